@@ -1,0 +1,112 @@
+"""What one machine offers: cores, memory, block storage and GPU devices.
+
+Rules:
+
+- Everything is an exact integer: milli-cores, bytes, and 1000 milli-shares per device.
+- Devices are listed one by one; their order is the order of the machine's own indices.
+- ``gpu_vram`` alone (no device list) means one device of generation ``other`` with that memory.
+
+>>> node = NodeCapacity(cpu_cores=16, mem_bytes=8_000_000_000)
+>>> node.cpu_milli, node.gpu_milli
+(16000, 0)
+>>> GpuDevice.named("NVIDIA H100 80GB HBM3").generation.value
+'nvidia_hopper'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from bailiwick.fleet.generation import generation_of
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.values import MILLI, check_amount, check_cores, check_kind, check_name
+from bailiwick.vocab.words import HardwareGeneration
+
+DEVICES_MAX = 16
+"""GPU devices on one node."""
+
+LABELS_MAX = 64
+"""Labels on one node or asked for by one request."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuDevice:
+    """One GPU: its family, its product name, its memory, and the fabric it hangs on."""
+
+    generation: HardwareGeneration
+    vram_bytes: int = 0
+    model: str = ""
+    fabric: str = ""
+    partitionable: bool = False
+
+    def __post_init__(self) -> None:
+        check_kind("generation", self.generation, HardwareGeneration)
+        check_amount("vram_bytes", self.vram_bytes)
+        check_kind("partitionable", self.partitionable, bool)
+        for name, value in (("model", self.model), ("fabric", self.fabric)):
+            if not isinstance(value, str) or len(value) > 127:
+                raise InvalidValue(name, value, "a string of at most 127 characters")
+
+    @classmethod
+    def named(cls, model: str, *, vram_bytes: int = 0, fabric: str = "") -> GpuDevice:
+        """A device from the name its driver reports; the generation follows from the name."""
+        return cls(generation_of(model), vram_bytes, model, fabric)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCapacity:
+    """The inventory of one node, as it was reported."""
+
+    cpu_cores: int | float
+    mem_bytes: int
+    block_bytes: int = 0
+    gpus: tuple[GpuDevice, ...] = ()
+    gpu_vram: int = -1
+    labels: Mapping[str, str] = field(default_factory=dict)
+    cpu_milli: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "cpu_milli", check_cores("cpu_cores", self.cpu_cores))
+        check_amount("mem_bytes", self.mem_bytes)
+        check_amount("block_bytes", self.block_bytes)
+        put(self, "gpus", self._devices())
+        put(self, "gpu_vram", sum(d.vram_bytes for d in self.gpus))
+        put(self, "labels", check_labels("labels", self.labels))
+
+    def _devices(self) -> tuple[GpuDevice, ...]:
+        devices = tuple(self.gpus)
+        for index, device in enumerate(devices):
+            check_kind(f"gpus[{index}]", device, GpuDevice)
+        if len(devices) > DEVICES_MAX:
+            raise InvalidValue("gpus", len(devices), f"at most {DEVICES_MAX} devices")
+        if self.gpu_vram == -1:
+            return devices
+        check_amount("gpu_vram", self.gpu_vram)
+        if not devices and self.gpu_vram:
+            return (GpuDevice(HardwareGeneration.OTHER, self.gpu_vram),)
+        if self.gpu_vram != sum(d.vram_bytes for d in devices):
+            raise InvalidValue("gpu_vram", self.gpu_vram, "the sum over gpus, or leave it out")
+        return devices
+
+    def __hash__(self) -> int:
+        return hash((self.cpu_milli, self.mem_bytes, self.block_bytes, self.gpus))
+
+    @property
+    def gpu_milli(self) -> int:
+        """All milli-shares of all devices."""
+        return MILLI * len(self.gpus)
+
+
+def check_labels(field_name: str, labels: object) -> Mapping[str, str]:
+    """The labels as a read-only mapping, if every key and value is a short name."""
+    if not isinstance(labels, Mapping):
+        raise InvalidValue(field_name, labels, "a mapping of names to names")
+    if len(labels) > LABELS_MAX:
+        raise InvalidValue(field_name, len(labels), f"at most {LABELS_MAX} labels")
+    for key, value in labels.items():
+        check_name(f"{field_name} key", key)
+        check_name(f"{field_name}[{key}]", value)
+    return MappingProxyType(dict(labels))

@@ -1,0 +1,172 @@
+/* The compiled twin of ../pure.py: same tables, same decisions, plain structs in flat arrays.
+ *
+ * Rules that every function here keeps:
+ *  - all amounts are int64; a node never offers 2^50 or more of anything, so sums stay exact;
+ *  - a change to a node goes through node_changed(), which writes the change log; every index
+ *    (best-fit lists, score caches) is a cache of the nodes with a position in that log, so
+ *    "position == log_end" is the proof that it is fresh;
+ *  - nothing below module.c knows Python; the interpreter's lock is the engine's lock.
+ */
+#ifndef BAILIWICK_ENGINE_H
+#define BAILIWICK_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MILLI 1000
+#define DEVICES 16       /* per node */
+#define KINDS 64         /* kinds of device in a fleet: a request names them as a bit set */
+#define LOG_SIZE 65536   /* changes an index may lag behind before it is rebuilt */
+#define BUCKETS 1024     /* steps of a free fraction in the best-fit lists */
+#define LISTS 12         /* per class: 3 list sets x 4 dimensions */
+#define BLOCK 64         /* nodes under one head of a cache; leases under one expiry minimum */
+#define CACHES 256       /* score caches kept; the least recently asked shape gives its up */
+#define UNFIT INT16_MIN
+
+/* Rows of the quota table, shared with Python (see ../../quota.py). */
+enum { Q_WIDTH = 48, Q_PARENT = 0, Q_FLAGS = 1, Q_USED = 2, Q_LIMIT = 8, Q_DIMS = 6,
+       Q_GEN_USED = 14, Q_GEN_LIMIT = 30, Q_FLAG_ASK = 1, Q_FLAG_GENERATIONS = 2 };
+
+enum { ROUND_ROBIN = 0, BEST_FIT = 1, WEIGHTED = 2, FRAGMENTATION_AWARE = 3 };
+
+/* Why place() granted nothing. */
+enum { NO_CAPACITY = -1, OVER_QUOTA = -2, ASK_PYTHON = -3, NO_HEADROOM = -4, LEARN_FIRST = -5,
+       NO_MEMORY = -6 };
+
+enum { FLAG_RESERVED = 1, FLAG_ON_BUDGET = 2, FLAG_PINNED = 4 };
+enum { CLASS_GUARANTEED = 0, CLASS_STANDARD = 1, CLASS_SPOT = 2, STATE_ACTIVE = 0 };
+
+typedef struct { int32_t bucket, next, prev; } Link;
+
+typedef struct {
+    int64_t cpu, mem, block;       /* free */
+    int16_t device[DEVICES];       /* free milli of each device */
+    int32_t cls, first_lease, leases, idle;
+    int16_t whole, top;            /* devices wholly free; largest free share */
+    uint8_t alive, eligible;
+    uint32_t version;
+    int32_t position;              /* in the mirror of its class */
+    Link link[3];
+    int64_t usable;                /* usable_milli() at (usable_version, usable_epoch) */
+    uint32_t usable_version, usable_epoch;
+} Node;
+
+/* What evicting every evictable lease of one priority would give back. */
+typedef struct { int64_t cpu, mem, block; int32_t gpu, count; } Reclaim;
+
+typedef struct {
+    int64_t cpu, mem, block;
+    int32_t devices;
+    uint8_t kind[DEVICES];
+    uint64_t kinds;
+    double step[4];                /* BUCKETS / capacity of cpu, mem, block, one device set */
+    int32_t count, room;
+    int32_t *member;               /* mirror of the members, column by column, for fast scans */
+    int32_t *cpu_free, *mem_mib;
+    int16_t *whole, *top;
+} Class;
+
+typedef struct {
+    int16_t *score, *head;
+    uint64_t seen;                 /* position in the change log */
+    uint32_t epoch;
+    int32_t room;
+} Cache;
+
+typedef struct {
+    int64_t cpu, mem, block, vram;
+    int32_t count, milli;          /* devices, and milli of each */
+    uint64_t kinds;
+    int32_t generation;            /* declared, or -1 */
+    int32_t refs, asks;
+    uint8_t live;
+    int64_t arrivals;
+    int64_t denied_at;             /* log position of the last proven denial, or -1 */
+    uint64_t asked;                /* serial of the last question, for cache eviction */
+    Cache cache[2];                /* weighted, fragmentation aware */
+} Shape;
+
+typedef struct { int32_t row, refs; } Account;
+
+typedef struct {                   /* 64 bytes: one cache line */
+    int32_t node, account, shape, gang, next, prev;
+    uint16_t devices;
+    uint8_t priority, lease_class, state, flags, depth, spare;
+    int32_t generation, reuse;
+    int64_t granted, expires, checkpoint;
+} Lease;
+
+typedef struct { int32_t n, m; uint64_t kinds; int32_t first, last; } Group;
+typedef struct { int64_t cpu, weight; } Item;
+
+typedef struct {
+    Node *node;         int32_t nodes, node_room, node_free;
+    Reclaim (*reclaim)[4];
+    Class *cls;         int32_t classes, class_room;
+    Shape *shape;       int32_t shapes, shape_room, shape_free;
+    Account *account;   int32_t accounts, account_room;
+    Lease *lease;       int32_t leases, lease_room, lease_free, lease_live;
+    int64_t *expiry_min;
+    int32_t generation_of_kind[KINDS];
+    int64_t free_total[4], headroom[4];
+    int32_t headroom_priority;
+    int32_t log[LOG_SIZE]; uint64_t log_end;
+    int64_t *quota;     int32_t quota_rows;
+    /* best-fit lists */
+    int32_t *head;      uint64_t *bitmap; int32_t list_classes; uint64_t lists_seen;
+    int lists_live;
+    /* scored strategies */
+    uint32_t epoch[2];  uint32_t *stamp, stamp_serial; uint64_t ask_serial; int32_t caches;
+    int64_t weight[4];
+    Group *group; Item *item; int32_t groups;
+    int64_t inverse_kappa, pressure[KINDS];
+    int64_t arrivals, learn_at;
+    int32_t cursor;     /* round robin */
+    int64_t probes, scans, rescored;
+} Engine;
+
+/* arena.c */
+int engine_start(Engine *e);
+void engine_clear(Engine *e);
+int32_t add_class(Engine *e, const int64_t cap[3], int devices, const uint8_t *kind);
+int32_t add_node(Engine *e, int32_t cls);
+void remove_node(Engine *e, int32_t x);
+void set_eligible(Engine *e, int32_t x, int eligible);
+int32_t add_shape(Engine *e, const Shape *s);
+void free_shape(Engine *e, int32_t s);
+int32_t add_account(Engine *e, int32_t row);
+int fits(const Engine *e, const Node *n, const Shape *s);
+unsigned choose_devices(const Engine *e, const Node *n, const Shape *s);
+int64_t take(Engine *e, int32_t x, int32_t shape, int32_t account, int traits,
+             const int64_t when[2], int32_t gang, unsigned devices);
+int release(Engine *e, int64_t id);
+Lease *lease_at(const Engine *e, int64_t id);
+void reclaim_add(Engine *e, const Lease *l, int sign);
+void quota_charge(Engine *e, int32_t row, const Shape *s, const Lease *l, int sign);
+int64_t place(Engine *e, int strategy, int32_t shape, int32_t account, int traits,
+              const int64_t when[2], int32_t gang, const uint8_t *mask);
+int32_t find(Engine *e, int strategy, int32_t shape, const uint8_t *mask);
+
+/* bestfit.c */
+int64_t best_fit_key(const Node *n);
+int32_t find_best_fit(Engine *e, Shape *s, const uint8_t *mask);
+int32_t scan_best_fit(Engine *e, const Shape *s, const uint8_t *mask);
+void bestfit_sync(Engine *e);
+
+/* scored.c */
+int32_t find_scored(Engine *e, int strategy, Shape *s, const uint8_t *mask);
+int score_node(Engine *e, int strategy, const Shape *s, int32_t x, unsigned *devices);
+void drop_cache(Engine *e, Shape *s);
+
+/* victims.c */
+typedef struct {
+    int priority;                  /* of the preemptor: victims are strictly below it */
+    int64_t now, run_min, fresh;   /* minimum run time; age at which a checkpoint is still fresh */
+    int depth_max;                 /* a lease that already evicted this deep is no victim */
+} VictimTerms;
+
+static inline int allowed(const uint8_t *mask, int32_t x) {
+    return !mask || (mask[x >> 3] >> (x & 7)) & 1;
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* What the files that face Python share: the object, and the argument checks. */
+#ifndef BAILIWICK_MODULE_H
+#define BAILIWICK_MODULE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include "engine.h"
+
+typedef struct {
+    PyObject_HEAD
+    Engine e;
+    Py_buffer quota;
+} PyEngine;
+
+#define METHOD(name) \
+    PyObject *name(PyEngine *self, PyObject *const *args, Py_ssize_t n); \
+    PyObject *name(PyEngine *self, PyObject *const *args, Py_ssize_t n)
+
+int integers(PyObject *const *args, Py_ssize_t given, int n, int64_t *out);
+int bad(const char *what);
+int node_ok(const Engine *e, int64_t x);
+int shape_ok(const Engine *e, int64_t s);
+int mask_of(const Engine *e, PyObject *o, Py_buffer *view, const uint8_t **mask);
+
+#endif

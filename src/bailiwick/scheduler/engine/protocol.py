@@ -1,0 +1,165 @@
+"""What an engine can be asked, and the integers in which it is asked.
+
+Both engines take positional integers: a call must cost no more than the decision. The names of
+the integers are here; everything outside the ledger speaks in objects instead.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Protocol
+
+ROUND_ROBIN, BEST_FIT, WEIGHTED, FRAGMENTATION_AWARE = range(4)
+"""Strategies, as ``place`` and ``find`` take them."""
+
+NO_CAPACITY, OVER_QUOTA, ASK_PYTHON, NO_HEADROOM, LEARN_FIRST, NO_MEMORY = -1, -2, -3, -4, -5, -6
+"""Why ``place`` granted nothing (a grant is a lease id, which is never negative)."""
+
+FLAG_RESERVED, FLAG_ON_BUDGET, FLAG_PINNED = 1, 2, 4
+"""A hold not yet a lease; may end when the budget does; fenced, so nobody's to move."""
+
+CLASS_GUARANTEED, CLASS_STANDARD, CLASS_SPOT = range(3)
+
+KINDS_MAX = 64
+"""Kinds of GPU device in one fleet: a request names them as a bit set in 64 bits."""
+
+NODE_AMOUNT_MAX = 2**50
+"""One node offers less than this of anything, so that fixed-point sums stay exact."""
+
+LOG_SIZE = 65536
+"""Changes an index may lag behind the nodes before it is built anew."""
+
+NEVER = -(2**63)
+"""The checkpoint time of a lease that never reported one."""
+
+ONE = 65536
+"""Fixed point of workload weights, inverse kappa and pressure."""
+
+STEP, STRAND, PRESSURE, SCORE_MAX, CACHES_MAX = 40 * ONE, 3, 3, 32000, 256
+"""Fragmentation score: steps of 40 milli, weights of stranding and pressure, bounds."""
+
+LeaseFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int]
+"""node, account, shape, gang, devices, priority, lease class, state, flags, depth, generation,
+granted, expires, checkpoint."""
+
+NodeFields = tuple[int, int, int, int, int, tuple[int, ...], int]
+"""class, eligible, free cpu, free mem, free block, free milli per device, leases."""
+
+
+def traits(priority: int, lease_class: int, flags: int = 0, depth: int = 0) -> int:
+    """The small facts of a lease in one integer."""
+    return priority | lease_class << 4 | flags << 8 | depth << 16
+
+
+class Engine(Protocol):
+    """Tables and searches of one fleet. Handles that do not exist raise ``IndexError``."""
+
+    def add_kind(self, kind: int, generation: int, /) -> None:
+        """Say to which generation a kind of device belongs."""
+
+    def add_class(self, cpu: int, mem: int, block: int, kinds: bytes, /) -> int:
+        """A class of equal machines: capacities and the kind of each device."""
+
+    def add_node(self, cls: int, /) -> int:
+        """A machine of that class; it takes no lease until it is made eligible."""
+
+    def remove_node(self, node: int, /) -> None:
+        """Forget a machine that holds no lease."""
+
+    def set_eligible(self, node: int, eligible: int, /) -> None:
+        """Whether new leases may land on the node."""
+
+    def node(self, node: int, /) -> NodeFields:
+        """What is free on the node."""
+
+    def leases_on(self, node: int, /) -> list[int]:
+        """Ids of the leases on the node, newest first."""
+
+    def add_shape(
+        self, cpu: int, mem: int, block: int, vram: int, count: int, milli: int,
+        kinds: int, generation: int, /,
+    ) -> int:  # fmt: skip
+        """A request shape; leases refer to it for their resources."""
+
+    def set_shape_kinds(self, shape: int, kinds: int, /) -> None:
+        """Which kinds of device may serve the shape."""
+
+    def free_shape(self, shape: int, /) -> None:
+        """Forget a shape that no lease uses."""
+
+    def shape_use(self, shape: int, /) -> tuple[int, int]:
+        """Leases that use the shape, and its arrivals."""
+
+    def set_arrivals(self, shape: int, arrivals: int, /) -> None:
+        """Overwrite the arrival count of a shape (how old arrivals fade)."""
+
+    def add_account(self, row: int, /) -> int:
+        """An account charged to this row of the quota table (-1: to none)."""
+
+    def set_account(self, account: int, row: int, /) -> None:
+        """Give an unused account another row."""
+
+    def account_refs(self, account: int, /) -> int:
+        """Leases held under the account."""
+
+    def attach_quota(self, table: array[int], /) -> None:
+        """Use this quota table from now on."""
+
+    def set_headroom(self, priority: int, cpu: int, mem: int, block: int, gpu: int, /) -> None:
+        """Keep this much free for requests of at least that priority."""
+
+    def free_totals(self) -> tuple[int, int, int, int]:
+        """Free cpu, mem, block and GPU milli on eligible nodes."""
+
+    def set_weights(self, cpu: int, mem: int, block: int, gpu: int, /) -> None:
+        """Weights of the weighted strategy."""
+
+    def learning(self, *values: int) -> tuple[int, int]:
+        """Read, or with two values set, arrivals seen and the count at which to learn again."""
+
+    def set_workload(self, inverse_kappa: int, pressure: array[int], items: array[int], /) -> None:
+        """Tables of the learned workload; every fragmentation score is stale after this."""
+
+    def find(self, strategy: int, shape: int, mask: bytearray | None, /) -> int:
+        """The node the strategy would choose, or -1."""
+
+    def score(self, strategy: int, shape: int, node: int, /) -> tuple[int, int] | None:
+        """Score (higher is better) and devices on one node, or None if it cannot serve."""
+
+    def place(
+        self, strategy: int, shape: int, account: int, traits: int, granted: int, expires: int,
+        gang: int, mask: bytearray | None, /,
+    ) -> int:  # fmt: skip
+        """Check quota, choose, take: a lease id, or one of the negative words above."""
+
+    def take(
+        self, node: int, shape: int, account: int, traits: int, granted: int, expires: int,
+        gang: int, devices: int, /,
+    ) -> int:  # fmt: skip
+        """Take resources on a given node (devices -1: choose); quota is charged, not checked."""
+
+    def release(self, lease: int, /) -> bool:
+        """Give the resources back; False if there is no such lease."""
+
+    def lease(self, lease: int, /) -> LeaseFields | None:
+        """The lease's fields, or None if there is no such lease."""
+
+    def update_lease(
+        self, lease: int, state: int, flags: int, generation: int, expires: int, checkpoint: int, /
+    ) -> None:
+        """Overwrite what may change while a lease is held."""
+
+    def move_lease(self, lease: int, account: int, /) -> None:
+        """Charge the lease to another account from now on."""
+
+    def expired(self, now: int, limit: int, /) -> list[int]:
+        """Ids of leases whose expiry is at or before now, in slot order; stops after limit."""
+
+    def place_batch(self, strategy: int, rows: array[int], now: int, out: array[int], /) -> int:
+        """``place`` for rows of (shape, account, traits, expires); returns how many were done."""
+
+    def release_batch(self, ids: array[int], /) -> int:
+        """``release`` for each id; returns how many existed."""
+
+    def counters(self) -> dict[str, int]:
+        """Sizes and work done, for benches and people."""

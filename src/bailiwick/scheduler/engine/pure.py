@@ -1,0 +1,163 @@
+"""The reference engine: readable Python, no dependency, the same decisions as the compiled twin.
+
+The tables are in :mod:`.arena`, the two kinds of index in :mod:`.bestfit` and :mod:`.scored`;
+here they become the one surface that :class:`~.protocol.Engine` describes.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from bailiwick.scheduler.engine.arena import Arena
+from bailiwick.scheduler.engine.bestfit import BestFitLists, allowed, best_fit_key
+from bailiwick.scheduler.engine.protocol import (
+    ASK_PYTHON,
+    BEST_FIT,
+    FRAGMENTATION_AWARE,
+    LEARN_FIRST,
+    LOG_SIZE,
+    NO_CAPACITY,
+    NO_HEADROOM,
+    ROUND_ROBIN,
+    WEIGHTED,
+)
+from bailiwick.scheduler.engine.scored import Group, Scores
+from bailiwick.scheduler.engine.tables import ShapeRecord, choose_devices, fits
+
+
+class PureEngine(Arena):
+    """Tables and searches of one fleet; see :class:`~.protocol.Engine` for each method."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.probes = self.scans = self.rescored = 0
+        self._cursor = 0
+        self._lists = BestFitLists(self)
+        self.scores = Scores(self)
+
+    def remove_node(self, x: int) -> None:
+        super().remove_node(x)
+        if self._lists.seen >= 0:
+            self._lists.refresh()  # its place must not survive into the next node of this handle
+
+    def set_shape_kinds(self, index: int, kinds: int) -> None:
+        super().set_shape_kinds(index, kinds)
+        self.scores.drop(index)
+
+    def free_shape(self, index: int) -> None:
+        super().free_shape(index)
+        self.scores.drop(index)
+
+    def set_weights(self, cpu: int, mem: int, block: int, gpu: int) -> None:
+        self.scores.weight = (cpu, mem, block, gpu)
+        self.scores.epoch[WEIGHTED] += 1
+
+    def set_workload(self, inverse_kappa: int, pressure: array[int], items: array[int]) -> None:
+        groups: list[Group] = []
+        for at in range(0, len(items), 5):
+            n, m, kinds, cpu, weight = items[at : at + 5]
+            if not groups or (groups[-1].n, groups[-1].m, groups[-1].kinds) != (n, m, kinds):
+                groups.append(Group(n, m, kinds))
+            before = groups[-1].items[-1][1] if groups[-1].items else 0
+            groups[-1].items.append((cpu, before + weight))
+        self.scores.groups = groups
+        self.scores.inverse_kappa = inverse_kappa
+        self.scores.pressure = list(pressure)
+        self.scores.epoch[FRAGMENTATION_AWARE] += 1
+
+    # -- search ------------------------------------------------------------------------------
+
+    def find(self, strategy: int, index: int, mask: bytearray | None) -> int:
+        shape = self._shape(index)
+        if mask is not None and len(mask) * 8 < len(self.nodes):
+            raise ValueError("mask is shorter than the number of nodes")
+        if mask is None and self._still_denied(shape):
+            return -1
+        if strategy == BEST_FIT:
+            x = self._lists.find(shape, mask)
+        elif strategy == ROUND_ROBIN:
+            x = self._round_robin(shape, mask)
+        else:
+            x = self.scores.find(strategy, index, mask)
+        if mask is None:
+            shape.denied_at = self.log_end if x < 0 else -1
+        return x
+
+    def _round_robin(self, shape: ShapeRecord, mask: bytearray | None) -> int:
+        count = len(self.nodes)
+        for i in range(count):
+            x = (self._cursor + i) % count
+            node = self.nodes[x]
+            if fits(self.classes[node.cls], node, shape) and allowed(mask, x):
+                return x
+        return -1
+
+    def _still_denied(self, shape: ShapeRecord) -> bool:
+        """After a proven denial only nodes that changed since can help."""
+        lag = self.log_end - shape.denied_at
+        if shape.denied_at < 0 or lag > len(self.nodes) or lag > LOG_SIZE:
+            return False
+        for x in self.changes_since(shape.denied_at):
+            node = self.nodes[x]
+            if fits(self.classes[node.cls], node, shape):
+                return False
+        shape.denied_at = self.log_end
+        return True
+
+    def score(self, strategy: int, index: int, x: int) -> tuple[int, int] | None:
+        shape, node = self._shape(index), self._node(x)
+        cls = self.classes[node.cls]
+        if not fits(cls, node, shape):
+            return None
+        if strategy in (WEIGHTED, FRAGMENTATION_AWARE):
+            return self.scores.score(strategy, shape, x)
+        devices = choose_devices(cls, node, shape) if shape.count else 0
+        if strategy == BEST_FIT:
+            return -best_fit_key(node), devices
+        return -((x - self._cursor) % len(self.nodes)), devices
+
+    def place(
+        self, strategy: int, index: int, account: int, traits: int, granted: int, expires: int,
+        gang: int, mask: bytearray | None,
+    ) -> int:  # fmt: skip
+        shape = self._shape(index)
+        if self.arrivals >= self.learn_at:
+            return LEARN_FIRST
+        no = self._check_quota(self.accounts[account][0], shape)
+        if no:
+            return no
+        need = (shape.cpu, shape.mem, shape.block, shape.count * shape.milli)
+        if traits & 15 < self.headroom[0] and any(
+            amount and free - amount < kept
+            for amount, free, kept in zip(need, self.free_total, self.headroom[1:], strict=True)
+        ):
+            return NO_HEADROOM
+        self.arrivals += 1
+        shape.arrivals += 1
+        x = self.find(strategy, index, mask)
+        if x < 0:
+            return NO_CAPACITY
+        devices = -1
+        if strategy == FRAGMENTATION_AWARE and shape.count:
+            devices = self.scores.score(strategy, shape, x)[1]
+        if strategy == ROUND_ROBIN:
+            self._cursor = (x + 1) % len(self.nodes)
+        return self.take(x, index, account, traits, granted, expires, gang, devices)
+
+    def place_batch(self, strategy: int, rows: array[int], now: int, out: array[int]) -> int:
+        for i in range(len(rows) // 4):
+            shape, account, traits, expires = rows[4 * i : 4 * i + 4]
+            out[i] = self.place(strategy, shape, account, traits, now, expires, -1, None)
+            if out[i] in (ASK_PYTHON, LEARN_FIRST):
+                return i
+        return len(rows) // 4
+
+    def counters(self) -> dict[str, int]:
+        return {
+            "nodes": len(self.nodes),
+            "leases": len(self.leases) - len(self._lease_free),
+            "caches": len(self.scores.caches),
+            "probes": self.probes,
+            "scans": self.scans,
+            "rescored": self.rescored,
+        }

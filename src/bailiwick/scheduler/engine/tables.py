@@ -1,0 +1,119 @@
+"""The records of the pure engine, and the two questions every search asks of a node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bailiwick.vocab.values import MILLI
+
+
+@dataclass(slots=True)
+class ClassRecord:
+    """Machines of equal hardware."""
+
+    cpu: int
+    mem: int
+    block: int
+    kind: bytes
+    kinds: int
+    members: dict[int, None] = field(default_factory=dict)
+
+    @property
+    def devices(self) -> int:
+        """GPU devices on each machine."""
+        return len(self.kind)
+
+
+@dataclass(slots=True)
+class NodeRecord:
+    """One machine: what is free on it, and who holds the rest."""
+
+    cls: int
+    cpu: int
+    mem: int
+    block: int
+    device: list[int]
+    idle: int = 0
+    whole: int = 0
+    top: int = 0
+    alive: bool = True
+    eligible: bool = False
+    version: int = 0
+    leases: dict[int, None] = field(default_factory=dict)
+    # reclaim[priority] = cpu, mem, block, gpu milli, leases that eviction could give back
+    reclaim: list[list[int]] = field(default_factory=lambda: [[0] * 5 for _ in range(4)])
+
+
+@dataclass(slots=True)
+class ShapeRecord:
+    """What one member of a request takes, and which kinds of device may serve it."""
+
+    cpu: int
+    mem: int
+    block: int
+    vram: int
+    count: int
+    milli: int
+    kinds: int
+    generation: int
+    refs: int = 0
+    asks: int = 0
+    arrivals: int = 0
+    denied_at: int = -1
+    live: bool = True
+
+
+@dataclass(slots=True)
+class LeaseRecord:
+    """A hold on one node's resources."""
+
+    node: int
+    account: int
+    shape: int
+    gang: int
+    devices: int
+    priority: int
+    lease_class: int
+    flags: int
+    depth: int
+    granted: int
+    expires: int
+    checkpoint: int
+    state: int = 0
+    generation: int = 1
+
+
+def fits(cls: ClassRecord, node: NodeRecord, shape: ShapeRecord) -> bool:
+    """Whether the node can take the shape right now."""
+    if not node.eligible or node.cpu < shape.cpu:
+        return False
+    if node.mem < shape.mem or node.block < shape.block:
+        return False
+    if not shape.count:
+        return True
+    if node.whole < shape.count if shape.milli == MILLI else node.top < shape.milli:
+        return False
+    if not cls.kinds & ~shape.kinds:
+        return True
+    found = sum(
+        free >= shape.milli and shape.kinds >> kind & 1
+        for free, kind in zip(node.device, cls.kind, strict=True)
+    )
+    return found >= shape.count
+
+
+def choose_devices(cls: ClassRecord, node: NodeRecord, shape: ShapeRecord) -> int:
+    """The devices a lease gets: the tightest that holds a share, or the first wholly free."""
+    usable = [
+        index
+        for index, kind in enumerate(cls.kind)
+        if node.device[index] >= shape.milli and shape.kinds >> kind & 1
+    ]
+    if shape.milli < MILLI:
+        return 1 << min(usable, key=lambda index: node.device[index])
+    return sum(1 << index for index in usable[: shape.count])
+
+
+def bits(mask: int) -> list[int]:
+    """Positions of the set bits, lowest first."""
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]

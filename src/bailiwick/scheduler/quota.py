@@ -1,0 +1,495 @@
+"""Whether a tenant may hold more: usage against limits, asked before capacity is looked at.
+
+Rules:
+
+- ``check`` asks and changes nothing; ``record_alloc`` counts what is held even above a limit (a
+  limit may be lowered under running work), so whoever places work asks first.
+- A project's usage counts in its tenant's too, and a request must pass both rows.
+- Order of the rules: generation table, hard limits, burst credit, then budget and cost cap; in
+  each the project is asked before its tenant. Only what a request asks for is held against it.
+- The generation table is an allow-list, and ``gpu_count`` caps all generations together.
+- ``set_quota`` replaces the whole quota, the generation table included.
+- A free takes at most what its own scope recorded. What it could not take is reported, and is not
+  taken from another project through the tenant's row either.
+- Time only goes forward; one clock for the whole manager.
+
+Usage and limits live in one flat buffer of 64-bit integers, one row per scope, because a compiled
+core reads and writes the same rows. It must leave every row with ``FLAG_ASK`` to this module.
+
+>>> from bailiwick.vocab.words import HardwareGeneration as G
+>>> quotas = QuotaManager()
+>>> quotas.set_gpu_generation_limits("lab", [GpuGenerationQuota(G.NVIDIA_HOPPER, 4)])
+>>> quotas.check_gpu_generation("lab", G.NVIDIA_HOPPER, count=2)
+WithinQuota(burst=0)
+>>> quotas.check_gpu_generation("lab", None, count=1) == GpuGenerationRequired(requested=1)
+True
+>>> quotas.check_gpu_generation("lab", G.NVIDIA_BLACKWELL, count=1).limit
+0
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from bailiwick.scheduler.burst import BurstBook, BurstOverrun, LimitRow
+from bailiwick.scheduler.quota_policy import (
+    DIMENSIONS,
+    GPUS_MAX,
+    BudgetExhausted,
+    BudgetHook,
+    CostCapExceeded,
+    GpuGenerationLimitExceeded,
+    GpuGenerationQuota,
+    GpuGenerationRequired,
+    Headroom,
+    Missing,
+    Quota,
+    QuotaDecision,
+    QuotaScope,
+    Room,
+    Shortfall,
+    WithinQuota,
+    check_generations,
+    unit_of,
+    units_up,
+)
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.errors import InvalidValue, InvariantBroken, LimitReached
+from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_amount, check_integer, check_kind
+from bailiwick.vocab.words import GENERATIONS, Dimension, HardwareGeneration
+
+ROW_WIDTH = 48
+"""Integers in one row; the last two are spare."""
+
+PARENT, FLAGS, USED, LIMIT, GENERATION_USED, GENERATION_LIMIT = 0, 1, 2, 8, 14, 30
+"""Where in a row its parts begin. Generations are counted in milli-shares, as GPUs are."""
+
+FLAG_ASK = 1
+"""A burst credit or a budget hook bears on this row or its parent: only Python can decide."""
+
+FLAG_GENERATIONS = 2
+"""This row's generation table is in force."""
+
+ROWS_MAX = 1_000_000
+"""Most scopes one manager keeps."""
+
+_GPU = DIMENSIONS.index(Dimension.GPU_COUNT)
+_ROWS_FIRST = 16
+_BLANK = array("q", [-1, 0] + [0] * 6 + [AMOUNT_MAX] * 6 + [0] * 16 + [AMOUNT_MAX] * 16 + [0, 0])
+
+View: TypeAlias = "tuple[QuotaScope, int, array[int]]"
+"""A scope, its row (-1 when it has none yet) and a copy of that row's integers."""
+
+Change: TypeAlias = tuple[int, int]
+"""A place in the row and the amount by which it changes."""
+
+
+class RowTable:
+    """The rows: which scope has which, and the buffer they lie in."""
+
+    __slots__ = ("_index", "_rows_max", "buffer", "children", "scopes", "version")
+
+    def __init__(self, rows_max: int) -> None:
+        self._rows_max = check_integer("rows_max", rows_max, low=1, high=ROWS_MAX)
+        self._index: dict[QuotaScope, int] = {}
+        self.scopes: list[QuotaScope] = []
+        self.children: list[list[int]] = []
+        self.buffer = array("q", bytes(8 * ROW_WIDTH * _ROWS_FIRST))
+        self.version = 0
+
+    def find(self, scope: QuotaScope) -> int:
+        """The scope's row, or -1."""
+        return self._index.get(scope, -1)
+
+    def row_of(self, scope: QuotaScope) -> int:
+        """The scope's row, made (with its tenant's) when it has none."""
+        row = self.find(scope)
+        if row >= 0:
+            return row
+        outer = QuotaScope(scope.tenant)
+        parent = -1 if scope.project is None else self.find(outer)
+        missing = 1 + (scope.project is not None and parent < 0)
+        # Both or neither: a project's row without its tenant's would escape the tenant's limits.
+        if len(self.scopes) + missing > self._rows_max:
+            raise LimitReached("quota rows", self._rows_max)
+        if missing == 2:
+            parent = self._append(outer, parent=-1)
+        return self._append(scope, parent=parent)
+
+    def path(self, row: int) -> Iterator[int]:
+        """The row and its parent, inner first."""
+        yield row
+        parent = self.buffer[row * ROW_WIDTH + PARENT]
+        if parent >= 0:
+            yield parent
+
+    def view(self, scope: QuotaScope) -> View:
+        """The scope as a decision reads it."""
+        row = self.find(scope)
+        if row < 0:
+            return scope, -1, _BLANK
+        return scope, row, self.buffer[row * ROW_WIDTH : (row + 1) * ROW_WIDTH]
+
+    def _append(self, scope: QuotaScope, *, parent: int) -> int:
+        row = len(self.scopes)
+        base = row * ROW_WIDTH
+        if base == len(self.buffer):
+            self._grow()
+        self.buffer[base : base + ROW_WIDTH] = _BLANK
+        if parent >= 0:
+            self.buffer[base + PARENT] = parent
+            self.buffer[base + FLAGS] = self.buffer[parent * ROW_WIDTH + FLAGS] & FLAG_ASK
+            self.children[parent].append(row)
+        self.scopes.append(scope)
+        self.children.append([])
+        self._index[scope] = row
+        return row
+
+    def _grow(self) -> None:
+        # Not in place: an array whose memory someone has exported cannot be resized.
+        grown = array("q", bytes(2 * 8 * len(self.buffer)))
+        grown[: len(self.buffer)] = self.buffer
+        self.buffer = grown
+        self.version += 1
+
+
+class QuotaManager:
+    """Limits and usage of every tenant and project."""
+
+    __slots__ = ("_bursts", "_hooks", "_quotas", "_table")
+
+    def __init__(self, *, rows_max: int = ROWS_MAX) -> None:
+        self._table = RowTable(rows_max)
+        self._quotas: dict[int, Quota] = {}
+        self._bursts = BurstBook()
+        self._hooks: dict[int, BudgetHook] = {}
+
+    # --- rows -------------------------------------------------------------------------------
+
+    @property
+    def buffer(self) -> array[int]:
+        """The rows; replaced by a larger array when it is full, never resized."""
+        return self._table.buffer
+
+    @property
+    def buffer_version(self) -> int:
+        """Changes whenever ``buffer`` is replaced: attach to it anew."""
+        return self._table.version
+
+    @property
+    def row_count(self) -> int:
+        """Rows in use, counted from 0; the buffer is longer."""
+        return len(self._table.scopes)
+
+    def row_of(self, tenant: str, project: str | None = None) -> int:
+        """The scope's row, made when it has none."""
+        return self._table.row_of(_scope(tenant, project))
+
+    # --- limits -----------------------------------------------------------------------------
+
+    def set_quota(
+        self, tenant: str, quota: Quota, *, project: str | None = None, now_ms: int | None = None
+    ) -> None:
+        """Replace everything the scope is allowed; usage stays, and so does spent burst credit.
+
+        ``now_ms`` is when the new limits begin to count for burst; left out, the last time told.
+        """
+        scope = _scope(tenant, project)
+        check_kind("quota", quota, Quota)
+        now = self._bursts.check_now(self._bursts.clock_ms if now_ms is None else now_ms)
+        row = self._table.row_of(scope)
+        self._settle(row, now)
+        base = row * ROW_WIDTH + LIMIT
+        self.buffer[base : base + len(DIMENSIONS)] = _BLANK[LIMIT:GENERATION_USED]
+        for limit in quota.limits:
+            self.buffer[base + DIMENSIONS.index(limit.dimension)] = limit.amount
+        self._bursts.put(row, quota.burst)
+        self._put_generations(row, quota)
+
+    def quota_of(self, tenant: str, project: str | None = None) -> Quota:
+        """What was set for the scope; an empty quota when nothing was."""
+        return self._quotas.get(self._table.find(_scope(tenant, project)), Quota())
+
+    def set_gpu_generation_limits(
+        self, tenant: str, quotas: Sequence[GpuGenerationQuota], *, project: str | None = None
+    ) -> None:
+        """Replace the scope's generation table; an empty one allows every generation again."""
+        scope = _scope(tenant, project)
+        entries = check_generations("gpu_generations", quotas)
+        row = self._table.row_of(scope)
+        self._put_generations(row, replace(self._quotas.get(row, Quota()), gpu_generations=entries))
+
+    def set_budget_hook(self, tenant: str, hook: BudgetHook | None) -> None:
+        """Ask this about money for every request of the tenant; ``None`` stops asking."""
+        scope = _scope(tenant, None)
+        if hook is not None and not callable(getattr(hook, "check", None)):
+            raise InvalidValue("hook", hook, "an object with check(request, now_ms), or None")
+        row = self._table.row_of(scope)
+        self._hooks.pop(row, None)
+        if hook is not None:
+            self._hooks[row] = hook
+        self._put_flags(row)
+
+    def headroom(self, tenant: str, project: str | None = None) -> Headroom:
+        """Limit, use and what is left, by dimension and by generation."""
+        views = self._views(_scope(tenant, project))
+        dimensions = {
+            d: _room(views, USED + i, limit=LIMIT + i, unit=unit_of(d))
+            for i, d in enumerate(DIMENSIONS)
+        }
+        generations = {
+            g: _room(views, GENERATION_USED + i, limit=GENERATION_LIMIT + i, unit=MILLI)
+            for i, g in enumerate(GENERATIONS)
+        }
+        scope = views[0][0]
+        return Headroom(scope, MappingProxyType(dimensions), MappingProxyType(generations))
+
+    # --- decisions --------------------------------------------------------------------------
+
+    def check(self, request: PlacementRequest, *, now_ms: int = 0) -> QuotaDecision:
+        """Whether quota allows the whole request, all members of a gang together."""
+        check_kind("request", request, PlacementRequest)
+        self._bursts.check_now(now_ms)
+        views = self._views(QuotaScope(request.tenant, request.project))
+        demand = demand_of(request)
+        denied = _generation_denial(views, request.generation, milli=demand[_GPU])
+        if denied is not None:
+            return denied
+        rows = [_limit_row(view) for view in views]
+        answer = self._bursts.check_limits(rows, demand, now_ms=now_ms)
+        if isinstance(answer, WithinQuota):
+            return self._hook_denial(request, now_ms) or answer
+        return answer
+
+    def check_gpu_generation(
+        self,
+        tenant: str,
+        generation: HardwareGeneration | None,
+        *,
+        count: int,
+        project: str | None = None,
+    ) -> WithinQuota | GpuGenerationRequired | GpuGenerationLimitExceeded:
+        """Whether the generation tables alone allow so many more whole GPUs."""
+        scope = _scope(tenant, project)
+        if generation is not None:
+            check_kind("generation", generation, HardwareGeneration)
+        check_integer("count", count, low=0, high=GPUS_MAX)
+        denied = _generation_denial(self._views(scope), generation, milli=count * MILLI)
+        return denied or WithinQuota()
+
+    def burst_exhausted(self, now_ms: int) -> tuple[BurstOverrun, ...]:
+        """The scopes above a hard limit with no credit left, for the caller to evict from."""
+        self._bursts.check_now(now_ms)
+        views = (self._table.view(self._table.scopes[row]) for row in self._bursts.rows)
+        overruns = (self._bursts.overrun(_limit_row(view), now_ms) for view in views)
+        return tuple(overrun for overrun in overruns if overrun is not None)
+
+    # --- usage ------------------------------------------------------------------------------
+
+    def record_alloc(
+        self,
+        request: PlacementRequest,
+        *,
+        generation: HardwareGeneration | None = None,
+        now_ms: int = 0,
+    ) -> None:
+        """Count the whole request as held, for its project and its tenant.
+
+        ``generation`` is that of the devices, where the request leaves it open.
+        """
+        changes = _changes_of(request, generation)
+        now = self._bursts.check_now(now_ms)
+        self._add(QuotaScope(request.tenant, request.project), changes, now_ms=now)
+
+    def record_free(
+        self,
+        request: PlacementRequest,
+        *,
+        generation: HardwareGeneration | None = None,
+        now_ms: int = 0,
+    ) -> Shortfall:
+        """Count the whole request as given back; says what had not been recorded as held."""
+        changes = _changes_of(request, generation)
+        now = self._bursts.check_now(now_ms)
+        scope = QuotaScope(request.tenant, request.project)
+        missing = self._take(scope, changes, now_ms=now)
+        return Shortfall(scope, tuple(_missing(place, amount) for place, amount in missing))
+
+    def record_gpu_generation_alloc(
+        self, tenant: str, generation: HardwareGeneration, *, count: int, project: str | None = None
+    ) -> None:
+        """Count whole GPUs in the generation tables alone; ``record_alloc`` counts all else too."""
+        change = _generation_change(generation, count)
+        self._add(_scope(tenant, project), [change], now_ms=self._bursts.clock_ms)
+
+    def record_gpu_generation_free(
+        self, tenant: str, generation: HardwareGeneration, *, count: int, project: str | None = None
+    ) -> int:
+        """Give them back; returns the GPUs (rounded up) that had not been recorded as held."""
+        change = _generation_change(generation, count)
+        missing = self._take(_scope(tenant, project), [change], now_ms=self._bursts.clock_ms)
+        return sum(units_up(amount, MILLI) for _, amount in missing)
+
+    def settle(self, row: int, now_ms: int) -> None:
+        """Bring the burst credit of the row and its parent to that time.
+
+        Whoever writes usage into the buffer directly calls this first.
+        """
+        check_integer("row", row, low=0, high=self.row_count - 1)
+        self._settle(row, self._bursts.check_now(now_ms))
+
+    # --- inside -----------------------------------------------------------------------------
+
+    def _add(self, scope: QuotaScope, changes: list[Change], *, now_ms: int) -> None:
+        for _, _, cells in self._views(scope):
+            for place, amount in changes:
+                if cells[place] + amount > AMOUNT_MAX:
+                    word = _missing(place, amount).dimension
+                    raise InvalidValue(word, amount, f"usage to stay within {AMOUNT_MAX}")
+        row = self._table.row_of(scope)
+        self._settle(row, now_ms)
+        for each in self._table.path(row):
+            for place, amount in changes:
+                self.buffer[each * ROW_WIDTH + place] += amount
+
+    def _take(self, scope: QuotaScope, changes: list[Change], *, now_ms: int) -> list[Change]:
+        """Lower usage as far as the scope itself holds any; the changes that were left over."""
+        row = self._table.find(scope)
+        if row < 0:
+            return changes
+        taken = [(place, min(amount, self._held(row, place))) for place, amount in changes]
+        self._settle(row, now_ms)
+        for each in self._table.path(row):
+            for place, amount in taken:
+                self.buffer[each * ROW_WIDTH + place] -= amount
+        pairs = zip(changes, taken, strict=True)
+        return [(place, asked - got) for (place, asked), (_, got) in pairs if asked > got]
+
+    def _held(self, row: int, place: int) -> int:
+        """What the scope holds itself, not through its projects."""
+        inner = sum(self.buffer[child * ROW_WIDTH + place] for child in self._table.children[row])
+        held = self.buffer[row * ROW_WIDTH + place] - inner
+        # INVARIANT: a tenant's usage is its own and its projects' together, so never below theirs.
+        if held < 0:
+            raise InvariantBroken(f"{self._table.scopes[row]} holds less than its projects")
+        return held
+
+    def _views(self, scope: QuotaScope) -> list[View]:
+        scopes = [scope] if scope.project is None else [scope, QuotaScope(scope.tenant)]
+        return [self._table.view(each) for each in scopes]
+
+    def _settle(self, row: int, now_ms: int) -> None:
+        self._bursts.clock_ms = now_ms
+        for each in self._table.path(row):
+            if each in self._bursts:
+                view = self._table.view(self._table.scopes[each])
+                self._bursts.settle(_limit_row(view), now_ms)
+
+    def _put_generations(self, row: int, quota: Quota) -> None:
+        unlisted = 0 if quota.gpu_generations else AMOUNT_MAX
+        base = row * ROW_WIDTH + GENERATION_LIMIT
+        self.buffer[base : base + len(GENERATIONS)] = array("q", [unlisted] * len(GENERATIONS))
+        for entry in quota.gpu_generations:
+            self.buffer[base + GENERATIONS.index(entry.generation)] = entry.count * MILLI
+        self._quotas[row] = quota
+        self._put_flags(row)
+
+    def _put_flags(self, row: int) -> None:
+        """Write the flags of the row and of its projects, which inherit ``FLAG_ASK``."""
+        for each in (row, *self._table.children[row]):
+            asks = any(r in self._bursts or r in self._hooks for r in self._table.path(each))
+            lists = bool(self._quotas.get(each, Quota()).gpu_generations)
+            self.buffer[each * ROW_WIDTH + FLAGS] = FLAG_ASK * asks | FLAG_GENERATIONS * lists
+
+    def _hook_denial(
+        self, request: PlacementRequest, now_ms: int
+    ) -> BudgetExhausted | CostCapExceeded | None:
+        scope = QuotaScope(request.tenant)
+        hook = self._hooks.get(self._table.find(scope))
+        denied = None if hook is None else hook.check(request, now_ms)
+        if denied is None:
+            return None
+        check_kind("hook", denied, _MONEY)
+        return replace(denied, scope=denied.scope or scope)
+
+
+def demand_of(request: PlacementRequest) -> tuple[int, ...]:
+    """What the whole request counts for, in the order and units of a row."""
+    per_member = (
+        request.cpu_milli,
+        request.mem_bytes,
+        request.block_bytes,
+        request.gpu_milli_total,
+        request.gpu_vram * request.device_count,
+        1,
+    )
+    return tuple(amount * request.gang_size for amount in per_member)
+
+
+def _scope(tenant: str, project: str | None) -> QuotaScope:
+    # QuotaScope turns plain names into checked ones.
+    return QuotaScope(cast(TenantId, tenant), cast(ProjectId | None, project))
+
+
+def _limit_row(view: View) -> LimitRow:
+    scope, row, cells = view
+    return scope, row, cells[USED:LIMIT], cells[LIMIT:GENERATION_USED]
+
+
+def _generation_denial(
+    views: list[View], generation: HardwareGeneration | None, *, milli: int
+) -> GpuGenerationRequired | GpuGenerationLimitExceeded | None:
+    requested = units_up(milli, MILLI)
+    for scope, _, cells in views if milli else ():
+        if generation is None:
+            if cells[FLAGS] & FLAG_GENERATIONS:
+                return GpuGenerationRequired(requested, scope)
+            continue
+        i = GENERATIONS.index(generation)
+        used, limit = cells[GENERATION_USED + i], cells[GENERATION_LIMIT + i]
+        if used + milli > limit:
+            shown = limit // MILLI, units_up(used, MILLI), requested
+            return GpuGenerationLimitExceeded(generation, *shown, scope)
+    return None
+
+
+def _changes_of(request: PlacementRequest, generation: HardwareGeneration | None) -> list[Change]:
+    """Where and by how much a request raises usage."""
+    check_kind("request", request, PlacementRequest)
+    if generation is not None:
+        check_kind("generation", generation, HardwareGeneration)
+    family = request.generation or generation
+    # Counting it elsewhere than where it was checked would get around the generation table.
+    if generation not in (None, family):
+        raise InvalidValue("generation", generation, f"{family}, as the request says")
+    demand = demand_of(request)
+    changes = [(USED + i, amount) for i, amount in enumerate(demand) if amount]
+    if family is not None and demand[_GPU]:
+        changes.append((GENERATION_USED + GENERATIONS.index(family), demand[_GPU]))
+    return changes
+
+
+def _generation_change(generation: HardwareGeneration, count: int) -> Change:
+    check_kind("generation", generation, HardwareGeneration)
+    check_integer("count", count, low=0, high=GPUS_MAX)
+    return GENERATION_USED + GENERATIONS.index(generation), count * MILLI
+
+
+def _missing(place: int, amount: int) -> Missing:
+    if place < GENERATION_USED:
+        return Missing(DIMENSIONS[place - USED], amount)
+    return Missing(Dimension.GPU_COUNT, amount, GENERATIONS[place - GENERATION_USED])
+
+
+def _room(views: list[View], used: int, *, limit: int, unit: int) -> Room:
+    own = views[0][2]
+    left = min(_left(cells[limit], cells[used]) for _, _, cells in views)
+    return Room.between(own[limit], own[used], left=left, unit=unit)
+
+
+def _left(limit: int, used: int) -> int:
+    return limit if limit == AMOUNT_MAX else max(0, limit - used)

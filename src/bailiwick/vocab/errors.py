@@ -1,0 +1,121 @@
+"""The error tree: what a caller did wrong, told as data.
+
+Rules:
+
+- A denial is *not* here. "No" is a value (see :mod:`bailiwick.scheduler.admission`).
+- An error names the field, the value and the fix, and is raised before anything changed.
+- ``InvariantBroken`` is our own bug. Nothing below the top of a program catches it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+
+class ErrorCode(StrEnum):
+    """The closed words by which a program tells one error from another."""
+
+    INVALID_VALUE = "invalid_value"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    ILLEGAL_TRANSITION = "illegal_transition"
+    STALE = "stale"
+    LIMIT_REACHED = "limit_reached"
+    INVARIANT_BROKEN = "invariant_broken"
+
+
+class BailiwickError(Exception):
+    """Base of every error this library raises on purpose."""
+
+    code: ClassVar[ErrorCode]
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(f"{message} ({hint})" if hint else message)
+        self.hint = hint
+
+
+class InvalidValue(BailiwickError, ValueError):
+    """A field holds a value it cannot hold."""
+
+    code = ErrorCode.INVALID_VALUE
+
+    def __init__(self, field: str, value: object, expected: str) -> None:
+        shown = repr(value)
+        if len(shown) > 80:
+            shown = shown[:77] + "..."
+        super().__init__(f"{field}: expected {expected}, got {shown}")
+        self.field = field
+        self.value = value
+        self.expected = expected
+
+
+class NotFound(BailiwickError, LookupError):
+    """A name or id that this object does not know."""
+
+    code = ErrorCode.NOT_FOUND
+
+    def __init__(self, kind: str, name: object, *, hint: str = "") -> None:
+        super().__init__(f"no {kind} {name!r}", hint=hint)
+        self.kind = kind
+        self.name = name
+
+
+class Conflict(BailiwickError):
+    """The thing exists already, or is in a state that forbids the change."""
+
+    code = ErrorCode.CONFLICT
+
+    def __init__(self, kind: str, name: object, why: str, *, hint: str = "") -> None:
+        super().__init__(f"{kind} {name!r}: {why}", hint=hint)
+        self.kind = kind
+        self.name = name
+
+
+class IllegalTransition(BailiwickError):
+    """A state machine was asked for an edge that its table does not have."""
+
+    code = ErrorCode.ILLEGAL_TRANSITION
+
+    def __init__(self, machine: str, current: str, wanted: str, allowed: tuple[str, ...]) -> None:
+        edges = ", ".join(allowed) or "none, it is terminal"
+        super().__init__(
+            f"{machine}: {current} -> {wanted} is not allowed; from {current}: {edges}"
+        )
+        self.machine = machine
+        self.current = current
+        self.wanted = wanted
+        self.allowed = allowed
+
+
+class Stale(BailiwickError):
+    """The caller holds an older generation of a thing that has moved on."""
+
+    code = ErrorCode.STALE
+    retryable = True
+
+    def __init__(self, kind: str, name: object, *, held: int, current: int) -> None:
+        super().__init__(
+            f"{kind} {name!r} is at generation {current}, the caller holds {held}",
+            hint="read it again and retry",
+        )
+        self.held = held
+        self.current = current
+
+
+class LimitReached(BailiwickError):
+    """A bound of the library itself (not of a tenant) is full."""
+
+    code = ErrorCode.LIMIT_REACHED
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"{what}: the limit of {limit} is reached")
+        self.what = what
+        self.limit = limit
+
+
+class InvariantBroken(BailiwickError):
+    """Something this library promises did not hold: a bug, never a caller's mistake."""
+
+    code = ErrorCode.INVARIANT_BROKEN

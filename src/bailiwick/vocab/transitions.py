@@ -1,0 +1,95 @@
+"""The two state machines, as tables: a node's mode and the ending of a lease.
+
+The table is the rule: the runtime, the property tests and the manual all read these.
+
+>>> check_mode_change(NodeMode.ACCEPTING, NodeMode.DRAINED)  # doctest: +ELLIPSIS
+Traceback (most recent call last):
+...
+bailiwick.vocab.errors.IllegalTransition: node_mode: accepting -> drained is not allowed; ...
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from bailiwick.vocab.errors import IllegalTransition
+
+
+class NodeMode(StrEnum):
+    """What an operator has said about a node."""
+
+    ACCEPTING = "accepting"
+    DRAINING = "draining"
+    DRAINED = "drained"
+    MAINTENANCE = "maintenance"
+    RETURNING = "returning"
+    FENCE_LOST = "fence_lost"
+
+
+# Draining may be called off; fence_lost can strike whenever a teardown is unconfirmed, and only
+# an operator leaves it, through maintenance, never straight back to accepting work.
+NODE_MODE_EDGES: dict[NodeMode, frozenset[NodeMode]] = {
+    NodeMode.ACCEPTING: frozenset({NodeMode.DRAINING, NodeMode.FENCE_LOST}),
+    NodeMode.DRAINING: frozenset({NodeMode.DRAINED, NodeMode.ACCEPTING, NodeMode.FENCE_LOST}),
+    NodeMode.DRAINED: frozenset({NodeMode.MAINTENANCE, NodeMode.RETURNING}),
+    NodeMode.MAINTENANCE: frozenset({NodeMode.RETURNING}),
+    NodeMode.RETURNING: frozenset({NodeMode.ACCEPTING, NodeMode.FENCE_LOST}),
+    NodeMode.FENCE_LOST: frozenset({NodeMode.MAINTENANCE}),
+}
+
+
+class RevokeState(StrEnum):
+    """How far the ending of a lease has come."""
+
+    ACTIVE = "active"
+    REVOKE_WARNING = "revoke_warning"
+    GRACE_RUNNING = "grace_running"
+    CHECKPOINT_REPORTED = "checkpoint_reported"
+    FORCED_TEARDOWN = "forced_teardown"
+    TORNDOWN = "torndown"
+    EXPIRED = "expired"
+    FENCED = "fenced"
+    FAILED_CLOSED = "failed_closed"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the lease is over for good."""
+        return not REVOKE_EDGES[self]
+
+
+# A checkpoint may also be reported during the warning; a teardown that fails fences.
+REVOKE_EDGES: dict[RevokeState, frozenset[RevokeState]] = {
+    RevokeState.ACTIVE: frozenset({RevokeState.REVOKE_WARNING, RevokeState.EXPIRED}),
+    RevokeState.REVOKE_WARNING: frozenset({RevokeState.GRACE_RUNNING, RevokeState.EXPIRED}),
+    RevokeState.GRACE_RUNNING: frozenset(
+        {RevokeState.CHECKPOINT_REPORTED, RevokeState.FORCED_TEARDOWN}
+    ),
+    RevokeState.CHECKPOINT_REPORTED: frozenset({RevokeState.TORNDOWN, RevokeState.FENCED}),
+    RevokeState.FORCED_TEARDOWN: frozenset({RevokeState.TORNDOWN, RevokeState.FENCED}),
+    RevokeState.EXPIRED: frozenset({RevokeState.FAILED_CLOSED, RevokeState.FENCED}),
+    RevokeState.TORNDOWN: frozenset(),
+    RevokeState.FENCED: frozenset(),
+    RevokeState.FAILED_CLOSED: frozenset(),
+}
+REVOKE_STATES: tuple[RevokeState, ...] = tuple(RevokeState)
+
+
+def check_mode_change(current: NodeMode, wanted: NodeMode) -> None:
+    """Refuse an edge that the node-mode table does not have."""
+    if wanted not in NODE_MODE_EDGES[current]:
+        raise _illegal("node_mode", current, wanted, NODE_MODE_EDGES[current])
+
+
+def check_revoke_change(current: RevokeState, wanted: RevokeState) -> None:
+    """Refuse an edge that the revoke-state table does not have."""
+    if wanted not in REVOKE_EDGES[current]:
+        raise _illegal("revoke_state", current, wanted, REVOKE_EDGES[current])
+
+
+def _illegal(
+    machine: str,
+    current: StrEnum,
+    wanted: StrEnum,
+    edges: frozenset[NodeMode] | frozenset[RevokeState],
+) -> IllegalTransition:
+    return IllegalTransition(machine, current, str(wanted), tuple(sorted(edges)))
