@@ -1,47 +1,71 @@
-"""Hard limits, and the burst credit that lets a scope stay above one for a while.
+"""What the rows of a scope answer: generation table, hard limits, burst credit, headroom.
 
 Rules:
 
-- A limit is asked only about what a request adds. With credit the wall is limit + ceiling; between
-  limit and wall a request passes while the bucket is not empty.
-- The level is an integer in unit-milliseconds, so one millisecond of any whole excess or refill is
-  a whole number and nothing is ever rounded.
-- Time only goes forward, by one clock for all rows.
-- Above the hard limit the bucket drains by the excess in each millisecond, and does not refill;
-  at or below the limit it refills, up to its capacity.
+- A rule is asked only about what a request adds: a scope above its GPU limit may still take memory.
+- With burst credit the wall is limit + ceiling; between limit and wall a request passes while the
+  bucket is not empty.
+- The bucket's level is an integer in unit-milliseconds, so that one millisecond of any whole excess
+  or refill is a whole number and nothing is ever rounded.
+- Above the hard limit the bucket drains by the excess in each millisecond, and does not refill; at
+  or below the limit it refills, up to its capacity.
 - INVARIANT: while usage stays the same, settling at t1 and then at t2 equals settling at t2 at
   once. Whoever changes usage or a limit therefore settles first, and how often is of no matter.
 
 >>> credit = BurstCredit(Dimension.GPU_COUNT, capacity=10, refill_per_s=1, ceiling=2000)
 >>> bucket = BurstBucket.full(credit, 0)
->>> bucket.at(4, excess=2000).level, bucket.at(5, excess=2000).level, bucket.at(9, excess=2000).level
-(2000, 0, 0)
+>>> [bucket.at(now_ms, excess=2000).level for now_ms in (0, 4, 5, 9)]
+[10000, 2000, 0, 0]
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from types import MappingProxyType
 
 from bailiwick.scheduler.quota_policy import (
     DIMENSIONS,
     BurstCredit,
     BurstCreditExhausted,
+    GpuGenerationLimitExceeded,
+    GpuGenerationRequired,
     HardLimitExceeded,
+    Headroom,
     QuotaScope,
+    Room,
     WithinQuota,
     unit_of,
     units_up,
 )
+from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_amount
-from bailiwick.vocab.words import Dimension
+from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_amount, check_kind
+from bailiwick.vocab.words import GENERATIONS, Dimension, HardwareGeneration
+
+GPU = DIMENSIONS.index(Dimension.GPU_COUNT)
+"""Where GPUs stand among the dimensions."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    """One scope as a decision reads it; ``row`` is -1 when it has none yet."""
+
+    scope: QuotaScope
+    row: int
+    listed: bool
+    used: Sequence[int]
+    limits: Sequence[int]
+    generation_used: Sequence[int]
+    generation_limits: Sequence[int]
+
+
+# --- burst credit -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class BurstOverrun:
-    """A scope that is above its hard limit with no credit left: work of it has to end."""
+    """A scope above its hard limit with no credit left; ``excess`` is in the row's unit."""
 
     scope: QuotaScope
     dimension: Dimension
@@ -84,10 +108,6 @@ class BurstBucket:
         return BurstBucket(credit, min(self.level, credit.capacity * MILLI), self.settled_ms)
 
 
-LimitRow: TypeAlias = tuple[QuotaScope, int, Sequence[int], Sequence[int]]
-"""A scope, its row, and what it uses and may use of each dimension."""
-
-
 class BurstBook:
     """The buckets of all rows, and the one clock they are settled by."""
 
@@ -100,6 +120,11 @@ class BurstBook:
     def __contains__(self, row: int) -> bool:
         return row in self._buckets
 
+    @property
+    def rows(self) -> list[int]:
+        """The rows that were given credit."""
+        return sorted(self._buckets)
+
     def check_now(self, now_ms: int) -> int:
         """The time, if it is one and not before the last one told."""
         check_amount("now_ms", now_ms)
@@ -107,13 +132,8 @@ class BurstBook:
             raise InvalidValue("now_ms", now_ms, f"{self.clock_ms} or later, as told before")
         return now_ms
 
-    @property
-    def rows(self) -> list[int]:
-        """The rows that were given credit."""
-        return sorted(self._buckets)
-
     def put(self, row: int, credit: BurstCredit | None) -> None:
-        """Give the row this credit from now on, or none."""
+        """Give the row (settled up to the clock) this credit from now on, or none."""
         bucket = self._buckets.pop(row, None)
         if credit is None:
             return
@@ -122,73 +142,145 @@ class BurstBook:
         else:
             self._buckets[row] = bucket.under(credit)
 
-    def settle(self, row: LimitRow, now_ms: int) -> None:
+    def settle(self, view: RowView, now_ms: int) -> None:
         """Bring the row's bucket to that time; to be done before its usage or limits change."""
-        if row[1] in self._buckets:
-            self._buckets[row[1]] = self._at(row, now_ms)
+        self._buckets[view.row] = self._at(view, now_ms)
 
-    def overrun(self, row: LimitRow, now_ms: int) -> BurstOverrun | None:
+    def overrun(self, view: RowView, now_ms: int) -> BurstOverrun | None:
         """How far the row is above its limit, if it is and its credit is gone at that time."""
-        scope, number, used, limits = row
-        dimension = self._buckets[number].credit.dimension
-        i = DIMENSIONS.index(dimension)
-        if used[i] <= limits[i] or self._at(row, now_ms).level:
+        bucket = self._at(view, now_ms)
+        excess = _excess(view, bucket.credit.dimension)
+        if excess <= 0 or bucket.level:
             return None
-        return BurstOverrun(scope, dimension, used[i] - limits[i])
+        return BurstOverrun(view.scope, bucket.credit.dimension, excess)
 
     def check_limits(
-        self, rows: Sequence[LimitRow], demand: Sequence[int], *, now_ms: int
+        self, views: Sequence[RowView], demand: Sequence[int], *, now_ms: int
     ) -> HardLimitExceeded | BurstCreditExhausted | WithinQuota:
         """Whether every row bears the demand, all hard limits being asked before any credit."""
-        for row in rows:
-            denied = self._hard_denial(row, demand)
+        for view in views:
+            denied = self._hard_denial(view, demand)
             if denied is not None:
                 return denied
         burst = 0
-        for row in rows:
-            answer = self._burst_answer(row, demand, now_ms=now_ms)
+        for view in views:
+            answer = self._burst_answer(view, demand, now_ms=now_ms)
             if not isinstance(answer, WithinQuota):
                 return answer
             burst = burst or answer.burst
         return WithinQuota(burst)
 
-    def _at(self, row: LimitRow, now_ms: int) -> BurstBucket:
-        bucket = self._buckets[row[1]]
-        i = DIMENSIONS.index(bucket.credit.dimension)
-        return bucket.at(now_ms, excess=row[2][i] - row[3][i])
+    def _at(self, view: RowView, now_ms: int) -> BurstBucket:
+        bucket = self._buckets[view.row]
+        return bucket.at(now_ms, excess=_excess(view, bucket.credit.dimension))
 
-    def _hard_denial(self, row: LimitRow, demand: Sequence[int]) -> HardLimitExceeded | None:
-        scope, number, used, limits = row
-        bucket = self._buckets.get(number)
+    def _hard_denial(self, view: RowView, demand: Sequence[int]) -> HardLimitExceeded | None:
+        bucket = self._buckets.get(view.row)
         for i, dimension in enumerate(DIMENSIONS):
-            limit = limits[i]
+            limit, used = view.limits[i], view.used[i]
             if bucket is not None and bucket.credit.dimension is dimension:
                 limit = min(limit + bucket.credit.ceiling, AMOUNT_MAX)
-            if demand[i] and used[i] + demand[i] > limit:
-                shown = _shown(dimension, limit, used=used[i], requested=demand[i])
-                return HardLimitExceeded(dimension, *shown, scope)
+            if demand[i] and used + demand[i] > limit:
+                shown = _shown(unit_of(dimension), limit, used=used, requested=demand[i])
+                return HardLimitExceeded(dimension, *shown, view.scope)
         return None
 
     def _burst_answer(
-        self, row: LimitRow, demand: Sequence[int], *, now_ms: int
+        self, view: RowView, demand: Sequence[int], *, now_ms: int
     ) -> BurstCreditExhausted | WithinQuota:
-        scope, number, used, limits = row
-        bucket = self._buckets.get(number)
-        if bucket is None:
+        if view.row not in self._buckets:
             return WithinQuota()
+        bucket = self._at(view, now_ms)
         dimension = bucket.credit.dimension
         i = DIMENSIONS.index(dimension)
-        above = used[i] + demand[i] - limits[i]
+        above = _excess(view, dimension) + demand[i]
         if not demand[i] or above <= 0:
             return WithinQuota()
-        left = self._at(row, now_ms).level
-        if left == 0:
-            shown = _shown(dimension, limits[i], used=used[i], requested=demand[i])
-            return BurstCreditExhausted(dimension, *shown, left, scope)
+        if bucket.level == 0:
+            unit, limit = unit_of(dimension), view.limits[i]
+            shown = _shown(unit, limit, used=view.used[i], requested=demand[i])
+            return BurstCreditExhausted(dimension, *shown, credit=0, scope=view.scope)
         return WithinQuota(above)
 
 
-def _shown(dimension: Dimension, limit: int, *, used: int, requested: int) -> tuple[int, int, int]:
+def _excess(view: RowView, dimension: Dimension) -> int:
+    i = DIMENSIONS.index(dimension)
+    return view.used[i] - view.limits[i]
+
+
+def _shown(unit: int, limit: int, *, used: int, requested: int) -> tuple[int, int, int]:
     """Limit, used and requested as a denial tells them."""
-    unit = unit_of(dimension)
     return limit // unit, units_up(used, unit), units_up(requested, unit)
+
+
+# --- generations, demand, headroom --------------------------------------------------------------
+
+
+def check_generation(
+    views: Sequence[RowView], generation: HardwareGeneration | None, *, milli: int
+) -> GpuGenerationRequired | GpuGenerationLimitExceeded | None:
+    """The denial of the first row whose generation table does not bear so many milli-shares."""
+    if not milli:
+        return None
+    for view in views:
+        if generation is None:
+            if view.listed:
+                return GpuGenerationRequired(units_up(milli, MILLI), view.scope)
+            continue
+        i = GENERATIONS.index(generation)
+        limit, used = view.generation_limits[i], view.generation_used[i]
+        if used + milli > limit:
+            shown = _shown(MILLI, limit, used=used, requested=milli)
+            return GpuGenerationLimitExceeded(generation, *shown, view.scope)
+    return None
+
+
+def demand_of(request: PlacementRequest) -> tuple[int, ...]:
+    """What the whole request (all members of a gang) adds to each dimension, in row units."""
+    per_member = (
+        request.cpu_milli,
+        request.mem_bytes,
+        request.block_bytes,
+        request.gpu_milli_total,
+        request.gpu_vram * request.device_count,
+        1,
+    )
+    return tuple(amount * request.gang_size for amount in per_member)
+
+
+def generation_of(
+    request: PlacementRequest, generation: HardwareGeneration | None
+) -> HardwareGeneration | None:
+    """Under which generation a request counts: its own, else the one its devices turned out."""
+    if generation is not None:
+        check_kind("generation", generation, HardwareGeneration)
+        # Counting it elsewhere than where it was checked would get around the generation table.
+        if request.generation not in (None, generation):
+            raise InvalidValue("generation", generation, f"{request.generation}, as requested")
+    return request.generation or generation
+
+
+def headroom_of(views: Sequence[RowView]) -> Headroom:
+    """What the first of these rows may still take, the others being around it."""
+    dimensions = {
+        d: _room([(v.limits[i], v.used[i]) for v in views], unit_of(d))
+        for i, d in enumerate(DIMENSIONS)
+    }
+    generations = {
+        g: _room([(v.generation_limits[i], v.generation_used[i]) for v in views], MILLI)
+        for i, g in enumerate(GENERATIONS)
+    }
+    scope = views[0].scope
+    return Headroom(scope, MappingProxyType(dimensions), MappingProxyType(generations))
+
+
+def _room(pairs: list[tuple[int, int]], unit: int) -> Room:
+    limit, used = pairs[0]
+    lefts = [max(0, most - now) for most, now in pairs if most < AMOUNT_MAX]
+    left = min(lefts, default=None)
+    return Room(
+        limit=limit // unit if limit < AMOUNT_MAX else None,
+        used=units_up(used, unit),
+        left=None if left is None else left // unit,
+        left_exact=left,
+    )

@@ -8,7 +8,7 @@ Rules:
 - Order of the rules: generation table, hard limits, burst credit, then budget and cost cap; in
   each the project is asked before its tenant. Only what a request asks for is held against it.
 - The generation table is an allow-list, and ``gpu_count`` caps all generations together.
-- ``set_quota`` replaces the whole quota, the generation table included.
+  ``set_quota`` replaces the whole quota, so the table too.
 - A free takes at most what its own scope recorded. What it could not take is reported, and is not
   taken from another project through the tenant's row either.
 - Time only goes forward; one clock for the whole manager.
@@ -32,16 +32,22 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TypeAlias
 
-from bailiwick.scheduler.burst import BurstBook, BurstOverrun, LimitRow
+from bailiwick.scheduler.burst import (
+    GPU,
+    BurstBook,
+    BurstOverrun,
+    RowView,
+    check_generation,
+    demand_of,
+    generation_of,
+    headroom_of,
+)
 from bailiwick.scheduler.quota_policy import (
     DIMENSIONS,
     GPUS_MAX,
-    BudgetExhausted,
     BudgetHook,
-    CostCapExceeded,
     GpuGenerationLimitExceeded,
     GpuGenerationQuota,
     GpuGenerationRequired,
@@ -50,23 +56,22 @@ from bailiwick.scheduler.quota_policy import (
     Quota,
     QuotaDecision,
     QuotaScope,
-    Room,
     Shortfall,
     WithinQuota,
     check_generations,
-    unit_of,
     units_up,
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken, LimitReached
-from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_amount, check_integer, check_kind
+from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_integer, check_kind
 from bailiwick.vocab.words import GENERATIONS, Dimension, HardwareGeneration
 
 ROW_WIDTH = 48
 """Integers in one row; the last two are spare."""
 
 PARENT, FLAGS, USED, LIMIT, GENERATION_USED, GENERATION_LIMIT = 0, 1, 2, 8, 14, 30
-"""Where in a row its parts begin. Generations are counted in milli-shares, as GPUs are."""
+"""Where the parts of a row begin: the parent's row or -1, flags, amounts in the order of
+``DIMENSIONS`` and of ``GENERATIONS``. GPUs are in milli-shares; no limit is ``AMOUNT_MAX``."""
 
 FLAG_ASK = 1
 """A burst credit or a budget hook bears on this row or its parent: only Python can decide."""
@@ -77,15 +82,12 @@ FLAG_GENERATIONS = 2
 ROWS_MAX = 1_000_000
 """Most scopes one manager keeps."""
 
-_GPU = DIMENSIONS.index(Dimension.GPU_COUNT)
 _ROWS_FIRST = 16
 _BLANK = array("q", [-1, 0] + [0] * 6 + [AMOUNT_MAX] * 6 + [0] * 16 + [AMOUNT_MAX] * 16 + [0, 0])
 
-View: TypeAlias = "tuple[QuotaScope, int, array[int]]"
-"""A scope, its row (-1 when it has none yet) and a copy of that row's integers."""
+MaybeGeneration: TypeAlias = HardwareGeneration | None
 
-Change: TypeAlias = tuple[int, int]
-"""A place in the row and the amount by which it changes."""
+_Change: TypeAlias = tuple[int, int]  # a place in the row, and by how much it changes
 
 
 class RowTable:
@@ -127,12 +129,15 @@ class RowTable:
         if parent >= 0:
             yield parent
 
-    def view(self, scope: QuotaScope) -> View:
+    def view(self, scope: QuotaScope) -> RowView:
         """The scope as a decision reads it."""
         row = self.find(scope)
-        if row < 0:
-            return scope, -1, _BLANK
-        return scope, row, self.buffer[row * ROW_WIDTH : (row + 1) * ROW_WIDTH]
+        at = row * ROW_WIDTH
+        cells = _BLANK if row < 0 else self.buffer[at : at + ROW_WIDTH]
+        usage, allowed = cells[USED:LIMIT], cells[LIMIT:GENERATION_USED]
+        by_generation = cells[GENERATION_USED:GENERATION_LIMIT], cells[GENERATION_LIMIT:-2]
+        listed = bool(cells[FLAGS] & FLAG_GENERATIONS)
+        return RowView(scope, row, listed, usage, allowed, *by_generation)
 
     def _append(self, scope: QuotaScope, *, parent: int) -> int:
         row = len(self.scopes)
@@ -168,8 +173,6 @@ class QuotaManager:
         self._bursts = BurstBook()
         self._hooks: dict[int, BudgetHook] = {}
 
-    # --- rows -------------------------------------------------------------------------------
-
     @property
     def buffer(self) -> array[int]:
         """The rows; replaced by a larger array when it is full, never resized."""
@@ -187,9 +190,7 @@ class QuotaManager:
 
     def row_of(self, tenant: str, project: str | None = None) -> int:
         """The scope's row, made when it has none."""
-        return self._table.row_of(_scope(tenant, project))
-
-    # --- limits -----------------------------------------------------------------------------
+        return self._table.row_of(QuotaScope.of(tenant, project))
 
     def set_quota(
         self, tenant: str, quota: Quota, *, project: str | None = None, now_ms: int | None = None
@@ -198,7 +199,7 @@ class QuotaManager:
 
         ``now_ms`` is when the new limits begin to count for burst; left out, the last time told.
         """
-        scope = _scope(tenant, project)
+        scope = QuotaScope.of(tenant, project)
         check_kind("quota", quota, Quota)
         now = self._bursts.check_now(self._bursts.clock_ms if now_ms is None else now_ms)
         row = self._table.row_of(scope)
@@ -212,20 +213,20 @@ class QuotaManager:
 
     def quota_of(self, tenant: str, project: str | None = None) -> Quota:
         """What was set for the scope; an empty quota when nothing was."""
-        return self._quotas.get(self._table.find(_scope(tenant, project)), Quota())
+        return self._quotas.get(self._table.find(QuotaScope.of(tenant, project)), Quota())
 
     def set_gpu_generation_limits(
         self, tenant: str, quotas: Sequence[GpuGenerationQuota], *, project: str | None = None
     ) -> None:
         """Replace the scope's generation table; an empty one allows every generation again."""
-        scope = _scope(tenant, project)
+        scope = QuotaScope.of(tenant, project)
         entries = check_generations("gpu_generations", quotas)
         row = self._table.row_of(scope)
         self._put_generations(row, replace(self._quotas.get(row, Quota()), gpu_generations=entries))
 
     def set_budget_hook(self, tenant: str, hook: BudgetHook | None) -> None:
         """Ask this about money for every request of the tenant; ``None`` stops asking."""
-        scope = _scope(tenant, None)
+        scope = QuotaScope.of(tenant)
         if hook is not None and not callable(getattr(hook, "check", None)):
             raise InvalidValue("hook", hook, "an object with check(request, now_ms), or None")
         row = self._table.row_of(scope)
@@ -236,19 +237,7 @@ class QuotaManager:
 
     def headroom(self, tenant: str, project: str | None = None) -> Headroom:
         """Limit, use and what is left, by dimension and by generation."""
-        views = self._views(_scope(tenant, project))
-        dimensions = {
-            d: _room(views, USED + i, limit=LIMIT + i, unit=unit_of(d))
-            for i, d in enumerate(DIMENSIONS)
-        }
-        generations = {
-            g: _room(views, GENERATION_USED + i, limit=GENERATION_LIMIT + i, unit=MILLI)
-            for i, g in enumerate(GENERATIONS)
-        }
-        scope = views[0][0]
-        return Headroom(scope, MappingProxyType(dimensions), MappingProxyType(generations))
-
-    # --- decisions --------------------------------------------------------------------------
+        return headroom_of(self._views(QuotaScope.of(tenant, project)))
 
     def check(self, request: PlacementRequest, *, now_ms: int = 0) -> QuotaDecision:
         """Whether quota allows the whole request, all members of a gang together."""
@@ -256,46 +245,35 @@ class QuotaManager:
         self._bursts.check_now(now_ms)
         views = self._views(QuotaScope(request.tenant, request.project))
         demand = demand_of(request)
-        denied = _generation_denial(views, request.generation, milli=demand[_GPU])
+        denied = check_generation(views, request.generation, milli=demand[GPU])
         if denied is not None:
             return denied
-        rows = [_limit_row(view) for view in views]
-        answer = self._bursts.check_limits(rows, demand, now_ms=now_ms)
-        if isinstance(answer, WithinQuota):
-            return self._hook_denial(request, now_ms) or answer
-        return answer
+        answer = self._bursts.check_limits(views, demand, now_ms=now_ms)
+        hook = self._hooks.get(views[-1].row)
+        if hook is None or not isinstance(answer, WithinQuota):
+            return answer
+        return hook.check(request, now_ms) or answer
 
     def check_gpu_generation(
-        self,
-        tenant: str,
-        generation: HardwareGeneration | None,
-        *,
-        count: int,
-        project: str | None = None,
+        self, tenant: str, generation: MaybeGeneration, *, count: int, project: str | None = None
     ) -> WithinQuota | GpuGenerationRequired | GpuGenerationLimitExceeded:
         """Whether the generation tables alone allow so many more whole GPUs."""
-        scope = _scope(tenant, project)
+        scope = QuotaScope.of(tenant, project)
         if generation is not None:
             check_kind("generation", generation, HardwareGeneration)
         check_integer("count", count, low=0, high=GPUS_MAX)
-        denied = _generation_denial(self._views(scope), generation, milli=count * MILLI)
+        denied = check_generation(self._views(scope), generation, milli=count * MILLI)
         return denied or WithinQuota()
 
     def burst_exhausted(self, now_ms: int) -> tuple[BurstOverrun, ...]:
         """The scopes above a hard limit with no credit left, for the caller to evict from."""
         self._bursts.check_now(now_ms)
         views = (self._table.view(self._table.scopes[row]) for row in self._bursts.rows)
-        overruns = (self._bursts.overrun(_limit_row(view), now_ms) for view in views)
+        overruns = (self._bursts.overrun(view, now_ms) for view in views)
         return tuple(overrun for overrun in overruns if overrun is not None)
 
-    # --- usage ------------------------------------------------------------------------------
-
     def record_alloc(
-        self,
-        request: PlacementRequest,
-        *,
-        generation: HardwareGeneration | None = None,
-        now_ms: int = 0,
+        self, request: PlacementRequest, *, generation: MaybeGeneration = None, now_ms: int = 0
     ) -> None:
         """Count the whole request as held, for its project and its tenant.
 
@@ -306,11 +284,7 @@ class QuotaManager:
         self._add(QuotaScope(request.tenant, request.project), changes, now_ms=now)
 
     def record_free(
-        self,
-        request: PlacementRequest,
-        *,
-        generation: HardwareGeneration | None = None,
-        now_ms: int = 0,
+        self, request: PlacementRequest, *, generation: MaybeGeneration = None, now_ms: int = 0
     ) -> Shortfall:
         """Count the whole request as given back; says what had not been recorded as held."""
         changes = _changes_of(request, generation)
@@ -324,39 +298,35 @@ class QuotaManager:
     ) -> None:
         """Count whole GPUs in the generation tables alone; ``record_alloc`` counts all else too."""
         change = _generation_change(generation, count)
-        self._add(_scope(tenant, project), [change], now_ms=self._bursts.clock_ms)
+        self._add(QuotaScope.of(tenant, project), [change], now_ms=self._bursts.clock_ms)
 
     def record_gpu_generation_free(
         self, tenant: str, generation: HardwareGeneration, *, count: int, project: str | None = None
     ) -> int:
         """Give them back; returns the GPUs (rounded up) that had not been recorded as held."""
         change = _generation_change(generation, count)
-        missing = self._take(_scope(tenant, project), [change], now_ms=self._bursts.clock_ms)
+        missing = self._take(QuotaScope.of(tenant, project), [change], now_ms=self._bursts.clock_ms)
         return sum(units_up(amount, MILLI) for _, amount in missing)
 
     def settle(self, row: int, now_ms: int) -> None:
-        """Bring the burst credit of the row and its parent to that time.
-
-        Whoever writes usage into the buffer directly calls this first.
-        """
+        """Bring burst credit up to that time; to be done before writing usage into the buffer."""
         check_integer("row", row, low=0, high=self.row_count - 1)
         self._settle(row, self._bursts.check_now(now_ms))
 
-    # --- inside -----------------------------------------------------------------------------
-
-    def _add(self, scope: QuotaScope, changes: list[Change], *, now_ms: int) -> None:
-        for _, _, cells in self._views(scope):
-            for place, amount in changes:
-                if cells[place] + amount > AMOUNT_MAX:
-                    word = _missing(place, amount).dimension
-                    raise InvalidValue(word, amount, f"usage to stay within {AMOUNT_MAX}")
+    def _add(self, scope: QuotaScope, changes: list[_Change], *, now_ms: int) -> None:
+        # The tenant's row, since it holds no less than the project's.
+        at = self._table.find(QuotaScope(scope.tenant)) * ROW_WIDTH
+        for place, amount in changes:
+            if amount + (self.buffer[at + place] if at >= 0 else 0) > AMOUNT_MAX:
+                word = _missing(place, amount).dimension
+                raise InvalidValue(word, amount, f"usage to stay within {AMOUNT_MAX}")
         row = self._table.row_of(scope)
         self._settle(row, now_ms)
         for each in self._table.path(row):
             for place, amount in changes:
                 self.buffer[each * ROW_WIDTH + place] += amount
 
-    def _take(self, scope: QuotaScope, changes: list[Change], *, now_ms: int) -> list[Change]:
+    def _take(self, scope: QuotaScope, changes: list[_Change], *, now_ms: int) -> list[_Change]:
         """Lower usage as far as the scope itself holds any; the changes that were left over."""
         row = self._table.find(scope)
         if row < 0:
@@ -378,7 +348,7 @@ class QuotaManager:
             raise InvariantBroken(f"{self._table.scopes[row]} holds less than its projects")
         return held
 
-    def _views(self, scope: QuotaScope) -> list[View]:
+    def _views(self, scope: QuotaScope) -> list[RowView]:
         scopes = [scope] if scope.project is None else [scope, QuotaScope(scope.tenant)]
         return [self._table.view(each) for each in scopes]
 
@@ -386,8 +356,7 @@ class QuotaManager:
         self._bursts.clock_ms = now_ms
         for each in self._table.path(row):
             if each in self._bursts:
-                view = self._table.view(self._table.scopes[each])
-                self._bursts.settle(_limit_row(view), now_ms)
+                self._bursts.settle(self._table.view(self._table.scopes[each]), now_ms)
 
     def _put_generations(self, row: int, quota: Quota) -> None:
         unlisted = 0 if quota.gpu_generations else AMOUNT_MAX
@@ -405,75 +374,19 @@ class QuotaManager:
             lists = bool(self._quotas.get(each, Quota()).gpu_generations)
             self.buffer[each * ROW_WIDTH + FLAGS] = FLAG_ASK * asks | FLAG_GENERATIONS * lists
 
-    def _hook_denial(
-        self, request: PlacementRequest, now_ms: int
-    ) -> BudgetExhausted | CostCapExceeded | None:
-        scope = QuotaScope(request.tenant)
-        hook = self._hooks.get(self._table.find(scope))
-        denied = None if hook is None else hook.check(request, now_ms)
-        if denied is None:
-            return None
-        check_kind("hook", denied, _MONEY)
-        return replace(denied, scope=denied.scope or scope)
 
-
-def demand_of(request: PlacementRequest) -> tuple[int, ...]:
-    """What the whole request counts for, in the order and units of a row."""
-    per_member = (
-        request.cpu_milli,
-        request.mem_bytes,
-        request.block_bytes,
-        request.gpu_milli_total,
-        request.gpu_vram * request.device_count,
-        1,
-    )
-    return tuple(amount * request.gang_size for amount in per_member)
-
-
-def _scope(tenant: str, project: str | None) -> QuotaScope:
-    # QuotaScope turns plain names into checked ones.
-    return QuotaScope(cast(TenantId, tenant), cast(ProjectId | None, project))
-
-
-def _limit_row(view: View) -> LimitRow:
-    scope, row, cells = view
-    return scope, row, cells[USED:LIMIT], cells[LIMIT:GENERATION_USED]
-
-
-def _generation_denial(
-    views: list[View], generation: HardwareGeneration | None, *, milli: int
-) -> GpuGenerationRequired | GpuGenerationLimitExceeded | None:
-    requested = units_up(milli, MILLI)
-    for scope, _, cells in views if milli else ():
-        if generation is None:
-            if cells[FLAGS] & FLAG_GENERATIONS:
-                return GpuGenerationRequired(requested, scope)
-            continue
-        i = GENERATIONS.index(generation)
-        used, limit = cells[GENERATION_USED + i], cells[GENERATION_LIMIT + i]
-        if used + milli > limit:
-            shown = limit // MILLI, units_up(used, MILLI), requested
-            return GpuGenerationLimitExceeded(generation, *shown, scope)
-    return None
-
-
-def _changes_of(request: PlacementRequest, generation: HardwareGeneration | None) -> list[Change]:
+def _changes_of(request: PlacementRequest, generation: MaybeGeneration) -> list[_Change]:
     """Where and by how much a request raises usage."""
     check_kind("request", request, PlacementRequest)
-    if generation is not None:
-        check_kind("generation", generation, HardwareGeneration)
-    family = request.generation or generation
-    # Counting it elsewhere than where it was checked would get around the generation table.
-    if generation not in (None, family):
-        raise InvalidValue("generation", generation, f"{family}, as the request says")
+    family = generation_of(request, generation)
     demand = demand_of(request)
     changes = [(USED + i, amount) for i, amount in enumerate(demand) if amount]
-    if family is not None and demand[_GPU]:
-        changes.append((GENERATION_USED + GENERATIONS.index(family), demand[_GPU]))
+    if family is not None and demand[GPU]:
+        changes.append((GENERATION_USED + GENERATIONS.index(family), demand[GPU]))
     return changes
 
 
-def _generation_change(generation: HardwareGeneration, count: int) -> Change:
+def _generation_change(generation: HardwareGeneration, count: int) -> _Change:
     check_kind("generation", generation, HardwareGeneration)
     check_integer("count", count, low=0, high=GPUS_MAX)
     return GENERATION_USED + GENERATIONS.index(generation), count * MILLI
@@ -483,13 +396,3 @@ def _missing(place: int, amount: int) -> Missing:
     if place < GENERATION_USED:
         return Missing(DIMENSIONS[place - USED], amount)
     return Missing(Dimension.GPU_COUNT, amount, GENERATIONS[place - GENERATION_USED])
-
-
-def _room(views: list[View], used: int, *, limit: int, unit: int) -> Room:
-    own = views[0][2]
-    left = min(_left(cells[limit], cells[used]) for _, _, cells in views)
-    return Room.between(own[limit], own[used], left=left, unit=unit)
-
-
-def _left(limit: int, used: int) -> int:
-    return limit if limit == AMOUNT_MAX else max(0, limit - used)

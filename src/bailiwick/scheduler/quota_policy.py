@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
@@ -68,6 +68,11 @@ class QuotaScope:
             put(self, "tenant", TenantId(check_name("tenant", self.tenant)))
         if self.project is not None and not isinstance(self.project, ProjectId):
             put(self, "project", ProjectId(check_name("project", self.project)))
+
+    @classmethod
+    def of(cls, tenant: str, project: str | None = None) -> QuotaScope:
+        """The scope of these names, plain strings being checked."""
+        return cls(cast(TenantId, tenant), cast(ProjectId | None, project))
 
     def __str__(self) -> str:
         return self.tenant if self.project is None else f"{self.tenant}/{self.project}"
@@ -373,16 +378,6 @@ class Room:
     used: int
     left: int | None
     left_exact: int | None
-
-    @classmethod
-    def between(cls, limit: int, used: int, *, left: int, unit: int) -> Room:
-        """From exact numbers, shown in units of so many; ``AMOUNT_MAX`` is no limit."""
-        return cls(
-            None if limit == AMOUNT_MAX else limit // unit,
-            units_up(used, unit),
-            None if left == AMOUNT_MAX else left // unit,
-            None if left == AMOUNT_MAX else left,
-        )
 
 
 @dataclass(frozen=True, slots=True)

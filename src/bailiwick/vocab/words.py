@@ -75,7 +75,7 @@ class PreemptionReason(StrEnum):
 _PREEMPTION_SUMMARY = {
     PreemptionReason.PRIORITY_PREEMPTION: "more urgent work was admitted and took the resources",
     PreemptionReason.QUOTA_REBALANCE: "the owner was over its share; another tenant was admitted",
-    PreemptionReason.BURST_CREDIT_EXHAUSTED: "its owner ran above quota until its burst credit ended",
+    PreemptionReason.BURST_CREDIT_EXHAUSTED: "its owner ran above quota until burst credit ended",
     PreemptionReason.BUDGET_EXHAUSTED: "the owner's budget is spent and this work may end on that",
     PreemptionReason.COST_CAP_EVICTION: "a hard cost cap could no longer be kept",
     PreemptionReason.OPERATOR_DRAIN: "an operator is draining the node or cell",
@@ -124,6 +124,18 @@ class Dimension(StrEnum):
     LEASE_COUNT = "lease_count"
 
 
+class ResourceKind(StrEnum):
+    """The four resources a node offers, each in the unit its word names."""
+
+    CPU_MILLI = "cpu_milli"
+    MEM_BYTES = "mem_bytes"
+    BLOCK_BYTES = "block_bytes"
+    GPU_MILLI = "gpu_milli"
+
+
+RESOURCE_KINDS: tuple[ResourceKind, ...] = tuple(ResourceKind)
+
+
 class PendingReason(StrEnum):
     """Why a request did not get a lease, worst first; the first blocker is the smallest rank."""
 
@@ -150,12 +162,23 @@ class PendingReason(StrEnum):
 _PENDING_RANK = {r: i for i, r in enumerate(PendingReason)}
 
 
+class CapacityDenial(StrEnum):
+    """Which rule of capacity said no (quota has its own words)."""
+
+    DEADLINE_PASSED = "deadline_passed"
+    NO_SUCH_HARDWARE = "no_such_hardware"
+    NODES_FORBIDDEN = "nodes_forbidden"
+    LARGER_THAN_ANY_NODE = "larger_than_any_node"
+    HEADROOM_KEPT = "headroom_kept"
+    NOT_ENOUGH_FREE = "not_enough_free"
+    FRAGMENTED = "fragmented"
+
+
 class FilterReason(StrEnum):
     """At which hard filter a node fell, in the order the filters are asked."""
 
     NODE_MODE = "node_mode"
     QUARANTINED = "quarantined"
-    FENCED = "fenced"
     GPU_KIND = "gpu_kind"
     LABELS = "labels"
     POLICY = "policy"

@@ -256,6 +256,11 @@ class Arena:
         self._lease_free.append(slot)
         return True
 
+    def untake(self, lease_id: int) -> None:
+        if not self.release(lease_id):
+            raise IndexError("no such lease")
+        self.reuse[lease_id & 0xFFFFFFFF] = lease_id >> 32
+
     def release_batch(self, ids: array[int]) -> int:
         return sum(i >= 0 and self.release(i) for i in ids)
 

@@ -141,6 +141,12 @@ class Engine(Protocol):
     def release(self, lease: int, /) -> bool:
         """Give the resources back; False if there is no such lease."""
 
+    def untake(self, lease: int, /) -> None:
+        """Undo the newest ``take`` exactly: the same id is given out again."""
+
+    def cursor(self, *value: int) -> int:
+        """Read, or with a value set, the node round robin looks at next."""
+
     def lease(self, lease: int, /) -> LeaseFields | None:
         """The lease's fields, or None if there is no such lease."""
 

@@ -83,6 +83,11 @@ class PureEngine(Arena):
             shape.denied_at = self.log_end if x < 0 else -1
         return x
 
+    def cursor(self, *value: int) -> int:
+        if value:
+            self._cursor = value[0] % len(self.nodes) if self.nodes else 0
+        return self._cursor
+
     def _round_robin(self, shape: ShapeRecord, mask: bytearray | None) -> int:
         count = len(self.nodes)
         for i in range(count):

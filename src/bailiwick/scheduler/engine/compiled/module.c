@@ -351,6 +351,24 @@ METHOD(py_release) {
     return PyBool_FromLong(release(&self->e, a[0]));
 }
 
+/* untake(id): exactly undo the newest take, so that the id is given out again */
+METHOD(py_untake) {
+    int64_t a[1];
+    Engine *e = &self->e;
+    if (!integers(args, n, 1, a)) return NULL;
+    if (!release(e, a[0])) { bad("lease"); return NULL; }
+    e->lease[a[0] & 0xffffffff].reuse = (int32_t)(a[0] >> 32);
+    Py_RETURN_NONE;
+}
+
+/* cursor() -> where round robin looks next; cursor(x) sets it */
+METHOD(py_cursor) {
+    int64_t a[1];
+    if (n && !integers(args, n, 1, a)) return NULL;
+    if (n) self->e.cursor = self->e.nodes ? (int32_t)(a[0] % self->e.nodes) : 0;
+    return PyLong_FromLong(self->e.cursor);
+}
+
 METHOD(py_lease) {
     int64_t a[1];
     if (!integers(args, n, 1, a)) return NULL;
@@ -493,6 +511,7 @@ static PyMethodDef methods[] = {
     FAST("set_weights", py_set_weights), FAST("learning", py_learning),
     FAST("set_workload", py_set_workload), FAST("find", py_find), FAST("score", py_score),
     FAST("place", py_place), FAST("take", py_take), FAST("release", py_release),
+    FAST("untake", py_untake), FAST("cursor", py_cursor),
     FAST("lease", py_lease), FAST("update_lease", py_update_lease),
     FAST("move_lease", py_move_lease), FAST("expired", py_expired),
     FAST("place_batch", py_place_batch), FAST("release_batch", py_release_batch),

@@ -1,0 +1,1 @@
+"""Experiments anyone can repeat: placement quality on lists of nodes and pods."""

@@ -1,0 +1,220 @@
+"""May this request run now, and where: quota, then headroom, then capacity.
+
+Rules:
+
+- Order of checks: deadline, quota (project, then tenant), headroom, hard filters, strategy.
+- ``evaluate``, ``plan`` and ``explain`` change nothing; ``admit`` is the same code, kept.
+- A gang is admitted whole or not at all, and its quota is asked for whole.
+- Headroom is room that only requests of at least its priority may use.
+
+>>> from bailiwick import *
+>>> ledger = CapacityLedger()
+>>> _ = ledger.register_node("node-1", NodeCapacity(cpu_cores=16, mem_bytes=8_000_000_000))
+>>> admission = AdmissionController(ledger)
+>>> ask = PlacementRequest(tenant=TenantId("lab"), cpu_cores=20, mem_bytes=1)
+>>> admission.evaluate(ask).detail
+LargerThanAnyNode(resource=<ResourceKind.CPU_MILLI: 'cpu_milli'>, requested=20000, largest=16000)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bailiwick.fleet.resources import NOTHING, Resources
+from bailiwick.scheduler.decision import (
+    AdmissionDecision,
+    Approved,
+    CapacityDenied,
+    DeadlinePassed,
+    Denied,
+    HeadroomKept,
+)
+from bailiwick.scheduler.engine.protocol import ROUND_ROBIN
+from bailiwick.scheduler.explain import Explanation, capacity_denial, count_filters, remedy_for
+from bailiwick.scheduler.holds import Prepared
+from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.placement import PlacementScorer
+from bailiwick.scheduler.quota import QuotaManager
+from bailiwick.scheduler.quota_policy import WithinQuota
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.values import NodeId, check_amount, check_kind
+from bailiwick.vocab.words import RESOURCE_KINDS, Priority
+
+
+@dataclass(frozen=True, slots=True)
+class Headroom:
+    """Free capacity kept for requests of at least this priority."""
+
+    kept: Resources = NOTHING
+    priority: Priority = Priority.CRITICAL
+
+
+class AdmissionController:
+    """Gates requests against quota and free capacity of one ledger."""
+
+    def __init__(
+        self,
+        ledger: CapacityLedger,
+        *,
+        quotas: QuotaManager | None = None,
+        scorer: PlacementScorer | None = None,
+        headroom: Headroom | None = None,
+    ) -> None:
+        self.ledger = check_kind("ledger", ledger, CapacityLedger)
+        if quotas is not None:
+            ledger.attach_quotas(quotas)
+        self.scorer = scorer or PlacementScorer()
+        self.headroom = headroom or Headroom()
+        kept = self.headroom.kept.as_tuple()
+        if min(kept) < 0:
+            raise InvalidValue("headroom", self.headroom.kept, "amounts of at least 0")
+        ledger.engine.set_headroom(self.headroom.priority.rank if any(kept) else 0, *kept)
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def evaluate(self, request: PlacementRequest, *, now_ms: int = 0) -> AdmissionDecision:
+        """What ``admit`` would answer now; nothing changes."""
+        return self._decide(request, now_ms=now_ms, keep=False)
+
+    def admit(self, request: PlacementRequest, *, now_ms: int = 0) -> AdmissionDecision:
+        """Decide and, if approved, grant the leases."""
+        granted = self._fast(request, now_ms) if self._is_plain(request, now_ms) else None
+        return granted or self._decide(request, now_ms=now_ms, keep=True)
+
+    @staticmethod
+    def _is_plain(request: object, now_ms: object) -> bool:
+        """Whether the engine can decide alone; everything else takes the long way round."""
+        return (
+            isinstance(request, PlacementRequest)
+            and request.gang_size == 1
+            and request.deadline_ms is None
+            and type(now_ms) is int
+            and 0 <= now_ms < 2**53
+        )
+
+    def _fast(self, request: PlacementRequest, now_ms: int) -> Approved | None:
+        """The same checks inside the engine; ``None`` sends the request the long way round."""
+        ready = self.scorer.ready(self.ledger, request)
+        lease_id = self.ledger.place(ready, self.scorer.code, now_ms=now_ms)
+        if lease_id < 0:
+            return None
+        lease = self.ledger.lease(lease_id)
+        return Approved((lease.node,), (lease,))
+
+    def explain(self, request: PlacementRequest, *, now_ms: int = 0) -> Explanation:
+        """The decision with every obstacle, counts of nodes per filter, and a remedy."""
+        decision = self.evaluate(request, now_ms=now_ms)
+        fallen, fitting = count_filters(self.ledger, request, self.scorer.filters)
+        blockers = self._blockers(request, decision, now_ms=now_ms)
+        first = min(blockers, key=lambda b: b.reason.rank, default=decision)
+        return Explanation(decision, blockers, fallen, fitting, remedy_for(first))
+
+    def _blockers(
+        self, request: PlacementRequest, decision: AdmissionDecision, *, now_ms: int
+    ) -> tuple[Denied, ...]:
+        """Every obstacle, not only the one that decided."""
+        if isinstance(decision, Approved):
+            return ()
+        found = [self._deadline(request, now_ms), self._quota(request, now_ms)]
+        found.append(self._headroom(request))
+        nodes = self._choose(request, now_ms=now_ms, keep=False)
+        found.append(nodes if isinstance(nodes, Denied) else None)
+        blockers = [b for b in found if isinstance(b, Denied)]
+        return tuple(sorted(blockers, key=lambda b: b.reason.rank))
+
+    # -- deciding ----------------------------------------------------------------------------
+
+    def _decide(self, request: PlacementRequest, *, now_ms: int, keep: bool) -> AdmissionDecision:
+        check_kind("request", request, PlacementRequest)
+        check_amount("now_ms", now_ms)
+        late = self._deadline(request, now_ms)
+        if late is not None:
+            return late
+        quota = self._quota(request, now_ms)
+        if isinstance(quota, Denied):
+            return quota
+        no_room = self._headroom(request)
+        if no_room is not None:
+            return no_room
+        chosen = self._choose(request, now_ms=now_ms, keep=keep)
+        if isinstance(chosen, Denied):
+            return chosen
+        return Approved(chosen.nodes, chosen.leases, quota)
+
+    @staticmethod
+    def _deadline(request: PlacementRequest, now_ms: int) -> Denied | None:
+        if request.deadline_ms is not None and request.deadline_ms < now_ms:
+            return Denied.because(DeadlinePassed(request.deadline_ms, now_ms))
+        return None
+
+    def _quota(self, request: PlacementRequest, now_ms: int) -> Denied | int:
+        """The denial, or how far into burst the request would go."""
+        quotas = self.ledger.quotas
+        if quotas is None:
+            return 0
+        answer = quotas.check(request, now_ms=now_ms)
+        return answer.burst if isinstance(answer, WithinQuota) else Denied.because(answer)
+
+    def _headroom(self, request: PlacementRequest) -> Denied | None:
+        if request.priority.rank >= self.headroom.priority.rank:
+            return None
+        need = Resources(
+            request.cpu_milli, request.mem_bytes, request.block_bytes, request.gpu_milli_total
+        )
+        rows = zip(
+            RESOURCE_KINDS,
+            need.as_tuple(),
+            self.ledger.free.as_tuple(),
+            self.headroom.kept.as_tuple(),
+            strict=True,
+        )
+        for kind, one, free, kept in rows:
+            wanted = one * request.gang_size
+            if wanted and kept and free - wanted < kept:
+                return Denied.because(HeadroomKept(kind, free, kept, wanted))
+        return None
+
+    def _no_place(self, request: PlacementRequest, placed: int) -> CapacityDenied:
+        return capacity_denial(self.ledger, request, filters=self.scorer.filters, placed=placed)
+
+    def _choose(self, request: PlacementRequest, *, now_ms: int, keep: bool) -> Approved | Denied:
+        """A place for every member, taken one by one; undone unless all fit and are kept."""
+        ledger, ready = self.ledger, self.scorer.ready(self.ledger, request)
+        if request.gang_size == 1 and not keep:
+            entry = ledger.find(ready, self.scorer.code)
+            if entry is None:
+                return Denied.because(self._no_place(request, 0))
+            return Approved((entry.id,))
+        if keep and not self._is_plain(request, now_ms):
+            ledger.note_arrivals(ready, request.gang_size)
+        cursor = ledger.engine.cursor()
+        gang = ledger.new_gang() if keep and request.gang_size > 1 else -1
+        taken: list[int] = []
+        nodes: list[NodeId] = []
+        for _ in range(request.gang_size):
+            lease_id = self._take_next(ready, now_ms=now_ms, gang=gang)
+            if lease_id < 0:
+                break
+            taken.append(lease_id)
+            nodes.append(ledger.node_of(lease_id))
+        whole = len(taken) == request.gang_size
+        if whole and keep:
+            return Approved(tuple(nodes), tuple(ledger.lease(i) for i in taken))
+        for lease_id in reversed(taken):
+            ledger.untake(lease_id)
+        ledger.engine.cursor(cursor)
+        if not whole:
+            return Denied.because(self._no_place(request, len(taken)))
+        return Approved(tuple(nodes))
+
+    def _take_next(self, ready: Prepared, *, now_ms: int, gang: int) -> int:
+        ledger = self.ledger
+        entry = ledger.find(ready, self.scorer.code)
+        if entry is None:
+            return -1
+        scored = ledger.engine.score(self.scorer.code, ready.shape, entry.handle)
+        devices = scored[1] if scored is not None else -1
+        if self.scorer.code == ROUND_ROBIN:
+            ledger.engine.cursor(entry.handle + 1)
+        return ledger.take(entry, ready, now_ms=now_ms, gang=gang, devices=devices)

@@ -1,0 +1,156 @@
+"""What admission answers: approved with places, or denied with a closed word and its numbers.
+
+Rules:
+
+- A denial is a value. It names one :class:`~bailiwick.vocab.words.PendingReason` (what kind of
+  obstacle, and whether waiting helps) and one detail with the numbers that led to it.
+- Sentences are made elsewhere, from the word and the numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias, assert_never
+
+from bailiwick.scheduler.lease import Lease
+from bailiwick.scheduler.quota_policy import (
+    BudgetExhausted,
+    BurstCreditExhausted,
+    CostCapExceeded,
+    GpuGenerationLimitExceeded,
+    GpuGenerationRequired,
+    HardLimitExceeded,
+    QuotaDenied,
+)
+from bailiwick.vocab.values import NodeId
+from bailiwick.vocab.words import CapacityDenial, PendingReason, ResourceKind
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlinePassed:
+    """The request's own deadline is behind us."""
+
+    deadline_ms: int
+    now_ms: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.DEADLINE_PASSED
+
+
+@dataclass(frozen=True, slots=True)
+class NoSuchHardware:
+    """No node of this fleet, busy or not, has the devices or labels that were named."""
+
+    nodes: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.NO_SUCH_HARDWARE
+
+
+@dataclass(frozen=True, slots=True)
+class NodesForbidden:
+    """Nodes have the hardware, but policy lets the request use none of them."""
+
+    nodes: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.NODES_FORBIDDEN
+
+
+@dataclass(frozen=True, slots=True)
+class LargerThanAnyNode:
+    """One member asks for more than the largest suitable machine has when empty."""
+
+    resource: ResourceKind
+    requested: int
+    largest: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.LARGER_THAN_ANY_NODE
+
+
+@dataclass(frozen=True, slots=True)
+class HeadroomKept:
+    """Room is free, but it is kept for more urgent requests."""
+
+    resource: ResourceKind
+    free: int
+    kept: int
+    requested: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.HEADROOM_KEPT
+
+
+@dataclass(frozen=True, slots=True)
+class NotEnoughFree:
+    """Less is free on suitable nodes, all together, than was asked for."""
+
+    resource: ResourceKind
+    free: int
+    requested: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.NOT_ENOUGH_FREE
+
+
+@dataclass(frozen=True, slots=True)
+class Fragmented:
+    """Enough is free in all, but on no single node together (``nodes`` were suitable)."""
+
+    nodes: int
+    placed: int
+    members: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.FRAGMENTED
+
+
+CapacityDenied: TypeAlias = (
+    DeadlinePassed
+    | NoSuchHardware
+    | NodesForbidden
+    | LargerThanAnyNode
+    | HeadroomKept
+    | NotEnoughFree
+    | Fragmented
+)
+DenialDetail: TypeAlias = QuotaDenied | CapacityDenied
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """The request may run, here; ``leases`` are filled when it was admitted, not only asked."""
+
+    nodes: tuple[NodeId, ...]
+    leases: tuple[Lease, ...] = ()
+    burst: int = 0
+
+    @property
+    def node(self) -> NodeId:
+        """The node of the only, or first, member."""
+        return self.nodes[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Denied:
+    """The request may not run now: what kind of obstacle, and its numbers."""
+
+    reason: PendingReason
+    detail: DenialDetail
+
+    @classmethod
+    def because(cls, detail: DenialDetail) -> Denied:
+        """The denial with the reason that its detail implies."""
+        return cls(reason_of(detail), detail)
+
+
+AdmissionDecision: TypeAlias = Approved | Denied
+
+
+def reason_of(detail: DenialDetail) -> PendingReason:
+    """Which kind of obstacle a detail is."""
+    match detail:
+        case GpuGenerationRequired() | DeadlinePassed() | NoSuchHardware():
+            return PendingReason.MISCONFIGURED
+        case GpuGenerationLimitExceeded(limit=0) | NodesForbidden():
+            return PendingReason.FORBIDDEN
+        case LargerThanAnyNode():
+            return PendingReason.EXCEEDS_MAXIMUM
+        case GpuGenerationLimitExceeded() | HardLimitExceeded():
+            over = detail.requested > detail.limit
+            return PendingReason.EXCEEDS_MAXIMUM if over else PendingReason.WAITING_FOR_QUOTA
+        case BurstCreditExhausted() | BudgetExhausted() | CostCapExceeded():
+            return PendingReason.WAITING_FOR_QUOTA
+        case HeadroomKept() | NotEnoughFree():
+            return PendingReason.WAITING_FOR_CAPACITY
+        case Fragmented():
+            return PendingReason.FRAGMENTED
+        case _:
+            assert_never(detail)

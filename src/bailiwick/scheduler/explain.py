@@ -1,0 +1,252 @@
+"""Why not: which nodes fell at which filter, what stands first in the way, what would clear it.
+
+Rules:
+
+- Every node is counted once, at the first filter it fails, in the order of ``FilterReason``;
+  nodes that pass all are counted as fitting. The counts sum to the number of nodes.
+- The first blocker is the obstacle with the smallest rank; a remedy names the one change of
+  numbers that would clear it, and does not promise that nothing stands behind it.
+- This walks every node. Admission itself does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from bailiwick.fleet.resources import Resources
+from bailiwick.scheduler.decision import (
+    AdmissionDecision,
+    Approved,
+    CapacityDenied,
+    DeadlinePassed,
+    Denied,
+    Fragmented,
+    HeadroomKept,
+    LargerThanAnyNode,
+    NodesForbidden,
+    NoSuchHardware,
+    NotEnoughFree,
+)
+from bailiwick.scheduler.handles import Shape
+from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.node_set import NodeFilter
+from bailiwick.scheduler.node_state import NodeEntry
+from bailiwick.scheduler.quota_policy import (
+    BudgetExhausted,
+    BurstCreditExhausted,
+    CostCapExceeded,
+    GpuGenerationLimitExceeded,
+    GpuGenerationRequired,
+    HardLimitExceeded,
+)
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.words import RESOURCE_KINDS, FilterReason, PendingReason, ResourceKind
+
+
+class RemedyWord(StrEnum):
+    """What kind of change would clear a blocker."""
+
+    NOTHING_NEEDED = "nothing_needed"
+    DECLARE_GENERATION = "declare_generation"
+    CHANGE_REQUEST = "change_request"
+    CHANGE_POLICY = "change_policy"
+    RAISE_QUOTA = "raise_quota"
+    FREE_OWN_LEASES = "free_own_leases"
+    WAIT_OR_PREEMPT = "wait_or_preempt"
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """The change that would clear the first blocker, by how much, and of what."""
+
+    word: RemedyWord
+    amount: int = 0
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The decision, every obstacle found, the count of nodes at each filter, and the remedy."""
+
+    decision: AdmissionDecision
+    blockers: tuple[Denied, ...]
+    fallen: dict[FilterReason, int]
+    fitting: int
+    remedy: Remedy
+
+    @property
+    def nodes(self) -> int:
+        """All nodes looked at."""
+        return self.fitting + sum(self.fallen.values())
+
+    @property
+    def first_blocker(self) -> Denied | None:
+        """The obstacle to clear first."""
+        return min(self.blockers, key=lambda b: b.reason.rank, default=None)
+
+
+def count_filters(
+    ledger: CapacityLedger, request: PlacementRequest, filters: Sequence[NodeFilter] = ()
+) -> tuple[dict[FilterReason, int], int]:
+    """How many nodes fall at which filter for one member, and how many fit."""
+    shape = Shape.of(request)
+    policies = [f.nodes_for(request) for f in filters]
+    fallen: dict[FilterReason, int] = {}
+    fitting = 0
+    for entry in ledger.entries.values():
+        reason = _fails_at(ledger, entry, request, shape=shape)
+        if reason is None and any(p is not None and entry.handle not in p for p in policies):
+            reason = FilterReason.POLICY
+        if reason is None:
+            reason = _lacks(ledger, entry, shape)
+        if reason is None:
+            fitting += 1
+        else:
+            fallen[reason] = fallen.get(reason, 0) + 1
+    return {r: fallen[r] for r in FilterReason if r in fallen}, fitting
+
+
+def _fails_at(
+    ledger: CapacityLedger, entry: NodeEntry, request: PlacementRequest, *, shape: Shape
+) -> FilterReason | None:
+    if entry.mode is not NodeMode.ACCEPTING:
+        return FilterReason.NODE_MODE
+    if entry.quarantined:
+        return FilterReason.QUARANTINED
+    if shape.device_count and len(ledger.serving(entry, shape)) < shape.device_count:
+        return FilterReason.GPU_KIND
+    if any(entry.capacity.labels.get(k) != v for k, v in request.labels.items()):
+        return FilterReason.LABELS
+    return None
+
+
+def _lacks(ledger: CapacityLedger, entry: NodeEntry, shape: Shape) -> FilterReason | None:
+    _, _, cpu, mem, block, devices, _ = ledger.engine.node(entry.handle)
+    if cpu < shape.cpu_milli:
+        return FilterReason.CPU
+    if mem < shape.mem_bytes:
+        return FilterReason.MEMORY
+    if block < shape.block_bytes:
+        return FilterReason.BLOCK
+    if shape.device_count:
+        usable = sum(devices[i] >= shape.device_milli for i in ledger.serving(entry, shape))
+        if usable < shape.device_count:
+            return FilterReason.GPU
+    return None
+
+
+def capacity_denial(
+    ledger: CapacityLedger,
+    request: PlacementRequest,
+    *,
+    filters: Sequence[NodeFilter] = (),
+    placed: int = 0,
+) -> CapacityDenied:
+    """Why no place was found, given that none was (``placed`` members of a gang did fit)."""
+    shape = Shape.of(request)
+    suitable = [
+        entry
+        for entry in ledger.entries.values()
+        if len(ledger.serving(entry, shape)) >= shape.device_count
+        and all(entry.capacity.labels.get(k) == v for k, v in request.labels.items())
+    ]
+    if not suitable and (shape.device_count or request.labels):
+        return NoSuchHardware(len(ledger.entries))
+    policies = [p for p in (f.nodes_for(request) for f in filters) if p is not None]
+    permitted = [e for e in suitable if all(e.handle in p for p in policies)]
+    if suitable and not permitted:
+        return NodesForbidden(len(suitable))
+    need = Resources(
+        shape.cpu_milli,
+        shape.mem_bytes,
+        shape.block_bytes,
+        shape.device_count * shape.device_milli,
+    )
+    too_large = _largest(permitted, need)
+    if too_large is not None:
+        return too_large
+    open_nodes = [e for e in permitted if e.takes_leases]
+    return _shortage(ledger, open_nodes, shape, need=need, request=request, placed=placed)
+
+
+def _largest(entries: list[NodeEntry], need: Resources) -> LargerThanAnyNode | None:
+    for kind, wanted in zip(RESOURCE_KINDS, need.as_tuple(), strict=True):
+        largest = max((_capacity_of(e, kind) for e in entries), default=0)
+        if wanted > largest:
+            return LargerThanAnyNode(kind, wanted, largest)
+    return None
+
+
+def _capacity_of(entry: NodeEntry, kind: ResourceKind) -> int:
+    return int(getattr(entry.capacity, kind.value))
+
+
+def _shortage(
+    ledger: CapacityLedger,
+    entries: list[NodeEntry],
+    shape: Shape,
+    *,
+    need: Resources,
+    request: PlacementRequest,
+    placed: int,
+) -> NotEnoughFree | Fragmented:
+    free = Resources()
+    for entry in entries:
+        _, _, cpu, mem, block, devices, _ = ledger.engine.node(entry.handle)
+        gpu = sum(devices[i] for i in ledger.serving(entry, shape))
+        free += Resources(cpu, mem, block, gpu)
+    for kind, have, one in zip(RESOURCE_KINDS, free.as_tuple(), need.as_tuple(), strict=True):
+        if have < one * request.gang_size:
+            return NotEnoughFree(kind, have, one * request.gang_size)
+    return Fragmented(len(entries), placed, request.gang_size)
+
+
+def remedy_for(denied: Denied | Approved) -> Remedy:
+    """What would clear this obstacle."""
+    if isinstance(denied, Approved):
+        return Remedy(RemedyWord.NOTHING_NEEDED)
+    detail = denied.detail
+    match detail:
+        case GpuGenerationRequired():
+            return Remedy(RemedyWord.DECLARE_GENERATION, detail.requested, "gpu_count")
+        case DeadlinePassed() | NoSuchHardware():
+            return Remedy(RemedyWord.CHANGE_REQUEST)
+        case NodesForbidden():
+            return Remedy(RemedyWord.CHANGE_POLICY, detail.nodes, "nodes")
+        case LargerThanAnyNode():
+            over = detail.requested - detail.largest
+            return Remedy(RemedyWord.CHANGE_REQUEST, over, detail.resource)
+        case GpuGenerationLimitExceeded():
+            over = detail.used + detail.requested - detail.limit
+            return Remedy(_quota_word(denied), over, detail.generation)
+        case HardLimitExceeded() | BurstCreditExhausted():
+            over = detail.used + detail.requested - detail.limit
+            return Remedy(_quota_word(denied), over, detail.dimension)
+        case BudgetExhausted():
+            over = detail.spent_micros + detail.requested_micros - detail.budget_micros
+            return Remedy(RemedyWord.RAISE_QUOTA, over, "budget_micros")
+        case CostCapExceeded():
+            over = detail.projected_micros - detail.cap_micros
+            return Remedy(RemedyWord.RAISE_QUOTA, over, "cap_micros")
+        case HeadroomKept():
+            over = detail.requested + detail.kept - detail.free
+            return Remedy(RemedyWord.WAIT_OR_PREEMPT, over, detail.resource)
+        case NotEnoughFree():
+            over = detail.requested - detail.free
+            return Remedy(RemedyWord.WAIT_OR_PREEMPT, over, detail.resource)
+        case Fragmented():
+            left = detail.members - detail.placed
+            return Remedy(RemedyWord.WAIT_OR_PREEMPT, left, "members")
+        case _:
+            assert_never(detail)
+
+
+def _quota_word(denied: Denied) -> RemedyWord:
+    """A tenant that would fit its own limit can free; one that never would needs a new limit."""
+    if denied.reason is PendingReason.WAITING_FOR_QUOTA:
+        return RemedyWord.FREE_OWN_LEASES
+    return RemedyWord.RAISE_QUOTA

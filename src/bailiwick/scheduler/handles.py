@@ -1,0 +1,219 @@
+"""Names and requests as the engine's integers: kinds of device, classes, shapes, accounts.
+
+Rules:
+
+- Interning is exact: two requests share a shape only if no rule can tell them apart.
+- Which kinds of device may serve a shape is worked out here (generation, model, memory,
+  partitioning), and again for every shape when a new kind appears.
+- Shapes and accounts that no lease uses any more are swept, so one-off requests do not pile up;
+  ``epoch`` grows with each sweep, and integers prepared before it must be looked up again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.scheduler.engine import Engine
+from bailiwick.scheduler.engine.protocol import KINDS_MAX, NODE_AMOUNT_MAX
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.workload import Arrivals
+from bailiwick.vocab.errors import InvalidValue, LimitReached
+from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
+from bailiwick.vocab.words import GENERATIONS, Exclusivity, HardwareGeneration
+
+IDLE_MAX = 4096
+"""Unused shapes or accounts kept before a sweep."""
+
+OPERATOR_ACCOUNT = 0
+"""The engine's account that belongs to no tenant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What tells one device from another for a request."""
+
+    generation: HardwareGeneration
+    model: str
+    vram_bytes: int
+    partitionable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one member of a request takes, and of which devices."""
+
+    cpu_milli: int
+    mem_bytes: int
+    block_bytes: int
+    device_count: int
+    device_milli: int
+    generation: HardwareGeneration | None
+    models: tuple[str, ...]
+    vram_bytes_min: int
+    partitioned: bool
+
+    @classmethod
+    def of(cls, request: PlacementRequest) -> Shape:
+        """The shape of a request."""
+        return cls(
+            request.cpu_milli,
+            request.mem_bytes,
+            request.block_bytes,
+            request.device_count,
+            request.device_milli,
+            request.generation,
+            request.gpu_models,
+            request.gpu_vram,
+            request.exclusivity is Exclusivity.PARTITION_EXCLUSIVE,
+        )
+
+    def served_by(self, kind: Kind) -> bool:
+        """Whether a device of this kind may serve the shape."""
+        return (
+            (self.generation is None or kind.generation is self.generation)
+            and (not self.models or kind.model in self.models)
+            and kind.vram_bytes >= self.vram_bytes_min
+            and (kind.partitionable or not self.partitioned)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who is charged."""
+
+    tenant: TenantId
+    project: ProjectId | None
+    tag: AccountingTag | None
+
+
+class Handles:
+    """The interning tables of one ledger."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.epoch = 0
+        self.kinds: list[Kind] = []
+        self.kind_devices: list[int] = []
+        self.class_of: dict[tuple[int, int, int, bytes], int] = {}
+        self.shape_of: dict[Shape, int] = {}
+        self.shapes: dict[int, Shape] = {}
+        self.account_of: dict[tuple[Account, int], int] = {}
+        self.accounts: dict[int, Account] = {}
+        self._free_accounts: list[int] = []
+        self._serving: dict[tuple[tuple[GpuDevice, ...], Shape], tuple[int, ...]] = {}
+        self._sweep_at = {"shapes": IDLE_MAX, "accounts": IDLE_MAX}
+
+    def machine_class(self, capacity: NodeCapacity) -> int:
+        """The class of machines with exactly this hardware."""
+        for name in ("mem_bytes", "block_bytes"):
+            if getattr(capacity, name) >= NODE_AMOUNT_MAX:
+                raise InvalidValue(name, getattr(capacity, name), f"below {NODE_AMOUNT_MAX}")
+        kinds = bytes(self.kind_of(device) for device in capacity.gpus)
+        key = (capacity.cpu_milli, capacity.mem_bytes, capacity.block_bytes, kinds)
+        if key not in self.class_of:
+            self.class_of[key] = self.engine.add_class(*key)
+        return self.class_of[key]
+
+    def kind_of(self, device: GpuDevice) -> int:
+        """The number of the device's kind; a new kind is added."""
+        kind = Kind(device.generation, device.model, device.vram_bytes, device.partitionable)
+        if kind in self.kinds:
+            return self.kinds.index(kind)
+        if len(self.kinds) >= KINDS_MAX:
+            raise LimitReached("kinds of GPU device in one ledger", KINDS_MAX)
+        self.kinds.append(kind)
+        self.kind_devices.append(0)
+        index = len(self.kinds) - 1
+        self.engine.add_kind(index, GENERATIONS.index(kind.generation))
+        for handle, shape in self.shapes.items():
+            self.engine.set_shape_kinds(handle, self._kinds_for(shape))
+        return index
+
+    def serving(self, gpus: tuple[GpuDevice, ...], shape: Shape) -> tuple[int, ...]:
+        """Indices of the devices that may serve the shape."""
+        key = (gpus, shape)
+        found = self._serving.get(key)
+        if found is None:
+            if len(self._serving) > IDLE_MAX:
+                self._serving.clear()
+            kinds = [self.kinds[self.kind_of(device)] for device in gpus]
+            found = tuple(i for i, kind in enumerate(kinds) if shape.served_by(kind))
+            self._serving[key] = found
+        return found
+
+    def _kinds_for(self, shape: Shape) -> int:
+        return sum(1 << i for i, kind in enumerate(self.kinds) if shape.served_by(kind))
+
+    def shape(self, request: PlacementRequest) -> int:
+        """The engine's shape for one member of the request."""
+        shape = Shape.of(request)
+        handle = self.shape_of.get(shape)
+        if handle is None:
+            if len(self.shapes) >= self._sweep_at["shapes"]:
+                self._sweep_shapes()
+            generation = shape.generation
+            handle = self.engine.add_shape(
+                shape.cpu_milli,
+                shape.mem_bytes,
+                shape.block_bytes,
+                shape.vram_bytes_min * shape.device_count,
+                shape.device_count,
+                shape.device_milli,
+                self._kinds_for(shape),
+                GENERATIONS.index(generation) if generation is not None else -1,
+            )
+            self.shape_of[shape] = handle
+            self.shapes[handle] = shape
+        return handle
+
+    def account(self, request: PlacementRequest, row: int) -> int:
+        """The engine's account for the request's owner, charged to that quota row."""
+        key = (Account(request.tenant, request.project, request.tag), row)
+        handle = self.account_of.get(key)
+        if handle is None:
+            if len(self.accounts) >= self._sweep_at["accounts"]:
+                self._sweep_accounts()
+            if self._free_accounts:
+                handle = self._free_accounts.pop()
+                self.engine.set_account(handle, row)
+            else:
+                handle = self.engine.add_account(row)
+            self.account_of[key] = handle
+            self.accounts[handle] = key[0]
+        return handle
+
+    def _sweep_shapes(self) -> None:
+        for shape, handle in list(self.shape_of.items()):
+            refs, arrivals = self.engine.shape_use(handle)
+            if not refs and arrivals <= 1:
+                self.engine.free_shape(handle)
+                del self.shape_of[shape], self.shapes[handle]
+        self._sweep_at["shapes"] = 2 * len(self.shapes) + IDLE_MAX
+        self.epoch += 1
+
+    def _sweep_accounts(self) -> None:
+        for key, handle in list(self.account_of.items()):
+            if not self.engine.account_refs(handle):
+                self._free_accounts.append(handle)
+                del self.account_of[key], self.accounts[handle]
+        self._sweep_at["accounts"] = 2 * len(self.accounts) + IDLE_MAX
+        self.epoch += 1
+
+    def arrivals(self) -> list[Arrivals]:
+        """How often each known shape arrived."""
+        return [
+            Arrivals(
+                self.engine.shape_use(handle)[1],
+                shape.device_count,
+                shape.device_milli,
+                self._kinds_for(shape),
+                shape.cpu_milli,
+            )
+            for handle, shape in self.shapes.items()
+        ]
+
+    def fade(self) -> None:
+        """Halve every arrival count, so that the past weighs less than the present."""
+        for handle in self.shapes:
+            self.engine.set_arrivals(handle, self.engine.shape_use(handle)[1] // 2)

@@ -1,0 +1,342 @@
+"""Between objects and the engine: requests made ready, holds taken, leases read and ended.
+
+This is the lower half of :class:`~bailiwick.scheduler.ledger.CapacityLedger`; it speaks both
+languages (names and integers) and keeps the few tables that need Python objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.resources import Resources
+from bailiwick.scheduler.engine import new_engine
+from bailiwick.scheduler.engine.protocol import (
+    FLAG_ON_BUDGET,
+    FLAG_PINNED,
+    FLAG_RESERVED,
+    LEARN_FIRST,
+    NEVER,
+    LeaseFields,
+    traits,
+)
+from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Handles, Shape
+from bailiwick.scheduler.lease import EndedLease, Lease
+from bailiwick.scheduler.node_set import MaskCache, NodeFilter, NodeSet
+from bailiwick.scheduler.node_state import NodeEntry
+from bailiwick.scheduler.quota import FLAG_ASK, ROW_WIDTH, QuotaManager
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.workload import learn, lesson_interval, steady_interval
+from bailiwick.vocab.errors import Conflict, InvariantBroken, NotFound
+from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState
+from bailiwick.vocab.values import AMOUNT_MAX, MILLI, NodeId, TenantId
+from bailiwick.vocab.words import LEASE_CLASSES, PRIORITIES, EndCause, PreemptionReason
+
+FENCE = TenantId("fenced")
+"""The owner shown for a fenced hold: no tenant pays for it."""
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A request turned into the engine's integers; good for many placements."""
+
+    request: PlacementRequest
+    shape: int
+    account: int
+    traits: int
+    ttl_ms: int
+    sets: list[NodeSet]
+    epoch: int
+
+
+class Holds:
+    """The lower half of a capacity ledger."""
+
+    def __init__(self, engine: str) -> None:
+        self.engine = new_engine(engine)
+        self.handles = Handles(self.engine)
+        self.entries: dict[NodeId, NodeEntry] = {}
+        self.by_handle: list[NodeEntry | None] = []
+        self.labelled: dict[tuple[str, str], NodeSet] = {}
+        self.node_sets: list[NodeSet] = []
+        self.quotas: QuotaManager | None = None
+        self.gangs: dict[int, list[int]] = {}
+        self._gang_serial = 0
+        self._quota_version = -1
+        self._masks = MaskCache()
+        self._weights: tuple[int, int, int, int] | None = None
+        self.learn_now()
+
+    def attach_quotas(self, quotas: QuotaManager) -> None:
+        """Charge every lease of this ledger to that quota manager from now on."""
+        if self.quotas is quotas:
+            return
+        if self.quotas is not None or self.engine.counters()["leases"]:
+            raise Conflict(
+                "ledger", "quotas", "is in use already", hint="attach before the first lease"
+            )
+        self.quotas = quotas
+        self._sync_quota()
+
+    def _sync_quota(self) -> None:
+        """The quota table may have moved when it grew; use the one that is current."""
+        quotas = self.quotas
+        if quotas is not None and quotas.buffer_version != self._quota_version:
+            self.engine.attach_quota(quotas.buffer)
+            self._quota_version = quotas.buffer_version
+
+    def entry(self, node_id: str) -> NodeEntry:
+        """The node by name; an unknown one is an error."""
+        entry = self.entries.get(node_id)  # type: ignore[call-overload]
+        if entry is None:
+            raise NotFound("node", node_id, hint="register it first")
+        return entry  # type: ignore[no-any-return]
+
+    # -- requests ----------------------------------------------------------------------------
+
+    def prepare(self, request: PlacementRequest, filters: Sequence[NodeFilter] = ()) -> Prepared:
+        """The request as integers, with the node sets of its labels and of the filters."""
+        row = -1
+        if self.quotas is not None:
+            row = self.quotas.row_of(request.tenant, request.project)
+            self._sync_quota()
+        sets = [
+            self.labelled.setdefault(label, NodeSet()) for label in sorted(request.labels.items())
+        ]
+        sets.extend(s for s in (f.nodes_for(request) for f in filters) if s is not None)
+        shape = self.handles.shape(request)
+        account = self.handles.account(request, row)
+        return Prepared(
+            request, shape, account, self.traits_of(request), request.ttl_ms, sets,
+            self.handles.epoch,
+        )  # fmt: skip
+
+    @staticmethod
+    def traits_of(request: PlacementRequest, flags: int = 0, depth: int = 0) -> int:
+        """Priority, class and flags as the engine keeps them."""
+        flags |= FLAG_ON_BUDGET if request.preemptible_on_budget else 0
+        return traits(request.priority.rank, LEASE_CLASSES.index(request.lease_class), flags, depth)
+
+    def mask_of(self, ready: Prepared) -> bytearray | None:
+        """The bitmap of nodes the request's labels and filters allow; ``None`` for all."""
+        return self._masks.intersection(ready.sets, len(self.by_handle)) if ready.sets else None
+
+    def fresh(self, ready: Prepared) -> Prepared:
+        """The same request with integers that are valid now."""
+        if ready.epoch != self.handles.epoch:
+            sets = ready.sets
+            ready = self.prepare(ready.request)
+            ready.sets = sets
+        return ready
+
+    def find(self, ready: Prepared, strategy: int) -> NodeEntry | None:
+        """Where the strategy would put one member now; nothing changes."""
+        handle = self.engine.find(strategy, ready.shape, self.mask_of(ready))
+        return self.by_handle[handle] if handle >= 0 else None
+
+    def place(self, ready: Prepared, strategy: int, *, now_ms: int, gang: int = -1) -> int:
+        """Check quota, choose a node and take it: a lease id, or the engine's word for no."""
+        if ready.epoch != self.handles.epoch:
+            ready = self.fresh(ready)
+        if self.quotas is not None:
+            self._sync_quota()
+        mask = self.mask_of(ready)
+        expires = now_ms + ready.ttl_ms
+        lease_id = self.engine.place(
+            strategy, ready.shape, ready.account, ready.traits, now_ms, expires, gang, mask
+        )
+        if lease_id == LEARN_FIRST:
+            self.learn_now()
+            return self.place(ready, strategy, now_ms=now_ms, gang=gang)
+        if lease_id >= 0 and gang >= 0:
+            self.gangs.setdefault(gang, []).append(lease_id)
+        return lease_id
+
+    def take(
+        self,
+        entry: NodeEntry,
+        ready: Prepared,
+        *,
+        now_ms: int,
+        flags: int = 0,
+        gang: int = -1,
+        devices: int = -1,
+    ) -> int:
+        """Take resources on a chosen node; quota is charged but not asked."""
+        self._sync_quota()
+        self._settle(ready.request, now_ms)
+        lease_id = self.engine.take(
+            entry.handle, ready.shape, ready.account, ready.traits | flags << 8, now_ms,
+            now_ms + ready.ttl_ms, gang, devices,
+        )  # fmt: skip
+        if lease_id >= 0 and gang >= 0:
+            self.gangs.setdefault(gang, []).append(lease_id)
+        return lease_id
+
+    def untake(self, lease_id: int) -> None:
+        """Undo the newest ``take`` as if it had never been."""
+        gang = self.fields(lease_id)[3]
+        self.engine.untake(lease_id)
+        if gang >= 0:
+            self._leave_gang(gang, lease_id)
+
+    def note_arrivals(self, ready: Prepared, times: int) -> None:
+        """Count arrivals that did not go through ``place``, and learn when it is time."""
+        arrivals, learn_at = self.engine.learning()
+        self.engine.set_arrivals(ready.shape, self.engine.shape_use(ready.shape)[1] + times)
+        self.engine.learning(arrivals + times, learn_at)
+        if arrivals + times >= learn_at:
+            self.learn_now()
+
+    def serving(self, entry: NodeEntry, shape: Shape) -> tuple[int, ...]:
+        """Indices of the node's devices that may serve the shape, free or not."""
+        return self.handles.serving(entry.capacity.gpus, shape)
+
+    def node_of(self, lease_id: int) -> NodeId:
+        """The node a lease is on."""
+        entry = self.by_handle[self.fields(lease_id)[0]]
+        if entry is None:
+            raise InvariantBroken(f"lease {lease_id} is on a node that departed")
+        return entry.id
+
+    def use_weights(self, weights: tuple[int, int, int, int]) -> None:
+        """The weights of the weighted strategy; scores are recomputed when they change."""
+        if weights != self._weights:
+            self.engine.set_weights(*weights)
+            self._weights = weights
+
+    def new_gang(self) -> int:
+        """A number for a gang about to be placed."""
+        self._gang_serial += 1
+        return self._gang_serial
+
+    def learn_now(self) -> None:
+        """Learn the workload from what arrived, and say when to do it again."""
+        capacity = [devices * MILLI for devices in self.handles.kind_devices]
+        cpu_milli = sum(entry.capacity.cpu_milli for entry in self.entries.values())
+        tables = learn(self.handles.arrivals(), milli_by_kind=capacity, cpu_milli=cpu_milli)
+        self.engine.set_workload(tables.inverse_kappa, tables.pressure, tables.items)
+        arrivals, _ = self.engine.learning()
+        if arrivals >= 2 * steady_interval(len(self.entries)):
+            self.handles.fade()
+            arrivals //= 2
+        self.engine.learning(arrivals, arrivals + lesson_interval(arrivals, len(self.entries)))
+
+    def count_devices(self, capacity: NodeCapacity, sign: int) -> None:
+        """Keep the number of devices of each kind."""
+        for device in capacity.gpus:
+            self.handles.kind_devices[self.handles.kind_of(device)] += sign
+
+    # -- leases ------------------------------------------------------------------------------
+
+    def fields(self, lease_id: int) -> LeaseFields:
+        """The engine's record of a lease; an unknown or ended one is an error."""
+        fields = self.engine.lease(lease_id) if type(lease_id) is int else None
+        if fields is None:
+            raise NotFound("lease", lease_id, hint="it never existed or has ended")
+        return fields
+
+    def told(self, lease_id: int) -> Lease:
+        """The lease as an object."""
+        (node, account, shape, gang, devices, priority, lease_class, state, flags, depth,
+         generation, granted, expires, checkpoint) = self.fields(lease_id)  # fmt: skip
+        entry = self.by_handle[node]
+        if entry is None:
+            raise InvariantBroken(f"lease {lease_id} is on a node that departed")
+        owner = self.handles.accounts.get(account) if account != OPERATOR_ACCOUNT else None
+        indices = tuple(i for i in range(len(entry.capacity.gpus)) if devices >> i & 1)
+        return Lease(
+            id=lease_id,
+            node=entry.id,
+            tenant=owner.tenant if owner else FENCE,
+            project=owner.project if owner else None,
+            tag=owner.tag if owner else None,
+            resources=self.resources_of(shape),
+            devices=indices,
+            gpu_generation=entry.capacity.gpus[indices[0]].generation if indices else None,
+            priority=PRIORITIES[priority],
+            lease_class=LEASE_CLASSES[lease_class],
+            state=REVOKE_STATES[state],
+            generation=generation,
+            granted_ms=granted,
+            expires_ms=expires,
+            checkpoint_ms=None if checkpoint == NEVER else checkpoint,
+            gang=None if gang < 0 else gang,
+            depth=depth,
+            reserved=bool(flags & FLAG_RESERVED),
+            preemptible_on_budget=bool(flags & FLAG_ON_BUDGET),
+        )
+
+    def resources_of(self, shape: int) -> Resources:
+        """What one lease of this shape holds."""
+        s = self.handles.shapes[shape]
+        return Resources(s.cpu_milli, s.mem_bytes, s.block_bytes, s.device_count * s.device_milli)
+
+    def is_pinned(self, lease_id: int) -> bool:
+        """Whether the hold is a fence."""
+        return bool(self.fields(lease_id)[8] & FLAG_PINNED)
+
+    def with_gangs(self, lease_ids: Iterable[int]) -> list[int]:
+        """The leases and every other member of their gangs, each once."""
+        wanted: dict[int, None] = {}
+        for lease_id in lease_ids:
+            gang = self.fields(lease_id)[3]
+            wanted.update(dict.fromkeys(self.gangs[gang] if gang >= 0 else (lease_id,)))
+        return list(wanted)
+
+    def end(
+        self,
+        lease_id: int,
+        cause: EndCause,
+        *,
+        now_ms: int,
+        reason: PreemptionReason | None = None,
+    ) -> EndedLease:
+        """Give the resources back and say why."""
+        lease = self.told(lease_id)
+        ended = EndedLease(lease=lease, cause=cause, ended_ms=now_ms, reason=reason)
+        self._sync_quota()
+        self._settle(lease, now_ms)
+        if not self.engine.release(lease_id):
+            raise InvariantBroken(f"lease {lease_id} vanished while it was ended")
+        if lease.gang is not None:
+            self._leave_gang(lease.gang, lease_id)
+        return ended
+
+    def _leave_gang(self, gang: int, lease_id: int) -> None:
+        members = self.gangs[gang]
+        members.remove(lease_id)
+        if not members:
+            del self.gangs[gang]
+
+    def fence(
+        self,
+        lease_id: int,
+        cause: EndCause,
+        *,
+        now_ms: int,
+        reason: PreemptionReason | None = None,
+    ) -> EndedLease:
+        """End the lease for its owner, but keep what it held: teardown was not confirmed."""
+        lease = self.told(lease_id)
+        ended = EndedLease(lease=lease, cause=cause, ended_ms=now_ms, reason=reason)
+        self._sync_quota()
+        self._settle(lease, now_ms)
+        fields = self.fields(lease_id)
+        self.engine.move_lease(lease_id, OPERATOR_ACCOUNT)
+        fenced = REVOKE_STATES.index(RevokeState.FENCED)
+        self.engine.update_lease(
+            lease_id, fenced, fields[8] | FLAG_PINNED, fields[10], AMOUNT_MAX, fields[13]
+        )
+        if lease.gang is not None:
+            self._leave_gang(lease.gang, lease_id)
+        return ended
+
+    def _settle(self, owner: PlacementRequest | Lease, now_ms: int) -> None:
+        """Burst credit drains with time, so it is brought up to now before usage changes."""
+        if self.quotas is None or owner.tenant == FENCE:
+            return
+        row = self.quotas.row_of(owner.tenant, owner.project)
+        if self.quotas.buffer[row * ROW_WIDTH + 1] & FLAG_ASK:
+            self.quotas.settle(row, now_ms)

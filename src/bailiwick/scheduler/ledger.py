@@ -1,0 +1,247 @@
+"""The capacity ledger: which nodes exist, what is free on them, who holds the rest.
+
+Rules it keeps:
+
+- ``total = reserved + leased + free`` on every node, per device and per milli-share; nothing is
+  ever negative or above its total, because a hold is taken only where it fits.
+- A node that departs ends its leases (and the gangs they belong to) with ``node_departed``.
+- A change that a state table does not have is refused with ``IllegalTransition``; any refused
+  call has changed nothing.
+- Leases live in the engine as 64 bytes each; objects are made when asked for.
+
+>>> from bailiwick import CapacityLedger, NodeCapacity, PlacementRequest, TenantId
+>>> ledger = CapacityLedger()
+>>> _ = ledger.register_node("node-1", NodeCapacity(cpu_cores=16, mem_bytes=8_000_000_000))
+>>> ask = PlacementRequest(tenant=TenantId("lab"), cpu_cores=4, mem_bytes=1_000_000_000)
+>>> lease = ledger.grant("node-1", ask)
+>>> ledger.node("node-1").free.cpu_milli
+12000
+>>> ledger.release(lease.id).cause.value
+'released'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.resources import NOTHING, Resources
+from bailiwick.scheduler.engine.protocol import FLAG_RESERVED
+from bailiwick.scheduler.holds import Holds, Prepared
+from bailiwick.scheduler.lease import EndedLease, Lease
+from bailiwick.scheduler.node_set import NodeSet
+from bailiwick.scheduler.node_state import NodeEntry, NodeModeTransition, NodeUsage
+from bailiwick.scheduler.quota import QuotaManager
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.errors import Conflict, Stale
+from bailiwick.vocab.transitions import NodeMode, RevokeState, check_mode_change
+from bailiwick.vocab.values import MILLI, NodeId, check_amount, check_integer, check_kind
+from bailiwick.vocab.words import EndCause, PreemptionReason
+
+__all__ = ["CapacityLedger", "Prepared"]
+
+
+class CapacityLedger(Holds):
+    """Capacity of a fleet, by node."""
+
+    def __init__(self, *, quotas: QuotaManager | None = None, engine: str = "auto") -> None:
+        super().__init__(engine)
+        self.total = NOTHING
+        if quotas is not None:
+            self.attach_quotas(quotas)
+
+    # -- nodes -------------------------------------------------------------------------------
+
+    def register_node(self, node_id: str, capacity: NodeCapacity) -> NodeUsage:
+        """Add a machine from its inventory; it takes leases at once."""
+        name = NodeId(node_id)
+        check_kind("capacity", capacity, NodeCapacity)
+        if name in self.entries:
+            raise Conflict("node", str(name), "is registered already", hint="depart it first")
+        handle = self.engine.add_node(self.handles.machine_class(capacity))
+        entry = NodeEntry(name, handle, capacity)
+        self.entries[name] = entry
+        while len(self.by_handle) <= handle:
+            self.by_handle.append(None)
+        self.by_handle[handle] = entry
+        self.total += _total(capacity)
+        self.count_devices(capacity, 1)
+        for key, value in capacity.labels.items():
+            self.labelled.setdefault((key, value), NodeSet()).add(handle)
+        self.engine.set_eligible(handle, 1)
+        return self.node(name)
+
+    def depart_node(self, node_id: str, *, now_ms: int = 0) -> tuple[EndedLease, ...]:
+        """Forget a machine that is gone; its leases end as ``node_departed``."""
+        entry = self.entry(node_id)
+        check_amount("now_ms", now_ms)
+        lost = self.with_gangs(self.engine.leases_on(entry.handle))
+        ended = tuple(self.end(i, EndCause.NODE_DEPARTED, now_ms=now_ms) for i in lost)
+        self.engine.remove_node(entry.handle)
+        for members in self.labelled.values():
+            members.discard(entry.handle)
+        for members in self.node_sets:
+            members.discard(entry.handle)
+        self.by_handle[entry.handle] = None
+        self.total -= _total(entry.capacity)
+        self.count_devices(entry.capacity, -1)
+        del self.entries[entry.id]
+        return ended
+
+    def set_mode(self, node_id: str, mode: NodeMode) -> NodeModeTransition:
+        """Move a node along the mode table; only ``accepting`` takes new leases."""
+        entry = self.entry(node_id)
+        check_kind("mode", mode, NodeMode)
+        check_mode_change(entry.mode, mode)
+        if mode is NodeMode.DRAINED and self.engine.node(entry.handle)[6]:
+            raise Conflict("node", str(entry.id), "still holds leases", hint="evict them first")
+        change = NodeModeTransition(entry.id, entry.mode, mode)
+        entry.mode = mode
+        self.engine.set_eligible(entry.handle, int(entry.takes_leases))
+        return change
+
+    def set_quarantine(self, node_id: str, quarantined: bool) -> None:
+        """Close a node because it is not trusted, or open it again; its mode stays."""
+        entry = self.entry(node_id)
+        check_kind("quarantined", quarantined, bool)
+        entry.quarantined = quarantined
+        self.engine.set_eligible(entry.handle, int(entry.takes_leases))
+
+    def node(self, node_id: str) -> NodeUsage:
+        """One node's total, reserved, leased and free."""
+        entry = self.entry(node_id)
+        _, _, cpu, mem, block, devices, count = self.engine.node(entry.handle)
+        free = Resources(cpu, mem, block, sum(devices))
+        reserved = NOTHING
+        for lease_id in self.engine.leases_on(entry.handle):
+            fields = self.fields(lease_id)
+            if fields[8] & FLAG_RESERVED:
+                reserved += self.resources_of(fields[2])
+        total = _total(entry.capacity)
+        return NodeUsage(
+            entry.id, entry.mode, entry.quarantined, total, reserved, total - free - reserved,
+            free, devices, count,
+        )  # fmt: skip
+
+    def nodes(self) -> Iterator[NodeUsage]:
+        """Every node, in the order of registration."""
+        for name in list(self.entries):
+            yield self.node(name)
+
+    def __contains__(self, node_id: object) -> bool:
+        return node_id in self.entries
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def node_set(self, node_ids: Iterable[str] = ()) -> NodeSet:
+        """A set of this ledger's nodes, to be handed back by a filter."""
+        members = NodeSet(self.engine.counters()["nodes"])
+        for node_id in node_ids:
+            members.add(self.entry(node_id).handle)
+        self.node_sets.append(members)
+        return members
+
+    def handle_of(self, node_id: str) -> int:
+        """The integer by which node sets know the node."""
+        return self.entry(node_id).handle
+
+    @property
+    def free(self) -> Resources:
+        """What is free on nodes that take leases."""
+        return Resources(*self.engine.free_totals())
+
+    # -- leases ------------------------------------------------------------------------------
+
+    def reserve(self, node_id: str, request: PlacementRequest, *, now_ms: int = 0) -> Lease:
+        """Hold resources for a request that is not yet a lease; see ``commit``."""
+        return self._hold(node_id, request, FLAG_RESERVED, now_ms=now_ms)
+
+    def grant(self, node_id: str, request: PlacementRequest, *, now_ms: int = 0) -> Lease:
+        """Give one member of the request a lease on this node."""
+        return self._hold(node_id, request, 0, now_ms=now_ms)
+
+    def _hold(self, node_id: str, request: PlacementRequest, flags: int, *, now_ms: int) -> Lease:
+        entry = self.entry(node_id)
+        check_kind("request", request, PlacementRequest)
+        check_amount("now_ms", now_ms)
+        lease_id = self.take(entry, self.prepare(request), flags=flags, now_ms=now_ms)
+        if lease_id < 0:
+            raise Conflict(
+                "node", str(entry.id), "cannot hold the request", hint="ask admission first"
+            )
+        return self.lease(lease_id)
+
+    def commit(self, lease_id: int, *, now_ms: int = 0) -> Lease:
+        """Turn a reservation into a lease whose term starts now."""
+        lease = self.lease(lease_id)
+        if not lease.reserved:
+            raise Conflict("lease", lease_id, "is not a reservation")
+        fields = self.fields(lease_id)
+        term = lease.expires_ms - lease.granted_ms
+        self.engine.update_lease(
+            lease_id, fields[7], fields[8] & ~FLAG_RESERVED, fields[10], now_ms + term, fields[13]
+        )
+        return self.lease(lease_id)
+
+    def lease(self, lease_id: int) -> Lease:
+        """The lease as it is now."""
+        return self.told(lease_id)
+
+    def leases(self, *, node: str | None = None) -> Iterator[Lease]:
+        """Leases on one node, or on all."""
+        names = [self.entry(node).id] if node is not None else list(self.entries)
+        for name in names:
+            for lease_id in self.engine.leases_on(self.entries[name].handle):
+                yield self.told(lease_id)
+
+    def renew(
+        self, lease_id: int, *, ttl_ms: int, now_ms: int, generation: int | None = None
+    ) -> Lease:
+        """A new term from now; the generation grows, and a caller with an older one is stale."""
+        fields = self.fields(lease_id)
+        check_integer("ttl_ms", ttl_ms, low=1, high=2**53)
+        check_amount("now_ms", now_ms)
+        if generation is not None and generation != fields[10]:
+            raise Stale("lease", lease_id, held=generation, current=fields[10])
+        lease = self.told(lease_id)
+        if lease.state is not RevokeState.ACTIVE:
+            raise Conflict("lease", lease_id, f"is {lease.state}, so it cannot be renewed")
+        if lease.expires_ms <= now_ms:
+            raise Conflict("lease", lease_id, f"expired at {lease.expires_ms}")
+        self.engine.update_lease(
+            lease_id, fields[7], fields[8], fields[10] + 1, now_ms + ttl_ms, fields[13]
+        )
+        return self.told(lease_id)
+
+    def report_checkpoint(self, lease_id: int, *, now_ms: int) -> Lease:
+        """The holder says its work is saved; evicting it now costs least."""
+        fields = self.fields(lease_id)
+        check_amount("now_ms", now_ms)
+        self.engine.update_lease(lease_id, fields[7], fields[8], fields[10], fields[12], now_ms)
+        return self.told(lease_id)
+
+    def release(self, lease_id: int, *, now_ms: int = 0) -> EndedLease:
+        """The holder gives the lease back."""
+        check_amount("now_ms", now_ms)
+        return self.end(lease_id, EndCause.RELEASED, now_ms=now_ms)
+
+    def expire(self, now_ms: int, *, limit: int = 100_000) -> tuple[EndedLease, ...]:
+        """End every lease whose term is over; one of a gang ends the gang."""
+        check_amount("now_ms", now_ms)
+        due = [i for i in self.engine.expired(now_ms, limit) if not self.fields(i)[7]]
+        return tuple(self.end(i, EndCause.EXPIRED, now_ms=now_ms) for i in self.with_gangs(due))
+
+    def evict(self, lease_id: int, reason: PreemptionReason, *, now_ms: int) -> EndedLease:
+        """End a lease against its holder's wish, at once and with the reason it carries."""
+        lease = self.told(lease_id)
+        check_kind("reason", reason, PreemptionReason)
+        if lease.lease_class.value == "guaranteed" and reason.spares_guaranteed:
+            raise Conflict("lease", lease_id, f"is guaranteed; {reason} may not end it")
+        return self.end(lease_id, EndCause.PREEMPTED, reason=reason, now_ms=now_ms)
+
+
+def _total(capacity: NodeCapacity) -> Resources:
+    return Resources(
+        capacity.cpu_milli, capacity.mem_bytes, capacity.block_bytes, MILLI * len(capacity.gpus)
+    )

@@ -1,0 +1,128 @@
+"""Which node suits a request best: four strategies, one ranked answer.
+
+Rules:
+
+- Hard filters come first (mode, quarantine, hardware, labels, policy, capacity); a strategy only
+  orders what is left. Policies are handed in as :class:`~.node_set.NodeFilter`.
+- ``best`` is what admission uses and does not look at every node; ``score`` ranks every node that
+  fits and is for people. They name the same first node, except that ``BEST_FIT`` may pick a near
+  tie: its index compares one candidate per list, not all.
+- Equal scores go to the node registered first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bailiwick.scheduler.engine import protocol
+from bailiwick.scheduler.holds import Prepared
+from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.node_set import NodeFilter
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.values import NodeId, check_finite, check_kind
+
+
+class Strategy(StrEnum):
+    """How to choose among nodes that fit."""
+
+    ROUND_ROBIN = "round_robin"
+    BEST_FIT = "best_fit"
+    WEIGHTED = "weighted"
+    FRAGMENTATION_AWARE = "fragmentation_aware"
+
+    @property
+    def engine_code(self) -> int:
+        """The strategy as the engine takes it."""
+        return _CODES[self]
+
+
+_CODES = {
+    Strategy.ROUND_ROBIN: protocol.ROUND_ROBIN,
+    Strategy.BEST_FIT: protocol.BEST_FIT,
+    Strategy.WEIGHTED: protocol.WEIGHTED,
+    Strategy.FRAGMENTATION_AWARE: protocol.FRAGMENTATION_AWARE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreWeights:
+    """How much each leftover counts against a node; negative weights spread instead of pack."""
+
+    cpu: float = 0.25
+    mem: float = 0.25
+    gpu: float = 0.4
+    block: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in ("cpu", "mem", "gpu", "block"):
+            check_finite(name, getattr(self, name), low=-1.0, high=1.0)
+
+    def per_mille(self) -> tuple[int, int, int, int]:
+        """The weights as the engine takes them: cpu, mem, block, gpu in thousandths."""
+        cpu, mem, block, gpu = (round(1000 * w) for w in (self.cpu, self.mem, self.block, self.gpu))
+        return cpu, mem, block, gpu
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementScore:
+    """One node that fits: its score (higher is better) and the devices the lease would get."""
+
+    node: NodeId
+    score: int
+    devices: tuple[int, ...]
+
+
+class PlacementScorer:
+    """Ranks the nodes of a ledger for a request."""
+
+    def __init__(
+        self,
+        strategy: Strategy = Strategy.FRAGMENTATION_AWARE,
+        *,
+        weights: ScoreWeights | None = None,
+        filters: Sequence[NodeFilter] = (),
+    ) -> None:
+        self.strategy = check_kind("strategy", strategy, Strategy)
+        if (strategy is Strategy.WEIGHTED) != (weights is not None):
+            raise InvalidValue("weights", weights, "ScoreWeights with WEIGHTED, and only then")
+        self.weights = weights
+        self.filters = tuple(filters)
+
+    @property
+    def code(self) -> int:
+        """The strategy as the engine takes it."""
+        return self.strategy.engine_code
+
+    def ready(self, ledger: CapacityLedger, request: PlacementRequest) -> Prepared:
+        """The request prepared for this ledger with this scorer's filters."""
+        check_kind("request", request, PlacementRequest)
+        if self.weights is not None:
+            ledger.use_weights(self.weights.per_mille())
+        return ledger.prepare(request, self.filters)
+
+    def best(self, ledger: CapacityLedger, request: PlacementRequest) -> NodeId | None:
+        """Where one member of the request would go now, or ``None``."""
+        entry = ledger.find(self.ready(ledger, request), self.code)
+        return entry.id if entry is not None else None
+
+    def score(
+        self, ledger: CapacityLedger, request: PlacementRequest, *, limit: int | None = None
+    ) -> list[PlacementScore]:
+        """Every node that fits, best first (at most ``limit``)."""
+        ready = self.ready(ledger, request)
+        mask = ledger.mask_of(ready)
+        found: list[tuple[int, int, PlacementScore]] = []
+        for entry in ledger.entries.values():
+            handle = entry.handle
+            if mask is not None and not mask[handle >> 3] >> (handle & 7) & 1:
+                continue
+            scored = ledger.engine.score(self.code, ready.shape, handle)
+            if scored is not None:
+                score, bits = scored
+                devices = tuple(i for i in range(bits.bit_length()) if bits >> i & 1)
+                found.append((-score, handle, PlacementScore(entry.id, score, devices)))
+        found.sort(key=lambda row: row[:2])
+        return [row[2] for row in found[:limit]]

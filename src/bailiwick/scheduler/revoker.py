@@ -1,0 +1,162 @@
+"""Ending a lease that its holder did not give back: warning, grace, teardown, or a fence.
+
+Rules:
+
+- Every step is an edge of the revoke table; a reason is mandatory and stays with the walk.
+- The grace window starts with the warning. A checkpoint report ends it early; when it runs out
+  teardown is forced. With no grace window all steps happen at once.
+- ``teardown`` is handed in and says whether the resources are really free. If it cannot, the
+  resources are fenced: nobody pays for them, and no lease lands there until an operator calls
+  ``clear_fence``. Teardown is not tried twice.
+- One member of a gang takes the gang with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bailiwick.scheduler.engine.protocol import FLAG_PINNED
+from bailiwick.scheduler.lease import EndedLease, Lease
+from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.vocab.errors import Conflict, NotFound
+from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState, check_revoke_change
+from bailiwick.vocab.values import check_amount, check_integer, check_kind
+from bailiwick.vocab.words import EndCause, LeaseClass, PreemptionReason
+
+
+def always_torn_down(lease: Lease) -> bool:
+    """The teardown of a ledger that stands alone: giving the numbers back is all there is."""
+    del lease
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeTransition:
+    """One step of one lease's walk."""
+
+    lease_id: int
+    before: RevokeState
+    after: RevokeState
+    at_ms: int
+    reason: PreemptionReason | None
+
+
+@dataclass(frozen=True, slots=True)
+class Revocation:
+    """What a call did: the steps in order, and the leases that ended."""
+
+    steps: tuple[RevokeTransition, ...] = ()
+    ended: tuple[EndedLease, ...] = ()
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Steps and ends collected during one call."""
+
+    now_ms: int
+    steps: list[RevokeTransition] = field(default_factory=list)
+    ended: list[EndedLease] = field(default_factory=list)
+
+    def told(self) -> Revocation:
+        return Revocation(tuple(self.steps), tuple(self.ended))
+
+
+class LeaseRevoker:
+    """Walks leases of one ledger to their end."""
+
+    def __init__(
+        self,
+        ledger: CapacityLedger,
+        *,
+        grace_ms: int = 0,
+        teardown: Callable[[Lease], bool] = always_torn_down,
+    ) -> None:
+        self.ledger = check_kind("ledger", ledger, CapacityLedger)
+        self.grace_ms = check_integer("grace_ms", grace_ms, low=0, high=2**53)
+        self.teardown = teardown
+        self._reasons: dict[int, PreemptionReason] = {}
+
+    def revoke(self, lease_id: int, reason: PreemptionReason, *, now_ms: int) -> Revocation:
+        """Begin to end a lease and its gang, for this reason."""
+        check_kind("reason", reason, PreemptionReason)
+        check_amount("now_ms", now_ms)
+        members = self.ledger.with_gangs([lease_id])
+        for member in members:
+            self._check_may_end(self.ledger.lease(member), reason)
+        walk = _Walk(now_ms)
+        for member in members:
+            self._reasons[member] = reason
+            self._step(member, RevokeState.REVOKE_WARNING, walk)
+            self._step(member, RevokeState.GRACE_RUNNING, walk, expires=now_ms + self.grace_ms)
+            if not self.grace_ms:
+                self._tear_down(member, RevokeState.FORCED_TEARDOWN, walk)
+        return walk.told()
+
+    def report_checkpoint(self, lease_id: int, *, now_ms: int) -> Revocation:
+        """The holder saved its work during grace: the lease ends now instead of at the deadline."""
+        check_amount("now_ms", now_ms)
+        check_revoke_change(self.ledger.lease(lease_id).state, RevokeState.CHECKPOINT_REPORTED)
+        self.ledger.report_checkpoint(lease_id, now_ms=now_ms)
+        walk = _Walk(now_ms)
+        self._tear_down(lease_id, RevokeState.CHECKPOINT_REPORTED, walk)
+        return walk.told()
+
+    def advance(self, now_ms: int, *, limit: int = 100_000) -> Revocation:
+        """Do what is due: force teardown where grace is over, end leases whose term is over."""
+        check_amount("now_ms", now_ms)
+        walk = _Walk(now_ms)
+        due = [i for i in self.ledger.engine.expired(now_ms, limit) if not self.ledger.is_pinned(i)]
+        for lease_id in self.ledger.with_gangs(due):
+            state = self.ledger.lease(lease_id).state
+            if state is RevokeState.GRACE_RUNNING:
+                self._tear_down(lease_id, RevokeState.FORCED_TEARDOWN, walk)
+            elif state is RevokeState.ACTIVE:
+                self._tear_down(lease_id, RevokeState.EXPIRED, walk)
+        return walk.told()
+
+    def clear_fence(self, lease_id: int, *, now_ms: int) -> EndedLease:
+        """An operator says the fenced resources are clean: they take leases again."""
+        lease = self.ledger.lease(lease_id)
+        if not self.ledger.fields(lease_id)[8] & FLAG_PINNED:
+            raise Conflict("lease", lease_id, f"is {lease.state}, not fenced")
+        return self.ledger.end(lease_id, EndCause.RELEASED, now_ms=now_ms)
+
+    def reason_of(self, lease_id: int) -> PreemptionReason:
+        """Why a lease is being revoked."""
+        if lease_id not in self._reasons:
+            raise NotFound("revocation", lease_id)
+        return self._reasons[lease_id]
+
+    @staticmethod
+    def _check_may_end(lease: Lease, reason: PreemptionReason) -> None:
+        check_revoke_change(lease.state, RevokeState.REVOKE_WARNING)
+        if lease.lease_class is LeaseClass.GUARANTEED and reason.spares_guaranteed:
+            raise Conflict("lease", lease.id, f"is guaranteed; {reason} may not end it")
+
+    def _step(
+        self, lease_id: int, after: RevokeState, walk: _Walk, *, expires: int | None = None
+    ) -> None:
+        fields = self.ledger.fields(lease_id)
+        before = REVOKE_STATES[fields[7]]
+        check_revoke_change(before, after)
+        until = fields[12] if expires is None else min(fields[12], expires)
+        self.ledger.engine.update_lease(
+            lease_id, REVOKE_STATES.index(after), fields[8], fields[10], until, fields[13]
+        )
+        reason = self._reasons.get(lease_id)
+        walk.steps.append(RevokeTransition(lease_id, before, after, walk.now_ms, reason))
+
+    def _tear_down(self, lease_id: int, through: RevokeState, walk: _Walk) -> None:
+        """From here to the end: torn down, failed closed, or fenced."""
+        self._step(lease_id, through, walk)
+        expired = through is RevokeState.EXPIRED
+        clean = self.teardown(self.ledger.lease(lease_id))
+        last = RevokeState.FAILED_CLOSED if expired else RevokeState.TORNDOWN
+        reason = self._reasons.pop(lease_id, None)
+        cause = EndCause.EXPIRED if expired else EndCause.PREEMPTED
+        after = last if clean else RevokeState.FENCED
+        check_revoke_change(through, after)
+        walk.steps.append(RevokeTransition(lease_id, through, after, walk.now_ms, reason))
+        end = self.ledger.end if clean else self.ledger.fence
+        walk.ended.append(end(lease_id, cause, now_ms=walk.now_ms, reason=reason))
