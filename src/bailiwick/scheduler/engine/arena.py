@@ -123,9 +123,10 @@ class Arena:
 
     def _changed(self, x: int) -> None:
         node = self.nodes[x]
-        node.idle = sum(node.device)
-        node.whole = node.device.count(MILLI)
-        node.top = max(node.device, default=0)
+        if node.device:
+            node.idle = sum(node.device)
+            node.whole = node.device.count(MILLI)
+            node.top = max(node.device)
         node.version += 1
         self._log.append(x)
         self.log_end += 1
@@ -138,8 +139,11 @@ class Arena:
         return self._log[len(self._log) - lag :] if lag else []
 
     def _total(self, node: NodeRecord, sign: int) -> None:
-        for d, amount in enumerate((node.cpu, node.mem, node.block, node.idle)):
-            self.free_total[d] += sign * amount
+        total = self.free_total
+        total[0] += sign * node.cpu
+        total[1] += sign * node.mem
+        total[2] += sign * node.block
+        total[3] += sign * node.idle
 
     # -- shapes, accounts, tables ------------------------------------------------------------
 
@@ -162,7 +166,7 @@ class Arena:
 
     def set_shape_kinds(self, index: int, kinds: int) -> None:
         shape = self._shape(index)
-        shape.kinds, shape.denied_at = kinds, -1
+        shape.kinds, shape.denied_at, shape.entries = kinds, -1, None
 
     def free_shape(self, index: int) -> None:
         shape = self._shape(index)
@@ -215,7 +219,7 @@ class Arena:
             return NO_CAPACITY
         if devices < 0:
             devices = choose_devices(cls, node, shape) if shape.count else 0
-        wanted = bits(devices)
+        wanted = bits(devices) if devices else ()
         if len(wanted) != shape.count or devices >> cls.devices:
             return NO_CAPACITY
         for i in wanted:
@@ -316,7 +320,7 @@ class Arena:
         node.cpu -= sign * shape.cpu
         node.mem -= sign * shape.mem
         node.block -= sign * shape.block
-        for i in bits(lease.devices):
+        for i in bits(lease.devices) if lease.devices else ():
             node.device[i] -= sign * shape.milli
         self._changed(lease.node)
         if node.eligible:
@@ -364,6 +368,6 @@ class Arena:
             at = row * _WIDTH
             for d, amount in enumerate(need):
                 table[at + _USED + d] += sign * amount
-            for i in bits(lease.devices):
+            for i in bits(lease.devices) if lease.devices else ():
                 table[at + _GEN_USED + self.generation_of_kind[kinds[i]]] += sign * shape.milli
             row = table[at]

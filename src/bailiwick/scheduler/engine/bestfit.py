@@ -53,31 +53,36 @@ class BestFitLists:
     def find(self, shape: ShapeRecord, mask: bytearray | None) -> int:
         """The node this strategy chooses, or -1 when no node fits."""
         self.refresh()
-        engine = self.engine
+        nodes, filled = self.engine.nodes, self.filled
+        if shape.entries is None:
+            shape.entries = self._entries(shape)
         best, best_key = -1, 0
+        for at, start, sure in shape.entries:
+            if not filled[at] >> start:
+                continue
+            x = self._probe(at, shape, (start, sure), mask)
+            if x < 0:
+                continue
+            key = best_fit_key(nodes[x])
+            if best < 0 or key < best_key or (key == best_key and x < best):
+                best, best_key = x, key
+        return best if best >= 0 else self.scan(shape, mask)
+
+    def _entries(self, shape: ShapeRecord) -> list[tuple[int, int, int]]:
+        """For each list a shape can use: the list, the bucket of its need, the sure bucket."""
+        entries = []
         which = _PLAIN if not shape.count else _WHOLE if shape.milli == MILLI else _SHARE
-        for index, cls in enumerate(engine.classes):
+        for index, cls in enumerate(self.engine.classes):
             if not class_could(cls, shape):
                 continue
             step = self.steps[index]
-            gpu = 0.0
-            if which == _WHOLE:
-                gpu = shape.count * step[3]
-            elif which == _SHARE:
-                gpu = shape.milli * _PER_MILLI
+            gpu = (0.0, shape.count * step[3], shape.milli * _PER_MILLI)[which]
             need = (shape.cpu * step[0], shape.mem * step[1], shape.block * step[2], gpu)
             sure = min(BUCKETS - 1, int(max(need)) + 1)
             for dim in range(4):
                 at = (index * 3 + which) * 4 + dim
-                if not self.filled[at]:
-                    continue
-                x = self._probe(at, shape, (min(BUCKETS - 1, int(need[dim])), sure), mask)
-                if x < 0:
-                    continue
-                key = best_fit_key(engine.nodes[x])
-                if best < 0 or (key, x) < (best_key, best):
-                    best, best_key = x, key
-        return best if best >= 0 else self.scan(shape, mask)
+                entries.append((at, min(BUCKETS - 1, int(need[dim])), sure))
+        return entries
 
     def _probe(
         self, at: int, shape: ShapeRecord, span: tuple[int, int], mask: bytearray | None
@@ -146,6 +151,8 @@ class BestFitLists:
         for x in range(len(engine.nodes) - 1, -1, -1):
             self._reindex(x)
         self.seen = engine.log_end
+        for shape in engine.shapes:
+            shape.entries = None  # there may be new classes to look at
 
     def _reindex(self, x: int) -> None:
         while len(self.place) <= x:
@@ -197,7 +204,7 @@ def _steps(cls: ClassRecord) -> tuple[float, float, float, float]:
 
 def class_could(cls: ClassRecord, shape: ShapeRecord) -> bool:
     """Whether an empty machine of the class could take the shape."""
-    if not cls.members or cls.cpu < shape.cpu or cls.mem < shape.mem or cls.block < shape.block:
+    if cls.cpu < shape.cpu or cls.mem < shape.mem or cls.block < shape.block:
         return False
     return not shape.count or bool(cls.kinds & shape.kinds and cls.devices >= shape.count)
 

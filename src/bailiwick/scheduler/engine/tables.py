@@ -61,6 +61,7 @@ class ShapeRecord:
     arrivals: int = 0
     denied_at: int = -1
     live: bool = True
+    entries: list[tuple[int, int, int]] | None = None  # where best fit enters which lists
 
 
 @dataclass(slots=True)
