@@ -6,7 +6,8 @@ Nothing in this package reads a clock, a file or the network: time is an argumen
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
-from bailiwick.scheduler.admission import AdmissionController, Headroom
+from bailiwick.scheduler.admission import AdmissionController, Plan, ReservationHeadroom
+from bailiwick.scheduler.burst import BurstOverrun
 from bailiwick.scheduler.decision import (
     AdmissionDecision,
     Approved,
@@ -20,7 +21,26 @@ from bailiwick.scheduler.decision import (
     NoSuchHardware,
     NotEnoughFree,
 )
+from bailiwick.scheduler.evictions import (
+    EvictionPlan,
+    Victim,
+    plan_budget,
+    plan_burst,
+    plan_cost_cap,
+    plan_drain,
+    plan_maintenance,
+    plan_mig_change,
+    plan_policy_recovery,
+    plan_rebalance,
+)
 from bailiwick.scheduler.explain import Explanation, Remedy, RemedyWord
+from bailiwick.scheduler.fairness import FairShares, Standing
+from bailiwick.scheduler.federation import (
+    Federation,
+    Placed,
+    PreemptionClaim,
+    Unplaced,
+)
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeFilter, NodeSet
@@ -30,6 +50,23 @@ from bailiwick.scheduler.placement import (
     PlacementScorer,
     ScoreWeights,
     Strategy,
+)
+from bailiwick.scheduler.preemption import (
+    Impossible,
+    Obstacle,
+    Preemptable,
+    Preempted,
+    PreemptionConfig,
+    PreemptionManager,
+    PreemptionResult,
+)
+from bailiwick.scheduler.queue import (
+    QueueEntry,
+    Reservation,
+    ScheduleResult,
+    Started,
+    Waiting,
+    WaitingQueue,
 )
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import (
@@ -43,9 +80,12 @@ from bailiwick.scheduler.quota_policy import (
     GpuGenerationQuota,
     GpuGenerationRequired,
     HardLimitExceeded,
+    QuotaHeadroom,
     Quota,
     QuotaDenied,
+    QuotaScope,
     ResourceLimit,
+    Shortfall,
     WithinQuota,
 )
 from bailiwick.scheduler.request import PlacementRequest
@@ -87,6 +127,7 @@ __all__ = [
     "BudgetHook",
     "BurstCredit",
     "BurstCreditExhausted",
+    "BurstOverrun",
     "CapacityDenial",
     "CapacityDenied",
     "CapacityLedger",
@@ -98,8 +139,11 @@ __all__ = [
     "Dimension",
     "EndCause",
     "EndedLease",
+    "EvictionPlan",
     "Exclusivity",
     "Explanation",
+    "FairShares",
+    "Federation",
     "FilterReason",
     "Fragmented",
     "GpuDevice",
@@ -109,9 +153,10 @@ __all__ = [
     "GpuGenerationRequired",
     "HardLimitExceeded",
     "HardwareGeneration",
-    "Headroom",
+    "QuotaHeadroom",
     "HeadroomKept",
     "IllegalTransition",
+    "Impossible",
     "InvalidValue",
     "InvariantBroken",
     "LargerThanAnyNode",
@@ -130,28 +175,57 @@ __all__ = [
     "NodesForbidden",
     "NotEnoughFree",
     "NotFound",
+    "Obstacle",
     "PendingReason",
+    "Placed",
     "PlacementRequest",
     "PlacementScore",
     "PlacementScorer",
+    "Plan",
+    "Preemptable",
+    "Preempted",
+    "PreemptionClaim",
+    "PreemptionConfig",
+    "PreemptionManager",
     "PreemptionReason",
+    "PreemptionResult",
     "Priority",
     "ProjectId",
+    "QueueEntry",
     "Quota",
     "QuotaDenied",
     "QuotaManager",
+    "QuotaScope",
     "QuotaViolation",
     "Remedy",
     "RemedyWord",
+    "Reservation",
+    "ReservationHeadroom",
     "ResourceKind",
     "ResourceLimit",
     "Resources",
     "Revocation",
     "RevokeState",
     "RevokeTransition",
+    "ScheduleResult",
     "ScoreWeights",
+    "Shortfall",
     "Stale",
+    "Standing",
+    "Started",
     "Strategy",
     "TenantId",
+    "Unplaced",
+    "Victim",
+    "Waiting",
+    "WaitingQueue",
     "WithinQuota",
+    "plan_budget",
+    "plan_burst",
+    "plan_cost_cap",
+    "plan_drain",
+    "plan_maintenance",
+    "plan_mig_change",
+    "plan_policy_recovery",
+    "plan_rebalance",
 ]

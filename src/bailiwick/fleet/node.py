@@ -77,6 +77,8 @@ class NodeCapacity:
         put(self, "labels", check_labels("labels", self.labels))
 
     def _devices(self) -> tuple[GpuDevice, ...]:
+        if not isinstance(self.gpus, list | tuple):
+            raise InvalidValue("gpus", self.gpus, "a tuple or list of GpuDevice")
         devices = tuple(self.gpus)
         for index, device in enumerate(devices):
             check_kind(f"gpus[{index}]", device, GpuDevice)

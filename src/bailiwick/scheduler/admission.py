@@ -18,6 +18,7 @@ LargerThanAnyNode(resource=<ResourceKind.CPU_MILLI: 'cpu_milli'>, requested=2000
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bailiwick.fleet.resources import NOTHING, Resources
@@ -29,25 +30,50 @@ from bailiwick.scheduler.decision import (
     Denied,
     HeadroomKept,
 )
-from bailiwick.scheduler.engine.protocol import ROUND_ROBIN
+from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, ROUND_ROBIN
 from bailiwick.scheduler.explain import Explanation, capacity_denial, count_filters, remedy_for
 from bailiwick.scheduler.holds import Prepared
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.placement import PlacementScorer
+from bailiwick.scheduler.preemption import PreemptionManager, PreemptionResult
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import WithinQuota
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import NodeId, check_amount, check_kind
-from bailiwick.vocab.words import RESOURCE_KINDS, Priority
+from bailiwick.vocab.values import NodeId, check_amount, check_integer, check_kind
+from bailiwick.vocab.words import RESOURCE_KINDS, PendingReason, Priority
 
 
 @dataclass(frozen=True, slots=True)
-class Headroom:
+class ReservationHeadroom:
     """Free capacity kept for requests of at least this priority."""
 
     kept: Resources = NOTHING
     priority: Priority = Priority.CRITICAL
+
+    def __post_init__(self) -> None:
+        check_kind("kept", self.kept, Resources)
+        check_kind("priority", self.priority, Priority)
+        for kind, amount in zip(RESOURCE_KINDS, self.kept.as_tuple(), strict=True):
+            check_amount(f"kept.{kind}", amount)
+
+
+# What evicting somebody else could clear; quota and mistakes it cannot.
+_ROOM = (PendingReason.WAITING_FOR_CAPACITY, PendingReason.FRAGMENTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would happen to a request, with nothing done about it."""
+
+    request: PlacementRequest
+    explanation: Explanation
+    victims: PreemptionResult | None
+    price_micros_per_hour: int | None
+
+    @property
+    def decision(self) -> AdmissionDecision:
+        """What admission would answer without evicting anybody."""
+        return self.explanation.decision
 
 
 class AdmissionController:
@@ -59,16 +85,16 @@ class AdmissionController:
         *,
         quotas: QuotaManager | None = None,
         scorer: PlacementScorer | None = None,
-        headroom: Headroom | None = None,
+        headroom: ReservationHeadroom | None = None,
     ) -> None:
         self.ledger = check_kind("ledger", ledger, CapacityLedger)
         if quotas is not None:
             ledger.attach_quotas(quotas)
-        self.scorer = scorer or PlacementScorer()
-        self.headroom = headroom or Headroom()
+        self.scorer = check_kind("scorer", scorer or PlacementScorer(), PlacementScorer)
+        self.headroom = check_kind(
+            "headroom", headroom or ReservationHeadroom(), ReservationHeadroom
+        )
         kept = self.headroom.kept.as_tuple()
-        if min(kept) < 0:
-            raise InvalidValue("headroom", self.headroom.kept, "amounts of at least 0")
         ledger.engine.set_headroom(self.headroom.priority.rank if any(kept) else 0, *kept)
 
     # -- asking ------------------------------------------------------------------------------
@@ -77,10 +103,16 @@ class AdmissionController:
         """What ``admit`` would answer now; nothing changes."""
         return self._decide(request, now_ms=now_ms, keep=False)
 
-    def admit(self, request: PlacementRequest, *, now_ms: int = 0) -> AdmissionDecision:
-        """Decide and, if approved, grant the leases."""
-        granted = self._fast(request, now_ms) if self._is_plain(request, now_ms) else None
-        return granted or self._decide(request, now_ms=now_ms, keep=True)
+    def admit(
+        self, request: PlacementRequest, *, now_ms: int = 0, depth: int = 0
+    ) -> AdmissionDecision:
+        """Decide and, if approved, grant the leases; ``depth`` is that of the cascade behind it."""
+        check_integer("depth", depth, low=0, high=255)
+        if self._is_plain(request, now_ms):
+            granted = self._fast(request, now_ms=now_ms, depth=depth)
+            if granted is not None:
+                return granted
+        return self._decide(request, now_ms=now_ms, keep=True, depth=depth)
 
     @staticmethod
     def _is_plain(request: object, now_ms: object) -> bool:
@@ -93,9 +125,10 @@ class AdmissionController:
             and 0 <= now_ms < 2**53
         )
 
-    def _fast(self, request: PlacementRequest, now_ms: int) -> Approved | None:
+    def _fast(self, request: PlacementRequest, *, now_ms: int, depth: int) -> Approved | None:
         """The same checks inside the engine; ``None`` sends the request the long way round."""
         ready = self.scorer.ready(self.ledger, request)
+        ready.traits |= depth << DEPTH_SHIFT
         lease_id = self.ledger.place(ready, self.scorer.code, now_ms=now_ms)
         if lease_id < 0:
             return None
@@ -109,6 +142,25 @@ class AdmissionController:
         blockers = self._blockers(request, decision, now_ms=now_ms)
         first = min(blockers, key=lambda b: b.reason.rank, default=decision)
         return Explanation(decision, blockers, fallen, fitting, remedy_for(first))
+
+    def plan(
+        self,
+        request: PlacementRequest,
+        *,
+        now_ms: int = 0,
+        preemption: PreemptionManager | None = None,
+        price: Callable[[PlacementRequest], int] | None = None,
+    ) -> Plan:
+        """Where it would run, whom it would evict, why not elsewhere, at what price an hour."""
+        explanation = self.explain(request, now_ms=now_ms)
+        decision = explanation.decision
+        victims: PreemptionResult | None = None
+        if preemption is not None and isinstance(decision, Denied) and decision.reason in _ROOM:
+            victims = preemption.find_victims(
+                self.ledger, request, now_ms=now_ms, filters=self.scorer.filters
+            )
+        cost = price(request) if price is not None else None
+        return Plan(request, explanation, victims, cost)
 
     def _blockers(
         self, request: PlacementRequest, decision: AdmissionDecision, *, now_ms: int
@@ -125,7 +177,9 @@ class AdmissionController:
 
     # -- deciding ----------------------------------------------------------------------------
 
-    def _decide(self, request: PlacementRequest, *, now_ms: int, keep: bool) -> AdmissionDecision:
+    def _decide(
+        self, request: PlacementRequest, *, now_ms: int, keep: bool, depth: int = 0
+    ) -> AdmissionDecision:
         check_kind("request", request, PlacementRequest)
         check_amount("now_ms", now_ms)
         late = self._deadline(request, now_ms)
@@ -137,7 +191,7 @@ class AdmissionController:
         no_room = self._headroom(request)
         if no_room is not None:
             return no_room
-        chosen = self._choose(request, now_ms=now_ms, keep=keep)
+        chosen = self._choose(request, now_ms=now_ms, keep=keep, depth=depth)
         if isinstance(chosen, Denied):
             return chosen
         return Approved(chosen.nodes, chosen.leases, quota)
@@ -178,9 +232,12 @@ class AdmissionController:
     def _no_place(self, request: PlacementRequest, placed: int) -> CapacityDenied:
         return capacity_denial(self.ledger, request, filters=self.scorer.filters, placed=placed)
 
-    def _choose(self, request: PlacementRequest, *, now_ms: int, keep: bool) -> Approved | Denied:
+    def _choose(
+        self, request: PlacementRequest, *, now_ms: int, keep: bool, depth: int = 0
+    ) -> Approved | Denied:
         """A place for every member, taken one by one; undone unless all fit and are kept."""
         ledger, ready = self.ledger, self.scorer.ready(self.ledger, request)
+        ready.traits |= depth << DEPTH_SHIFT
         if request.gang_size == 1 and not keep:
             entry = ledger.find(ready, self.scorer.code)
             if entry is None:

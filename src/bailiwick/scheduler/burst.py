@@ -31,7 +31,7 @@ from bailiwick.scheduler.quota_policy import (
     GpuGenerationLimitExceeded,
     GpuGenerationRequired,
     HardLimitExceeded,
-    Headroom,
+    QuotaHeadroom,
     QuotaScope,
     Room,
     WithinQuota,
@@ -260,7 +260,7 @@ def generation_of(
     return request.generation or generation
 
 
-def headroom_of(views: Sequence[RowView]) -> Headroom:
+def headroom_of(views: Sequence[RowView]) -> QuotaHeadroom:
     """What the first of these rows may still take, the others being around it."""
     dimensions = {
         d: _room([(v.limits[i], v.used[i]) for v in views], unit_of(d))
@@ -271,7 +271,7 @@ def headroom_of(views: Sequence[RowView]) -> Headroom:
         for i, g in enumerate(GENERATIONS)
     }
     scope = views[0].scope
-    return Headroom(scope, MappingProxyType(dimensions), MappingProxyType(generations))
+    return QuotaHeadroom(scope, MappingProxyType(dimensions), MappingProxyType(generations))
 
 
 def _room(pairs: list[tuple[int, int]], unit: int) -> Room:

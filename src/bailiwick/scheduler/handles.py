@@ -68,6 +68,11 @@ class Shape:
             request.exclusivity is Exclusivity.PARTITION_EXCLUSIVE,
         )
 
+    @property
+    def vram_bytes(self) -> int:
+        """GPU memory asked for by name, over all devices: what quota counts."""
+        return self.vram_bytes_min * self.device_count
+
     def served_by(self, kind: Kind) -> bool:
         """Whether a device of this kind may serve the shape."""
         return (
@@ -106,7 +111,7 @@ class Handles:
 
     def machine_class(self, capacity: NodeCapacity) -> int:
         """The class of machines with exactly this hardware."""
-        for name in ("mem_bytes", "block_bytes"):
+        for name in ("mem_bytes", "block_bytes", "gpu_vram"):
             if getattr(capacity, name) >= NODE_AMOUNT_MAX:
                 raise InvalidValue(name, getattr(capacity, name), f"below {NODE_AMOUNT_MAX}")
         kinds = bytes(self.kind_of(device) for device in capacity.gpus)
@@ -157,7 +162,7 @@ class Handles:
                 shape.cpu_milli,
                 shape.mem_bytes,
                 shape.block_bytes,
-                shape.vram_bytes_min * shape.device_count,
+                shape.vram_bytes,
                 shape.device_count,
                 shape.device_milli,
                 self._kinds_for(shape),

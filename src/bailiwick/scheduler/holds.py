@@ -27,10 +27,11 @@ from bailiwick.scheduler.node_set import MaskCache, NodeFilter, NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.quota import FLAG_ASK, ROW_WIDTH, QuotaManager
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.victim_cost import BlockedNodes, FoundVictims, VictimTerms
 from bailiwick.scheduler.workload import learn, lesson_interval, steady_interval
 from bailiwick.vocab.errors import Conflict, InvariantBroken, NotFound
 from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState
-from bailiwick.vocab.values import AMOUNT_MAX, MILLI, NodeId, TenantId
+from bailiwick.vocab.values import AMOUNT_MAX, MILLI, NodeId, TenantId, check_kind
 from bailiwick.vocab.words import LEASE_CLASSES, PRIORITIES, EndCause, PreemptionReason
 
 FENCE = TenantId("fenced")
@@ -70,6 +71,7 @@ class Holds:
 
     def attach_quotas(self, quotas: QuotaManager) -> None:
         """Charge every lease of this ledger to that quota manager from now on."""
+        check_kind("quotas", quotas, QuotaManager)
         if self.quotas is quotas:
             return
         if self.quotas is not None or self.engine.counters()["leases"]:
@@ -88,10 +90,9 @@ class Holds:
 
     def entry(self, node_id: str) -> NodeEntry:
         """The node by name; an unknown one is an error."""
-        entry = self.entries.get(node_id)  # type: ignore[call-overload]
-        if entry is None:
+        if not isinstance(node_id, str) or node_id not in self.entries:
             raise NotFound("node", node_id, hint="register it first")
-        return entry  # type: ignore[no-any-return]
+        return self.entries[node_id]  # type: ignore[index]
 
     # -- requests ----------------------------------------------------------------------------
 
@@ -200,6 +201,19 @@ class Holds:
             raise InvariantBroken(f"lease {lease_id} is on a node that departed")
         return entry.id
 
+    def search_victims(
+        self, ready: Prepared, terms: VictimTerms, *, mask: bytearray | None
+    ) -> FoundVictims | BlockedNodes:
+        """The cheapest victims on one node for one member, or what blocked the nodes."""
+        answer = self.engine.find_victims(
+            ready.shape, ready.request.priority.rank, terms.now_ms, terms.min_run_ms,
+            terms.fresh_checkpoint_ms, terms.max_cascade_depth, mask, -1,
+        )  # fmt: skip
+        if len(answer) == 4:
+            cost, node, ids, exact = answer
+            return FoundVictims(cost, node, tuple(ids), exact)
+        return BlockedNodes(*answer)
+
     def use_weights(self, weights: tuple[int, int, int, int]) -> None:
         """The weights of the weighted strategy; scores are recomputed when they change."""
         if weights != self._weights:
@@ -232,7 +246,8 @@ class Holds:
 
     def fields(self, lease_id: int) -> LeaseFields:
         """The engine's record of a lease; an unknown or ended one is an error."""
-        fields = self.engine.lease(lease_id) if type(lease_id) is int else None
+        known = type(lease_id) is int and 0 <= lease_id < 2**63
+        fields = self.engine.lease(lease_id) if known else None
         if fields is None:
             raise NotFound("lease", lease_id, hint="it never existed or has ended")
         return fields
@@ -255,6 +270,7 @@ class Holds:
             resources=self.resources_of(shape),
             devices=indices,
             gpu_generation=entry.capacity.gpus[indices[0]].generation if indices else None,
+            vram_bytes=self.handles.shapes[shape].vram_bytes,
             priority=PRIORITIES[priority],
             lease_class=LEASE_CLASSES[lease_class],
             state=REVOKE_STATES[state],
@@ -262,7 +278,7 @@ class Holds:
             granted_ms=granted,
             expires_ms=expires,
             checkpoint_ms=None if checkpoint == NEVER else checkpoint,
-            gang=None if gang < 0 else gang,
+            gang=None if gang < 0 or flags & FLAG_PINNED else gang,
             depth=depth,
             reserved=bool(flags & FLAG_RESERVED),
             preemptible_on_budget=bool(flags & FLAG_ON_BUDGET),
@@ -281,8 +297,9 @@ class Holds:
         """The leases and every other member of their gangs, each once."""
         wanted: dict[int, None] = {}
         for lease_id in lease_ids:
-            gang = self.fields(lease_id)[3]
-            wanted.update(dict.fromkeys(self.gangs[gang] if gang >= 0 else (lease_id,)))
+            fields = self.fields(lease_id)
+            alone = fields[3] < 0 or fields[8] & FLAG_PINNED  # a fence has left its gang
+            wanted.update(dict.fromkeys((lease_id,) if alone else self.gangs[fields[3]]))
         return list(wanted)
 
     def end(

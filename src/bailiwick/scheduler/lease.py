@@ -37,6 +37,7 @@ class Lease:
     resources: Resources
     devices: tuple[int, ...]
     gpu_generation: HardwareGeneration | None
+    vram_bytes: int
     priority: Priority
     lease_class: LeaseClass
     state: RevokeState

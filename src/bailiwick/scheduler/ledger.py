@@ -35,7 +35,14 @@ from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import Conflict, Stale
 from bailiwick.vocab.transitions import NodeMode, RevokeState, check_mode_change
-from bailiwick.vocab.values import MILLI, NodeId, check_amount, check_integer, check_kind
+from bailiwick.vocab.values import (
+    MILLI,
+    NodeId,
+    check_amount,
+    check_integer,
+    check_kind,
+    check_name,
+)
 from bailiwick.vocab.words import EndCause, PreemptionReason
 
 __all__ = ["CapacityLedger", "Prepared"]
@@ -54,7 +61,7 @@ class CapacityLedger(Holds):
 
     def register_node(self, node_id: str, capacity: NodeCapacity) -> NodeUsage:
         """Add a machine from its inventory; it takes leases at once."""
-        name = NodeId(node_id)
+        name = NodeId(check_name("node_id", node_id))
         check_kind("capacity", capacity, NodeCapacity)
         if name in self.entries:
             raise Conflict("node", str(name), "is registered already", hint="depart it first")
@@ -175,8 +182,11 @@ class CapacityLedger(Holds):
     def commit(self, lease_id: int, *, now_ms: int = 0) -> Lease:
         """Turn a reservation into a lease whose term starts now."""
         lease = self.lease(lease_id)
+        check_amount("now_ms", now_ms)
         if not lease.reserved:
             raise Conflict("lease", lease_id, "is not a reservation")
+        if lease.state is not RevokeState.ACTIVE:
+            raise Conflict("lease", lease_id, f"is {lease.state}, so it cannot be committed")
         fields = self.fields(lease_id)
         term = lease.expires_ms - lease.granted_ms
         self.engine.update_lease(
@@ -202,6 +212,8 @@ class CapacityLedger(Holds):
         fields = self.fields(lease_id)
         check_integer("ttl_ms", ttl_ms, low=1, high=2**53)
         check_amount("now_ms", now_ms)
+        if generation is not None:
+            check_integer("generation", generation, low=1, high=2**31)
         if generation is not None and generation != fields[10]:
             raise Stale("lease", lease_id, held=generation, current=fields[10])
         lease = self.told(lease_id)
@@ -224,11 +236,13 @@ class CapacityLedger(Holds):
     def release(self, lease_id: int, *, now_ms: int = 0) -> EndedLease:
         """The holder gives the lease back."""
         check_amount("now_ms", now_ms)
+        self._refuse_fence(lease_id)
         return self.end(lease_id, EndCause.RELEASED, now_ms=now_ms)
 
     def expire(self, now_ms: int, *, limit: int = 100_000) -> tuple[EndedLease, ...]:
         """End every lease whose term is over; one of a gang ends the gang."""
         check_amount("now_ms", now_ms)
+        check_integer("limit", limit, low=1, high=2**31 - 1)
         due = [i for i in self.engine.expired(now_ms, limit) if not self.fields(i)[7]]
         return tuple(self.end(i, EndCause.EXPIRED, now_ms=now_ms) for i in self.with_gangs(due))
 
@@ -236,9 +250,15 @@ class CapacityLedger(Holds):
         """End a lease against its holder's wish, at once and with the reason it carries."""
         lease = self.told(lease_id)
         check_kind("reason", reason, PreemptionReason)
+        check_amount("now_ms", now_ms)
+        self._refuse_fence(lease_id)
         if lease.lease_class.value == "guaranteed" and reason.spares_guaranteed:
             raise Conflict("lease", lease_id, f"is guaranteed; {reason} may not end it")
         return self.end(lease_id, EndCause.PREEMPTED, reason=reason, now_ms=now_ms)
+
+    def _refuse_fence(self, lease_id: int) -> None:
+        if self.is_pinned(lease_id):
+            raise Conflict("lease", lease_id, "is fenced", hint="an operator clears a fence")
 
 
 def _total(capacity: NodeCapacity) -> Resources:

@@ -14,6 +14,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.values import check_integer
+
+HANDLE_MAX = 2**31 - 1
+"""Largest handle a node can have."""
 
 
 class NodeSet:
@@ -27,6 +31,7 @@ class NodeSet:
 
     def add(self, handle: int) -> None:
         """Put a node in."""
+        check_integer("handle", handle, low=0, high=HANDLE_MAX)
         if handle >> 3 >= len(self.bits):
             self.grow(handle + 1)
         self.bits[handle >> 3] |= 1 << (handle & 7)
@@ -34,7 +39,7 @@ class NodeSet:
 
     def discard(self, handle: int) -> None:
         """Take a node out, if it is in."""
-        if handle >> 3 < len(self.bits):
+        if handle in self:
             self.bits[handle >> 3] &= ~(1 << (handle & 7))
             self.version += 1
 
@@ -46,7 +51,8 @@ class NodeSet:
             self.bits = self.bits + bytearray(max(missing, len(self.bits), 8))
 
     def __contains__(self, handle: int) -> bool:
-        return handle >> 3 < len(self.bits) and bool(self.bits[handle >> 3] >> (handle & 7) & 1)
+        byte = handle >> 3
+        return 0 <= byte < len(self.bits) and bool(self.bits[byte] >> (handle & 7) & 1)
 
     def __len__(self) -> int:
         return int.from_bytes(self.bits, "little").bit_count()

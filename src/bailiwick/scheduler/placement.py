@@ -22,7 +22,7 @@ from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeFilter
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import NodeId, check_finite, check_kind
+from bailiwick.vocab.values import NodeId, check_amount, check_finite, check_kind
 
 
 class Strategy(StrEnum):
@@ -88,7 +88,9 @@ class PlacementScorer:
         self.strategy = check_kind("strategy", strategy, Strategy)
         if (strategy is Strategy.WEIGHTED) != (weights is not None):
             raise InvalidValue("weights", weights, "ScoreWeights with WEIGHTED, and only then")
-        self.weights = weights
+        self.weights = None if weights is None else check_kind("weights", weights, ScoreWeights)
+        if not isinstance(filters, list | tuple):
+            raise InvalidValue("filters", filters, "a tuple or list of NodeFilter")
         self.filters = tuple(filters)
 
     @property
@@ -98,6 +100,7 @@ class PlacementScorer:
 
     def ready(self, ledger: CapacityLedger, request: PlacementRequest) -> Prepared:
         """The request prepared for this ledger with this scorer's filters."""
+        check_kind("ledger", ledger, CapacityLedger)
         check_kind("request", request, PlacementRequest)
         if self.weights is not None:
             ledger.use_weights(self.weights.per_mille())
@@ -112,6 +115,8 @@ class PlacementScorer:
         self, ledger: CapacityLedger, request: PlacementRequest, *, limit: int | None = None
     ) -> list[PlacementScore]:
         """Every node that fits, best first (at most ``limit``)."""
+        if limit is not None:
+            check_amount("limit", limit)
         ready = self.ready(ledger, request)
         mask = ledger.mask_of(ready)
         found: list[tuple[int, int, PlacementScore]] = []

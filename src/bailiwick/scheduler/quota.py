@@ -51,10 +51,10 @@ from bailiwick.scheduler.quota_policy import (
     GpuGenerationLimitExceeded,
     GpuGenerationQuota,
     GpuGenerationRequired,
-    Headroom,
     Missing,
     Quota,
     QuotaDecision,
+    QuotaHeadroom,
     QuotaScope,
     Shortfall,
     WithinQuota,
@@ -235,7 +235,7 @@ class QuotaManager:
             self._hooks[row] = hook
         self._put_flags(row)
 
-    def headroom(self, tenant: str, project: str | None = None) -> Headroom:
+    def headroom(self, tenant: str, project: str | None = None) -> QuotaHeadroom:
         """Limit, use and what is left, by dimension and by generation."""
         return headroom_of(self._views(QuotaScope.of(tenant, project)))
 

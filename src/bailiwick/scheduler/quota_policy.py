@@ -381,7 +381,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Headroom:
+class QuotaHeadroom:
     """What one scope may still take, by dimension and by generation."""
 
     scope: QuotaScope

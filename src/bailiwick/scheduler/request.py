@@ -30,6 +30,7 @@ from bailiwick.vocab.values import (
     check_cores,
     check_integer,
     check_kind,
+    check_name,
     check_unique,
 )
 from bailiwick.vocab.words import Exclusivity, HardwareGeneration, LeaseClass, Priority
@@ -108,15 +109,18 @@ class PlacementRequest:
         check_amount("gpu_vram", self.gpu_vram)
         if self.gpu_count and self.gpu_milli:
             raise InvalidValue("gpu_milli", self.gpu_milli, "0 when gpu_count is given")
-        models = check_unique("gpu_models", self.gpu_models)
-        if not all(isinstance(m, str) and m for m in models):
-            raise InvalidValue("gpu_models", models, "non-empty model names")
+        models = self.gpu_models
+        listed = isinstance(models, list | tuple)
+        if not listed or not all(isinstance(m, str) and m for m in models):
+            raise InvalidValue("gpu_models", models, "a tuple or list of non-empty model names")
+        check_unique("gpu_models", models)
         object.__setattr__(self, "gpu_models", tuple(sorted(models)))
         count = self.gpu_count or int(bool(self.gpu_milli or self.gpu_vram))
         if not count:
             if self.generation or models or self.exclusivity:
                 raise InvalidValue("gpu_count", 0, "a GPU, since GPU terms are given")
             return 0, 0, None
+        check_amount("gpu_vram", self.gpu_vram * count)
         milli = self.gpu_milli or MILLI
         exclusivity = self.exclusivity
         if exclusivity is None:
@@ -138,4 +142,4 @@ def _named(field_name: str, value: object, kind: type[N]) -> N:
         return value
     if not isinstance(value, str):
         raise InvalidValue(field_name, value, f"a {kind.__name__} or a short name")
-    return kind(value)
+    return kind(check_name(field_name, value))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from bailiwick.scheduler.engine.protocol import FLAG_PINNED
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.vocab.errors import Conflict, NotFound
+from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState, check_revoke_change
 from bailiwick.vocab.values import check_amount, check_integer, check_kind
 from bailiwick.vocab.words import EndCause, LeaseClass, PreemptionReason
@@ -74,6 +74,8 @@ class LeaseRevoker:
     ) -> None:
         self.ledger = check_kind("ledger", ledger, CapacityLedger)
         self.grace_ms = check_integer("grace_ms", grace_ms, low=0, high=2**53)
+        if not callable(teardown):
+            raise InvalidValue("teardown", teardown, "a function of a lease")
         self.teardown = teardown
         self._reasons: dict[int, PreemptionReason] = {}
 
@@ -105,6 +107,7 @@ class LeaseRevoker:
     def advance(self, now_ms: int, *, limit: int = 100_000) -> Revocation:
         """Do what is due: force teardown where grace is over, end leases whose term is over."""
         check_amount("now_ms", now_ms)
+        check_integer("limit", limit, low=1, high=2**31 - 1)
         walk = _Walk(now_ms)
         due = [i for i in self.ledger.engine.expired(now_ms, limit) if not self.ledger.is_pinned(i)]
         for lease_id in self.ledger.with_gangs(due):
@@ -118,6 +121,7 @@ class LeaseRevoker:
     def clear_fence(self, lease_id: int, *, now_ms: int) -> EndedLease:
         """An operator says the fenced resources are clean: they take leases again."""
         lease = self.ledger.lease(lease_id)
+        check_amount("now_ms", now_ms)
         if not self.ledger.fields(lease_id)[8] & FLAG_PINNED:
             raise Conflict("lease", lease_id, f"is {lease.state}, not fenced")
         return self.ledger.end(lease_id, EndCause.RELEASED, now_ms=now_ms)

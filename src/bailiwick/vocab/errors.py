@@ -25,6 +25,15 @@ class ErrorCode(StrEnum):
     INVARIANT_BROKEN = "invariant_broken"
 
 
+def _shown(value: object) -> str:
+    """The value for a message: short, and even if it cannot be spelled (a huge integer cannot)."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
 class BailiwickError(Exception):
     """Base of every error this library raises on purpose."""
 
@@ -42,10 +51,7 @@ class InvalidValue(BailiwickError, ValueError):
     code = ErrorCode.INVALID_VALUE
 
     def __init__(self, field: str, value: object, expected: str) -> None:
-        shown = repr(value)
-        if len(shown) > 80:
-            shown = shown[:77] + "..."
-        super().__init__(f"{field}: expected {expected}, got {shown}")
+        super().__init__(f"{field}: expected {expected}, got {_shown(value)}")
         self.field = field
         self.value = value
         self.expected = expected
@@ -57,7 +63,7 @@ class NotFound(BailiwickError, LookupError):
     code = ErrorCode.NOT_FOUND
 
     def __init__(self, kind: str, name: object, *, hint: str = "") -> None:
-        super().__init__(f"no {kind} {name!r}", hint=hint)
+        super().__init__(f"no {kind} {_shown(name)}", hint=hint)
         self.kind = kind
         self.name = name
 
@@ -68,7 +74,7 @@ class Conflict(BailiwickError):
     code = ErrorCode.CONFLICT
 
     def __init__(self, kind: str, name: object, why: str, *, hint: str = "") -> None:
-        super().__init__(f"{kind} {name!r}: {why}", hint=hint)
+        super().__init__(f"{kind} {_shown(name)}: {why}", hint=hint)
         self.kind = kind
         self.name = name
 
@@ -97,7 +103,7 @@ class Stale(BailiwickError):
 
     def __init__(self, kind: str, name: object, *, held: int, current: int) -> None:
         super().__init__(
-            f"{kind} {name!r} is at generation {current}, the caller holds {held}",
+            f"{kind} {_shown(name)} is at generation {current}, the caller holds {_shown(held)}",
             hint="read it again and retry",
         )
         self.held = held

@@ -117,7 +117,7 @@ def check_finite(field: str, value: object, *, low: float, high: float) -> float
     """The value as a float if it is a finite number within the bounds."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidValue(field, value, f"a number from {low} to {high}")
-    if not isfinite(value) or not low <= value <= high:
+    if not low <= value <= high or not isfinite(value):
         raise InvalidValue(field, value, f"a finite number from {low} to {high}")
     return float(value)
 

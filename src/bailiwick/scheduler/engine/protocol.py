@@ -46,9 +46,13 @@ NodeFields = tuple[int, int, int, int, int, tuple[int, ...], int]
 """class, eligible, free cpu, free mem, free block, free milli per device, leases."""
 
 
+DEPTH_SHIFT = 16
+"""Where the cascade depth stands in the traits."""
+
+
 def traits(priority: int, lease_class: int, flags: int = 0, depth: int = 0) -> int:
     """The small facts of a lease in one integer."""
-    return priority | lease_class << 4 | flags << 8 | depth << 16
+    return priority | lease_class << 4 | flags << 8 | depth << DEPTH_SHIFT
 
 
 class Engine(Protocol):

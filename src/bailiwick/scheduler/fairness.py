@@ -1,0 +1,364 @@
+"""Whose turn it is: shares, past usage that fades, and how waiting work is interleaved by them.
+
+Rules:
+
+- Usage is counted in micro-GPU-seconds (milli-shares times milliseconds) and halves with every
+  half-life: exactly over whole half-lives, by a table of roots of two in between.
+- Everything is an integer, so every machine gets the same numbers. Reading changes nothing, and
+  a sum is rounded only when it is read: how often it is read or charged makes no difference.
+- ``normalised`` is usage as it would weigh if every share were ``SHARE_MAX``: the lower, the more
+  is owed. A scope nobody gave a share has a share of 1.
+- A tenant's usage is that of all its projects; inside the tenant, projects (and the work outside
+  any project, with a share of 1) stand to each other as tenants do.
+- Charges may come late and in any order. Usage cannot be read as of a time before the last charge.
+- ``fair_order``: priority, then lowest ``normalised``, then time of submission, then id. An entry
+  once ordered counts as used by its tenant and project (``expected_usage``), so tenants take turns
+  and one with many requests does not fill the head of the line with them.
+- In a ``Line`` there stand ahead of that, in each priority, the entry that room is kept for and,
+  once in ``patience_ms``, the one that was short of capacity for longest, if for longer than that.
+  Only one in a while: otherwise a long backlog would put age in the place of fairness.
+
+>>> shares = FairShares(half_life_ms=1_000)
+>>> shares.set_share("lab", 2)
+>>> shares.charge("lab", 800, now_ms=0)
+>>> [shares.usage("lab", now_ms) for now_ms in (0, 500, 1_000, 3_000)]
+[800, 565, 400, 100]
+>>> shares.standing("lab", 3_000).normalised // SHARE_MAX
+50
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+from itertools import islice
+from math import isqrt
+from operator import attrgetter
+from typing import TypeAlias
+
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.errors import InvalidValue, LimitReached
+from bailiwick.vocab.values import ProjectId, TenantId, check_amount, check_integer
+from bailiwick.vocab.words import PRIORITIES, Priority
+
+SHARE_MAX = 1_000_000
+"""The largest share, and the scale of ``normalised``."""
+
+SCOPES_MAX = 1_000_000
+"""Tenants and projects whose usage or share is kept."""
+
+CORES_PER_GPU = 16
+"""How many cores weigh as much as one GPU when waiting work is interleaved."""
+
+Scope: TypeAlias = tuple[str, ...]
+"""(tenant,), or (tenant, project), or (tenant, "") for the tenant's work outside any project."""
+
+_ONE = 1 << 64
+_STEPS = 32
+
+
+def _roots() -> tuple[int, ...]:
+    """2**(1/2), 2**(1/4), 2**(1/8)... in fixed point, each rounded down."""
+    found: list[int] = []
+    root = 2 * _ONE
+    for _ in range(_STEPS):
+        root = isqrt(root * _ONE)
+        found.append(root)
+    return tuple(found)
+
+
+_ROOTS = _roots()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a tenant or project stands: what it is entitled to, and what it used of late."""
+
+    tenant: TenantId
+    share: int
+    usage: int
+    normalised: int
+    project: ProjectId | None = None
+
+
+@dataclass(slots=True)
+class _Account:
+    """Charges summed as of the start of one half-life, each grown from its own time to there.
+
+    Growing a charge by the time into its half-life, instead of shrinking the sum with every look,
+    is what keeps the sum exact: passing into a later half-life is a shift, and shifts compose.
+    """
+
+    total: int = 0
+    period: int = 0
+    charged_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEntry:
+    """One request that waits; its id is never given to another."""
+
+    id: int
+    request: PlacementRequest
+    submitted_ms: int
+
+
+class FairShares:
+    """Shares and fading usage of every tenant and project."""
+
+    __slots__ = ("_accounts", "_shares", "half_life_ms")
+
+    def __init__(self, half_life_ms: int) -> None:
+        self.half_life_ms = check_integer("half_life_ms", half_life_ms, low=1, high=2**53)
+        self._accounts: dict[Scope, _Account] = {}
+        self._shares: dict[Scope, int] = {}
+
+    def set_share(self, tenant: str, share: int, *, project: str | None = None) -> None:
+        """Weigh the tenant among tenants, or the project among the tenant's projects."""
+        scope = scope_of(tenant, project)
+        check_integer("share", share, low=1, high=SHARE_MAX)
+        if scope not in self._shares and len(self._shares) >= SCOPES_MAX:
+            raise LimitReached("scopes with a share", SCOPES_MAX)
+        self._shares[scope] = share
+
+    def charge(self, tenant: str, amount: int, *, now_ms: int, project: str | None = None) -> None:
+        """Add micro-GPU-seconds used up to that time, to the tenant and to its project."""
+        outer = scope_of(tenant)
+        inner = scope_of(tenant, project) if project is not None else (*outer, "")
+        check_amount("amount", amount)
+        check_amount("now_ms", now_ms)
+        missing = sum(scope not in self._accounts for scope in (outer, inner))
+        if len(self._accounts) + missing > SCOPES_MAX:
+            raise LimitReached("scopes with usage", SCOPES_MAX)
+        for scope in (outer, inner):
+            self._add(self._accounts.setdefault(scope, _Account()), amount, now_ms=now_ms)
+
+    def usage(self, tenant: str, now_ms: int, *, project: str | None = None) -> int:
+        """What is left, at that time, of all that was charged."""
+        return self._usage(scope_of(tenant, project), now_ms)
+
+    def standing(self, tenant: str, now_ms: int, *, project: str | None = None) -> Standing:
+        """The share, the usage, and the one against the other."""
+        scope = scope_of(tenant, project)
+        share, usage = self.share_and_usage(scope, now_ms)
+        return Standing(
+            TenantId(tenant),
+            share,
+            usage,
+            usage * SHARE_MAX // share,
+            None if project is None else ProjectId(project),
+        )
+
+    def share_and_usage(self, scope: Scope, now_ms: int) -> tuple[int, int]:
+        """The scope's share and usage."""
+        return self._shares.get(scope, 1), self._usage(scope, now_ms)
+
+    def _add(self, account: _Account, amount: int, *, now_ms: int) -> None:
+        period, into = divmod(now_ms, self.half_life_ms)
+        grown = amount * self._growth(into)
+        if period >= account.period:
+            account.total = (account.total >> period - account.period) + grown
+            account.period = period
+        else:
+            account.total += grown >> account.period - period
+        account.charged_ms = max(account.charged_ms, now_ms)
+
+    def _usage(self, scope: Scope, now_ms: int) -> int:
+        check_amount("now_ms", now_ms)
+        account = self._accounts.get(scope)
+        if account is None:
+            return 0
+        if now_ms < account.charged_ms:
+            raise InvalidValue("now_ms", now_ms, f"{account.charged_ms} or later, the last charge")
+        period, into = divmod(now_ms, self.half_life_ms)
+        return (account.total >> period - account.period) // self._growth(into)
+
+    def _growth(self, into_ms: int) -> int:
+        """2**(part of a half-life) in fixed point; from 1 to below 2, never falling."""
+        part = (into_ms << _STEPS) // self.half_life_ms
+        grown = _ONE
+        for step, root in enumerate(_ROOTS, 1):
+            if part >> (_STEPS - step) & 1:
+                grown = grown * root // _ONE
+        return grown
+
+
+def scope_of(tenant: str, project: str | None = None) -> Scope:
+    """The scope of a tenant or of one of its projects, if the names are well-formed."""
+    if not isinstance(tenant, TenantId):
+        tenant = TenantId(tenant)
+    if project is None:
+        return (tenant,)
+    return (tenant, project if isinstance(project, ProjectId) else ProjectId(project))
+
+
+def expected_usage(request: PlacementRequest) -> int:
+    """Micro-GPU-seconds the whole request would use if it ran for its full term.
+
+    Work without GPUs weighs by its cores (and never nothing), or it could fill the line for free.
+    """
+    milli = max(request.gpu_milli_total, request.cpu_milli // CORES_PER_GPU, 1)
+    return milli * request.gang_size * request.ttl_ms
+
+
+_age = attrgetter("submitted_ms", "id")
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One party in an interleaving: its share, its usage so far, and its entries in order."""
+
+    share: int
+    usage: int
+    waiting: Iterator[QueueEntry]
+
+    def place(self, entry: QueueEntry, index: int) -> tuple[int, int, int, int, QueueEntry]:
+        """Where the lane stands with this entry at its head; the least goes first."""
+        normalised = self.usage * SHARE_MAX // self.share
+        return normalised, entry.submitted_ms, entry.id, index, entry
+
+
+def _interleave(lanes: list[_Lane]) -> Iterator[QueueEntry]:
+    """Entries of all lanes, each time from the lane that is owed most."""
+    heap = []
+    for index, lane in enumerate(lanes):
+        head = next(lane.waiting, None)
+        if head is not None:
+            heap.append(lane.place(head, index))
+    heapify(heap)
+    while heap:  # bounded: every round takes one entry out of a lane
+        *_, index, entry = heap[0]
+        yield entry
+        lane = lanes[index]
+        lane.usage += expected_usage(entry.request)
+        head = next(lane.waiting, None)
+        if head is not None:
+            heapreplace(heap, lane.place(head, index))
+        else:
+            heappop(heap)
+
+
+def fair_order(
+    entries: Iterable[QueueEntry],
+    shares: FairShares,
+    *,
+    now_ms: int,
+    front: Mapping[Priority, Sequence[QueueEntry]],
+) -> Iterator[QueueEntry]:
+    """The entries as they are to be served; those in ``front`` come first in their priority."""
+    ahead = {entry.id for placed in front.values() for entry in placed}
+    classes: dict[Priority, dict[Scope, list[QueueEntry]]] = {p: {} for p in PRIORITIES}
+    for entry in sorted(entries, key=_age):
+        if entry.id not in ahead:
+            of_class = classes[entry.request.priority]
+            of_class.setdefault(_lane_of(entry.request), []).append(entry)
+    lanes: dict[Scope, _Lane] = {}
+
+    def lane(scope: Scope) -> _Lane:
+        if scope not in lanes:
+            lanes[scope] = _Lane(*shares.share_and_usage(scope, now_ms), iter(()))
+        return lanes[scope]
+
+    # A lane lives through all priorities: what is urgent counts as used before what is not.
+    for priority in reversed(PRIORITIES):
+        for entry in front.get(priority, ()):
+            yield entry
+            inner = _lane_of(entry.request)
+            for scope in (inner, inner[:1]):
+                lane(scope).usage += expected_usage(entry.request)
+        tenants: dict[Scope, list[_Lane]] = {}
+        for scope, waiting in classes[priority].items():
+            lane(scope).waiting = iter(waiting)
+            tenants.setdefault(scope[:1], []).append(lane(scope))
+        for scope, projects in tenants.items():
+            lane(scope).waiting = _interleave(projects)
+        yield from _interleave([lane(scope) for scope in tenants])
+
+
+def _lane_of(request: PlacementRequest) -> Scope:
+    return (request.tenant, request.project or "")
+
+
+class Line:
+    """Entries that wait, who is looked at next, and who stands ahead of fair order."""
+
+    __slots__ = (
+        "_cursor",
+        "_favoured_ms",
+        "_holders",
+        "_short",
+        "entries",
+        "patience_ms",
+        "shares",
+    )
+
+    def __init__(self, shares: FairShares, *, patience_ms: int) -> None:
+        self.shares = shares
+        self.patience_ms = check_integer("patience_ms", patience_ms, low=1, high=2**53)
+        self.entries: dict[int, QueueEntry] = {}
+        self._cursor = 0
+        self._holders: dict[Priority, QueueEntry] = {}
+        # By priority, who is short of capacity and since when, longest first.
+        self._short: dict[Priority, dict[int, tuple[QueueEntry, int]]] = {p: {} for p in PRIORITIES}
+        self._favoured_ms: dict[Priority, int] = {}
+
+    def order(self, now_ms: int) -> Iterator[QueueEntry]:
+        """Every entry, in the order in which it is to be looked at."""
+        front = {priority: [holder] for priority, holder in self._holders.items()}
+        for priority in PRIORITIES:
+            overdue = self._overdue(priority, now_ms)
+            if overdue is not None and overdue is not self._holders.get(priority):
+                front.setdefault(priority, []).append(overdue)
+        return fair_order(self.entries.values(), self.shares, now_ms=now_ms, front=front)
+
+    def window(self, now_ms: int, limit: int) -> list[QueueEntry]:
+        """Whom to look at: ``limit`` entries, and those that room is kept for in any case.
+
+        If there are more, half are the first in order and half are taken from the rest in turn, so
+        that nobody behind a long line of denials is forgotten.
+        """
+        if len(self.entries) <= limit:
+            return list(self.order(now_ms))
+        head = list(islice(self.order(now_ms), limit - limit // 2))
+        seen = {entry.id for entry in head}
+        holders = [entry for entry in self._holders.values() if entry.id not in seen]
+        seen.update(entry.id for entry in holders)
+        rest = [entry for entry in self.entries.values() if entry.id not in seen]
+        start = bisect_right(rest, self._cursor, key=attrgetter("id"))
+        others = (rest[start:] + rest[:start])[: limit // 2]
+        self._cursor = others[-1].id if others else 0
+        # Sorting is stable: in each priority the holder stays before the others.
+        return head + sorted(holders + others, key=lambda entry: -entry.request.priority.rank)
+
+    def settle(
+        self, entry: QueueEntry, now_ms: int, *, short: bool, turn: bool, holds: bool
+    ) -> None:
+        """An entry was looked at: is it short of capacity, had it its turn, is room kept for it."""
+        priority = entry.request.priority
+        if turn and self._overdue(priority, now_ms) is entry:
+            self._favoured_ms[priority] = now_ms
+        if turn or not short:
+            self._step_back(entry)
+        if short:
+            self._short[priority].setdefault(entry.id, (entry, now_ms))
+        if holds:
+            self._holders[priority] = entry
+
+    def leave(self, entry: QueueEntry) -> None:
+        """The entry waits no more."""
+        self._step_back(entry)
+        del self.entries[entry.id]
+
+    def _step_back(self, entry: QueueEntry) -> None:
+        priority = entry.request.priority
+        self._short[priority].pop(entry.id, None)
+        if self._holders.get(priority) is entry:
+            del self._holders[priority]
+
+    def _overdue(self, priority: Priority, now_ms: int) -> QueueEntry | None:
+        for entry, since_ms in self._short[priority].values():
+            waited_ms = now_ms - max(since_ms, self._favoured_ms.get(priority, 0))
+            return entry if waited_ms >= self.patience_ms else None
+        return None

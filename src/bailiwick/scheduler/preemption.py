@@ -1,0 +1,194 @@
+"""Making room for urgent work: which leases to end, and ending them.
+
+Rules:
+
+- Searching and doing are two functions: ``find_victims`` changes nothing, ``preempt`` evicts.
+- A victim is never guaranteed, never of equal or higher priority, has run for ``min_run_ms``, and
+  has not itself evicted others ``max_cascade_depth`` deep. One member of a gang means the gang.
+- The set is the cheapest: spot before standard, low before high, freshly checkpointed before not,
+  small before large (:mod:`.victim_cost`). For one member it is exact at any size (``exact`` says
+  if a bound cut the search short); for gangs see :mod:`.gang_victims`.
+- Work that evicted others carries the depth of that cascade, so a chain of evictions ends.
+- Every eviction carries one of the nine reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from bailiwick.fleet.resources import Resources
+from bailiwick.scheduler.evictions import EvictionPlan, Victim
+from bailiwick.scheduler.gang_victims import find_gang_victims
+from bailiwick.scheduler.holds import Prepared
+from bailiwick.scheduler.lease import EndedLease
+from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.node_set import NodeFilter
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.revoker import LeaseRevoker, RevokeTransition
+from bailiwick.scheduler.victim_cost import BlockedNodes, VictimTerms, lease_cost
+from bailiwick.vocab.values import NodeId, check_amount, check_integer, check_kind
+from bailiwick.vocab.words import PreemptionReason
+
+
+class Obstacle(StrEnum):
+    """Which constraint kept a node from making room, in the order they are tried."""
+
+    HARDWARE = "hardware"
+    NOT_ELIGIBLE = "not_eligible"
+    PROTECTED = "protected"
+    PRIORITY = "priority"
+    MIN_RUN_TIME = "min_run_time"
+    CASCADE_DEPTH = "cascade_depth"
+    GANG_SIZE = "gang_size"
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionConfig:
+    """What protects running work from more urgent work."""
+
+    min_run_ms: int = 0
+    max_cascade_depth: int = 3
+    fresh_checkpoint_ms: int = 60_000
+
+    def __post_init__(self) -> None:
+        check_amount("min_run_ms", self.min_run_ms)
+        check_integer("max_cascade_depth", self.max_cascade_depth, low=0, high=255)
+        check_amount("fresh_checkpoint_ms", self.fresh_checkpoint_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Preemptable(EvictionPlan):
+    """Ending these leases makes room; ``node`` is where a single member would go."""
+
+    node: NodeId | None = None
+    exact: bool = True
+
+    @property
+    def depth(self) -> int:
+        """The cascade depth that the preemptor's leases will carry."""
+        return 1 + max((v.lease.depth for v in self.victims), default=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Impossible:
+    """No allowed set of victims makes room: which constraint blocked it, on how many nodes."""
+
+    reason: Obstacle
+    nodes: dict[Obstacle, int] = field(default_factory=dict)
+
+    @classmethod
+    def because(cls, blocked: BlockedNodes) -> Impossible:
+        """The refusal, told by the constraint that gives way last: the nearest to possible."""
+        nodes: dict[Obstacle, int] = {}
+        for obstacle in Obstacle:
+            count = getattr(blocked, obstacle.value, 0)
+            if count:
+                nodes[obstacle] = count
+        return cls(max(nodes, key=list(Obstacle).index, default=Obstacle.HARDWARE), nodes)
+
+    def combined(self, other: Impossible) -> Impossible:
+        """Two fleets' refusals as one."""
+        nodes = {o: self.nodes.get(o, 0) + other.nodes.get(o, 0) for o in Obstacle}
+        nodes = {o: n for o, n in nodes.items() if n}
+        return Impossible(max(self.reason, other.reason, key=list(Obstacle).index), nodes)
+
+
+PreemptionResult: TypeAlias = Preemptable | Impossible
+
+
+@dataclass(frozen=True, slots=True)
+class Preempted:
+    """What a plan did: every lease that ended or is ending, and each step of its walk."""
+
+    plan: EvictionPlan
+    ended: tuple[EndedLease, ...]
+    steps: tuple[RevokeTransition, ...]
+
+    @property
+    def freed(self) -> Resources:
+        """What has been given back so far (less than planned while grace runs)."""
+        return sum((e.lease.resources for e in self.ended), Resources())
+
+
+class PreemptionManager:
+    """Finds victims and evicts them."""
+
+    def __init__(self, config: PreemptionConfig | None = None) -> None:
+        self.config = config or PreemptionConfig()
+
+    def find_victims(
+        self,
+        ledger: CapacityLedger,
+        request: PlacementRequest,
+        *,
+        now_ms: int = 0,
+        filters: Sequence[NodeFilter] = (),
+    ) -> PreemptionResult:
+        """The cheapest leases whose end makes room for the request; nothing changes."""
+        check_kind("ledger", ledger, CapacityLedger)
+        check_kind("request", request, PlacementRequest)
+        terms = self._terms(now_ms)
+        ready = ledger.prepare(request, filters)
+        if request.gang_size > 1:
+            return self._for_gang(ledger, ready, terms)
+        return self._for_one(ledger, ready, terms)
+
+    def preempt(self, plan: EvictionPlan, revoker: LeaseRevoker, *, now_ms: int = 0) -> Preempted:
+        """Begin to end every victim, for the plan's one reason; a gang's members go together."""
+        check_kind("plan", plan, EvictionPlan)
+        check_amount("now_ms", now_ms)
+        steps: list[RevokeTransition] = []
+        ended: list[EndedLease] = []
+        begun: set[int] = set()
+        for victim in plan.victims:
+            if victim.lease_id in begun:
+                continue
+            walk = revoker.revoke(victim.lease_id, plan.reason, now_ms=now_ms)
+            begun.update(step.lease_id for step in walk.steps)
+            steps.extend(walk.steps)
+            ended.extend(walk.ended)
+        return Preempted(plan, tuple(ended), tuple(steps))
+
+    def _terms(self, now_ms: int) -> VictimTerms:
+        config = self.config
+        return VictimTerms(
+            check_amount("now_ms", now_ms),
+            config.min_run_ms,
+            config.fresh_checkpoint_ms,
+            config.max_cascade_depth,
+        )
+
+    def _for_one(
+        self, ledger: CapacityLedger, ready: Prepared, terms: VictimTerms
+    ) -> PreemptionResult:
+        found = ledger.search_victims(ready, terms, mask=ledger.mask_of(ready))
+        if isinstance(found, BlockedNodes):
+            return Impossible.because(found)
+        entry = ledger.by_handle[found.node]
+        victims = _victims(ledger, found.lease_ids, terms)
+        node = entry.id if entry is not None else None
+        return Preemptable(PreemptionReason.PRIORITY_PREEMPTION, victims, node, found.exact)
+
+    def _for_gang(
+        self, ledger: CapacityLedger, ready: Prepared, terms: VictimTerms
+    ) -> PreemptionResult:
+        found = find_gang_victims(ledger, ready, terms)
+        if found is None:
+            one = ledger.search_victims(ready, terms, mask=ledger.mask_of(ready))
+            if isinstance(one, BlockedNodes):
+                return Impossible.because(one)
+            # One member could be seated, all together cannot.
+            return Impossible(Obstacle.GANG_SIZE, {Obstacle.GANG_SIZE: len(ledger)})
+        victims = _victims(ledger, found.lease_ids, terms)
+        reason = PreemptionReason.PRIORITY_PREEMPTION
+        return Preemptable(reason, victims, None, found.exact)
+
+
+def _victims(
+    ledger: CapacityLedger, lease_ids: Sequence[int], terms: VictimTerms
+) -> tuple[Victim, ...]:
+    leases = [ledger.lease(i) for i in ledger.with_gangs(lease_ids)]
+    return tuple(Victim(le, lease_cost(le, terms)) for le in leases)

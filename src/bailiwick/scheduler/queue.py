@@ -1,0 +1,400 @@
+"""The waiting queue: who is asked next, what is kept for a gang that must wait, who may go ahead.
+
+Rules:
+
+- Entries are looked at in fair order; see :mod:`~bailiwick.scheduler.fairness`.
+- The first entry that is denied for lack of capacity gets the reservation: the earliest time by
+  which leases, each ending at its expiry, have made room for it, and the nodes where. It then
+  stands first in its priority until it starts, is cancelled, or is denied for another reason.
+- Those behind it may start if they end by that time, or take nothing the reservation needs. So a
+  reserved entry starts no later than it was told, unless a lease is renewed, a node is closed,
+  somebody is admitted past the queue, or an entry of higher priority comes.
+- Denials for quota and other reasons hold nobody back. A denied entry stays until cancelled.
+- Before ``schedule`` the caller ends leases that expired. ``order`` tells, ``schedule`` admits.
+
+>>> from bailiwick import AdmissionController, CapacityLedger, NodeCapacity
+>>> ledger = CapacityLedger()
+>>> _ = ledger.register_node("node-1", NodeCapacity(cpu_cores=16, mem_bytes=0))
+>>> queue = WaitingQueue(AdmissionController(ledger), FairShares(half_life_ms=86_400_000))
+>>> for cores, ttl_ms in ((12, 50), (16, 50), (4, 40), (4, 60)):
+...     ask = PlacementRequest(tenant="lab", cpu_cores=cores, ttl_ms=ttl_ms)
+...     _ = queue.submit(ask, now_ms=0)
+>>> result = queue.schedule(now_ms=0, limit=100)
+>>> [started.entry.id for started in result.started]
+[1, 3]
+>>> result.reservation.entry.id, result.reservation.at_ms, result.reservation.nodes
+(2, 50, (NodeId('node-1'),))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import assert_never
+
+from bailiwick.scheduler.admission import AdmissionController
+from bailiwick.scheduler.burst import demand_of
+from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, HeadroomKept
+from bailiwick.scheduler.fairness import FairShares, Line, QueueEntry
+from bailiwick.scheduler.handles import Shape
+from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.node_set import NodeSet
+from bailiwick.scheduler.node_state import NodeEntry
+from bailiwick.scheduler.placement import PlacementScorer
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.errors import LimitReached, NotFound
+from bailiwick.vocab.values import NodeId, check_amount, check_integer, check_kind
+from bailiwick.vocab.words import RESOURCE_KINDS, PendingReason
+
+__all__ = ["QueueEntry", "Reservation", "ScheduleResult", "Started", "Waiting", "WaitingQueue"]
+
+_DAY_MS = 86_400_000
+_SIZE_MAX = 10**7
+_CAPACITY = (PendingReason.WAITING_FOR_CAPACITY, PendingReason.FRAGMENTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """An entry that left the queue, and the leases it got."""
+
+    entry: QueueEntry
+    approved: Approved
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An entry that was looked at and stays, and what stands first in its way."""
+
+    entry: QueueEntry
+    denied: Denied
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """When, at the latest, an entry is to start, and the node where each member would fit."""
+
+    entry: QueueEntry
+    at_ms: int
+    nodes: tuple[NodeId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleResult:
+    """What one call did: who started, for whom room is kept, who was told to wait."""
+
+    started: tuple[Started, ...]
+    reservation: Reservation | None
+    waiting: tuple[Waiting, ...]
+
+
+def _amounts(shape: Shape) -> tuple[int, int, int]:
+    return shape.cpu_milli, shape.mem_bytes, shape.block_bytes
+
+
+@dataclass(slots=True)
+class _Room:
+    """What is free on one node, now or later, and its devices that may serve the shape asked."""
+
+    node: NodeEntry
+    amounts: list[int]
+    devices: list[int]
+    serving: tuple[int, ...]
+    members: int = 0
+
+    @classmethod
+    def now(cls, ledger: CapacityLedger, node: NodeEntry, shape: Shape) -> _Room:
+        _, _, cpu, mem, block, devices, _ = ledger.engine.node(node.handle)
+        return cls(node, [cpu, mem, block], list(devices), ledger.serving(node, shape))
+
+    def change(self, shape: Shape, devices: Iterable[int], *, sign: int) -> None:
+        """What one lease holds comes back (``sign`` 1) or is taken (-1)."""
+        for kind, amount in enumerate(_amounts(shape)):
+            self.amounts[kind] += sign * amount
+        for index in devices:
+            self.devices[index] += sign * shape.device_milli
+
+    def fitting(self, shape: Shape) -> int:
+        """How many members fit; they are equal, so it does not matter which devices go first."""
+        rows = zip(self.amounts, _amounts(shape), strict=True)
+        counts = [free // need for free, need in rows if need]
+        if shape.device_count:
+            counts.append(self.slots(shape, self.serving) // shape.device_count)
+        return min(counts)
+
+    def slots(self, shape: Shape, devices: Iterable[int]) -> int:
+        """How often these devices could serve one device of the shape."""
+        return sum(self.devices[index] // shape.device_milli for index in devices)
+
+
+class _Reserved:
+    """When and where an entry will fit and, as a node filter, what that leaves to others."""
+
+    def __init__(self, admission: AdmissionController, entry: QueueEntry, *, now_ms: int) -> None:
+        self.ledger, self.entry, self.now_ms = admission.ledger, entry, now_ms
+        request = entry.request
+        self.shape = Shape.of(request)
+        # By kind, what would be free beyond the request and the headroom it must leave.
+        self._slack: dict[int, int] = {}
+        if request.priority.rank < admission.headroom.priority.rank:
+            kept, free = admission.headroom.kept.as_tuple(), self.ledger.free.as_tuple()
+            for kind, wanted in enumerate(demand_of(request)[:4]):
+                if kept[kind] and wanted:
+                    self._slack[kind] = free[kind] - kept[kind] - wanted
+        policies = [f.nodes_for(request) for f in admission.scorer.filters]
+        self._rooms: dict[int, _Room] = {}
+        for node in self.ledger.entries.values():
+            labelled = all(node.capacity.labels.get(k) == v for k, v in request.labels.items())
+            allowed = all(nodes is None or node.handle in nodes for nodes in policies)
+            if node.takes_leases and labelled and allowed:
+                self._rooms[node.handle] = _Room.now(self.ledger, node, self.shape)
+        self._sets: dict[tuple[Shape, int], NodeSet] = {}
+        self.reservation = Reservation(entry, now_ms, ())
+
+    def find(self, until_ms: int) -> bool:
+        """Let leases end, earliest first, until the entry fits, and keep that room for it."""
+        if self.entry.request.deadline_ms is not None:
+            until_ms = min(until_ms, self.entry.request.deadline_ms)
+        missing = self.entry.request.gang_size
+        for room in self._rooms.values():
+            room.members = room.fitting(self.shape)
+            missing -= room.members
+        for at_ms, endings in groupby(self._endings(until_ms), key=itemgetter(0)):
+            missing -= sum(self._end(*ending[2:]) for ending in endings)
+            if missing <= 0 and min(self._slack.values(), default=0) >= 0:
+                self.reservation = Reservation(self.entry, at_ms, self._keep())
+                return True
+        return False
+
+    def _endings(self, until_ms: int) -> list[tuple[int, int, int, int, int]]:
+        """Time, lease, node, shape and devices of what ends by then, in that order."""
+        found = []
+        for node in self.ledger.entries.values():
+            # Headroom looks at all nodes that take leases, a request only at those it may use.
+            counts = node.handle in self._rooms or (self._slack and node.takes_leases)
+            for lease in self.ledger.engine.leases_on(node.handle) if counts else ():
+                fields = self.ledger.fields(lease)
+                # What should have ended already may end any moment; what is fenced, never.
+                at_ms = max(fields[12], self.now_ms)
+                if at_ms <= until_ms:
+                    found.append((at_ms, lease, node.handle, fields[2], fields[4]))
+        return sorted(found)
+
+    def _end(self, handle: int, shape: int, devices: int) -> int:
+        """Give back what a lease holds; how many more members of the entry fit on its node."""
+        for kind, amount in enumerate(self.ledger.resources_of(shape).as_tuple()):
+            if kind in self._slack:
+                self._slack[kind] += amount
+        room = self._rooms.get(handle)
+        if room is None:
+            return 0
+        indices = [i for i in range(len(room.devices)) if devices >> i & 1]
+        room.change(self.ledger.handles.shapes[shape], indices, sign=1)
+        before, room.members = room.members, room.fitting(self.shape)
+        return room.members - before
+
+    def _keep(self) -> tuple[NodeId, ...]:
+        """A node for each member, where most fit first; other rooms are of no more interest."""
+        nodes: list[NodeId] = []
+        rooms = sorted(self._rooms.items(), key=lambda row: (-row[1].members, row[0]))
+        self._rooms = {}
+        for handle, room in rooms:
+            room.members = min(room.members, self.entry.request.gang_size - len(nodes))
+            if room.members:
+                self._rooms[handle] = room
+                nodes.extend([room.node.id] * room.members)
+        return tuple(nodes)
+
+    def binds(self, request: PlacementRequest) -> bool:
+        """Whether the request, if it started now, might not have ended when the time comes."""
+        return self.now_ms + request.ttl_ms > self.reservation.at_ms
+
+    def nodes_for(self, request: PlacementRequest) -> NodeSet | None:
+        """Where the request takes nothing that is kept; ``None`` when it ends in time."""
+        if not self.binds(request):
+            return None
+        shape, wanted = Shape.of(request), demand_of(request)
+        key = shape, request.gang_size
+        if key not in self._sets:
+            self._sets[key] = members = NodeSet()
+            if all(wanted[kind] <= left for kind, left in self._slack.items() if wanted[kind]):
+                members.bits = bytearray(b"\xff" * (len(self.ledger.by_handle) // 8 + 1))
+            for handle, room in self._rooms.items():
+                if not self._spares(room, shape, members=request.gang_size):
+                    members.discard(handle)
+        return self._sets[key]
+
+    def _spares(self, then: _Room, shape: Shape, *, members: int) -> bool:
+        """Whether what is kept on a node stays, whichever devices the newcomers take of it."""
+        now, need = _Room.now(self.ledger, then.node, shape), self.shape
+        landing = min(members, now.fitting(shape))
+        rows = zip(then.amounts, _amounts(shape), _amounts(need), strict=True)
+        if any(free - landing * taken < then.members * kept for free, taken, kept in rows if kept):
+            return False
+        if not (landing and shape.device_count and need.device_count):
+            return True
+        lost = []
+        for index in set(now.serving).intersection(then.serving):
+            free, copies = then.devices[index], min(landing, now.slots(shape, (index,)))
+            rest = free - copies * shape.device_milli
+            lost.append(free // need.device_milli - rest // need.device_milli)
+        worst = sum(sorted(lost, reverse=True)[: landing * shape.device_count])
+        return then.slots(need, then.serving) - worst >= then.members * need.device_count
+
+    def note(self, request: PlacementRequest, approved: Approved) -> None:
+        """Somebody started behind the reservation: what it may still hold then is taken."""
+        if not self.binds(request):
+            return
+        for kind in self._slack:
+            self._slack[kind] -= demand_of(request)[kind]
+            self._sets.clear()
+        for lease in approved.leases:
+            room = self._rooms.get(self.ledger.handle_of(lease.node))
+            if room is not None:
+                room.change(Shape.of(request), lease.devices, sign=-1)
+                self._sets.clear()
+
+    def denial(self, request: PlacementRequest) -> Denied:
+        """What to tell a request that fits, but not beside the reservation."""
+        free, kept = self.ledger.free.as_tuple(), demand_of(self.entry.request)
+        rows = zip(RESOURCE_KINDS, free, kept, demand_of(request), strict=False)
+        # INVARIANT: one was kept away from the other, so there is something both want.
+        return Denied.because(HeadroomKept(*[row for row in rows if row[2] and row[3]][-1]))
+
+
+class _Turn:
+    """One call of ``schedule``: requests asked one by one, under at most one reservation."""
+
+    def __init__(self, admission: AdmissionController, *, now_ms: int, horizon_ms: int) -> None:
+        self.reserved: _Reserved | None = None
+        self._open = self._asked = admission
+        self._now_ms, self._horizon_ms = now_ms, horizon_ms
+        # Within one call nothing is given back, so who asks the same again is told the same.
+        self._told: dict[PlacementRequest, Denied] = {}
+
+    def decide(self, entry: QueueEntry) -> AdmissionDecision:
+        """Admit the entry if it may start, and reserve for it if it is the first that cannot."""
+        request, reserved = entry.request, self.reserved
+        if request in self._told:
+            return self._told[request]
+        decision = self._asked.admit(request, now_ms=self._now_ms)
+        if isinstance(decision, Approved):
+            if reserved is not None:
+                reserved.note(request, decision)
+            return decision
+        if reserved is None and decision.reason in _CAPACITY:
+            self._reserve(entry)
+        elif reserved is not None and reserved.binds(request):
+            # The mask is ours and no policy, so the denial is the one that holds without it.
+            freely = self._open.evaluate(request, now_ms=self._now_ms)
+            decision = freely if isinstance(freely, Denied) else reserved.denial(request)
+        self._told[request] = decision
+        return decision
+
+    def _reserve(self, entry: QueueEntry) -> None:
+        reserved = _Reserved(self._open, entry, now_ms=self._now_ms)
+        if not reserved.find(self._now_ms + self._horizon_ms):
+            return
+        old = self._open.scorer
+        filters = (*old.filters, reserved)
+        scorer = PlacementScorer(old.strategy, weights=old.weights, filters=filters)
+        headroom, self.reserved = self._open.headroom, reserved
+        self._asked = AdmissionController(self._open.ledger, scorer=scorer, headroom=headroom)
+
+
+class WaitingQueue:
+    """Requests that wait for one admission controller, ordered by priority and fair share."""
+
+    def __init__(
+        self,
+        admission: AdmissionController,
+        shares: FairShares,
+        *,
+        size_max: int = 100_000,
+        horizon_ms: int = 30 * _DAY_MS,
+        patience_ms: int = _DAY_MS,
+    ) -> None:
+        self.admission = check_kind("admission", admission, AdmissionController)
+        self.shares = check_kind("shares", shares, FairShares)
+        self.size_max = check_integer("size_max", size_max, low=1, high=_SIZE_MAX)
+        self.horizon_ms = check_integer("horizon_ms", horizon_ms, low=1, high=2**53)
+        self._line = Line(shares, patience_ms=patience_ms)
+        self._denied: dict[int, Denied] = {}
+        self._serial = 0
+
+    def __len__(self) -> int:
+        return len(self._line.entries)
+
+    def __contains__(self, entry_id: object) -> bool:
+        return entry_id in self._line.entries
+
+    def submit(self, request: PlacementRequest, now_ms: int) -> QueueEntry:
+        """Let a request wait; nothing is decided yet."""
+        check_kind("request", request, PlacementRequest)
+        check_amount("now_ms", now_ms)
+        if len(self) >= self.size_max:
+            raise LimitReached("entries in the queue", self.size_max)
+        quotas = self.admission.ledger.quotas
+        if quotas is not None:
+            # A quota table that is full is better told here than in the middle of a schedule.
+            quotas.row_of(request.tenant, request.project)
+        self._serial += 1
+        entry = QueueEntry(self._serial, request, now_ms)
+        self._line.entries[entry.id] = entry
+        return entry
+
+    def entry(self, entry_id: int) -> QueueEntry:
+        """The entry by its id, while it waits."""
+        entry = self._line.entries.get(entry_id)
+        if entry is None:
+            raise NotFound("queue entry", entry_id, hint="it has started or was cancelled")
+        return entry
+
+    def cancel(self, entry_id: int) -> QueueEntry:
+        """Take an entry out that is not to start any more."""
+        entry = self.entry(entry_id)
+        self._line.leave(entry)
+        self._denied.pop(entry_id, None)
+        return entry
+
+    def blocker(self, entry_id: int) -> Denied | None:
+        """What stood first in the entry's way when it was last looked at; ``None`` before that."""
+        return self._denied.get(self.entry(entry_id).id)
+
+    def order(self, now_ms: int) -> tuple[QueueEntry, ...]:
+        """Every entry, in the order in which ``schedule`` looks at them."""
+        return tuple(self._line.order(now_ms))
+
+    def position(self, entry_id: int, now_ms: int) -> int:
+        """How many entries come before this one."""
+        return self.order(now_ms).index(self.entry(entry_id))
+
+    def schedule(self, now_ms: int, *, limit: int) -> ScheduleResult:
+        """Look at no more than ``limit`` entries, and start those that may start."""
+        check_amount("now_ms", now_ms)
+        check_integer("limit", limit, low=2, high=_SIZE_MAX)
+        window = self._line.window(now_ms, limit)
+        quotas = self.admission.ledger.quotas
+        if window and quotas is not None:
+            quotas.check(window[0].request, now_ms=now_ms)  # refuses a clock that went back
+        turn = _Turn(self.admission, now_ms=now_ms, horizon_ms=self.horizon_ms)
+        started, waiting = list[Started](), list[Waiting]()
+        for entry in window:
+            decision = turn.decide(entry)
+            holds = turn.reserved is not None and turn.reserved.entry is entry
+            had_turn = holds or turn.reserved is None
+            match decision:
+                case Approved():
+                    self._line.settle(entry, now_ms, short=False, turn=True, holds=False)
+                    self.cancel(entry.id)
+                    started.append(Started(entry, decision))
+                case Denied():
+                    short = decision.reason in _CAPACITY
+                    self._line.settle(entry, now_ms, short=short, turn=had_turn, holds=holds)
+                    self._denied[entry.id] = decision
+                    waiting.append(Waiting(entry, decision))
+                case _:
+                    assert_never(decision)
+        reservation = turn.reserved.reservation if turn.reserved is not None else None
+        return ScheduleResult(tuple(started), reservation, tuple(waiting))

@@ -1,0 +1,51 @@
+"""What the README and the examples show is what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+def test_each_example_runs_to_its_end(path: Path) -> None:
+    assert run(sys.executable, str(path))
+
+
+def test_the_preemption_recipe_evicts_with_a_typed_reason_and_then_admits() -> None:
+    out = run(sys.executable, "examples/recipe_26_multi_tenant_preemption.py")
+    assert "reason priority_preemption" in out
+    assert "urgent work runs on node-2" in out
+
+
+def test_the_generation_recipe_shows_all_three_denials() -> None:
+    out = run(sys.executable, "examples/recipe_56_gpu_generation_targeting.py")
+    assert "untagged: gpu_generation_required" in out
+    assert "unlisted: gpu_generation_limit_exceeded limit=0" in out
+    assert "limit=4, used=2, requested=3" in out
+
+
+def test_the_ten_lines_of_the_readme_run_as_they_stand() -> None:
+    text = (ROOT / "README.md").read_text()
+    block = re.search(r"```python\n(.*?)```", text, re.S)
+    assert block is not None
+    assert len([line for line in block[1].splitlines() if line.strip()]) <= 12
+    assert run(sys.executable, "-c", block[1]).splitlines()[0] == "node-1"
+
+
+def test_every_path_on_the_readmes_map_exists() -> None:
+    text = (ROOT / "README.md").read_text().split("## Map")[1]
+    for row in re.findall(r"^\| (`[^|]+) \|", text, re.M):
+        first = re.findall(r"`([^`]+)`", row)[0]
+        assert (ROOT / first).exists(), first
