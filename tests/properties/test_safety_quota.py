@@ -210,7 +210,9 @@ def quotas(draw: st.DrawFn) -> Quota:
     dimension = draw(st.sampled_from(limits)).dimension
     unit = 1 if dimension is Dimension.LEASE_COUNT else 1000
     capacity, refill = draw(st.integers(1, 20)), draw(st.integers(0, 900))
-    credit = BurstCredit(dimension, capacity, refill, draw(st.integers(1, 60)) * unit)
+    credit = BurstCredit(
+        dimension, capacity, refill, draw(st.integers(1, 9) | st.integers(1, 60)) * unit
+    )
     return Quota(limits, table, credit)
 
 

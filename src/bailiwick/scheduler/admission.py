@@ -88,12 +88,12 @@ class AdmissionController:
         headroom: ReservationHeadroom | None = None,
     ) -> None:
         self.ledger = check_kind("ledger", ledger, CapacityLedger)
-        if quotas is not None:
-            ledger.attach_quotas(quotas)
         self.scorer = check_kind("scorer", scorer or PlacementScorer(), PlacementScorer)
         self.headroom = check_kind(
             "headroom", headroom or ReservationHeadroom(), ReservationHeadroom
         )
+        if quotas is not None:
+            ledger.attach_quotas(quotas)
         kept = self.headroom.kept.as_tuple()
         ledger.engine.set_headroom(self.headroom.priority.rank if any(kept) else 0, *kept)
 
@@ -138,7 +138,7 @@ class AdmissionController:
     def explain(self, request: PlacementRequest, *, now_ms: int = 0) -> Explanation:
         """The decision with every obstacle, counts of nodes per filter, and a remedy."""
         decision = self.evaluate(request, now_ms=now_ms)
-        fallen, fitting = count_filters(self.ledger, request, self.scorer.filters)
+        fallen, fitting = count_filters(self.ledger, request, filters=self.scorer.filters)
         blockers = self._blockers(request, decision, now_ms=now_ms)
         first = min(blockers, key=lambda b: b.reason.rank, default=decision)
         return Explanation(decision, blockers, fallen, fitting, remedy_for(first))

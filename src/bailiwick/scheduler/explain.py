@@ -44,6 +44,7 @@ from bailiwick.scheduler.quota_policy import (
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import RESOURCE_KINDS, FilterReason, PendingReason, ResourceKind
 
 
@@ -90,7 +91,7 @@ class Explanation:
 
 
 def count_filters(
-    ledger: CapacityLedger, request: PlacementRequest, filters: Sequence[NodeFilter] = ()
+    ledger: CapacityLedger, request: PlacementRequest, *, filters: Sequence[NodeFilter] = ()
 ) -> tuple[dict[FilterReason, int], int]:
     """How many nodes fall at which filter for one member, and how many fit."""
     shape = Shape.of(request)
@@ -117,7 +118,7 @@ def _fails_at(
         return FilterReason.NODE_MODE
     if entry.quarantined:
         return FilterReason.QUARANTINED
-    if shape.device_count and len(ledger.serving(entry, shape)) < shape.device_count:
+    if shape.device_count and not ledger.serving(entry, shape):
         return FilterReason.GPU_KIND
     if any(entry.capacity.labels.get(k) != v for k, v in request.labels.items()):
         return FilterReason.LABELS
@@ -151,7 +152,7 @@ def capacity_denial(
     suitable = [
         entry
         for entry in ledger.entries.values()
-        if len(ledger.serving(entry, shape)) >= shape.device_count
+        if (not shape.device_count or ledger.serving(entry, shape))
         and all(entry.capacity.labels.get(k) == v for k, v in request.labels.items())
     ]
     if not suitable and (shape.device_count or request.labels):
@@ -166,23 +167,26 @@ def capacity_denial(
         shape.block_bytes,
         shape.device_count * shape.device_milli,
     )
-    too_large = _largest(permitted, need)
+    too_large = _largest(ledger, permitted, shape, need=need)
     if too_large is not None:
         return too_large
     open_nodes = [e for e in permitted if e.takes_leases]
     return _shortage(ledger, open_nodes, shape, need=need, request=request, placed=placed)
 
 
-def _largest(entries: list[NodeEntry], need: Resources) -> LargerThanAnyNode | None:
+def _largest(
+    ledger: CapacityLedger, entries: list[NodeEntry], shape: Shape, *, need: Resources
+) -> LargerThanAnyNode | None:
+    """The first resource of which no suitable machine has enough, even empty."""
     for kind, wanted in zip(RESOURCE_KINDS, need.as_tuple(), strict=True):
-        largest = max((_capacity_of(e, kind) for e in entries), default=0)
+        if kind is ResourceKind.GPU_MILLI:
+            sizes = (MILLI * len(ledger.serving(e, shape)) for e in entries)
+        else:
+            sizes = (int(getattr(e.capacity, kind.value)) for e in entries)
+        largest = max(sizes, default=0)
         if wanted > largest:
             return LargerThanAnyNode(kind, wanted, largest)
     return None
-
-
-def _capacity_of(entry: NodeEntry, kind: ResourceKind) -> int:
-    return int(getattr(entry.capacity, kind.value))
 
 
 def _shortage(

@@ -110,7 +110,7 @@ class Shadow:
 
 
 def find_gang_victims(
-    ledger: CapacityLedger, ready: Prepared, terms: VictimTerms
+    ledger: CapacityLedger, ready: Prepared, *, terms: VictimTerms
 ) -> GangVictims | None:
     """The cheapest set found for all members of the prepared request, or ``None``."""
     size = ready.request.gang_size
@@ -155,7 +155,7 @@ def _units(
                 continue
             leases = tuple(ledger.lease(i) for i in ledger.with_gangs([lease.id]))
             seen.update(le.id for le in leases)
-            if all(may_be_victim(le, ready.request.priority, terms) for le in leases):
+            if all(may_be_victim(le, terms, below=ready.request.priority) for le in leases):
                 units.append(Unit(leases, sum(lease_cost(le, terms) for le in leases)))
     return sorted(units, key=lambda u: (u.cost, u.leases[0].id))
 

@@ -114,10 +114,10 @@ class Holds:
         )  # fmt: skip
 
     @staticmethod
-    def traits_of(request: PlacementRequest, flags: int = 0, depth: int = 0) -> int:
+    def traits_of(request: PlacementRequest) -> int:
         """Priority, class and flags as the engine keeps them."""
-        flags |= FLAG_ON_BUDGET if request.preemptible_on_budget else 0
-        return traits(request.priority.rank, LEASE_CLASSES.index(request.lease_class), flags, depth)
+        flags = FLAG_ON_BUDGET if request.preemptible_on_budget else 0
+        return traits(request.priority.rank, LEASE_CLASSES.index(request.lease_class), flags)
 
     def mask_of(self, ready: Prepared) -> bytearray | None:
         """The bitmap of nodes the request's labels and filters allow; ``None`` for all."""
@@ -125,11 +125,11 @@ class Holds:
 
     def fresh(self, ready: Prepared) -> Prepared:
         """The same request with integers that are valid now."""
-        if ready.epoch != self.handles.epoch:
-            sets = ready.sets
-            ready = self.prepare(ready.request)
-            ready.sets = sets
-        return ready
+        if ready.epoch == self.handles.epoch:
+            return ready
+        again = self.prepare(ready.request)
+        again.sets, again.traits = ready.sets, ready.traits
+        return again
 
     def find(self, ready: Prepared, strategy: int) -> NodeEntry | None:
         """Where the strategy would put one member now; nothing changes."""
@@ -352,7 +352,7 @@ class Holds:
 
     def _settle(self, owner: PlacementRequest | Lease, now_ms: int) -> None:
         """Burst credit drains with time, so it is brought up to now before usage changes."""
-        if self.quotas is None or owner.tenant == FENCE:
+        if self.quotas is None or owner.tenant is FENCE:  # a tenant may have that name too
             return
         row = self.quotas.row_of(owner.tenant, owner.project)
         if self.quotas.buffer[row * ROW_WIDTH + 1] & FLAG_ASK:

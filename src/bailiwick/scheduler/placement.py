@@ -108,7 +108,8 @@ class PlacementScorer:
 
     def best(self, ledger: CapacityLedger, request: PlacementRequest) -> NodeId | None:
         """Where one member of the request would go now, or ``None``."""
-        entry = ledger.find(self.ready(ledger, request), self.code)
+        ready = self.ready(ledger, request)
+        entry = ledger.find(ready, self.code)
         return entry.id if entry is not None else None
 
     def score(

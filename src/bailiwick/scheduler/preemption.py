@@ -175,7 +175,7 @@ class PreemptionManager:
     def _for_gang(
         self, ledger: CapacityLedger, ready: Prepared, terms: VictimTerms
     ) -> PreemptionResult:
-        found = find_gang_victims(ledger, ready, terms)
+        found = find_gang_victims(ledger, ready, terms=terms)
         if found is None:
             one = ledger.search_victims(ready, terms, mask=ledger.mask_of(ready))
             if isinstance(one, BlockedNodes):

@@ -55,7 +55,7 @@ def lease_cost(lease: Lease, terms: VictimTerms) -> int:
     return base + lease.resources.gpu_milli // 10 + lease.resources.cpu_milli // 1000
 
 
-def may_be_victim(lease: Lease, below: Priority, terms: VictimTerms) -> bool:
+def may_be_victim(lease: Lease, terms: VictimTerms, *, below: Priority) -> bool:
     """Whether more urgent work of that priority may end the lease."""
     return (
         lease.lease_class is not LeaseClass.GUARANTEED

@@ -76,20 +76,13 @@ REVOKE_STATES: tuple[RevokeState, ...] = tuple(RevokeState)
 
 def check_mode_change(current: NodeMode, wanted: NodeMode) -> None:
     """Refuse an edge that the node-mode table does not have."""
-    if wanted not in NODE_MODE_EDGES[current]:
-        raise _illegal("node_mode", current, wanted, NODE_MODE_EDGES[current])
+    edges = NODE_MODE_EDGES[current]
+    if wanted not in edges:
+        raise IllegalTransition("node_mode", current, wanted, tuple(sorted(edges)))
 
 
 def check_revoke_change(current: RevokeState, wanted: RevokeState) -> None:
     """Refuse an edge that the revoke-state table does not have."""
-    if wanted not in REVOKE_EDGES[current]:
-        raise _illegal("revoke_state", current, wanted, REVOKE_EDGES[current])
-
-
-def _illegal(
-    machine: str,
-    current: StrEnum,
-    wanted: StrEnum,
-    edges: frozenset[NodeMode] | frozenset[RevokeState],
-) -> IllegalTransition:
-    return IllegalTransition(machine, current, str(wanted), tuple(sorted(edges)))
+    edges = REVOKE_EDGES[current]
+    if wanted not in edges:
+        raise IllegalTransition("revoke_state", current, wanted, tuple(sorted(edges)))
