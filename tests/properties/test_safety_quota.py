@@ -341,7 +341,7 @@ class QuotaMachine(RuleBasedStateMachine):
     @rule(name=scopes, family=families, count=st.integers(0, 4))
     def take_generation_if_allowed(self, name: Name, family: G | None, count: int) -> None:
         tenant, project = name
-        answer = self.manager.check_gpu_generation(tenant, family, count=count, project=project)
+        answer = self.manager.check_gpu_generation(tenant, family, count, project=project)
         tables_say = [
             denied
             for each in self.reference.around(name)
@@ -349,15 +349,13 @@ class QuotaMachine(RuleBasedStateMachine):
         ]
         assert answer == (tables_say[0] if tables_say else WithinQuota())
         if family is not None and answer == WithinQuota():
-            self.manager.record_gpu_generation_alloc(tenant, family, count=count, project=project)
+            self.manager.record_gpu_generation_alloc(tenant, family, count, project=project)
             self.reference.scopes[name].own[family] += count * 1000
 
     @rule(name=scopes, family=st.sampled_from(FAMILIES), count=st.integers(0, 4))
     def give_generation_back(self, name: Name, family: G, count: int) -> None:
         missing = self.reference.free(name, Counter({family: count * 1000}))
-        told = self.manager.record_gpu_generation_free(
-            name[0], family, count=count, project=name[1]
-        )
+        told = self.manager.record_gpu_generation_free(name[0], family, count, project=name[1])
         assert told == -(-missing[family] // 1000)
 
     @rule(elapsed_ms=st.integers(1, 25))

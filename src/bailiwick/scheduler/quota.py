@@ -19,11 +19,11 @@ core reads and writes the same rows. It must leave every row with ``FLAG_ASK`` t
 >>> from bailiwick.vocab.words import HardwareGeneration as G
 >>> quotas = QuotaManager()
 >>> quotas.set_gpu_generation_limits("lab", [GpuGenerationQuota(G.NVIDIA_HOPPER, 4)])
->>> quotas.check_gpu_generation("lab", G.NVIDIA_HOPPER, count=2)
+>>> quotas.check_gpu_generation("lab", G.NVIDIA_HOPPER, 2)
 WithinQuota(burst=0)
->>> quotas.check_gpu_generation("lab", None, count=1) == GpuGenerationRequired(requested=1)
+>>> quotas.check_gpu_generation("lab", None, 1) == GpuGenerationRequired(requested=1)
 True
->>> quotas.check_gpu_generation("lab", G.NVIDIA_BLACKWELL, count=1).limit
+>>> quotas.check_gpu_generation("lab", G.NVIDIA_BLACKWELL, 1).limit
 0
 """
 
@@ -255,7 +255,7 @@ class QuotaManager:
         return hook.check(request, now_ms) or answer
 
     def check_gpu_generation(
-        self, tenant: str, generation: MaybeGeneration, *, count: int, project: str | None = None
+        self, tenant: str, generation: MaybeGeneration, count: int, *, project: str | None = None
     ) -> WithinQuota | GpuGenerationRequired | GpuGenerationLimitExceeded:
         """Whether the generation tables alone allow so many more whole GPUs."""
         scope = QuotaScope.of(tenant, project)
@@ -294,14 +294,14 @@ class QuotaManager:
         return Shortfall(scope, tuple(_missing(place, amount) for place, amount in missing))
 
     def record_gpu_generation_alloc(
-        self, tenant: str, generation: HardwareGeneration, *, count: int, project: str | None = None
+        self, tenant: str, generation: HardwareGeneration, count: int, *, project: str | None = None
     ) -> None:
         """Count whole GPUs in the generation tables alone; ``record_alloc`` counts all else too."""
         change = _generation_change(generation, count)
         self._add(QuotaScope.of(tenant, project), [change], now_ms=self._bursts.clock_ms)
 
     def record_gpu_generation_free(
-        self, tenant: str, generation: HardwareGeneration, *, count: int, project: str | None = None
+        self, tenant: str, generation: HardwareGeneration, count: int, *, project: str | None = None
     ) -> int:
         """Give them back; returns the GPUs (rounded up) that had not been recorded as held."""
         change = _generation_change(generation, count)

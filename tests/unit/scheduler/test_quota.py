@@ -110,11 +110,11 @@ def fleet() -> QuotaManager:
 
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_a_declared_generation_within_its_count_is_allowed(fleet: QuotaManager, count: int) -> None:
-    assert fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, count=count) == WithinQuota()
+    assert fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, count) == WithinQuota()
 
 
 def test_an_undeclared_generation_fails_closed_once_a_table_exists(fleet: QuotaManager) -> None:
-    assert fleet.check_gpu_generation("lab", None, count=1) == GpuGenerationRequired(requested=1)
+    assert fleet.check_gpu_generation("lab", None, 1) == GpuGenerationRequired(requested=1)
 
 
 @pytest.mark.parametrize(
@@ -122,56 +122,56 @@ def test_an_undeclared_generation_fails_closed_once_a_table_exists(fleet: QuotaM
 )
 def test_an_unlisted_generation_has_limit_zero(fleet: QuotaManager, generation: G) -> None:
     expected = GpuGenerationLimitExceeded(generation, limit=0, used=0, requested=1)
-    assert fleet.check_gpu_generation("lab", generation, count=1) == expected
+    assert fleet.check_gpu_generation("lab", generation, 1) == expected
 
 
 def test_beyond_the_listed_count_all_four_numbers_are_told(fleet: QuotaManager) -> None:
-    fleet.record_gpu_generation_alloc("lab", G.NVIDIA_HOPPER, count=3)
+    fleet.record_gpu_generation_alloc("lab", G.NVIDIA_HOPPER, 3)
     expected = GpuGenerationLimitExceeded(G.NVIDIA_HOPPER, limit=4, used=3, requested=2)
-    assert fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, count=2) == expected
+    assert fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, 2) == expected
 
 
 def test_a_release_makes_the_next_request_fit_again(fleet: QuotaManager) -> None:
-    fleet.record_gpu_generation_alloc("lab", G.NVIDIA_HOPPER, count=4)
-    assert fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, count=1) != WithinQuota()
-    assert fleet.record_gpu_generation_free("lab", G.NVIDIA_HOPPER, count=1) == 0
-    assert fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, count=1) == WithinQuota()
+    fleet.record_gpu_generation_alloc("lab", G.NVIDIA_HOPPER, 4)
+    assert fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, 1) != WithinQuota()
+    assert fleet.record_gpu_generation_free("lab", G.NVIDIA_HOPPER, 1) == 0
+    assert fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, 1) == WithinQuota()
 
 
 @pytest.mark.parametrize(("held", "freed", "left_over"), [(0, 3, 3), (2, 5, 3), (5, 5, 0)])
 def test_a_release_beyond_what_was_recorded_stops_at_zero_and_says_by_how_much(
     fleet: QuotaManager, held: int, freed: int, left_over: int
 ) -> None:
-    fleet.record_gpu_generation_alloc("lab", G.NVIDIA_AMPERE, count=held)
-    assert fleet.record_gpu_generation_free("lab", G.NVIDIA_AMPERE, count=freed) == left_over
+    fleet.record_gpu_generation_alloc("lab", G.NVIDIA_AMPERE, held)
+    assert fleet.record_gpu_generation_free("lab", G.NVIDIA_AMPERE, freed) == left_over
     assert used_of(fleet, G.NVIDIA_AMPERE) == 0
 
 
 def test_a_release_short_of_part_of_a_gpu_counts_that_gpu_as_missing(fleet: QuotaManager) -> None:
     fleet.record_alloc(ask(gpu_milli=300, generation=G.NVIDIA_AMPERE))
-    assert fleet.record_gpu_generation_free("lab", G.NVIDIA_AMPERE, count=1) == 1
+    assert fleet.record_gpu_generation_free("lab", G.NVIDIA_AMPERE, 1) == 1
 
 
 def test_a_release_for_an_unknown_tenant_is_reported_whole_and_makes_no_row() -> None:
     manager = QuotaManager()
-    assert manager.record_gpu_generation_free("new", G.OTHER, count=2) == 2
+    assert manager.record_gpu_generation_free("new", G.OTHER, 2) == 2
     assert manager.row_count == 0
 
 
 @pytest.mark.parametrize("generation", [None, *G])
 def test_without_a_table_every_generation_and_none_are_allowed(generation: G | None) -> None:
     manager = limited(ResourceLimit.mem_bytes(1))
-    assert manager.check_gpu_generation("lab", generation, count=10**6) == WithinQuota()
+    assert manager.check_gpu_generation("lab", generation, 10**6) == WithinQuota()
 
 
 def test_an_empty_table_lifts_the_allow_list(fleet: QuotaManager) -> None:
     fleet.set_gpu_generation_limits("lab", [])
-    assert fleet.check_gpu_generation("lab", None, count=1) == WithinQuota()
+    assert fleet.check_gpu_generation("lab", None, 1) == WithinQuota()
 
 
 def test_a_listed_count_of_zero_still_makes_it_an_allow_list(fleet: QuotaManager) -> None:
     fleet.set_gpu_generation_limits("lab", [GpuGenerationQuota(G.OTHER, 0)])
-    assert fleet.check_gpu_generation("lab", None, count=1) == GpuGenerationRequired(1)
+    assert fleet.check_gpu_generation("lab", None, 1) == GpuGenerationRequired(1)
     assert isinstance(fleet.check(gpus(1, generation=G.OTHER)), GpuGenerationLimitExceeded)
 
 
@@ -180,17 +180,15 @@ def test_a_table_of_either_the_tenant_or_the_project_binds_the_project(table_on:
     manager = QuotaManager()
     project = None if table_on == "lab" else table_on
     manager.set_gpu_generation_limits("lab", [HOPPER_4], project=project)
-    assert manager.check_gpu_generation("lab", None, count=1, project="p") == GpuGenerationRequired(
-        1
-    )
+    assert manager.check_gpu_generation("lab", None, 1, project="p") == GpuGenerationRequired(1)
     denied = manager.check(gpus(5, generation=G.NVIDIA_HOPPER, project="p"))
     assert denied == GpuGenerationLimitExceeded(G.NVIDIA_HOPPER, 4, 0, 5)
     assert denied.scope == QuotaScope.of("lab", project)
 
 
 def test_two_projects_share_their_tenants_table(fleet: QuotaManager) -> None:
-    fleet.record_gpu_generation_alloc("lab", G.NVIDIA_HOPPER, count=3, project="p")
-    denied = fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, count=2, project="q")
+    fleet.record_gpu_generation_alloc("lab", G.NVIDIA_HOPPER, 3, project="p")
+    denied = fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, 2, project="q")
     assert denied == GpuGenerationLimitExceeded(G.NVIDIA_HOPPER, limit=4, used=3, requested=2)
 
 
@@ -246,9 +244,9 @@ def test_the_gpu_count_caps_all_generations_together() -> None:
 
 
 def test_usage_of_a_generation_that_is_later_unlisted_is_told(fleet: QuotaManager) -> None:
-    fleet.record_gpu_generation_alloc("lab", G.NVIDIA_HOPPER, count=3)
+    fleet.record_gpu_generation_alloc("lab", G.NVIDIA_HOPPER, 3)
     fleet.set_gpu_generation_limits("lab", [AMPERE_8])
-    denied = fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, count=1)
+    denied = fleet.check_gpu_generation("lab", G.NVIDIA_HOPPER, 1)
     assert denied == GpuGenerationLimitExceeded(G.NVIDIA_HOPPER, limit=0, used=3, requested=1)
 
 
@@ -484,7 +482,7 @@ def test_a_generation_given_for_a_request_without_gpus_counts_nothing() -> None:
 
 def test_recording_generations_alone_leaves_the_gpu_count_alone() -> None:
     manager = limited(ResourceLimit.gpu_count(1))
-    manager.record_gpu_generation_alloc("lab", G.NVIDIA_ADA, count=9, project="p")
+    manager.record_gpu_generation_alloc("lab", G.NVIDIA_ADA, 9, project="p")
     assert used(manager) == {}
     assert used_of(manager, G.NVIDIA_ADA) == used_of(manager, G.NVIDIA_ADA, "p") == 9000
 
@@ -674,18 +672,18 @@ BAD_CALLS: list[tuple[Call, str]] = [
     (lambda m: m.set_budget_hook("lab", object()), "hook"),
     (lambda m: m.check(None), "request"),
     (lambda m: m.check(ask(mem_bytes=1), now_ms=49), "now_ms"),
-    (lambda m: m.check_gpu_generation("", None, count=1), "tenant"),
-    (lambda m: m.check_gpu_generation("lab", "other", count=1), "generation"),
+    (lambda m: m.check_gpu_generation("", None, 1), "tenant"),
+    (lambda m: m.check_gpu_generation("lab", "other", 1), "generation"),
     (lambda m: m.record_alloc("lab"), "request"),
     (lambda m: m.record_alloc(gpus(1), generation="hopper"), "generation"),
     (lambda m: m.record_alloc(ask(mem_bytes=1), now_ms=49), "now_ms"),
     (lambda m: m.record_free(None), "request"),
     (lambda m: m.record_free(gpus(1), generation=5), "generation"),
     (lambda m: m.record_free(ask(mem_bytes=1), now_ms=49), "now_ms"),
-    (lambda m: m.record_gpu_generation_alloc("", G.OTHER, count=1), "tenant"),
-    (lambda m: m.record_gpu_generation_alloc("lab", None, count=1), "generation"),
-    (lambda m: m.record_gpu_generation_free("lab", G.OTHER, count=1, project=""), "project"),
-    (lambda m: m.record_gpu_generation_free("lab", "x", count=1), "generation"),
+    (lambda m: m.record_gpu_generation_alloc("", G.OTHER, 1), "tenant"),
+    (lambda m: m.record_gpu_generation_alloc("lab", None, 1), "generation"),
+    (lambda m: m.record_gpu_generation_free("lab", G.OTHER, 1, project=""), "project"),
+    (lambda m: m.record_gpu_generation_free("lab", "x", 1), "generation"),
     (lambda m: m.settle(-1, 50), "row"),
     (lambda m: m.settle(m.row_count, 50), "row"),
     (lambda m: m.settle(True, 50), "row"),
@@ -697,13 +695,13 @@ BAD_CALLS: list[tuple[Call, str]] = [
         for t in NEGATIVE_TIMES
     ],
     *[(lambda m, t=t: m.burst_exhausted(t), "now_ms") for t in NEGATIVE_TIMES],
-    *[(lambda m, c=c: m.check_gpu_generation("lab", None, count=c), "count") for c in BAD_COUNTS],
+    *[(lambda m, c=c: m.check_gpu_generation("lab", None, c), "count") for c in BAD_COUNTS],
     *[
-        (lambda m, c=c: m.record_gpu_generation_alloc("lab", G.OTHER, count=c), "count")
+        (lambda m, c=c: m.record_gpu_generation_alloc("lab", G.OTHER, c), "count")
         for c in BAD_COUNTS
     ],
     *[
-        (lambda m, c=c: m.record_gpu_generation_free("lab", G.OTHER, count=c), "count")
+        (lambda m, c=c: m.record_gpu_generation_free("lab", G.OTHER, c), "count")
         for c in BAD_COUNTS
     ],
 ]
@@ -751,9 +749,9 @@ def test_usage_beyond_counting_is_refused_whole(known: bool) -> None:
 
 def test_generation_usage_beyond_counting_is_refused() -> None:
     manager = QuotaManager()
-    manager.record_gpu_generation_alloc("lab", G.OTHER, count=GPUS_MAX)
+    manager.record_gpu_generation_alloc("lab", G.OTHER, GPUS_MAX)
     with pytest.raises(InvalidValue) as caught:
-        manager.record_gpu_generation_alloc("lab", G.OTHER, count=1)
+        manager.record_gpu_generation_alloc("lab", G.OTHER, 1)
     assert caught.value.field == "gpu_count"
-    denied = manager.check_gpu_generation("lab", G.OTHER, count=1)
+    denied = manager.check_gpu_generation("lab", G.OTHER, 1)
     assert denied == GpuGenerationLimitExceeded(G.OTHER, GPUS_MAX, GPUS_MAX, 1)
