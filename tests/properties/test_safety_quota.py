@@ -12,17 +12,9 @@ from hypothesis import event
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from bailiwick.scheduler.quota import (
-    DIMENSIONS,
-    FLAGS,
-    GENERATION_LIMIT,
-    GENERATION_USED,
-    LIMIT,
-    ROW_WIDTH,
-    USED,
-    QuotaManager,
-)
+from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import (
+    DIMENSIONS,
     BurstCredit,
     BurstCreditExhausted,
     GpuGenerationLimitExceeded,
@@ -33,6 +25,14 @@ from bailiwick.scheduler.quota_policy import (
     QuotaDecision,
     ResourceLimit,
     WithinQuota,
+)
+from bailiwick.scheduler.quota_rows import (
+    FLAGS,
+    GENERATION_LIMIT,
+    GENERATION_USED,
+    LIMIT,
+    ROW_WIDTH,
+    USED,
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import AMOUNT_MAX, ProjectId, TenantId

@@ -1,8 +1,7 @@
-"""What the rows of a scope answer: generation table, hard limits, burst credit, headroom.
+"""Burst credit: how long a scope may stay above its hard limits, and how far.
 
 Rules:
 
-- A rule is asked only about what a request adds: a scope above its GPU limit may still take memory.
 - With burst credit the wall is limit + ceiling; between limit and wall a request passes while the
   bucket is not empty.
 - The bucket's level is an integer in unit-milliseconds, so that one millisecond of any whole excess
@@ -22,45 +21,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from bailiwick.scheduler.quota_policy import (
     DIMENSIONS,
     BurstCredit,
     BurstCreditExhausted,
-    GpuGenerationLimitExceeded,
-    GpuGenerationRequired,
     HardLimitExceeded,
-    QuotaHeadroom,
     QuotaScope,
-    Room,
     WithinQuota,
     unit_of,
-    units_up,
 )
-from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.quota_rows import RowView, as_told
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_amount, check_kind
-from bailiwick.vocab.words import GENERATIONS, Dimension, HardwareGeneration
-
-GPU = DIMENSIONS.index(Dimension.GPU_COUNT)
-"""Where GPUs stand among the dimensions."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowView:
-    """One scope as a decision reads it; ``row`` is -1 when it has none yet."""
-
-    scope: QuotaScope
-    row: int
-    listed: bool
-    used: Sequence[int]
-    limits: Sequence[int]
-    generation_used: Sequence[int]
-    generation_limits: Sequence[int]
-
-
-# --- burst credit -------------------------------------------------------------------------------
+from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_amount
+from bailiwick.vocab.words import Dimension
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +155,7 @@ class BurstBook:
             if bucket is not None and bucket.credit.dimension is dimension:
                 limit = min(limit + bucket.credit.ceiling, AMOUNT_MAX)
             if demand[i] and used + demand[i] > limit:
-                shown = _shown(unit_of(dimension), limit, used=used, requested=demand[i])
+                shown = as_told(unit_of(dimension), limit, used=used, requested=demand[i])
                 return HardLimitExceeded(dimension, *shown, view.scope)
         return None
 
@@ -198,7 +172,7 @@ class BurstBook:
             return WithinQuota()
         if bucket.level == 0:
             unit, limit = unit_of(dimension), view.limits[i]
-            shown = _shown(unit, limit, used=view.used[i], requested=demand[i])
+            shown = as_told(unit, limit, used=view.used[i], requested=demand[i])
             return BurstCreditExhausted(dimension, *shown, credit=0, scope=view.scope)
         return WithinQuota(above)
 
@@ -206,81 +180,3 @@ class BurstBook:
 def _excess(view: RowView, dimension: Dimension) -> int:
     i = DIMENSIONS.index(dimension)
     return view.used[i] - view.limits[i]
-
-
-def _shown(unit: int, limit: int, *, used: int, requested: int) -> tuple[int, int, int]:
-    """Limit, used and requested as a denial tells them."""
-    return limit // unit, units_up(used, unit), units_up(requested, unit)
-
-
-# --- generations, demand, headroom --------------------------------------------------------------
-
-
-def check_generation(
-    views: Sequence[RowView], generation: HardwareGeneration | None, *, milli: int
-) -> GpuGenerationRequired | GpuGenerationLimitExceeded | None:
-    """The denial of the first row whose generation table does not bear so many milli-shares."""
-    if not milli:
-        return None
-    for view in views:
-        if generation is None:
-            if view.listed:
-                return GpuGenerationRequired(units_up(milli, MILLI), view.scope)
-            continue
-        i = GENERATIONS.index(generation)
-        limit, used = view.generation_limits[i], view.generation_used[i]
-        if used + milli > limit:
-            shown = _shown(MILLI, limit, used=used, requested=milli)
-            return GpuGenerationLimitExceeded(generation, *shown, view.scope)
-    return None
-
-
-def demand_of(request: PlacementRequest) -> tuple[int, ...]:
-    """What the whole request (all members of a gang) adds to each dimension, in row units."""
-    per_member = (
-        request.cpu_milli,
-        request.mem_bytes,
-        request.block_bytes,
-        request.gpu_milli_total,
-        request.gpu_vram * request.device_count,
-        1,
-    )
-    return tuple(amount * request.gang_size for amount in per_member)
-
-
-def generation_of(
-    request: PlacementRequest, generation: HardwareGeneration | None
-) -> HardwareGeneration | None:
-    """Under which generation a request counts: its own, else the one its devices turned out."""
-    if generation is not None:
-        check_kind("generation", generation, HardwareGeneration)
-        # Counting it elsewhere than where it was checked would get around the generation table.
-        if request.generation not in (None, generation):
-            raise InvalidValue("generation", generation, f"{request.generation}, as requested")
-    return request.generation or generation
-
-
-def headroom_of(views: Sequence[RowView]) -> QuotaHeadroom:
-    """What the first of these rows may still take, the others being around it."""
-    dimensions = {
-        d: _room([(v.limits[i], v.used[i]) for v in views], unit_of(d))
-        for i, d in enumerate(DIMENSIONS)
-    }
-    generations = {
-        g: _room([(v.generation_limits[i], v.generation_used[i]) for v in views], MILLI)
-        for i, g in enumerate(GENERATIONS)
-    }
-    scope = views[0].scope
-    return QuotaHeadroom(scope, MappingProxyType(dimensions), MappingProxyType(generations))
-
-
-def _room(pairs: list[tuple[int, int]], unit: int) -> Room:
-    limit, used = pairs[0]
-    lefts = [max(0, most - now) for most, now in pairs if most < AMOUNT_MAX]
-    left = min(lefts, default=None)
-    return Room(
-        limit=limit // unit if limit < AMOUNT_MAX else None,
-        used=units_up(used, unit),
-        left=None if left is None else left // unit,
-        left_exact=left,
-    )

@@ -25,7 +25,8 @@ from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Handles, Shape
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.node_set import MaskCache, NodeFilter, NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
-from bailiwick.scheduler.quota import FLAG_ASK, ROW_WIDTH, QuotaManager
+from bailiwick.scheduler.quota import QuotaManager
+from bailiwick.scheduler.quota_rows import FLAG_ASK, ROW_WIDTH
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.victim_cost import BlockedNodes, FoundVictims, VictimTerms
 from bailiwick.scheduler.workload import learn, lesson_interval, steady_interval

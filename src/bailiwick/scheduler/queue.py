@@ -35,7 +35,6 @@ from operator import itemgetter
 from typing import assert_never
 
 from bailiwick.scheduler.admission import AdmissionController
-from bailiwick.scheduler.burst import demand_of
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, HeadroomKept
 from bailiwick.scheduler.fairness import FairShares, Line, QueueEntry
 from bailiwick.scheduler.handles import Shape
@@ -43,6 +42,7 @@ from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.placement import PlacementScorer
+from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import LimitReached, NotFound
 from bailiwick.vocab.values import NodeId, check_amount, check_integer, check_kind

@@ -13,8 +13,8 @@ Rules:
   taken from another project through the tenant's row either.
 - Time only goes forward; one clock for the whole manager.
 
-Usage and limits live in one flat buffer of 64-bit integers, one row per scope, because a compiled
-core reads and writes the same rows. It must leave every row with ``FLAG_ASK`` to this module.
+Usage and limits live in the rows of :mod:`.quota_rows`, which a compiled core reads and writes too.
+It must leave the check of every row with ``FLAG_ASK`` to this module.
 
 >>> from bailiwick.vocab.words import HardwareGeneration as G
 >>> quotas = QuotaManager()
@@ -30,20 +30,11 @@ True
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from bailiwick.scheduler.burst import (
-    GPU,
-    BurstBook,
-    BurstOverrun,
-    RowView,
-    check_generation,
-    demand_of,
-    generation_of,
-    headroom_of,
-)
+from bailiwick.scheduler.burst import BurstBook, BurstOverrun
 from bailiwick.scheduler.quota_policy import (
     DIMENSIONS,
     GPUS_MAX,
@@ -61,105 +52,33 @@ from bailiwick.scheduler.quota_policy import (
     check_generations,
     units_up,
 )
+from bailiwick.scheduler.quota_rows import (
+    BLANK_ROW,
+    FLAG_ASK,
+    FLAG_GENERATIONS,
+    FLAGS,
+    GENERATION_LIMIT,
+    GENERATION_USED,
+    GPU,
+    LIMIT,
+    ROW_WIDTH,
+    ROWS_MAX,
+    USED,
+    RowTable,
+    RowView,
+    check_generation,
+    demand_of,
+    generation_of,
+    headroom_of,
+)
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.vocab.errors import InvalidValue, InvariantBroken, LimitReached
+from bailiwick.vocab.errors import InvalidValue, InvariantBroken
 from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_integer, check_kind
 from bailiwick.vocab.words import GENERATIONS, Dimension, HardwareGeneration
-
-ROW_WIDTH = 48
-"""Integers in one row; the last two are spare."""
-
-PARENT, FLAGS, USED, LIMIT, GENERATION_USED, GENERATION_LIMIT = 0, 1, 2, 8, 14, 30
-"""Where the parts of a row begin: the parent's row or -1, flags, amounts in the order of
-``DIMENSIONS`` and of ``GENERATIONS``. GPUs are in milli-shares; no limit is ``AMOUNT_MAX``."""
-
-FLAG_ASK = 1
-"""A burst credit or a budget hook bears on this row or its parent: only Python can decide."""
-
-FLAG_GENERATIONS = 2
-"""This row's generation table is in force."""
-
-ROWS_MAX = 1_000_000
-"""Most scopes one manager keeps."""
-
-_ROWS_FIRST = 16
-_BLANK = array("q", [-1, 0] + [0] * 6 + [AMOUNT_MAX] * 6 + [0] * 16 + [AMOUNT_MAX] * 16 + [0, 0])
 
 MaybeGeneration: TypeAlias = HardwareGeneration | None
 
 _Change: TypeAlias = tuple[int, int]  # a place in the row, and by how much it changes
-
-
-class RowTable:
-    """The rows: which scope has which, and the buffer they lie in."""
-
-    __slots__ = ("_index", "_rows_max", "buffer", "children", "scopes", "version")
-
-    def __init__(self, rows_max: int) -> None:
-        self._rows_max = check_integer("rows_max", rows_max, low=1, high=ROWS_MAX)
-        self._index: dict[QuotaScope, int] = {}
-        self.scopes: list[QuotaScope] = []
-        self.children: list[list[int]] = []
-        self.buffer = array("q", bytes(8 * ROW_WIDTH * _ROWS_FIRST))
-        self.version = 0
-
-    def find(self, scope: QuotaScope) -> int:
-        """The scope's row, or -1."""
-        return self._index.get(scope, -1)
-
-    def row_of(self, scope: QuotaScope) -> int:
-        """The scope's row, made (with its tenant's) when it has none."""
-        row = self.find(scope)
-        if row >= 0:
-            return row
-        outer = QuotaScope(scope.tenant)
-        parent = -1 if scope.project is None else self.find(outer)
-        missing = 1 + (scope.project is not None and parent < 0)
-        # Both or neither: a project's row without its tenant's would escape the tenant's limits.
-        if len(self.scopes) + missing > self._rows_max:
-            raise LimitReached("quota rows", self._rows_max)
-        if missing == 2:
-            parent = self._append(outer, parent=-1)
-        return self._append(scope, parent=parent)
-
-    def path(self, row: int) -> Iterator[int]:
-        """The row and its parent, inner first."""
-        yield row
-        parent = self.buffer[row * ROW_WIDTH + PARENT]
-        if parent >= 0:
-            yield parent
-
-    def view(self, scope: QuotaScope) -> RowView:
-        """The scope as a decision reads it."""
-        row = self.find(scope)
-        at = row * ROW_WIDTH
-        cells = _BLANK if row < 0 else self.buffer[at : at + ROW_WIDTH]
-        usage, allowed = cells[USED:LIMIT], cells[LIMIT:GENERATION_USED]
-        by_generation = cells[GENERATION_USED:GENERATION_LIMIT], cells[GENERATION_LIMIT:-2]
-        listed = bool(cells[FLAGS] & FLAG_GENERATIONS)
-        return RowView(scope, row, listed, usage, allowed, *by_generation)
-
-    def _append(self, scope: QuotaScope, *, parent: int) -> int:
-        row = len(self.scopes)
-        base = row * ROW_WIDTH
-        if base == len(self.buffer):
-            self._grow()
-        self.buffer[base : base + ROW_WIDTH] = _BLANK
-        if parent >= 0:
-            self.buffer[base + PARENT] = parent
-            self.buffer[base + FLAGS] = self.buffer[parent * ROW_WIDTH + FLAGS] & FLAG_ASK
-            self.children[parent].append(row)
-        self.scopes.append(scope)
-        self.children.append([])
-        self._index[scope] = row
-        return row
-
-    def _grow(self) -> None:
-        # Not in place: an array whose memory someone has exported cannot be resized.
-        grown = array("q", bytes(2 * 8 * len(self.buffer)))
-        grown[: len(self.buffer)] = self.buffer
-        self.buffer = grown
-        self.version += 1
 
 
 class QuotaManager:
@@ -205,7 +124,7 @@ class QuotaManager:
         row = self._table.row_of(scope)
         self._settle(row, now)
         base = row * ROW_WIDTH + LIMIT
-        self.buffer[base : base + len(DIMENSIONS)] = _BLANK[LIMIT:GENERATION_USED]
+        self.buffer[base : base + len(DIMENSIONS)] = BLANK_ROW[LIMIT:GENERATION_USED]
         for limit in quota.limits:
             self.buffer[base + DIMENSIONS.index(limit.dimension)] = limit.amount
         self._bursts.put(row, quota.burst)

@@ -9,21 +9,9 @@ from typing import Any
 
 import pytest
 
-from bailiwick.scheduler.quota import (
-    DIMENSIONS,
-    FLAG_ASK,
-    FLAG_GENERATIONS,
-    FLAGS,
-    GENERATION_LIMIT,
-    GENERATION_USED,
-    LIMIT,
-    PARENT,
-    ROW_WIDTH,
-    ROWS_MAX,
-    USED,
-    QuotaManager,
-)
+from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import (
+    DIMENSIONS,
     GPUS_MAX,
     BudgetExhausted,
     BurstCredit,
@@ -40,6 +28,18 @@ from bailiwick.scheduler.quota_policy import (
     ResourceLimit,
     Shortfall,
     WithinQuota,
+)
+from bailiwick.scheduler.quota_rows import (
+    FLAG_ASK,
+    FLAG_GENERATIONS,
+    FLAGS,
+    GENERATION_LIMIT,
+    GENERATION_USED,
+    LIMIT,
+    PARENT,
+    ROW_WIDTH,
+    ROWS_MAX,
+    USED,
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken, LimitReached

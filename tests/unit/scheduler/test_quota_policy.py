@@ -9,8 +9,9 @@ from typing import Any, get_args
 import pytest
 
 from bailiwick.scheduler.burst import BurstBucket, BurstOverrun
-from bailiwick.scheduler.quota import DIMENSIONS, ROW_WIDTH, USED, QuotaManager
+from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import (
+    DIMENSIONS,
     GPUS_MAX,
     BudgetExhausted,
     BurstCredit,
@@ -28,6 +29,7 @@ from bailiwick.scheduler.quota_policy import (
     Room,
     WithinQuota,
 )
+from bailiwick.scheduler.quota_rows import ROW_WIDTH, USED
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import AMOUNT_MAX, ProjectId, TenantId

@@ -34,7 +34,7 @@ from bailiwick.scheduler.engine.tables import (
 )
 from bailiwick.vocab.values import MILLI
 
-# Rows of the quota table; the layout is documented in scheduler/quota.py.
+# Rows of the quota table; the layout is documented in scheduler/quota_rows.py.
 _WIDTH, _FLAGS, _USED, _LIMIT, _GEN_USED, _GEN_LIMIT = 48, 1, 2, 8, 14, 30
 _FLAG_ASK, _FLAG_GENERATIONS = 1, 2
 

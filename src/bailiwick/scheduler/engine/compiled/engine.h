@@ -23,7 +23,7 @@
 #define CACHES 256       /* score caches kept; the least recently asked shape gives its up */
 #define UNFIT INT16_MIN
 
-/* Rows of the quota table, shared with Python (see ../../quota.py). */
+/* Rows of the quota table, shared with Python (see ../../quota_rows.py). */
 enum { Q_WIDTH = 48, Q_PARENT = 0, Q_FLAGS = 1, Q_USED = 2, Q_LIMIT = 8, Q_DIMS = 6,
        Q_GEN_USED = 14, Q_GEN_LIMIT = 30, Q_FLAG_ASK = 1, Q_FLAG_GENERATIONS = 2 };
 

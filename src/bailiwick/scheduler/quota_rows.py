@@ -1,0 +1,214 @@
+"""The rows of quota: one flat buffer of integers, and what can be read from a row.
+
+Usage and limits of every scope lie in one array of 64-bit integers, because a compiled core reads
+and writes the same rows. Rules:
+
+- A project's row names its tenant's row as parent; what counts in the one counts in the other.
+- The array never changes its size in place: it grows by a new one with a new ``version``.
+- A rule is asked only about what a request adds: a scope above its GPU limit may still take memory.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from bailiwick.scheduler.quota_policy import (
+    DIMENSIONS,
+    GpuGenerationLimitExceeded,
+    GpuGenerationRequired,
+    QuotaHeadroom,
+    QuotaScope,
+    Room,
+    unit_of,
+    units_up,
+)
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.errors import InvalidValue, LimitReached
+from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_integer, check_kind
+from bailiwick.vocab.words import GENERATIONS, Dimension, HardwareGeneration
+
+ROW_WIDTH = 48
+"""Integers in one row; the last two are spare."""
+
+PARENT, FLAGS, USED, LIMIT, GENERATION_USED, GENERATION_LIMIT = 0, 1, 2, 8, 14, 30
+"""Where the parts of a row begin: the parent's row or -1, flags, amounts in the order of
+``DIMENSIONS`` and of ``GENERATIONS``. GPUs are in milli-shares; no limit is ``AMOUNT_MAX``."""
+
+FLAG_ASK = 1
+"""A burst credit or a budget hook bears on this row or its parent: only Python can decide."""
+
+FLAG_GENERATIONS = 2
+"""This row's generation table is in force."""
+
+ROWS_MAX = 1_000_000
+"""Most scopes one manager keeps."""
+
+GPU = DIMENSIONS.index(Dimension.GPU_COUNT)
+"""Where GPUs stand among the dimensions."""
+
+_ROWS_FIRST = 16
+BLANK_ROW = array("q", [-1, 0] + [0] * 6 + [AMOUNT_MAX] * 6 + [0] * 16 + [AMOUNT_MAX] * 16 + [0, 0])
+"""A row without usage and without limits."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowView:
+    """One scope as a decision reads it; ``row`` is -1 when it has none yet."""
+
+    scope: QuotaScope
+    row: int
+    listed: bool
+    used: Sequence[int]
+    limits: Sequence[int]
+    generation_used: Sequence[int]
+    generation_limits: Sequence[int]
+
+
+class RowTable:
+    """The rows: which scope has which, and the buffer they lie in."""
+
+    __slots__ = ("_index", "_rows_max", "buffer", "children", "scopes", "version")
+
+    def __init__(self, rows_max: int) -> None:
+        self._rows_max = check_integer("rows_max", rows_max, low=1, high=ROWS_MAX)
+        self._index: dict[QuotaScope, int] = {}
+        self.scopes: list[QuotaScope] = []
+        self.children: list[list[int]] = []
+        self.buffer = array("q", bytes(8 * ROW_WIDTH * _ROWS_FIRST))
+        self.version = 0
+
+    def find(self, scope: QuotaScope) -> int:
+        """The scope's row, or -1."""
+        return self._index.get(scope, -1)
+
+    def row_of(self, scope: QuotaScope) -> int:
+        """The scope's row, made (with its tenant's) when it has none."""
+        row = self.find(scope)
+        if row >= 0:
+            return row
+        outer = QuotaScope(scope.tenant)
+        parent = -1 if scope.project is None else self.find(outer)
+        missing = 1 + (scope.project is not None and parent < 0)
+        # Both or neither: a project's row without its tenant's would escape the tenant's limits.
+        if len(self.scopes) + missing > self._rows_max:
+            raise LimitReached("quota rows", self._rows_max)
+        if missing == 2:
+            parent = self._append(outer, parent=-1)
+        return self._append(scope, parent=parent)
+
+    def path(self, row: int) -> Iterator[int]:
+        """The row and its parent, inner first."""
+        yield row
+        parent = self.buffer[row * ROW_WIDTH + PARENT]
+        if parent >= 0:
+            yield parent
+
+    def view(self, scope: QuotaScope) -> RowView:
+        """The scope as a decision reads it."""
+        row = self.find(scope)
+        at = row * ROW_WIDTH
+        cells = BLANK_ROW if row < 0 else self.buffer[at : at + ROW_WIDTH]
+        usage, allowed = cells[USED:LIMIT], cells[LIMIT:GENERATION_USED]
+        by_generation = cells[GENERATION_USED:GENERATION_LIMIT], cells[GENERATION_LIMIT:-2]
+        listed = bool(cells[FLAGS] & FLAG_GENERATIONS)
+        return RowView(scope, row, listed, usage, allowed, *by_generation)
+
+    def _append(self, scope: QuotaScope, *, parent: int) -> int:
+        row = len(self.scopes)
+        base = row * ROW_WIDTH
+        if base == len(self.buffer):
+            self._grow()
+        self.buffer[base : base + ROW_WIDTH] = BLANK_ROW
+        if parent >= 0:
+            self.buffer[base + PARENT] = parent
+            self.buffer[base + FLAGS] = self.buffer[parent * ROW_WIDTH + FLAGS] & FLAG_ASK
+            self.children[parent].append(row)
+        self.scopes.append(scope)
+        self.children.append([])
+        self._index[scope] = row
+        return row
+
+    def _grow(self) -> None:
+        # Not in place: an array whose memory someone has exported cannot be resized.
+        grown = array("q", bytes(2 * 8 * len(self.buffer)))
+        grown[: len(self.buffer)] = self.buffer
+        self.buffer = grown
+        self.version += 1
+
+
+def check_generation(
+    views: Sequence[RowView], generation: HardwareGeneration | None, *, milli: int
+) -> GpuGenerationRequired | GpuGenerationLimitExceeded | None:
+    """The denial of the first row whose generation table does not bear so many milli-shares."""
+    if not milli:
+        return None
+    for view in views:
+        if generation is None:
+            if view.listed:
+                return GpuGenerationRequired(units_up(milli, MILLI), view.scope)
+            continue
+        i = GENERATIONS.index(generation)
+        limit, used = view.generation_limits[i], view.generation_used[i]
+        if used + milli > limit:
+            shown = as_told(MILLI, limit, used=used, requested=milli)
+            return GpuGenerationLimitExceeded(generation, *shown, view.scope)
+    return None
+
+
+def demand_of(request: PlacementRequest) -> tuple[int, ...]:
+    """What the whole request (all members of a gang) adds to each dimension, in row units."""
+    per_member = (
+        request.cpu_milli,
+        request.mem_bytes,
+        request.block_bytes,
+        request.gpu_milli_total,
+        request.gpu_vram * request.device_count,
+        1,
+    )
+    return tuple(amount * request.gang_size for amount in per_member)
+
+
+def generation_of(
+    request: PlacementRequest, generation: HardwareGeneration | None
+) -> HardwareGeneration | None:
+    """Under which generation a request counts: its own, else the one its devices turned out."""
+    if generation is not None:
+        check_kind("generation", generation, HardwareGeneration)
+        # Counting it elsewhere than where it was checked would get around the generation table.
+        if request.generation not in (None, generation):
+            raise InvalidValue("generation", generation, f"{request.generation}, as requested")
+    return request.generation or generation
+
+
+def headroom_of(views: Sequence[RowView]) -> QuotaHeadroom:
+    """What the first of these rows may still take, the others being around it."""
+    dimensions = {
+        d: _room([(v.limits[i], v.used[i]) for v in views], unit_of(d))
+        for i, d in enumerate(DIMENSIONS)
+    }
+    generations = {
+        g: _room([(v.generation_limits[i], v.generation_used[i]) for v in views], MILLI)
+        for i, g in enumerate(GENERATIONS)
+    }
+    scope = views[0].scope
+    return QuotaHeadroom(scope, MappingProxyType(dimensions), MappingProxyType(generations))
+
+
+def _room(pairs: list[tuple[int, int]], unit: int) -> Room:
+    limit, used = pairs[0]
+    lefts = [max(0, most - now) for most, now in pairs if most < AMOUNT_MAX]
+    left = min(lefts, default=None)
+    return Room(
+        limit=limit // unit if limit < AMOUNT_MAX else None,
+        used=units_up(used, unit),
+        left=None if left is None else left // unit,
+        left_exact=left,
+    )
+
+
+def as_told(unit: int, limit: int, *, used: int, requested: int) -> tuple[int, int, int]:
+    """Limit, used and requested as a denial tells them."""
+    return limit // unit, units_up(used, unit), units_up(requested, unit)
