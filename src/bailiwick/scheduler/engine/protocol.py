@@ -46,6 +46,10 @@ NodeFields = tuple[int, int, int, int, int, tuple[int, ...], int]
 """class, eligible, free cpu, free mem, free block, free milli per device, leases."""
 
 
+VictimAnswer = tuple[int, int, list[int], bool] | tuple[int, int, int, int, int, int]
+"""A plan (cost, node, lease ids on it, whether surely the cheapest), or the number of nodes that
+fell at each rule: hardware, closed, protected, priority, run time, depth."""
+
 DEPTH_SHIFT = 16
 """Where the cascade depth stands in the traits."""
 
@@ -170,6 +174,12 @@ class Engine(Protocol):
 
     def release_batch(self, ids: array[int], /) -> int:
         """``release`` for each id; returns how many existed."""
+
+    def find_victims(
+        self, shape: int, priority: int, now: int, run_min: int, fresh: int, depth_max: int,
+        mask: bytearray | None, exclude: int, /,
+    ) -> VictimAnswer:  # fmt: skip
+        """The cheapest leases on one node whose end makes the shape fit there."""
 
     def counters(self) -> dict[str, int]:
         """Sizes and work done, for benches and people."""

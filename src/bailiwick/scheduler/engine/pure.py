@@ -20,9 +20,11 @@ from bailiwick.scheduler.engine.protocol import (
     NO_HEADROOM,
     ROUND_ROBIN,
     WEIGHTED,
+    VictimAnswer,
 )
 from bailiwick.scheduler.engine.scored import Group, Scores
 from bailiwick.scheduler.engine.tables import ShapeRecord, choose_devices, fits
+from bailiwick.scheduler.engine.victims import Query, VictimSearch
 
 
 class PureEngine(Arena):
@@ -156,6 +158,13 @@ class PureEngine(Arena):
             if out[i] in (ASK_PYTHON, LEARN_FIRST):
                 return i
         return len(rows) // 4
+
+    def find_victims(
+        self, index: int, priority: int, now: int, run_min: int, fresh: int, depth_max: int,
+        mask: bytearray | None, exclude: int,
+    ) -> VictimAnswer:  # fmt: skip
+        query = Query(self._shape(index), priority, now, run_min, fresh, depth_max)
+        return VictimSearch(self, query).answer(mask, exclude)
 
     def counters(self) -> dict[str, int]:
         return {

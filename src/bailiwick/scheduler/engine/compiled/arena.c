@@ -24,6 +24,7 @@ int engine_start(Engine *e) {
 }
 
 void engine_clear(Engine *e) {
+    victims_clear(e);
     for (int32_t i = 0; i < e->classes; i++) {
         Class *c = &e->cls[i];
         free(c->member); free(c->cpu_free); free(c->mem_mib); free(c->whole); free(c->top);
@@ -205,15 +206,11 @@ unsigned choose_devices(const Engine *e, const Node *n, const Shape *s) {
     return best >= 0 ? 1u << best : chosen;
 }
 
-static int evictable(const Lease *l) {
-    return l->lease_class != CLASS_GUARANTEED && l->state == STATE_ACTIVE
-        && !(l->flags & (FLAG_RESERVED | FLAG_PINNED));
-}
-
 void reclaim_add(Engine *e, const Lease *l, int sign) {
     if (!evictable(l)) return;
     const Shape *s = &e->shape[l->shape];
     Reclaim *r = &e->reclaim[l->node][l->priority];
+    if (e->node[l->node].profiled) profile_note(e, l, sign > 0);
     r->cpu += sign * s->cpu; r->mem += sign * s->mem; r->block += sign * s->block;
     r->gpu += sign * s->count * s->milli; r->count += sign;
 }
@@ -301,6 +298,7 @@ int64_t take(Engine *e, int32_t x, int32_t shape, int32_t account, int traits,
     node_take(e, x, s, devices, 1);
     quota_charge(e, e->account[account].row, s, l, 1);
     reclaim_add(e, l, 1);
+    if (gang >= 0) gang_note(e, gang, i, 1);
     return ((int64_t)reuse << 32) | i;
 }
 
@@ -317,6 +315,7 @@ int release(Engine *e, int64_t id) {
     Node *n = &e->node[l->node];
     Shape *s = &e->shape[l->shape];
     reclaim_add(e, l, -1);
+    if (l->gang >= 0) gang_note(e, l->gang, (int32_t)(id & 0xffffffff), 0);
     quota_charge(e, e->account[l->account].row, s, l, -1);
     if (l->next >= 0) e->lease[l->next].prev = l->prev;
     if (l->prev >= 0) e->lease[l->prev].next = l->next;

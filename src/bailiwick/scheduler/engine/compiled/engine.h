@@ -44,6 +44,7 @@ typedef struct {
     int32_t cls, first_lease, leases, idle;
     int16_t whole, top;            /* devices wholly free; largest free share */
     uint8_t alive, eligible;
+    uint8_t profiled;              /* victims.c knows its leases as they are */
     uint32_t version;
     int32_t position;              /* in the mirror of its class */
     Link link[3];
@@ -123,6 +124,7 @@ typedef struct {
     int64_t arrivals, learn_at;
     int32_t cursor;     /* round robin */
     int64_t probes, scans, rescored;
+    struct Victims *victims;
 } Engine;
 
 /* arena.c */
@@ -159,11 +161,33 @@ int score_node(Engine *e, int strategy, const Shape *s, int32_t x, unsigned *dev
 void drop_cache(Engine *e, Shape *s);
 
 /* victims.c */
+typedef struct Victims Victims;
+
 typedef struct {
-    int priority;                  /* of the preemptor: victims are strictly below it */
+    int32_t shape, exclude;        /* exclude: one more node left out, or -1 */
+    int64_t priority;              /* of the preemptor: victims are strictly below it */
     int64_t now, run_min, fresh;   /* minimum run time; age at which a checkpoint is still fresh */
-    int depth_max;                 /* a lease that already evicted this deep is no victim */
-} VictimTerms;
+    int64_t depth_max;             /* a lease that already evicted this deep is no victim */
+    const uint8_t *mask;
+} VictimQuery;
+
+typedef struct {
+    int64_t cost, steps;
+    int32_t node, count;
+    const int32_t *slot;           /* on the node, ascending; valid until the next search */
+    int exact;                     /* 0: the search was cut short, there may be a cheaper plan */
+    int32_t blocked[6];            /* if there is no plan: nodes by the first rule in the way */
+} VictimAnswer;
+
+int find_victims(Engine *e, const VictimQuery *q, VictimAnswer *a);
+void gang_note(Engine *e, int32_t gang, int32_t slot, int comes);
+void profile_note(Engine *e, const Lease *l, int comes);
+void victims_clear(Engine *e);
+
+static inline int evictable(const Lease *l) {
+    return l->lease_class != CLASS_GUARANTEED && l->state == STATE_ACTIVE
+        && !(l->flags & (FLAG_RESERVED | FLAG_PINNED));
+}
 
 static inline int allowed(const uint8_t *mask, int32_t x) {
     return !mask || (mask[x >> 3] >> (x & 7)) & 1;

@@ -369,6 +369,33 @@ METHOD(py_cursor) {
     return PyLong_FromLong(self->e.cursor);
 }
 
+/* find_victims(shape, priority, now, run_min, fresh, depth_max, mask, exclude)
+ * -> (cost, node, ids, exact), or six counts of nodes by what was in the way */
+METHOD(py_find_victims) {
+    int64_t a[6], last[1]; Py_buffer view; VictimAnswer found;
+    Engine *e = &self->e;
+    if (n < 8) { PyErr_SetString(PyExc_TypeError, "expected 8 arguments"); return NULL; }
+    if (!integers(args, n, 6, a) || !integers(args + 7, 1, 1, last)) return NULL;
+    if (!shape_ok(e, a[0])) return NULL;
+    if (a[1] < 0 || a[1] > 3) { bad("priority"); return NULL; }
+    VictimQuery q = { .shape = (int32_t)a[0], .priority = a[1], .now = a[2], .run_min = a[3],
+                      .fresh = a[4], .depth_max = a[5], .exclude = (int32_t)last[0] };
+    if (!mask_of(e, args[6], &view, &q.mask)) return NULL;
+    int ok = find_victims(e, &q, &found);
+    if (view.obj) PyBuffer_Release(&view);
+    if (ok < 0) return PyErr_NoMemory();
+    const int32_t *b = found.blocked;
+    if (!ok) return Py_BuildValue("iiiiii", b[0], b[1], b[2], b[3], b[4], b[5]);
+    PyObject *ids = PyList_New(found.count);
+    for (int32_t i = 0; ids && i < found.count; i++) {
+        int32_t slot = found.slot[i];
+        PyObject *id = PyLong_FromLongLong((int64_t)e->lease[slot].reuse << 32 | slot);
+        if (id) PyList_SET_ITEM(ids, i, id); else Py_CLEAR(ids);
+    }
+    if (!ids) return NULL;
+    return Py_BuildValue("LiNO", found.cost, found.node, ids, found.exact ? Py_True : Py_False);
+}
+
 METHOD(py_lease) {
     int64_t a[1];
     if (!integers(args, n, 1, a)) return NULL;
@@ -515,7 +542,7 @@ static PyMethodDef methods[] = {
     FAST("lease", py_lease), FAST("update_lease", py_update_lease),
     FAST("move_lease", py_move_lease), FAST("expired", py_expired),
     FAST("place_batch", py_place_batch), FAST("release_batch", py_release_batch),
-    FAST("counters", py_counters),
+    FAST("counters", py_counters), FAST("find_victims", py_find_victims),
     { NULL, NULL, 0, NULL }
 };
 

@@ -1,0 +1,404 @@
+/* Victim search: the cheapest leases on one node whose eviction makes a shape fit there.
+ *
+ * ../victims.py states the rules and is the reference; this is the same search, step by step:
+ *  1. every node gets a lower bound from the profile of its leases (profile.c);
+ *  2. nodes are opened in order of (bound, handle) until no bound can win;
+ *  3. inside a node each choice of devices leaves a covering problem (cover.c). */
+#include "victims.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Follow the chains of several nodes at once, so that their cache misses overlap. */
+static void warm(const Engine *e, const Candidate *c, int count) {
+    int32_t at[WARM]; int live = 0;
+    for (int i = 0; i < count; i++) { at[i] = e->node[c[i].node].first_lease; live |= at[i] >= 0; }
+    while (live) {
+        live = 0;
+        for (int i = 0; i < count; i++)
+            if (at[i] >= 0) {
+                __builtin_prefetch(&e->lease[at[i]].checkpoint);   /* may lie in the next line */
+                at[i] = e->lease[at[i]].next;
+                live |= at[i] >= 0;
+            }
+    }
+}
+
+/* -- one node -------------------------------------------------------------------------------- */
+
+static void add_lease(Victims *v, Unit *u, const Lease *l, const Shape *s) {
+    const int64_t amount[3] = { s->cpu, s->mem, s->block };
+    for (int d = 0; d < 3; d++) { u->amount[d] += amount[d]; v->total[d] += amount[d]; }
+    for EACH_BIT(i, s->milli ? l->devices : 0u) {
+        u->devices |= 1u << i;
+        u->share[i] += (int16_t)s->milli;
+        v->share[i] += s->milli;
+    }
+}
+
+/* The legal units of the node, in the order of their slots by way of by_slot. */
+static void collect(Engine *e, Victims *v, int32_t x) {
+    v->node = x; v->units = v->members = 0;
+    memset(v->total, 0, sizeof v->total);
+    memset(v->share, 0, sizeof v->share);
+    for (int32_t i = e->node[x].first_lease; i >= 0; i = e->lease[i].next) {
+        const Lease *l = &e->lease[i];
+        const Shape *s = &e->shape[l->shape];
+        Gang *g = l->gang >= 0 ? gang_judged(e, v, l->gang) : NULL;
+        if ((g ? g->verdict : verdict(v, l)) != LEGAL) continue;
+        int32_t at = g && g->node == x ? g->unit : v->units++;
+        Unit *u = &v->unit[at];
+        if (at == v->units - 1 && !(g && g->node == x)) {
+            *u = (Unit){ .slot = i, .base = g ? g->base : base_of(v, l) };
+            u->cost = g ? g->cost : u->base + size_cost(s);
+            if (g) { g->node = x; g->unit = at; }
+        }
+        if (i < u->slot) u->slot = i;
+        add_lease(v, u, l, s);
+        v->member[v->members] = i; v->owner[v->members++] = at;
+    }
+}
+
+void sort_keys(Ordered *o, int n) {
+    static const int gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
+    for (int g = 0; g < (int)(sizeof gaps / sizeof *gaps); g++)
+        for (int gap = gaps[g], i = gap; i < n; i++) {
+            Ordered k = o[i];
+            int j = i;
+            for (; j >= gap && (k.key != o[j - gap].key ? k.key < o[j - gap].key
+                                                        : k.index < o[j - gap].index); j -= gap)
+                o[j] = o[j - gap];
+            o[j] = k;
+        }
+}
+
+static void rank_units(Victims *v) {
+    for (int i = 0; i < v->units; i++) v->order[i] = (Ordered){ v->unit[i].slot, i };
+    sort_keys(v->order, v->units);
+    for (int r = 0; r < v->units; r++) {
+        v->by_slot[r] = v->order[r].index;
+        v->unit[v->by_slot[r]].rank = r;
+    }
+    v->words = v->units / 64 + 1;
+    memset(v->chosen, 0, (size_t)v->units);
+}
+
+/* Every choice of `count` among the candidate devices, each wholly cleared. */
+static void clear_devices(Victims *v, const int *candidate, int found, int count) {
+    int64_t weight[DEVICES] = { 0 };
+    unsigned all = 0;
+    for (int i = 0; i < found; i++) all |= 1u << candidate[i];
+    for (int i = 0; i < v->units; i++) {
+        unsigned on = v->unit[i].devices & all;
+        for EACH_BIT(j, on) weight[j] += v->unit[i].cost / __builtin_popcount(on);
+    }
+    for (unsigned s = (1u << count) - 1; s < 1u << found && !v->truncated;) {
+        unsigned cleared = 0;
+        int64_t cost = 0;
+        for EACH_BIT(i, s) { cleared |= 1u << candidate[i]; cost += weight[candidate[i]]; }
+        if (cost <= limit_of(v)) {
+            cost = 0;
+            for (int r = 0; r < v->units; r++) {
+                v->chosen[r] = (v->unit[v->by_slot[r]].devices & cleared) != 0;
+                if (v->chosen[r]) cost += v->unit[v->by_slot[r]].cost;
+            }
+            if (cost <= limit_of(v)) cover(v, -1, 0);
+        }
+        unsigned low = s & -s, ripple = s + low;   /* the next number with as many bits */
+        s = (((s ^ ripple) >> 2) / low) | ripple;
+    }
+}
+
+/* Whether the shape fits on the open node without the units of the best plan. */
+static int plan_fits(const Engine *e, const Victims *v) {
+    const Node *n = &e->node[v->node];
+    const Class *c = &e->cls[n->cls];
+    const Shape *s = v->shape;
+    int64_t need[3] = { v->need[0], v->need[1], v->need[2] };
+    int32_t device[DEVICES], found = 0;
+    for (int i = 0; i < DEVICES; i++) device[i] = n->device[i];
+    for (int r = 0; r < v->units; r++) {
+        const Unit *u = &v->unit[v->by_slot[r]];
+        if (!has_rank(v->best, r)) continue;
+        for (int d = 0; d < 3; d++) need[d] -= u->amount[d];
+        for EACH_BIT(i, u->devices) device[i] += u->share[i];
+    }
+    for (int i = 0; i < c->devices; i++)
+        found += device[i] >= s->milli && (s->kinds >> c->kind[i] & 1);
+    return need[0] <= 0 && need[1] <= 0 && need[2] <= 0 && found >= s->count;
+}
+
+/* Keep the best plan as slots; one cut short first puts back what it does not need. */
+static void keep_plan(const Engine *e, Victims *v) {
+    memset(v->chosen, 0, (size_t)v->units);
+    for (int round = 0; v->truncated && round < v->units; round++) {
+        int dear = -1;
+        for (int r = 0; r < v->units; r++)
+            if (has_rank(v->best, r) && !v->chosen[r]
+                && (dear < 0 || v->unit[v->by_slot[r]].cost >= v->unit[v->by_slot[dear]].cost))
+                dear = r;
+        if (dear < 0) break;
+        v->chosen[dear] = 1;
+        v->best[dear >> 6] ^= 1ull << (63 - (dear & 63));
+        if (plan_fits(e, v)) v->best_cost -= v->unit[v->by_slot[dear]].cost;
+        else add_rank(v->best, dear);
+    }
+    v->slots = 0;
+    for (int i = 0; i < v->members; i++) {
+        int32_t r = v->unit[v->owner[i]].rank, at = v->slots;
+        if (!has_rank(v->best, r)) continue;
+        for (; at && v->slot[at - 1] > v->member[i]; at--) v->slot[at] = v->slot[at - 1];
+        v->slot[at] = v->member[i];
+        v->slots++;
+    }
+}
+
+static void open_node(Engine *e, Victims *v, int32_t x) {
+    const Node *n = &e->node[x];
+    const Class *c = &e->cls[n->cls];
+    const Shape *s = v->shape;
+    int candidate[DEVICES], found = 0, wanted = s->count, was = v->best_node;
+    int64_t was_cost = v->best_cost;
+    collect(e, v, x);
+    v->need[0] = s->cpu - n->cpu; v->need[1] = s->mem - n->mem; v->need[2] = s->block - n->block;
+    for (int d = 0; d < 3; d++) if (v->need[d] > v->total[d]) return;
+    for (int i = 0; i < c->devices; i++) {
+        if (!s->count || !(s->kinds >> c->kind[i] & 1)) continue;
+        if (n->device[i] >= s->milli) wanted--;
+        else if (n->device[i] + v->share[i] >= s->milli) candidate[found++] = i;
+    }
+    if (wanted > found) return;
+    rank_units(v);
+    if (wanted <= 0) cover(v, -1, 0);
+    else if (s->milli == MILLI) clear_devices(v, candidate, found, wanted);
+    else for (int i = 0; i < found && !v->truncated; i++)
+        cover(v, candidate[i], s->milli - n->device[candidate[i]]);
+    if (v->best_node == x && (was != x || v->best_cost != was_cost)) keep_plan(e, v);
+}
+
+/* -- the search ------------------------------------------------------------------------------ */
+
+static int candidate_before(Candidate a, Candidate b) {
+    return a.bound != b.bound ? a.bound < b.bound : a.node < b.node;
+}
+
+static void sift(Candidate *heap, int32_t count, int32_t at) {
+    Candidate moving = heap[at];
+    for (int32_t child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && candidate_before(heap[child + 1], heap[child]);
+        if (!candidate_before(heap[child], moving)) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moving;
+}
+
+/* Whether the empty machine could take the shape: whole devices, or a share of one. */
+static int can_ever(const Class *c, const Shape *s) {
+    int found = 0;
+    for (int i = 0; i < c->devices; i++) found += s->kinds >> c->kind[i] & 1;
+    return c->cpu >= s->cpu && c->mem >= s->mem && c->block >= s->block && found >= s->count
+        && (s->count < 2 || s->milli == MILLI);
+}
+
+static int is_open(const Engine *e, const VictimQuery *q, int32_t x) {
+    return e->node[x].eligible && x != q->exclude && allowed(q->mask, x);
+}
+
+/* Free and evictable of the lower priorities together cover the plain amounts. */
+static int sums_cover(const Engine *e, const Shape *s, int32_t x, int64_t below) {
+    const Node *n = &e->node[x];
+    int64_t cpu = n->cpu, mem = n->mem, block = n->block;
+    for (int p = 0; p < below; p++) {
+        const Reclaim *r = &e->reclaim[x][p];
+        cpu += r->cpu; mem += r->mem; block += r->block;
+    }
+    return cpu >= s->cpu && mem >= s->mem && block >= s->block;
+}
+
+/* What is known of the node: its bound, and whether a new profile could make it stricter. */
+static Candidate candidate(const Engine *e, const Victims *v, int32_t x) {
+    int exact = e->node[x].profiled == EXACT && v->profile[x].until > v->q->now;
+    return (Candidate){ lower_bound(e, v, x), x, exact };
+}
+
+static void push(Victims *v, Candidate c) {
+    int32_t at = v->heap_count;
+    if (c.bound >= INFINITE) return;
+    v->heap_count++;
+    for (; at && candidate_before(c, v->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        v->heap[at] = v->heap[(at - 1) / 2];
+    v->heap[at] = c;
+}
+
+static void push_anew(Engine *e, Victims *v, const Candidate *c, int count) {
+    warm(e, c, count);
+    for (int i = 0; i < count; i++) {
+        profile_node(e, v, c[i].node);
+        push(v, candidate(e, v, c[i].node));
+    }
+}
+
+/* Bounds of all open nodes; profiles that hold no longer are made anew, a few nodes at a time. */
+static void bound_nodes(Engine *e, Victims *v) {
+    const VictimQuery *q = v->q;
+    int same = v->run_min == q->run_min && v->fresh == q->fresh && v->depth_max == q->depth_max;
+    Candidate cold[WARM];
+    int stale = 0;
+    v->run_min = q->run_min; v->fresh = q->fresh; v->depth_max = q->depth_max;
+    for (int32_t x = 0; x < e->nodes; x++) {
+        Node *n = &e->node[x];
+        const Profile *ahead = &v->profile[x + WARM < e->nodes ? x + WARM : x];
+        const Offer *o = &ahead->below[q->priority ? q->priority - 1 : 0];
+        __builtin_prefetch(n + WARM); __builtin_prefetch(&n[WARM].alive);
+        __builtin_prefetch(ahead); __builtin_prefetch(o);
+        __builtin_prefetch(o->reach[0]); __builtin_prefetch(o->reach[1]);
+        if (!same) n->profiled = 0;
+        if (is_open(e, q, x)) {
+            if (profile_holds(e, v, x)) {
+                v->heap[v->heap_count] = candidate(e, v, x);
+                v->heap_count += v->heap[v->heap_count].bound < INFINITE;
+            } else if (sums_cover(e, v->shape, x, q->priority)) cold[stale++].node = x;
+        }
+        if (stale < WARM && x + 1 < e->nodes) continue;
+        warm(e, cold, stale);
+        for (int i = 0; i < stale; i++) {
+            profile_node(e, v, cold[i].node);
+            v->heap[v->heap_count] = candidate(e, v, cold[i].node);
+            v->heap_count += v->heap[v->heap_count].bound < INFINITE;
+        }
+        stale = 0;
+    }
+    for (int32_t i = v->heap_count / 2; i-- > 0;) sift(v->heap, v->heap_count, i);
+}
+
+static int can_win(const Victims *v, Candidate c) {
+    return v->best_node < 0 || c.bound < v->best_cost
+        || (c.bound == v->best_cost && c.node < v->best_node);
+}
+
+/* Nodes in order of (exact bound, handle), until none can win. */
+static void search(Engine *e, Victims *v) {
+    Candidate next[WARM];
+    v->best_node = -1; v->best_cost = INFINITE;
+    v->steps = v->truncated = v->slots = v->heap_count = 0;
+    if (v->shape->count < 2 || v->shape->milli == MILLI) bound_nodes(e, v);
+    while (v->heap_count && !v->truncated && can_win(v, v->heap[0])) {
+        int count = 0, exact = v->heap[0].exact;
+        while (count < WARM && v->heap_count && v->heap[0].exact == exact && can_win(v, v->heap[0])) {
+            next[count++] = v->heap[0];
+            v->heap[0] = v->heap[--v->heap_count];
+            sift(v->heap, v->heap_count, 0);
+        }
+        if (!exact) { push_anew(e, v, next, count); continue; }
+        if (count > 1) warm(e, next, count);
+        for (int i = 0; i < count && !v->truncated && can_win(v, next[i]); i++)
+            open_node(e, v, next[i].node);
+    }
+}
+
+/* The first rule, in the order of the enum, that keeps the node from making room. */
+static int blocked_by(Engine *e, Victims *v, int32_t x) {
+    const Node *n = &e->node[x];
+    const Class *c = &e->cls[n->cls];
+    const Shape *s = v->shape;
+    if (!can_ever(c, s)) return NEVER_FITS;
+    if (!is_open(e, v->q, x)) return CLOSED;
+    if (!sums_cover(e, s, x, 4)) return UNTOUCHABLE;
+    int64_t have[3][LEGAL + 1] = { { n->cpu }, { n->mem }, { n->block } };
+    int32_t device[DEVICES][LEGAL + 1] = { { 0 } };
+    for (int32_t i = n->first_lease; i >= 0; i = e->lease[i].next) {
+        const Lease *l = &e->lease[i];
+        const Shape *t = &e->shape[l->shape];
+        int rule = l->gang >= 0 ? gang_judged(e, v, l->gang)->verdict : verdict(v, l);
+        have[0][rule] += t->cpu; have[1][rule] += t->mem; have[2][rule] += t->block;
+        for EACH_BIT(j, (unsigned)l->devices) device[j][rule] += t->milli;
+    }
+    for (int rule = UNTOUCHABLE; rule < LEGAL; rule++) {   /* what the rules so far leave legal */
+        int64_t sum[3] = { n->cpu, n->mem, n->block };
+        int found = 0;
+        for (int d = 0; d < 3; d++)
+            for (int r = rule + 1; r <= LEGAL; r++) sum[d] += have[d][r];
+        for (int j = 0; j < c->devices; j++) {
+            int32_t free_milli = n->device[j];
+            for (int r = rule + 1; r <= LEGAL; r++) free_milli += device[j][r];
+            found += free_milli >= s->milli && (s->kinds >> c->kind[j] & 1);
+        }
+        if (sum[0] < s->cpu || sum[1] < s->mem || sum[2] < s->block || found < s->count) return rule;
+    }
+    return LEGAL;
+}
+
+/* -- memory and entry ------------------------------------------------------------------------ */
+
+static int resize(void *array, size_t count, size_t size) {
+    void **at = array, *p = realloc(*at, count * size);
+    if (p) *at = p;
+    return p != NULL;
+}
+
+static int make_room(Engine *e, Victims *v) {
+    int32_t units = 64;
+    for (int32_t x = 0; x < e->nodes; x++) if (e->node[x].leases > units) units = e->node[x].leases;
+    if (v->profile_room < e->node_room) {
+        size_t n = (size_t)e->node_room;
+        v->profile_room = 0;
+        if (!resize(&v->profile, n, sizeof *v->profile) || !resize(&v->heap, n, sizeof *v->heap))
+            return 0;
+        v->profile_room = e->node_room;
+    }
+    if (v->unit_room < units) {
+        size_t n = (size_t)units + 1, words = (n + 63) / 64;
+        v->unit_room = 0;
+        if (!resize(&v->unit, n, sizeof *v->unit) || !resize(&v->piece, n, sizeof *v->piece)
+            || !resize(&v->tail, n, sizeof *v->tail) || !resize(&v->order, n, sizeof *v->order)
+            || !resize(&v->by_slot, n, 4) || !resize(&v->member, n, 4) || !resize(&v->owner, n, 4)
+            || !resize(&v->slot, n, 4) || !resize(&v->chosen, n, 1) || !resize(&v->start, words, 8)
+            || !resize(&v->best, words, 8)) return 0;
+        for (int i = 0; i < 2; i++)
+            if (!resize(&v->mask[i], words * STATES, 8)
+                || !resize(&v->state[i], STATES, sizeof(State))) return 0;
+        v->unit_room = units;
+    }
+    return 1;
+}
+
+void victims_clear(Engine *e) {
+    Victims *v = e->victims;
+    if (!v) return;
+    gang_forget(v);
+    free(v->profile); free(v->heap); free(v->unit); free(v->piece); free(v->tail);
+    free(v->order);
+    free(v->by_slot); free(v->member); free(v->owner); free(v->slot); free(v->chosen);
+    free(v->start); free(v->best);
+    for (int i = 0; i < 2; i++) { free(v->mask[i]); free(v->state[i]); }
+    free(v);
+    e->victims = NULL;
+}
+
+/* 1: a plan; 0: none, and `blocked` says why; -1: no memory. */
+int find_victims(Engine *e, const VictimQuery *q, VictimAnswer *a) {
+    if (!e->victims) e->victims = calloc(1, sizeof *e->victims);
+    Victims *v = e->victims;
+    if (!v || !make_room(e, v) || !gang_build(e, v)) return -1;
+    v->q = q; v->shape = &e->shape[q->shape]; v->serial++;
+    v->ripe = minus(q->now, q->run_min);
+    v->recent = minus(q->now, q->fresh);
+    search(e, v);
+    if (v->best_node >= 0) {
+        *a = (VictimAnswer){ .cost = v->best_cost, .node = v->best_node, .count = v->slots,
+                             .slot = v->slot, .exact = !v->truncated, .steps = v->steps };
+        return 1;
+    }
+    memset(a, 0, sizeof *a);
+    Candidate next[WARM];
+    int count = 0;
+    for (int32_t x = 0; x < e->nodes; x++) {
+        if (e->node[x].alive) next[count++].node = x;
+        if (count < WARM && x + 1 < e->nodes) continue;
+        warm(e, next, count);
+        while (count) {
+            int rule = blocked_by(e, v, next[--count].node);
+            if (rule < LEGAL) a->blocked[rule]++;
+        }
+    }
+    return 0;
+}

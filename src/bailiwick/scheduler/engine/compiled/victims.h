@@ -1,0 +1,140 @@
+/* What the files of the victim search share: victims.c, profile.c, cover.c and gangs.c. */
+#ifndef BAILIWICK_VICTIMS_H
+#define BAILIWICK_VICTIMS_H
+
+#include "engine.h"
+
+enum { NEEDS = 4, BUDGETS = 16, PRICES = 5, PENDING = 6, WARM = 8,
+       STATES = 4096, STEPS = 400000 };
+enum { BOUND = 1, EXACT = 2 };     /* what a node's profile is, if not 0: out of date */
+enum { NEVER_FITS, CLOSED, UNTOUCHABLE, OUTRANKED, TOO_YOUNG, TOO_DEEP, LEGAL };
+#define INFINITE (INT64_MAX / 4)
+#define EACH_BIT(i, bits) (unsigned left_ = (bits), i = 0; \
+                           left_ && (i = (unsigned)__builtin_ctz(left_), 1); left_ &= left_ - 1)
+
+typedef struct {                   /* all leases of one gang, and what this search makes of it */
+    int32_t id, count, room, *slot;
+    uint32_t serial;               /* the search that judged it */
+    int verdict;
+    int64_t base, cost;
+    int32_t node, unit;            /* its unit on the node being opened */
+} Gang;
+
+typedef struct {                   /* what victims below one priority can give at most */
+    int32_t least, step, fraction; /* least base; its unit; most milli-cores beyond whole cores */
+    int16_t milli[DEVICES];        /* of each device */
+    int32_t clear[DEVICES];        /* what clearing the device costs at least */
+    int32_t reach[3][BUDGETS];     /* cpu, mem, block for so much base */
+} Offer;
+
+typedef struct {                   /* bounds a node without looking at its leases */
+    int64_t from, until, last;     /* exact from .. until; from there to last still a bound */
+    int64_t ripens;                /* when the first of these is to be counted in: */
+    int32_t pendings, pending[PENDING];
+    int32_t added, gangs;          /* leases added since; leases in gangs */
+    Offer below[3];                /* below priority 1, 2, 3 */
+} Profile;
+
+typedef struct {                   /* a lease, or all members of a gang on the node */
+    int64_t cost, base, amount[3];
+    int32_t slot, rank;            /* its lowest slot; its place in the order of slots */
+    unsigned devices;
+    int16_t share[DEVICES];
+} Unit;
+
+typedef struct {                   /* a unit in one covering problem */
+    int64_t cost, base, amount[NEEDS];
+    int32_t scaled[NEEDS], rank;
+} Piece;
+
+typedef struct {                   /* what the pieces from one on still offer */
+    int64_t sum[NEEDS], base, gain[PRICES], ratio[NEEDS];
+    int32_t most[NEEDS];
+} Tail;
+
+typedef struct { int64_t cost, need[NEEDS]; } State;
+typedef struct { int64_t bound; int32_t node, exact; } Candidate;
+typedef struct { int64_t key; int32_t index; } Ordered;
+
+struct Victims {
+    Gang *gang;         int32_t gang_room, gang_used;
+    Profile *profile;   Candidate *heap; int32_t profile_room, heap_count;
+    int64_t run_min, fresh, depth_max;   /* for which the profiles hold */
+    Unit *unit;         Piece *piece; Tail *tail; Ordered *order;
+    int32_t *by_slot, *member, *owner, *slot, unit_room;
+    uint8_t *chosen;               /* units that go in any case */
+    State *state[2];    uint64_t *mask[2], *start, *best; int32_t words;
+    /* the search in progress */
+    const VictimQuery *q; const Shape *shape; uint32_t serial;
+    int64_t ripe, recent;          /* victims were granted by then; fresh checkpoints since then */
+    int64_t best_cost, steps, need[3], total[3];   /* lacking on the open node; legal there */
+    int32_t best_node, node, units, members, slots, share[DEVICES];
+    int truncated;
+};
+
+/* Sums and differences of times, which never leave the range nor become "never". */
+static inline int64_t minus(int64_t a, int64_t b) {
+    int64_t r;
+    if (__builtin_sub_overflow(a, b, &r)) return b > 0 ? INT64_MIN + 1 : INT64_MAX;
+    return r > INT64_MIN ? r : INT64_MIN + 1;
+}
+
+static inline int64_t plus(int64_t a, int64_t b) { return minus(a, minus(0, b)); }
+
+static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static inline int shift_of(int64_t most, int bits) {   /* so that most >> shift has so many bits */
+    int length = most > 0 ? 64 - __builtin_clzll((uint64_t)most) : 0;
+    return length > bits ? length - bits : 0;
+}
+
+static inline int64_t scaled_up(int64_t amount, int shift) {
+    return (amount + (1ll << shift) - 1) >> shift;
+}
+
+/* Sets of units as bits: the unit with the lowest slot is the highest bit of the first word. */
+static inline int has_rank(const uint64_t *mask, int r) {
+    return mask[r >> 6] >> (63 - (r & 63)) & 1;
+}
+
+static inline void add_rank(uint64_t *mask, int r) { mask[r >> 6] |= 1ull << (63 - (r & 63)); }
+
+static inline int verdict(const Victims *v, const Lease *l) {
+    if (!evictable(l)) return UNTOUCHABLE;
+    if (l->priority >= v->q->priority) return OUTRANKED;
+    if (l->granted > v->ripe) return TOO_YOUNG;
+    return l->depth < v->q->depth_max ? LEGAL : TOO_DEEP;
+}
+
+static inline int64_t base_of(const Victims *v, const Lease *l) {
+    int64_t base = l->lease_class == CLASS_SPOT ? 1000 * (1 + l->priority)
+                                                : 10000 << 2 * l->priority;
+    return l->checkpoint >= v->recent ? base / 2 : base;
+}
+
+static inline int64_t size_cost(const Shape *s) {
+    return (int64_t)s->count * s->milli / 10 + s->cpu / 1000;
+}
+
+/* What a plan on the open node may cost at most: equal cost goes to the lower handle. */
+static inline int64_t limit_of(const Victims *v) {
+    return v->best_node < 0 ? INFINITE : v->best_cost - (v->best_node < v->node);
+}
+
+/* victims.c */
+void sort_keys(Ordered *order, int n);
+
+/* gangs.c */
+int gang_build(Engine *e, Victims *v);
+void gang_forget(Victims *v);
+Gang *gang_judged(Engine *e, Victims *v, int32_t id);
+
+/* profile.c */
+int profile_holds(Engine *e, Victims *v, int32_t x);
+void profile_node(Engine *e, Victims *v, int32_t x);
+int64_t lower_bound(const Engine *e, const Victims *v, int32_t x);
+
+/* cover.c */
+void cover(Victims *v, int share, int64_t gap);
+
+#endif

@@ -1,0 +1,394 @@
+"""The demo: a campus in simulated time, and a report that a person and a script can read."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from bailiwick import (
+    CapacityDenial,
+    EndCause,
+    InvariantBroken,
+    LeaseClass,
+    PlacementRequest,
+    PreemptionReason,
+    Priority,
+    Quota,
+    QuotaViolation,
+    ResourceLimit,
+)
+from bailiwick.demo import charts, phrases
+from bailiwick.demo.agenda import Agenda
+from bailiwick.demo.books import Books
+from bailiwick.demo.campus import run_demo
+from bailiwick.demo.desk import Desk
+from bailiwick.demo.fleet import (
+    HOUR_MS,
+    LABS,
+    G,
+    capacity_of,
+    node_names,
+    price_micros_per_hour,
+)
+from bailiwick.demo.money import Grant, HourlyCap, Spending
+from bailiwick.demo.report import print_report
+from bailiwick.demo.simulation import Simulation, Step
+from bailiwick.demo.traffic import draw_jobs
+
+R = PreemptionReason
+
+
+def run(days: int = 1, seed: int = 7, *, engine: str = "auto") -> Books:
+    return Simulation(days, seed, engine=engine).run(lambda step: None)
+
+
+def printed(books: Books, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    print_report(console, books, days=1, seed=7)
+    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+@pytest.fixture(scope="module")
+def watched() -> tuple[Books, list[Step]]:
+    steps: list[Step] = []
+    return Simulation(1, 7).run(steps.append), steps
+
+
+@pytest.fixture(scope="module")
+def one_day(watched: tuple[Books, list[Step]]) -> Books:
+    return watched[0]
+
+
+@pytest.fixture(scope="module")
+def report(one_day: Books) -> str:
+    return printed(one_day, 100)
+
+
+# --- the campus ---------------------------------------------------------------------------------
+
+
+def test_sixty_nodes_of_six_generations_and_some_without_a_gpu() -> None:
+    capacities = [capacity_of(node) for node in node_names()]
+    families = {device.generation for c in capacities for device in c.gpus}
+    assert len(capacities) == 60
+    assert families == {
+        G.NVIDIA_HOPPER, G.NVIDIA_AMPERE, G.NVIDIA_ADA, G.NVIDIA_VOLTA, G.NVIDIA_TURING, G.AMD_MI300
+    }  # fmt: skip
+    assert any(not c.gpus for c in capacities)
+
+
+def test_at_least_eight_tenants_no_two_with_the_same_quota_and_some_with_projects() -> None:
+    assert len(LABS) >= 8
+    assert len({repr(lab.quota) for lab in LABS}) == len(LABS)
+    assert sum(bool(lab.projects) for lab in LABS) >= 2
+    assert any(lab.quota.burst for lab in LABS)
+
+
+def test_traffic_has_every_priority_and_class_and_gangs_shares_deadlines_and_labels() -> None:
+    requests = [job.request for job in draw_jobs(3, 7)]
+    assert len(requests) > 2_000
+    assert {r.priority for r in requests} == set(Priority)
+    assert {r.lease_class for r in requests} == set(LeaseClass)
+    assert any(r.gang_size > 1 for r in requests)
+    assert any(0 < r.gpu_milli < 1000 for r in requests)
+    assert any(r.deadline_ms for r in requests)
+    assert any(r.labels for r in requests)
+
+
+def test_the_same_seed_draws_the_same_jobs_and_another_draws_others() -> None:
+    def drawn(seed: int) -> list[tuple[int, int, PlacementRequest]]:
+        return [(j.arrives_ms, j.length_ms, j.request) for j in draw_jobs(2, seed)]
+
+    assert drawn(7) == drawn(7)
+    assert drawn(7) != drawn(8)
+
+
+def test_a_gang_costs_as_much_as_its_members_and_spot_costs_less() -> None:
+    one = PlacementRequest(tenant="a", cpu_cores=8, gpu_count=2, generation=G.NVIDIA_HOPPER)
+    price = price_micros_per_hour(one)
+    assert price == 2 * 2_400_000 + 8 * 20_000
+    assert price_micros_per_hour(replace(one, gang_size=3)) == 3 * price
+    assert price_micros_per_hour(replace(one, lease_class=LeaseClass.SPOT)) < price
+
+
+# --- repeatable ---------------------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_digest_and_the_same_report(one_day: Books) -> None:
+    again = run()
+    assert again.digest == one_day.digest
+    assert printed(again, 100) == printed(one_day, 100)
+
+
+def test_both_engines_give_the_same_digest(one_day: Books) -> None:
+    assert run(engine="pure").digest == one_day.digest
+
+
+def test_a_digest_tells_the_order_of_decisions() -> None:
+    first, second = Books(), Books()
+    for word in ("a", "b"):
+        first.log(word)
+    for word in ("b", "a"):
+        second.log(word)
+    assert first.digest != second.digest
+
+
+# --- what happens -------------------------------------------------------------------------------
+
+
+def test_every_request_is_granted_refused_or_waiting_for_its_first_start(one_day: Books) -> None:
+    books = one_day.tenants.values()
+    first_wait = sum(not job.attempts for job in one_day.waiting)
+    claimed = sum(b.asked - b.granted - b.refused for b in books) - first_wait
+    # Room was being made for them when the run ended.
+    assert 0 <= claimed <= 3
+
+
+def test_evictions_name_at_least_seven_of_the_nine_reasons(one_day: Books) -> None:
+    words = {eviction.word for eviction in one_day.evictions}
+    assert EndCause.NODE_DEPARTED in words
+    assert len(words - {EndCause.NODE_DEPARTED}) >= 7
+
+
+def test_money_and_quota_end_only_work_that_may_end_on_that(one_day: Books) -> None:
+    for eviction in one_day.evictions:
+        request = eviction.job.request
+        if eviction.word is R.BUDGET_EXHAUSTED:
+            assert request.preemptible_on_budget
+        if isinstance(eviction.word, PreemptionReason) and eviction.word.spares_guaranteed:
+            assert request.lease_class is not LeaseClass.GUARANTEED
+
+
+def test_priority_evicts_only_what_is_less_urgent_and_no_deeper_than_allowed(
+    one_day: Books,
+) -> None:
+    urgent = [m for m in one_day.moments if m.word is R.PRIORITY_PREEMPTION]
+    assert urgent
+    for moment in urgent:
+        assert moment.job is not None
+        assert moment.depth <= 2
+        for eviction in moment.evictions:
+            assert eviction.job.request.priority.rank < moment.job.request.priority.rank
+
+
+def test_one_teardown_is_fenced_and_later_cleared(one_day: Books) -> None:
+    assert sum(e.fenced for e in one_day.evictions) == 1
+    told = [note.what for note in one_day.notes]
+    assert "draining → fence_lost" in told
+    assert any("fence cleared" in what for what in told)
+
+
+def test_leased_time_is_never_more_than_existed(one_day: Books) -> None:
+    used = sum(book.gpu_micros.total() for book in one_day.tenants.values())
+    assert 0 < used < one_day.capacity_micros
+
+
+# --- the second set of books --------------------------------------------------------------------
+
+
+def desk_with_a_lease() -> tuple[Desk, int]:
+    desk = Desk(Agenda(), seed=1)
+    job = next(j for j in draw_jobs(1, 7) if j.request.gpu_count and j.request.gang_size == 1)
+    desk.arrive(job)
+    desk.audit.verify()
+    return desk, next(iter(desk.runs))
+
+
+def test_a_lease_the_ledger_does_not_have_stops_the_demo() -> None:
+    desk, lease_id = desk_with_a_lease()
+    desk.audit.granted(desk.ledger.lease(lease_id))
+    with pytest.raises(InvariantBroken, match="granted"):
+        desk.audit.verify()
+
+
+def test_a_lease_the_demo_was_not_told_the_end_of_stops_the_demo() -> None:
+    desk, lease_id = desk_with_a_lease()
+    lease = desk.ledger.lease(lease_id)
+    desk.ledger.release(lease_id)
+    desk.audit.ended(lease, fenced=True)
+    with pytest.raises(InvariantBroken, match="leased"):
+        desk.audit.verify()
+
+
+def test_use_above_a_lowered_limit_may_stay_but_not_grow() -> None:
+    desk, lease_id = desk_with_a_lease()
+    lease = desk.ledger.lease(lease_id)
+    desk.quotas.set_quota(lease.tenant, Quota((ResourceLimit.gpu_count(0),)))
+    desk.audit.ended(lease)
+    desk.audit.granted(lease)
+    desk.audit.verify()
+    request = desk.runs[lease_id].job.request
+    elsewhere = next(n for n in node_names() if n[:3] == lease.node[:3] and n != lease.node)
+    desk.audit.granted(desk.ledger.grant(elsewhere, request))
+    with pytest.raises(InvariantBroken, match="the limit is 0"):
+        desk.audit.verify()
+
+
+# --- money --------------------------------------------------------------------------------------
+
+
+def test_spending_is_rate_times_time() -> None:
+    spending = Spending()
+    spending.change("a", 4_000_000, now_ms=0)
+    spending.change("a", -1_000_000, now_ms=HOUR_MS)
+    assert spending.rate("a") == 3_000_000
+    assert spending.spent("a", 3 * HOUR_MS) == 4_000_000 + 2 * 3_000_000
+    assert spending.spent("b", HOUR_MS) == 0
+
+
+def test_a_grant_denies_the_hour_it_does_not_cover_with_its_numbers() -> None:
+    spending = Spending()
+    grant = Grant(spending, "a", 10_000_000)
+    ask = PlacementRequest(tenant="a", cpu_cores=50)
+    assert grant.check(ask, 0) is None
+    spending.change("a", 9_500_000, now_ms=0)
+    denied = grant.check(ask, HOUR_MS)
+    assert denied is not None
+    assert (denied.spent_micros, denied.requested_micros) == (9_500_000, 1_000_000)
+    assert not grant.is_spent(HOUR_MS)
+    assert grant.is_spent(2 * HOUR_MS)
+
+
+def test_a_cap_denies_what_would_make_the_hour_too_dear() -> None:
+    spending = Spending()
+    cap = HourlyCap(spending, "a", 1_500_000)
+    ask = PlacementRequest(tenant="a", cpu_cores=50)
+    assert cap.check(ask, 0) is None
+    spending.change("a", 1_000_000, now_ms=0)
+    denied = cap.check(ask, 0)
+    assert denied is not None
+    assert denied.projected_micros == 2_000_000
+
+
+# --- time ---------------------------------------------------------------------------------------
+
+
+def test_the_agenda_keeps_time_and_the_order_of_planning() -> None:
+    agenda, seen = Agenda(), list[tuple[int, str]]()
+    agenda.at(20, lambda: seen.append((agenda.now_ms, "late")))
+    agenda.at(10, lambda: seen.append((agenda.now_ms, "first")))
+    agenda.at(10, lambda: seen.append((agenda.now_ms, "second")))
+    agenda.every(15, lambda: seen.append((agenda.now_ms, "tick")))
+    agenda.run(30, lambda: None)
+    assert seen == [(0, "tick"), (10, "first"), (10, "second"), (15, "tick"), (20, "late")]
+    assert agenda.now_ms == 30
+
+
+# --- the report ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_line_of_the_report_is_wider_than_the_terminal(one_day: Books, width: int) -> None:
+    lines = printed(one_day, width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert not any("…" in line for line in lines)
+
+
+def test_a_wide_terminal_is_not_filled_to_the_brim(one_day: Books) -> None:
+    assert max(map(len, printed(one_day, 200).splitlines())) <= 100
+
+
+def test_the_report_names_every_tenant_and_every_eviction_word(report: str, one_day: Books) -> None:
+    for lab in LABS:
+        assert re.search(rf"^{lab.name} +[\d,]+ ", report, re.M)
+    for word in {str(e.word) for e in one_day.evictions}:
+        assert word in report
+
+
+def test_denials_are_told_by_the_words_of_the_library(report: str, one_day: Books) -> None:
+    known = {*map(str, QuotaViolation), *map(str, CapacityDenial)}
+    words = {word for _, word in one_day.denials}
+    assert words <= known
+    assert {"gpu_generation_required", "gpu_generation_limit_exceeded"} <= words
+    for reason, word in one_day.denials:
+        assert f"\n{reason}  waiting" in report
+        assert f"\n  {word} " in report
+    assert re.search(r"nvidia_\w+: limit 0, used 0, requested \d", report)
+
+
+def test_the_report_explains_one_waiting_request(report: str, one_day: Books) -> None:
+    assert one_day.puzzle is not None
+    explanation = one_day.puzzle.plan.explanation
+    assert explanation.nodes == one_day.nodes
+    assert explanation.first_blocker is not None
+    assert str(explanation.first_blocker.detail.code) in report
+    assert str(explanation.remedy.word) in report
+
+
+def test_the_report_closes_with_the_digest_and_three_commands(report: str, one_day: Books) -> None:
+    end = report[report.index(one_day.digest) :].splitlines()
+    assert len([line for line in end if line.startswith("  ")]) == 3
+    assert "--seed 8" in end[2]
+
+
+def test_the_report_has_no_colour_codes_when_it_is_not_for_a_terminal(report: str) -> None:
+    assert "\x1b" not in report
+
+
+def test_another_seed_is_told_with_one_line_a_day_and_ends_in_another_digest(
+    one_day: Books,
+) -> None:
+    console = Console(file=io.StringIO(), width=100, force_terminal=False)
+    assert run_demo(days=1, seed=3, console=console) == 0
+    told = console.file.getvalue()  # type: ignore[attr-defined]
+    assert re.match(r"Mon +[\d,]+ asked .* of GPUs leased\n\n9 tenants shared ", told)
+    assert one_day.digest not in told
+
+
+def test_the_watcher_sees_time_pass_and_work_start(watched: tuple[Books, list[Step]]) -> None:
+    steps = watched[1]
+    times = [step.now_ms for step in steps]
+    assert times == sorted(set(times))
+    assert steps[-1].granted > steps[0].granted
+    assert all(0 <= step.sample.busy <= 1 for step in steps)
+
+
+# --- phrases and charts -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ms", "said"),
+    [
+        (0, "at once"),
+        (59_999, "at once"),
+        (60_000, "1 min"),
+        (89 * 60_000, "89 min"),
+        (2 * HOUR_MS, "2.0 h"),
+        (72 * HOUR_MS, "3.0 days"),
+    ],
+)
+def test_a_duration_is_said_as_a_person_would(ms: int, said: str) -> None:
+    assert phrases.duration(ms) == said
+
+
+def test_a_moment_is_a_weekday_and_a_clock() -> None:
+    assert phrases.moment(0) == "Mon 00:00"
+    assert phrases.moment((24 + 14) * HOUR_MS + 20 * 60_000) == "Tue 14:20"
+    assert phrases.moment(7 * 24 * HOUR_MS) == "Mon 00:00"
+
+
+@pytest.mark.parametrize(("part", "drawn"), [(0, "░░░░"), (0.5, "██░░"), (1, "████"), (7, "████")])
+def test_a_bar_stays_within_its_width(part: float, drawn: str) -> None:
+    assert charts.bar(part, 4) == drawn
+
+
+def test_a_strip_shows_the_least_use_and_leaves_idle_time_empty() -> None:
+    assert charts.strip([0, 0.01, 0.5, 1], 4) == " ▁▄█"
+    assert charts.strip([0, 1, 0, 1], 2) == "▄▄"
+    assert len(charts.strip([0.5] * 3, 10)) == 10
+
+
+def test_marks_at_one_time_stand_side_by_side() -> None:
+    row = charts.mark_row([("a", 0), ("b", 0), ("c", 99)], 100, width=10).plain[charts.LABEL :]
+    assert row == "ab       c"
+
+
+def test_reasons_are_counted_once_per_request(one_day: Books) -> None:
+    asked = Counter({name: book.asked for name, book in one_day.tenants.items()})
+    for book in one_day.denials.values():
+        assert all(count <= asked[name] for name, count in book.requests.items())
