@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -427,7 +426,5 @@ class CompiledLedgerMachine(LedgerMachine):
 
 
 TestPureLedger = PureLedgerMachine.TestCase
-TestPureLedger.settings = settings(stateful_step_count=30)
 if has_compiled():
     TestCompiledLedger = CompiledLedgerMachine.TestCase
-    TestCompiledLedger.settings = settings(stateful_step_count=30)

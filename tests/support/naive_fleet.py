@@ -239,8 +239,12 @@ def usage_told(quotas: QuotaManager, scope: Scope) -> dict[str, int]:
 
 def snapshot(ledger: CapacityLedger) -> object:
     """Everything a caller can see of a ledger and its quotas."""
+    # By scope, not row by row: asking may make a blank row for a tenant, which nobody can see.
     quotas = ledger.quotas
-    used = quotas.buffer[: quotas.row_count * ROW_WIDTH].tolist() if quotas is not None else []
+    used = [
+        (usage_told(quotas, scope), quotas.headroom(*scope))
+        for scope in (SCOPES if quotas is not None else [])
+    ]
     leases: list[list[Lease]] = [list(ledger.leases(node=name)) for name in ledger.entries]
     gangs = {gang: sorted(members) for gang, members in ledger.gangs.items()}
     return list(ledger.nodes()), leases, ledger.total, ledger.free, used, gangs

@@ -30,7 +30,7 @@ from bailiwick.scheduler.decision import (
     Denied,
     HeadroomKept,
 )
-from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, ROUND_ROBIN
+from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, NO_CAPACITY, ROUND_ROBIN
 from bailiwick.scheduler.explain import Explanation, capacity_denial, count_filters, remedy_for
 from bailiwick.scheduler.holds import Prepared
 from bailiwick.scheduler.ledger import CapacityLedger
@@ -95,7 +95,7 @@ class AdmissionController:
         if quotas is not None:
             ledger.attach_quotas(quotas)
         kept = self.headroom.kept.as_tuple()
-        ledger.engine.set_headroom(self.headroom.priority.rank if any(kept) else 0, *kept)
+        self._kept = (self.headroom.priority.rank if any(kept) else 0, *kept)
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -108,11 +108,17 @@ class AdmissionController:
     ) -> AdmissionDecision:
         """Decide and, if approved, grant the leases; ``depth`` is that of the cascade behind it."""
         check_integer("depth", depth, low=0, high=255)
+        counted = False
         if self._is_plain(request, now_ms):
-            granted = self._fast(request, now_ms=now_ms, depth=depth)
-            if granted is not None:
-                return granted
-        return self._decide(request, now_ms=now_ms, keep=True, depth=depth)
+            lease_id = self._fast(request, now_ms=now_ms, depth=depth)
+            if lease_id >= 0:
+                lease = self.ledger.lease(lease_id)
+                return Approved((lease.node,), (lease,))
+            counted = lease_id == NO_CAPACITY
+        decision = self._decide(request, now_ms=now_ms, keep=True, depth=depth)
+        if not counted and not _was_quota(decision):
+            self.ledger.note_arrivals(self.scorer.ready(self.ledger, request), request.gang_size)
+        return decision
 
     @staticmethod
     def _is_plain(request: object, now_ms: object) -> bool:
@@ -125,15 +131,12 @@ class AdmissionController:
             and 0 <= now_ms < 2**53
         )
 
-    def _fast(self, request: PlacementRequest, *, now_ms: int, depth: int) -> Approved | None:
-        """The same checks inside the engine; ``None`` sends the request the long way round."""
+    def _fast(self, request: PlacementRequest, *, now_ms: int, depth: int) -> int:
+        """The same checks inside the engine; a negative word sends it the long way round."""
         ready = self.scorer.ready(self.ledger, request)
         ready.traits |= depth << DEPTH_SHIFT
-        lease_id = self.ledger.place(ready, self.scorer.code, now_ms=now_ms)
-        if lease_id < 0:
-            return None
-        lease = self.ledger.lease(lease_id)
-        return Approved((lease.node,), (lease,))
+        self.ledger.use_headroom(self._kept)
+        return self.ledger.place(ready, self.scorer.code, now_ms=now_ms)
 
     def explain(self, request: PlacementRequest, *, now_ms: int = 0) -> Explanation:
         """The decision with every obstacle, counts of nodes per filter, and a remedy."""
@@ -243,8 +246,8 @@ class AdmissionController:
             if entry is None:
                 return Denied.because(self._no_place(request, 0))
             return Approved((entry.id,))
-        if keep and not self._is_plain(request, now_ms):
-            ledger.note_arrivals(ready, request.gang_size)
+        if keep:
+            ledger.settle(request, now_ms)
         cursor = ledger.engine.cursor()
         gang = ledger.new_gang() if keep and request.gang_size > 1 else -1
         taken: list[int] = []
@@ -275,3 +278,8 @@ class AdmissionController:
         if self.scorer.code == ROUND_ROBIN:
             ledger.engine.cursor(entry.handle + 1)
         return ledger.take(entry, ready, now_ms=now_ms, gang=gang, devices=devices)
+
+
+def _was_quota(decision: AdmissionDecision) -> bool:
+    """Whether quota said no before a place was looked for: such a request is no arrival."""
+    return isinstance(decision, Denied) and hasattr(decision.detail, "quota_violation")

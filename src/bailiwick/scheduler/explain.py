@@ -177,16 +177,19 @@ def capacity_denial(
 def _largest(
     ledger: CapacityLedger, entries: list[NodeEntry], shape: Shape, *, need: Resources
 ) -> LargerThanAnyNode | None:
-    """The first resource of which no suitable machine has enough, even empty."""
+    """The first resource of which no machine that has the others has enough, even empty."""
     for kind, wanted in zip(RESOURCE_KINDS, need.as_tuple(), strict=True):
-        if kind is ResourceKind.GPU_MILLI:
-            sizes = (MILLI * len(ledger.serving(e, shape)) for e in entries)
-        else:
-            sizes = (int(getattr(e.capacity, kind.value)) for e in entries)
-        largest = max(sizes, default=0)
-        if wanted > largest:
-            return LargerThanAnyNode(kind, wanted, largest)
+        sizes = [(_size(ledger, entry, shape, kind=kind), entry) for entry in entries]
+        entries = [entry for size, entry in sizes if size >= wanted]
+        if not entries:
+            return LargerThanAnyNode(kind, wanted, max((s for s, _ in sizes), default=0))
     return None
+
+
+def _size(ledger: CapacityLedger, entry: NodeEntry, shape: Shape, *, kind: ResourceKind) -> int:
+    if kind is ResourceKind.GPU_MILLI:
+        return MILLI * len(ledger.serving(entry, shape))
+    return int(getattr(entry.capacity, kind.value))
 
 
 def _shortage(

@@ -16,7 +16,7 @@ from bailiwick.scheduler.engine.protocol import (
     FLAG_ON_BUDGET,
     FLAG_PINNED,
     FLAG_RESERVED,
-    LEARN_FIRST,
+    LEARN_FLAG,
     NEVER,
     LeaseFields,
     traits,
@@ -32,7 +32,7 @@ from bailiwick.scheduler.victim_cost import BlockedNodes, FoundVictims, VictimTe
 from bailiwick.scheduler.workload import learn, lesson_interval, steady_interval
 from bailiwick.vocab.errors import Conflict, InvariantBroken, NotFound
 from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState
-from bailiwick.vocab.values import AMOUNT_MAX, MILLI, NodeId, TenantId, check_kind
+from bailiwick.vocab.values import AMOUNT_MAX, MILLI, NodeId, TenantId, check_amount, check_kind
 from bailiwick.vocab.words import LEASE_CLASSES, PRIORITIES, EndCause, PreemptionReason
 
 FENCE = TenantId("fenced")
@@ -68,6 +68,8 @@ class Holds:
         self._quota_version = -1
         self._masks = MaskCache()
         self._weights: tuple[int, int, int, int] | None = None
+        self._headroom = (0, 0, 0, 0, 0)
+        self.revoking: dict[int, PreemptionReason] = {}
         self.learn_now()
 
     def attach_quotas(self, quotas: QuotaManager) -> None:
@@ -148,9 +150,11 @@ class Holds:
         lease_id = self.engine.place(
             strategy, ready.shape, ready.account, ready.traits, now_ms, expires, gang, mask
         )
-        if lease_id == LEARN_FIRST:
+        if lease_id >= LEARN_FLAG:
+            lease_id -= LEARN_FLAG
             self.learn_now()
-            return self.place(ready, strategy, now_ms=now_ms, gang=gang)
+        elif lease_id < 0:
+            self._learn_if_due()
         if lease_id >= 0 and gang >= 0:
             self.gangs.setdefault(gang, []).append(lease_id)
         return lease_id
@@ -165,9 +169,8 @@ class Holds:
         gang: int = -1,
         devices: int = -1,
     ) -> int:
-        """Take resources on a chosen node; quota is charged but not asked."""
+        """Take resources on a chosen node (settle first); quota is charged but not asked."""
         self._sync_quota()
-        self._settle(ready.request, now_ms)
         lease_id = self.engine.take(
             entry.handle, ready.shape, ready.account, ready.traits | flags << 8, now_ms,
             now_ms + ready.ttl_ms, gang, devices,
@@ -188,7 +191,12 @@ class Holds:
         arrivals, learn_at = self.engine.learning()
         self.engine.set_arrivals(ready.shape, self.engine.shape_use(ready.shape)[1] + times)
         self.engine.learning(arrivals + times, learn_at)
-        if arrivals + times >= learn_at:
+        self._learn_if_due()
+
+    def _learn_if_due(self) -> None:
+        """Learn right after the arrival that makes it due, so that asking and doing agree."""
+        arrivals, learn_at = self.engine.learning()
+        if arrivals >= learn_at:
             self.learn_now()
 
     def serving(self, entry: NodeEntry, shape: Shape) -> tuple[int, ...]:
@@ -214,6 +222,12 @@ class Holds:
             cost, node, ids, exact = answer
             return FoundVictims(cost, node, tuple(ids), exact)
         return BlockedNodes(*answer)
+
+    def use_headroom(self, kept: tuple[int, int, int, int, int]) -> None:
+        """The priority and amounts that the next placements keep free for more urgent ones."""
+        if kept != self._headroom:
+            self.engine.set_headroom(*kept)
+            self._headroom = kept
 
     def use_weights(self, weights: tuple[int, int, int, int]) -> None:
         """The weights of the weighted strategy; scores are recomputed when they change."""
@@ -315,9 +329,10 @@ class Holds:
         lease = self.told(lease_id)
         ended = EndedLease(lease=lease, cause=cause, ended_ms=now_ms, reason=reason)
         self._sync_quota()
-        self._settle(lease, now_ms)
+        self.settle(lease, now_ms)
         if not self.engine.release(lease_id):
             raise InvariantBroken(f"lease {lease_id} vanished while it was ended")
+        self.revoking.pop(lease_id, None)
         if lease.gang is not None:
             self._leave_gang(lease.gang, lease_id)
         return ended
@@ -340,18 +355,24 @@ class Holds:
         lease = self.told(lease_id)
         ended = EndedLease(lease=lease, cause=cause, ended_ms=now_ms, reason=reason)
         self._sync_quota()
-        self._settle(lease, now_ms)
+        self.settle(lease, now_ms)
         fields = self.fields(lease_id)
         self.engine.move_lease(lease_id, OPERATOR_ACCOUNT)
         fenced = REVOKE_STATES.index(RevokeState.FENCED)
         self.engine.update_lease(
             lease_id, fenced, fields[8] | FLAG_PINNED, fields[10], AMOUNT_MAX, fields[13]
         )
+        self.revoking.pop(lease_id, None)
         if lease.gang is not None:
             self._leave_gang(lease.gang, lease_id)
         return ended
 
-    def _settle(self, owner: PlacementRequest | Lease, now_ms: int) -> None:
+    def check_time(self, now_ms: int) -> int:
+        """The time, if nothing that depends on time has been told a later one."""
+        check_amount("now_ms", now_ms)
+        return now_ms if self.quotas is None else self.quotas.check_time(now_ms)
+
+    def settle(self, owner: PlacementRequest | Lease, now_ms: int) -> None:
         """Burst credit drains with time, so it is brought up to now before usage changes."""
         if self.quotas is None or owner.tenant is FENCE:  # a tenant may have that name too
             return

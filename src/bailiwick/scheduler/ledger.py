@@ -81,7 +81,7 @@ class CapacityLedger(Holds):
     def depart_node(self, node_id: str, *, now_ms: int = 0) -> tuple[EndedLease, ...]:
         """Forget a machine that is gone; its leases end as ``node_departed``."""
         entry = self.entry(node_id)
-        check_amount("now_ms", now_ms)
+        self.check_time(now_ms)
         lost = self.with_gangs(self.engine.leases_on(entry.handle))
         ended = tuple(self.end(i, EndCause.NODE_DEPARTED, now_ms=now_ms) for i in lost)
         self.engine.remove_node(entry.handle)
@@ -172,6 +172,7 @@ class CapacityLedger(Holds):
         entry = self.entry(node_id)
         check_kind("request", request, PlacementRequest)
         check_amount("now_ms", now_ms)
+        self.settle(request, now_ms)
         lease_id = self.take(entry, self.prepare(request), flags=flags, now_ms=now_ms)
         if lease_id < 0:
             raise Conflict(
@@ -241,7 +242,7 @@ class CapacityLedger(Holds):
 
     def expire(self, now_ms: int, *, limit: int = 100_000) -> tuple[EndedLease, ...]:
         """End every lease whose term is over; one of a gang ends the gang."""
-        check_amount("now_ms", now_ms)
+        self.check_time(now_ms)
         check_integer("limit", limit, low=1, high=2**31 - 1)
         due = [i for i in self.engine.expired(now_ms, limit) if not self.fields(i)[7]]
         return tuple(self.end(i, EndCause.EXPIRED, now_ms=now_ms) for i in self.with_gangs(due))

@@ -7,7 +7,8 @@ Rules:
 - ``best`` is what admission uses and does not look at every node; ``score`` ranks every node that
   fits and is for people. They name the same first node, except that ``BEST_FIT`` may pick a near
   tie: its index compares one candidate per list, not all.
-- Equal scores go to the node registered first.
+- Equal scores go to the node that stands first: nodes stand in order of registration, and a new
+  node takes the place of a departed one.
 """
 
 from __future__ import annotations

@@ -227,6 +227,10 @@ class QuotaManager:
         missing = self._take(QuotaScope.of(tenant, project), [change], now_ms=self._bursts.clock_ms)
         return sum(units_up(amount, MILLI) for _, amount in missing)
 
+    def check_time(self, now_ms: int) -> int:
+        """The time, if it is one and not before the last one told."""
+        return self._bursts.check_now(now_ms)
+
     def settle(self, row: int, now_ms: int) -> None:
         """Bring burst credit up to that time; to be done before writing usage into the buffer."""
         check_integer("row", row, low=0, high=self.row_count - 1)

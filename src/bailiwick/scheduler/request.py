@@ -8,7 +8,7 @@ Rules:
 - A gang of ``gang_size`` asks for that many equal members, all or nothing.
 
 >>> r = PlacementRequest(tenant=TenantId("lab"), cpu_cores=4, mem_bytes=GIB, gpu_milli=500)
->>> r.device_count, r.device_milli, r.exclusivity.value
+>>> r.device_count, r.device_milli, r.effective_exclusivity.value
 (1, 500, 'shared')
 """
 
@@ -71,6 +71,7 @@ class PlacementRequest:
     cpu_milli: int = field(init=False, repr=False)
     device_count: int = field(init=False, repr=False)
     device_milli: int = field(init=False, repr=False)
+    effective_exclusivity: Exclusivity | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -87,7 +88,7 @@ class PlacementRequest:
         count, milli, exclusivity = self._devices()
         put(self, "device_count", count)
         put(self, "device_milli", milli)
-        put(self, "exclusivity", exclusivity)
+        put(self, "effective_exclusivity", exclusivity)
         if not (self.cpu_milli or self.mem_bytes or self.block_bytes or count):
             raise InvalidValue("request", "empty", "at least one resource above zero")
 

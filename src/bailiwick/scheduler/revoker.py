@@ -8,7 +8,8 @@ Rules:
 - ``teardown`` is handed in and says whether the resources are really free. If it cannot, the
   resources are fenced: nobody pays for them, and no lease lands there until an operator calls
   ``clear_fence``. Teardown is not tried twice.
-- One member of a gang takes the gang with it.
+- One member of a gang takes the gang with it. The reason is kept by the ledger, so any revoker of
+  the same ledger can finish a walk that another began.
 """
 
 from __future__ import annotations
@@ -77,18 +78,17 @@ class LeaseRevoker:
         if not callable(teardown):
             raise InvalidValue("teardown", teardown, "a function of a lease")
         self.teardown = teardown
-        self._reasons: dict[int, PreemptionReason] = {}
 
     def revoke(self, lease_id: int, reason: PreemptionReason, *, now_ms: int) -> Revocation:
         """Begin to end a lease and its gang, for this reason."""
         check_kind("reason", reason, PreemptionReason)
-        check_amount("now_ms", now_ms)
+        self.ledger.check_time(now_ms)
         members = self.ledger.with_gangs([lease_id])
         for member in members:
             self._check_may_end(self.ledger.lease(member), reason)
         walk = _Walk(now_ms)
         for member in members:
-            self._reasons[member] = reason
+            self.ledger.revoking[member] = reason
             self._step(member, RevokeState.REVOKE_WARNING, walk)
             self._step(member, RevokeState.GRACE_RUNNING, walk, expires=now_ms + self.grace_ms)
             if not self.grace_ms:
@@ -106,7 +106,7 @@ class LeaseRevoker:
 
     def advance(self, now_ms: int, *, limit: int = 100_000) -> Revocation:
         """Do what is due: force teardown where grace is over, end leases whose term is over."""
-        check_amount("now_ms", now_ms)
+        self.ledger.check_time(now_ms)
         check_integer("limit", limit, low=1, high=2**31 - 1)
         walk = _Walk(now_ms)
         due = [i for i in self.ledger.engine.expired(now_ms, limit) if not self.ledger.is_pinned(i)]
@@ -128,9 +128,9 @@ class LeaseRevoker:
 
     def reason_of(self, lease_id: int) -> PreemptionReason:
         """Why a lease is being revoked."""
-        if lease_id not in self._reasons:
+        if lease_id not in self.ledger.revoking:
             raise NotFound("revocation", lease_id)
-        return self._reasons[lease_id]
+        return self.ledger.revoking[lease_id]
 
     @staticmethod
     def _check_may_end(lease: Lease, reason: PreemptionReason) -> None:
@@ -148,19 +148,26 @@ class LeaseRevoker:
         self.ledger.engine.update_lease(
             lease_id, REVOKE_STATES.index(after), fields[8], fields[10], until, fields[13]
         )
-        reason = self._reasons.get(lease_id)
+        reason = self.ledger.revoking.get(lease_id)
         walk.steps.append(RevokeTransition(lease_id, before, after, walk.now_ms, reason))
 
     def _tear_down(self, lease_id: int, through: RevokeState, walk: _Walk) -> None:
         """From here to the end: torn down, failed closed, or fenced."""
         self._step(lease_id, through, walk)
+        try:
+            clean = self.teardown(self.ledger.lease(lease_id))
+        except BaseException:
+            self._finish(lease_id, through, walk, clean=False)  # it has confirmed nothing
+            raise
+        self._finish(lease_id, through, walk, clean=clean)
+
+    def _finish(self, lease_id: int, through: RevokeState, walk: _Walk, *, clean: bool) -> None:
         expired = through is RevokeState.EXPIRED
-        clean = self.teardown(self.ledger.lease(lease_id))
         last = RevokeState.FAILED_CLOSED if expired else RevokeState.TORNDOWN
-        reason = self._reasons.pop(lease_id, None)
-        cause = EndCause.EXPIRED if expired else EndCause.PREEMPTED
         after = last if clean else RevokeState.FENCED
         check_revoke_change(through, after)
+        reason = self.ledger.revoking.get(lease_id)
         walk.steps.append(RevokeTransition(lease_id, through, after, walk.now_ms, reason))
+        cause = EndCause.EXPIRED if expired else EndCause.PREEMPTED
         end = self.ledger.end if clean else self.ledger.fence
         walk.ended.append(end(lease_id, cause, now_ms=walk.now_ms, reason=reason))

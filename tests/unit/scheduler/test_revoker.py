@@ -446,7 +446,6 @@ def test_a_revoker_needs_a_ledger(ledger_: Any) -> None:
 # --- what breaks in the middle ------------------------------------------------------------------
 
 
-@pytest.mark.xfail(reason="the lease stays in forced_teardown, which nothing leads out of")
 def test_a_teardown_that_raises_has_not_confirmed_anything(ledger: CapacityLedger) -> None:
     def teardown(lease: Lease) -> bool:
         raise OSError("the node does not answer")
@@ -476,7 +475,6 @@ CLOCKED: list[tuple[str, Callable[[CapacityLedger], object]]] = [
 ]
 
 
-@pytest.mark.xfail(reason="the quota's clock is asked lease by lease, after some have changed")
 @pytest.mark.parametrize("call", [c for _, c in CLOCKED], ids=[n for n, _ in CLOCKED])
 def test_a_time_before_the_quota_s_clock_is_refused_before_anything_changed(
     ledger: CapacityLedger, call: Callable[[CapacityLedger], object]
@@ -487,7 +485,6 @@ def test_a_time_before_the_quota_s_clock_is_refused_before_anything_changed(
     refused(ledger, BailiwickError, lambda: call(ledger))
 
 
-@pytest.mark.xfail(reason="the reason is kept by the revoker that began the walk, and by no other")
 def test_another_revoker_of_the_ledger_can_finish_a_walk(ledger: CapacityLedger) -> None:
     lease = ledger.grant("n1", ask())
     LeaseRevoker(ledger, grace_ms=50).revoke(lease.id, R.OPERATOR_DRAIN, now_ms=1)
@@ -495,7 +492,6 @@ def test_another_revoker_of_the_ledger_can_finish_a_walk(ledger: CapacityLedger)
     assert [(e.cause, e.reason) for e in ended] == [(EndCause.PREEMPTED, R.OPERATOR_DRAIN)]
 
 
-@pytest.mark.xfail(reason="nobody tells the revoker that the lease is over")
 def test_a_revoker_forgets_a_lease_that_its_holder_gave_back(ledger: CapacityLedger) -> None:
     lease = ledger.grant("n1", ask())
     revoker = LeaseRevoker(ledger, grace_ms=50)

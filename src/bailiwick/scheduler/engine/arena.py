@@ -256,7 +256,7 @@ class Arena:
         self.shapes[lease.shape].refs -= 1
         self.accounts[lease.account][1] -= 1
         self.leases[slot] = None
-        self.reuse[slot] = (self.reuse[slot] + 1) & 0x7FFFFFFF
+        self.reuse[slot] = (self.reuse[slot] + 1) & 0x3FFFFFFF
         self._lease_free.append(slot)
         return True
 

@@ -26,6 +26,9 @@ KINDS_MAX = 64
 NODE_AMOUNT_MAX = 2**50
 """One node offers less than this of anything, so that fixed-point sums stay exact."""
 
+LEARN_FLAG = 1 << 62
+"""Added to the lease id by ``place`` when enough has arrived to learn from."""
+
 LOG_SIZE = 65536
 """Changes an index may lag behind the nodes before it is built anew."""
 

@@ -7,6 +7,7 @@ here they become the one surface that :class:`~.protocol.Engine` describes.
 from __future__ import annotations
 
 from array import array
+from typing import Any
 
 from bailiwick.scheduler.engine.arena import Arena
 from bailiwick.scheduler.engine.bestfit import BestFitLists, allowed, best_fit_key
@@ -15,6 +16,7 @@ from bailiwick.scheduler.engine.protocol import (
     BEST_FIT,
     FRAGMENTATION_AWARE,
     LEARN_FIRST,
+    LEARN_FLAG,
     LOG_SIZE,
     NO_CAPACITY,
     NO_HEADROOM,
@@ -123,7 +125,12 @@ class PureEngine(Arena):
             return -best_fit_key(node), devices
         return -((x - self._cursor) % len(self.nodes)), devices
 
-    def place(
+    def place(self, *request: Any) -> int:
+        lease_id = self._place(*request)
+        due = lease_id >= 0 and self.arrivals >= self.learn_at
+        return lease_id + LEARN_FLAG if due else lease_id
+
+    def _place(
         self, strategy: int, index: int, account: int, traits: int, granted: int, expires: int,
         gang: int, mask: bytearray | None,
     ) -> int:  # fmt: skip
@@ -154,7 +161,7 @@ class PureEngine(Arena):
     def place_batch(self, strategy: int, rows: array[int], now: int, out: array[int]) -> int:
         for i in range(len(rows) // 4):
             shape, account, traits, expires = rows[4 * i : 4 * i + 4]
-            out[i] = self.place(strategy, shape, account, traits, now, expires, -1, None)
+            out[i] = self._place(strategy, shape, account, traits, now, expires, -1, None)
             if out[i] in (ASK_PYTHON, LEARN_FIRST):
                 return i
         return len(rows) // 4

@@ -323,7 +323,7 @@ int release(Engine *e, int64_t id) {
     n->leases--; e->lease_live--; s->refs--; e->account[l->account].refs--;
     node_take(e, l->node, s, l->devices, -1);
     l->node = -1; l->expires = INT64_MAX;
-    l->reuse = (l->reuse + 1) & 0x7fffffff;
+    l->reuse = (l->reuse + 1) & 0x3fffffff;   /* an id stays below LEARN_FLAG */
     l->next = e->lease_free;
     e->lease_free = (int32_t)(id & 0xffffffff);
     return 1;

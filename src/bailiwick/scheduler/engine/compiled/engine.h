@@ -33,6 +33,8 @@ enum { ROUND_ROBIN = 0, BEST_FIT = 1, WEIGHTED = 2, FRAGMENTATION_AWARE = 3 };
 enum { NO_CAPACITY = -1, OVER_QUOTA = -2, ASK_PYTHON = -3, NO_HEADROOM = -4, LEARN_FIRST = -5,
        NO_MEMORY = -6 };
 
+#define LEARN_FLAG (1ll << 62)   /* on the id from place(): enough has arrived to learn from */
+
 enum { FLAG_RESERVED = 1, FLAG_ON_BUDGET = 2, FLAG_PINNED = 4 };
 enum { CLASS_GUARANTEED = 0, CLASS_STANDARD = 1, CLASS_SPOT = 2, STATE_ACTIVE = 0 };
 

@@ -318,6 +318,7 @@ METHOD(py_place) {
     int64_t id = place(e, (int)a[0], (int32_t)a[1], (int32_t)a[2], (int)a[3], a + 4,
                        (int32_t)a[6], mask);
     if (view.obj) PyBuffer_Release(&view);
+    if (id >= 0 && e->arrivals >= e->learn_at) id |= LEARN_FLAG;
     return PyLong_FromLongLong(id);
 }
 
