@@ -61,9 +61,7 @@ def main() -> None:
     assert isinstance(quotas.check(more), WithinQuota)
 
     # gpu_count composes as one more cap over all generations together.
-    quotas.set_quota(
-        tenant, Quota(limits=[ResourceLimit.gpu_count(2)], gpu_generations=allowances)
-    )
+    quotas.set_quota(tenant, Quota(limits=[ResourceLimit.gpu_count(2)], gpu_generations=allowances))
     print(f"capped: {quotas.check(more)}")
 
 

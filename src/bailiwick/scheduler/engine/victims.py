@@ -192,7 +192,7 @@ class VictimSearch:
             self.best = (cost, x, slots)
 
     def _blocked(self, open_nodes: set[int]) -> VictimAnswer:
-        counts = [0] * 6
+        counts = [0] * (_LEGAL + 1)
         for x, node in enumerate(self.engine.nodes):
             if not node.alive:
                 continue
@@ -201,10 +201,14 @@ class VictimSearch:
             elif x not in open_nodes:
                 counts[_CLOSED] += 1
             else:
-                units = self._units(x)
-                for rule in range(_PROTECTED, _LEGAL):
-                    if not self._fits(x, [unit for r, unit in units if r > rule]):
-                        counts[rule] += 1
-                        break
-        hardware, closed, protected, priority, run_time, depth = counts
+                counts[self._blocking_rule(x)] += 1
+        hardware, closed, protected, priority, run_time, depth, _ = counts
         return hardware, closed, protected, priority, run_time, depth
+
+    def _blocking_rule(self, x: int) -> int:
+        """The first rule that, with those before it, leaves too little to give back."""
+        units = self._units(x)
+        for rule in range(_PROTECTED, _LEGAL):
+            if not self._fits(x, [unit for r, unit in units if r > rule]):
+                return rule
+        return _LEGAL
