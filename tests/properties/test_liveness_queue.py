@@ -21,6 +21,7 @@ from bailiwick.scheduler.fairness import FairShares
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.queue import QueueEntry, WaitingQueue
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.values import TenantId
 from bailiwick.vocab.words import HardwareGeneration
 
 GPU = GpuDevice(HardwareGeneration.NVIDIA_HOPPER)
@@ -45,7 +46,7 @@ class Cluster:
         self.started: dict[int, int] = {}
 
     def submit(self, tenant: str, **terms: Any) -> QueueEntry:
-        return self.queue.submit(PlacementRequest(tenant=tenant, **terms), self.now_ms)
+        return self.queue.submit(PlacementRequest(tenant=TenantId(tenant), **terms), self.now_ms)
 
     def pass_time(self, ms: int) -> None:
         until_ms = self.now_ms + ms

@@ -112,7 +112,7 @@ def scenes(draw: st.DrawFn) -> Scene:
     fleet = draw(st.lists(capacities, min_size=1, max_size=6))
     indices = st.integers(0, len(fleet) - 1)
     kept = ReservationHeadroom()
-    if draw(st.integers(0, 2)) == 0:
+    if draw(st.booleans()):
         amounts = Resources(
             draw(st.sampled_from([0, 4000, 20_000])),
             draw(st.sampled_from([0, 30])),

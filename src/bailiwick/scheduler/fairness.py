@@ -39,7 +39,7 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.vocab.errors import InvalidValue, LimitReached
+from bailiwick.vocab.errors import InvalidValue, LimitReached, NotFound
 from bailiwick.vocab.values import ProjectId, TenantId, check_amount, check_integer
 from bailiwick.vocab.words import PRIORITIES, Priority
 
@@ -288,6 +288,7 @@ class Line:
         "_cursor",
         "_favoured_ms",
         "_holders",
+        "_serial",
         "_short",
         "entries",
         "patience_ms",
@@ -298,11 +299,25 @@ class Line:
         self.shares = shares
         self.patience_ms = check_integer("patience_ms", patience_ms, low=1, high=2**53)
         self.entries: dict[int, QueueEntry] = {}
-        self._cursor = 0
+        self._cursor = self._serial = 0
         self._holders: dict[Priority, QueueEntry] = {}
         # By priority, who is short of capacity and since when, longest first.
         self._short: dict[Priority, dict[int, tuple[QueueEntry, int]]] = {p: {} for p in PRIORITIES}
         self._favoured_ms: dict[Priority, int] = {}
+
+    def join(self, request: PlacementRequest, now_ms: int) -> QueueEntry:
+        """The request as a new entry."""
+        self._serial += 1
+        entry = QueueEntry(self._serial, request, now_ms)
+        self.entries[entry.id] = entry
+        return entry
+
+    def entry(self, entry_id: int) -> QueueEntry:
+        """The entry by its id, while it waits."""
+        entry = self.entries.get(entry_id)
+        if entry is None:
+            raise NotFound("queue entry", entry_id, hint="it has started or was cancelled")
+        return entry
 
     def order(self, now_ms: int) -> Iterator[QueueEntry]:
         """Every entry, in the order in which it is to be looked at."""

@@ -42,9 +42,10 @@ from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.placement import PlacementScorer
+from bailiwick.scheduler.quota_policy import WithinQuota
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.vocab.errors import LimitReached, NotFound
+from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.values import NodeId, check_amount, check_integer, check_kind
 from bailiwick.vocab.words import RESOURCE_KINDS, PendingReason
 
@@ -104,7 +105,7 @@ class _Room:
     members: int = 0
 
     @classmethod
-    def now(cls, ledger: CapacityLedger, node: NodeEntry, shape: Shape) -> _Room:
+    def now(cls, ledger: CapacityLedger, node: NodeEntry, *, shape: Shape) -> _Room:
         _, _, cpu, mem, block, devices, _ = ledger.engine.node(node.handle)
         return cls(node, [cpu, mem, block], list(devices), ledger.serving(node, shape))
 
@@ -133,22 +134,25 @@ class _Reserved:
 
     def __init__(self, admission: AdmissionController, entry: QueueEntry, *, now_ms: int) -> None:
         self.ledger, self.entry, self.now_ms = admission.ledger, entry, now_ms
-        request = entry.request
+        request, old = entry.request, admission.scorer
+        scorer = PlacementScorer(old.strategy, weights=old.weights, filters=(*old.filters, self))
+        self._open, headroom = admission, admission.headroom
+        self._beside = AdmissionController(self.ledger, scorer=scorer, headroom=headroom)
         self.shape = Shape.of(request)
         # By kind, what would be free beyond the request and the headroom it must leave.
         self._slack: dict[int, int] = {}
-        if request.priority.rank < admission.headroom.priority.rank:
-            kept, free = admission.headroom.kept.as_tuple(), self.ledger.free.as_tuple()
+        if request.priority.rank < headroom.priority.rank:
+            kept, free = headroom.kept.as_tuple(), self.ledger.free.as_tuple()
             for kind, wanted in enumerate(demand_of(request)[:4]):
                 if kept[kind] and wanted:
                     self._slack[kind] = free[kind] - kept[kind] - wanted
-        policies = [f.nodes_for(request) for f in admission.scorer.filters]
+        policies = [f.nodes_for(request) for f in old.filters]
         self._rooms: dict[int, _Room] = {}
         for node in self.ledger.entries.values():
             labelled = all(node.capacity.labels.get(k) == v for k, v in request.labels.items())
             allowed = all(nodes is None or node.handle in nodes for nodes in policies)
             if node.takes_leases and labelled and allowed:
-                self._rooms[node.handle] = _Room.now(self.ledger, node, self.shape)
+                self._rooms[node.handle] = _Room.now(self.ledger, node, shape=self.shape)
         self._sets: dict[tuple[Shape, int], NodeSet] = {}
         self.reservation = Reservation(entry, now_ms, ())
 
@@ -161,7 +165,9 @@ class _Reserved:
             room.members = room.fitting(self.shape)
             missing -= room.members
         for at_ms, endings in groupby(self._endings(until_ms), key=itemgetter(0)):
-            missing -= sum(self._end(*ending[2:]) for ending in endings)
+            missing -= sum(
+                self._end(handle, shape, devices=d) for _, _, handle, shape, d in endings
+            )
             if missing <= 0 and min(self._slack.values(), default=0) >= 0:
                 self.reservation = Reservation(self.entry, at_ms, self._keep())
                 return True
@@ -181,7 +187,7 @@ class _Reserved:
                     found.append((at_ms, lease, node.handle, fields[2], fields[4]))
         return sorted(found)
 
-    def _end(self, handle: int, shape: int, devices: int) -> int:
+    def _end(self, handle: int, shape: int, *, devices: int) -> int:
         """Give back what a lease holds; how many more members of the entry fit on its node."""
         for kind, amount in enumerate(self.ledger.resources_of(shape).as_tuple()):
             if kind in self._slack:
@@ -210,10 +216,8 @@ class _Reserved:
         """Whether the request, if it started now, might not have ended when the time comes."""
         return self.now_ms + request.ttl_ms > self.reservation.at_ms
 
-    def nodes_for(self, request: PlacementRequest) -> NodeSet | None:
-        """Where the request takes nothing that is kept; ``None`` when it ends in time."""
-        if not self.binds(request):
-            return None
+    def nodes_for(self, request: PlacementRequest) -> NodeSet:
+        """Where a request that may not have ended by then takes nothing that is kept."""
         shape, wanted = Shape.of(request), demand_of(request)
         key = shape, request.gang_size
         if key not in self._sets:
@@ -227,7 +231,7 @@ class _Reserved:
 
     def _spares(self, then: _Room, shape: Shape, *, members: int) -> bool:
         """Whether what is kept on a node stays, whichever devices the newcomers take of it."""
-        now, need = _Room.now(self.ledger, then.node, shape), self.shape
+        now, need = _Room.now(self.ledger, then.node, shape=shape), self.shape
         landing = min(members, now.fitting(shape))
         rows = zip(then.amounts, _amounts(shape), _amounts(need), strict=True)
         if any(free - landing * taken < then.members * kept for free, taken, kept in rows if kept):
@@ -242,10 +246,23 @@ class _Reserved:
         worst = sum(sorted(lost, reverse=True)[: landing * shape.device_count])
         return then.slots(need, then.serving) - worst >= then.members * need.device_count
 
-    def note(self, request: PlacementRequest, approved: Approved) -> None:
-        """Somebody started behind the reservation: what it may still hold then is taken."""
-        if not self.binds(request):
-            return
+    def admit(self, request: PlacementRequest, *, now_ms: int) -> AdmissionDecision:
+        """Admit a request if it takes nothing that is kept."""
+        freely = self._open.evaluate(request, now_ms=now_ms)
+        if isinstance(freely, Denied):
+            return freely
+        decision = self._beside.admit(request, now_ms=now_ms)
+        if isinstance(decision, Approved):
+            self._note(request, decision)
+            return decision
+        # The mask is ours and no policy, so it is not told as one.
+        free, kept = self.ledger.free.as_tuple(), demand_of(self.entry.request)
+        rows = zip(RESOURCE_KINDS, free, kept, demand_of(request), strict=False)
+        # INVARIANT: one was kept away from the other, so there is something both want.
+        return Denied.because(HeadroomKept(*[row for row in rows if row[2] and row[3]][-1]))
+
+    def _note(self, request: PlacementRequest, approved: Approved) -> None:
+        """Somebody started beside the reservation: what it may still hold then is taken."""
         for kind in self._slack:
             self._slack[kind] -= demand_of(request)[kind]
             self._sets.clear()
@@ -255,52 +272,42 @@ class _Reserved:
                 room.change(Shape.of(request), lease.devices, sign=-1)
                 self._sets.clear()
 
-    def denial(self, request: PlacementRequest) -> Denied:
-        """What to tell a request that fits, but not beside the reservation."""
-        free, kept = self.ledger.free.as_tuple(), demand_of(self.entry.request)
-        rows = zip(RESOURCE_KINDS, free, kept, demand_of(request), strict=False)
-        # INVARIANT: one was kept away from the other, so there is something both want.
-        return Denied.because(HeadroomKept(*[row for row in rows if row[2] and row[3]][-1]))
-
 
 class _Turn:
     """One call of ``schedule``: requests asked one by one, under at most one reservation."""
 
-    def __init__(self, admission: AdmissionController, *, now_ms: int, horizon_ms: int) -> None:
+    def __init__(self, admission: AdmissionController, *, now_ms: int, until_ms: int) -> None:
+        self.admission, self.now_ms, self.until_ms = admission, now_ms, until_ms
         self.reserved: _Reserved | None = None
-        self._open = self._asked = admission
-        self._now_ms, self._horizon_ms = now_ms, horizon_ms
-        # Within one call nothing is given back, so who asks the same again is told the same.
-        self._told: dict[PlacementRequest, Denied] = {}
+        self._told: dict[object, Denied] = {}
 
     def decide(self, entry: QueueEntry) -> AdmissionDecision:
         """Admit the entry if it may start, and reserve for it if it is the first that cannot."""
-        request, reserved = entry.request, self.reserved
-        if request in self._told:
-            return self._told[request]
-        decision = self._asked.admit(request, now_ms=self._now_ms)
-        if isinstance(decision, Approved):
-            if reserved is not None:
-                reserved.note(request, decision)
-            return decision
-        if reserved is None and decision.reason in _CAPACITY:
-            self._reserve(entry)
-        elif reserved is not None and reserved.binds(request):
-            # The mask is ours and no policy, so the denial is the one that holds without it.
-            freely = self._open.evaluate(request, now_ms=self._now_ms)
-            decision = freely if isinstance(freely, Denied) else reserved.denial(request)
-        self._told[request] = decision
+        reserved = self.reserved
+        bound = reserved is not None and reserved.binds(entry.request)
+        key = self._key(entry.request, bound)
+        if key in self._told:
+            return self._told[key]
+        asked = reserved if reserved is not None and bound else self.admission
+        decision = asked.admit(entry.request, now_ms=self.now_ms)
+        if isinstance(decision, Denied):
+            self._told[key] = decision
+            if reserved is None and decision.reason in _CAPACITY:
+                planned = _Reserved(self.admission, entry, now_ms=self.now_ms)
+                self.reserved = planned if planned.find(self.until_ms) else None
         return decision
 
-    def _reserve(self, entry: QueueEntry) -> None:
-        reserved = _Reserved(self._open, entry, now_ms=self._now_ms)
-        if not reserved.find(self._now_ms + self._horizon_ms):
-            return
-        old = self._open.scorer
-        filters = (*old.filters, reserved)
-        scorer = PlacementScorer(old.strategy, weights=old.weights, filters=filters)
-        headroom, self.reserved = self._open.headroom, reserved
-        self._asked = AdmissionController(self._open.ledger, scorer=scorer, headroom=headroom)
+    def _key(self, request: PlacementRequest, bound: bool) -> object:
+        """Within one call nothing is given back: who asks the same after a no is told the same.
+
+        Asking quota here also refuses a clock that went back before anything has started.
+        """
+        quotas, now_ms = self.admission.ledger.quotas, self.now_ms
+        within = quotas is None or isinstance(quotas.check(request, now_ms=now_ms), WithinQuota)
+        if self.admission.scorer.filters or request.deadline_ms is not None or not within:
+            return request
+        labels = frozenset(request.labels.items())
+        return Shape.of(request), request.gang_size, request.priority, labels, bound
 
 
 class WaitingQueue:
@@ -316,12 +323,10 @@ class WaitingQueue:
         patience_ms: int = _DAY_MS,
     ) -> None:
         self.admission = check_kind("admission", admission, AdmissionController)
-        self.shares = check_kind("shares", shares, FairShares)
         self.size_max = check_integer("size_max", size_max, low=1, high=_SIZE_MAX)
         self.horizon_ms = check_integer("horizon_ms", horizon_ms, low=1, high=2**53)
-        self._line = Line(shares, patience_ms=patience_ms)
+        self._line = Line(check_kind("shares", shares, FairShares), patience_ms=patience_ms)
         self._denied: dict[int, Denied] = {}
-        self._serial = 0
 
     def __len__(self) -> int:
         return len(self._line.entries)
@@ -339,17 +344,11 @@ class WaitingQueue:
         if quotas is not None:
             # A quota table that is full is better told here than in the middle of a schedule.
             quotas.row_of(request.tenant, request.project)
-        self._serial += 1
-        entry = QueueEntry(self._serial, request, now_ms)
-        self._line.entries[entry.id] = entry
-        return entry
+        return self._line.join(request, now_ms)
 
     def entry(self, entry_id: int) -> QueueEntry:
         """The entry by its id, while it waits."""
-        entry = self._line.entries.get(entry_id)
-        if entry is None:
-            raise NotFound("queue entry", entry_id, hint="it has started or was cancelled")
-        return entry
+        return self._line.entry(entry_id)
 
     def cancel(self, entry_id: int) -> QueueEntry:
         """Take an entry out that is not to start any more."""
@@ -375,10 +374,7 @@ class WaitingQueue:
         check_amount("now_ms", now_ms)
         check_integer("limit", limit, low=2, high=_SIZE_MAX)
         window = self._line.window(now_ms, limit)
-        quotas = self.admission.ledger.quotas
-        if window and quotas is not None:
-            quotas.check(window[0].request, now_ms=now_ms)  # refuses a clock that went back
-        turn = _Turn(self.admission, now_ms=now_ms, horizon_ms=self.horizon_ms)
+        turn = _Turn(self.admission, now_ms=now_ms, until_ms=now_ms + self.horizon_ms)
         started, waiting = list[Started](), list[Waiting]()
         for entry in window:
             decision = turn.decide(entry)

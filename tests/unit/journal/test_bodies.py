@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.unit.journal.makers import bodies_of, contexts_of, make_record
 
 from bailiwick.journal import (
     BODIES,
@@ -20,6 +19,7 @@ from bailiwick.journal import (
     parse_record,
 )
 from bailiwick.vocab.words import PreemptionReason
+from tests.unit.journal.makers import bodies_of, contexts_of, make_record
 
 PREEMPTION: dict[str, Any] = {
     "lease_id": 9,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.journal.makers import LEASE_BODY, make_log, seal_one
 
 from bailiwick.journal import (
     GENESIS,
@@ -17,6 +16,7 @@ from bailiwick.journal import (
     parse_anchor,
 )
 from bailiwick.vocab.errors import InvalidValue
+from tests.unit.journal.makers import LEASE_BODY, make_log, seal_one
 
 WHO = Context("scheduler", "req-7", "acme")
 

@@ -7,7 +7,6 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
-from tests.unit.journal.makers import SIGNER
 
 from bailiwick.journal import (
     KeyAlgorithm,
@@ -19,6 +18,7 @@ from bailiwick.journal import (
 )
 from bailiwick.journal.keys import key_id, signature_holds
 from bailiwick.vocab.errors import InvalidValue
+from tests.unit.journal.makers import SIGNER
 
 P = 2**255 - 19
 D = -121665 * pow(121666, -1, P) % P

@@ -7,7 +7,6 @@ from hashlib import sha256
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from tests.unit.journal.makers import ORIGIN, SIGNER
 
 from bailiwick.journal import (
     Checkpoint,
@@ -28,6 +27,7 @@ from bailiwick.journal import (
 )
 from bailiwick.journal.note import NOTE_BYTES_MAX
 from bailiwick.vocab.errors import InvalidValue
+from tests.unit.journal.makers import ORIGIN, SIGNER
 
 ROOT = sha256(b"root").digest()
 CHECKPOINT = Checkpoint(ORIGIN, 20_852_163, ROOT)

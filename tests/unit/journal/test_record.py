@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from tests.unit.journal.makers import LEASE_BODY, make_record
 
 from bailiwick.journal import (
     RECORD_BYTES_MAX,
@@ -16,6 +15,7 @@ from bailiwick.journal import (
     RecordRefused,
     parse_record,
 )
+from tests.unit.journal.makers import LEASE_BODY, make_record
 
 CANONICAL = (
     b'{"actor":"scheduler","at_ms":5000,"body":{"expires_ms":9000,"generation":2,"lease_id":4},'

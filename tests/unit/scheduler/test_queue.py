@@ -27,7 +27,7 @@ from bailiwick.scheduler.quota_policy import BurstCredit, HardLimitExceeded, Quo
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, LimitReached, NotFound
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.values import NodeId
+from bailiwick.vocab.values import NodeId, TenantId
 from bailiwick.vocab.words import (
     Dimension,
     EndCause,
@@ -56,11 +56,13 @@ class Desk:
         self.now_ms = 0
 
     def submit(self, tenant: str = "lab", **terms: Any) -> QueueEntry:
-        return self.queue.submit(PlacementRequest(tenant=tenant, **terms), self.now_ms)
+        return self.queue.submit(PlacementRequest(tenant=TenantId(tenant), **terms), self.now_ms)
 
     def run(self, tenant: str = "lab", **terms: Any) -> None:
         """Something that holds resources before anybody waits."""
-        decision = self.admission.admit(PlacementRequest(tenant=tenant, **terms), now_ms=0)
+        decision = self.admission.admit(
+            PlacementRequest(tenant=TenantId(tenant), **terms), now_ms=0
+        )
         assert isinstance(decision, Approved)
 
     def schedule(self, now_ms: int | None = None, limit: int = 100) -> ScheduleResult:

@@ -1,0 +1,156 @@
+"""How the benches drive a ledger: one call per decision, in batches, and through admission.
+
+Requests are made ready in blocks before the clock runs, as a service would keep them; ``admit``
+takes bare request objects and pays for everything itself.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter, perf_counter_ns, thread_time
+from typing import TYPE_CHECKING
+
+from bailiwick import AdmissionController, Approved, CapacityLedger, NodeFilter, PlacementRequest
+from bench.measure import Cycles, Sample, Tally, in_blocks, no_collection
+
+if TYPE_CHECKING:
+    from bailiwick.scheduler.holds import Prepared
+
+BLOCK = 1024
+KEPT_MAX = 200_000
+
+
+def is_pure(ledger: CapacityLedger) -> bool:
+    """Whether the readable engine decides."""
+    return type(ledger.engine).__name__ == "PureEngine"
+
+
+@dataclass(slots=True)
+class Driver:
+    """A ledger with a strategy, the filters handed in, and the leases it holds."""
+
+    ledger: CapacityLedger
+    code: int
+    filters: tuple[NodeFilter, ...] = ()
+    live: list[int] = field(default_factory=list)
+    _ready: dict[int, Prepared] = field(default_factory=dict)
+
+    def prepare(self, requests: Sequence[PlacementRequest]) -> list[Prepared]:
+        """The requests made ready, all of them valid at the same moment."""
+        kept, ledger = self._ready, self.ledger
+        if len(kept) > KEPT_MAX:
+            kept.clear()
+        for _ in range(2):  # preparing may sweep old shapes, which makes earlier ones stale
+            for request in requests:
+                ready = kept.get(id(request))
+                if ready is None or ready.epoch != ledger.handles.epoch:
+                    # The request is kept alive by what was made of it, so its id stays its own.
+                    kept[id(request)] = ledger.prepare(request, self.filters)
+        return [kept[id(request)] for request in requests]
+
+    def blocks(self, requests: Iterable[PlacementRequest]) -> Iterator[list[Prepared]]:
+        """The requests in blocks, each made ready when it is its turn."""
+        return (self.prepare(block) for block in in_blocks(requests, BLOCK))
+
+    def place(self, requests: Iterable[PlacementRequest], *, limit_s: float) -> Sample:
+        """``ledger.place``, one call per decision."""
+        place, code = self.ledger.place, self.code
+        cycles = Cycles(
+            lambda ready: place(ready, code, now_ms=0), self.ledger.engine.release, self.live
+        )
+        return cycles.run(self.blocks(requests), limit_s=limit_s)
+
+    def call_engine(self, requests: Iterable[PlacementRequest], *, limit_s: float) -> Sample:
+        """The engine's own call with its arguments ready; learning is the ledger's business."""
+        ledger, engine, code = self.ledger, self.ledger.engine, self.code
+
+        def blocks() -> Iterator[list[tuple[object, ...]]]:
+            for block in self.blocks(requests):
+                seen, _ = engine.learning()
+                engine.learning(seen, seen + 2 * BLOCK)
+                yield [
+                    (code, r.shape, r.account, r.traits, 0, r.ttl_ms, -1, ledger.mask_of(r))
+                    for r in block
+                ]
+
+        place = engine.place
+        cycles = Cycles(lambda arguments: place(*arguments), engine.release, self.live)
+        sample = cycles.run(blocks(), limit_s=limit_s)
+        ledger.learn_now()
+        return sample
+
+    def batches(self, requests: Iterable[PlacementRequest], *, size: int) -> Sample:
+        """``place_batch``, then ``release_batch`` of as many random leases as were granted."""
+        tally, rng, engine = Tally(), random.Random(9), self.ledger.engine
+        with no_collection():
+            for block in in_blocks(requests, size):
+                rows = array("q")
+                for r in self.prepare(block):
+                    rows.extend((r.shape, r.account, r.traits, r.ttl_ms))
+                cpu, begin = thread_time(), perf_counter_ns()
+                out = self._batch(rows)
+                spent, wait = thread_time() - cpu, perf_counter_ns() - begin
+                granted = [lease for lease in out if lease >= 0]
+                gone = array("q")
+                for lease in granted:
+                    at = rng.randrange(len(self.live))
+                    gone.append(self.live[at])
+                    self.live[at] = lease
+                cpu = thread_time()
+                engine.release_batch(gone)
+                spent += thread_time() - cpu
+                tally.add(spent, [wait // len(block)] * len(block), len(granted))
+        return tally.sample()
+
+    def _batch(self, rows: array[int]) -> array[int]:
+        count, done = len(rows) // 4, 0
+        out = array("q", bytes(8 * count))
+        while done < count:
+            rest = memoryview(out)[done:]
+            done += self.ledger.engine.place_batch(self.code, rows[4 * done :], 0, rest)
+            if done < count:
+                self.ledger.learn_now()
+        return out
+
+    def admit(
+        self,
+        admission: AdmissionController,
+        requests: Iterable[PlacementRequest],
+        *,
+        limit_s: float,
+    ) -> dict[str, Sample]:
+        """``admit``, told apart by outcome: a denial is worked out in full, a grant is not."""
+        tallies = {"granted": Tally(), "denied": Tally()}
+        release, rng = self.ledger.engine.release, random.Random(9)
+        until = perf_counter() + limit_s
+        for block in in_blocks(requests, 64):
+            for request in block:
+                cpu, begin = thread_time(), perf_counter_ns()
+                decision = admission.admit(request, now_ms=0)
+                wait, spent = perf_counter_ns() - begin, thread_time() - cpu
+                granted = isinstance(decision, Approved)
+                tallies["granted" if granted else "denied"].add(spent, [wait], granted)
+                if granted:
+                    at = rng.randrange(len(self.live))
+                    release(self.live[at])
+                    self.live[at] = decision.leases[0].id
+            if perf_counter() > until:
+                break
+        return {word: _of_single(tally) for word, tally in tallies.items() if tally.rates}
+
+
+def _of_single(tally: Tally) -> Sample:
+    """A sample of calls measured one by one: their mean rate, and plain percentiles."""
+    waits = sorted(wait for block in tally.waits_ns for wait in block)
+    mean_s = sum(1 / rate for rate in tally.rates) / len(tally.rates)
+    return Sample(
+        per_s=1 / mean_s,
+        p50_us=waits[len(waits) // 2] / 1000,
+        p99_us=waits[len(waits) * 99 // 100] / 1000,
+        max_us=waits[-1] / 1000,
+        calls=len(waits),
+        granted=tally.granted / len(waits),
+    )

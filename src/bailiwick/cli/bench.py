@@ -1,0 +1,235 @@
+"""The commands ``bailiwick bench ...``: experiments on lists of one's own.
+
+Rules:
+
+- The result goes to stdout, progress to stderr, and progress only to a terminal and only when the
+  work takes over two seconds.
+- Table and JSON tell the same runs: JSON has one object per strategy and seed, the table one row
+  per strategy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bailiwick.bench.placement import Lists, Trial
+
+app = typer.Typer(help="Experiments that measure placement.", no_args_is_help=True)
+
+T = TypeVar("T")
+
+PROGRESS_AFTER_S = 2.0
+
+
+class Output(StrEnum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class Engine(StrEnum):
+    """Which engine decides."""
+
+    AUTO = "auto"
+    COMPILED = "compiled"
+    PURE = "pure"
+
+
+def with_options(options: type[T]) -> Callable[[Callable[[T], None]], Callable[..., None]]:
+    """Give a command the fields of a dataclass as its options, and hand it the dataclass."""
+
+    def wrap(command: Callable[[T], None]) -> Callable[..., None]:
+        def run(**given: object) -> None:
+            command(options(**given))
+
+        kinds = get_type_hints(options, include_extras=True)
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(
+                    name=f.name,
+                    kind=inspect.Parameter.KEYWORD_ONLY,
+                    default=inspect.Parameter.empty
+                    if f.default is dataclasses.MISSING
+                    else f.default,
+                    annotation=kinds[f.name],
+                )
+                for f in dataclasses.fields(options)  # type: ignore[arg-type]
+            ]
+        )
+        run.__annotations__ = kinds
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        return run
+
+    return wrap
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlacementOptions:
+    """What ``bench placement`` can be told."""
+
+    nodes: Annotated[
+        Path,
+        typer.Option(
+            "--nodes",
+            metavar="FILE",
+            help="Machines: a CSV with the columns sn, cpu_milli, memory_mib, gpu, model.",
+        ),
+    ]
+    pods: Annotated[
+        Path,
+        typer.Option(
+            "--pods",
+            metavar="FILE",
+            help="Requests: a CSV with the columns cpu_milli, memory_mib, num_gpu, gpu_milli "
+            "(of each GPU) and optionally gpu_spec (models joined by '|', empty for any).",
+        ),
+    ]
+    strategy: Annotated[
+        str,
+        typer.Option(
+            "--strategy",
+            metavar="WORD",
+            help="round_robin, best_fit, weighted, fragmentation_aware, or all of them.",
+        ),
+    ] = "fragmentation_aware"
+    seeds: Annotated[
+        str,
+        typer.Option(
+            "--seeds", metavar="SEEDS", help="Orders of arrival to try: 42-51, or 42,43,50."
+        ),
+    ] = "42-51"
+    arrived: Annotated[
+        int,
+        typer.Option(
+            "--arrived",
+            min=1,
+            max=1000,
+            help="Measure when so many percent of the fleet's GPU capacity have been asked for.",
+        ),
+    ] = 100
+    output: Annotated[
+        Output, typer.Option("--output", "-o", help="A table for people, or JSON.")
+    ] = Output.TABLE
+    engine: Annotated[
+        Engine,
+        typer.Option("--engine", help="Both engines decide alike; auto is the compiled if built."),
+    ] = Engine.AUTO
+
+
+@app.command(
+    help="How much of a fleet's GPU capacity each strategy can allocate.\n\n"
+    "Pods arrive in a random order until more is asked for than the fleet has, and none leaves "
+    "(the experiment of Weng et al., Beware of Fragmentation, ATC 2023). Told per seed: the "
+    "allocation ratio, in percent of all GPU capacity; fragmentation, the percent of what is "
+    "still idle that a typical pod could not use; and decisions per CPU second."
+)
+@with_options(PlacementOptions)
+def placement(options: PlacementOptions) -> None:
+    """Run the allocation experiment on two lists and print what came of it."""
+    from bailiwick.bench.placement import load_lists, run_trials, seeds_named, strategies_named
+
+    strategies, seeds = strategies_named(options.strategy), seeds_named(options.seeds)
+    lists = load_lists(options.nodes, options.pods)
+    runs = run_trials(
+        lists, strategies, seeds=seeds, arrived=options.arrived, engine=options.engine.value
+    )
+    trials = []
+    with _progress(len(strategies) * len(seeds)) as step:
+        for trial in runs:
+            trials.append(trial)
+            step(f"{trial.strategy}, seed {trial.seed}: {trial.allocation_ratio:.2f} %")
+    if options.output is Output.JSON:
+        import json
+
+        typer.echo(json.dumps([_told(trial, lists, options) for trial in trials], indent=2))
+    else:
+        from rich.console import Console
+
+        Console().print(_table(trials, lists, options))
+
+
+def _told(trial: Trial, lists: Lists, options: PlacementOptions) -> dict[str, object]:
+    return {
+        "strategy": trial.strategy.value,
+        "seed": trial.seed,
+        "allocation_ratio": round(trial.allocation_ratio, 4),
+        "fragmentation": round(trial.fragmentation, 4),
+        "decisions": trial.decisions,
+        "decisions_per_s": round(trial.decisions_per_s),
+        "arrived": options.arrived,
+        "engine": trial.engine,
+        "lists": {"nodes": lists.nodes_name, "pods": lists.pods_name},
+    }
+
+
+def _table(trials: list[Trial], lists: Lists, options: PlacementOptions) -> Table:
+    from statistics import mean, stdev
+
+    from rich.table import Table
+
+    table = Table(
+        title=f"{lists.pods_name} on {lists.nodes_name} ({len(lists.nodes)} nodes, "
+        f"{lists.gpu_milli // 1000} GPUs), {options.arrived} % arrived, {trials[0].engine} engine",
+        caption="mean to sd: allocated GPU capacity in percent; frag.: percent of the idle GPU "
+        "capacity that a typical pod cannot use; dec./s: decisions per CPU second",
+    )
+    table.add_column("strategy", no_wrap=True)
+    for heading in ("seeds", "mean", "min", "max", "sd", "frag.", "dec./s"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for strategy in dict.fromkeys(trial.strategy for trial in trials):
+        own = [trial for trial in trials if trial.strategy is strategy]
+        ratios = [trial.allocation_ratio for trial in own]
+        table.add_row(
+            strategy.value,
+            str(len(own)),
+            f"{mean(ratios):.2f}",
+            f"{min(ratios):.2f}",
+            f"{max(ratios):.2f}",
+            f"{stdev(ratios) if len(ratios) > 1 else 0:.2f}",
+            f"{mean(trial.fragmentation for trial in own):.1f}",
+            f"{mean(trial.decisions_per_s for trial in own):,.0f}",
+        )
+    return table
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[str], None]]:
+    """A bar on stderr that appears once the work has taken two seconds."""
+    import threading
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task("running", total=total)
+    timer = threading.Timer(PROGRESS_AFTER_S, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda text: bar.update(task, advance=1, description=text)
+    finally:
+        timer.cancel()
+        timer.join()  # it may be starting the bar at this moment
+        bar.stop()

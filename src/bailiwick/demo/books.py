@@ -1,0 +1,174 @@
+"""What is remembered for the report: facts with their numbers, no sentences.
+
+Every decision the library gave is also folded into one digest, so that two runs can be compared
+by a single line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from bailiwick import (
+    Denied,
+    EndCause,
+    HardwareGeneration,
+    PendingReason,
+    Plan,
+    PreemptionReason,
+    Reservation,
+)
+from bailiwick.demo.fleet import LABS
+from bailiwick.demo.traffic import Job
+
+
+@dataclass(slots=True)
+class TenantBook:
+    """What happened to one tenant."""
+
+    asked: int = 0
+    granted: int = 0
+    refused: int = 0
+    finished: int = 0
+    expired: int = 0
+    waits_ms: list[int] = field(default_factory=list)
+    gpu_micros: Counter[HardwareGeneration] = field(default_factory=Counter)
+    quota_use: list[float] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class DenialBook:
+    """One word of denial for one reason: how many requests of whom, and the first of them."""
+
+    denied: Denied
+    job: Job
+    at_ms: int
+    requests: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """One job that was stopped, and what it lost."""
+
+    at_ms: int
+    job: Job
+    by: str
+    word: PreemptionReason | EndCause
+    lost_ms: int
+    saved: bool
+    fenced: bool
+
+    @property
+    def lost_gpu_micros(self) -> int:
+        """Work not saved, in milli-shares times milliseconds."""
+        return self.lost_ms * self.job.gpu_milli
+
+
+@dataclass(slots=True)
+class Moment:
+    """One eviction plan carried out: when, why, for which job or node, and what became of it."""
+
+    at_ms: int
+    word: PreemptionReason | EndCause
+    by: str
+    subject: str
+    gpu_milli: int
+    job: Job | None = None
+    depth: int = 0
+    evictions: list[Eviction] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNote:
+    """Something that happened to a node."""
+
+    at_ms: int
+    node: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The fleet at one moment: GPU milli-shares by generation, and how much runs and waits."""
+
+    at_ms: int
+    leased: dict[HardwareGeneration, int]
+    total: dict[HardwareGeneration, int]
+    running: int
+    waiting: int
+
+    @property
+    def busy(self) -> float:
+        """The part of all GPU shares that is leased."""
+        return sum(self.leased.values()) / max(1, sum(self.total.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Puzzle:
+    """A request that waited, and the library's own account of why."""
+
+    job: Job
+    at_ms: int
+    plan: Plan
+    position: int
+    waiting: int
+
+
+@dataclass(slots=True)
+class Books:
+    """Everything the report needs."""
+
+    tenants: dict[str, TenantBook] = field(
+        default_factory=lambda: {lab.name: TenantBook() for lab in LABS}
+    )
+    denials: dict[tuple[PendingReason, str], DenialBook] = field(default_factory=dict)
+    moments: list[Moment] = field(default_factory=list)
+    notes: list[NodeNote] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    reservations: dict[int, Reservation] = field(default_factory=dict)
+    puzzle: Puzzle | None = None
+    impossible: Counter[str] = field(default_factory=Counter)
+    renewals: int = 0
+    decisions: int = 0
+    nodes: int = 0
+    capacity_micros: int = 0
+    waiting: list[Job] = field(default_factory=list)
+    running: int = 0
+    checks: int = 0
+    _told: set[tuple[int, PendingReason, str]] = field(default_factory=set)
+    _digest: bytes = b""
+
+    def log(self, decision: object) -> None:
+        """Fold one decision into the digest."""
+        self.decisions += 1
+        self._digest = sha256(self._digest + repr(decision).encode()).digest()
+
+    @property
+    def digest(self) -> str:
+        """The digest of all decisions so far, each chained to the one before."""
+        return self._digest.hex()
+
+    def denied(self, job: Job, denied: Denied, *, at_ms: int) -> None:
+        """A request was told no; the same word to the same request counts once."""
+        key = denied.reason, str(denied.detail.code)
+        book = self.denials.setdefault(key, DenialBook(denied, job, at_ms))
+        if (job.id, *key) not in self._told:
+            self._told.add((job.id, *key))
+            book.requests[job.kind.tenant] += 1
+        # One that ran before and lost its chance to go on is an eviction's story, not a refusal.
+        if not denied.reason.is_transient and not job.attempts:
+            self.tenants[job.kind.tenant].refused += 1
+
+    def note(self, node: str, what: str, *, at_ms: int) -> None:
+        """Something happened to a node."""
+        self.notes.append(NodeNote(at_ms, node, what))
+
+    @property
+    def evictions(self) -> list[Eviction]:
+        """All of them, in the order of the plans that caused them."""
+        return [eviction for moment in self.moments for eviction in moment.evictions]
+
+    def suffered(self, tenant: str) -> int:
+        """How often the tenant's work was stopped."""
+        return sum(e.job.kind.tenant == tenant for e in self.evictions)
