@@ -310,13 +310,13 @@ class Desk:
         held = plan.freed.gpu_milli
         moment = Moment(self.now_ms, plan.reason, by, subject, held, depth=depth)
         self.books.moments.append(moment)
-        self.revoker.grace_ms = grace_ms
         for run in dict.fromkeys(self.runs[victim.lease_id] for victim in plan.victims):
             run.moment = moment
             if run.job.kind.saves and grace_ms:
                 delay_s = int(20 + 1.15 * self.random.random() * grace_ms / 1000)
                 self.agenda.after(delay_s * 1000, partial(self._save, run))
-        done = self.preemption.preempt(plan, self.revoker, now_ms=self.now_ms)
+        revoker = LeaseRevoker(self.ledger, grace_ms=grace_ms, teardown=self.teardown)
+        done = self.preemption.preempt(plan, revoker, now_ms=self.now_ms)
         self.follow(Revocation(done.steps, done.ended))
         if grace_ms:
             self.agenda.after(grace_ms, self.advance)

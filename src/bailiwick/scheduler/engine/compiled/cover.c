@@ -47,6 +47,25 @@ static int64_t whole(const Cover *c, int64_t value) {   /* the next sum of bases
     return value > 0 ? ceil_div((value + (1ll << POINT) - 1) >> POINT, c->step) * c->step : 0;
 }
 
+/* The key at which keys up to it weigh as much as is wanted; together they do. */
+static int64_t weighted_key(Ordered *o, int n, int64_t wanted) {
+    while (n > 1) {
+        int64_t pivot = o[n / 2].key, below = 0, equal = 0;
+        int less = 0, more = n;
+        for (int i = 0; i < more;) {
+            Ordered k = o[i];
+            if (k.key < pivot) { below += k.weight; o[i++] = o[less]; o[less++] = k; }
+            else if (k.key > pivot) { o[i] = o[--more]; o[more] = k; }
+            else { equal += k.weight; i++; }
+        }
+        if (below >= wanted) { n = less; continue; }
+        if (below + equal >= wanted) return pivot;
+        wanted -= below + equal;
+        o += more; n -= more;
+    }
+    return n ? o[0].key : 0;
+}
+
 /* The best price in one dimension, the others given: where the need is just supplied. */
 static int64_t best_price(Victims *v, const Cover *c, int d, const int64_t *price) {
     int n = 0;
@@ -54,14 +73,9 @@ static int64_t best_price(Victims *v, const Cover *c, int d, const int64_t *pric
         const Piece *p = &v->piece[i];
         if (!p->scaled[d]) continue;
         int64_t rest = (p->base << POINT) - worth(p, price, c->dims) + price[d] * p->scaled[d];
-        v->order[n++] = (Ordered){ rest > 0 ? rest / p->scaled[d] : 0, i };
+        v->order[n++] = (Ordered){ rest > 0 ? rest / p->scaled[d] : 0, p->scaled[d] };
     }
-    sort_keys(v->order, n);
-    int64_t have = 0, found = 0;
-    for (int i = 0; i < n && have < c->scaled[d]; i++) {
-        have += v->piece[v->order[i].index].scaled[d];
-        found = v->order[i].key;
-    }
+    int64_t found = weighted_key(v->order, n, c->scaled[d]);
     return found < PRICE_MAX ? found : PRICE_MAX;
 }
 
@@ -125,7 +139,7 @@ static void order_pieces(Victims *v, Cover *c) {
         moved[i] = v->piece[i];
     }
     sort_keys(v->order, n);
-    for (int i = 0; i < n; i++) v->piece[i] = moved[v->order[i].index];
+    for (int i = 0; i < n; i++) v->piece[i] = moved[v->order[i].weight];
     Tail t = { .base = INFINITE };
     for (int d = 0; d < NEEDS; d++) t.ratio[d] = PRICE_MAX;
     v->tail[n] = t;
@@ -153,7 +167,7 @@ static void offer_greedy(Victims *v, const Cover *c) {
         int useful = 0;
         open = 0;
         for (int d = 0; d < c->dims; d++) useful |= left[d] > 0 && v->piece[last].amount[d] > 0;
-        v->chosen[last] = (uint8_t)useful;
+        v->picked[last] = (uint8_t)useful;
         for (int d = 0; d < c->dims; d++) {
             if (useful) left[d] -= v->piece[last].amount[d];
             open |= left[d] > 0;
@@ -163,12 +177,14 @@ static void offer_greedy(Victims *v, const Cover *c) {
     for (;;) {
         int dear = -1, spare = 1;
         for (int i = 0; i < last; i++)
-            if (v->chosen[i] && (dear < 0 || v->piece[i].cost >= v->piece[dear].cost)) dear = i;
+            if (v->picked[i] && (dear < 0 || v->piece[i].cost >= v->piece[dear].cost)) dear = i;
         if (dear < 0) break;
-        v->chosen[dear] = 0;
+        v->picked[dear] = 0;
         for (int d = 0; d < c->dims; d++) spare &= left[d] + v->piece[dear].amount[d] <= 0;
         for (int d = 0; spare && d < c->dims; d++) left[d] += v->piece[dear].amount[d];
-        if (!spare) { add_rank(mask, v->piece[dear].rank); cost += v->piece[dear].cost; }
+        if (spare) continue;
+        add_rank(mask, v->unit[v->piece[dear].unit].rank);
+        cost += v->piece[dear].cost;
     }
     offer(v, cost, mask);
 }
@@ -187,6 +203,7 @@ static int dominated(Victims *v, const Cover *c, const State *kept, int count, c
 static int extend(Victims *v, const Cover *c, int i, int now, int count) {
     size_t words = (size_t)v->words, width = words * sizeof(uint64_t);
     const Piece *p = &v->piece[i];
+    int32_t rank = v->unit[p->unit].rank;
     const State *from = v->state[now];
     State *to = v->state[now ^ 1];
     const uint64_t *mask = v->mask[now];
@@ -196,7 +213,7 @@ static int extend(Victims *v, const Cover *c, int i, int now, int count) {
         int64_t taken = from[take].cost + p->cost;
         int taking = leave == count || taken < from[leave].cost;
         memcpy(out, mask + (size_t)take * words, width);
-        add_rank(out, p->rank);
+        add_rank(out, rank);
         if (!taking && taken == from[leave].cost)
             taking = before(out, mask + (size_t)leave * words, v->words);
         State s = from[taking ? take : leave];
@@ -229,16 +246,13 @@ static void search_states(Victims *v, const Cover *c) {
 
 /* -- setting it up ----------------------------------------------------------------------------- */
 
-/* The units that go anyway, and what is lacking without them. */
-static void set_needs(Victims *v, Cover *c, int share, int64_t gap) {
+/* What is lacking without the units that go anyway. */
+static void set_needs(const Victims *v, Cover *c, int share, int64_t gap) {
     int64_t need[NEEDS] = { v->need[0], v->need[1], v->need[2], share < 0 ? 0 : gap };
-    memset(v->start, 0, (size_t)v->words * sizeof *v->start);
-    for (int r = 0; r < v->units; r++) {
-        const Unit *u = &v->unit[v->by_slot[r]];
-        if (!v->chosen[r]) continue;
-        c->cost += u->cost;
-        add_rank(v->start, r);
-        for (int d = 0; d < 3; d++) need[d] -= u->amount[d];
+    for (int i = 0; i < v->units; i++) {
+        if (!v->chosen[i]) continue;
+        c->cost += v->unit[i].cost;
+        for (int d = 0; d < 3; d++) need[d] -= v->unit[i].amount[d];
     }
     c->cpu = -1; c->step = 1000; c->least = INFINITE;
     for (int d = 0; d < NEEDS; d++) {
@@ -254,20 +268,22 @@ static void set_needs(Victims *v, Cover *c, int share, int64_t gap) {
 /* The units that can help; 0: they do not suffice, or not within the limit. */
 static int set_pieces(Victims *v, Cover *c, int share) {
     int64_t sum[NEEDS] = { 0 }, most[NEEDS] = { 0 }, limit = limit_of(v);
-    for (int r = 0; r < v->units; r++) {
-        const Unit *u = &v->unit[v->by_slot[r]];
+    int64_t least[NEEDS] = { INFINITE, INFINITE, INFINITE, INFINITE };
+    for (int i = 0; i < v->units; i++) {
+        const Unit *u = &v->unit[i];
         Piece *p = &v->piece[c->pieces];
         int64_t any = 0;
-        if (v->chosen[r] || c->cost + u->cost > limit) continue;
+        if (v->chosen[i] || c->cost + u->cost > limit) continue;
         for (int d = 0; d < c->dims; d++) {
             int64_t a = c->kind[d] < 3 ? u->amount[c->kind[d]] : u->share[share];
             p->amount[d] = a < c->need[d] ? a : c->need[d];
             p->scaled[d] = (int32_t)scaled_up(p->amount[d], c->shift[d]);
             any |= a; sum[d] += p->amount[d];
             if (p->scaled[d] > most[d]) most[d] = p->scaled[d];
+            if (a && u->base < least[d]) least[d] = u->base;
         }
         if (!any) continue;
-        p->cost = u->cost; p->base = u->base; p->rank = r;
+        p->cost = u->cost; p->base = u->base; p->unit = i;
         c->pieces++;
         int64_t lost = u->amount[0] - 1000 * (u->cost - u->base);
         if (lost > c->fraction) c->fraction = lost;
@@ -277,18 +293,37 @@ static int set_pieces(Victims *v, Cover *c, int share) {
     for (int d = 0; d < c->dims; d++) {
         if (sum[d] < c->need[d]) return 0;
         int64_t times = c->scaled[d] > most[d] ? ceil_div(c->scaled[d], most[d]) : 1;
-        if (c->cost + times * c->least > limit) return 0;
+        if (c->cost + times * least[d] > limit) return 0;
     }
     if (c->fraction > 1000 * c->least) c->cpu = -1;   /* one unit could lose more than it costs */
     return 1;
+}
+
+/* Units get their ranks only when a plan is in sight; `start` are the chosen ones. */
+static void set_start(Victims *v) {
+    if (!v->ranked) rank_units(v);
+    memset(v->start, 0, (size_t)v->words * sizeof *v->start);
+    for (int i = 0; i < v->units; i++) if (v->chosen[i]) add_rank(v->start, v->unit[i].rank);
+}
+
+/* Whether the plain amounts alone, without any device, may be had within the limit. */
+int plain_amounts_can_win(Victims *v) {
+    Cover c = { 0 };
+    set_needs(v, &c, -1, 0);
+    return !c.dims || (set_pieces(v, &c, -1) && set_prices(v, &c));
 }
 
 /* Complete a choice of devices: the `chosen` units go, device `share` (or -1) lacks `gap`. */
 void cover(Victims *v, int share, int64_t gap) {
     Cover c = { 0 };
     set_needs(v, &c, share, gap);
-    if (!c.dims) { offer(v, c.cost, v->start); return; }
+    if (!c.dims) {
+        set_start(v);
+        offer(v, c.cost, v->start);
+        return;
+    }
     if (!set_pieces(v, &c, share) || !set_prices(v, &c)) return;
+    set_start(v);
     order_pieces(v, &c);
     offer_greedy(v, &c);
     if (c.cost + lacking(v, &c, 0, c.need) <= limit_of(v)) search_states(v, &c);

@@ -174,7 +174,7 @@ typedef struct {
 } VictimQuery;
 
 typedef struct {
-    int64_t cost, steps;
+    int64_t cost;
     int32_t node, count;
     const int32_t *slot;           /* on the node, ascending; valid until the next search */
     int exact;                     /* 0: the search was cut short, there may be a cheaper plan */

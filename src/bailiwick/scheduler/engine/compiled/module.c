@@ -413,10 +413,11 @@ METHOD(py_update_lease) {
     if (!integers(args, n, 6, a)) return NULL;
     Lease *l = lease_at(&self->e, a[0]);
     if (!l) { bad("lease"); return NULL; }
-    reclaim_add(&self->e, l, -1);
+    int renewed = l->state == a[1] && l->flags == a[2] && l->checkpoint == a[5];
+    if (!renewed) reclaim_add(&self->e, l, -1);
     l->state = (uint8_t)a[1]; l->flags = (uint8_t)a[2]; l->generation = (int32_t)a[3];
     l->expires = a[4]; l->checkpoint = a[5];
-    reclaim_add(&self->e, l, 1);
+    if (!renewed) reclaim_add(&self->e, l, 1);
     int64_t *least = &self->e.expiry_min[(a[0] & 0xffffffff) / BLOCK];
     if (a[4] < *least) *least = a[4];
     Py_RETURN_NONE;

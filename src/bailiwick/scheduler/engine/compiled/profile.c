@@ -34,7 +34,7 @@ static void fill_reach(Profile *f, const Part *part, const Ordered *order, int n
     int64_t spent[3] = { 0 }, have[3] = { 0 };
     int at[3] = { 0 };
     for (int i = 0; i < n; i++) {
-        const Part *q = &part[order[i].index];
+        const Part *q = &part[order[i].weight];
         for (int p = q->priority; p < 3; p++) {
             for (; BUDGET[at[p]] <= spent[p] + q->base; at[p]++)
                 f->below[p].reach[d][at[p]] = (int32_t)(1 + have[p]
@@ -47,17 +47,31 @@ static void fill_reach(Profile *f, const Part *part, const Ordered *order, int n
 }
 
 /* The lease counts for every preemptor that outranks it; all but its plain amounts. */
-static void note_lease(Profile *f, const Lease *l, const Shape *s, int64_t base) {
-    int64_t cost = (base + size_cost(s)) / (s->count ? s->count : 1);
+static void note_lease(Profile *f, const Lease *l, const Shape *s, const Part *part) {
+    int64_t size = size_cost(s) < 1 << 20 ? size_cost(s) : 1 << 20;
+    int32_t base = part->base, cost = (base + (int32_t)size) / (s->count ? s->count : 1);
     for (Offer *o = &f->below[l->priority]; o < &f->below[3]; o++) {
-        if (base < o->least) o->least = (int32_t)base;
+        if (base < o->least) o->least = base;
         if (base % 1000) o->step = 500;
         if (s->cpu % 1000 > o->fraction) o->fraction = (int32_t)(s->cpu % 1000);
         for EACH_BIT(i, s->milli ? l->devices : 0u) {
             o->milli[i] += (int16_t)s->milli;
-            o->clear[i] += (int32_t)(cost < 1 << 20 ? cost : 1 << 20);
+            o->clear[i] += cost;
+            o->cores[i] += part->amount[0];
+            if (cost < o->cheap[i]) o->cheap[i] = cost;
+            if (64 * cost / s->milli < o->rate[i]) o->rate[i] = 64 * cost / s->milli;
         }
     }
+}
+
+static void note_evictable(Profile *f, const Lease *l, const Shape *s) {
+    for EACH_BIT(i, (unsigned)l->devices) {
+        for (int p = l->priority; p < 4; p++) f->held[p][i] += (int16_t)s->milli;
+        if (l->gang >= 0) f->gang_milli[i] += (int16_t)s->milli;
+    }
+    if (l->gang < 0) return;
+    f->gangs++;
+    f->gang_amount[0] += s->cpu; f->gang_amount[1] += s->mem; f->gang_amount[2] += s->block;
 }
 
 static Part part_of(const Class *c, const Lease *l, const Shape *s, int64_t base) {
@@ -78,13 +92,17 @@ void profile_node(Engine *e, Victims *v, int32_t x) {
     Part *part = (Part *)v->tail;      /* scratch: free while no node is open */
     int n = 0;
     memset(f, 0, sizeof *f);
-    for (int p = 0; p < 3; p++) { f->below[p].least = INT32_MAX; f->below[p].step = 1000; }
+    for (Offer *o = f->below; o < &f->below[3]; o++) {
+        o->least = INT32_MAX; o->step = 1000;
+        for (int i = 0; i < c->devices; i++) o->cheap[i] = o->rate[i] = INT32_MAX;
+    }
     f->from = v->q->now; f->until = f->last = f->ripens = INT64_MAX;
     for (int32_t i = e->node[x].first_lease; i >= 0; i = e->lease[i].next) {
         const Lease *l = &e->lease[i];
         const Shape *s = &e->shape[l->shape];
-        f->gangs += l->gang >= 0;
-        if (!evictable(l) || l->priority > 2 || l->depth >= v->q->depth_max) continue;
+        if (!evictable(l)) continue;
+        note_evictable(f, l, s);
+        if (l->priority > 2 || l->depth >= v->q->depth_max) continue;
         if (l->granted > v->ripe) {
             int64_t at = ripe_at(v, l);
             if (at < f->ripens) f->ripens = at;
@@ -97,8 +115,8 @@ void profile_node(Engine *e, Victims *v, int32_t x) {
             int64_t at = plus(plus(v->q->now, fresh), 1);
             if (at < f->until) f->until = at;
         }
-        part[n++] = part_of(c, l, s, base_of(v, l));
-        note_lease(f, l, s, base_of(v, l));
+        part[n] = part_of(c, l, s, base_of(v, l));
+        note_lease(f, l, s, &part[n++]);
     }
     if (f->ripens < f->until) f->until = f->ripens;
     for (int d = 0; d < 3; d++) fill_reach(f, part, v->order, order_parts(part, n, d, v->order), d);
@@ -136,7 +154,7 @@ int profile_holds(Engine *e, Victims *v, int32_t x) {
             continue;
         }
         Part p = part_of(&e->cls[e->node[x].cls], l, s, base_of(v, l));
-        note_lease(f, l, s, p.base);
+        note_lease(f, l, s, &p);
         for (int i = l->priority; i < 3; i++)
             for (int d = 0; d < 3; d++)
                 for (int b = 0; b < BUDGETS; b++)
@@ -156,22 +174,29 @@ static int64_t base_for(const int32_t *reach, int64_t need) {
     if (!k) return 1;
     int64_t rise = k > 1 ? reach[k - 1] - reach[k - 2] : reach[0];
     int64_t step = k > 1 ? BUDGET[k - 1] - BUDGET[k - 2] : BUDGET[0];
-    return BUDGET[k - 1] + ceil_div((need - reach[k - 1]) * step, rise + 2);   /* both ends are rounded */
+    /* rise + 2: both ends are rounded up */
+    return BUDGET[k - 1] + ceil_div((need - reach[k - 1]) * step, rise + 2);
 }
 
-/* Devices: the milli lacking at least, and what clearing whole ones costs; 0: cannot be had. */
+/* Devices: the milli lacking at least, and what they cost; 0: they cannot be had. */
 static int lacking_devices(const Engine *e, const Victims *v, int32_t x, int64_t out[2]) {
     const Node *n = &e->node[x];
     const Class *c = &e->cls[n->cls];
     const Shape *s = v->shape;
     const Offer *o = &v->profile[x].below[v->q->priority - 1];
-    int32_t gap[DEVICES], price[DEVICES], wanted = s->count, found = 0;
+    int32_t gap[DEVICES], wanted = s->count, found = 0;
+    int64_t price[DEVICES];
+    int64_t cores = s->cpu > n->cpu ? (s->cpu - n->cpu) >> shift_of(c->cpu, SCALE) : 0;
     int clears = s->milli == MILLI && n->profiled == EXACT;   /* the cost may have come down */
     for (int i = 0; i < c->devices; i++) {
         if (!(s->kinds >> c->kind[i] & 1)) continue;
-        int32_t g = s->milli - n->device[i], cost = clears ? o->clear[i] : 0, at;
+        int32_t g = s->milli - n->device[i], at;
         if (g <= 0) { wanted--; continue; }
         if (o->milli[i] < g) continue;
+        int64_t part = (int64_t)g * o->rate[i] / 64, cost = o->cheap[i] > part ? o->cheap[i] : part;
+        if (clears) cost = o->clear[i];
+        if (s->count == 1 && cores > o->cores[i])   /* what else must go, for its cores */
+            cost += base_for(o->reach[0], cores - o->cores[i]);
         for (at = found; at && gap[at - 1] > g; at--) gap[at] = gap[at - 1];
         gap[at] = g;                   /* both lists ascend, each by itself */
         for (at = found++; at && price[at - 1] > cost; at--) price[at] = price[at - 1];

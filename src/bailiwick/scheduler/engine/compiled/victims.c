@@ -35,7 +35,7 @@ static void add_lease(Victims *v, Unit *u, const Lease *l, const Shape *s) {
     }
 }
 
-/* The legal units of the node, in the order of their slots by way of by_slot. */
+/* The legal units of the node, newest lease first. */
 static void collect(Engine *e, Victims *v, int32_t x) {
     v->node = x; v->units = v->members = 0;
     memset(v->total, 0, sizeof v->total);
@@ -45,9 +45,10 @@ static void collect(Engine *e, Victims *v, int32_t x) {
         const Shape *s = &e->shape[l->shape];
         Gang *g = l->gang >= 0 ? gang_judged(e, v, l->gang) : NULL;
         if ((g ? g->verdict : verdict(v, l)) != LEGAL) continue;
-        int32_t at = g && g->node == x ? g->unit : v->units++;
+        int known = g && g->node == x;
+        int32_t at = known ? g->unit : v->units++;
         Unit *u = &v->unit[at];
-        if (at == v->units - 1 && !(g && g->node == x)) {
+        if (!known) {
             *u = (Unit){ .slot = i, .base = g ? g->base : base_of(v, l) };
             u->cost = g ? g->cost : u->base + size_cost(s);
             if (g) { g->node = x; g->unit = at; }
@@ -65,21 +66,18 @@ void sort_keys(Ordered *o, int n) {
             Ordered k = o[i];
             int j = i;
             for (; j >= gap && (k.key != o[j - gap].key ? k.key < o[j - gap].key
-                                                        : k.index < o[j - gap].index); j -= gap)
+                                                        : k.weight < o[j - gap].weight); j -= gap)
                 o[j] = o[j - gap];
             o[j] = k;
         }
 }
 
-static void rank_units(Victims *v) {
+void rank_units(Victims *v) {
     for (int i = 0; i < v->units; i++) v->order[i] = (Ordered){ v->unit[i].slot, i };
     sort_keys(v->order, v->units);
-    for (int r = 0; r < v->units; r++) {
-        v->by_slot[r] = v->order[r].index;
-        v->unit[v->by_slot[r]].rank = r;
-    }
+    for (int r = 0; r < v->units; r++) v->unit[v->order[r].weight].rank = r;
     v->words = v->units / 64 + 1;
-    memset(v->chosen, 0, (size_t)v->units);
+    v->ranked = 1;
 }
 
 /* Every choice of `count` among the candidate devices, each wholly cleared. */
@@ -97,9 +95,9 @@ static void clear_devices(Victims *v, const int *candidate, int found, int count
         for EACH_BIT(i, s) { cleared |= 1u << candidate[i]; cost += weight[candidate[i]]; }
         if (cost <= limit_of(v)) {
             cost = 0;
-            for (int r = 0; r < v->units; r++) {
-                v->chosen[r] = (v->unit[v->by_slot[r]].devices & cleared) != 0;
-                if (v->chosen[r]) cost += v->unit[v->by_slot[r]].cost;
+            for (int i = 0; i < v->units; i++) {
+                v->chosen[i] = (v->unit[i].devices & cleared) != 0;
+                if (v->chosen[i]) cost += v->unit[i].cost;
             }
             if (cost <= limit_of(v)) cover(v, -1, 0);
         }
@@ -108,44 +106,50 @@ static void clear_devices(Victims *v, const int *candidate, int found, int count
     }
 }
 
-/* Whether the shape fits on the open node without the units of the best plan. */
-static int plan_fits(const Engine *e, const Victims *v) {
+/* Whether the shape fits on the open node without the chosen units. */
+static int fits_without(const Engine *e, const Victims *v) {
     const Node *n = &e->node[v->node];
     const Class *c = &e->cls[n->cls];
     const Shape *s = v->shape;
     int64_t need[3] = { v->need[0], v->need[1], v->need[2] };
     int32_t device[DEVICES], found = 0;
     for (int i = 0; i < DEVICES; i++) device[i] = n->device[i];
-    for (int r = 0; r < v->units; r++) {
-        const Unit *u = &v->unit[v->by_slot[r]];
-        if (!has_rank(v->best, r)) continue;
-        for (int d = 0; d < 3; d++) need[d] -= u->amount[d];
-        for EACH_BIT(i, u->devices) device[i] += u->share[i];
+    for (int i = 0; i < v->units; i++) {
+        if (!v->chosen[i]) continue;
+        for (int d = 0; d < 3; d++) need[d] -= v->unit[i].amount[d];
+        for EACH_BIT(k, v->unit[i].devices) device[k] += v->unit[i].share[k];
     }
     for (int i = 0; i < c->devices; i++)
         found += device[i] >= s->milli && (s->kinds >> c->kind[i] & 1);
     return need[0] <= 0 && need[1] <= 0 && need[2] <= 0 && found >= s->count;
 }
 
-/* Keep the best plan as slots; one cut short first puts back what it does not need. */
-static void keep_plan(const Engine *e, Victims *v) {
-    memset(v->chosen, 0, (size_t)v->units);
-    for (int round = 0; v->truncated && round < v->units; round++) {
+/* A plan cut short puts back what it does not need, the dearest first. */
+static void put_back(const Engine *e, Victims *v) {
+    memset(v->picked, 0, (size_t)v->units);
+    for (;;) {
         int dear = -1;
-        for (int r = 0; r < v->units; r++)
-            if (has_rank(v->best, r) && !v->chosen[r]
-                && (dear < 0 || v->unit[v->by_slot[r]].cost >= v->unit[v->by_slot[dear]].cost))
-                dear = r;
-        if (dear < 0) break;
-        v->chosen[dear] = 1;
-        v->best[dear >> 6] ^= 1ull << (63 - (dear & 63));
-        if (plan_fits(e, v)) v->best_cost -= v->unit[v->by_slot[dear]].cost;
-        else add_rank(v->best, dear);
+        for (int i = 0; i < v->units; i++)
+            if (v->chosen[i] && !v->picked[i]
+                && (dear < 0 || v->unit[i].cost > v->unit[dear].cost
+                    || (v->unit[i].cost == v->unit[dear].cost
+                        && v->unit[i].rank > v->unit[dear].rank))) dear = i;
+        if (dear < 0) return;
+        v->picked[dear] = 1;
+        v->chosen[dear] = 0;
+        if (fits_without(e, v)) v->best_cost -= v->unit[dear].cost;
+        else v->chosen[dear] = 1;
     }
+}
+
+/* The best plan, found on the open node, as slots. */
+static void keep_plan(const Engine *e, Victims *v) {
+    for (int i = 0; i < v->units; i++) v->chosen[i] = (uint8_t)has_rank(v->best, v->unit[i].rank);
+    if (v->truncated) put_back(e, v);
     v->slots = 0;
     for (int i = 0; i < v->members; i++) {
-        int32_t r = v->unit[v->owner[i]].rank, at = v->slots;
-        if (!has_rank(v->best, r)) continue;
+        int32_t at = v->slots;
+        if (!v->chosen[v->owner[i]]) continue;
         for (; at && v->slot[at - 1] > v->member[i]; at--) v->slot[at] = v->slot[at - 1];
         v->slot[at] = v->member[i];
         v->slots++;
@@ -167,8 +171,10 @@ static void open_node(Engine *e, Victims *v, int32_t x) {
         else if (n->device[i] + v->share[i] >= s->milli) candidate[found++] = i;
     }
     if (wanted > found) return;
-    rank_units(v);
+    memset(v->chosen, 0, (size_t)v->units);
+    v->ranked = 0;
     if (wanted <= 0) cover(v, -1, 0);
+    else if (!plain_amounts_can_win(v)) return;
     else if (s->milli == MILLI) clear_devices(v, candidate, found, wanted);
     else for (int i = 0; i < found && !v->truncated; i++)
         cover(v, candidate[i], s->milli - n->device[candidate[i]]);
@@ -181,10 +187,11 @@ static int candidate_before(Candidate a, Candidate b) {
     return a.bound != b.bound ? a.bound < b.bound : a.node < b.node;
 }
 
-static void sift(Candidate *heap, int32_t count, int32_t at) {
-    Candidate moving = heap[at];
-    for (int32_t child; (child = 2 * at + 1) < count; at = child) {
-        child += child + 1 < count && candidate_before(heap[child + 1], heap[child]);
+static void sift_down(Victims *v) {
+    Candidate *heap = v->heap, moving = heap[0];
+    int32_t at = 0;
+    for (int32_t child; (child = 2 * at + 1) < v->heap_count; at = child) {
+        child += child + 1 < v->heap_count && candidate_before(heap[child + 1], heap[child]);
         if (!candidate_before(heap[child], moving)) break;
         heap[at] = heap[child];
     }
@@ -237,6 +244,15 @@ static void push_anew(Engine *e, Victims *v, const Candidate *c, int count) {
     }
 }
 
+/* What will be read a few nodes from now. */
+static void prefetch(const Engine *e, const Victims *v, int32_t x) {
+    const Profile *f = &v->profile[x];
+    const Offer *o = &f->below[v->q->priority ? v->q->priority - 1 : 0];
+    const void *line[] = { &e->node[x], &e->node[x].alive, f, o, o->clear, o->rate, o->reach[0],
+                           o->reach[1] };
+    for (size_t i = 0; i < sizeof line / sizeof *line; i++) __builtin_prefetch(line[i]);
+}
+
 /* Bounds of all open nodes; profiles that hold no longer are made anew, a few nodes at a time. */
 static void bound_nodes(Engine *e, Victims *v) {
     const VictimQuery *q = v->q;
@@ -245,29 +261,16 @@ static void bound_nodes(Engine *e, Victims *v) {
     int stale = 0;
     v->run_min = q->run_min; v->fresh = q->fresh; v->depth_max = q->depth_max;
     for (int32_t x = 0; x < e->nodes; x++) {
-        Node *n = &e->node[x];
-        const Profile *ahead = &v->profile[x + WARM < e->nodes ? x + WARM : x];
-        const Offer *o = &ahead->below[q->priority ? q->priority - 1 : 0];
-        __builtin_prefetch(n + WARM); __builtin_prefetch(&n[WARM].alive);
-        __builtin_prefetch(ahead); __builtin_prefetch(o);
-        __builtin_prefetch(o->reach[0]); __builtin_prefetch(o->reach[1]);
-        if (!same) n->profiled = 0;
+        if (x + WARM < e->nodes) prefetch(e, v, x + WARM);
+        if (!same) e->node[x].profiled = 0;
         if (is_open(e, q, x)) {
-            if (profile_holds(e, v, x)) {
-                v->heap[v->heap_count] = candidate(e, v, x);
-                v->heap_count += v->heap[v->heap_count].bound < INFINITE;
-            } else if (sums_cover(e, v->shape, x, q->priority)) cold[stale++].node = x;
+            if (profile_holds(e, v, x)) push(v, candidate(e, v, x));
+            else if (sums_cover(e, v->shape, x, q->priority)) cold[stale++].node = x;
         }
         if (stale < WARM && x + 1 < e->nodes) continue;
-        warm(e, cold, stale);
-        for (int i = 0; i < stale; i++) {
-            profile_node(e, v, cold[i].node);
-            v->heap[v->heap_count] = candidate(e, v, cold[i].node);
-            v->heap_count += v->heap[v->heap_count].bound < INFINITE;
-        }
+        push_anew(e, v, cold, stale);
         stale = 0;
     }
-    for (int32_t i = v->heap_count / 2; i-- > 0;) sift(v->heap, v->heap_count, i);
 }
 
 static int can_win(const Victims *v, Candidate c) {
@@ -283,10 +286,11 @@ static void search(Engine *e, Victims *v) {
     if (v->shape->count < 2 || v->shape->milli == MILLI) bound_nodes(e, v);
     while (v->heap_count && !v->truncated && can_win(v, v->heap[0])) {
         int count = 0, exact = v->heap[0].exact;
-        while (count < WARM && v->heap_count && v->heap[0].exact == exact && can_win(v, v->heap[0])) {
-            next[count++] = v->heap[0];
+        for (; count < WARM && v->heap_count && v->heap[0].exact == exact; count++) {
+            if (!can_win(v, v->heap[0])) break;
+            next[count] = v->heap[0];
             v->heap[0] = v->heap[--v->heap_count];
-            sift(v->heap, v->heap_count, 0);
+            sift_down(v);
         }
         if (!exact) { push_anew(e, v, next, count); continue; }
         if (count > 1) warm(e, next, count);
@@ -295,36 +299,88 @@ static void search(Engine *e, Victims *v) {
     }
 }
 
-/* The first rule, in the order of the enum, that keeps the node from making room. */
+/* -- why not --------------------------------------------------------------------------------- */
+
+/* Whether all evictable leases below a priority make room; gangs count in, or not at all. */
+static int room_below(const Engine *e, const Victims *v, int32_t x, int below, int gangs) {
+    const Node *n = &e->node[x];
+    const Class *c = &e->cls[n->cls];
+    const Shape *s = v->shape;
+    const Profile *f = &v->profile[x];
+    int64_t have[3] = { n->cpu, n->mem, n->block };
+    int found = 0;
+    for (int p = 0; p < below; p++) {
+        const Reclaim *r = &e->reclaim[x][p];
+        have[0] += r->cpu; have[1] += r->mem; have[2] += r->block;
+    }
+    for (int d = 0; d < 3 && !gangs; d++) have[d] -= f->gang_amount[d];
+    for (int i = 0; i < c->devices; i++) {
+        int milli = n->device[i] + (below ? f->held[below - 1][i] : 0);
+        if (!gangs) milli -= f->gang_milli[i];
+        found += milli >= s->milli && (s->kinds >> c->kind[i] & 1);
+    }
+    return have[0] >= s->cpu && have[1] >= s->mem && have[2] >= s->block && found >= s->count;
+}
+
+/* The first rule that keeps the node from making room, or LEGAL: a look at its leases is due. */
+static int blocked_at_sight(const Engine *e, const Victims *v, int32_t x) {
+    if (!can_ever(&e->cls[e->node[x].cls], v->shape)) return NEVER_FITS;
+    if (!is_open(e, v->q, x)) return CLOSED;
+    if (!sums_cover(e, v->shape, x, 4)) return UNTOUCHABLE;
+    if (e->node[x].profiled != EXACT) return LEGAL;
+    for (int rule = UNTOUCHABLE; rule <= OUTRANKED; rule++) {
+        int below = rule == UNTOUCHABLE ? 4 : (int)v->q->priority;
+        if (!room_below(e, v, x, below, 1)) return rule;
+        if (v->profile[x].gangs && !room_below(e, v, x, below, 0)) return LEGAL;
+    }
+    return LEGAL;
+}
+
+/* The first rule, in the order of the enum, without which the legal leases would make room. */
 static int blocked_by(Engine *e, Victims *v, int32_t x) {
     const Node *n = &e->node[x];
     const Class *c = &e->cls[n->cls];
     const Shape *s = v->shape;
-    if (!can_ever(c, s)) return NEVER_FITS;
-    if (!is_open(e, v->q, x)) return CLOSED;
-    if (!sums_cover(e, s, x, 4)) return UNTOUCHABLE;
-    int64_t have[3][LEGAL + 1] = { { n->cpu }, { n->mem }, { n->block } };
-    int32_t device[DEVICES][LEGAL + 1] = { { 0 } };
+    int64_t have[3] = { n->cpu, n->mem, n->block }, held[LEGAL + 1][3] = { { 0 } };
+    int32_t milli[DEVICES], on[LEGAL + 1][DEVICES] = { { 0 } };
+    for (int i = 0; i < DEVICES; i++) milli[i] = n->device[i];
     for (int32_t i = n->first_lease; i >= 0; i = e->lease[i].next) {
         const Lease *l = &e->lease[i];
         const Shape *t = &e->shape[l->shape];
         int rule = l->gang >= 0 ? gang_judged(e, v, l->gang)->verdict : verdict(v, l);
-        have[0][rule] += t->cpu; have[1][rule] += t->mem; have[2][rule] += t->block;
-        for EACH_BIT(j, (unsigned)l->devices) device[j][rule] += t->milli;
+        held[rule][0] += t->cpu; held[rule][1] += t->mem; held[rule][2] += t->block;
+        for EACH_BIT(k, (unsigned)l->devices) on[rule][k] += t->milli;
     }
-    for (int rule = UNTOUCHABLE; rule < LEGAL; rule++) {   /* what the rules so far leave legal */
-        int64_t sum[3] = { n->cpu, n->mem, n->block };
+    for (int rule = LEGAL; rule > UNTOUCHABLE; rule--) {   /* one rule after the other relaxed */
         int found = 0;
-        for (int d = 0; d < 3; d++)
-            for (int r = rule + 1; r <= LEGAL; r++) sum[d] += have[d][r];
-        for (int j = 0; j < c->devices; j++) {
-            int32_t free_milli = n->device[j];
-            for (int r = rule + 1; r <= LEGAL; r++) free_milli += device[j][r];
-            found += free_milli >= s->milli && (s->kinds >> c->kind[j] & 1);
+        for (int d = 0; d < 3; d++) have[d] += held[rule][d];
+        for (int i = 0; i < c->devices; i++) {
+            milli[i] += on[rule][i];
+            found += milli[i] >= s->milli && (s->kinds >> c->kind[i] & 1);
         }
-        if (sum[0] < s->cpu || sum[1] < s->mem || sum[2] < s->block || found < s->count) return rule;
+        if (have[0] >= s->cpu && have[1] >= s->mem && have[2] >= s->block && found >= s->count)
+            return rule;
     }
-    return LEGAL;
+    return UNTOUCHABLE;
+}
+
+static void count_blocked(Engine *e, Victims *v, int32_t blocked[LEGAL]) {
+    Candidate next[WARM];
+    int count = 0;
+    for (int32_t x = 0; x < e->nodes; x++) {
+        int rule = e->node[x].alive ? blocked_at_sight(e, v, x) : LEGAL;
+        if (rule < LEGAL) blocked[rule]++;
+        else if (e->node[x].alive) next[count++].node = x;
+        if (count < WARM && x + 1 < e->nodes) continue;
+        warm(e, next, count);
+        while (count) {
+            int32_t y = next[--count].node;
+            if (e->node[y].profiled != EXACT) profile_node(e, v, y);
+            rule = blocked_at_sight(e, v, y);
+            if (rule == LEGAL) rule = blocked_by(e, v, y);
+            if (rule < LEGAL) blocked[rule]++;
+        }
+    }
 }
 
 /* -- memory and entry ------------------------------------------------------------------------ */
@@ -350,9 +406,9 @@ static int make_room(Engine *e, Victims *v) {
         v->unit_room = 0;
         if (!resize(&v->unit, n, sizeof *v->unit) || !resize(&v->piece, n, sizeof *v->piece)
             || !resize(&v->tail, n, sizeof *v->tail) || !resize(&v->order, n, sizeof *v->order)
-            || !resize(&v->by_slot, n, 4) || !resize(&v->member, n, 4) || !resize(&v->owner, n, 4)
-            || !resize(&v->slot, n, 4) || !resize(&v->chosen, n, 1) || !resize(&v->start, words, 8)
-            || !resize(&v->best, words, 8)) return 0;
+            || !resize(&v->member, n, 4) || !resize(&v->owner, n, 4)
+            || !resize(&v->slot, n, 4) || !resize(&v->chosen, n, 1) || !resize(&v->picked, n, 1)
+            || !resize(&v->start, words, 8) || !resize(&v->best, words, 8)) return 0;
         for (int i = 0; i < 2; i++)
             if (!resize(&v->mask[i], words * STATES, 8)
                 || !resize(&v->state[i], STATES, sizeof(State))) return 0;
@@ -367,7 +423,7 @@ void victims_clear(Engine *e) {
     gang_forget(v);
     free(v->profile); free(v->heap); free(v->unit); free(v->piece); free(v->tail);
     free(v->order);
-    free(v->by_slot); free(v->member); free(v->owner); free(v->slot); free(v->chosen);
+    free(v->member); free(v->owner); free(v->slot); free(v->chosen); free(v->picked);
     free(v->start); free(v->best);
     for (int i = 0; i < 2; i++) { free(v->mask[i]); free(v->state[i]); }
     free(v);
@@ -385,20 +441,10 @@ int find_victims(Engine *e, const VictimQuery *q, VictimAnswer *a) {
     search(e, v);
     if (v->best_node >= 0) {
         *a = (VictimAnswer){ .cost = v->best_cost, .node = v->best_node, .count = v->slots,
-                             .slot = v->slot, .exact = !v->truncated, .steps = v->steps };
+                             .slot = v->slot, .exact = !v->truncated };
         return 1;
     }
     memset(a, 0, sizeof *a);
-    Candidate next[WARM];
-    int count = 0;
-    for (int32_t x = 0; x < e->nodes; x++) {
-        if (e->node[x].alive) next[count++].node = x;
-        if (count < WARM && x + 1 < e->nodes) continue;
-        warm(e, next, count);
-        while (count) {
-            int rule = blocked_by(e, v, next[--count].node);
-            if (rule < LEGAL) a->blocked[rule]++;
-        }
-    }
+    count_blocked(e, v, a->blocked);
     return 0;
 }

@@ -4,7 +4,7 @@
 
 #include "engine.h"
 
-enum { NEEDS = 4, BUDGETS = 16, PRICES = 5, PENDING = 6, WARM = 8,
+enum { NEEDS = 4, BUDGETS = 16, PRICES = 5, PENDING = 12, WARM = 8,
        STATES = 4096, STEPS = 400000 };
 enum { BOUND = 1, EXACT = 2 };     /* what a node's profile is, if not 0: out of date */
 enum { NEVER_FITS, CLOSED, UNTOUCHABLE, OUTRANKED, TOO_YOUNG, TOO_DEEP, LEGAL };
@@ -23,7 +23,10 @@ typedef struct {                   /* all leases of one gang, and what this sear
 typedef struct {                   /* what victims below one priority can give at most */
     int32_t least, step, fraction; /* least base; its unit; most milli-cores beyond whole cores */
     int16_t milli[DEVICES];        /* of each device */
-    int32_t clear[DEVICES];        /* what clearing the device costs at least */
+    int32_t clear[DEVICES];        /* what clearing the device costs at least (if exact) */
+    int32_t cheap[DEVICES];        /* what one lease on it costs at least, */
+    int32_t rate[DEVICES];         /* and 64 of its milli; */
+    int32_t cores[DEVICES];        /* what all of them hold of the cpu */
     int32_t reach[3][BUDGETS];     /* cpu, mem, block for so much base */
 } Offer;
 
@@ -31,7 +34,10 @@ typedef struct {                   /* bounds a node without looking at its lease
     int64_t from, until, last;     /* exact from .. until; from there to last still a bound */
     int64_t ripens;                /* when the first of these is to be counted in: */
     int32_t pendings, pending[PENDING];
-    int32_t added, gangs;          /* leases added since; leases in gangs */
+    int32_t added, gangs;          /* leases added since; evictable leases in gangs, */
+    int64_t gang_amount[3];        /* which may turn out not to be: what they hold */
+    int16_t gang_milli[DEVICES];
+    int16_t held[4][DEVICES];      /* by evictable leases of priority 0, up to 1, 2, 3 */
     Offer below[3];                /* below priority 1, 2, 3 */
 } Profile;
 
@@ -44,7 +50,7 @@ typedef struct {                   /* a lease, or all members of a gang on the n
 
 typedef struct {                   /* a unit in one covering problem */
     int64_t cost, base, amount[NEEDS];
-    int32_t scaled[NEEDS], rank;
+    int32_t scaled[NEEDS], unit;
 } Piece;
 
 typedef struct {                   /* what the pieces from one on still offer */
@@ -54,22 +60,22 @@ typedef struct {                   /* what the pieces from one on still offer */
 
 typedef struct { int64_t cost, need[NEEDS]; } State;
 typedef struct { int64_t bound; int32_t node, exact; } Candidate;
-typedef struct { int64_t key; int32_t index; } Ordered;
+typedef struct { int64_t key; int32_t weight; } Ordered;   /* the weight may be an index */
 
 struct Victims {
     Gang *gang;         int32_t gang_room, gang_used;
     Profile *profile;   Candidate *heap; int32_t profile_room, heap_count;
     int64_t run_min, fresh, depth_max;   /* for which the profiles hold */
     Unit *unit;         Piece *piece; Tail *tail; Ordered *order;
-    int32_t *by_slot, *member, *owner, *slot, unit_room;
-    uint8_t *chosen;               /* units that go in any case */
+    int32_t *member, *owner, *slot, unit_room;
+    uint8_t *chosen, *picked;      /* units that go in any case; pieces of a first plan */
     State *state[2];    uint64_t *mask[2], *start, *best; int32_t words;
     /* the search in progress */
     const VictimQuery *q; const Shape *shape; uint32_t serial;
     int64_t ripe, recent;          /* victims were granted by then; fresh checkpoints since then */
     int64_t best_cost, steps, need[3], total[3];   /* lacking on the open node; legal there */
     int32_t best_node, node, units, members, slots, share[DEVICES];
-    int truncated;
+    int ranked, truncated;
 };
 
 /* Sums and differences of times, which never leave the range nor become "never". */
@@ -123,6 +129,7 @@ static inline int64_t limit_of(const Victims *v) {
 
 /* victims.c */
 void sort_keys(Ordered *order, int n);
+void rank_units(Victims *v);
 
 /* gangs.c */
 int gang_build(Engine *e, Victims *v);
@@ -135,6 +142,7 @@ void profile_node(Engine *e, Victims *v, int32_t x);
 int64_t lower_bound(const Engine *e, const Victims *v, int32_t x);
 
 /* cover.c */
+int plain_amounts_can_win(Victims *v);
 void cover(Victims *v, int share, int64_t gap);
 
 #endif

@@ -1,0 +1,328 @@
+"""What the body of each kind of record holds: one table, read by writers and readers alike.
+
+Rules:
+
+- A field that the table does not name is refused on write and on read; so is a missing one.
+- A preemption names its typed reason, its victim, its preemptor and what it freed; without them
+  it cannot be built.
+- A reason is a closed word where an enum for it exists; a ``NAME`` where the package that will
+  own the enum is still to come (token refusals, attestation reasons).
+- No body holds a secret: a secret, a token and a policy are named by id or digest.
+
+>>> check_body(RecordKind.LEASE_RENEWED, {"lease_id": 4, "generation": 2, "expires_ms": 9_000})
+>>> check_body(RecordKind.LEASE_PREEMPTED, {"lease_id": 4})
+Traceback (most recent call last):
+...
+bailiwick.journal.fields.RecordRefused: lease_preempted.reason: expected a value, got nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bailiwick.journal.fields import (
+    AMOUNT,
+    DIGEST,
+    INTEGERS,
+    NAME,
+    NAMES,
+    PRINCIPAL,
+    RESOURCES,
+    SIGNED,
+    TEXT,
+    Amounts,
+    FieldType,
+    RecordRefused,
+    Words,
+    object_shape,
+    refuse_value,
+)
+from bailiwick.journal.words import (
+    ArtifactChannel,
+    AttestationWord,
+    GrantChange,
+    MemberChange,
+    RecordFault,
+    RecordKind,
+    RuntimeChange,
+    Severity,
+    TrustState,
+)
+from bailiwick.vocab.transitions import NodeMode, RevokeState
+from bailiwick.vocab.words import (
+    CapacityDenial,
+    Dimension,
+    HardwareGeneration,
+    LeaseClass,
+    PendingReason,
+    PreemptionReason,
+    Priority,
+    QuotaViolation,
+    ResourceKind,
+)
+
+Fields = Mapping[str, FieldType]
+
+
+@dataclass(frozen=True, slots=True)
+class BodySpec:
+    """The fields of one kind of body."""
+
+    required: Fields
+    optional: Fields = field(default_factory=dict)
+
+    @property
+    def shape(self) -> str:
+        """The canonical bytes such a body can have, as a regular expression."""
+        fields = {name: (kind, True) for name, kind in self.required.items()}
+        fields |= {name: (kind, False) for name, kind in self.optional.items()}
+        return object_shape(fields)
+
+    def check(self, kind: str, body: object) -> None:
+        """Refuse a body with an unknown, a missing or an ill-typed field."""
+        if not isinstance(body, Mapping):
+            raise refuse_value(kind, body, expected="a map")
+        for name, value in body.items():
+            known = self.required.get(name) or self.optional.get(name)
+            if known is None:
+                raise _no_such(kind, name, self)
+            known.check(f"{kind}.{name}", value)
+        for name in self.required:
+            if name not in body:
+                raise RecordRefused(
+                    RecordFault.MISSING_FIELD, f"{kind}.{name}", value=_NOTHING, expected="a value"
+                )
+
+
+class _Nothing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+_NOTHING = _Nothing()
+
+
+def _no_such(kind: str, name: object, spec: BodySpec) -> RecordRefused:
+    known = ", ".join(sorted({*spec.required, *spec.optional})) or "no field at all"
+    return RecordRefused(
+        RecordFault.UNKNOWN_FIELD, f"{kind} field", value=name, expected=f"one of {known}"
+    )
+
+
+def check_body(kind: RecordKind, body: object) -> None:
+    """Refuse a body that is not what its kind holds."""
+    BODIES[kind].check(str(kind), body)
+
+
+_REASON = Words((PreemptionReason,))
+_PRIORITY = Words((Priority,))
+_LEASE_CLASS = Words((LeaseClass,))
+_GPU_GENERATION = Words((HardwareGeneration,))
+_REVOKE_STATE = Words((RevokeState,))
+_NODE_MODE = Words((NodeMode,))
+_TRUST = Words((TrustState,))
+_LIMITS = Amounts(Dimension)
+_GPU_LIMITS = Amounts(HardwareGeneration)
+_CHANGE: Fields = {"before": TEXT, "after": TEXT}
+# The numbers of a denial are those of its own class; each class has some of them.
+_DENIAL_NUMBERS: Fields = dict.fromkeys(
+    (
+        *("limit", "used", "requested", "credit", "free", "kept", "largest"),
+        *("nodes", "placed", "members", "deadline_ms", "now_ms", "gang_size"),
+        *("budget_micros", "spent_micros", "requested_micros"),
+        *("cap_micros", "projected_micros"),
+    ),
+    SIGNED,
+)
+
+BODIES: Mapping[RecordKind, BodySpec] = {
+    RecordKind.ADMISSION_APPROVED: BodySpec(
+        {
+            "lease_ids": INTEGERS,
+            "nodes": NAMES,
+            "resources": RESOURCES,
+            "priority": _PRIORITY,
+            "lease_class": _LEASE_CLASS,
+        },
+        {
+            "burst": AMOUNT,
+            "gpu_generation": _GPU_GENERATION,
+            "gang": AMOUNT,
+            "depth": AMOUNT,
+            "tag": NAME,
+        },
+    ),
+    RecordKind.ADMISSION_DENIED: BodySpec(
+        {
+            "reason": Words((PendingReason,)),
+            "detail": Words((QuotaViolation, CapacityDenial)),
+            "resources": RESOURCES,
+            "priority": _PRIORITY,
+            "lease_class": _LEASE_CLASS,
+        },
+        {
+            "dimension": Words((Dimension,)),
+            "resource": Words((ResourceKind,)),
+            "gpu_generation": _GPU_GENERATION,
+            "tag": NAME,
+            **_DENIAL_NUMBERS,
+        },
+    ),
+    RecordKind.LEASE_GRANTED: BodySpec(
+        {
+            "lease_id": AMOUNT,
+            "node": NAME,
+            "resources": RESOURCES,
+            "priority": _PRIORITY,
+            "lease_class": _LEASE_CLASS,
+            "generation": AMOUNT,
+            "expires_ms": AMOUNT,
+        },
+        {
+            "devices": INTEGERS,
+            "gpu_generation": _GPU_GENERATION,
+            "vram_bytes": AMOUNT,
+            "gang": AMOUNT,
+            "depth": AMOUNT,
+            "tag": NAME,
+        },
+    ),
+    RecordKind.LEASE_RENEWED: BodySpec(
+        {"lease_id": AMOUNT, "generation": AMOUNT, "expires_ms": AMOUNT}
+    ),
+    RecordKind.LEASE_RELEASED: BodySpec(
+        {"lease_id": AMOUNT, "node": NAME, "resources": RESOURCES}, {"tag": NAME}
+    ),
+    RecordKind.LEASE_EXPIRED: BodySpec(
+        {"lease_id": AMOUNT, "node": NAME, "resources": RESOURCES}, {"tag": NAME}
+    ),
+    RecordKind.LEASE_REVOKED: BodySpec(
+        {"lease_id": AMOUNT, "before": _REVOKE_STATE, "after": _REVOKE_STATE},
+        {"reason": _REASON, "node": NAME},
+    ),
+    RecordKind.LEASE_FENCED: BodySpec(
+        {"lease_id": AMOUNT, "node": NAME, "resources": RESOURCES}, {"reason": _REASON}
+    ),
+    RecordKind.FENCE_CLEARED: BodySpec({"lease_id": AMOUNT, "node": NAME}, {"note": TEXT}),
+    RecordKind.LEASE_PREEMPTED: BodySpec(
+        {
+            "lease_id": AMOUNT,
+            "reason": _REASON,
+            "victim": NAME,
+            "preemptor": PRINCIPAL,
+            "freed": RESOURCES,
+        },
+        {
+            "node": NAME,
+            "preemptor_lease_id": AMOUNT,
+            "gang": AMOUNT,
+            "depth": AMOUNT,
+            "cost": AMOUNT,
+            "tag": NAME,
+        },
+    ),
+    RecordKind.NODE_REGISTERED: BodySpec(
+        {"node": NAME, "resources": RESOURCES},
+        {
+            "gpu_count": AMOUNT,
+            "gpu_generation": _GPU_GENERATION,
+            "vram_bytes": AMOUNT,
+            "cell": NAME,
+            "labels": NAMES,
+        },
+    ),
+    RecordKind.NODE_DEPARTED: BodySpec(
+        {"node": NAME}, {"lease_ids": INTEGERS, "last_seen_ms": AMOUNT, "note": TEXT}
+    ),
+    RecordKind.NODE_MODE_CHANGED: BodySpec(
+        {"node": NAME, "before": _NODE_MODE, "after": _NODE_MODE}, {"note": TEXT}
+    ),
+    RecordKind.NODE_QUARANTINED: BodySpec(
+        {"node": NAME, "reason": NAME}, {"evidence": DIGEST, "note": TEXT}
+    ),
+    RecordKind.NODE_QUARANTINE_LIFTED: BodySpec({"node": NAME}, {"evidence": DIGEST, "note": TEXT}),
+    RecordKind.DRAIN_STARTED: BodySpec(
+        {"node": NAME, "reason": _REASON}, {"deadline_ms": AMOUNT, "lease_ids": INTEGERS}
+    ),
+    RecordKind.DRAIN_FINISHED: BodySpec({"node": NAME}, {"lease_ids": INTEGERS}),
+    RecordKind.ATTESTATION_VERDICT: BodySpec(
+        {"node": NAME, "verdict": Words((AttestationWord,))},
+        {"reason": NAME, "verifier": NAME, "evidence": DIGEST, "valid_until_ms": AMOUNT},
+    ),
+    RecordKind.QUOTA_CHANGED: BodySpec(
+        {"limits": _LIMITS},
+        {"limits_before": _LIMITS, "gpu_limits": _GPU_LIMITS, "gpu_limits_before": _GPU_LIMITS},
+    ),
+    RecordKind.POLICY_CHANGED: BodySpec(
+        {"policy": NAME, "digest": DIGEST}, {"digest_before": DIGEST, "note": TEXT}
+    ),
+    RecordKind.TOKEN_ISSUED: BodySpec(
+        {"token_id": NAME, "lease_id": AMOUNT, "generation": AMOUNT, "expires_ms": AMOUNT},
+        {"audience": PRINCIPAL, "operations": NAMES},
+    ),
+    RecordKind.TOKEN_REFUSED: BodySpec(
+        {"reason": NAME},
+        {"token_id": NAME, "lease_id": AMOUNT, "generation": AMOUNT, "audience": PRINCIPAL},
+    ),
+    RecordKind.OPERATOR_ACTION: BodySpec({"action": NAME, "target": PRINCIPAL}, {"note": TEXT}),
+    RecordKind.BREAK_GLASS: BodySpec(
+        {"action": NAME, "target": PRINCIPAL, "justification": TEXT},
+        {"approver": PRINCIPAL, "expires_ms": AMOUNT},
+    ),
+    RecordKind.CHECKPOINT_REPORTED: BodySpec(
+        {"lease_id": AMOUNT}, {"node": NAME, "digest": DIGEST, "step": AMOUNT}
+    ),
+    RecordKind.TENANT_CREATED: BodySpec({}, {"display_name": TEXT}),
+    RecordKind.TENANT_CHANGED: BodySpec({"field": NAME}, _CHANGE),
+    RecordKind.PROJECT_CREATED: BodySpec({}, {"display_name": TEXT}),
+    RecordKind.PROJECT_CHANGED: BodySpec({"field": NAME}, _CHANGE),
+    RecordKind.MEMBER_CHANGED: BodySpec(
+        {"member": PRINCIPAL, "change": Words((MemberChange,))},
+        {"role": NAME, "role_before": NAME},
+    ),
+    RecordKind.SERVICE_ACCOUNT_CREATED: BodySpec(
+        {"account": PRINCIPAL}, {"scopes": NAMES, "expires_ms": AMOUNT}
+    ),
+    RecordKind.SERVICE_ACCOUNT_CHANGED: BodySpec({"account": PRINCIPAL, "field": NAME}, _CHANGE),
+    RecordKind.ENTITLEMENT_CHANGED: BodySpec(
+        {"app": NAME, "change": Words((GrantChange,))}, {"concurrency": AMOUNT}
+    ),
+    RecordKind.APP_INSTANCE_CREATED: BodySpec(
+        {"instance": NAME, "app": NAME, "version": NAME}, {"digest": DIGEST}
+    ),
+    RecordKind.APP_INSTANCE_CHANGED: BodySpec({"instance": NAME, "field": NAME}, _CHANGE),
+    RecordKind.APP_INSTANCE_REMOVED: BodySpec({"instance": NAME}, {"note": TEXT}),
+    RecordKind.SHARED_RUNTIME_CHANGED: BodySpec(
+        {"runtime": NAME, "change": Words((RuntimeChange,))},
+        {"attached_project": NAME, "field": NAME, **_CHANGE},
+    ),
+    RecordKind.ARTIFACT_PROMOTED: BodySpec(
+        {"artifact": NAME, "digest": DIGEST, "channel": Words((ArtifactChannel,))},
+        {"trust": _TRUST, "trust_before": _TRUST},
+    ),
+    RecordKind.SECRET_ISSUED: BodySpec(
+        {"secret": NAME, "audience": PRINCIPAL, "expires_ms": AMOUNT}
+    ),
+    RecordKind.RATE_CARD_CHANGED: BodySpec(
+        {"card": NAME, "digest": DIGEST, "effective_ms": AMOUNT}, {"digest_before": DIGEST}
+    ),
+    RecordKind.INVOICE_ISSUED: BodySpec(
+        {
+            "invoice": NAME,
+            "period_start_ms": AMOUNT,
+            "period_end_ms": AMOUNT,
+            "total_micros": SIGNED,
+            "currency": NAME,
+            "digest": DIGEST,
+        },
+        {"corrects": NAME},
+    ),
+    RecordKind.BUDGET_CHANGED: BodySpec(
+        {"budget": NAME, "limit_micros": AMOUNT}, {"limit_before_micros": AMOUNT}
+    ),
+    RecordKind.FINDING_REPORTED: BodySpec(
+        {"finding": NAME, "severity": Words((Severity,)), "subject": PRINCIPAL},
+        {"evidence": DIGEST, "note": TEXT},
+    ),
+}

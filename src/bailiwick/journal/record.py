@@ -1,0 +1,252 @@
+r"""A record: one decision or action, in the only bytes that can stand for it.
+
+Rules:
+
+- Canonical bytes are RFC 8785 JSON. Keys are ASCII and numbers are integers, so sorted keys and
+  no white space are all that canonical form asks of Python's own encoder.
+- ``hash`` is SHA-256 of the canonical bytes, which hold ``prev_hash``: changing a record changes
+  every hash after it.
+- A record is at most 65,535 bytes (the length an entry bundle can say).
+- :func:`parse_record` accepts exactly what :attr:`Record.canonical` can produce: a duplicate or
+  unknown key, a float, white space, another order or escape, or data after the end are refused.
+- A record names a tenant if its kind asks for one, and a project only inside a tenant.
+
+>>> record = Record(
+...     seq=0, at_ms=5000, kind=RecordKind.LEASE_RENEWED, tenant="acme", project=None,
+...     actor="scheduler", correlation_id="req-7", prev_hash=GENESIS_HASH,
+...     body={"lease_id": 4, "generation": 2, "expires_ms": 9000},
+... )
+>>> record.canonical[:53]
+b'{"actor":"scheduler","at_ms":5000,"body":{"expires_ms'
+>>> parse_record(record.canonical) == record
+True
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from types import MappingProxyType
+from typing import NoReturn, TypeAlias
+
+from bailiwick.journal.bodies import check_body
+from bailiwick.journal.fields import AMOUNT, DIGEST, NAME, PRINCIPAL, BodyValue, RecordRefused
+from bailiwick.journal.shapes import RECORD_BYTES_MAX, glance
+from bailiwick.journal.words import KindScope, RecordFault, RecordKind
+
+GENESIS_HASH = "0" * 64
+"""What the first record names as the hash before it."""
+
+Link: TypeAlias = tuple[int, int, str]
+"""``seq``, ``at_ms`` and ``prev_hash``."""
+
+_KEYS = frozenset(
+    ("actor", "at_ms", "body", "correlation_id", "kind", "prev_hash", "project", "seq", "tenant")
+)
+_DIGITS_MAX = 17
+
+
+def _plain(value: object) -> dict[str, object]:
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    raise TypeError(f"a {type(value).__name__} has no place in a record")
+
+
+encode_json = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain
+).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Who caused a record, in the course of what, and whose it is. Good for many records."""
+
+    actor: str
+    correlation_id: str
+    tenant: str | None = None
+    project: str | None = None
+
+    def __post_init__(self) -> None:
+        PRINCIPAL.check("actor", self.actor)
+        PRINCIPAL.check("correlation_id", self.correlation_id)
+        if self.tenant is not None:
+            NAME.check("tenant", self.tenant)
+        if self.project is not None:
+            NAME.check("project", self.project)
+            _require("tenant", self.tenant, "the tenant of the project")
+
+    def check_scope(self, kind: RecordKind) -> None:
+        """Refuse a kind that must name a tenant or project which is not named."""
+        scope = kind.scope
+        if scope is not KindScope.FLEET:
+            _require("tenant", self.tenant, f"a tenant with {kind}")
+        if scope is KindScope.PROJECT:
+            _require("project", self.project, f"a project with {kind}")
+
+
+def _require(field: str, value: str | None, expected: str) -> None:
+    if value is None:
+        raise RecordRefused(RecordFault.MISSING_FIELD, field, value=None, expected=expected)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One sealed fact. Values are checked when it is made, and cannot change afterwards."""
+
+    seq: int
+    at_ms: int
+    kind: RecordKind
+    tenant: str | None
+    project: str | None
+    actor: str
+    correlation_id: str
+    body: Mapping[str, BodyValue]
+    prev_hash: str
+
+    def __post_init__(self) -> None:
+        AMOUNT.check("seq", self.seq)
+        AMOUNT.check("at_ms", self.at_ms)
+        DIGEST.check("prev_hash", self.prev_hash)
+        object.__setattr__(self, "kind", check_record_kind(self.kind))
+        self.context.check_scope(self.kind)
+        check_body(self.kind, self.body)
+        object.__setattr__(self, "body", _frozen(self.body))
+        if len(self.canonical) > RECORD_BYTES_MAX:
+            raise _refused(RecordFault.TOO_LONG, len(self.canonical), "at most 65535 bytes")
+
+    @property
+    def context(self) -> Context:
+        """Who caused the record, in the course of what, and whose it is."""
+        return Context(self.actor, self.correlation_id, self.tenant, self.project)
+
+    @property
+    def link(self) -> Link:
+        """What places the record in its chain."""
+        return self.seq, self.at_ms, self.prev_hash
+
+    @property
+    def canonical(self) -> bytes:
+        """The RFC 8785 bytes, which are what is hashed, stored and exported."""
+        return canonical_bytes(self.kind, self, link=self.link, body=self.body)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the canonical bytes, in hexadecimal."""
+        return sha256(self.canonical).hexdigest()
+
+
+def canonical_bytes(
+    kind: RecordKind, context: Context | Record, *, link: Link, body: object
+) -> bytes:
+    """The bytes of a record whose values are right. The body may hold anything JSON can say."""
+    seq, at_ms, prev_hash = link
+    project = "null" if context.project is None else f'"{context.project}"'
+    tenant = "null" if context.tenant is None else f'"{context.tenant}"'
+    # None of the values written bare here can need an escape; the body's may.
+    return (
+        f'{{"actor":"{context.actor}","at_ms":{at_ms},"body":{encode_json(body)},'
+        f'"correlation_id":"{context.correlation_id}","kind":"{kind}","prev_hash":"{prev_hash}",'
+        f'"project":{project},"seq":{seq},"tenant":{tenant}}}'
+    ).encode()
+
+
+def check_record_kind(value: object) -> RecordKind:
+    """The kind spelled so; an unknown word is refused."""
+    try:
+        return RecordKind(value)  # type: ignore[arg-type]  # that is the question
+    except ValueError:
+        raise RecordRefused(
+            RecordFault.UNKNOWN_KIND, "kind", value=value, expected="a known kind of record"
+        ) from None
+
+
+def parse_record(raw: bytes) -> Record:
+    """The record that these canonical bytes are, or a refusal that names the fault."""
+    if len(raw) > RECORD_BYTES_MAX:
+        raise _refused(RecordFault.TOO_LONG, len(raw), f"at most {RECORD_BYTES_MAX} bytes")
+    values = _parse_json(raw)
+    record = _from_values(values)
+    if record.canonical != raw:
+        raise _refused(RecordFault.NOT_CANONICAL, raw, "RFC 8785 bytes")
+    return record
+
+
+def link_of(raw: bytes) -> Link:
+    """``seq``, ``at_ms`` and ``prev_hash`` of canonical bytes; as strict as parsing, and faster."""
+    seen = glance(raw)
+    if seen is None:
+        return parse_record(raw).link
+    at_ms, prev_hash, seq = seen
+    return int(seq), int(at_ms), prev_hash.decode("ascii")
+
+
+def _from_values(values: Mapping[str, object]) -> Record:
+    for name in values:
+        if name not in _KEYS:
+            raise _refused(RecordFault.UNKNOWN_FIELD, name, "one of " + ", ".join(sorted(_KEYS)))
+    for name in sorted(_KEYS):
+        if name not in values:
+            raise _refused(RecordFault.MISSING_FIELD, name, "every field of a record")
+    # The constructor checks every one of them.
+    return Record(**values)  # type: ignore[arg-type]
+
+
+def _parse_json(raw: bytes) -> Mapping[str, object]:
+    try:
+        text = raw.decode("utf-8")
+        value, end = _DECODER.raw_decode(text)
+    except UnicodeDecodeError:
+        raise _refused(RecordFault.NOT_UTF8, raw, "UTF-8") from None
+    except (json.JSONDecodeError, RecursionError):
+        raise _refused(RecordFault.NOT_JSON, raw, "one JSON object") from None
+    if end != len(text):
+        raise _refused(RecordFault.TRAILING_DATA, text[end:], "nothing after the record")
+    if not isinstance(value, dict):
+        raise _refused(RecordFault.NOT_JSON, raw, "one JSON object")
+    return value
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise _refused(RecordFault.DUPLICATE_KEY, twice, "each key once")
+    return values
+
+
+def _no_number(text: str) -> NoReturn:
+    raise _refused(RecordFault.NOT_AN_INTEGER, text, "an integer")
+
+
+def _integer(text: str) -> int:
+    # Bounded before it is converted: a long run of digits costs quadratic time.
+    if len(text) > _DIGITS_MAX:
+        _no_number(text)
+    return int(text)
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_float=_no_number,
+    parse_constant=_no_number,
+    parse_int=_integer,
+)
+
+
+def _frozen(body: Mapping[str, object]) -> Mapping[str, object]:
+    kept: dict[str, object] = {}
+    for name, value in body.items():
+        if isinstance(value, list):
+            kept[name] = tuple(value)
+        elif isinstance(value, Mapping):
+            kept[name] = MappingProxyType(dict(value))
+        else:
+            kept[name] = value
+    return MappingProxyType(kept)
+
+
+def _refused(fault: RecordFault, value: object, expected: str) -> RecordRefused:
+    return RecordRefused(fault, "record", value=value, expected=expected)
