@@ -31,7 +31,13 @@ from bailiwick.scheduler.decision import (
     HeadroomKept,
 )
 from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, NO_CAPACITY, ROUND_ROBIN
-from bailiwick.scheduler.explain import Explanation, capacity_denial, count_filters, remedy_for
+from bailiwick.scheduler.explain import (
+    Explanation,
+    capacity_denial,
+    count_filters,
+    hardware_denial,
+    remedy_for,
+)
 from bailiwick.scheduler.holds import Prepared
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.placement import PlacementScorer
@@ -190,7 +196,9 @@ class AdmissionController:
             return late
         quota = self._quota(request, now_ms)
         if isinstance(quota, Denied):
-            return quota
+            # What no machine could ever hold must not be told to wait for quota.
+            never = hardware_denial(self.ledger, request) if quota.reason.is_transient else None
+            return Denied.because(never) if never is not None else quota
         no_room = self._headroom(request)
         if no_room is not None:
             return no_room

@@ -185,13 +185,19 @@ def _cover(
     amount_of: Callable[[Lease], int],
     now_ms: int,
 ) -> EvictionPlan:
-    """Cheapest per amount first until the excess is covered, then put back what was not needed."""
+    """Cheapest per amount first until the excess is covered, then put back what was not needed.
+
+    What is being revoked already counts as covered: grace is no reason to evict twice.
+    """
     check_amount("excess", excess)
     terms = VictimTerms(now_ms=check_amount("now_ms", now_ms))
     units: list[tuple[int, int, tuple[Lease, ...]]] = []
     seen: set[int] = set()
     for lease in ledger.leases():
         if not _owned(lease, scope) or lease.id in seen:
+            continue
+        if lease.state is not RevokeState.ACTIVE:
+            excess -= amount_of(lease)
             continue
         unit = tuple(ledger.lease(i) for i in ledger.with_gangs([lease.id]))
         seen.update(le.id for le in unit)

@@ -140,6 +140,18 @@ def _lacks(ledger: CapacityLedger, entry: NodeEntry, shape: Shape) -> FilterReas
     return None
 
 
+def hardware_denial(
+    ledger: CapacityLedger, request: PlacementRequest
+) -> NoSuchHardware | LargerThanAnyNode | None:
+    """What no machine of the fleet could ever hold, by classes of machines; labels apart."""
+    shape = Shape.of(request)
+    machines = ledger.class_samples()
+    serving = [e for e in machines if not shape.device_count or ledger.serving(e, shape)]
+    if not serving:
+        return NoSuchHardware(len(ledger)) if shape.device_count else None
+    return _largest(ledger, serving, shape, need=_need(shape))
+
+
 def capacity_denial(
     ledger: CapacityLedger,
     request: PlacementRequest,
@@ -147,31 +159,36 @@ def capacity_denial(
     filters: Sequence[NodeFilter] = (),
     placed: int = 0,
 ) -> CapacityDenied:
-    """Why no place was found, given that none was (``placed`` members of a gang did fit)."""
+    """Why no place was found, given that none was (``placed`` members of a gang did fit).
+
+    Counting is the engine's work; only a request with labels or filters that could be too large
+    for the nodes they leave is compared with those one by one.
+    """
+    never = hardware_denial(ledger, request)
+    if never is not None:
+        return never
     shape = Shape.of(request)
-    suitable = [
-        entry
-        for entry in ledger.entries.values()
-        if (not shape.device_count or ledger.serving(entry, shape))
-        and all(entry.capacity.labels.get(k) == v for k, v in request.labels.items())
-    ]
-    if not suitable and (shape.device_count or request.labels):
-        return NoSuchHardware(len(ledger.entries))
-    policies = [p for p in (f.nodes_for(request) for f in filters) if p is not None]
-    permitted = [e for e in suitable if all(e.handle in p for p in policies)]
+    labelled, ready = ledger.prepare(request), ledger.prepare(request, filters)
+    suitable = ledger.engine.survey(ready.shape, ledger.mask_of(labelled))[0]
+    permitted, taking, *free = ledger.engine.survey(ready.shape, mask := ledger.mask_of(ready))
+    if not suitable and request.labels:
+        return NoSuchHardware(len(ledger))
     if suitable and not permitted:
-        return NodesForbidden(len(suitable))
-    need = Resources(
-        shape.cpu_milli,
-        shape.mem_bytes,
-        shape.block_bytes,
-        shape.device_count * shape.device_milli,
-    )
-    too_large = _largest(ledger, permitted, shape, need=need)
-    if too_large is not None:
-        return too_large
-    open_nodes = [e for e in permitted if e.takes_leases]
-    return _shortage(ledger, open_nodes, shape, need=need, request=request, placed=placed)
+        return NodesForbidden(suitable)
+    if mask is not None:
+        left = [e for e in ledger.entries.values() if mask[e.handle >> 3] >> (e.handle & 7) & 1]
+        too_large = _largest(ledger, left, shape, need=_need(shape))
+        if too_large is not None:
+            return too_large
+    for kind, have, one in zip(RESOURCE_KINDS, free, _need(shape).as_tuple(), strict=True):
+        if have < one * request.gang_size:
+            return NotEnoughFree(kind, have, one * request.gang_size)
+    return Fragmented(taking, placed, request.gang_size)
+
+
+def _need(shape: Shape) -> Resources:
+    gpu_milli = shape.device_count * shape.device_milli
+    return Resources(shape.cpu_milli, shape.mem_bytes, shape.block_bytes, gpu_milli)
 
 
 def _largest(
@@ -190,26 +207,6 @@ def _size(ledger: CapacityLedger, entry: NodeEntry, shape: Shape, *, kind: Resou
     if kind is ResourceKind.GPU_MILLI:
         return MILLI * len(ledger.serving(entry, shape))
     return int(getattr(entry.capacity, kind.value))
-
-
-def _shortage(
-    ledger: CapacityLedger,
-    entries: list[NodeEntry],
-    shape: Shape,
-    *,
-    need: Resources,
-    request: PlacementRequest,
-    placed: int,
-) -> NotEnoughFree | Fragmented:
-    free = Resources()
-    for entry in entries:
-        _, _, cpu, mem, block, devices, _ = ledger.engine.node(entry.handle)
-        gpu = sum(devices[i] for i in ledger.serving(entry, shape))
-        free += Resources(cpu, mem, block, gpu)
-    for kind, have, one in zip(RESOURCE_KINDS, free.as_tuple(), need.as_tuple(), strict=True):
-        if have < one * request.gang_size:
-            return NotEnoughFree(kind, have, one * request.gang_size)
-    return Fragmented(len(entries), placed, request.gang_size)
 
 
 def remedy_for(denied: Denied | Approved) -> Remedy:

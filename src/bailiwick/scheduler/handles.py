@@ -101,12 +101,13 @@ class Handles:
         self.kinds: list[Kind] = []
         self.kind_devices: list[int] = []
         self.class_of: dict[tuple[int, int, int, bytes], int] = {}
+        self.classes: list[tuple[int, int, int, bytes]] = []
         self.shape_of: dict[Shape, int] = {}
         self.shapes: dict[int, Shape] = {}
         self.account_of: dict[tuple[Account, int], int] = {}
         self.accounts: dict[int, Account] = {}
         self._free_accounts: list[int] = []
-        self._serving: dict[tuple[tuple[GpuDevice, ...], Shape], tuple[int, ...]] = {}
+        self._serving: dict[tuple[int, Shape], tuple[int, ...]] = {}
         self._sweep_at = {"shapes": IDLE_MAX, "accounts": IDLE_MAX}
 
     def machine_class(self, capacity: NodeCapacity) -> int:
@@ -118,6 +119,7 @@ class Handles:
         key = (capacity.cpu_milli, capacity.mem_bytes, capacity.block_bytes, kinds)
         if key not in self.class_of:
             self.class_of[key] = self.engine.add_class(*key)
+            self.classes.append(key)
         return self.class_of[key]
 
     def kind_of(self, device: GpuDevice) -> int:
@@ -135,15 +137,15 @@ class Handles:
             self.engine.set_shape_kinds(handle, self._kinds_for(shape))
         return index
 
-    def serving(self, gpus: tuple[GpuDevice, ...], shape: Shape) -> tuple[int, ...]:
-        """Indices of the devices that may serve the shape."""
-        key = (gpus, shape)
+    def serving(self, machine_class: int, shape: Shape) -> tuple[int, ...]:
+        """Indices of the class's devices that may serve the shape."""
+        key = (machine_class, shape)
         found = self._serving.get(key)
         if found is None:
             if len(self._serving) > IDLE_MAX:
                 self._serving.clear()
-            kinds = [self.kinds[self.kind_of(device)] for device in gpus]
-            found = tuple(i for i, kind in enumerate(kinds) if shape.served_by(kind))
+            kinds = self.classes[machine_class][3]
+            found = tuple(i for i, k in enumerate(kinds) if shape.served_by(self.kinds[k]))
             self._serving[key] = found
         return found
 

@@ -70,6 +70,7 @@ class Holds:
         self._weights: tuple[int, int, int, int] | None = None
         self._headroom = (0, 0, 0, 0, 0)
         self.revoking: dict[int, PreemptionReason] = {}
+        self.by_class: dict[int, dict[NodeId, NodeEntry]] = {}
         self.learn_now()
 
     def attach_quotas(self, quotas: QuotaManager) -> None:
@@ -199,9 +200,13 @@ class Holds:
         if arrivals >= learn_at:
             self.learn_now()
 
+    def class_samples(self) -> Iterable[NodeEntry]:
+        """One node of each class of machines that the fleet has now."""
+        return (next(iter(members.values())) for members in self.by_class.values() if members)
+
     def serving(self, entry: NodeEntry, shape: Shape) -> tuple[int, ...]:
         """Indices of the node's devices that may serve the shape, free or not."""
-        return self.handles.serving(entry.capacity.gpus, shape)
+        return self.handles.serving(entry.machine_class, shape)
 
     def node_of(self, lease_id: int) -> NodeId:
         """The node a lease is on."""
@@ -353,7 +358,7 @@ class Holds:
     ) -> EndedLease:
         """End the lease for its owner, but keep what it held: teardown was not confirmed."""
         lease = self.told(lease_id)
-        ended = EndedLease(lease=lease, cause=cause, ended_ms=now_ms, reason=reason)
+        ended = EndedLease(lease=lease, cause=cause, ended_ms=now_ms, reason=reason, fenced=True)
         self._sync_quota()
         self.settle(lease, now_ms)
         fields = self.fields(lease_id)

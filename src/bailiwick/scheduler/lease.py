@@ -53,12 +53,13 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedLease:
-    """A lease that is over, why, and when."""
+    """A lease that is over, why, and when; ``fenced`` if what it held is not free yet."""
 
     lease: Lease
     cause: EndCause
     ended_ms: int
     reason: PreemptionReason | None = None
+    fenced: bool = False
 
     def __post_init__(self) -> None:
         if (self.cause is EndCause.PREEMPTED) != (self.reason is not None):

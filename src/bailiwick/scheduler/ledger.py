@@ -65,9 +65,11 @@ class CapacityLedger(Holds):
         check_kind("capacity", capacity, NodeCapacity)
         if name in self.entries:
             raise Conflict("node", str(name), "is registered already", hint="depart it first")
-        handle = self.engine.add_node(self.handles.machine_class(capacity))
-        entry = NodeEntry(name, handle, capacity)
+        machine_class = self.handles.machine_class(capacity)
+        handle = self.engine.add_node(machine_class)
+        entry = NodeEntry(name, handle, machine_class, capacity)
         self.entries[name] = entry
+        self.by_class.setdefault(machine_class, {})[name] = entry
         while len(self.by_handle) <= handle:
             self.by_handle.append(None)
         self.by_handle[handle] = entry
@@ -92,7 +94,7 @@ class CapacityLedger(Holds):
         self.by_handle[entry.handle] = None
         self.total -= _total(entry.capacity)
         self.count_devices(entry.capacity, -1)
-        del self.entries[entry.id]
+        del self.entries[entry.id], self.by_class[entry.machine_class][entry.id]
         return ended
 
     def set_mode(self, node_id: str, mode: NodeMode) -> NodeModeTransition:

@@ -16,6 +16,7 @@ class NodeEntry:
 
     id: NodeId
     handle: int
+    machine_class: int
     capacity: NodeCapacity
     mode: NodeMode = NodeMode.ACCEPTING
     quarantined: bool = False

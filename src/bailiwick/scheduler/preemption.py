@@ -136,17 +136,26 @@ class PreemptionManager:
             return self._for_gang(ledger, ready, terms)
         return self._for_one(ledger, ready, terms)
 
-    def preempt(self, plan: EvictionPlan, revoker: LeaseRevoker, *, now_ms: int = 0) -> Preempted:
+    def preempt(
+        self,
+        plan: EvictionPlan,
+        revoker: LeaseRevoker,
+        *,
+        now_ms: int = 0,
+        grace_ms: int | None = None,
+    ) -> Preempted:
         """Begin to end every victim, for the plan's one reason; a gang's members go together."""
         check_kind("plan", plan, EvictionPlan)
         check_amount("now_ms", now_ms)
+        for victim in plan.victims:  # all or nothing: a stale plan evicts nobody
+            revoker.check(victim.lease_id, plan.reason, now_ms=now_ms)
         steps: list[RevokeTransition] = []
         ended: list[EndedLease] = []
         begun: set[int] = set()
         for victim in plan.victims:
             if victim.lease_id in begun:
                 continue
-            walk = revoker.revoke(victim.lease_id, plan.reason, now_ms=now_ms)
+            walk = revoker.revoke(victim.lease_id, plan.reason, now_ms=now_ms, grace_ms=grace_ms)
             begun.update(step.lease_id for step in walk.steps)
             steps.extend(walk.steps)
             ended.extend(walk.ended)

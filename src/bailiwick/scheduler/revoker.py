@@ -79,19 +79,33 @@ class LeaseRevoker:
             raise InvalidValue("teardown", teardown, "a function of a lease")
         self.teardown = teardown
 
-    def revoke(self, lease_id: int, reason: PreemptionReason, *, now_ms: int) -> Revocation:
-        """Begin to end a lease and its gang, for this reason."""
+    def check(self, lease_id: int, reason: PreemptionReason, *, now_ms: int) -> list[int]:
+        """The lease and its gang, if each may be ended now for this reason; else the error."""
         check_kind("reason", reason, PreemptionReason)
         self.ledger.check_time(now_ms)
         members = self.ledger.with_gangs([lease_id])
         for member in members:
             self._check_may_end(self.ledger.lease(member), reason)
+        return members
+
+    def revoke(
+        self,
+        lease_id: int,
+        reason: PreemptionReason,
+        *,
+        now_ms: int,
+        grace_ms: int | None = None,
+    ) -> Revocation:
+        """Begin to end a lease and its gang; ``grace_ms`` overrides the revoker's own."""
+        members = self.check(lease_id, reason, now_ms=now_ms)
+        grace = self.grace_ms if grace_ms is None else grace_ms
+        check_integer("grace_ms", grace, low=0, high=2**53)
         walk = _Walk(now_ms)
         for member in members:
             self.ledger.revoking[member] = reason
             self._step(member, RevokeState.REVOKE_WARNING, walk)
-            self._step(member, RevokeState.GRACE_RUNNING, walk, expires=now_ms + self.grace_ms)
-            if not self.grace_ms:
+            self._step(member, RevokeState.GRACE_RUNNING, walk, expires=now_ms + grace)
+            if not grace:
                 self._tear_down(member, RevokeState.FORCED_TEARDOWN, walk)
         return walk.told()
 

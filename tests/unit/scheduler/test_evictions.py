@@ -17,6 +17,7 @@ from bailiwick import (
     LeaseClass,
     LeaseRevoker,
     NodeCapacity,
+    NotFound,
     PlacementRequest,
     PreemptionManager,
     PreemptionReason,
@@ -191,3 +192,33 @@ def test_one_member_of_a_gang_means_the_whole_gang(ledger: CapacityLedger) -> No
 def test_a_time_that_is_none_is_refused(ledger: CapacityLedger, now_ms: object) -> None:
     with pytest.raises(InvalidValue, match="now_ms"):
         plan_drain(ledger, "a", now_ms=now_ms)  # type: ignore[arg-type]
+
+
+def test_what_grace_is_ending_already_counts_towards_the_excess(ledger: CapacityLedger) -> None:
+    for _ in range(4):
+        grant(ledger, lease_class=LeaseClass.SPOT)
+    scope = QuotaScope.of("lab")
+    manager, revoker = PreemptionManager(), LeaseRevoker(ledger, grace_ms=1000)
+    terms = {"dimension": Dimension.GPU_COUNT, "excess": 2000, "now_ms": 0}
+    first = plan_rebalance(ledger, scope, **terms)  # type: ignore[arg-type]
+    assert len(first.victims) == 2
+    manager.preempt(first, revoker, now_ms=0)
+    assert plan_rebalance(ledger, scope, **terms).victims == ()  # type: ignore[arg-type]
+
+
+def test_a_stale_plan_evicts_nobody(ledger: CapacityLedger) -> None:
+    for _ in range(2):
+        grant(ledger)
+    plan = plan_drain(ledger, "a", now_ms=0)
+    ledger.release(plan.victims[1].lease_id)
+    with pytest.raises(NotFound):
+        PreemptionManager().preempt(plan, LeaseRevoker(ledger), now_ms=0)
+    assert len(list(ledger.leases())) == 1
+
+
+def test_grace_can_be_given_per_eviction(ledger: CapacityLedger) -> None:
+    lease = grant(ledger)
+    plan = plan_drain(ledger, "a", now_ms=0)
+    done = PreemptionManager().preempt(plan, LeaseRevoker(ledger), now_ms=0, grace_ms=500)
+    assert done.ended == ()
+    assert ledger.lease(lease.id).expires_ms == 500

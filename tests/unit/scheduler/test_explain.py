@@ -183,16 +183,17 @@ def test_the_decision_is_the_one_that_asking_gives(fleet: CapacityLedger) -> Non
         assert admission.explain(ask(**terms)).decision == admission.evaluate(ask(**terms))
 
 
-def test_the_first_blocker_may_stand_behind_the_one_that_decided(fleet: CapacityLedger) -> None:
-    """Quota is asked first, but waiting for it does not help if no machine is large enough."""
+def test_what_no_machine_could_ever_hold_is_not_told_to_wait_for_quota(
+    fleet: CapacityLedger,
+) -> None:
+    """Quota is asked first, but waiting for it would not help."""
     quotas = fleet.quotas
     assert quotas is not None
     quotas.set_quota("lab", Quota((ResourceLimit.cpu_cores(9),)))
     fleet.grant("fits", ask(cpu_cores=1))
     told = controller(fleet).explain(ask(cpu_cores=9))
-    assert told.decision.reason is P.WAITING_FOR_QUOTA
-    assert told.first_blocker is not None
-    assert told.first_blocker.reason is P.EXCEEDS_MAXIMUM
+    assert [b.reason for b in told.blockers] == [P.EXCEEDS_MAXIMUM, P.WAITING_FOR_QUOTA]
+    assert told.decision == told.first_blocker == told.blockers[0]
     assert told.remedy == Remedy(W.CHANGE_REQUEST, 1000, "cpu_milli")
 
 

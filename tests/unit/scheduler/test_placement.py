@@ -295,6 +295,16 @@ def test_among_equals_a_new_node_stands_where_a_departed_one_stood(strategy: Str
     assert [row.node for row in SCORERS[strategy].score(ledger, ask())] == ["second", "first"]
 
 
+def test_work_without_a_gpu_keeps_off_gpu_machines_while_others_serve() -> None:
+    ledger = CapacityLedger()
+    gpus = (H100,) * 8
+    ledger.register_node("gpu", NodeCapacity(cpu_cores=64, mem_bytes=GIB, gpus=gpus))
+    ledger.register_node("plain", NodeCapacity(cpu_cores=8, mem_bytes=GIB))
+    scorer = PlacementScorer()
+    assert scorer.best(ledger, ask(cpu_cores=8)) == "plain"
+    assert scorer.best(ledger, ask(cpu_cores=9)) == "gpu"
+
+
 # --- bad input ----------------------------------------------------------------------------------
 
 

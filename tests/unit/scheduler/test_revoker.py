@@ -96,6 +96,7 @@ def test_without_grace_a_lease_is_torn_down_at_once_with_its_reason(
     assert {(step.at_ms, step.reason) for step in walk.steps} == {(7, reason)}
     ended = walk.ended[0]
     assert (ended.cause, ended.reason, ended.ended_ms) == (EndCause.PREEMPTED, reason, 7)
+    assert not ended.fenced
     assert ledger.node("n1").free == ledger.node("n1").total
     assert used(ledger) == 0
 
@@ -116,6 +117,47 @@ def test_during_grace_the_lease_is_still_held_and_paid_for(ledger: CapacityLedge
     held = ledger.lease(lease.id)
     assert (held.state, held.expires_ms) == (S.GRACE_RUNNING, 60)
     assert used(ledger) == 2000
+
+
+@pytest.mark.parametrize(("own", "given", "until"), [(50, 20, 30), (0, 20, 30), (50, None, 60)])
+def test_one_revocation_may_have_a_grace_window_of_its_own(
+    ledger: CapacityLedger, own: int, given: int | None, until: int
+) -> None:
+    lease = ledger.grant("n1", ask())
+    revoker = LeaseRevoker(ledger, grace_ms=own)
+    revoker.revoke(lease.id, R.OPERATOR_DRAIN, now_ms=10, grace_ms=given)
+    assert ledger.lease(lease.id).expires_ms == until
+
+
+def test_a_revocation_without_grace_ends_at_once_whatever_the_revoker_s_window(
+    ledger: CapacityLedger,
+) -> None:
+    lease = ledger.grant("n1", ask())
+    walk = LeaseRevoker(ledger, grace_ms=50).revoke(
+        lease.id, R.OPERATOR_DRAIN, now_ms=10, grace_ms=0
+    )
+    assert states(walk, lease.id) == AT_ONCE
+
+
+@pytest.mark.parametrize("grace_ms", [-1, 2**53 + 1, HUGE, True, 1.0, nan, "1"], ids=range(7))
+def test_a_grace_window_that_is_none_is_refused(ledger: CapacityLedger, grace_ms: Any) -> None:
+    lease = ledger.grant("n1", ask())
+    revoker = LeaseRevoker(ledger)
+    error = refused(
+        ledger,
+        InvalidValue,
+        lambda: revoker.revoke(lease.id, R.OPERATOR_DRAIN, now_ms=1, grace_ms=grace_ms),
+    )
+    assert error.field == "grace_ms"
+
+
+def test_whether_a_lease_may_be_revoked_can_be_asked_without_doing_it(
+    ledger: CapacityLedger,
+) -> None:
+    members = gang_of(ledger)
+    before = told(ledger)
+    assert sorted(LeaseRevoker(ledger).check(members[1], R.OPERATOR_DRAIN, now_ms=1)) == members
+    assert told(ledger) == before
 
 
 def test_grace_never_outlasts_the_term_of_the_lease(ledger: CapacityLedger) -> None:
@@ -268,7 +310,7 @@ def test_resources_whose_teardown_is_not_confirmed_are_fenced(
             else revoker.report_checkpoint(lease.id, now_ms=20)
         )
     assert states(walk, lease.id)[-1] == "fenced"
-    assert len(walk.ended) == 1
+    assert [ended.fenced for ended in walk.ended] == [True]
     assert ledger.lease(lease.id).state is S.FENCED
 
 

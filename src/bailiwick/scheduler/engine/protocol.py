@@ -131,6 +131,10 @@ class Engine(Protocol):
     def set_workload(self, inverse_kappa: int, pressure: array[int], items: array[int], /) -> None:
         """Tables of the learned workload; every fragmentation score is stale after this."""
 
+    def survey(self, shape: int, mask: bytearray | None, /) -> tuple[int, int, int, int, int, int]:
+        """Nodes that have the hardware and are in the mask, how many of them take leases, and
+        free cpu, mem, block and GPU milli of serving devices on those."""
+
     def find(self, strategy: int, shape: int, mask: bytearray | None, /) -> int:
         """The node the strategy would choose, or -1."""
 

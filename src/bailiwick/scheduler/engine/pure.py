@@ -71,6 +71,24 @@ class PureEngine(Arena):
 
     # -- search ------------------------------------------------------------------------------
 
+    def survey(self, index: int, mask: bytearray | None) -> tuple[int, int, int, int, int, int]:
+        shape = self._shape(index)
+        nodes = taking = cpu = mem = block = gpu = 0
+        for x, node in enumerate(self.nodes):
+            cls = self.classes[node.cls]
+            if not node.alive or (shape.count and not cls.kinds & shape.kinds):
+                continue
+            if not allowed(mask, x):
+                continue
+            nodes += 1
+            if not node.eligible:
+                continue
+            taking += 1
+            cpu, mem, block = cpu + node.cpu, mem + node.mem, block + node.block
+            for free, kind in zip(node.device, cls.kind, strict=True):
+                gpu += free if shape.kinds >> kind & 1 else 0
+        return nodes, taking, cpu, mem, block, gpu
+
     def find(self, strategy: int, index: int, mask: bytearray | None) -> int:
         shape = self._shape(index)
         if mask is not None and len(mask) * 8 < len(self.nodes):

@@ -207,7 +207,9 @@ class Scores:
             if best is None or gain > best:
                 best, best_devices = gain, devices
         assert best is not None
-        return _clamp((best + STEP // 2) // STEP), best_devices
+        # Work without a GPU keeps off machines that have one, as long as others serve as well.
+        aside = not shape.count and bool(cls.devices)
+        return _clamp((best + STEP // 2) // STEP - aside), best_devices
 
     def _usable(self, cls: ClassRecord, cpu: int, device: list[int]) -> int:
         """Weighted GPU milli that requests drawn from the learned workload could use."""

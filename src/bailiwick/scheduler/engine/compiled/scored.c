@@ -94,7 +94,8 @@ static int score_fragmentation(Engine *e, const Shape *s, Node *n, unsigned *dev
              - PRESSURE * pressure;
         *devices = chosen;
     }
-    return clamp_score(floor_div(best + STEP / 2, STEP));
+    /* Work without a GPU keeps off machines that have one, as long as others serve as well. */
+    return clamp_score(floor_div(best + STEP / 2, STEP) - (!s->count && c->devices));
 }
 
 static int score_weighted(Engine *e, const Shape *s, const Node *n, unsigned *devices) {
