@@ -123,7 +123,7 @@ class Driver:
         limit_s: float,
     ) -> dict[str, Sample]:
         """``admit``, told apart by outcome: a denial is worked out in full, a grant is not."""
-        tallies = {"granted": Tally(), "denied": Tally()}
+        found: dict[str, list[tuple[float, int]]] = {"granted": [], "denied": []}
         release, rng = self.ledger.engine.release, random.Random(9)
         until = perf_counter() + limit_s
         for block in in_blocks(requests, 64):
@@ -132,25 +132,19 @@ class Driver:
                 decision = admission.admit(request, now_ms=0)
                 wait, spent = perf_counter_ns() - begin, thread_time() - cpu
                 granted = isinstance(decision, Approved)
-                tallies["granted" if granted else "denied"].add(spent, [wait], granted)
+                found["granted" if granted else "denied"].append((spent, wait))
                 if granted:
                     at = rng.randrange(len(self.live))
                     release(self.live[at])
                     self.live[at] = decision.leases[0].id
             if perf_counter() > until:
                 break
-        return {word: _of_single(tally) for word, tally in tallies.items() if tally.rates}
+        return {word: _in_tally(calls, word) for word, calls in found.items() if calls}
 
 
-def _of_single(tally: Tally) -> Sample:
-    """A sample of calls measured one by one: their mean rate, and plain percentiles."""
-    waits = sorted(wait for block in tally.waits_ns for wait in block)
-    mean_s = sum(1 / rate for rate in tally.rates) / len(tally.rates)
-    return Sample(
-        per_s=1 / mean_s,
-        p50_us=waits[len(waits) // 2] / 1000,
-        p99_us=waits[len(waits) * 99 // 100] / 1000,
-        max_us=waits[-1] / 1000,
-        calls=len(waits),
-        granted=tally.granted / len(waits),
-    )
+def _in_tally(calls: list[tuple[float, int]], word: str) -> Sample:
+    tally = Tally()
+    for block in in_blocks(calls, 64):
+        granted = len(block) if word == "granted" else 0
+        tally.add(sum(spent for spent, _ in block), [wait for _, wait in block], granted)
+    return tally.sample()

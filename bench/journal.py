@@ -26,8 +26,8 @@ from bailiwick.journal import (
     TileWriter,
     TrustedCheckpoint,
     Verified,
-    VerifierKey,
     Verifier,
+    VerifierKey,
     leaf_hash,
     prove_inclusion,
     root_of,
@@ -206,7 +206,9 @@ def run(*, quick: bool = False) -> Section:
     figures |= measure_tiles(lines)
     figures |= measure_proofs(lines)
     section = Section("journal", "Journal", data=dict(figures))
-    table = Table("records per second of one core", ["what", "chain + tree", "a signature each", "x"])
+    table = Table(
+        "records per second of one core", ["what", "chain + tree", "a signature each", "x"]
+    )
     for what in ("seal", "verify"):
         ours = figures[f"{what}_per_s"]
         theirs = figures["sign_each_per_s" if what == "seal" else "verify_each_per_s"]

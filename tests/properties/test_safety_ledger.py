@@ -166,6 +166,14 @@ class LedgerMachine(RuleBasedStateMachine):
             node.mode = mode.value
 
     @rule(name=names)
+    def drain(self, name: str) -> None:
+        """As far as the leases on it let it be drained."""
+        node = self.fleet.nodes.get(name)
+        if node is not None and node.mode == "accepting":
+            self.set_mode(name, NodeMode.DRAINING)
+            self.set_mode(name, NodeMode.DRAINED)
+
+    @rule(name=names)
     def reopen(self, name: str) -> None:
         """The whole way back, so that closed nodes do not pile up."""
         node = self.fleet.nodes.get(name)

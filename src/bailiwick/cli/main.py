@@ -16,6 +16,7 @@ import typer
 from bailiwick import BailiwickError, InvariantBroken
 from bailiwick.cli import ExitCode
 from bailiwick.cli.bench import app as bench_app
+from bailiwick.cli.journal import app as journal_app
 
 app = typer.Typer(
     name="bailiwick",
@@ -25,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(bench_app, name="bench")
+app.add_typer(journal_app, name="journal")
 
 
 @app.command()

@@ -30,7 +30,7 @@ from bailiwick.journal.record import (
     canonical_bytes,
     parse_record,
 )
-from bailiwick.journal.shapes import glance
+from bailiwick.journal.shapes import recognise
 from bailiwick.journal.words import RecordFault, RecordKind
 from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.values import check_integer, check_kind
@@ -98,7 +98,7 @@ class Chain:
             raise RecordRefused(
                 RecordFault.BAD_VALUE, "body", value=body, expected=f"plain values ({error})"
             ) from error
-        if glance(canonical) is None:
+        if recognise(canonical) is None:
             # A rare record or a wrong one: parsing tells which.
             context.check_scope(kind)
             parse_record(canonical)

@@ -48,7 +48,8 @@ from bailiwick.journal.findings import (
     Torn,
     Truncated,
 )
-from bailiwick.journal.record import link_of
+from bailiwick.journal.record import parse_record
+from bailiwick.journal.shapes import glance
 from bailiwick.journal.words import RecordFault
 
 
@@ -93,7 +94,8 @@ def read_line(line: bytes) -> tuple[int, int, str, str]:
             RecordFault.NO_NEWLINE, "line", value=len(line), expected="a newline at the end"
         )
     raw = line[:-1]
-    return *link_of(raw), sha256(raw).hexdigest()
+    seq, at_ms, prev_hash = glance(raw) or parse_record(raw).link
+    return seq, at_ms, prev_hash, sha256(raw).hexdigest()
 
 
 class Diagnosis:

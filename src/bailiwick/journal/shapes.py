@@ -28,8 +28,8 @@ RECORD_BYTES_MAX = 65_535
 
 KIND_KEY = b',"kind":"'
 Matcher: TypeAlias = Callable[[bytes], re.Match[bytes] | None]
-Glance: TypeAlias = tuple[bytes, bytes, bytes]
-"""The digits of ``at_ms``, the ``prev_hash`` and the digits of ``seq``, as written."""
+Link: TypeAlias = tuple[int, int, str]
+"""``seq``, ``at_ms`` and ``prev_hash``: what places a record in its chain."""
 
 _NAMED = f'"{NAME_SHAPE}"'
 # In fleet scope a project needs a tenant: group 3 is set when a project was named.
@@ -74,13 +74,22 @@ def record_shape(kind: RecordKind) -> str:
     )
 
 
-def glance(raw: bytes) -> Glance | None:
-    """What links a record to its neighbours, if the bytes are surely a canonical record."""
+def recognise(raw: bytes) -> re.Match[bytes] | None:
+    """The match of the record's shape, if the bytes are surely a canonical record."""
     start = raw.rfind(KIND_KEY) + len(KIND_KEY)
     found = SHAPES[raw[start : raw.find(b'"', start)]](raw)
     if found is None or len(raw) > RECORD_BYTES_MAX or not (raw.isascii() or _is_utf8(raw)):
         return None
-    return found[1], found[2], found[4]
+    return found
+
+
+def glance(raw: bytes) -> Link | None:
+    """What places a record in its chain, if the bytes are surely a canonical record."""
+    found = recognise(raw)
+    if found is None:
+        return None
+    at_ms, prev_hash, seq = found.group(1, 2, 4)
+    return int(seq), int(at_ms), prev_hash.decode("ascii")
 
 
 def _is_utf8(raw: bytes) -> bool:

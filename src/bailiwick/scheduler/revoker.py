@@ -111,7 +111,7 @@ class LeaseRevoker:
 
     def report_checkpoint(self, lease_id: int, *, now_ms: int) -> Revocation:
         """The holder saved its work during grace: the lease ends now instead of at the deadline."""
-        check_amount("now_ms", now_ms)
+        self.ledger.check_time(now_ms)
         check_revoke_change(self.ledger.lease(lease_id).state, RevokeState.CHECKPOINT_REPORTED)
         self.ledger.report_checkpoint(lease_id, now_ms=now_ms)
         walk = _Walk(now_ms)

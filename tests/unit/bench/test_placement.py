@@ -24,6 +24,8 @@ from bailiwick.bench.placement import (
     unusable_milli,
 )
 from bench import lists as own
+from bench.plain import PlainScan
+from bench.workload import Workload
 
 FOLDER = own.FOLDER
 
@@ -248,3 +250,29 @@ def test_popular_shapes_make_up_95_percent_and_forget_memory() -> None:
     shapes = popular_shapes(pods)
     assert [(shape.cpu_milli, shape.mem_mib) for shape, _ in shapes] == [(1000, 0), (2000, 0)]
     assert [weight for _, weight in shapes] == [60 / 96, 36 / 96]
+
+
+# --- the reference of the hot-path bench --------------------------------------------------------
+
+
+def test_the_plain_scan_grants_what_the_ledger_grants_and_never_fits_worse() -> None:
+    """Both are asked on the same state; the ledger's index may settle for a near tie."""
+    workload = Workload(60)
+    ledger, trusted = workload.ledger("auto")
+    plain = PlainScan(workload)
+    code = Strategy.BEST_FIT.engine_code
+    granted = 0
+    for ask in workload.stream(1200, seed=5):
+        expected = plain.find(ask)
+        ready = ledger.prepare(workload.request(ask), (trusted,))
+        lease = ledger.place(ready, code, now_ms=0)
+        assert (lease >= 0) == (expected >= 0), ask
+        if lease >= 0:
+            node = ledger.fields(lease)[0]
+            assert plain.key[node] >= plain.key[expected]
+            plain.take(node, ask)
+            granted += 1
+    assert 0 < granted < 1200
+    for node, row in zip(ledger.nodes(), plain.free, strict=True):
+        told = node.free
+        assert [told.cpu_milli, told.mem_bytes >> 20, told.block_bytes >> 30] == row[:3]

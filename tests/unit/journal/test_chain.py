@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bailiwick.journal import (
@@ -51,8 +53,9 @@ def test_a_refused_record_leaves_the_chain_as_it_was() -> None:
         chain.seal(RecordKind.LEASE_RENEWED, Context("a", "r"), at_ms=9_999, body=LEASE_BODY)
     with pytest.raises(InvalidValue):
         chain.seal("lease_renewed", WHO, at_ms=9_999, body=LEASE_BODY)  # type: ignore[arg-type]
+    nobody: Any = None
     with pytest.raises(InvalidValue):
-        chain.seal(RecordKind.LEASE_RENEWED, None, at_ms=9_999, body=LEASE_BODY)  # type: ignore[arg-type]
+        chain.seal(RecordKind.LEASE_RENEWED, nobody, at_ms=9_999, body=LEASE_BODY)
     assert chain.anchor() == before
 
 

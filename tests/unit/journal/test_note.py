@@ -205,10 +205,11 @@ def test_witnesses_do_not_replace_the_log() -> None:
 def test_a_witness_signature_with_another_time_or_length_fails() -> None:
     line = cosigned(0)[len(NOTE) :].decode()
     key = WITNESS_KEYS[0]
+    beyond = f"cosignature/v1\ntime {2**63}\n{CHECKPOINT.text}".encode()
     for packed in (
         key.id + (5).to_bytes(8, "big") + bytes(64),
         key.id + bytes(64),
-        key.id + (2**63).to_bytes(8, "big") + bytes(64),
+        key.id + (2**63).to_bytes(8, "big") + WITNESSES[0].sign(beyond),
     ):
         forged = f"— {key.name} {b64encode(packed).decode()}\n"
         assert forged != line

@@ -277,6 +277,19 @@ def test_higher_priority_takes_the_reservation_and_the_place_is_kept_for_later()
     assert (kept_for(result).entry, kept_for(result).at_ms) == (gang, 200)
 
 
+def test_a_reserved_entry_that_can_no_longer_fit_makes_way() -> None:
+    desk = Desk(1, 1)
+    desk.run(gpu_count=1, ttl_ms=100)
+    desk.shares.charge("heavy", 10**9, now_ms=0)
+    gang = desk.submit("heavy", gpu_count=1, gang_size=2)
+    assert kept_for(desk.schedule()).entry is gang
+    light = desk.submit("light", gpu_count=1)
+    desk.ledger.set_mode("n0", NodeMode.DRAINING)
+    desk.ledger.set_mode("n1", NodeMode.DRAINING)
+    assert desk.schedule(50).reservation is None
+    assert desk.queue.order(50) == (light, gang)
+
+
 def test_a_reserved_entry_that_meets_its_quota_makes_way() -> None:
     quotas = QuotaManager()
     desk = Desk(2, quotas=quotas)
@@ -392,6 +405,19 @@ def test_headroom_keeps_work_out_that_would_outlast_the_reservation() -> None:
     assert ids(desk.schedule(50)) == [gang.id]
 
 
+def test_headroom_is_counted_again_for_each_that_goes_ahead() -> None:
+    headroom = ReservationHeadroom(Resources(gpu_milli=1000), Priority.CRITICAL)
+    desk = Desk(2, 2, 2, headroom=headroom)
+    desk.run(gpu_count=2, ttl_ms=50, labels={"rack": "r0"})
+    gang = desk.submit(gpu_count=2, gang_size=2)
+    long = [desk.submit("other", gpu_count=1, ttl_ms=500) for _ in range(2)]
+    result = desk.schedule()
+    # Six will be free, four are wanted and one must stay: there is one to spare, on n2.
+    assert kept_for(result).nodes == ("n0", "n1")
+    assert ids(result) == [long[0].id]
+    assert ids(desk.schedule(50)) == [gang.id]
+
+
 # --- going ahead --------------------------------------------------------------------------------
 
 
@@ -477,6 +503,49 @@ def test_a_gang_goes_ahead_only_if_all_its_members_may_land_on_one_node() -> Non
     two = desk.submit("other", cpu_cores=1, gang_size=2, ttl_ms=900)
     assert ids(desk.schedule()) == [two.id]
     assert ids(desk.schedule(100)) == [1]
+
+
+def test_members_that_may_share_one_device_are_counted_together() -> None:
+    desk = Desk(1)
+    desk.run(gpu_milli=400, ttl_ms=100)
+    gang = desk.submit(gpu_milli=250, gang_size=3)
+    # Two would leave 700 and so room for two of the gang, one leaves room for all three.
+    desk.submit("other", gpu_milli=150, gang_size=2, ttl_ms=900)
+    one = desk.submit("third", gpu_milli=150, ttl_ms=900)
+    assert ids(desk.schedule()) == [one.id]
+    assert ids(desk.schedule(100))[0] == gang.id
+
+
+# --- one no is not another's --------------------------------------------------------------------
+
+
+def test_a_denial_for_one_label_is_none_for_another() -> None:
+    desk = Desk(1, 1)
+    desk.run(gpu_count=1, ttl_ms=100, labels={"rack": "r0"})
+    for _ in range(2):
+        desk.submit("a", gpu_count=1, labels={"rack": "r0"})
+    desk.shares.charge("b", 10**12, now_ms=0)
+    there = desk.submit("b", gpu_count=1, labels={"rack": "r1"})
+    assert ids(desk.schedule()) == [there.id]
+
+
+def test_a_denial_by_policy_is_none_for_other_tenants() -> None:
+    policy = OnlyOn("lab")
+    desk = Desk(1, 1, scorer=PlacementScorer(filters=(policy,)))
+    desk.run("x", gpu_count=1, ttl_ms=100, labels={"rack": "r0"})
+    policy.nodes.add(desk.ledger.handle_of("n0"))
+    for _ in range(2):
+        desk.submit("lab", gpu_count=1)
+    desk.shares.charge("other", 10**12, now_ms=0)
+    other = desk.submit("other", gpu_count=1)
+    assert ids(desk.schedule()) == [other.id]
+
+
+def test_a_deadline_that_passed_is_none_for_those_without_one() -> None:
+    desk = Desk(1)
+    desk.submit("a", gpu_count=1, deadline_ms=5)
+    other = desk.submit("b", gpu_count=1)
+    assert ids(desk.schedule(6)) == [other.id]
 
 
 def test_quota_denials_hold_nobody_back() -> None:

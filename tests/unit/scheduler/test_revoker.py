@@ -541,3 +541,24 @@ def test_a_revoker_forgets_a_lease_that_its_holder_gave_back(ledger: CapacityLed
     ledger.release(lease.id, now_ms=2)
     with pytest.raises(NotFound):
         revoker.reason_of(lease.id)
+
+
+def test_a_checkpoint_before_the_quota_s_clock_is_refused_before_anything_changed(
+    ledger: CapacityLedger,
+) -> None:
+    lease = ledger.grant("n1", ask())
+    revoker = LeaseRevoker(ledger, grace_ms=50)
+    revoker.revoke(lease.id, R.OPERATOR_DRAIN, now_ms=1)
+    bursting(ledger, 500)
+    refused(ledger, InvalidValue, lambda: revoker.report_checkpoint(lease.id, now_ms=20))
+
+
+@pytest.mark.xfail(reason="the walk stops at the member whose teardown raised")
+def test_a_teardown_that_raises_does_not_leave_half_a_gang_running(ledger: CapacityLedger) -> None:
+    def teardown(lease: Lease) -> bool:
+        raise OSError("the node does not answer")
+
+    members = gang_of(ledger)
+    with suppress(OSError):
+        LeaseRevoker(ledger, teardown=teardown).revoke(members[0], R.OPERATOR_DRAIN, now_ms=1)
+    assert {lease.state for lease in ledger.leases()} == {S.FENCED}

@@ -188,6 +188,10 @@ class PureEngine(Arena):
         self, index: int, priority: int, now: int, run_min: int, fresh: int, depth_max: int,
         mask: bytearray | None, exclude: int,
     ) -> VictimAnswer:  # fmt: skip
+        if mask is not None and len(mask) * 8 < len(self.nodes):
+            raise ValueError("mask is shorter than the number of nodes")
+        if not 0 <= priority < 4:
+            raise IndexError("no such priority")
         query = Query(self._shape(index), priority, now, run_min, fresh, depth_max)
         return VictimSearch(self, query).answer(mask, exclude)
 

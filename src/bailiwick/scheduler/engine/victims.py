@@ -12,17 +12,21 @@ Rules:
 - The least cost wins, then the lowest node handle, then the smallest slots in ascending order.
 - With no plan, each node is counted at the first rule that, taken together with those before it,
   leaves too little to give back: hardware, closed, protected, priority, run time, depth.
-- The search is exact until ``STEPS_MAX`` steps are spent on it; then it says so.
-
-This is the readable reference. The compiled twin finds the same plans by bounds kept per node.
+- The search is exact until the steps that :mod:`.cover` allows are spent; then it says so, and only
+  then may the compiled twin, which looks at the most promising nodes first, have another plan.
+- On one node every choice of devices is tried (whole ones are cleared, a share is made up from
+  victims on the device), and :mod:`.cover` supplies what is lacking besides.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from bailiwick.scheduler.engine.bestfit import allowed
+from bailiwick.scheduler.engine.cover import INFINITE, STATES_MAX, Cover, Plan, Unit
 from bailiwick.scheduler.engine.protocol import (
     CLASS_GUARANTEED,
     CLASS_SPOT,
@@ -32,11 +36,11 @@ from bailiwick.scheduler.engine.protocol import (
     VictimAnswer,
 )
 from bailiwick.scheduler.engine.tables import LeaseRecord, NodeRecord, ShapeRecord, bits
+from bailiwick.vocab.values import MILLI
 
 if TYPE_CHECKING:
     from bailiwick.scheduler.engine.pure import PureEngine
 
-STEPS_MAX = 200_000
 _HARDWARE, _CLOSED, _PROTECTED, _PRIORITY, _RUN_TIME, _DEPTH, _LEGAL = range(7)
 
 
@@ -52,25 +56,20 @@ class Query:
     depth_max: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A lease, or all members of a gang on the node: what goes together, and its cost."""
-
-    cost: int
-    slots: tuple[int, ...]
-    gives: tuple[int, int, int]
-    shares: tuple[tuple[int, int], ...]
-
-
-def victim_cost(lease: LeaseRecord, shape: ShapeRecord, query: Query) -> int:
-    """What the loss of one lease is reckoned at."""
+def victim_base(lease: LeaseRecord, query: Query) -> int:
+    """What the loss of a lease is reckoned at, its size aside."""
     if lease.lease_class == CLASS_SPOT:
         base = 1000 * (1 + lease.priority)
     else:
         base = 10_000 * 4**lease.priority
     if lease.checkpoint != NEVER and query.now - lease.checkpoint <= query.fresh:
         base //= 2
-    return base + shape.count * shape.milli // 10 + shape.cpu // 1000
+    return base
+
+
+def size_cost(shape: ShapeRecord) -> int:
+    """What its size adds to that."""
+    return shape.count * shape.milli // 10 + shape.cpu // 1000
 
 
 def verdict(lease: LeaseRecord, query: Query) -> int:
@@ -93,7 +92,8 @@ class VictimSearch:
         self.engine = engine
         self.query = query
         self.steps = 0
-        self.best: tuple[int, int, tuple[int, ...]] | None = None
+        self.cut_short = False
+        self.best: tuple[int, int, list[int]] | None = None
         self.gangs: dict[int, list[LeaseRecord]] = {}
         for lease in engine.leases:
             if lease is not None and lease.gang >= 0:
@@ -107,89 +107,127 @@ class VictimSearch:
             if node.eligible and x != exclude and allowed(mask, x) and self._could(node)
         ]
         for x in open_nodes:
-            self._search(x)
+            if not self.cut_short and self._sums_suffice(self.engine.nodes[x]):
+                self._open(x)
         if self.best is None:
             return self._blocked(set(open_nodes))
         cost, node, slots = self.best
         ids = [self.engine.reuse[slot] << 32 | slot for slot in slots]
-        return cost, node, ids, self.steps < STEPS_MAX
+        return cost, node, ids, not self.cut_short
 
     def _could(self, node: NodeRecord) -> bool:
+        """Whether the empty machine could take the shape: whole devices, or a share of one."""
         shape, cls = self.query.shape, self.engine.classes[node.cls]
         if cls.cpu < shape.cpu or cls.mem < shape.mem or cls.block < shape.block:
             return False
+        if shape.count > 1 and shape.milli < MILLI:
+            return False
         return sum(shape.kinds >> kind & 1 for kind in cls.kind) >= shape.count
 
-    def _units(self, x: int) -> list[tuple[int, Unit]]:
-        """Every unit on the node with the first rule that protects it."""
-        engine = self.engine
-        found: dict[object, list[int]] = {}
-        for slot in sorted(engine.nodes[x].leases):
-            lease = engine.leases[slot]
-            assert lease is not None
-            found.setdefault(("gang", lease.gang) if lease.gang >= 0 else slot, []).append(slot)
-        units = []
-        for slots in found.values():
-            here = [lease for lease in (engine.leases[s] for s in slots) if lease is not None]
-            all_members = self.gangs[here[0].gang] if here[0].gang >= 0 else here
-            rule = min(verdict(lease, self.query) for lease in all_members)
-            shapes = engine.shapes
-            cost = sum(victim_cost(le, shapes[le.shape], self.query) for le in all_members)
-            given = [shapes[le.shape] for le in here]
-            gives = (sum(s.cpu for s in given), sum(s.mem for s in given))
-            shares = [(i, shapes[le.shape].milli) for le in here for i in bits(le.devices)]
-            block = sum(s.block for s in given)
-            units.append((rule, Unit(cost, tuple(slots), (*gives, block), tuple(shares))))
-        return units
+    def _sums_suffice(self, node: NodeRecord) -> bool:
+        """Whether what is free and evictable covers the plain amounts, before a closer look."""
+        shape, sums = self.query.shape, node.reclaim[: self.query.priority]
+        wanted = ((node.cpu, shape.cpu), (node.mem, shape.mem), (node.block, shape.block))
+        return all(free + sum(s[d] for s in sums) >= w for d, (free, w) in enumerate(wanted))
 
-    def _fits(self, x: int, gone: list[Unit]) -> bool:
-        """Whether the shape fits on the node without these units."""
-        node, shape = self.engine.nodes[x], self.query.shape
-        cls = self.engine.classes[node.cls]
-        if node.cpu + sum(u.gives[0] for u in gone) < shape.cpu:
-            return False
-        if node.mem + sum(u.gives[1] for u in gone) < shape.mem:
-            return False
-        if node.block + sum(u.gives[2] for u in gone) < shape.block:
-            return False
-        device = list(node.device)
-        for unit in gone:
-            for i, milli in unit.shares:
-                device[i] += milli
-        found = sum(
-            free >= shape.milli and shape.kinds >> kind & 1
-            for free, kind in zip(device, cls.kind, strict=True)
-        )
-        return found >= shape.count
+    # -- one node ------------------------------------------------------------------------------
 
-    def _search(self, x: int) -> None:
-        """Branch and bound over the legal units of one node, cheapest first."""
-        units = sorted(
-            (unit for rule, unit in self._units(x) if rule == _LEGAL),
-            key=lambda unit: (unit.cost, unit.slots),
-        )
+    def _open(self, x: int) -> None:
+        """Find the best plan on the node that beats those on the nodes before it."""
+        units = [unit for rule, unit in self._units(x) if rule == _LEGAL]
         if not self._fits(x, units):
             return
-        pending: list[tuple[int, int, list[Unit]]] = [(0, 0, [])]
-        while pending and self.steps < STEPS_MAX:
-            self.steps += 1
-            at, cost, chosen = pending.pop()
-            if self.best is not None and cost > self.best[0]:
-                continue
-            if self._fits(x, chosen):
-                self._offer(x, cost, chosen)
-                continue
-            if at == len(units) or not self._fits(x, chosen + units[at:]):
-                continue
-            if self.best is not None and cost + units[at].cost > self.best[0]:
-                continue  # every further unit costs at least as much as this one
-            pending.append((at + 1, cost, chosen))
-            pending.append((at + 1, cost + units[at].cost, [*chosen, units[at]]))
+        for rank, unit in enumerate(sorted(units, key=lambda u: u.slots[0])):
+            unit.bit = 1 << (len(units) - 1 - rank)
+        plan = Plan(INFINITE if self.best is None else self.best[0] - 1, self.steps)
+        self._choose_devices(x, units, plan)
+        if plan.thinned and not plan.cut_short:
+            plan.width = STATES_MAX
+            self._choose_devices(x, units, plan)
+        self.steps, self.cut_short = plan.steps, plan.cut_short
+        if plan.cost < 0:
+            return
+        gone = [unit for unit in units if unit.bit & plan.units]
+        if plan.cut_short:
+            gone = self._put_back(x, gone)
+        slots = sorted(slot for unit in gone for slot in unit.slots)
+        self.best = (sum(unit.cost for unit in gone), x, slots)
 
-    def _offer(self, x: int, cost: int, chosen: list[Unit]) -> None:
-        slots = tuple(sorted(slot for unit in chosen for slot in unit.slots))
-        if self.best is None or (cost, x, slots) < self.best:
-            self.best = (cost, x, slots)
+    def _units(self, x: int) -> list[tuple[int, Unit]]:
+        """Every unit on the node with the first rule that protects it, newest lease first."""
+        engine, query = self.engine, self.query
+        found: dict[object, tuple[int, Unit]] = {}
+        for slot in reversed(engine.nodes[x].leases):
+            lease = engine.leases[slot]
+            assert lease is not None
+            key = ("gang", lease.gang) if lease.gang >= 0 else slot
+            if key not in found:
+                members = self.gangs[lease.gang] if lease.gang >= 0 else [lease]
+                rule = min(verdict(member, query) for member in members)
+                base = sum(victim_base(member, query) for member in members)
+                size = sum(size_cost(engine.shapes[member.shape]) for member in members)
+                found[key] = rule, Unit(base + size, base)
+            _, unit = found[key]
+            shape = engine.shapes[lease.shape]
+            unit.slots = sorted([*unit.slots, slot])
+            for d, amount in enumerate((shape.cpu, shape.mem, shape.block)):
+                unit.gives[d] += amount
+            for i in bits(lease.devices) if shape.milli else ():
+                unit.shares[i] = unit.shares.get(i, 0) + shape.milli
+        return list(found.values())
+
+    def _choose_devices(self, x: int, units: list[Unit], plan: Plan) -> None:
+        """Every choice of devices leaves one covering problem."""
+        node, shape = self.engine.nodes[x], self.query.shape
+        kinds = self.engine.classes[node.cls].kind
+        lacking = [shape.cpu - node.cpu, shape.mem - node.mem, shape.block - node.block, 0]
+        usable = [i for i, kind in enumerate(kinds) if shape.kinds >> kind & 1]
+        wanted = shape.count - sum(node.device[i] >= shape.milli for i in usable)
+        if wanted <= 0:
+            Cover(plan, units, 0, lacking, -1).solve()
+            return
+        if not Cover(plan, units, 0, lacking, -1).can_win():
+            return
+        gaps = {i: shape.milli - node.device[i] for i in usable if node.device[i] < shape.milli}
+        gaps = {i: g for i, g in gaps.items() if sum(u.shares.get(i, 0) for u in units) >= g}
+        if shape.milli < MILLI:
+            for i, gap in gaps.items():
+                if not plan.cut_short:
+                    Cover(plan, units, 0, [*lacking[:3], gap], i).solve()
+            return
+        for cleared in sorted(combinations(gaps, wanted), key=lambda c: c[::-1]):
+            chosen = [unit for unit in units if not unit.shares.keys().isdisjoint(cleared)]
+            if sum(unit.cost for unit in chosen) <= plan.limit and not plan.cut_short:
+                Cover(plan, units, sum(unit.bit for unit in chosen), lacking, -1).solve()
+
+    def _put_back(self, x: int, gone: list[Unit]) -> list[Unit]:
+        """A plan cut short gives up what it does not need, the dearest first."""
+        for unit in sorted(gone, key=lambda u: (-u.cost, u.bit)):
+            rest = [other for other in gone if other is not unit]
+            if self._fits(x, rest):
+                gone = rest
+        return gone
+
+    def _fits(self, x: int, gone: Iterable[Unit]) -> bool:
+        """Whether the shape fits on the node without these units."""
+        node, shape = self.engine.nodes[x], self.query.shape
+        free = [node.cpu, node.mem, node.block]
+        device = list(node.device)
+        for unit in gone:
+            for d in range(3):
+                free[d] += unit.gives[d]
+            for i, milli in unit.shares.items():
+                device[i] += milli
+        if free[0] < shape.cpu or free[1] < shape.mem or free[2] < shape.block:
+            return False
+        kinds = self.engine.classes[node.cls].kind
+        found = (
+            milli >= shape.milli and shape.kinds >> kind & 1
+            for milli, kind in zip(device, kinds, strict=True)
+        )
+        return sum(found) >= shape.count
+
+    # -- why not -------------------------------------------------------------------------------
 
     def _blocked(self, open_nodes: set[int]) -> VictimAnswer:
         counts = [0] * (_LEGAL + 1)

@@ -2,7 +2,8 @@
  *
  * States (cost, what is still lacking, which units) are extended unit by unit. In one order of
  * (cost, set) throughout, a state goes when an earlier one lacks no more in any dimension, or when
- * its cost and a lower bound on the rest exceed the best plan. The bound is the strongest of: the
+ * its cost and a lower bound on the rest exceed the best plan. At most `width` states are kept, the
+ * most promising ones; without that limit the search is exact. The bound is the strongest of: the
  * number of units still needed, the best value per dimension, and prices per dimension under
  * which no unit is a bargain (the dual of the problem with divisible units). */
 #include "victims.h"
@@ -177,7 +178,7 @@ static void offer_greedy(Victims *v, const Cover *c) {
     for (;;) {
         int dear = -1, spare = 1;
         for (int i = 0; i < last; i++)
-            if (v->picked[i] && (dear < 0 || v->piece[i].cost >= v->piece[dear].cost)) dear = i;
+            if (v->picked[i] && (dear < 0 || v->piece[i].cost > v->piece[dear].cost)) dear = i;
         if (dear < 0) break;
         v->picked[dear] = 0;
         for (int d = 0; d < c->dims; d++) spare &= left[d] + v->piece[dear].amount[d] <= 0;
@@ -197,6 +198,21 @@ static int dominated(Victims *v, const Cover *c, const State *kept, int count, c
         if (no_more) return 1;
     }
     return 0;
+}
+
+/* The most promising states, as many as the width, in the order they are in. */
+static int thin_out(Victims *v, State *state, uint64_t *mask, int count, int width) {
+    size_t words = (size_t)v->words;
+    for (int k = 0; k < count; k++) v->rated[k] = (Ordered){ state[k].bound, 1 };
+    int64_t worst = weighted_key(v->rated, count, width);
+    int kept = 0, ties = width;
+    for (int k = 0; k < count; k++) ties -= state[k].bound < worst;
+    for (int k = 0; k < count; k++) {
+        if (state[k].bound > worst || (state[k].bound == worst && ties-- <= 0)) continue;
+        state[kept] = state[k];
+        memmove(mask + (size_t)kept++ * words, mask + (size_t)k * words, words * sizeof *mask);
+    }
+    return kept;
 }
 
 /* One piece taken or left by every state; returns how many states there are then. */
@@ -228,8 +244,9 @@ static int extend(Victims *v, const Cover *c, int i, int now, int count) {
             }
             if (!open) offer(v, s.cost, out);
         } else memcpy(out, mask + (size_t)leave++ * words, width);
-        if (!open || s.cost + lacking(v, c, i + 1, s.need) > limit_of(v)) continue;
-        if (dominated(v, c, to, kept, &s)) continue;
+        if (!open) continue;
+        s.bound = s.cost + lacking(v, c, i + 1, s.need);
+        if (s.bound > limit_of(v) || dominated(v, c, to, kept, &s)) continue;
         to[kept++] = s;
         if (kept == STATES || v->steps > STEPS) { v->truncated = 1; return 0; }
     }
@@ -237,11 +254,17 @@ static int extend(Victims *v, const Cover *c, int i, int now, int count) {
 }
 
 static void search_states(Victims *v, const Cover *c) {
+    int count = 1;
     v->state[0][0].cost = c->cost;
     memcpy(v->state[0][0].need, c->need, sizeof c->need);
     memcpy(v->mask[0], v->start, (size_t)v->words * sizeof(uint64_t));
-    int count = 1;
-    for (int i = 0; i < c->pieces && count; i++) count = extend(v, c, i, i & 1, count);
+    for (int i = 0; i < c->pieces && count; i++) {
+        int to = ~i & 1;
+        count = extend(v, c, i, i & 1, count);
+        if (count <= v->width) continue;
+        count = thin_out(v, v->state[to], v->mask[to], count, v->width);
+        v->thinned = 1;
+    }
 }
 
 /* -- setting it up ----------------------------------------------------------------------------- */

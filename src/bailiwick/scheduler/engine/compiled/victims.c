@@ -156,28 +156,41 @@ static void keep_plan(const Engine *e, Victims *v) {
     }
 }
 
-static void open_node(Engine *e, Victims *v, int32_t x) {
-    const Node *n = &e->node[x];
+/* Every choice of devices leaves one covering problem. */
+static void choose_victims(const Engine *e, Victims *v) {
+    const Node *n = &e->node[v->node];
     const Class *c = &e->cls[n->cls];
     const Shape *s = v->shape;
-    int candidate[DEVICES], found = 0, wanted = s->count, was = v->best_node;
-    int64_t was_cost = v->best_cost;
-    collect(e, v, x);
-    v->need[0] = s->cpu - n->cpu; v->need[1] = s->mem - n->mem; v->need[2] = s->block - n->block;
-    for (int d = 0; d < 3; d++) if (v->need[d] > v->total[d]) return;
+    int candidate[DEVICES], found = 0, wanted = s->count;
     for (int i = 0; i < c->devices; i++) {
         if (!s->count || !(s->kinds >> c->kind[i] & 1)) continue;
         if (n->device[i] >= s->milli) wanted--;
         else if (n->device[i] + v->share[i] >= s->milli) candidate[found++] = i;
     }
-    if (wanted > found) return;
     memset(v->chosen, 0, (size_t)v->units);
-    v->ranked = 0;
+    if (wanted > found) return;
     if (wanted <= 0) cover(v, -1, 0);
     else if (!plain_amounts_can_win(v)) return;
     else if (s->milli == MILLI) clear_devices(v, candidate, found, wanted);
     else for (int i = 0; i < found && !v->truncated; i++)
         cover(v, candidate[i], s->milli - n->device[candidate[i]]);
+}
+
+/* First the most promising states only, for a good plan to measure all others by. */
+static void open_node(Engine *e, Victims *v, int32_t x) {
+    const Node *n = &e->node[x];
+    int32_t was = v->best_node;
+    int64_t was_cost = v->best_cost;
+    collect(e, v, x);
+    v->need[0] = v->shape->cpu - n->cpu;
+    v->need[1] = v->shape->mem - n->mem;
+    v->need[2] = v->shape->block - n->block;
+    for (int d = 0; d < 3; d++) if (v->need[d] > v->total[d]) return;
+    v->ranked = v->thinned = 0;
+    v->width = NARROW;
+    choose_victims(e, v);
+    v->width = STATES;
+    if (v->thinned && !v->truncated) choose_victims(e, v);
     if (v->best_node == x && (was != x || v->best_cost != was_cost)) keep_plan(e, v);
 }
 
@@ -412,6 +425,7 @@ static int make_room(Engine *e, Victims *v) {
         for (int i = 0; i < 2; i++)
             if (!resize(&v->mask[i], words * STATES, 8)
                 || !resize(&v->state[i], STATES, sizeof(State))) return 0;
+        if (!resize(&v->rated, STATES, sizeof *v->rated)) return 0;
         v->unit_room = units;
     }
     return 1;
@@ -422,7 +436,7 @@ void victims_clear(Engine *e) {
     if (!v) return;
     gang_forget(v);
     free(v->profile); free(v->heap); free(v->unit); free(v->piece); free(v->tail);
-    free(v->order);
+    free(v->order); free(v->rated);
     free(v->member); free(v->owner); free(v->slot); free(v->chosen); free(v->picked);
     free(v->start); free(v->best);
     for (int i = 0; i < 2; i++) { free(v->mask[i]); free(v->state[i]); }

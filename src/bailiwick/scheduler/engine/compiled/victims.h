@@ -5,7 +5,7 @@
 #include "engine.h"
 
 enum { NEEDS = 4, BUDGETS = 16, PRICES = 5, PENDING = 12, WARM = 8,
-       STATES = 4096, STEPS = 400000 };
+       NARROW = 32, STATES = 4096, STEPS = 1000000 };
 enum { BOUND = 1, EXACT = 2 };     /* what a node's profile is, if not 0: out of date */
 enum { NEVER_FITS, CLOSED, UNTOUCHABLE, OUTRANKED, TOO_YOUNG, TOO_DEEP, LEGAL };
 #define INFINITE (INT64_MAX / 4)
@@ -58,7 +58,7 @@ typedef struct {                   /* what the pieces from one on still offer */
     int32_t most[NEEDS];
 } Tail;
 
-typedef struct { int64_t cost, need[NEEDS]; } State;
+typedef struct { int64_t cost, bound, need[NEEDS]; } State;
 typedef struct { int64_t bound; int32_t node, exact; } Candidate;
 typedef struct { int64_t key; int32_t weight; } Ordered;   /* the weight may be an index */
 
@@ -66,7 +66,7 @@ struct Victims {
     Gang *gang;         int32_t gang_room, gang_used;
     Profile *profile;   Candidate *heap; int32_t profile_room, heap_count;
     int64_t run_min, fresh, depth_max;   /* for which the profiles hold */
-    Unit *unit;         Piece *piece; Tail *tail; Ordered *order;
+    Unit *unit;         Piece *piece; Tail *tail; Ordered *order, *rated;
     int32_t *member, *owner, *slot, unit_room;
     uint8_t *chosen, *picked;      /* units that go in any case; pieces of a first plan */
     State *state[2];    uint64_t *mask[2], *start, *best; int32_t words;
@@ -75,7 +75,7 @@ struct Victims {
     int64_t ripe, recent;          /* victims were granted by then; fresh checkpoints since then */
     int64_t best_cost, steps, need[3], total[3];   /* lacking on the open node; legal there */
     int32_t best_node, node, units, members, slots, share[DEVICES];
-    int ranked, truncated;
+    int ranked, width, thinned, truncated;
 };
 
 /* Sums and differences of times, which never leave the range nor become "never". */

@@ -1,0 +1,54 @@
+"""The journal on disk: files, keys, the one writer, proofs in a file, and export.
+
+The names below are the package; what is not here may change.
+"""
+
+from bailiwick.store.journal_export import ocsf_event
+from bailiwick.store.journal_files import (
+    Directory,
+    JournalDamaged,
+    TileDiffers,
+    Verdict,
+    describe,
+    read_anchor,
+    read_lines,
+    replace_file,
+    verify_directory,
+    verify_file,
+)
+from bailiwick.store.journal_keys import load_or_create_key
+from bailiwick.store.journal_proof import (
+    Proven,
+    RecordProof,
+    Unproven,
+    check_proof,
+    parse_proof,
+    prove_record,
+)
+from bailiwick.store.journal_words import siem_page
+from bailiwick.store.journal_writer import CHECKPOINT_EVERY, JournalWriter, Recovery
+
+__all__ = [
+    "CHECKPOINT_EVERY",
+    "Directory",
+    "JournalDamaged",
+    "JournalWriter",
+    "Proven",
+    "RecordProof",
+    "Recovery",
+    "TileDiffers",
+    "Unproven",
+    "Verdict",
+    "check_proof",
+    "describe",
+    "load_or_create_key",
+    "ocsf_event",
+    "parse_proof",
+    "prove_record",
+    "read_anchor",
+    "read_lines",
+    "replace_file",
+    "siem_page",
+    "verify_directory",
+    "verify_file",
+]
