@@ -241,3 +241,39 @@ def test_a_folder_without_a_journal_is_a_usage_error(tmp_path: Path) -> None:
     done = bailiwick("verify", tmp_path)
     assert done.returncode == 2
     assert "journal.jsonl" in done.stderr
+
+
+ENDLESS = """
+import sys
+from pathlib import Path
+from bailiwick.journal import Context, RecordKind, SeedSigner
+from bailiwick.store import JournalWriter
+
+journal = JournalWriter(
+    Path(sys.argv[1]), SeedSigner("log.example/fleet", bytes(range(32))), checkpoint_every=100
+)
+who = Context("scheduler", "req-7", tenant="acme")
+while journal.size < 1_000_000:
+    for _ in range(64):
+        body = {"lease_id": journal.size, "generation": 2, "expires_ms": 9_000}
+        journal.append(RecordKind.LEASE_RENEWED, who, at_ms=journal.size, body=body)
+    print(journal.commit(), flush=True)
+"""
+
+
+def test_a_killed_writer_loses_nothing_that_it_had_answered(tmp_path: Path) -> None:
+    answered = 0
+    for turn in range(3):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", ENDLESS, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        )
+        assert writer.stdout is not None
+        for _ in range(7 + turn):
+            answered = int(writer.stdout.readline())
+        writer.kill()
+        rest = writer.stdout.read().splitlines()
+        writer.wait()
+        answered = int(rest[-1]) if rest and rest[-1].isdigit() else answered
+        with JournalWriter(tmp_path, SIGNER) as journal:
+            assert journal.recovery.size >= answered
+    assert bailiwick("verify", tmp_path, "--vkey", VKEY).returncode == 0

@@ -15,7 +15,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -62,7 +62,7 @@ class NodeCapacity:
     cpu_cores: int | float
     mem_bytes: int
     block_bytes: int = 0
-    gpus: tuple[GpuDevice, ...] = ()
+    gpus: Sequence[GpuDevice] = ()
     gpu_vram: int = -1
     labels: Mapping[str, str] = field(default_factory=dict)
     cpu_milli: int = field(init=False, repr=False)

@@ -63,7 +63,7 @@ class Shape:
             request.device_count,
             request.device_milli,
             request.generation,
-            request.gpu_models,
+            tuple(request.gpu_models),
             request.gpu_vram,
             request.exclusivity is Exclusivity.PARTITION_EXCLUSIVE,
         )

@@ -14,7 +14,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -58,7 +58,7 @@ class PlacementRequest:
     gpu_count: int = 0
     gpu_milli: int = 0
     gpu_vram: int = 0
-    gpu_models: tuple[str, ...] = ()
+    gpu_models: Sequence[str] = ()
     generation: HardwareGeneration | None = None
     exclusivity: Exclusivity | None = None
     labels: Mapping[str, str] = field(default_factory=dict)

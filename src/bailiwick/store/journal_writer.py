@@ -6,8 +6,9 @@ Rules:
 - ``append`` seals into memory; ``commit`` writes the batch with one write and one ``fdatasync``.
   Nobody is answered before that. A write that fails takes the batch back and ends the writer.
 - A checkpoint follows this order: records, tiles, anchor, signature; records and anchor are
-  durable before the signature is made. INVARIANT: no size is ever signed with two roots, because the anchor names the root
-  before it is signed, and a journal that no longer has that root is refused on opening.
+  durable before the signature is made. INVARIANT: no size is ever signed with two roots, because
+  the anchor names the root before it is signed, and a journal that no longer has that root is
+  refused on opening.
 - On opening, everything is verified. Only a torn tail is repaired: bytes after the last newline
   (or lines with NUL bytes at the end, which a file system leaves where data did not arrive), and
   only beyond the anchor: no commit that holds them was ever answered. All else is refused.
