@@ -182,6 +182,13 @@ def test_a_proof_from_another_log_is_refused(sound: Path, tmp_path: Path) -> Non
     assert_damaged(bailiwick("check-proof", ours, "--vkey", VKEY), "proves nothing")
 
 
+def test_a_place_that_cannot_be_written_is_a_usage_error(sound: Path, tmp_path: Path) -> None:
+    for command in (("prove", 4, sound, "-o"), ("verify", sound, "--save-anchor")):
+        done = bailiwick(*command, tmp_path / "no" / "such")
+        assert done.returncode == 2
+        assert "FILE: expected a place to write" in done.stderr
+
+
 def test_a_proof_beyond_the_checkpoint_is_a_usage_error(sound: Path) -> None:
     assert bailiwick("prove", 300, sound).returncode == 2
 

@@ -78,14 +78,14 @@ def verify(
 ) -> None:
     """Verify a journal, and say what it turned out to be."""
     from bailiwick.journal import Verified
-    from bailiwick.store import describe, read_anchor, replace_file
+    from bailiwick.store import describe, read_anchor
 
     known = None if anchor is None else read_anchor(anchor)
     verdict = _judge(target, vkey=vkey, anchor=known)
     if not isinstance(verdict, Verified):
         _end_damaged(target, describe(verdict))
     if save_anchor is not None:
-        replace_file(save_anchor, f"{verdict.anchor}\n".encode("ascii"))
+        _save(save_anchor, f"{verdict.anchor}\n".encode("ascii"))
     covered = f"{verdict.signed_size:,} of them under a signed checkpoint"
     if not verdict.signed_size:
         covered = "no signed checkpoint covers them"
@@ -114,6 +114,15 @@ def _judge(target: Path, *, vkey: str | None = None, anchor: Anchor | None = Non
     key = None if vkey is None else parse_vkey(vkey)
     with watched(places.journal) as lines:
         return verify_directory(places, lines, key=key, anchor=anchor)
+
+
+def _save(path: Path, data: bytes) -> None:
+    from bailiwick import InvalidValue
+
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise InvalidValue("FILE", str(path), f"a place to write ({error.strerror})") from None
 
 
 def _end_damaged(what: object, sentence: str) -> NoReturn:
@@ -269,7 +278,7 @@ def prove(
     if output is None:
         sys.stdout.buffer.write(proof.text)
         return
-    output.write_bytes(proof.text)
+    _save(output, proof.text)
     typer.echo(f"{output}: record {seq} of {checked.checkpoint.size}", err=True)
 
 

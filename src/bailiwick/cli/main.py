@@ -9,6 +9,7 @@ Rules:
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -36,6 +37,10 @@ def demo(
     seed: Annotated[
         int, typer.Option("--seed", min=0, help="The same seed tells the same story.")
     ] = 7,
+    journal: Annotated[
+        Path | None,
+        typer.Option("--journal", dir_okay=False, help="Write the run's sealed records here."),
+    ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Only the final report, no progress.")
     ] = False,
@@ -45,7 +50,8 @@ def demo(
 
     from bailiwick.demo.campus import run_demo
 
-    raise typer.Exit(run_demo(days=days, seed=seed, console=Console(), quiet=quiet))
+    console = Console()
+    raise typer.Exit(run_demo(days=days, seed=seed, console=console, quiet=quiet, journal=journal))
 
 
 @app.command()

@@ -1,14 +1,13 @@
 """What is remembered for the report: facts with their numbers, no sentences.
 
-Every decision the library gave is also folded into one digest, so that two runs can be compared
-by a single line.
+Every decision the library gave is also sealed in a journal (:mod:`.seal`), whose root is one line
+by which two runs can be compared.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from hashlib import sha256
 
 from bailiwick import (
     Denied,
@@ -20,6 +19,7 @@ from bailiwick import (
     Reservation,
 )
 from bailiwick.demo.fleet import LABS
+from bailiwick.demo.seal import Seal
 from bailiwick.demo.traffic import Job
 
 
@@ -130,24 +130,18 @@ class Books:
     puzzle: Puzzle | None = None
     impossible: Counter[str] = field(default_factory=Counter)
     renewals: int = 0
-    decisions: int = 0
     nodes: int = 0
     capacity_micros: int = 0
     waiting: list[Job] = field(default_factory=list)
     running: int = 0
     checks: int = 0
     _told: set[tuple[int, PendingReason, str]] = field(default_factory=set)
-    _digest: bytes = b""
-
-    def log(self, decision: object) -> None:
-        """Fold one decision into the digest."""
-        self.decisions += 1
-        self._digest = sha256(self._digest + repr(decision).encode()).digest()
+    seal: Seal = field(default_factory=Seal)
 
     @property
     def digest(self) -> str:
-        """The digest of all decisions so far, each chained to the one before."""
-        return self._digest.hex()
+        """The root of the tree over all sealed decisions so far."""
+        return self.seal.root
 
     def denied(self, job: Job, denied: Denied, *, at_ms: int) -> None:
         """A request was told no; the same word to the same request counts once."""

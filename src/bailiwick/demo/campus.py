@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
@@ -11,12 +12,23 @@ from bailiwick.demo import phrases
 from bailiwick.demo.books import Books
 from bailiwick.demo.report import print_report
 from bailiwick.demo.simulation import Simulation, Step
+from bailiwick.journal import Verified
 
 DAY_MS = 24 * 3_600_000
 
 
-def run_demo(*, days: int = 3, seed: int = 7, console: Console, quiet: bool = False) -> int:
-    """Simulate the campus and report; a broken promise of the library stops it with an error."""
+def run_demo(
+    *,
+    days: int = 3,
+    seed: int = 7,
+    console: Console,
+    quiet: bool = False,
+    journal: Path | None = None,
+) -> int:
+    """Simulate the campus and report; a broken promise of the library stops it with an error.
+
+    Returns 0, or 3 if the journal of the run does not verify.
+    """
     simulation = Simulation(days, seed)
     if quiet:
         books = simulation.run(lambda step: None)
@@ -24,8 +36,10 @@ def run_demo(*, days: int = 3, seed: int = 7, console: Console, quiet: bool = Fa
         books = _run_live(simulation, console)
     else:
         books = simulation.run(_day_teller(console))
+    if journal is not None:
+        journal.write_bytes(b"".join(books.seal.lines))
     print_report(console, books, days=days, seed=seed)
-    return 0
+    return 0 if isinstance(books.seal.verify(), Verified) else 3
 
 
 def _run_live(simulation: Simulation, console: Console) -> Books:

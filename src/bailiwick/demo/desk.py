@@ -37,6 +37,7 @@ from bailiwick import (
     PreemptionConfig,
     PreemptionManager,
     Priority,
+    Quota,
     QuotaManager,
     ReservationHeadroom,
     Resources,
@@ -56,6 +57,7 @@ from bailiwick.demo.fleet import (
     price_micros_per_hour,
 )
 from bailiwick.demo.money import Spending
+from bailiwick.demo.seal import Seal
 from bailiwick.demo.traffic import Job
 
 MINUTE_MS = 60_000
@@ -157,10 +159,10 @@ class Desk:
         for node in node_names():
             self.register(node)
         for lab in LABS:
-            self.quotas.set_quota(lab.name, lab.quota)
+            self.set_quota(lab.name, lab.quota)
             self.shares.set_share(lab.name, lab.share)
             for project, quota in lab.projects.items():
-                self.quotas.set_quota(lab.name, quota, project=project)
+                self.set_quota(lab.name, quota, project=project)
 
     @property
     def now_ms(self) -> int:
@@ -169,8 +171,20 @@ class Desk:
 
     def register(self, node: str, *, partitionable: bool = False) -> None:
         """A machine joins the fleet."""
-        self.ledger.register_node(node, capacity_of(node, partitionable=partitionable))
+        capacity = capacity_of(node, partitionable=partitionable)
+        joined = self.ledger.register_node(node, capacity)
         self.rules.registered(node)
+        self.seal.registered(joined, at_ms=self.now_ms)
+
+    @property
+    def seal(self) -> Seal:
+        """The journal of this run."""
+        return self.books.seal
+
+    def set_quota(self, tenant: str, quota: Quota, *, project: str | None = None) -> None:
+        """Give a tenant or project this quota from now on."""
+        self.quotas.set_quota(tenant, quota, project=project, now_ms=self.now_ms)
+        self.seal.quota(tenant, project, quota, at_ms=self.now_ms)
 
     # -- asking and starting -----------------------------------------------------------------
 
@@ -181,7 +195,7 @@ class Desk:
             self._queue(job)
             return
         decision = self.admission.admit(job.request, now_ms=self.now_ms)
-        self.books.log(decision)
+        self.seal.admission(job.request, decision, at_ms=self.now_ms)
         if isinstance(decision, Approved):
             self._start(job, decision)
         elif self._is_final(job, self._first_blocker(job.request, decision)):
@@ -245,15 +259,16 @@ class Desk:
             return
         result = self.queue.schedule(self.now_ms, limit=LOOKS_MAX)
         for started in result.started:
-            self.books.log(started.approved)
-            self._start(self.lines.pop(started.entry.id).job, started.approved)
+            job = self.lines.pop(started.entry.id).job
+            self.seal.admission(job.request, started.approved, at_ms=self.now_ms)
+            self._start(job, started.approved)
         if result.reservation is not None:
             self.books.reservations[result.reservation.entry.id] = result.reservation
         for waiting in result.waiting:
             line = self.lines[waiting.entry.id]
             line.denied = waiting.denied
             if self._is_final(line.job, waiting.denied):
-                self.books.log(waiting.denied)
+                self.seal.admission(line.job.request, waiting.denied, at_ms=self.now_ms)
                 self.queue.cancel(waiting.entry.id)
                 del self.lines[waiting.entry.id]
         self._search([w.entry.id for w in result.waiting if w.entry.id in self.lines])
@@ -281,7 +296,6 @@ class Desk:
         found = self.preemption.find_victims(
             self.ledger, request, now_ms=self.now_ms, filters=self.admission.scorer.filters
         )
-        self.books.log(found)
         if isinstance(found, Impossible):
             self.books.impossible[found.reason] += 1
             return False
@@ -296,7 +310,7 @@ class Desk:
     def _claim(self, job: Job, plan: Preemptable) -> None:
         self.making_room.discard(job.request.generation)
         decision = self.admission.admit(job.request, now_ms=self.now_ms, depth=plan.depth)
-        self.books.log(decision)
+        self.seal.admission(job.request, decision, at_ms=self.now_ms)
         if isinstance(decision, Approved):
             self._start(job, decision)
         elif not self._is_final(job, decision):
@@ -334,6 +348,10 @@ class Desk:
 
     def follow(self, walked: Revocation) -> None:
         """Take note of the leases that a walk ended or fenced."""
+        over = {ended.lease.id: ended.lease for ended in walked.ended}
+        for step in walked.steps:
+            lease = over.get(step.lease_id) or self.ledger.lease(step.lease_id)
+            self.seal.step(step, lease)
         fenced = {s.lease_id for s in walked.steps if s.after is RevokeState.FENCED}
         for ended in walked.ended:
             self._close(ended, fenced=ended.lease.id in fenced)
@@ -343,6 +361,7 @@ class Desk:
         held = self.ledger.node(node).leased.gpu_milli
         moment = Moment(self.now_ms, EndCause.NODE_DEPARTED, "hardware", node, held)
         ended = self.ledger.depart_node(node, now_ms=self.now_ms)
+        self.seal.departed(node, [each.lease.id for each in ended], at_ms=self.now_ms)
         if ended:
             self.books.moments.append(moment)
         for each in ended:
@@ -352,9 +371,9 @@ class Desk:
 
     def _close(self, ended: EndedLease, *, fenced: bool = False) -> None:
         """One lease is over: meter it, and see whether its job is."""
-        self.books.log(ended)
         lease = ended.lease
         run = self.runs.pop(lease.id)
+        self.seal.ended(ended, by=run.moment.by if run.moment is not None else lease.tenant)
         run.leases.discard(lease.id)
         run.fenced |= fenced
         self.audit.ended(lease, fenced=fenced)

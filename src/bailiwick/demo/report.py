@@ -24,6 +24,7 @@ from bailiwick.demo.tables import (
     tenants_note,
     tenants_table,
 )
+from bailiwick.journal import Verified
 
 URGENT_MOMENTS = 4
 WIDTH_MAX = 100
@@ -84,15 +85,24 @@ def _headline(books: Books, days: int) -> Text:
     return text
 
 
+def _verdict(books: Books) -> str:
+    """What reading the run's own journal back from its bytes came to."""
+    match books.seal.verify():
+        case Verified(count=count):
+            return f"{count:,} sealed records, read back and verified; the root of their tree:"
+        case finding:
+            return f"The journal of this run is damaged: {finding}"
+
+
 def _closing(books: Books, *, days: int, seed: int) -> Group:
-    head = Text(f"{books.decisions:,} decisions, folded into one sha256:", style="bold")
+    head = Text(_verdict(books), style="bold")
     head.append(f"\n{books.digest}", style="not bold")
     same = f"The same days and seed ({days} and {seed}) give the same line anywhere. To try next:"
     table = Table.grid(padding=(0, 3, 0, 0))
     for command, what in (
         (f'make demo ARGS="--days {days} --seed {seed + 1}"', "another history"),
-        (".venv/bin/python examples/recipe_26_*.py", "the calls, in a hundred lines"),
-        ("make bench", "how tight it packs, how fast"),
+        ('make demo ARGS="--journal campus.jsonl"', "keep the sealed records"),
+        (".venv/bin/bailiwick journal verify campus.jsonl", "and check them again"),
     ):
         table.add_row(f"  {command}", Text(what, style="dim"))
     return Group(head, Text(same, style="dim"), table)

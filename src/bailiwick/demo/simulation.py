@@ -83,9 +83,10 @@ class Simulation:
                 ledger.report_checkpoint(lease_id, now_ms=now_ms)
                 run.saved_ms = now_ms - run.started_ms
             if kind.renews and lease.expires_ms - now_ms <= HOUR_MS:
-                ledger.renew(
+                renewed = ledger.renew(
                     lease_id, ttl_ms=kind.term_ms, now_ms=now_ms, generation=lease.generation
                 )
+                self.desk.seal.renewed(renewed, at_ms=now_ms)
                 self.desk.books.renewals += 1
 
     def _sample(self) -> Sample:

@@ -135,7 +135,8 @@ class Story:
     def _clear(self, node: str, leases: list[Lease]) -> None:
         self._mode(node, NodeMode.MAINTENANCE)
         for lease in leases:
-            self.desk.books.log(self.desk.revoker.clear_fence(lease.id, now_ms=self.desk.now_ms))
+            cleared = self.desk.revoker.clear_fence(lease.id, now_ms=self.desk.now_ms)
+            self.desk.seal.fence_cleared(cleared)
             self.desk.audit.cleared(lease)
         self._note(node, "power-cycled by an operator, fence cleared")
         self._return(node)
@@ -154,6 +155,7 @@ class Story:
     def quarantine(self, node: str) -> None:
         """A machine's attestation no longer matches: nobody may stay on it, with no grace."""
         self.desk.ledger.set_quarantine(node, True)
+        self.desk.seal.quarantine(node, "measurement_mismatch", at_ms=self.desk.now_ms)
         self._note(node, "quarantined: firmware measurement did not match")
         plan = plan_policy_recovery(self.desk.ledger, node, now_ms=self.desk.now_ms)
         self.desk.evict(plan, by="policy", subject=node, grace_ms=0)
@@ -162,11 +164,12 @@ class Story:
     def trust_again(self, node: str) -> None:
         """It was flashed and measured again."""
         self.desk.ledger.set_quarantine(node, False)
+        self.desk.seal.quarantine(node, None, at_ms=self.desk.now_ms)
         self._note(node, "quarantine lifted: flashed, measured again, trusted")
 
     def _mode(self, node: str, mode: NodeMode) -> None:
         change = self.desk.ledger.set_mode(node, mode)
-        self.desk.books.log(change)
+        self.desk.seal.mode(change, at_ms=self.desk.now_ms)
         self._note(node, f"{change.before} → {change.after}")
 
     def _note(self, node: str, what: str) -> None:
@@ -205,7 +208,7 @@ class Story:
         if excess <= 0 and now_ms < 65 * self._hour_ms:
             self.desk.agenda.after(HOUR_MS // 2, self.lower_quota)
             return
-        self.desk.quotas.set_quota(tenant, PHYSICS_LATER, now_ms=now_ms)
+        self.desk.set_quota(tenant, PHYSICS_LATER)
         plan = plan_rebalance(
             ledger,
             QuotaScope.of(tenant),

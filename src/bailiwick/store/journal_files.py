@@ -22,7 +22,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias, assert_never
+from typing import BinaryIO, TypeAlias, assert_never
 
 from bailiwick.journal import (
     CHECKPOINT_PATH,
@@ -115,7 +115,7 @@ class Directory:
         """The bytes of a tile or checkpoint, or None."""
         try:
             return (self.root / path).read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
 
@@ -129,12 +129,14 @@ def read_lines(path: Path, *, start: int = 0) -> Iterator[bytes]:
         file.seek(start)
         read = file.readline
         while line := read(LINE_BYTES_MAX + 1):
-            if len(line) > LINE_BYTES_MAX:
-                rest = line
-                while rest and not rest.endswith(b"\n"):
-                    rest = read(LINE_BYTES_MAX)
-                line = line.rstrip(b"\n") + rest[-1:]
-            yield line
+            yield line if len(line) <= LINE_BYTES_MAX else line.rstrip(b"\n") + _skip(file, line)
+
+
+def _skip(file: BinaryIO, line: bytes) -> bytes:
+    """Pass over the rest of a line that is too long; its newline, if it has one."""
+    while line and not line.endswith(b"\n"):
+        line = file.readline(LINE_BYTES_MAX)
+    return line[-1:]
 
 
 def sync_directory(path: Path) -> None:

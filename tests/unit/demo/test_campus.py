@@ -39,6 +39,7 @@ from bailiwick.demo.money import Grant, HourlyCap, Spending
 from bailiwick.demo.report import print_report
 from bailiwick.demo.simulation import Simulation, Step
 from bailiwick.demo.traffic import draw_jobs
+from bailiwick.journal import RecordKind, Verified, parse_record, verify_lines
 
 R = PreemptionReason
 
@@ -129,13 +130,25 @@ def test_both_engines_give_the_same_digest(one_day: Books) -> None:
     assert run(engine="pure").digest == one_day.digest
 
 
-def test_a_digest_tells_the_order_of_decisions() -> None:
-    first, second = Books(), Books()
-    for word in ("a", "b"):
-        first.log(word)
-    for word in ("b", "a"):
-        second.log(word)
-    assert first.digest != second.digest
+def test_every_decision_is_sealed_and_the_journal_verifies(one_day: Books) -> None:
+    verdict = one_day.seal.verify()
+    assert isinstance(verdict, Verified)
+    assert verdict.count == len(one_day.seal.lines)
+    assert verdict.root.hex() == one_day.digest
+    kinds = Counter(parse_record(line[:-1]).kind for line in one_day.seal.lines)
+    granted = sum(book.granted for book in one_day.tenants.values())
+    assert kinds[RecordKind.ADMISSION_APPROVED] >= granted
+    assert kinds[RecordKind.LEASE_GRANTED] >= kinds[RecordKind.ADMISSION_APPROVED]
+    assert kinds[RecordKind.NODE_REGISTERED] >= 60
+    assert kinds[RecordKind.LEASE_PREEMPTED]
+
+
+@pytest.mark.parametrize("at", [0, 1000, -1])
+def test_a_changed_decision_is_found(one_day: Books, at: int) -> None:
+    lines = list(one_day.seal.lines)
+    lines[at] = lines[at].replace(b'"actor":"', b'"actor":"x', 1)
+    verdict = verify_lines([*lines, *one_day.seal.lines[:1]] if at == -1 else lines)
+    assert not isinstance(verdict, Verified)
 
 
 # --- what happens -------------------------------------------------------------------------------

@@ -234,12 +234,6 @@ static int sums_cover(const Engine *e, const Shape *s, int32_t x, int64_t below)
     return cpu >= s->cpu && mem >= s->mem && block >= s->block;
 }
 
-/* What is known of the node: its bound, and whether a new profile could make it stricter. */
-static Candidate candidate(const Engine *e, const Victims *v, int32_t x) {
-    int exact = e->node[x].profiled == EXACT && v->profile[x].until > v->q->now;
-    return (Candidate){ lower_bound(e, v, x), x, exact };
-}
-
 static void push(Victims *v, Candidate c) {
     int32_t at = v->heap_count;
     if (c.bound >= INFINITE) return;
@@ -253,7 +247,7 @@ static void push_anew(Engine *e, Victims *v, const Candidate *c, int count) {
     warm(e, c, count);
     for (int i = 0; i < count; i++) {
         profile_node(e, v, c[i].node);
-        push(v, candidate(e, v, c[i].node));
+        push(v, (Candidate){ lower_bound(e, v, c[i].node), c[i].node, 1 });
     }
 }
 
@@ -277,8 +271,10 @@ static void bound_nodes(Engine *e, Victims *v) {
         if (x + WARM < e->nodes) prefetch(e, v, x + WARM);
         if (!same) e->node[x].profiled = 0;
         if (is_open(e, q, x)) {
-            if (profile_holds(e, v, x)) push(v, candidate(e, v, x));
-            else if (sums_cover(e, v->shape, x, q->priority)) cold[stale++].node = x;
+            if (profile_holds(e, v, x)) {   /* exact: a new one would give no stricter bound */
+                int exact = e->node[x].profiled == EXACT && v->profile[x].until > q->now;
+                push(v, (Candidate){ lower_bound(e, v, x), x, exact });
+            } else if (sums_cover(e, v->shape, x, q->priority)) cold[stale++].node = x;
         }
         if (stale < WARM && x + 1 < e->nodes) continue;
         push_anew(e, v, cold, stale);
