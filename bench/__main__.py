@@ -18,7 +18,7 @@ from bench import report
 from bench.measure import say
 from bench.report import Section
 
-SECTIONS = ("quality", "hotpath", "victims", "memory", "journal")
+SECTIONS = ("quality", "hotpath", "victims", "memory", "journal", "journal_disk")
 
 
 def _runner(name: str) -> Callable[..., Section]:

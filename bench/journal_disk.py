@@ -17,7 +17,8 @@ from time import perf_counter
 from bailiwick.journal import SeedSigner
 from bailiwick.store import JournalWriter
 from bench.journal import START_MS, Fact, make_facts
-from bench.measure import no_collection
+from bench.measure import no_collection, say
+from bench.report import Section, Table
 
 ROUNDS = 5
 RECORDS, RECORDS_QUICK = 20_000, 6_000
@@ -55,3 +56,20 @@ def measure_disk(*, quick: bool = False, folder: Path | None = None) -> dict[str
     for batch in BATCHES:
         figures[f"group_{batch}_x"] = figures[f"durable_{batch}_per_s"] / figures["durable_1_per_s"]
     return figures
+
+
+def run(*, quick: bool = False) -> Section:
+    """The section: durable records per second by size of commit."""
+    say("journal on disk: appending durably, one and many records a commit")
+    figures = measure_disk(quick=quick)
+    section = Section("journal_disk", "Journal on disk", data=dict(figures))
+    table = Table("durable records per second, wall time", ["records a commit", "per second", "x"])
+    for batch in (1, *BATCHES):
+        ratio = figures.get(f"group_{batch}_x", 1.0)
+        each = figures[f"durable_{batch}_per_s"]
+        table.rows.append([f"{batch:,}", f"{each:,.0f}", f"{ratio:.1f}"])
+    section.tables.append(table)
+    best = figures[f"durable_{BATCHES[-1]}_per_s"]
+    section.bar_at_least("durable records in group commits", best, DISK_BAR, unit="/s")
+    section.notes.append("a disk that answers a flush from its cache flatters single commits")
+    return section

@@ -6,6 +6,8 @@ an argument, so the same story always ends the same way. Run it:
     python examples/recipe_26_multi_tenant_preemption.py
 """
 
+from dataclasses import asdict
+
 from bailiwick import (
     AccountingTag,
     AdmissionController,
@@ -28,6 +30,7 @@ from bailiwick import (
     TenantId,
     WithinQuota,
 )
+from bailiwick.journal import Chain, Context, RecordKind
 
 GB = 1_000_000_000
 
@@ -86,8 +89,23 @@ def main() -> None:
     match preemption.find_victims(ledger, urgent, now_ms=60_000):
         case Preemptable() as plan:
             done = preemption.preempt(plan, revoker, now_ms=60_000)
+            # 4b. Seal each eviction, so that anyone can check later who evicted whom, and why.
+            journal = Chain()
             for ended in done.ended:
                 print(f"preemption: lease {ended.lease.id} ended, reason {ended.reason}")
+                sealed = journal.seal(
+                    RecordKind.LEASE_PREEMPTED,
+                    Context("scheduler", "urgent-1", tenant=str(ended.lease.tenant)),
+                    at_ms=ended.ended_ms,
+                    body={
+                        "lease_id": ended.lease.id,
+                        "reason": str(ended.reason),
+                        "victim": str(ended.lease.tenant),
+                        "preemptor": str(urgent.tenant),
+                        "freed": asdict(ended.lease.resources),
+                    },
+                )
+                print(f"journal: record {sealed.seq} has hash {sealed.hash[:16]}...")
             decision = admission.admit(urgent, now_ms=60_000, depth=plan.depth)
             print(f"admission: urgent work runs on {decision.node}")
         case Impossible() as refusal:

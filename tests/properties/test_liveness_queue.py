@@ -195,36 +195,47 @@ def run_backlog(
     return cluster.used
 
 
-kinds = st.fixed_dictionaries(
-    {
-        "gpu_count": st.integers(1, 2),
-        "gang_size": st.integers(1, 2),
-        "ttl_ms": st.sampled_from([10, 20, 30, 50]),
-    }
-)
-backlogs = st.lists(kinds, min_size=1, max_size=4)
+# All entries of a run have one size, so that what is free can always be used by whose turn it is.
+sizes = st.sampled_from([1, 2])
+terms = st.lists(st.sampled_from([10, 20, 30, 50]), min_size=1, max_size=4)
+
+
+def backlog(gpu_count: int, terms_ms: list[int]) -> list[dict[str, int]]:
+    return [{"gpu_count": gpu_count, "ttl_ms": ttl_ms} for ttl_ms in terms_ms]
 
 
 @settings(max_examples=8)
-@given(st.lists(backlogs, min_size=2, max_size=3))
-def test_equal_shares_of_endless_work_use_about_the_same(
-    backlogs: list[list[dict[str, int]]],
+@given(sizes, st.lists(terms, min_size=2, max_size=3))
+def test_equal_shares_of_endless_work_use_the_same_within_a_tenth(
+    size: int, tenants: list[list[int]]
 ) -> None:
-    jobs = {f"t{number}": backlog for number, backlog in enumerate(backlogs)}
+    jobs = {f"t{number}": backlog(size, terms_ms) for number, terms_ms in enumerate(tenants)}
     used = run_backlog(Cluster(2, 4), jobs, half_lives=12)
-    assert max(used.values()) <= 1.25 * min(used[tenant] for tenant in jobs)
+    assert max(used.values()) <= 1.1 * min(used[tenant] for tenant in jobs)
 
 
 @settings(max_examples=8)
-@given(st.lists(backlogs, min_size=2, max_size=2), st.integers(2, 4))
+@given(sizes, terms, terms, st.integers(2, 4))
 def test_a_larger_share_of_endless_work_uses_more_in_proportion(
-    backlogs: list[list[dict[str, int]]], share: int
+    size: int, large: list[int], small: list[int], share: int
 ) -> None:
     cluster = Cluster(2, 4)
     cluster.shares.set_share("large", share)
-    jobs = {"large": backlogs[0], "small": backlogs[1]}
+    jobs = {"large": backlog(size, large), "small": backlog(size, small)}
     used = run_backlog(cluster, jobs, half_lives=12)
-    assert 0.75 * share <= used["large"] / used["small"] <= 1.25 * share
+    assert 0.85 * share <= used["large"] / used["small"] <= 1.15 * share
+
+
+def test_room_too_small_for_whose_turn_it_is_is_used_by_others_and_bends_shares() -> None:
+    cluster = Cluster(2, 4)
+    cluster.shares.set_share("coarse", 2)
+    coarse = [{"gpu_count": 2, "gang_size": 2, "ttl_ms": 10}]
+    fine = [*backlog(1, [20]), *backlog(2, [50]), *backlog(1, [10]), *backlog(2, [50])]
+    used = run_backlog(cluster, {"coarse": coarse, "fine": fine}, half_lives=20)
+    # Two to one is not reached, as one reservation keeps room for one gang at a time; but the
+    # gangs are not starved either, and next to nothing stays idle.
+    assert 0.9 <= used["coarse"] / used["fine"] <= 2.1
+    assert used.total() >= 0.9 * 8 * 1000 * cluster.now_ms
 
 
 def test_three_to_one_is_three_to_one() -> None:

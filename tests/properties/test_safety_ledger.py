@@ -47,7 +47,12 @@ from tests.support.naive_fleet import (
 
 NAMES = [f"n{i}" for i in range(6)]
 names = st.sampled_from(NAMES)
-picks = st.integers(0, 200)
+# Which lease: of what sort, and the how-manyth of them.
+Pick = tuple[str, int]
+picks = st.tuples(
+    st.sampled_from(["any", "live", "reserved", "gang", "grace_running", "fenced"]),
+    st.integers(0, 50),
+)
 GRACE_MS = 40
 
 MODE_EDGES = {
@@ -99,11 +104,17 @@ class LedgerMachine(RuleBasedStateMachine):
             call()
         assert snapshot(self.ledger) == before, "a refused call changed something"
 
-    def pick(self, pick: int) -> int:
-        """An id: often of a live lease, sometimes of one that ended or never was."""
-        live = list(self.fleet.leases)
-        pool = live * 3 + self.ids + [7 << 32, 2**62]
-        return pool[pick % len(pool)]
+    def pick(self, pick: Pick) -> int:
+        """An id: of a live lease of that sort, or any that ever was or never was given."""
+        sort, which = pick
+        sorts = {
+            "live": list(self.fleet.leases),
+            "reserved": [i for i, lease in self.fleet.leases.items() if lease.reserved],
+            "gang": [i for i, lease in self.fleet.leases.items() if lease.gang is not None],
+        }
+        in_state = [i for i, lease in self.fleet.leases.items() if lease.state == sort]
+        pool = sorts.get(sort, in_state) or [*self.fleet.leases, *self.ids, 7 << 32, 2**62]
+        return pool[which % len(pool)]
 
     def gone(self, lease_id: int, call: Callable[[], object]) -> bool:
         """Whether there is no such lease; then the call must say so."""
@@ -233,7 +244,7 @@ class LedgerMachine(RuleBasedStateMachine):
             self.admit(request, SCORERS[0])
 
     @rule(pick=picks)
-    def commit(self, pick: int) -> None:
+    def commit(self, pick: Pick) -> None:
         lease_id = self.pick(pick)
         if self.gone(lease_id, lambda: self.ledger.commit(lease_id, now_ms=self.now)):
             return
@@ -247,7 +258,7 @@ class LedgerMachine(RuleBasedStateMachine):
         lease.reserved = False
 
     @rule(pick=picks, ttl=st.sampled_from([1, 30, 500]), generation=st.sampled_from([None, 0, 1]))
-    def renew(self, pick: int, ttl: int, generation: int | None) -> None:
+    def renew(self, pick: Pick, ttl: int, generation: int | None) -> None:
         """``generation`` is how far behind the caller is: None for one that does not say."""
         lease_id = self.pick(pick)
         lease = self.fleet.leases.get(lease_id)
@@ -270,7 +281,7 @@ class LedgerMachine(RuleBasedStateMachine):
             lease.expires = self.now + ttl
 
     @rule(pick=picks)
-    def checkpoint(self, pick: int) -> None:
+    def checkpoint(self, pick: Pick) -> None:
         lease_id = self.pick(pick)
         if not self.gone(lease_id, lambda: self.ledger.report_checkpoint(lease_id, now_ms=0)):
             self.ledger.report_checkpoint(lease_id, now_ms=self.now)
@@ -279,7 +290,7 @@ class LedgerMachine(RuleBasedStateMachine):
     # -- ends --------------------------------------------------------------------------------
 
     @rule(pick=picks)
-    def release(self, pick: int) -> None:
+    def release(self, pick: Pick) -> None:
         lease_id = self.pick(pick)
         if self.gone(lease_id, lambda: self.ledger.release(lease_id)):
             return
@@ -290,7 +301,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.forget((ended,), expected=[lease_id], cause="released")
 
     @rule(pick=picks, reason=st.sampled_from(PreemptionReason))
-    def evict(self, pick: int, reason: PreemptionReason) -> None:
+    def evict(self, pick: Pick, reason: PreemptionReason) -> None:
         lease_id = self.pick(pick)
         if self.gone(lease_id, lambda: self.ledger.evict(lease_id, reason, now_ms=self.now)):
             return
@@ -330,7 +341,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 lease.owner, lease.state, lease.gang = FENCED, "fenced", None
 
     @rule(pick=picks, reason=st.sampled_from(PreemptionReason), hasty=st.booleans())
-    def revoke(self, pick: int, reason: PreemptionReason, hasty: bool) -> None:
+    def revoke(self, pick: Pick, reason: PreemptionReason, hasty: bool) -> None:
         lease_id, revoker = self.pick(pick), self.hasty if hasty else self.revoker
 
         def call() -> Revocation:
@@ -358,7 +369,7 @@ class LedgerMachine(RuleBasedStateMachine):
             assert walk.ended == ()
 
     @rule(pick=picks)
-    def checkpoint_in_grace(self, pick: int) -> None:
+    def checkpoint_in_grace(self, pick: Pick) -> None:
         lease_id = self.pick(pick)
 
         def call() -> Revocation:
@@ -383,9 +394,9 @@ class LedgerMachine(RuleBasedStateMachine):
         self.walked(self.revoker.advance(self.now), expected=list(due), torn=self.torn)
 
     @rule(pick=picks)
-    def clear_fence(self, pick: int) -> None:
+    def clear_fence(self, pick: Pick) -> None:
         fenced = [i for i, lease in self.fleet.leases.items() if lease.owner == FENCED]
-        lease_id = fenced[pick % len(fenced)] if fenced and pick % 3 else self.pick(pick)
+        lease_id = self.pick(pick)
 
         def call() -> EndedLease:
             return self.revoker.clear_fence(lease_id, now_ms=self.now)
@@ -399,9 +410,23 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.fleet.leases)
     @rule(pick=picks)
-    def take_the_node_of_a_lease_away(self, pick: int) -> None:
-        leases = list(self.fleet.leases.values())
-        self.depart(leases[pick % len(leases)].node)
+    def take_the_node_of_a_lease_away(self, pick: Pick) -> None:
+        lease = self.fleet.leases.get(self.pick(pick))
+        if lease is not None:
+            self.depart(lease.node)
+
+    @precondition(lambda self: self.fleet.leases)
+    @rule(pick=picks, less=st.integers(0, 1), through_revoker=st.booleans())
+    def let_a_term_run_out(self, pick: Pick, less: int, through_revoker: bool) -> None:
+        """To the very moment, or to one millisecond before it."""
+        lease = self.fleet.leases.get(self.pick(pick))
+        if lease is None or lease.owner == FENCED:
+            return
+        self.now = max(self.now, lease.expires - less)
+        if through_revoker:
+            self.advance()
+        else:
+            self.expire()
 
     # -- what must hold ----------------------------------------------------------------------
 

@@ -29,7 +29,6 @@ from bailiwick import (
     Impossible,
     Lease,
     LeaseRevoker,
-    NodeSet,
     PendingReason,
     PlacementRequest,
     PlacementScorer,
@@ -49,7 +48,6 @@ from bailiwick.demo.agenda import Agenda
 from bailiwick.demo.audit import Audit
 from bailiwick.demo.books import Books, Eviction, Moment
 from bailiwick.demo.fleet import (
-    CLINICAL_NODES,
     HOUR_MS,
     LABS,
     capacity_of,
@@ -57,6 +55,7 @@ from bailiwick.demo.fleet import (
     price_micros_per_hour,
 )
 from bailiwick.demo.money import Spending
+from bailiwick.demo.rules import ClinicalOnly
 from bailiwick.demo.seal import Seal
 from bailiwick.demo.traffic import Job
 
@@ -74,22 +73,6 @@ PATIENCE_MS = {
 """How long work waits before others are evicted for it; low priority never is a reason."""
 
 _ROOM = (PendingReason.WAITING_FOR_CAPACITY, PendingReason.FRAGMENTED)
-
-
-class ClinicalOnly:
-    """A node filter: machines of the clinic serve medical imaging, and nobody else."""
-
-    def __init__(self, ledger: CapacityLedger) -> None:
-        self._ledger, self._open = ledger, ledger.node_set()
-
-    def registered(self, node: str) -> None:
-        """A node joined; those of the clinic stay out of everybody else's set."""
-        if node not in CLINICAL_NODES:
-            self._open.add(self._ledger.handle_of(node))
-
-    def nodes_for(self, request: PlacementRequest) -> NodeSet | None:
-        """All nodes for imaging, the campus's own for others."""
-        return None if request.tenant == "imaging" else self._open
 
 
 @dataclass(slots=True, eq=False)
@@ -184,7 +167,7 @@ class Desk:
     def set_quota(self, tenant: str, quota: Quota, *, project: str | None = None) -> None:
         """Give a tenant or project this quota from now on."""
         self.quotas.set_quota(tenant, quota, project=project, now_ms=self.now_ms)
-        self.seal.quota(tenant, project, quota, at_ms=self.now_ms)
+        self.seal.quota(tenant, quota, project=project, at_ms=self.now_ms)
 
     # -- asking and starting -----------------------------------------------------------------
 

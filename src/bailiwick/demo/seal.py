@@ -143,7 +143,7 @@ class Seal:
             body["reason"] = reason
         self._add(kind, _node(node), at_ms=at_ms, body=body)
 
-    def quota(self, tenant: str, project: str | None, quota: Quota, *, at_ms: int) -> None:
+    def quota(self, tenant: str, quota: Quota, *, project: str | None = None, at_ms: int) -> None:
         """A tenant or project was given this quota."""
         body = {
             "limits": {str(li.dimension): li.limit for li in quota.limits},

@@ -10,6 +10,8 @@ Rules:
   reserved entry starts no later than it was told, unless a lease is renewed, a node is closed,
   somebody is admitted past the queue, or an entry of higher priority comes.
 - Denials for quota and other reasons hold nobody back. A denied entry stays until cancelled.
+- Room is kept for one entry at a time, and what is too small for it is used by others, whatever
+  their share: shares come true among work of like size, and bend where sizes differ much.
 - Before ``schedule`` the caller ends leases that expired. ``order`` tells, ``schedule`` admits.
 
 >>> from bailiwick import AdmissionController, CapacityLedger, NodeCapacity

@@ -388,9 +388,13 @@ def test_headroom_is_for_requests_of_at_least_its_priority(
         assert answers == (denied, denied)
 
 
-def test_what_leaves_the_headroom_whole_is_admitted(ledger: CapacityLedger) -> None:
+@pytest.mark.parametrize("gang_size", [1, 4])
+def test_what_leaves_the_headroom_whole_is_admitted(ledger: CapacityLedger, gang_size: int) -> None:
     admission = AdmissionController(ledger, headroom=KEPT)
-    assert isinstance(admission.admit(ask(cpu_cores=4)), Approved)
+    request = ask(cpu_cores=4 / gang_size, gang_size=gang_size)
+    assert isinstance(admission.evaluate(request), Approved)
+    assert isinstance(admission.admit(request), Approved)
+    assert isinstance(admission.evaluate(ask(cpu_cores=0.001)), Denied)
     assert isinstance(admission.admit(ask(cpu_cores=0.001)), Denied)
 
 

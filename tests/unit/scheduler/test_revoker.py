@@ -338,6 +338,7 @@ def test_a_fence_lasts_until_it_is_cleared(ledger: CapacityLedger) -> None:
     lease = ledger.grant("n1", ask())
     revoker = LeaseRevoker(ledger, teardown=fails)
     revoker.revoke(lease.id, R.OPERATOR_DRAIN, now_ms=1)
+    assert ledger.lease(lease.id).expires_ms == AMOUNT_MAX
     assert revoker.advance(AMOUNT_MAX) == Revocation()
     refused(ledger, IllegalTransition, lambda: revoker.revoke(lease.id, R.OPERATOR_DRAIN, now_ms=2))
 
