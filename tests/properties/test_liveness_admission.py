@@ -279,7 +279,6 @@ def test_work_on_a_node_that_left_finds_a_place_on_one_that_came(
     assert all(isinstance(admission.evaluate(r), Approved) for r in could)
 
 
-@pytest.mark.xfail(reason="the limit is spent on leases that are then passed over")
 @each_engine
 def test_expiry_in_small_steps_is_not_held_up_by_leases_that_are_being_revoked(
     engine: str,

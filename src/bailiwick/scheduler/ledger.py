@@ -246,7 +246,9 @@ class CapacityLedger(Holds):
         """End every lease whose term is over; one of a gang ends the gang."""
         self.check_time(now_ms)
         check_integer("limit", limit, low=1, high=2**31 - 1)
-        due = [i for i in self.engine.expired(now_ms, limit) if not self.fields(i)[7]]
+        # Leases being revoked are the revoker's; they must not use up the limit.
+        found = self.engine.expired(now_ms, limit + len(self.revoking))
+        due = [i for i in found if not self.fields(i)[7]][:limit]
         return tuple(self.end(i, EndCause.EXPIRED, now_ms=now_ms) for i in self.with_gangs(due))
 
     def evict(self, lease_id: int, reason: PreemptionReason, *, now_ms: int) -> EndedLease:

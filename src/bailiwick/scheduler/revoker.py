@@ -58,8 +58,12 @@ class _Walk:
     now_ms: int
     steps: list[RevokeTransition] = field(default_factory=list)
     ended: list[EndedLease] = field(default_factory=list)
+    failed: list[Exception] = field(default_factory=list)
 
     def told(self) -> Revocation:
+        """What was done; if a teardown raised, that error, once every lease has been walked."""
+        if self.failed:
+            raise self.failed[0]
         return Revocation(tuple(self.steps), tuple(self.ended))
 
 
@@ -170,9 +174,9 @@ class LeaseRevoker:
         self._step(lease_id, through, walk)
         try:
             clean = self.teardown(self.ledger.lease(lease_id))
-        except BaseException:
-            self._finish(lease_id, through, walk, clean=False)  # it has confirmed nothing
-            raise
+        except Exception as error:
+            clean = False  # it has confirmed nothing, and the rest of a gang must still end
+            walk.failed.append(error)
         self._finish(lease_id, through, walk, clean=clean)
 
     def _finish(self, lease_id: int, through: RevokeState, walk: _Walk, *, clean: bool) -> None:
