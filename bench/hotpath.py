@@ -158,6 +158,7 @@ def breakdown(nodes: int) -> list[tuple[str, float]]:
     masked = [one for one in ready if one.sets]
     plain = [one for one in ready if not one.sets]
     plain = [one for one in plain if engine.find(CODE, one.shape, None) >= 0]
+    engine.learning(0, 2**40)  # no lesson falls due meanwhile: it has a row of its own
 
     def released(lease: int) -> None:
         if lease >= 0:

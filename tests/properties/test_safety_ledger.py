@@ -47,12 +47,14 @@ from tests.support.naive_fleet import (
 
 NAMES = [f"n{i}" for i in range(6)]
 names = st.sampled_from(NAMES)
-# Which lease: of what sort, and the how-manyth of them.
 Pick = tuple[str, int]
-picks = st.tuples(
-    st.sampled_from(["any", "live", "reserved", "gang", "grace_running", "fenced"]),
-    st.integers(0, 50),
-)
+
+
+def picks(*sorts: str) -> st.SearchStrategy[Pick]:
+    """Which lease: of what sort, and the how-manyth of them; now and then any id at all."""
+    return st.tuples(st.sampled_from([*sorts, *sorts, "any"]), st.integers(0, 50))
+
+
 GRACE_MS = 40
 
 MODE_EDGES = {
@@ -83,8 +85,11 @@ class LedgerMachine(RuleBasedStateMachine):
 
     engine = "auto"
 
-    @initialize(first=st.lists(capacities, min_size=1, max_size=4))
-    def open(self, first: list[NodeCapacity]) -> None:
+    @initialize(
+        first=st.lists(capacities, min_size=2, max_size=5),
+        several=st.lists(requests(gang_max=3, small=True), min_size=2, max_size=6),
+    )
+    def open(self, first: list[NodeCapacity], several: list[PlacementRequest]) -> None:
         self.ledger = CapacityLedger(engine=self.engine, quotas=QuotaManager())
         self.fleet = NaiveFleet()
         self.ids: list[int] = []  # every id ever given, and some that never were
@@ -95,6 +100,9 @@ class LedgerMachine(RuleBasedStateMachine):
         for name, capacity in zip(NAMES, first, strict=False):
             self.ledger.register_node(name, capacity)
             self.fleet.nodes[name] = NaiveNode(capacity)
+        self.fill(several)
+        for request in several[:2]:
+            self.hold_where_it_fits(request, 0, reserve=True)
 
     # -- helpers -----------------------------------------------------------------------------
 
@@ -237,13 +245,19 @@ class LedgerMachine(RuleBasedStateMachine):
             assert snapshot(self.ledger) == before
             assert self.fleet.seats_in_all(request) < request.gang_size
 
-    @rule(several=st.lists(requests(gang_max=3), min_size=3, max_size=8))
+    @rule(request=requests(small=True), which=st.integers(0, 5), reserve=st.booleans())
+    def hold_where_it_fits(self, request: PlacementRequest, which: int, reserve: bool) -> None:
+        fitting = [name for name in self.fleet.nodes if self.fleet.can_hold(name, request)]
+        if fitting:
+            self.hold(fitting[which % len(fitting)], request, reserve)
+
+    @rule(several=st.lists(requests(gang_max=3, small=True), min_size=2, max_size=6))
     def fill(self, several: list[PlacementRequest]) -> None:
         """So that there is something to take away."""
         for request in several:
             self.admit(request, SCORERS[0])
 
-    @rule(pick=picks)
+    @rule(pick=picks("reserved"))
     def commit(self, pick: Pick) -> None:
         lease_id = self.pick(pick)
         if self.gone(lease_id, lambda: self.ledger.commit(lease_id, now_ms=self.now)):
@@ -257,7 +271,11 @@ class LedgerMachine(RuleBasedStateMachine):
         assert lease.expires == self.now + term
         lease.reserved = False
 
-    @rule(pick=picks, ttl=st.sampled_from([1, 30, 500]), generation=st.sampled_from([None, 0, 1]))
+    @rule(
+        pick=picks("live", "gang"),
+        ttl=st.sampled_from([1, 30, 500]),
+        generation=st.sampled_from([None, 0, 1]),
+    )
     def renew(self, pick: Pick, ttl: int, generation: int | None) -> None:
         """``generation`` is how far behind the caller is: None for one that does not say."""
         lease_id = self.pick(pick)
@@ -280,7 +298,7 @@ class LedgerMachine(RuleBasedStateMachine):
             lease.generation += 1
             lease.expires = self.now + ttl
 
-    @rule(pick=picks)
+    @rule(pick=picks("live"))
     def checkpoint(self, pick: Pick) -> None:
         lease_id = self.pick(pick)
         if not self.gone(lease_id, lambda: self.ledger.report_checkpoint(lease_id, now_ms=0)):
@@ -289,7 +307,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     # -- ends --------------------------------------------------------------------------------
 
-    @rule(pick=picks)
+    @rule(pick=picks("live", "fenced"))
     def release(self, pick: Pick) -> None:
         lease_id = self.pick(pick)
         if self.gone(lease_id, lambda: self.ledger.release(lease_id)):
@@ -300,7 +318,7 @@ class LedgerMachine(RuleBasedStateMachine):
         ended = self.ledger.release(lease_id, now_ms=self.now)
         self.forget((ended,), expected=[lease_id], cause="released")
 
-    @rule(pick=picks, reason=st.sampled_from(PreemptionReason))
+    @rule(pick=picks("live", "fenced"), reason=st.sampled_from(PreemptionReason))
     def evict(self, pick: Pick, reason: PreemptionReason) -> None:
         lease_id = self.pick(pick)
         if self.gone(lease_id, lambda: self.ledger.evict(lease_id, reason, now_ms=self.now)):
@@ -340,7 +358,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 assert last[lease_id] == "fenced"
                 lease.owner, lease.state, lease.gang = FENCED, "fenced", None
 
-    @rule(pick=picks, reason=st.sampled_from(PreemptionReason), hasty=st.booleans())
+    @rule(pick=picks("live", "gang"), reason=st.sampled_from(PreemptionReason), hasty=st.booleans())
     def revoke(self, pick: Pick, reason: PreemptionReason, hasty: bool) -> None:
         lease_id, revoker = self.pick(pick), self.hasty if hasty else self.revoker
 
@@ -368,9 +386,11 @@ class LedgerMachine(RuleBasedStateMachine):
         else:
             assert walk.ended == ()
 
-    @rule(pick=picks)
+    @rule(pick=picks("grace_running"))
     def checkpoint_in_grace(self, pick: Pick) -> None:
-        lease_id = self.pick(pick)
+        self.checkpoint_at(self.pick(pick))
+
+    def checkpoint_at(self, lease_id: int) -> None:
 
         def call() -> Revocation:
             return self.revoker.report_checkpoint(lease_id, now_ms=self.now)
@@ -383,6 +403,15 @@ class LedgerMachine(RuleBasedStateMachine):
         self.fleet.leases[lease_id].checkpoint = self.now
         self.walked(call(), expected=[lease_id], torn=self.torn)
 
+    @rule(pick=picks("live", "gang"), torn=st.booleans())
+    def save_and_go(self, pick: Pick, torn: bool) -> None:
+        """One member of what is revoked reports its checkpoint at once."""
+        lease_id = self.pick(pick)
+        self.torn = torn
+        self.revoke(pick, PreemptionReason.OPERATOR_DRAIN, hasty=False)
+        if lease_id in self.fleet.leases:
+            self.checkpoint_at(lease_id)
+
     @rule()
     def advance(self) -> None:
         due = {
@@ -393,7 +422,7 @@ class LedgerMachine(RuleBasedStateMachine):
         }
         self.walked(self.revoker.advance(self.now), expected=list(due), torn=self.torn)
 
-    @rule(pick=picks)
+    @rule(pick=picks("fenced"))
     def clear_fence(self, pick: Pick) -> None:
         fenced = [i for i, lease in self.fleet.leases.items() if lease.owner == FENCED]
         lease_id = self.pick(pick)
@@ -409,14 +438,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.forget((call(),), expected=[lease_id], cause="released")
 
     @precondition(lambda self: self.fleet.leases)
-    @rule(pick=picks)
-    def take_the_node_of_a_lease_away(self, pick: Pick) -> None:
-        lease = self.fleet.leases.get(self.pick(pick))
-        if lease is not None:
-            self.depart(lease.node)
-
-    @precondition(lambda self: self.fleet.leases)
-    @rule(pick=picks, less=st.integers(0, 1), through_revoker=st.booleans())
+    @rule(pick=picks("live", "gang"), less=st.integers(0, 1), through_revoker=st.booleans())
     def let_a_term_run_out(self, pick: Pick, less: int, through_revoker: bool) -> None:
         """To the very moment, or to one millisecond before it."""
         lease = self.fleet.leases.get(self.pick(pick))

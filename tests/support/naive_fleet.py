@@ -296,17 +296,17 @@ def gpu_terms(draw: st.DrawFn) -> dict[str, object]:
 
 
 @st.composite
-def requests(draw: st.DrawFn, *, gang_max: int = 1) -> PlacementRequest:
-    """Requests small enough to fit often, and large enough to be refused often."""
+def requests(draw: st.DrawFn, *, gang_max: int = 1, small: bool = False) -> PlacementRequest:
+    """Requests that fit often and are refused often; ``small`` ones mostly fit."""
     tenant, project = draw(st.sampled_from(TENANTS))
     terms: dict[str, object] = {
-        "cpu_cores": draw(st.sampled_from([0, 0.5, 1, 2, 4, 9])),
-        "mem_bytes": draw(st.sampled_from([1, 4, 8, 16, 33])),
-        "block_bytes": draw(st.sampled_from([0, 0, 0, 5, 50])),
+        "cpu_cores": draw(st.sampled_from([0, 0.5] if small else [0, 0.5, 1, 2, 4, 9])),
+        "mem_bytes": draw(st.sampled_from([1, 3] if small else [1, 4, 8, 16, 33])),
+        "block_bytes": 0 if small else draw(st.sampled_from([0, 0, 0, 5, 50])),
     }
     if draw(st.booleans()):
         terms |= draw(gpu_terms())
-    if draw(st.integers(0, 3)) == 0:
+    if not small and draw(st.integers(0, 3)) == 0:
         terms["labels"] = draw(st.sampled_from([{"zone": "a"}, {"zone": "b", "net": "ib"}, {
             "net": "ib"}]))  # fmt: skip
     return PlacementRequest(
