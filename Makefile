@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 # -qq: errors only. Warnings here are about the machine's own pip settings, not about us.
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # Beyond eight workers, starting them costs more than they save.
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 8
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 # One stamp per step of `setup`, so that a change repeats only the steps that depend on it.
 MADE := $(VENV)/.made

@@ -82,9 +82,10 @@ class Driver:
         ledger.learn_now()
         return sample
 
-    def batches(self, requests: Iterable[PlacementRequest], *, size: int) -> Sample:
+    def batches(self, requests: Iterable[PlacementRequest], *, size: int, limit_s: float) -> Sample:
         """``place_batch``, then ``release_batch`` of as many random leases as were granted."""
         tally, rng, engine = Tally(), random.Random(9), self.ledger.engine
+        until = perf_counter() + limit_s
         with no_collection():
             for block in in_blocks(requests, size):
                 rows = array("q")
@@ -103,6 +104,8 @@ class Driver:
                 engine.release_batch(gone)
                 spent += thread_time() - cpu
                 tally.add(spent, [wait // len(block)] * len(block), len(granted))
+                if perf_counter() > until:
+                    break
         return tally.sample()
 
     def _batch(self, rows: array[int]) -> array[int]:

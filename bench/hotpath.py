@@ -127,7 +127,7 @@ def _around(driver: Driver, workload: Workload, *, calls: int, limit_s: float) -
     size = min(BLOCK, max(32, len(driver.live) // 16))
     found = {
         "compiled, engine call": driver.call_engine(bare, limit_s=limit_s),
-        "compiled, batch": driver.batches(open_to_all, size=size),
+        "compiled, batch": driver.batches(open_to_all, size=size, limit_s=limit_s),
     }
     scorer = PlacementScorer(Strategy.BEST_FIT, filters=driver.filters)
     admission = AdmissionController(driver.ledger, scorer=scorer)

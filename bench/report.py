@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -55,11 +55,21 @@ class Section:
 
     def bar_at_least(self, what: str, measured: float, bar: float, *, unit: str = "x") -> None:
         """A bar that the figure must reach."""
-        self.bars.append(Bar(what, f">= {bar:g}{unit}", f"{measured:,.4g}{unit}", measured >= bar))
+        words = f">= {_short(bar)}{unit}", f"{_short(measured)}{unit}"
+        self.bars.append(Bar(what, *words, measured >= bar))
 
     def bar_at_most(self, what: str, measured: float, bar: float, *, unit: str = "x") -> None:
         """A bar that the figure must not pass."""
-        self.bars.append(Bar(what, f"<= {bar:g}{unit}", f"{measured:,.4g}{unit}", measured <= bar))
+        words = f"<= {_short(bar)}{unit}", f"{_short(measured)}{unit}"
+        self.bars.append(Bar(what, *words, measured <= bar))
+
+    def leave_unjudged(self) -> None:
+        """The figures are too rough to judge by."""
+        self.bars = [replace(bar, met=None) for bar in self.bars]
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
 
 
 def machine() -> dict[str, object]:

@@ -73,11 +73,10 @@ class Policy:
         return self.nodes if request.tenant == self.tenant else None
 
 
-generation_tables = st.dictionaries(
-    st.sampled_from([G.NVIDIA_HOPPER, G.NVIDIA_AMPERE, G.AMD_MI300, G.OTHER]),
-    st.integers(0, 4),
-    max_size=3,
-).map(lambda table: tuple(GpuGenerationQuota(g, n) for g, n in table.items()))
+def generation_tables(least: int = 0) -> st.SearchStrategy[tuple[GpuGenerationQuota, ...]]:
+    generations = st.sampled_from([G.NVIDIA_HOPPER, G.NVIDIA_AMPERE, G.AMD_MI300, G.OTHER])
+    tables = st.dictionaries(generations, st.integers(0, 4), min_size=least, max_size=3)
+    return tables.map(lambda table: tuple(GpuGenerationQuota(g, n) for g, n in table.items()))
 
 
 @st.composite
@@ -90,7 +89,7 @@ def quota_values(draw: st.DrawFn) -> Quota:
         ResourceLimit.lease_count(draw(st.sampled_from([1, 3, 8]))),
     ]
     keep = draw(st.sets(st.integers(0, 4), max_size=2))
-    return Quota(tuple(limits[i] for i in sorted(keep)), draw(generation_tables))
+    return Quota(tuple(limits[i] for i in sorted(keep)), draw(generation_tables()))
 
 
 @dataclass
@@ -365,29 +364,40 @@ def listed(quotas: dict[Scope, Quota], request: PlacementRequest) -> list[dict[G
     return [{e.generation: e.count * MILLI for e in table} for table in tables if table]
 
 
+WAYS = ["admit", "deadline", "gang", "grant"]
+
+
 @each_engine
-@given(scene=scenes(), data=st.data())
-def test_the_allow_list_is_never_bypassed(engine: str, scene: Scene, data: st.DataObject) -> None:
+@given(
+    scene=scenes(),
+    tables=st.dictionaries(st.sampled_from(SCOPES), generation_tables(1), min_size=2, max_size=5),
+    asks=st.lists(st.tuples(requests(small=True), st.sampled_from(WAYS)), min_size=3, max_size=10),
+)
+def test_the_allow_list_is_never_bypassed(
+    engine: str,
+    scene: Scene,
+    tables: dict[Scope, tuple[GpuGenerationQuota, ...]],
+    asks: list[tuple[PlacementRequest, str]],
+) -> None:
     """Whatever the way in: admitted alone, with a deadline, as a gang, or granted after a check."""
-    stage = Stage(scene, engine)
-    for request, _ in [*scene.history, *((r, False) for r in scene.questions)]:
-        way = data.draw(st.sampled_from(["admit", "deadline", "gang", "grant"]))
-        asked = {
-            "deadline": replace(request, deadline_ms=NOW),
-            "gang": replace(request, gang_size=2),
-            "grant": replace(request, gang_size=1),
-        }.get(way, request)
-        if way != "grant":
-            stage.admit(asked)
-        elif isinstance(stage.quotas.check(asked, now_ms=NOW), WithinQuota):
-            for name in stage.fleet.fitting(asked)[:1]:
-                remember(stage.fleet, [stage.ledger.grant(name, asked, now_ms=NOW)], asked)
+    quotas = {scope: Quota((), table) for scope, table in tables.items()}
+    stage = Stage(replace(scene, quotas=quotas, kept=ReservationHeadroom()), engine)
+    for request, way in asks:
+        if way == "grant":
+            within = isinstance(stage.quotas.check(request, now_ms=NOW), WithinQuota)
+            for name in stage.fleet.fitting(request)[:1] if within else []:
+                lease = stage.ledger.grant(name, request, now_ms=NOW)
+                remember(stage.fleet, [lease], request)
+        else:
+            terms = {"deadline": {"deadline_ms": NOW}, "gang": {"gang_size": 2}}.get(way, {})
+            stage.admit(replace(request, **terms))
         for lease in stage.fleet.leases.values():
-            for table in listed(scene.quotas, lease.request):
+            for table in listed(quotas, lease.request) if lease.devices else []:
+                assert lease.request.generation in table, "untagged or not on the list"
                 for i in lease.devices:
                     device = stage.fleet.nodes[lease.node].capacity.gpus[i]
-                    assert table.get(device.generation, 0) > 0, "not on the list"
-        for scope, quota in scene.quotas.items():
+                    assert device.generation is lease.request.generation, "another generation"
+        for scope, quota in quotas.items():
             used = stage.fleet.usage(scope)
             for entry in quota.gpu_generations:
                 assert used.get(entry.generation, 0) <= entry.count * MILLI, "above the list"

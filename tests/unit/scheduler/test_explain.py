@@ -94,7 +94,7 @@ def fleet(request: pytest.FixtureRequest) -> CapacityLedger:
     ledger.register_node("no-block", node(block_bytes=1, **good))
     ledger.register_node("busy", node(**good))
     for _ in range(2):
-        ledger.grant("busy", ask(tenant="other", cpu_cores=1, gpu_count=1))
+        ledger.grant("busy", ask(tenant="other", cpu_cores=1, gpu_milli=600))
     return ledger
 
 
