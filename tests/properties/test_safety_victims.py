@@ -288,6 +288,49 @@ def test_a_search_knows_what_changed_since_the_last_one(which: str, data: st.Dat
 
 
 @pytest.mark.parametrize("which", ENGINES)
+def test_a_node_that_became_cheaper_is_not_passed_over(which: str) -> None:
+    """What is remembered of a node may only ever be too low."""
+    engine = new_engine(which)
+    engine.add_class(64_000, 0, 0, bytes([0, 0]))
+    for _ in range(2):
+        engine.set_eligible(engine.add_node(0), 1)
+    half = engine.add_shape(1000, 0, 0, 0, 1, 500, 1, -1)
+    pair = engine.add_shape(1000, 0, 0, 0, 2, 1000, 1, -1)
+    one = engine.add_shape(1000, 0, 0, 0, 1, 1000, 1, -1)
+    spot, standard = traits(0, 2), traits(0, 1)
+    dear = [engine.take(0, half, 0, standard, 0, NOW, -1, 1) for _ in range(2)]
+    kept = engine.take(0, half, 0, spot, 0, NOW, -1, 2)
+    engine.take(0, half, 0, standard, 0, NOW, -1, 2)
+    cheap = engine.take(1, pair, 0, standard, 0, NOW, -1, -1)
+    ask = (one, 1, NOW, 0, 10, 9, None, -1)
+    assert engine.find_victims(*ask) == (10_201, 1, [cheap], True)
+    engine.release(dear[0])  # one of two on its device: the other alone is now cheaper
+    assert engine.find_victims(*ask) == (10_051, 0, [dear[1]], True)
+    engine.update_lease(cheap, 0, 0, 1, NOW, NOW)  # a fresh checkpoint halves its base
+    assert engine.find_victims(*ask) == (5_201, 1, [cheap], True)
+    engine.release(dear[1])
+    assert engine.find_victims(*ask) == (0, 0, [], True)
+    blocker = engine.take(0, one, 0, spot, NOW, NOW, -1, 1)
+    assert engine.find_victims(*ask) == (1_101, 0, [blocker], True)
+    assert engine.lease(kept) is not None
+
+
+@pytest.mark.parametrize("which", ENGINES)
+def test_a_lease_becomes_a_victim_when_it_has_run_long_enough(which: str) -> None:
+    engine = new_engine(which)
+    engine.add_class(4000, 0, 0, b"")
+    engine.set_eligible(engine.add_node(0), 1)
+    whole = engine.add_shape(4000, 0, 0, 0, 0, 0, 1, -1)
+    quarter = engine.add_shape(250, 0, 0, 0, 0, 0, 1, -1)
+    ids = [engine.take(0, quarter, 0, traits(0, 2), i, NOW, -1, -1) for i in range(16)]
+    for now in range(100, 115):
+        assert engine.find_victims(whole, 1, now, 100, 0, 9, None, -1) == (0, 0, 0, 0, 1, 0)
+    assert engine.find_victims(whole, 1, 115, 100, 0, 9, None, -1) == (16_000, 0, ids, True)
+    assert engine.find_victims(whole, 1, 114, 100, 0, 9, None, -1) == (0, 0, 0, 0, 1, 0)
+    assert engine.find_victims(quarter, 1, 104, 100, 0, 9, None, -1) == (1000, 0, ids[:1], True)
+
+
+@pytest.mark.parametrize("which", ENGINES)
 def test_questions_that_make_no_sense_are_refused(which: str) -> None:
     engine = new_engine(which)
     engine.add_class(*CLASSES[0])

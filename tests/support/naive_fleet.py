@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.scheduler.lease import Lease
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.quota import GENERATION_USED, ROW_WIDTH, USED, QuotaManager
+from bailiwick.scheduler.quota import FLAGS, GENERATION_USED, ROW_WIDTH, USED, QuotaManager
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import MILLI
@@ -241,10 +241,10 @@ def snapshot(ledger: CapacityLedger) -> object:
     """Everything a caller can see of a ledger and its quotas."""
     # By scope, not row by row: asking may make a blank row for a tenant, which nobody can see.
     quotas = ledger.quotas
-    used = [
-        (usage_told(quotas, scope), quotas.headroom(*scope))
-        for scope in (SCOPES if quotas is not None else [])
-    ]
+    used: list[list[int]] = []
+    for scope in SCOPES if quotas is not None else []:
+        base = quotas.row_of(*scope) * ROW_WIDTH
+        used.append(quotas.buffer[base + FLAGS : base + ROW_WIDTH].tolist())
     leases: list[list[Lease]] = [list(ledger.leases(node=name)) for name in ledger.entries]
     gangs = {gang: sorted(members) for gang, members in ledger.gangs.items()}
     return list(ledger.nodes()), leases, ledger.total, ledger.free, used, gangs

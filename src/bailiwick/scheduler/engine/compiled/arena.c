@@ -210,7 +210,7 @@ void reclaim_add(Engine *e, const Lease *l, int sign) {
     if (!evictable(l)) return;
     const Shape *s = &e->shape[l->shape];
     Reclaim *r = &e->reclaim[l->node][l->priority];
-    if (e->node[l->node].profiled) profile_note(e, l, sign > 0);
+    if (e->node[l->node].profiled) profile_note(e, l, sign);
     r->cpu += sign * s->cpu; r->mem += sign * s->mem; r->block += sign * s->block;
     r->gpu += sign * s->count * s->milli; r->count += sign;
 }

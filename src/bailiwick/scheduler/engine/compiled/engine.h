@@ -183,7 +183,7 @@ typedef struct {
 
 int find_victims(Engine *e, const VictimQuery *q, VictimAnswer *a);
 void gang_note(Engine *e, int32_t gang, int32_t slot, int comes);
-void profile_note(Engine *e, const Lease *l, int comes);
+void profile_note(Engine *e, const Lease *l, int sign);
 void victims_clear(Engine *e);
 
 static inline int evictable(const Lease *l) {

@@ -246,18 +246,20 @@ static void push(Victims *v, Candidate c) {
 static void push_anew(Engine *e, Victims *v, const Candidate *c, int count) {
     warm(e, c, count);
     for (int i = 0; i < count; i++) {
-        profile_node(e, v, c[i].node);
-        push(v, (Candidate){ lower_bound(e, v, c[i].node), c[i].node, 1 });
+        int32_t x = c[i].node;
+        profile_node(e, v, x);
+        if (v->could[e->node[x].cls] && is_open(e, v->q, x))
+            push(v, (Candidate){ lower_bound(e, v, x), x, 1 });
     }
 }
 
 /* What will be read a few nodes from now. */
 static void prefetch(const Engine *e, const Victims *v, int32_t x) {
-    const Profile *f = &v->profile[x];
-    const Offer *o = &f->below[v->q->priority ? v->q->priority - 1 : 0];
-    const void *line[] = { &e->node[x], &e->node[x].alive, f, o, o->clear, o->rate, o->reach[0],
-                           o->reach[1] };
-    for (size_t i = 0; i < sizeof line / sizeof *line; i++) __builtin_prefetch(line[i]);
+    int p = v->q->priority ? (int)v->q->priority - 1 : 0;
+    const Rack *k = &v->rack[p][x];
+    const void *line[] = { &e->node[x], &e->node[x].alive, &v->span[x], &v->reach[p][0][x],
+                           &v->reach[p][1][x], k, k->clear, k->rate };
+    for (int i = 0; i < (v->shape->count ? 8 : 5); i++) __builtin_prefetch(line[i]);
 }
 
 /* Bounds of all open nodes; profiles that hold no longer are made anew, a few nodes at a time. */
@@ -268,13 +270,18 @@ static void bound_nodes(Engine *e, Victims *v) {
     int stale = 0;
     v->run_min = q->run_min; v->fresh = q->fresh; v->depth_max = q->depth_max;
     for (int32_t x = 0; x < e->nodes; x++) {
+        Node *n = &e->node[x];
         if (x + WARM < e->nodes) prefetch(e, v, x + WARM);
-        if (!same) e->node[x].profiled = 0;
-        if (is_open(e, q, x)) {
+        if (!same && n->profiled) n->profiled = HELD;
+        if (!n->profiled && n->eligible) {
+            cold[stale++].node = x;
+        } else if (v->could[n->cls] && is_open(e, q, x)) {
             if (profile_holds(e, v, x)) {   /* exact: a new one would give no stricter bound */
-                int exact = e->node[x].profiled == EXACT && v->profile[x].until > q->now;
+                int exact = n->profiled == EXACT && v->span[x].until > q->now;
                 push(v, (Candidate){ lower_bound(e, v, x), x, exact });
-            } else if (sums_cover(e, v->shape, x, q->priority)) cold[stale++].node = x;
+            } else if (sums_cover(e, v->shape, x, q->priority)) {
+                cold[stale++].node = x;
+            }
         }
         if (stale < WARM && x + 1 < e->nodes) continue;
         push_anew(e, v, cold, stale);
@@ -292,7 +299,8 @@ static void search(Engine *e, Victims *v) {
     Candidate next[WARM];
     v->best_node = -1; v->best_cost = INFINITE;
     v->steps = v->truncated = v->slots = v->heap_count = 0;
-    if (v->shape->count < 2 || v->shape->milli == MILLI) bound_nodes(e, v);
+    for (int32_t i = 0; i < e->classes; i++) v->could[i] = (uint8_t)can_ever(&e->cls[i], v->shape);
+    bound_nodes(e, v);
     while (v->heap_count && !v->truncated && can_win(v, v->heap[0])) {
         int count = 0, exact = v->heap[0].exact;
         for (; count < WARM && v->heap_count && v->heap[0].exact == exact; count++) {
@@ -315,17 +323,17 @@ static int room_below(const Engine *e, const Victims *v, int32_t x, int below, i
     const Node *n = &e->node[x];
     const Class *c = &e->cls[n->cls];
     const Shape *s = v->shape;
-    const Profile *f = &v->profile[x];
+    const Held *h = &v->held[x];
     int64_t have[3] = { n->cpu, n->mem, n->block };
     int found = 0;
     for (int p = 0; p < below; p++) {
         const Reclaim *r = &e->reclaim[x][p];
         have[0] += r->cpu; have[1] += r->mem; have[2] += r->block;
     }
-    for (int d = 0; d < 3 && !gangs; d++) have[d] -= f->gang_amount[d];
+    for (int d = 0; d < 3 && !gangs; d++) have[d] -= h->gang_amount[d];
     for (int i = 0; i < c->devices; i++) {
-        int milli = n->device[i] + (below ? f->held[below - 1][i] : 0);
-        if (!gangs) milli -= f->gang_milli[i];
+        int milli = n->device[i] + (below ? h->milli[below - 1][i] : 0);
+        if (!gangs) milli -= h->gang_milli[i];
         found += milli >= s->milli && (s->kinds >> c->kind[i] & 1);
     }
     return have[0] >= s->cpu && have[1] >= s->mem && have[2] >= s->block && found >= s->count;
@@ -333,14 +341,14 @@ static int room_below(const Engine *e, const Victims *v, int32_t x, int below, i
 
 /* The first rule that keeps the node from making room, or LEGAL: a look at its leases is due. */
 static int blocked_at_sight(const Engine *e, const Victims *v, int32_t x) {
-    if (!can_ever(&e->cls[e->node[x].cls], v->shape)) return NEVER_FITS;
+    if (!v->could[e->node[x].cls]) return NEVER_FITS;
     if (!is_open(e, v->q, x)) return CLOSED;
     if (!sums_cover(e, v->shape, x, 4)) return UNTOUCHABLE;
-    if (e->node[x].profiled != EXACT) return LEGAL;
+    if (!e->node[x].profiled) return LEGAL;
     for (int rule = UNTOUCHABLE; rule <= OUTRANKED; rule++) {
         int below = rule == UNTOUCHABLE ? 4 : (int)v->q->priority;
         if (!room_below(e, v, x, below, 1)) return rule;
-        if (v->profile[x].gangs && !room_below(e, v, x, below, 0)) return LEGAL;
+        if (v->held[x].gangs && !room_below(e, v, x, below, 0)) return LEGAL;
     }
     return LEGAL;
 }
@@ -384,7 +392,7 @@ static void count_blocked(Engine *e, Victims *v, int32_t blocked[LEGAL]) {
         warm(e, next, count);
         while (count) {
             int32_t y = next[--count].node;
-            if (e->node[y].profiled != EXACT) profile_node(e, v, y);
+            if (!e->node[y].profiled) profile_node(e, v, y);
             rule = blocked_at_sight(e, v, y);
             if (rule == LEGAL) rule = blocked_by(e, v, y);
             if (rule < LEGAL) blocked[rule]++;
@@ -403,18 +411,28 @@ static int resize(void *array, size_t count, size_t size) {
 static int make_room(Engine *e, Victims *v) {
     int32_t units = 64;
     for (int32_t x = 0; x < e->nodes; x++) if (e->node[x].leases > units) units = e->node[x].leases;
-    if (v->profile_room < e->node_room) {
+    if (v->node_room < e->node_room) {
         size_t n = (size_t)e->node_room;
-        v->profile_room = 0;
-        if (!resize(&v->profile, n, sizeof *v->profile) || !resize(&v->heap, n, sizeof *v->heap))
-            return 0;
-        v->profile_room = e->node_room;
+        v->node_room = 0;
+        if (!resize(&v->span, n, sizeof *v->span) || !resize(&v->held, n, sizeof *v->held)
+            || !resize(&v->heap, n, sizeof *v->heap)) return 0;
+        for (int p = 0; p < 3; p++) {
+            if (!resize(&v->terms[p], n, sizeof(Terms)) || !resize(&v->rack[p], n, sizeof(Rack)))
+                return 0;
+            for (int d = 0; d < 3; d++) if (!resize(&v->reach[p][d], n, sizeof(Reach))) return 0;
+        }
+        v->node_room = e->node_room;
+    }
+    if (v->class_room < e->class_room) {
+        v->class_room = 0;
+        if (!resize(&v->could, (size_t)e->class_room, 1)) return 0;
+        v->class_room = e->class_room;
     }
     if (v->unit_room < units) {
         size_t n = (size_t)units + 1, words = (n + 63) / 64;
         v->unit_room = 0;
         if (!resize(&v->unit, n, sizeof *v->unit) || !resize(&v->piece, n, sizeof *v->piece)
-            || !resize(&v->tail, n, sizeof *v->tail) || !resize(&v->order, n, sizeof *v->order)
+            || !resize(&v->tail, n, sizeof *v->tail) || !resize(&v->order, 2 * n, sizeof *v->order)
             || !resize(&v->member, n, 4) || !resize(&v->owner, n, 4)
             || !resize(&v->slot, n, 4) || !resize(&v->chosen, n, 1) || !resize(&v->picked, n, 1)
             || !resize(&v->start, words, 8) || !resize(&v->best, words, 8)) return 0;
@@ -431,7 +449,12 @@ void victims_clear(Engine *e) {
     Victims *v = e->victims;
     if (!v) return;
     gang_forget(v);
-    free(v->profile); free(v->heap); free(v->unit); free(v->piece); free(v->tail);
+    for (int p = 0; p < 3; p++) {
+        free(v->terms[p]); free(v->rack[p]);
+        for (int d = 0; d < 3; d++) free(v->reach[p][d]);
+    }
+    free(v->span); free(v->held); free(v->heap); free(v->could);
+    free(v->unit); free(v->piece); free(v->tail);
     free(v->order); free(v->rated);
     free(v->member); free(v->owner); free(v->slot); free(v->chosen); free(v->picked);
     free(v->start); free(v->best);

@@ -6,7 +6,7 @@
 
 enum { NEEDS = 4, BUDGETS = 16, PRICES = 5, PENDING = 12, WARM = 8,
        NARROW = 32, STATES = 4096, STEPS = 1000000 };
-enum { BOUND = 1, EXACT = 2 };     /* what a node's profile is, if not 0: out of date */
+enum { HELD = 1, BOUND, EXACT };   /* what holds of a node's profile, if anything: Held, bounds */
 enum { NEVER_FITS, CLOSED, UNTOUCHABLE, OUTRANKED, TOO_YOUNG, TOO_DEEP, LEGAL };
 #define INFINITE (INT64_MAX / 4)
 #define EACH_BIT(i, bits) (unsigned left_ = (bits), i = 0; \
@@ -20,26 +20,30 @@ typedef struct {                   /* all leases of one gang, and what this sear
     int32_t node, unit;            /* its unit on the node being opened */
 } Gang;
 
-typedef struct {                   /* what victims below one priority can give at most */
+/* What bounds a node without looking at its leases, column by column: a search reads few of them.
+ * All but Span and Held are kept for victims below priority 1, 2, 3. */
+typedef struct {
+    int64_t from, until, last;     /* exact from .. until; from there to last still a bound */
+    int64_t ripens;                /* when the first pending lease is to be counted in */
+} Span;
+typedef struct {
     int32_t least, step, fraction; /* least base; its unit; most milli-cores beyond whole cores */
-    int16_t milli[DEVICES];        /* of each device */
+} Terms;
+typedef struct { int32_t at[BUDGETS]; } Reach;   /* most of one amount, for so much base */
+typedef struct {
+    int16_t milli[DEVICES];        /* of each device, what victims hold */
     int32_t clear[DEVICES];        /* what clearing the device costs at least (if exact) */
     int32_t cheap[DEVICES];        /* what one lease on it costs at least, */
     int32_t rate[DEVICES];         /* and 64 of its milli; */
     int32_t cores[DEVICES];        /* what all of them hold of the cpu */
-    int32_t reach[3][BUDGETS];     /* cpu, mem, block for so much base */
-} Offer;
-
-typedef struct {                   /* bounds a node without looking at its leases */
-    int64_t from, until, last;     /* exact from .. until; from there to last still a bound */
-    int64_t ripens;                /* when the first of these is to be counted in: */
-    int32_t pendings, pending[PENDING];
-    int32_t added, gangs;          /* leases added since; evictable leases in gangs, */
+} Rack;
+typedef struct {
+    int32_t added, pendings, pending[PENDING];   /* leases counted in since; to be counted in */
+    int32_t gangs;                 /* evictable leases in gangs, */
     int64_t gang_amount[3];        /* which may turn out not to be: what they hold */
     int16_t gang_milli[DEVICES];
-    int16_t held[4][DEVICES];      /* by evictable leases of priority 0, up to 1, 2, 3 */
-    Offer below[3];                /* below priority 1, 2, 3 */
-} Profile;
+    int16_t milli[4][DEVICES];     /* what evictable leases hold, of priority 0, up to 1, 2, 3 */
+} Held;
 
 typedef struct {                   /* a lease, or all members of a gang on the node */
     int64_t cost, base, amount[3];
@@ -64,7 +68,8 @@ typedef struct { int64_t key; int32_t weight; } Ordered;   /* the weight may be 
 
 struct Victims {
     Gang *gang;         int32_t gang_room, gang_used;
-    Profile *profile;   Candidate *heap; int32_t profile_room, heap_count;
+    Span *span;         Held *held; Terms *terms[3]; Rack *rack[3]; Reach *reach[3][3];
+    Candidate *heap;    int32_t node_room, heap_count; uint8_t *could; int32_t class_room;
     int64_t run_min, fresh, depth_max;   /* for which the profiles hold */
     Unit *unit;         Piece *piece; Tail *tail; Ordered *order, *rated;
     int32_t *member, *owner, *slot, unit_room;
