@@ -22,6 +22,11 @@ class ErrorCode(StrEnum):
     ILLEGAL_TRANSITION = "illegal_transition"
     STALE = "stale"
     LIMIT_REACHED = "limit_reached"
+    UNAVAILABLE = "unavailable"
+    NOT_LEADER = "not_leader"
+    DEPOSED = "deposed"
+    DAMAGED = "damaged"
+    UNSUPPORTED_SCHEMA = "unsupported_schema"
     INVARIANT_BROKEN = "invariant_broken"
 
 
@@ -119,6 +124,71 @@ class LimitReached(BailiwickError):
         super().__init__(f"{what}: the limit of {limit} is reached")
         self.what = what
         self.limit = limit
+
+
+class Unavailable(BailiwickError):
+    """The store cannot be reached or written now; whether the last write arrived is unknown."""
+
+    code = ErrorCode.UNAVAILABLE
+    retryable = True
+
+    def __init__(self, what: str, why: object) -> None:
+        super().__init__(
+            f"{what} is unavailable: {why}", hint="retry with the same idempotency key"
+        )
+        self.what = what
+
+
+class NotLeader(BailiwickError):
+    """This replica only follows; ``address`` is where the leader was last known, if anywhere."""
+
+    code = ErrorCode.NOT_LEADER
+    retryable = True
+
+    def __init__(self, address: str | None) -> None:
+        hint = f"ask {address}" if address else "no leader is known yet, retry"
+        super().__init__("this replica does not lead", hint=hint)
+        self.address = address
+
+
+class Deposed(BailiwickError):
+    """A batch of an older epoch: another replica leads since, and nothing was written."""
+
+    code = ErrorCode.DEPOSED
+    retryable = True
+
+    def __init__(self, epoch: int, current: int) -> None:
+        super().__init__(
+            f"epoch {epoch} may not write, the current one is {current}",
+            hint="retry with the same idempotency key",
+        )
+        self.epoch = epoch
+        self.current = current
+
+
+class Damaged(BailiwickError):
+    """Stored data is not what was stored: where, and what was found."""
+
+    code = ErrorCode.DAMAGED
+
+    def __init__(self, what: str, where: object, why: object, *, hint: str = "") -> None:
+        super().__init__(f"{what} is damaged at {where}: {why}", hint=hint)
+        self.what = what
+        self.where = where
+
+
+class UnsupportedSchema(BailiwickError):
+    """The database was written by a newer version of Bailiwick."""
+
+    code = ErrorCode.UNSUPPORTED_SCHEMA
+
+    def __init__(self, found: str, known: str) -> None:
+        super().__init__(
+            f"the database has schema {found}, this version knows up to {known}",
+            hint="start a version at least as new as the one that wrote it",
+        )
+        self.found = found
+        self.known = known
 
 
 class InvariantBroken(BailiwickError):
