@@ -20,6 +20,7 @@ from bailiwick.scheduler.decision import (
     NodesForbidden,
     NoSuchHardware,
     NotEnoughFree,
+    VictimsLeaving,
 )
 from bailiwick.scheduler.evictions import (
     EvictionPlan,
@@ -217,6 +218,7 @@ __all__ = [
     "TenantId",
     "Unplaced",
     "Victim",
+    "VictimsLeaving",
     "Waiting",
     "WaitingQueue",
     "WithinQuota",

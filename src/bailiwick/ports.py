@@ -43,6 +43,9 @@ class Clock(Protocol):
     def now_ms(self) -> int:
         """Milliseconds since 1970, as this machine believes."""
 
+    def elapsed_ms(self) -> int:
+        """Milliseconds since some moment, never going back: for timers."""
+
 
 class JournalStore(Protocol):
     """Where the journal and its snapshots last."""
@@ -57,7 +60,10 @@ class JournalStore(Protocol):
         """Let another lead; a store that does not lead does nothing."""
 
     def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
-        """Keep these records, the first being number ``first``. A line ends in a newline."""
+        """Keep these records, the first being number ``first``. A line ends in a newline.
+
+        With no lines it only makes sure that this epoch may still write.
+        """
 
     def size(self) -> int:
         """How many records there are."""

@@ -32,6 +32,7 @@ from bailiwick import (
     Remedy,
     RemedyWord,
     ResourceKind,
+    VictimsLeaving,
 )
 from bailiwick.demo.fleet import GIB, HOUR_MS, TIB
 
@@ -145,6 +146,8 @@ def _capacity(detail: CapacityDenied) -> str:
         case Fragmented():
             placed = f"{detail.placed} of {plural(detail.members, 'member')} placed"
             return f"{placed} on {detail.nodes} suitable nodes"
+        case VictimsLeaving():
+            return f"{plural(detail.leases, 'lease')} leaving by {moment(detail.until_ms)}"
         case _:
             assert_never(detail)
 

@@ -25,14 +25,17 @@ from bailiwick.journal.fields import (
     AMOUNT,
     DIGEST,
     INTEGERS,
+    LABELS,
     NAME,
     NAMES,
     PRINCIPAL,
     RESOURCES,
     SIGNED,
     TEXT,
+    TEXTS,
     Amounts,
     FieldType,
+    ListOf,
     RecordRefused,
     Words,
     object_shape,
@@ -41,6 +44,7 @@ from bailiwick.journal.fields import (
 from bailiwick.journal.words import (
     ArtifactChannel,
     AttestationWord,
+    CancelCause,
     GrantChange,
     MemberChange,
     RecordFault,
@@ -53,6 +57,7 @@ from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.words import (
     CapacityDenial,
     Dimension,
+    Exclusivity,
     HardwareGeneration,
     LeaseClass,
     PendingReason,
@@ -60,6 +65,7 @@ from bailiwick.vocab.words import (
     Priority,
     QuotaViolation,
     ResourceKind,
+    Strategy,
 )
 
 Fields = Mapping[str, FieldType]
@@ -131,12 +137,36 @@ _DENIAL_NUMBERS: Fields = dict.fromkeys(
         *("limit", "used", "requested", "credit", "free", "kept", "largest"),
         *("nodes", "placed", "members", "deadline_ms", "now_ms", "gang_size"),
         *("budget_micros", "spent_micros", "requested_micros"),
-        *("cap_micros", "projected_micros"),
+        *("cap_micros", "projected_micros", "leases", "until_ms"),
     ),
     SIGNED,
 )
+# What a request asked for beyond its amounts; what is left out has its default.
+_REQUEST: Fields = {
+    **dict.fromkeys(("gpu_count", "gpu_milli", "gpu_vram", "gang_size", "ttl_ms"), AMOUNT),
+    **dict.fromkeys(("deadline_ms", "preemptible_on_budget", "wait"), AMOUNT),
+    "gpu_models": TEXTS,
+    "gpu_generation": _GPU_GENERATION,
+    "exclusivity": Words((Exclusivity,)),
+    "labels": LABELS,
+    "tag": NAME,
+}
+_DENIAL: Fields = {
+    "reason": Words((PendingReason,)),
+    "detail": Words((QuotaViolation, CapacityDenial)),
+}
+_DENIAL_MORE: Fields = {
+    "dimension": Words((Dimension,)),
+    "resource": Words((ResourceKind,)),
+    "denied_generation": _GPU_GENERATION,
+    "denied_scope": NAMES,
+    **_DENIAL_NUMBERS,
+}
+_TERMS: Fields = {"resources": RESOURCES, "priority": _PRIORITY, "lease_class": _LEASE_CLASS}
+# Any record that answers a command may carry the command's idempotency key and digest.
+_KEYED: Fields = {"key": PRINCIPAL, "command": DIGEST}
 
-BODIES: Mapping[RecordKind, BodySpec] = {
+_BODIES: Mapping[RecordKind, BodySpec] = {
     RecordKind.ADMISSION_APPROVED: BodySpec(
         {
             "lease_ids": INTEGERS,
@@ -146,28 +176,27 @@ BODIES: Mapping[RecordKind, BodySpec] = {
             "lease_class": _LEASE_CLASS,
         },
         {
+            **_REQUEST,
             "burst": AMOUNT,
-            "gpu_generation": _GPU_GENERATION,
             "gang": AMOUNT,
             "depth": AMOUNT,
-            "tag": NAME,
+            "devices": INTEGERS,
+            "entry_id": AMOUNT,
+            "members_left": AMOUNT,
         },
     ),
-    RecordKind.ADMISSION_DENIED: BodySpec(
-        {
-            "reason": Words((PendingReason,)),
-            "detail": Words((QuotaViolation, CapacityDenial)),
-            "resources": RESOURCES,
-            "priority": _PRIORITY,
-            "lease_class": _LEASE_CLASS,
-        },
-        {
-            "dimension": Words((Dimension,)),
-            "resource": Words((ResourceKind,)),
-            "gpu_generation": _GPU_GENERATION,
-            "tag": NAME,
-            **_DENIAL_NUMBERS,
-        },
+    RecordKind.ADMISSION_DENIED: BodySpec({**_DENIAL, **_TERMS}, {**_REQUEST, **_DENIAL_MORE}),
+    RecordKind.REQUEST_QUEUED: BodySpec(
+        {"entry_id": AMOUNT, "reason": Words((PendingReason,)), **_TERMS},
+        {"detail": Words((QuotaViolation, CapacityDenial)), **_REQUEST, **_DENIAL_MORE},
+    ),
+    RecordKind.REQUEST_BLOCKED: BodySpec(
+        {"entry_id": AMOUNT, **_DENIAL},
+        {"victims": INTEGERS, "victim_nodes": NAMES, "depth": AMOUNT, **_DENIAL_MORE},
+    ),
+    RecordKind.REQUEST_CANCELLED: BodySpec({"entry_id": AMOUNT, "cause": Words((CancelCause,))}),
+    RecordKind.ROOM_RESERVED: BodySpec(
+        {"entry_id": AMOUNT, "starts_ms": AMOUNT, "nodes": NAMES}, {"overdue": AMOUNT}
     ),
     RecordKind.LEASE_GRANTED: BodySpec(
         {
@@ -199,7 +228,7 @@ BODIES: Mapping[RecordKind, BodySpec] = {
     ),
     RecordKind.LEASE_REVOKED: BodySpec(
         {"lease_id": AMOUNT, "before": _REVOKE_STATE, "after": _REVOKE_STATE},
-        {"reason": _REASON, "node": NAME},
+        {"reason": _REASON, "node": NAME, "expires_ms": AMOUNT},
     ),
     RecordKind.LEASE_FENCED: BodySpec(
         {"lease_id": AMOUNT, "node": NAME, "resources": RESOURCES}, {"reason": _REASON}
@@ -229,11 +258,16 @@ BODIES: Mapping[RecordKind, BodySpec] = {
             "gpu_generation": _GPU_GENERATION,
             "vram_bytes": AMOUNT,
             "cell": NAME,
-            "labels": NAMES,
+            "labels": LABELS,
+            "gpu_generations": ListOf(_GPU_GENERATION),
+            "gpu_vram_bytes": INTEGERS,
+            "gpu_models": TEXTS,
+            "gpu_fabrics": TEXTS,
+            "gpu_partitionable": INTEGERS,
         },
     ),
     RecordKind.NODE_DEPARTED: BodySpec(
-        {"node": NAME}, {"lease_ids": INTEGERS, "last_seen_ms": AMOUNT, "note": TEXT}
+        {"node": NAME}, {"lease_ids": INTEGERS, "leases_left": AMOUNT, "last_seen_ms": AMOUNT, "note": TEXT}
     ),
     RecordKind.NODE_MODE_CHANGED: BodySpec(
         {"node": NAME, "before": _NODE_MODE, "after": _NODE_MODE}, {"note": TEXT}
@@ -252,7 +286,15 @@ BODIES: Mapping[RecordKind, BodySpec] = {
     ),
     RecordKind.QUOTA_CHANGED: BodySpec(
         {"limits": _LIMITS},
-        {"limits_before": _LIMITS, "gpu_limits": _GPU_LIMITS, "gpu_limits_before": _GPU_LIMITS},
+        {
+            "limits_before": _LIMITS,
+            "gpu_limits": _GPU_LIMITS,
+            "gpu_limits_before": _GPU_LIMITS,
+            "burst_dimension": Words((Dimension,)),
+            "burst_capacity": AMOUNT,
+            "burst_refill_per_s": AMOUNT,
+            "burst_ceiling": AMOUNT,
+        },
     ),
     RecordKind.POLICY_CHANGED: BodySpec(
         {"policy": NAME, "digest": DIGEST}, {"digest_before": DIGEST, "note": TEXT}
@@ -325,4 +367,27 @@ BODIES: Mapping[RecordKind, BodySpec] = {
         {"finding": NAME, "severity": Words((Severity,)), "subject": PRINCIPAL},
         {"evidence": DIGEST, "note": TEXT},
     ),
+    RecordKind.SHARE_CHANGED: BodySpec({"share": AMOUNT}, {"share_before": AMOUNT}),
+    RecordKind.SETTINGS_CHANGED: BodySpec(
+        {"strategy": Words((Strategy,))},
+        {
+            "weights": ListOf(SIGNED),
+            "headroom": RESOURCES,
+            "headroom_priority": _PRIORITY,
+            "preempt_from": _PRIORITY,
+            **dict.fromkeys(
+                (
+                    *("grace_ms", "teardown_ms", "confirm_teardown", "min_run_ms"),
+                    *("max_cascade_depth", "fresh_checkpoint_ms", "half_life_ms"),
+                    *("patience_ms", "horizon_ms", "queue_max", "keys_ms", "keys_max"),
+                ),
+                AMOUNT,
+            ),
+        },
+    ),
+    RecordKind.STATE_CHECKPOINT: BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}),
+    RecordKind.LEADER_ELECTED: BodySpec({"epoch": AMOUNT, "leader": NAME}, {"address": TEXT}),
+}
+BODIES: Mapping[RecordKind, BodySpec] = {
+    kind: BodySpec(spec.required, {**spec.optional, **_KEYED}) for kind, spec in _BODIES.items()
 }

@@ -28,6 +28,10 @@ class RecordKind(StrEnum):
 
     ADMISSION_APPROVED = "admission_approved"
     ADMISSION_DENIED = "admission_denied"
+    REQUEST_QUEUED = "request_queued"
+    REQUEST_BLOCKED = "request_blocked"
+    REQUEST_CANCELLED = "request_cancelled"
+    ROOM_RESERVED = "room_reserved"
     LEASE_GRANTED = "lease_granted"
     LEASE_RENEWED = "lease_renewed"
     LEASE_RELEASED = "lease_released"
@@ -69,6 +73,10 @@ class RecordKind(StrEnum):
     INVOICE_ISSUED = "invoice_issued"
     BUDGET_CHANGED = "budget_changed"
     FINDING_REPORTED = "finding_reported"
+    SHARE_CHANGED = "share_changed"
+    SETTINGS_CHANGED = "settings_changed"
+    STATE_CHECKPOINT = "state_checkpoint"
+    LEADER_ELECTED = "leader_elected"
 
     @property
     def scope(self) -> KindScope:
@@ -96,6 +104,9 @@ _SCOPES = dict.fromkeys(
         RecordKind.SECRET_ISSUED,
         RecordKind.RATE_CARD_CHANGED,
         RecordKind.FINDING_REPORTED,
+        RecordKind.SETTINGS_CHANGED,
+        RecordKind.STATE_CHECKPOINT,
+        RecordKind.LEADER_ELECTED,
     ),
     KindScope.FLEET,
 ) | dict.fromkeys(
@@ -108,6 +119,14 @@ _SCOPES = dict.fromkeys(
     ),
     KindScope.PROJECT,
 )
+
+
+class CancelCause(StrEnum):
+    """Why a waiting request left the queue without starting."""
+
+    ASKED = "asked"
+    DEADLINE_PASSED = "deadline_passed"
+    UNSATISFIABLE = "unsatisfiable"
 
 
 class RecordFault(StrEnum):

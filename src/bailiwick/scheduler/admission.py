@@ -205,7 +205,7 @@ class AdmissionController:
         chosen = self._choose(request, now_ms=now_ms, keep=keep, depth=depth)
         if isinstance(chosen, Denied):
             return chosen
-        return Approved(chosen.nodes, chosen.leases, quota)
+        return Approved(chosen.nodes, chosen.leases, quota, chosen.devices)
 
     @staticmethod
     def _deadline(request: PlacementRequest, now_ms: int) -> Denied | None:
@@ -253,7 +253,7 @@ class AdmissionController:
             entry = ledger.find(ready, self.scorer.code)
             if entry is None:
                 return Denied.because(self._no_place(request, 0))
-            return Approved((entry.id,))
+            return Approved((entry.id,), devices=(self._devices_on(ready, entry.handle),))
         if keep:
             ledger.settle(request, now_ms)
         cursor = ledger.engine.cursor()
@@ -269,20 +269,27 @@ class AdmissionController:
         whole = len(taken) == request.gang_size
         if whole and keep:
             return Approved(tuple(nodes), tuple(ledger.lease(i) for i in taken))
+        devices = tuple(ledger.fields(i)[4] for i in taken)
         for lease_id in reversed(taken):
             ledger.untake(lease_id)
         ledger.engine.cursor(cursor)
         if not whole:
             return Denied.because(self._no_place(request, len(taken)))
-        return Approved(tuple(nodes))
+        return Approved(tuple(nodes), devices=devices)
+
+    def _devices_on(self, ready: Prepared, handle: int) -> int:
+        """The devices the strategy would give one member on that node, as bits."""
+        if not ready.request.device_count:
+            return 0
+        scored = self.ledger.engine.score(self.scorer.code, ready.shape, handle)
+        return scored[1] if scored is not None else -1
 
     def _take_next(self, ready: Prepared, *, now_ms: int, gang: int) -> int:
         ledger = self.ledger
         entry = ledger.find(ready, self.scorer.code)
         if entry is None:
             return -1
-        scored = ledger.engine.score(self.scorer.code, ready.shape, entry.handle)
-        devices = scored[1] if scored is not None else -1
+        devices = self._devices_on(ready, entry.handle)
         if self.scorer.code == ROUND_ROBIN:
             ledger.engine.cursor(entry.handle + 1)
         return ledger.take(entry, ready, now_ms=now_ms, gang=gang, devices=devices)

@@ -99,6 +99,14 @@ class BurstBook:
         """The rows that were given credit."""
         return sorted(self._buckets)
 
+    def bucket(self, row: int) -> BurstBucket | None:
+        """The row's credit as it was last settled, if it has any."""
+        return self._buckets.get(row)
+
+    def restore(self, row: int, level: int, *, settled_ms: int) -> None:
+        """Put a bucket back to where it stood."""
+        self._buckets[row] = BurstBucket(self._buckets[row].credit, level, settled_ms)
+
     def check_now(self, now_ms: int) -> int:
         """The time, if it is one and not before the last one told."""
         check_amount("now_ms", now_ms)

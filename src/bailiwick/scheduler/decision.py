@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias, assert_never
 
 from bailiwick.scheduler.lease import Lease
@@ -92,6 +92,15 @@ class Fragmented:
     code: ClassVar[CapacityDenial] = CapacityDenial.FRAGMENTED
 
 
+@dataclass(frozen=True, slots=True)
+class VictimsLeaving:
+    """Room is being made: ``leases`` of others are ending, the last by ``until_ms``."""
+
+    leases: int
+    until_ms: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.VICTIMS_LEAVING
+
+
 CapacityDenied: TypeAlias = (
     DeadlinePassed
     | NoSuchHardware
@@ -100,17 +109,22 @@ CapacityDenied: TypeAlias = (
     | HeadroomKept
     | NotEnoughFree
     | Fragmented
+    | VictimsLeaving
 )
 DenialDetail: TypeAlias = QuotaDenied | CapacityDenied
 
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """The request may run, here; ``leases`` are filled when it was admitted, not only asked."""
+    """The request may run, here; ``leases`` are filled when it was admitted, not only asked.
+
+    ``devices`` is the set of devices each member would get on its node, as bits.
+    """
 
     nodes: tuple[NodeId, ...]
     leases: tuple[Lease, ...] = ()
     burst: int = 0
+    devices: tuple[int, ...] = field(default=(), compare=False)
 
     @property
     def node(self) -> NodeId:
@@ -152,5 +166,7 @@ def reason_of(detail: DenialDetail) -> PendingReason:
             return PendingReason.WAITING_FOR_CAPACITY
         case Fragmented():
             return PendingReason.FRAGMENTED
+        case VictimsLeaving():
+            return PendingReason.WAITING_FOR_VICTIMS
         case _:
             assert_never(detail)

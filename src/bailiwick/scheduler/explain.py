@@ -29,6 +29,7 @@ from bailiwick.scheduler.decision import (
     NodesForbidden,
     NoSuchHardware,
     NotEnoughFree,
+    VictimsLeaving,
 )
 from bailiwick.scheduler.handles import Shape
 from bailiwick.scheduler.ledger import CapacityLedger
@@ -245,6 +246,8 @@ def remedy_for(denied: Denied | Approved) -> Remedy:
         case Fragmented():
             left = detail.members - detail.placed
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, left, "members")
+        case VictimsLeaving():
+            return Remedy(RemedyWord.WAIT_OR_PREEMPT, detail.leases, "leases")
         case _:
             assert_never(detail)
 

@@ -14,9 +14,6 @@ Rules:
 - ``fair_order``: priority, then lowest ``normalised``, then time of submission, then id. An entry
   once ordered counts as used by its tenant and project (``expected_usage``), so tenants take turns
   and one with many requests does not fill the head of the line with them.
-- In a ``Line`` there stand ahead of that, in each priority, the entry that room is kept for and,
-  once in ``patience_ms``, the one that was short of capacity for longest, if for longer than that.
-  Only one in a while: otherwise a long backlog would put age in the place of fairness.
 
 >>> shares = FairShares(half_life_ms=1_000)
 >>> shares.set_share("lab", 2)
@@ -29,17 +26,15 @@ Rules:
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
-from itertools import islice
 from math import isqrt
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.vocab.errors import InvalidValue, LimitReached, NotFound
+from bailiwick.vocab.errors import InvalidValue, LimitReached
 from bailiwick.vocab.values import ProjectId, TenantId, check_amount, check_integer
 from bailiwick.vocab.words import PRIORITIES, Priority
 
@@ -150,6 +145,29 @@ class FairShares:
             usage * SHARE_MAX // share,
             None if project is None else ProjectId(project),
         )
+
+    def add(self, scope: Scope, amount: int, *, now_ms: int) -> None:
+        """Charge one scope alone; :meth:`charge` does it for a project and its tenant together."""
+        if scope not in self._accounts and len(self._accounts) >= SCOPES_MAX:
+            raise LimitReached("scopes with usage", SCOPES_MAX)
+        self._add(self._accounts.setdefault(scope, _Account()), amount, now_ms=now_ms)
+
+    def dump(self) -> dict[str, list[list[object]]]:
+        """Shares and charges as plain lists, in one order; sums are text, being large."""
+        shares = sorted((list(scope), share) for scope, share in self._shares.items())
+        accounts = sorted(
+            (list(scope), str(a.total), a.period, a.charged_ms)
+            for scope, a in self._accounts.items()
+        )
+        return {"shares": [list(s) for s in shares], "accounts": [list(a) for a in accounts]}
+
+    def load(self, dumped: dict[str, list[list[Any]]]) -> None:
+        """Take up what :meth:`dump` told."""
+        self._shares = {tuple(scope): share for scope, share in dumped["shares"]}
+        self._accounts = {
+            tuple(scope): _Account(int(total), period, charged_ms)
+            for scope, total, period, charged_ms in dumped["accounts"]
+        }
 
     def share_and_usage(self, scope: Scope, now_ms: int) -> tuple[int, int]:
         """The scope's share and usage."""
@@ -279,101 +297,3 @@ def fair_order(
 
 def _lane_of(request: PlacementRequest) -> Scope:
     return (request.tenant, request.project or "")
-
-
-class Line:
-    """Entries that wait, who is looked at next, and who stands ahead of fair order."""
-
-    __slots__ = (
-        "_cursor",
-        "_favoured_ms",
-        "_holders",
-        "_serial",
-        "_short",
-        "entries",
-        "patience_ms",
-        "shares",
-    )
-
-    def __init__(self, shares: FairShares, *, patience_ms: int) -> None:
-        self.shares = shares
-        self.patience_ms = check_integer("patience_ms", patience_ms, low=1, high=2**53)
-        self.entries: dict[int, QueueEntry] = {}
-        self._cursor = self._serial = 0
-        self._holders: dict[Priority, QueueEntry] = {}
-        # By priority, who is short of capacity and since when, longest first.
-        self._short: dict[Priority, dict[int, tuple[QueueEntry, int]]] = {p: {} for p in PRIORITIES}
-        self._favoured_ms: dict[Priority, int] = {}
-
-    def join(self, request: PlacementRequest, now_ms: int) -> QueueEntry:
-        """The request as a new entry."""
-        self._serial += 1
-        entry = QueueEntry(self._serial, request, now_ms)
-        self.entries[entry.id] = entry
-        return entry
-
-    def entry(self, entry_id: int) -> QueueEntry:
-        """The entry by its id, while it waits."""
-        entry = self.entries.get(entry_id)
-        if entry is None:
-            raise NotFound("queue entry", entry_id, hint="it has started or was cancelled")
-        return entry
-
-    def order(self, now_ms: int) -> Iterator[QueueEntry]:
-        """Every entry, in the order in which it is to be looked at."""
-        front = {priority: [holder] for priority, holder in self._holders.items()}
-        for priority in PRIORITIES:
-            overdue = self._overdue(priority, now_ms)
-            if overdue is not None and overdue is not self._holders.get(priority):
-                front.setdefault(priority, []).append(overdue)
-        return fair_order(self.entries.values(), self.shares, now_ms=now_ms, front=front)
-
-    def window(self, now_ms: int, limit: int) -> list[QueueEntry]:
-        """Whom to look at: ``limit`` entries, and those that room is kept for in any case.
-
-        If there are more, half are the first in order and half are taken from the rest in turn, so
-        that nobody behind a long line of denials is forgotten.
-        """
-        if len(self.entries) <= limit:
-            return list(self.order(now_ms))
-        head = list(islice(self.order(now_ms), limit - limit // 2))
-        seen = {entry.id for entry in head}
-        holders = [entry for entry in self._holders.values() if entry.id not in seen]
-        seen.update(entry.id for entry in holders)
-        rest = [entry for entry in self.entries.values() if entry.id not in seen]
-        start = bisect_right(rest, self._cursor, key=attrgetter("id"))
-        others = (rest[start:] + rest[:start])[: limit // 2]
-        self._cursor = others[-1].id if others else 0
-        # Sorting is stable: in each priority the holder stays before the others.
-        return head + sorted(holders + others, key=lambda entry: -entry.request.priority.rank)
-
-    def settle(
-        self, entry: QueueEntry, now_ms: int, *, short: bool, turn: bool, holds: bool
-    ) -> None:
-        """An entry was looked at: is it short of capacity, had it its turn, is room kept for it."""
-        priority = entry.request.priority
-        if turn and self._overdue(priority, now_ms) is entry:
-            self._favoured_ms[priority] = now_ms
-        if turn or not short:
-            self._step_back(entry)
-        if short:
-            self._short[priority].setdefault(entry.id, (entry, now_ms))
-        if holds:
-            self._holders[priority] = entry
-
-    def leave(self, entry: QueueEntry) -> None:
-        """The entry waits no more."""
-        self._step_back(entry)
-        del self.entries[entry.id]
-
-    def _step_back(self, entry: QueueEntry) -> None:
-        priority = entry.request.priority
-        self._short[priority].pop(entry.id, None)
-        if self._holders.get(priority) is entry:
-            del self._holders[priority]
-
-    def _overdue(self, priority: Priority, now_ms: int) -> QueueEntry | None:
-        for entry, since_ms in self._short[priority].values():
-            waited_ms = now_ms - max(since_ms, self._favoured_ms.get(priority, 0))
-            return entry if waited_ms >= self.patience_ms else None
-        return None

@@ -38,6 +38,11 @@ class Kind:
     vram_bytes: int
     partitionable: bool
 
+    @classmethod
+    def of(cls, device: GpuDevice) -> Kind:
+        """The kind of a device."""
+        return cls(device.generation, device.model, device.vram_bytes, device.partitionable)
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -112,19 +117,32 @@ class Handles:
 
     def machine_class(self, capacity: NodeCapacity) -> int:
         """The class of machines with exactly this hardware."""
-        for name in ("mem_bytes", "block_bytes", "gpu_vram"):
-            if getattr(capacity, name) >= NODE_AMOUNT_MAX:
-                raise InvalidValue(name, getattr(capacity, name), f"below {NODE_AMOUNT_MAX}")
+        self.check_room(capacity)
         kinds = bytes(self.kind_of(device) for device in capacity.gpus)
-        key = (capacity.cpu_milli, capacity.mem_bytes, capacity.block_bytes, kinds)
+        return self.add_class((capacity.cpu_milli, capacity.mem_bytes, capacity.block_bytes, kinds))
+
+    def add_class(self, key: tuple[int, int, int, bytes]) -> int:
+        """The class of machines with these capacities and these kinds of device."""
         if key not in self.class_of:
             self.class_of[key] = self.engine.add_class(*key)
             self.classes.append(key)
         return self.class_of[key]
 
+    def check_room(self, capacity: NodeCapacity) -> None:
+        """Refuse a machine that is too large or brings more kinds of device than there may be."""
+        for name in ("mem_bytes", "block_bytes", "gpu_vram"):
+            if getattr(capacity, name) >= NODE_AMOUNT_MAX:
+                raise InvalidValue(name, getattr(capacity, name), f"below {NODE_AMOUNT_MAX}")
+        new = {Kind.of(device) for device in capacity.gpus}.difference(self.kinds)
+        if len(self.kinds) + len(new) > KINDS_MAX:
+            raise LimitReached("kinds of GPU device in one ledger", KINDS_MAX)
+
     def kind_of(self, device: GpuDevice) -> int:
         """The number of the device's kind; a new kind is added."""
-        kind = Kind(device.generation, device.model, device.vram_bytes, device.partitionable)
+        return self.add_kind(Kind.of(device))
+
+    def add_kind(self, kind: Kind) -> int:
+        """The number of this kind; a new one is added."""
         if kind in self.kinds:
             return self.kinds.index(kind)
         if len(self.kinds) >= KINDS_MAX:
@@ -134,7 +152,7 @@ class Handles:
         index = len(self.kinds) - 1
         self.engine.add_kind(index, GENERATIONS.index(kind.generation))
         for handle, shape in self.shapes.items():
-            self.engine.set_shape_kinds(handle, self._kinds_for(shape))
+            self.engine.set_shape_kinds(handle, self.kinds_for(shape))
         return index
 
     def serving(self, machine_class: int, shape: Shape) -> tuple[int, ...]:
@@ -149,12 +167,16 @@ class Handles:
             self._serving[key] = found
         return found
 
-    def _kinds_for(self, shape: Shape) -> int:
+    def kinds_for(self, shape: Shape) -> int:
+        """The kinds of device that may serve the shape, as bits."""
         return sum(1 << i for i, kind in enumerate(self.kinds) if shape.served_by(kind))
 
     def shape(self, request: PlacementRequest) -> int:
         """The engine's shape for one member of the request."""
-        shape = Shape.of(request)
+        return self.intern_shape(Shape.of(request))
+
+    def intern_shape(self, shape: Shape) -> int:
+        """The engine's shape for this one, made when it has none."""
         handle = self.shape_of.get(shape)
         if handle is None:
             if len(self.shapes) >= self._sweep_at["shapes"]:
@@ -167,7 +189,7 @@ class Handles:
                 shape.vram_bytes,
                 shape.device_count,
                 shape.device_milli,
-                self._kinds_for(shape),
+                self.kinds_for(shape),
                 GENERATIONS.index(generation) if generation is not None else -1,
             )
             self.shape_of[shape] = handle
@@ -176,7 +198,11 @@ class Handles:
 
     def account(self, request: PlacementRequest, row: int) -> int:
         """The engine's account for the request's owner, charged to that quota row."""
-        key = (Account(request.tenant, request.project, request.tag), row)
+        return self.intern_account(Account(request.tenant, request.project, request.tag), row)
+
+    def intern_account(self, account: Account, row: int) -> int:
+        """The engine's account of this owner, charged to that quota row."""
+        key = (account, row)
         handle = self.account_of.get(key)
         if handle is None:
             if len(self.accounts) >= self._sweep_at["accounts"]:
@@ -187,7 +213,7 @@ class Handles:
             else:
                 handle = self.engine.add_account(row)
             self.account_of[key] = handle
-            self.accounts[handle] = key[0]
+            self.accounts[handle] = account
         return handle
 
     def _sweep_shapes(self) -> None:
@@ -214,7 +240,7 @@ class Handles:
                 self.engine.shape_use(handle)[1],
                 shape.device_count,
                 shape.device_milli,
-                self._kinds_for(shape),
+                self.kinds_for(shape),
                 shape.cpu_milli,
             )
             for handle, shape in self.shapes.items()

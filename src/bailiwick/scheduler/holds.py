@@ -21,7 +21,7 @@ from bailiwick.scheduler.engine.protocol import (
     LeaseFields,
     traits,
 )
-from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Handles, Shape
+from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Account, Handles, Shape
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.node_set import MaskCache, NodeFilter, NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
@@ -71,6 +71,7 @@ class Holds:
         self._headroom = (0, 0, 0, 0, 0)
         self.revoking: dict[int, PreemptionReason] = {}
         self.by_class: dict[int, dict[NodeId, NodeEntry]] = {}
+        self.vacant: list[int] = []
         self.learn_now()
 
     def attach_quotas(self, quotas: QuotaManager) -> None:
@@ -83,9 +84,9 @@ class Holds:
                 "ledger", "quotas", "is in use already", hint="attach before the first lease"
             )
         self.quotas = quotas
-        self._sync_quota()
+        self.sync_quota()
 
-    def _sync_quota(self) -> None:
+    def sync_quota(self) -> None:
         """The quota table may have moved when it grew; use the one that is current."""
         quotas = self.quotas
         if quotas is not None and quotas.buffer_version != self._quota_version:
@@ -105,7 +106,7 @@ class Holds:
         row = -1
         if self.quotas is not None:
             row = self.quotas.row_of(request.tenant, request.project)
-            self._sync_quota()
+            self.sync_quota()
         sets = [
             self.labelled.setdefault(label, NodeSet()) for label in sorted(request.labels.items())
         ]
@@ -145,7 +146,7 @@ class Holds:
         if ready.epoch != self.handles.epoch:
             ready = self.fresh(ready)
         if self.quotas is not None:
-            self._sync_quota()
+            self.sync_quota()
         mask = self.mask_of(ready)
         expires = now_ms + ready.ttl_ms
         lease_id = self.engine.place(
@@ -171,7 +172,7 @@ class Holds:
         devices: int = -1,
     ) -> int:
         """Take resources on a chosen node (settle first); quota is charged but not asked."""
-        self._sync_quota()
+        self.sync_quota()
         lease_id = self.engine.take(
             entry.handle, ready.shape, ready.account, ready.traits | flags << 8, now_ms,
             now_ms + ready.ttl_ms, gang, devices,
@@ -333,7 +334,7 @@ class Holds:
         """Give the resources back and say why."""
         lease = self.told(lease_id)
         ended = EndedLease(lease=lease, cause=cause, ended_ms=now_ms, reason=reason)
-        self._sync_quota()
+        self.sync_quota()
         self.settle(lease, now_ms)
         if not self.engine.release(lease_id):
             raise InvariantBroken(f"lease {lease_id} vanished while it was ended")
@@ -341,6 +342,18 @@ class Holds:
         if lease.gang is not None:
             self._leave_gang(lease.gang, lease_id)
         return ended
+
+    def drop(self, lease_id: int, *, now_ms: int) -> None:
+        """Give the resources back, for a caller that knows what the lease was."""
+        fields = self.fields(lease_id)
+        self.sync_quota()
+        owner = self.handles.accounts.get(fields[1])
+        if owner is not None:
+            self.settle(owner, now_ms)
+        self.engine.release(lease_id)
+        self.revoking.pop(lease_id, None)
+        if fields[3] >= 0 and not fields[8] & FLAG_PINNED:
+            self._leave_gang(fields[3], lease_id)
 
     def _leave_gang(self, gang: int, lease_id: int) -> None:
         members = self.gangs[gang]
@@ -359,7 +372,7 @@ class Holds:
         """End the lease for its owner, but keep what it held: teardown was not confirmed."""
         lease = self.told(lease_id)
         ended = EndedLease(lease=lease, cause=cause, ended_ms=now_ms, reason=reason, fenced=True)
-        self._sync_quota()
+        self.sync_quota()
         self.settle(lease, now_ms)
         fields = self.fields(lease_id)
         self.engine.move_lease(lease_id, OPERATOR_ACCOUNT)
@@ -377,7 +390,7 @@ class Holds:
         check_amount("now_ms", now_ms)
         return now_ms if self.quotas is None else self.quotas.check_time(now_ms)
 
-    def settle(self, owner: PlacementRequest | Lease, now_ms: int) -> None:
+    def settle(self, owner: PlacementRequest | Lease | Account, now_ms: int) -> None:
         """Burst credit drains with time, so it is brought up to now before usage changes."""
         if self.quotas is None or owner.tenant is FENCE:  # a tenant may have that name too
             return

@@ -22,7 +22,7 @@ Rules it keeps:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.fleet.resources import NOTHING, Resources
@@ -33,7 +33,7 @@ from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.node_state import NodeEntry, NodeModeTransition, NodeUsage
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.vocab.errors import Conflict, Stale
+from bailiwick.vocab.errors import Conflict, InvariantBroken, Stale
 from bailiwick.vocab.transitions import NodeMode, RevokeState, check_mode_change
 from bailiwick.vocab.values import (
     MILLI,
@@ -67,18 +67,49 @@ class CapacityLedger(Holds):
             raise Conflict("node", str(name), "is registered already", hint="depart it first")
         machine_class = self.handles.machine_class(capacity)
         handle = self.engine.add_node(machine_class)
-        entry = NodeEntry(name, handle, machine_class, capacity)
-        self.entries[name] = entry
-        self.by_class.setdefault(machine_class, {})[name] = entry
-        while len(self.by_handle) <= handle:
-            self.by_handle.append(None)
-        self.by_handle[handle] = entry
-        self.total += _total(capacity)
-        self.count_devices(capacity, 1)
-        for key, value in capacity.labels.items():
-            self.labelled.setdefault((key, value), NodeSet()).add(handle)
+        if self.vacant:
+            self.vacant.pop()
+        self._enter(NodeEntry(name, handle, machine_class, capacity))
         self.engine.set_eligible(handle, 1)
         return self.node(name)
+
+    def _enter(self, entry: NodeEntry) -> None:
+        """Put a node that the engine has into the tables."""
+        self.entries[entry.id] = entry
+        self.by_class.setdefault(entry.machine_class, {})[entry.id] = entry
+        while len(self.by_handle) <= entry.handle:
+            self.by_handle.append(None)
+        self.by_handle[entry.handle] = entry
+        self.total += _total(entry.capacity)
+        self.count_devices(entry.capacity, 1)
+        for key, value in entry.capacity.labels.items():
+            self.labelled.setdefault((key, value), NodeSet()).add(entry.handle)
+
+    def restore_nodes(
+        self, nodes: Mapping[int, tuple[str, NodeCapacity]], *, vacant: Sequence[int]
+    ) -> None:
+        """Fill an empty ledger with nodes that keep their handles, in order of registration.
+
+        ``vacant`` are the handles of departed nodes, the one to be used next standing last. Kinds
+        and classes must be there already, so that their numbers are the old ones too.
+        """
+        for handle in range(len(nodes) + len(vacant)):
+            machine_class = self.handles.machine_class(nodes[handle][1]) if handle in nodes else 0
+            if self.engine.add_node(machine_class) != handle:
+                raise InvariantBroken(f"node handle {handle} is taken")
+        for handle in vacant:
+            self.engine.remove_node(handle)
+        self.vacant = list(vacant)
+        for handle, (name, capacity) in nodes.items():
+            machine_class = self.handles.machine_class(capacity)
+            self._enter(NodeEntry(NodeId(name), handle, machine_class, capacity))
+            self.engine.set_eligible(handle, 1)
+
+    def restore_mode(self, node_id: str, mode: NodeMode, *, quarantined: bool) -> None:
+        """Put a node into a mode that it was in before, whatever the mode table says."""
+        entry = self.entry(node_id)
+        entry.mode, entry.quarantined = mode, quarantined
+        self.engine.set_eligible(entry.handle, int(entry.takes_leases))
 
     def depart_node(self, node_id: str, *, now_ms: int = 0) -> tuple[EndedLease, ...]:
         """Forget a machine that is gone; its leases end as ``node_departed``."""
@@ -87,6 +118,7 @@ class CapacityLedger(Holds):
         lost = self.with_gangs(self.engine.leases_on(entry.handle))
         ended = tuple(self.end(i, EndCause.NODE_DEPARTED, now_ms=now_ms) for i in lost)
         self.engine.remove_node(entry.handle)
+        self.vacant.append(entry.handle)
         for members in self.labelled.values():
             members.discard(entry.handle)
         for members in self.node_sets:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from bailiwick.scheduler.engine import protocol
 from bailiwick.scheduler.holds import Prepared
@@ -24,20 +23,9 @@ from bailiwick.scheduler.node_set import NodeFilter
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import NodeId, check_amount, check_finite, check_kind
+from bailiwick.vocab.words import Strategy
 
-
-class Strategy(StrEnum):
-    """How to choose among nodes that fit."""
-
-    ROUND_ROBIN = "round_robin"
-    BEST_FIT = "best_fit"
-    WEIGHTED = "weighted"
-    FRAGMENTATION_AWARE = "fragmentation_aware"
-
-    @property
-    def engine_code(self) -> int:
-        """The strategy as the engine takes it."""
-        return _CODES[self]
+__all__ = ["PlacementScore", "PlacementScorer", "ScoreWeights", "Strategy"]
 
 
 _CODES = {
@@ -97,7 +85,7 @@ class PlacementScorer:
     @property
     def code(self) -> int:
         """The strategy as the engine takes it."""
-        return self.strategy.engine_code
+        return _CODES[self.strategy]
 
     def ready(self, ledger: CapacityLedger, request: PlacementRequest) -> Prepared:
         """The request prepared for this ledger with this scorer's filters."""

@@ -30,11 +30,11 @@ True
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from bailiwick.scheduler.burst import BurstBook, BurstOverrun
+from bailiwick.scheduler.burst import BurstBook, BurstBucket, BurstOverrun
 from bailiwick.scheduler.quota_policy import (
     DIMENSIONS,
     GPUS_MAX,
@@ -133,6 +133,25 @@ class QuotaManager:
     def quota_of(self, tenant: str, project: str | None = None) -> Quota:
         """What was set for the scope; an empty quota when nothing was."""
         return self._quotas.get(self._table.find(QuotaScope.of(tenant, project)), Quota())
+
+    @property
+    def clock_ms(self) -> int:
+        """The last time that usage changed or was settled."""
+        return self._bursts.clock_ms
+
+    def settings(self) -> Iterator[tuple[QuotaScope, Quota, BurstBucket | None]]:
+        """Every scope that was given a quota, with its burst credit, in order of names."""
+        rows = ((self._table.scopes[row], row) for row in self._quotas)
+        for scope, row in sorted(rows, key=lambda pair: (pair[0].tenant, pair[0].project or "")):
+            yield scope, self._quotas[row], self._bursts.bucket(row)
+
+    def restore_bursts(
+        self, levels: Iterable[tuple[QuotaScope, int, int]], *, clock_ms: int
+    ) -> None:
+        """Put burst credit where it stood: by scope, its level and when that was settled."""
+        for scope, level, settled_ms in levels:
+            self._bursts.restore(self._table.find(scope), level, settled_ms=settled_ms)
+        self._bursts.clock_ms = clock_ms
 
     def set_gpu_generation_limits(
         self, tenant: str, quotas: Sequence[GpuGenerationQuota], *, project: str | None = None

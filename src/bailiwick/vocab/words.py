@@ -172,6 +172,16 @@ class CapacityDenial(StrEnum):
     HEADROOM_KEPT = "headroom_kept"
     NOT_ENOUGH_FREE = "not_enough_free"
     FRAGMENTED = "fragmented"
+    VICTIMS_LEAVING = "victims_leaving"
+
+
+class Strategy(StrEnum):
+    """How to choose among nodes that fit."""
+
+    ROUND_ROBIN = "round_robin"
+    BEST_FIT = "best_fit"
+    WEIGHTED = "weighted"
+    FRAGMENTATION_AWARE = "fragmentation_aware"
 
 
 class FilterReason(StrEnum):

@@ -79,12 +79,12 @@ def test_what_parsing_refuses_no_shape_recognises(raw: bytes, old: bytes, new: b
 
 def test_a_record_too_long_is_not_recognised_and_not_sealed() -> None:
     def body(count: int) -> dict[str, object]:
-        return {"node": "n1", "resources": {}, "labels": ["x" * 63] * count}
+        return {"node": "n1", "resources": {}, "labels": ["k=" + "x" * 61] * count}
 
     chain, who = Chain(), Context("scheduler", "req-7")
     fits = chain.seal(RecordKind.NODE_REGISTERED, who, at_ms=1, body=body(980)).canonical
     assert glance(fits) is not None
-    too_long = fits.replace(b'["', b'["' + b'y","' * 800)
+    too_long = fits.replace(b'["', b'["' + b'k=y","' * 800)
     assert len(too_long) > 65_535
     assert glance(too_long) is None
     with pytest.raises(RecordRefused):

@@ -1,0 +1,73 @@
+"""One deterministic machine that decides everything: commands in, events out, no I/O anywhere.
+
+``Kernel.execute`` decides a command and seals what follows; ``Kernel.replay`` rebuilds the same
+state from the journal. Durability, clocks and sockets live outside (``bailiwick.services``).
+"""
+
+from bailiwick.kernel.answers import Answer, Done, Granted, Queued, Refused
+from bailiwick.kernel.codec import decode_answer, decode_command, encode_answer, encode_command
+from bailiwick.kernel.commands import (
+    Cancel,
+    ChangeMode,
+    ChangeSettings,
+    ClearFence,
+    Command,
+    DepartNode,
+    Elect,
+    Envelope,
+    Evict,
+    LiftQuarantine,
+    Quarantine,
+    RegisterNode,
+    Release,
+    Renew,
+    ReportCheckpoint,
+    ReportTeardown,
+    SetQuota,
+    SetShare,
+    Submit,
+    Tick,
+)
+from bailiwick.kernel.machine import Kernel, Outcome
+from bailiwick.kernel.settings import Settings
+from bailiwick.kernel.snapshot import decode, digest_of, encode
+from bailiwick.kernel.state import State
+
+__all__ = [
+    "Answer",
+    "Cancel",
+    "ChangeMode",
+    "ChangeSettings",
+    "ClearFence",
+    "Command",
+    "DepartNode",
+    "Done",
+    "Elect",
+    "Envelope",
+    "Evict",
+    "Granted",
+    "Kernel",
+    "LiftQuarantine",
+    "Outcome",
+    "Quarantine",
+    "Queued",
+    "Refused",
+    "RegisterNode",
+    "Release",
+    "Renew",
+    "ReportCheckpoint",
+    "ReportTeardown",
+    "SetQuota",
+    "SetShare",
+    "Settings",
+    "State",
+    "Submit",
+    "Tick",
+    "decode",
+    "decode_answer",
+    "decode_command",
+    "digest_of",
+    "encode",
+    "encode_answer",
+    "encode_command",
+]

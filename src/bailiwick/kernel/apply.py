@@ -1,0 +1,317 @@
+"""How each event changes the state: the fold that rebuilds everything from the journal.
+
+Rules:
+
+- Nothing is decided here. An event that does not fit the state (a lease where there is no room, a
+  number out of order) is a broken invariant: the journal and the state are not each other's.
+- The outcome depends on the state, the event and the record's time, and on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from bailiwick.fleet.resources import Resources
+from bailiwick.journal.record import Record
+from bailiwick.journal.words import RecordKind
+from bailiwick.kernel import events as ev
+from bailiwick.kernel import lease_events as le
+from bailiwick.kernel.state import Claim, State
+from bailiwick.kernel.usage import weight_of
+from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, ROUND_ROBIN
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.reservation import CAPACITY_REASONS
+from bailiwick.vocab.errors import InvariantBroken
+from bailiwick.vocab.transitions import REVOKE_STATES, NodeMode
+from bailiwick.vocab.words import EndCause
+
+Event: TypeAlias = (
+    ev.NodeRegistered
+    | ev.NodeDeparted
+    | ev.ModeChanged
+    | ev.NodeQuarantined
+    | ev.QuarantineLifted
+    | ev.QuotaChanged
+    | ev.ShareChanged
+    | ev.SettingsChanged
+    | ev.AdmissionApproved
+    | ev.AdmissionDenied
+    | ev.RequestQueued
+    | ev.RequestBlocked
+    | ev.RequestCancelled
+    | ev.RoomReserved
+    | ev.LeaderElected
+    | ev.StateCheckpoint
+    | le.LeaseRenewed
+    | le.LeaseStepped
+    | le.LeaseReleased
+    | le.LeaseExpired
+    | le.LeasePreempted
+    | le.LeaseFenced
+    | le.FenceCleared
+    | le.CheckpointReported
+)
+
+
+def apply(state: State, event: Event, at_ms: int) -> None:
+    """The state after one more record."""
+    if at_ms < state.clock_ms:
+        raise InvariantBroken(f"time went back from {state.clock_ms} to {at_ms}")
+    state.clock_ms = at_ms
+    _APPLY[type(event)](state, event, at_ms)
+    state.size += 1
+
+
+def event_of(record: Record) -> Event:
+    """The event that a record tells."""
+    kind = EVENTS.get(record.kind)
+    if kind is None:
+        raise InvariantBroken(f"record {record.seq}: {record.kind} is no event of the kernel")
+    event: Event = kind.read(record.body, ev.Owner(record.tenant, record.project))
+    return event
+
+
+# -- nodes -----------------------------------------------------------------------------------
+
+
+def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
+    del at_ms
+    state.ledger.register_node(event.node, event.capacity)
+    state.claimed.refresh(state.claims)
+
+
+def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
+    for lease_id in event.lease_ids:
+        _end(state, lease_id, at_ms)
+    if event.leases_left:
+        return
+    if state.ledger.depart_node(event.node, now_ms=at_ms):
+        raise InvariantBroken(f"node {event.node} departed with leases that no record tells")
+    state.draining.pop(event.node, None)
+    state.claimed.refresh(state.claims)
+
+
+def _mode(state: State, event: ev.ModeChanged, at_ms: int) -> None:
+    del at_ms
+    state.ledger.set_mode(event.node, event.after)
+    state.draining.pop(event.node, None)
+    if event.after is NodeMode.DRAINING:
+        state.draining[event.node] = None
+
+
+def _quarantined(state: State, event: ev.NodeQuarantined, at_ms: int) -> None:
+    del at_ms
+    state.ledger.set_quarantine(event.node, True)
+
+
+def _lifted(state: State, event: ev.QuarantineLifted, at_ms: int) -> None:
+    del at_ms
+    state.ledger.set_quarantine(event.node, False)
+
+
+# -- rules -----------------------------------------------------------------------------------
+
+
+def _quota(state: State, event: ev.QuotaChanged, at_ms: int) -> None:
+    tenant, project = str(event.owner.tenant), event.owner.project
+    state.quotas.set_quota(tenant, event.quota, project=project, now_ms=at_ms)
+
+
+def _share(state: State, event: ev.ShareChanged, at_ms: int) -> None:
+    del at_ms
+    state.shares.set_share(str(event.owner.tenant), event.share, project=event.owner.project)
+
+
+def _settings(state: State, event: ev.SettingsChanged, at_ms: int) -> None:
+    del at_ms
+    state.shares.half_life_ms = event.settings.half_life_ms
+    state.use_settings(event.settings)
+
+
+# -- requests --------------------------------------------------------------------------------
+
+
+def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
+    ledger, request = state.ledger, event.request
+    ready = ledger.prepare(request)
+    ready.traits |= event.depth << DEPTH_SHIFT
+    ledger.settle(request, at_ms)
+    gang = -1 if event.gang is None else event.gang
+    robin = state.unguarded.scorer.code == ROUND_ROBIN
+    for lease_id, node, devices in zip(event.lease_ids, event.nodes, event.devices, strict=True):
+        entry = ledger.entry(node)
+        handle = ledger.take(entry, ready, now_ms=at_ms, gang=gang, devices=devices)
+        if handle < 0 or lease_id != state.lease_serial + 1:
+            raise InvariantBroken(f"lease {lease_id} does not fit on {node} as the journal says")
+        state.lease_serial = lease_id
+        state.leases[lease_id] = handle
+        state.ids[handle] = lease_id
+        if robin:
+            ledger.engine.cursor(entry.handle + 1)
+    rate = len(event.lease_ids) * _weight(request)
+    state.shares.change(request.tenant, request.project, rate=rate, now_ms=at_ms)
+    first = event.gang is None or event.gang > state.gang_serial
+    state.gang_serial = max(state.gang_serial, gang)
+    if event.entry_id is None:
+        if first:
+            state.arrivals.note(ledger, request)
+    elif not event.members_left:
+        _leave(state, event.entry_id)
+
+
+def _weight(request: PlacementRequest) -> int:
+    return weight_of(Resources(cpu_milli=request.cpu_milli, gpu_milli=request.gpu_milli_total))
+
+
+def _denied(state: State, event: ev.AdmissionDenied, at_ms: int) -> None:
+    del at_ms
+    state.arrivals.note(state.ledger, event.request)
+
+
+def _queued(state: State, event: ev.RequestQueued, at_ms: int) -> None:
+    entry = state.line.join(event.request, at_ms)
+    if entry.id != event.entry_id:
+        raise InvariantBroken(f"entry {entry.id} is called {event.entry_id} by the journal")
+    state.blocked[entry.id] = event.denied
+    if event.denied is not None and event.denied.reason in CAPACITY_REASONS:
+        state.line.mark_short(entry, at_ms)
+    state.arrivals.note(state.ledger, event.request)
+
+
+def _blocked(state: State, event: ev.RequestBlocked, at_ms: int) -> None:
+    entry = state.line.entry(event.entry_id)
+    state.blocked[entry.id] = event.denied
+    if event.denied.reason in CAPACITY_REASONS:
+        state.line.mark_short(entry, at_ms)
+    else:
+        state.line.step_back(entry)
+    if event.victims:
+        state.claims[entry.id] = Claim(event.victims, event.victim_nodes, event.depth)
+        state.claimed.put(state.claims)
+    elif state.claims.pop(entry.id, None) is not None:
+        state.claimed.put(state.claims)
+
+
+def _cancelled(state: State, event: ev.RequestCancelled, at_ms: int) -> None:
+    del at_ms
+    _leave(state, event.entry_id)
+
+
+def _leave(state: State, entry_id: int) -> None:
+    state.line.leave(state.line.entry(entry_id))
+    del state.blocked[entry_id]
+    if state.claims.pop(entry_id, None) is not None:
+        state.claimed.put(state.claims)
+
+
+def _reserved(state: State, event: ev.RoomReserved, at_ms: int) -> None:
+    state.line.hold(state.line.entry(event.entry_id), at_ms, overdue=event.overdue)
+
+
+# -- leases ----------------------------------------------------------------------------------
+
+
+def _renewed(state: State, event: le.LeaseRenewed, at_ms: int) -> None:
+    del at_ms
+    handle, fields = state.handle(event.lease_id), state.fields(event.lease_id)
+    state.ledger.engine.update_lease(
+        handle, fields[7], fields[8], event.generation, event.expires_ms, fields[13]
+    )
+
+
+def _stepped(state: State, event: le.LeaseStepped, at_ms: int) -> None:
+    del at_ms
+    handle, fields = state.handle(event.lease_id), state.fields(event.lease_id)
+    if REVOKE_STATES[fields[7]] is not event.before:
+        raise InvariantBroken(f"lease {event.lease_id} is not {event.before}")
+    expires = fields[12] if event.expires_ms is None else event.expires_ms
+    after = REVOKE_STATES.index(event.after)
+    state.ledger.engine.update_lease(handle, after, fields[8], fields[10], expires, fields[13])
+    if event.reason is not None:
+        state.ledger.revoking[handle] = event.reason
+
+
+def _ended(
+    state: State, event: le.LeaseReleased | le.LeaseExpired | le.LeasePreempted, at_ms: int
+) -> None:
+    _end(state, event.lease_id, at_ms)
+
+
+def _end(state: State, lease_id: int, at_ms: int) -> None:
+    handle = state.handle(lease_id)
+    _stop_usage(state, lease_id, at_ms)
+    state.ledger.drop(handle, now_ms=at_ms)
+    del state.leases[lease_id], state.ids[handle]
+    state.fenced.pop(lease_id, None)
+
+
+def _stop_usage(state: State, lease_id: int, at_ms: int) -> None:
+    """The owner is not charged any more; a fenced lease was nobody's already."""
+    if lease_id in state.fenced:
+        return
+    fields = state.fields(lease_id)
+    account = state.ledger.handles.accounts[fields[1]]
+    rate = -weight_of(state.ledger.resources_of(fields[2]))
+    state.shares.change(account.tenant, account.project, rate=rate, now_ms=at_ms)
+
+
+def _fenced(state: State, event: le.LeaseFenced, at_ms: int) -> None:
+    handle = state.handle(event.lease_id)
+    _stop_usage(state, event.lease_id, at_ms)
+    state.fenced[event.lease_id] = event.owner
+    cause = EndCause.EXPIRED if event.reason is None else EndCause.PREEMPTED
+    state.ledger.fence(handle, cause, now_ms=at_ms, reason=event.reason)
+
+
+def _cleared(state: State, event: le.FenceCleared, at_ms: int) -> None:
+    _end(state, event.lease_id, at_ms)
+
+
+def _checkpoint(state: State, event: le.CheckpointReported, at_ms: int) -> None:
+    handle, fields = state.handle(event.lease_id), state.fields(event.lease_id)
+    state.ledger.engine.update_lease(handle, fields[7], fields[8], fields[10], fields[12], at_ms)
+
+
+# -- the journal itself ----------------------------------------------------------------------
+
+
+def _elected(state: State, event: ev.LeaderElected, at_ms: int) -> None:
+    del at_ms
+    if event.epoch <= state.epoch:
+        raise InvariantBroken(f"epoch {event.epoch} comes after epoch {state.epoch}")
+    state.epoch = event.epoch
+
+
+def _nothing(state: State, event: ev.StateCheckpoint, at_ms: int) -> None:
+    """A digest changes nothing; whoever replays may compare it (:mod:`.snapshot`)."""
+    del state, event, at_ms
+
+
+_APPLY: dict[type[Any], Callable[[State, Any, int], None]] = {
+    ev.NodeRegistered: _registered,
+    ev.NodeDeparted: _departed,
+    ev.ModeChanged: _mode,
+    ev.NodeQuarantined: _quarantined,
+    ev.QuarantineLifted: _lifted,
+    ev.QuotaChanged: _quota,
+    ev.ShareChanged: _share,
+    ev.SettingsChanged: _settings,
+    ev.AdmissionApproved: _approved,
+    ev.AdmissionDenied: _denied,
+    ev.RequestQueued: _queued,
+    ev.RequestBlocked: _blocked,
+    ev.RequestCancelled: _cancelled,
+    ev.RoomReserved: _reserved,
+    ev.LeaderElected: _elected,
+    ev.StateCheckpoint: _nothing,
+    le.LeaseRenewed: _renewed,
+    le.LeaseStepped: _stepped,
+    le.LeaseReleased: _ended,
+    le.LeaseExpired: _ended,
+    le.LeasePreempted: _ended,
+    le.LeaseFenced: _fenced,
+    le.FenceCleared: _cleared,
+    le.CheckpointReported: _checkpoint,
+}
+EVENTS: dict[RecordKind, type[Any]] = {kind.kind: kind for kind in _APPLY}

@@ -1,0 +1,178 @@
+"""Commands and answers as plain JSON values, and back: what replicas and clients send each other.
+
+Rules:
+
+- Strict both ways: an unknown command, a missing or an unknown field is refused with its name.
+- One command has one spelling, so its digest tells whether two commands are the same.
+
+>>> from bailiwick.kernel.commands import Release
+>>> encode_command(Release(7))
+{'command': 'release', 'lease_id': 7}
+>>> decode_command({'command': 'release', 'lease_id': 7})
+Release(lease_id=7)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+
+from bailiwick.journal.record import encode_json
+from bailiwick.kernel import commands as cmd
+from bailiwick.kernel.answers import Answer, Done, Granted, Queued, Refused
+from bailiwick.kernel.events import Owner, QuotaChanged, SettingsChanged
+from bailiwick.kernel.request_body import (
+    denial_body,
+    denial_from,
+    inventory_body,
+    inventory_from,
+    request_body,
+    request_from,
+)
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import NodeId
+from bailiwick.vocab.words import PreemptionReason
+
+Plain = dict[str, Any]
+
+COMMANDS: Mapping[str, type[Any]] = {
+    re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in cmd.Command.__args__
+}
+"""Every command by its word."""
+
+_WORDS = {kind: word for word, kind in COMMANDS.items()}
+_ENUMS: Mapping[str, type[StrEnum]] = {"mode": NodeMode, "reason": PreemptionReason}
+
+
+def command_digest(command: cmd.Command) -> str:
+    """SHA-256 over the command's one spelling."""
+    return sha256(encode_json(encode_command(command)).encode()).hexdigest()
+
+
+def encode_command(command: cmd.Command) -> Plain:
+    """The command as plain values."""
+    plain: Plain = {"command": _WORDS[type(command)]}
+    match command:
+        case cmd.Submit():
+            r = command.request
+            plain |= {"tenant": str(r.tenant), "wait": command.wait, "request": request_body(r)}
+            return plain | ({} if r.project is None else {"project": str(r.project)})
+        case cmd.RegisterNode():
+            return plain | {"node": command.node, "inventory": inventory_body(command.capacity)}
+        case cmd.SetQuota():
+            owner = Owner(command.tenant, command.project)
+            plain |= {"tenant": command.tenant, "quota": QuotaChanged(owner, command.quota).body()}
+            return plain | ({} if command.project is None else {"project": command.project})
+        case cmd.ChangeSettings():
+            return plain | {"settings": SettingsChanged(command.settings).body()}
+        case _:
+            for each in fields(command):
+                value = getattr(command, each.name)
+                if value is not None:
+                    plain[each.name] = list(value) if isinstance(value, tuple) else _bare(value)
+            return plain
+
+
+def _bare(value: object) -> object:
+    return value.value if isinstance(value, StrEnum) else value
+
+
+def decode_command(plain: object) -> cmd.Command:
+    """The command that these values are; anything else is refused."""
+    if not isinstance(plain, Mapping):
+        raise InvalidValue("command", plain, "an object")
+    word = plain.get("command")
+    kind = COMMANDS.get(word) if isinstance(word, str) else None
+    if kind is None:
+        raise InvalidValue("command", word, "one of " + ", ".join(sorted(COMMANDS)))
+    values = {name: value for name, value in plain.items() if name != "command"}
+    try:
+        command: cmd.Command = _decode(kind, values)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, InvalidValue):
+            raise
+        raise InvalidValue(str(word), values, f"the fields of {word} ({error})") from error
+    return command
+
+
+def _decode(kind: type[Any], values: Plain) -> Any:
+    if kind is cmd.Submit:
+        _only(values, "tenant", "project", "wait", "request")
+        request = request_from(values["request"], values["tenant"], values.get("project"))
+        return cmd.Submit(request, values.get("wait", True))
+    if kind is cmd.RegisterNode:
+        _only(values, "node", "inventory")
+        return cmd.RegisterNode(values["node"], inventory_from(values["inventory"]))
+    if kind is cmd.SetQuota:
+        _only(values, "tenant", "project", "quota")
+        owner = Owner(values["tenant"], values.get("project"))
+        quota = QuotaChanged.read(values["quota"], owner).quota
+        return cmd.SetQuota(values["tenant"], quota, values.get("project"))
+    if kind is cmd.ChangeSettings:
+        _only(values, "settings")
+        return cmd.ChangeSettings(SettingsChanged.read(values["settings"], Owner()).settings)
+    for name, enum in _ENUMS.items():
+        if name in values and not (kind is cmd.Quarantine and name == "reason"):
+            values[name] = _word(name, values[name], enum)
+    if isinstance(values.get("lease_ids"), list):
+        values["lease_ids"] = tuple(values["lease_ids"])
+    return kind(**values)
+
+
+def _only(values: Plain, *names: str) -> None:
+    for name in values:
+        if name not in names:
+            raise InvalidValue("field", name, "one of " + ", ".join(names))
+
+
+def _word(name: str, value: object, enum: type[StrEnum]) -> StrEnum:
+    try:
+        return enum(str(value))
+    except ValueError:
+        raise InvalidValue(name, value, "one of " + ", ".join(enum)) from None
+
+
+def encode_answer(answer: Answer) -> Plain:
+    """The answer as plain values."""
+    match answer:
+        case Granted():
+            nodes = [str(node) for node in answer.nodes]
+            ids = list(answer.lease_ids)
+            return {
+                "answer": "granted",
+                "lease_ids": ids,
+                "nodes": nodes,
+                "expires_ms": answer.expires_ms,
+            }
+        case Queued():
+            why = None if answer.denied is None else denial_body(answer.denied)
+            return {"answer": "queued", "entry_id": answer.entry_id, "denied": why}
+        case Refused():
+            return {"answer": "refused", "denied": denial_body(answer.denied)}
+        case Done():
+            return {"answer": "done", "seq": answer.seq}
+
+
+def decode_answer(plain: Mapping[str, Any]) -> Answer:
+    """The answer that these values are."""
+    match plain.get("answer"):
+        case "granted":
+            nodes = tuple(NodeId(node) for node in plain["nodes"])
+            return Granted(tuple(plain["lease_ids"]), nodes, plain["expires_ms"])
+        case "queued":
+            why = plain["denied"]
+            return Queued(plain["entry_id"], None if why is None else denial_from(why))
+        case "refused":
+            denied = denial_from(plain["denied"])
+            if denied is not None:
+                return Refused(denied)
+        case "done":
+            return Done(plain["seq"])
+        case _:
+            pass
+    raise InvalidValue("answer", plain, "an answer of the kernel")

@@ -1,0 +1,185 @@
+"""The kernel: commands in, sealed records and answers out, one after the other.
+
+Rules:
+
+- A command is decided, and each of its events sealed and applied, before the next command is
+  looked at. What it gives back must be made durable before anybody is answered.
+- Time never goes back: a command told an earlier time than the last is decided as of the last.
+- The same actor and key give the first answer again; with another command it is a conflict.
+- An error before the first event changed nothing. One after it means that this kernel is lost:
+  it refuses everything, and a new one is made from what was stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from bailiwick.journal.anchor import GENESIS, Anchor
+from bailiwick.journal.chain import Chain
+from bailiwick.journal.record import Context, Record
+from bailiwick.kernel import commands as cmd
+from bailiwick.kernel import events as ev
+from bailiwick.kernel.answers import Answer, Done, Granted, Queued, Refused, Remembered
+from bailiwick.kernel.apply import Event, apply, event_of
+from bailiwick.kernel.codec import command_digest
+from bailiwick.kernel.decide import decide
+from bailiwick.kernel.events import Owner
+from bailiwick.kernel.request_body import Body
+from bailiwick.kernel.snapshot import digest_of, encode
+from bailiwick.kernel.state import State
+from bailiwick.vocab.errors import Conflict, InvariantBroken, Unavailable
+from bailiwick.vocab.values import NodeId
+
+_ANSWERS = (ev.AdmissionApproved, ev.AdmissionDenied, ev.RequestQueued)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An answer, and the lines that must be durable before it is given (none for a repeat)."""
+
+    answer: Answer
+    lines: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The state as bytes, their digest, and the record that says it."""
+
+    data: bytes
+    digest: str
+    line: bytes
+
+
+class Kernel:
+    """One deterministic machine: a state, and the chain of records that made it."""
+
+    def __init__(self, state: State | None = None, anchor: Anchor = GENESIS) -> None:
+        self.state = State() if state is None else state
+        self.chain = Chain(anchor)
+        self._lost = False
+        if self.chain.size != self.state.size:
+            raise InvariantBroken(f"{self.chain.size} records, but a state of {self.state.size}")
+
+    def execute(self, envelope: cmd.Envelope, now_ms: int) -> Outcome:
+        """Decide a command, seal what follows from it, and apply that."""
+        if self._lost:
+            raise Unavailable("the kernel", "an earlier command failed half way")
+        now = max(now_ms, self.state.clock_ms)
+        digest = None
+        if envelope.key is not None:
+            digest = command_digest(envelope.command)
+            known = self.state.answers.get(envelope.actor, envelope.key)
+            if known is not None:
+                return _repeated(envelope.key, known, digest)
+        return self._run(envelope, digest, now)
+
+    def checkpoint(self, actor: str, now_ms: int) -> Checkpoint:
+        """The state as bytes, and the record that vouches for them."""
+        now = max(now_ms, self.state.clock_ms)
+        data = encode(self.state)
+        digest = sha256(data).hexdigest()
+        event = ev.StateCheckpoint(digest, len(self.state.leases), len(self.state.line.entries))
+        line = self._seal(event, Context(actor, "checkpoint"), event.body(), now=now)
+        return Checkpoint(data, digest, line)
+
+    def _run(self, envelope: cmd.Envelope, digest: str | None, now: int) -> Outcome:
+        lines: list[bytes] = []
+        answer: Answer | None = None
+        contexts: dict[Owner, Context] = {}
+        try:
+            for event in decide(self.state, envelope.command, now):
+                owner, body = event.owner, event.body()
+                context = contexts.get(owner)
+                if context is None:
+                    context = _context(envelope, owner)
+                    contexts[owner] = context
+                told = _answer_of(envelope.command, event, now, seq=self.chain.size)
+                if told is not None and (answer is None or isinstance(answer, Granted)):
+                    answer = _joined(answer, told)
+                    if digest is not None:
+                        body |= {"key": envelope.key, "command": digest}
+                lines.append(self._seal(event, context, body, now=now))
+                if "key" in body:
+                    self._remember(envelope.actor, body, told, at_ms=now)
+        except BaseException:
+            self._lost = self._lost or bool(lines)
+            raise
+        return Outcome(Done(None) if answer is None else answer, tuple(lines))
+
+    def _seal(self, event: Event, context: Context, body: Body, *, now: int) -> bytes:
+        """Seal the event, then apply it: a record that cannot be written changes nothing."""
+        line = self.chain.seal(event.kind, context, at_ms=now, body=body).line
+        apply(self.state, event, now)
+        return line
+
+    def replay(self, records: Iterable[Record], *, check_digests: bool = False) -> None:
+        """Apply records that were sealed before and are verified; their chain must be this one."""
+        for record in records:
+            event = event_of(record)
+            if check_digests and isinstance(event, ev.StateCheckpoint):
+                found = digest_of(self.state)
+                if found != event.digest:
+                    raise InvariantBroken(
+                        f"record {record.seq} says the state was {event.digest}, it is {found}"
+                    )
+            apply(self.state, event, record.at_ms)
+            key = record.body.get("key")
+            if key is not None:
+                told = _answer_of(None, event, record.at_ms, seq=record.seq)
+                self._remember(record.actor, dict(record.body), told, at_ms=record.at_ms)
+
+    def follow(self, records: Iterable[Record], anchor: Anchor) -> None:
+        """Replay verified records, and stand at the anchor behind them."""
+        self.replay(records)
+        self.chain = Chain(anchor)
+        if self.chain.size != self.state.size:
+            raise InvariantBroken(f"{self.chain.size} records, but a state of {self.state.size}")
+
+    def _remember(self, actor: str, body: Body, told: Answer | None, *, at_ms: int) -> None:
+        settings, book = self.state.settings, self.state.answers
+        entry = Remembered(at_ms, str(body["command"]), Done(None) if told is None else told)
+        book.put((actor, str(body["key"])), entry)
+        book.forget(at_ms - settings.keys_ms, keep_max=settings.keys_max)
+
+
+def _context(envelope: cmd.Envelope, owner: Owner) -> Context:
+    return Context(envelope.actor, envelope.correlation_id, owner.tenant, owner.project)
+
+
+def _repeated(key: str, known: Remembered, digest: str) -> Outcome:
+    if known.command != digest:
+        raise Conflict("idempotency key", key, "was used for another command", hint="use a new one")
+    return Outcome(known.answer, ())
+
+
+def _answer_of(
+    command: cmd.Command | None, event: Event, now_ms: int, *, seq: int
+) -> Answer | None:
+    """What an event answers, if it is the one that answers its command.
+
+    A record that carries a key is such an event by that alone, so replaying needs no command.
+    """
+    if isinstance(command, cmd.Submit) and not isinstance(event, _ANSWERS):
+        return None
+    if isinstance(command, cmd.Tick):
+        return Done(seq)
+    match event:
+        case ev.AdmissionApproved():
+            nodes = tuple(NodeId(node) for node in event.nodes)
+            return Granted(event.lease_ids, nodes, now_ms + event.request.ttl_ms)
+        case ev.AdmissionDenied():
+            return Refused(event.denied)
+        case ev.RequestQueued():
+            return Queued(event.entry_id, event.denied)
+        case _:
+            return Done(seq)
+
+
+def _joined(before: Answer | None, told: Answer) -> Answer:
+    """The answer so far; a gang in several records is one answer."""
+    if isinstance(before, Granted) and isinstance(told, Granted):
+        ids, nodes = before.lease_ids + told.lease_ids, before.nodes + told.nodes
+        return Granted(ids, nodes, told.expires_ms)
+    return told if before is None else before

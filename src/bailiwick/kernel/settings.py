@@ -1,0 +1,91 @@
+"""What an operator may set about the whole kernel; each change is one record.
+
+Rules:
+
+- Everything has a default that suits a small cluster, and every number is bounded.
+- A change counts from its record on. It never judges again what was decided before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from bailiwick.fleet.resources import NOTHING, Resources
+from bailiwick.journal.fields import INTEGER_MAX
+from bailiwick.scheduler.admission import ReservationHeadroom
+from bailiwick.scheduler.placement import ScoreWeights
+from bailiwick.scheduler.preemption import PreemptionConfig
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.values import check_integer, check_kind
+from bailiwick.vocab.words import Priority, Strategy
+
+_SECOND, _DAY = 1_000, 86_400_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How the kernel places, evicts, orders and remembers."""
+
+    strategy: Strategy = Strategy.FRAGMENTATION_AWARE
+    weights: tuple[int, int, int, int] | None = None
+    """Of the weighted strategy, in thousandths: cpu, mem, gpu, block."""
+    headroom: Resources = NOTHING
+    headroom_priority: Priority = Priority.CRITICAL
+    preempt_from: Priority = Priority.HIGH
+    """The least priority that may evict others."""
+    grace_ms: int = 30 * _SECOND
+    confirm_teardown: bool = False
+    """Whether an executor must report a teardown before what a lease held is free."""
+    teardown_ms: int = 60 * _SECOND
+    """How long that report may take before the resources are fenced."""
+    min_run_ms: int = 0
+    max_cascade_depth: int = 3
+    fresh_checkpoint_ms: int = 60 * _SECOND
+    half_life_ms: int = 7 * _DAY
+    patience_ms: int = _DAY
+    horizon_ms: int = 30 * _DAY
+    queue_max: int = 100_000
+    keys_ms: int = _DAY
+    """How long the answer to an idempotency key is remembered, and how many are at most."""
+    keys_max: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        check_kind("strategy", self.strategy, Strategy)
+        check_kind("headroom", self.headroom, Resources)
+        check_kind("headroom_priority", self.headroom_priority, Priority)
+        check_kind("preempt_from", self.preempt_from, Priority)
+        check_kind("confirm_teardown", self.confirm_teardown, bool)
+        for name, low in _LEAST.items():
+            check_integer(name, getattr(self, name), low=low, high=_MOST.get(name, INTEGER_MAX))
+        if (self.strategy is Strategy.WEIGHTED) != (self.weights is not None):
+            raise InvalidValue("weights", self.weights, "four numbers with weighted, else none")
+        self.score_weights()
+        self.kept()
+        self.preemption()
+
+    def score_weights(self) -> ScoreWeights | None:
+        """The weights as the scorer takes them."""
+        if self.weights is None:
+            return None
+        if len(self.weights) != 4:
+            raise InvalidValue("weights", self.weights, "four numbers: cpu, mem, gpu, block")
+        return ScoreWeights(*(weight / 1000 for weight in self.weights))
+
+    def kept(self) -> ReservationHeadroom:
+        """The headroom as admission takes it."""
+        return ReservationHeadroom(self.headroom, self.headroom_priority)
+
+    def preemption(self) -> PreemptionConfig:
+        """What protects running work from more urgent work."""
+        return PreemptionConfig(self.min_run_ms, self.max_cascade_depth, self.fresh_checkpoint_ms)
+
+
+_LEAST = {
+    **dict.fromkeys(("grace_ms", "min_run_ms", "max_cascade_depth", "fresh_checkpoint_ms"), 0),
+    **dict.fromkeys(("teardown_ms", "half_life_ms", "patience_ms", "horizon_ms"), 1),
+    **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
+}
+_MOST = {"max_cascade_depth": 255, "queue_max": 10**7, "keys_max": 10**7}
+
+NUMBERS: tuple[str, ...] = tuple(f.name for f in fields(Settings) if f.name in _LEAST)
+"""The settings that are plain numbers."""

@@ -1,0 +1,1 @@
+"""Around the kernel: making decisions durable before they are answered, leading and following."""
