@@ -26,8 +26,30 @@ help: ## List the targets
 .PHONY: setup
 # The build script looks at the times of the C sources itself, so it is asked every time: a compiler
 # installed since, or BAILIWICK_PURE=1 given once, then needs no special case here.
-setup: $(INSTALLED) ## Make .venv with the locked packages, Bailiwick itself and the compiled core
+setup: $(INSTALLED) postgres ## Make .venv with the locked packages, Bailiwick itself and the compiled core
 	@$(BIN)/python hatch_build.py
+
+# Only tests need its programs, each run with a private server; so a machine that cannot have them
+# is told, and goes on. POSTGRES=no leaves the machine alone.
+.PHONY: postgres
+postgres:
+	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null; then exit 0; fi
+	without="tests on PostgreSQL will be skipped"
+	if [ "$${POSTGRES:-}" = no ]; then echo "==> POSTGRES=no: $$without"; exit 0; fi
+	if ! command -v apt-get >/dev/null; then
+	  echo "==> no PostgreSQL server here and no apt-get to install it: $$without"
+	  exit 0
+	fi
+	as_root() { if [ "$$(id -u)" = 0 ]; then "$$@"; else sudo -n "$$@"; fi; }
+	if ! as_root true 2>/dev/null; then
+	  echo "==> no PostgreSQL server here, and installing it needs root: $$without"
+	  exit 0
+	fi
+	echo "==> installing PostgreSQL with apt-get, for tests"
+	install() { as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$$1"; }
+	as_root apt-get update -qq || true
+	{ install postgresql-15 2>/dev/null || install postgresql; } >/dev/null \
+	  || echo "==> PostgreSQL could not be installed: $$without"
 
 .PHONY: run
 run: demo ## Run Bailiwick (for now, the demo)
@@ -71,7 +93,8 @@ lock: $(LOCKED) ## Resolve pyproject.toml again into requirements/
 	    --no-emit-index-url --custom-compile-command "make lock" $(ARGS) pyproject.toml "$$@"
 	}
 	compile --output-file requirements/runtime.txt
-	compile --extra dev --constraints requirements/runtime.txt --output-file requirements/dev.txt
+	compile --extra server --constraints requirements/runtime.txt --output-file requirements/server.txt
+	compile --extra dev --constraints requirements/server.txt --output-file requirements/dev.txt
 
 .PHONY: clean
 clean: ## Remove everything that can be made again, .venv too

@@ -17,7 +17,7 @@ from bailiwick import AdmissionController, Approved, CapacityLedger, NodeFilter,
 from bench.measure import Cycles, Sample, Tally, in_blocks, no_collection
 
 if TYPE_CHECKING:
-    from bailiwick.scheduler.holds import Prepared
+    from bailiwick.scheduler.handles import Prepared
 
 BLOCK = 1024
 KEPT_MAX = 200_000

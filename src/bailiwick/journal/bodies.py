@@ -267,7 +267,8 @@ _BODIES: Mapping[RecordKind, BodySpec] = {
         },
     ),
     RecordKind.NODE_DEPARTED: BodySpec(
-        {"node": NAME}, {"lease_ids": INTEGERS, "leases_left": AMOUNT, "last_seen_ms": AMOUNT, "note": TEXT}
+        {"node": NAME},
+        {"lease_ids": INTEGERS, "leases_left": AMOUNT, "last_seen_ms": AMOUNT, "note": TEXT},
     ),
     RecordKind.NODE_MODE_CHANGED: BodySpec(
         {"node": NAME, "before": _NODE_MODE, "after": _NODE_MODE}, {"note": TEXT}

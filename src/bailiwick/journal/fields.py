@@ -19,7 +19,7 @@ bailiwick.journal.fields.RecordRefused: lease_id: expected an integer from 0 to 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -120,6 +120,12 @@ class Words:
         return '"(?:' + "|".join(sorted(self.words)) + ')"'
 
 
+@cache
+def _matcher(spelling: str) -> Callable[[str], re.Match[str] | None]:
+    """Compiled when first needed, so that importing costs nothing."""
+    return re.compile(spelling).fullmatch
+
+
 @dataclass(frozen=True, slots=True)
 class Spelled:
     """A string of a fixed spelling: a name, a principal, a digest."""
@@ -129,7 +135,7 @@ class Spelled:
 
     def check(self, field: str, value: object) -> None:
         """Refuse a string of another spelling."""
-        if not isinstance(value, str) or not re.fullmatch(self.spelling, value):
+        if not isinstance(value, str) or not _matcher(self.spelling)(value):
             raise refuse_value(field, value, expected=self.what)
 
     @property

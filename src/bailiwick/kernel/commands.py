@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.journal.fields import INTEGER_MAX, NAME, PRINCIPAL
+from bailiwick.journal.record import Context
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.scheduler.request import PlacementRequest
@@ -295,9 +296,11 @@ class Envelope:
     correlation_id: str = "none"
     key: str | None = field(default=None)
 
+    cause: Context = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
-        PRINCIPAL.check("actor", self.actor)
-        PRINCIPAL.check("correlation_id", self.correlation_id)
+        # Checks both names.
+        object.__setattr__(self, "cause", Context(self.actor, self.correlation_id))
         if self.key is not None:
             PRINCIPAL.check("key", self.key)
 

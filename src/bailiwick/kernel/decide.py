@@ -114,7 +114,7 @@ def _release(state: State, command: cmd.Release) -> Iterator[Event]:
     lease_id, fields = command.lease_id, state.fields(command.lease_id)
     if fields[8] & FLAG_PINNED:
         raise Conflict("lease", lease_id, "is fenced", hint="an operator clears a fence")
-    node = state.ledger.node_of(state.handle(lease_id))
+    node = state.node_of(lease_id)
     held = state.ledger.resources_of(fields[2])
     yield le.LeaseReleased(state.owner_of(lease_id), lease_id, node, held)
 
@@ -146,7 +146,7 @@ def _clear_fence(state: State, command: cmd.ClearFence) -> Iterator[Event]:
     lease_id, fields = command.lease_id, state.fields(command.lease_id)
     if not fields[8] & FLAG_PINNED:
         raise Conflict("lease", lease_id, f"is {state.phase(lease_id)}, not fenced")
-    node = state.ledger.node_of(state.handle(lease_id))
+    node = state.node_of(lease_id)
     yield le.FenceCleared(state.owner_of(lease_id), lease_id, node)
 
 

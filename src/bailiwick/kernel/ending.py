@@ -72,7 +72,7 @@ def tear_down(state: State, lease_id: int, through: RevokeState, *, now_ms: int)
 def end_of(state: State, lease_id: int) -> Event:
     """The last event of a lease whose resources are free."""
     fields, owner = state.fields(lease_id), state.owner_of(lease_id)
-    node, held = state.ledger.node_of(state.handle(lease_id)), state.ledger.resources_of(fields[2])
+    node, held = state.node_of(lease_id), state.ledger.resources_of(fields[2])
     reason = state.ledger.revoking.get(state.handle(lease_id))
     if reason is None:
         return le.LeaseExpired(owner, lease_id, node, held)
@@ -82,7 +82,7 @@ def end_of(state: State, lease_id: int) -> Event:
 def fence_of(state: State, lease_id: int) -> Event:
     """The event of a lease whose resources nobody could confirm to be free."""
     fields, owner = state.fields(lease_id), state.owner_of(lease_id)
-    node, held = state.ledger.node_of(state.handle(lease_id)), state.ledger.resources_of(fields[2])
+    node, held = state.node_of(lease_id), state.ledger.resources_of(fields[2])
     reason = state.ledger.revoking.get(state.handle(lease_id))
     return le.LeaseFenced(owner, lease_id, node, held, reason)
 

@@ -25,7 +25,7 @@ from bailiwick.kernel.answers import Answer, Done, Granted, Queued, Refused, Rem
 from bailiwick.kernel.apply import Event, apply, event_of
 from bailiwick.kernel.codec import command_digest
 from bailiwick.kernel.decide import decide
-from bailiwick.kernel.events import Owner
+from bailiwick.kernel.events import FLEET
 from bailiwick.kernel.request_body import Body
 from bailiwick.kernel.snapshot import digest_of, encode
 from bailiwick.kernel.state import State
@@ -87,14 +87,13 @@ class Kernel:
     def _run(self, envelope: cmd.Envelope, digest: str | None, now: int) -> Outcome:
         lines: list[bytes] = []
         answer: Answer | None = None
-        contexts: dict[Owner, Context] = {}
+        owner, context = FLEET, envelope.cause
         try:
             for event in decide(self.state, envelope.command, now):
-                owner, body = event.owner, event.body()
-                context = contexts.get(owner)
-                if context is None:
-                    context = _context(envelope, owner)
-                    contexts[owner] = context
+                body = event.body()
+                if event.owner != owner:
+                    owner = event.owner
+                    context = envelope.cause.within(owner.tenant, owner.project)
                 told = _answer_of(envelope.command, event, now, seq=self.chain.size)
                 if told is not None and (answer is None or isinstance(answer, Granted)):
                     answer = _joined(answer, told)
@@ -142,10 +141,6 @@ class Kernel:
         entry = Remembered(at_ms, str(body["command"]), Done(None) if told is None else told)
         book.put((actor, str(body["key"])), entry)
         book.forget(at_ms - settings.keys_ms, keep_max=settings.keys_max)
-
-
-def _context(envelope: cmd.Envelope, owner: Owner) -> Context:
-    return Context(envelope.actor, envelope.correlation_id, owner.tenant, owner.project)
 
 
 def _repeated(key: str, known: Remembered, digest: str) -> Outcome:

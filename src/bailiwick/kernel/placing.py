@@ -209,7 +209,7 @@ def _claim(state: State, entry: QueueEntry, plan: Preemptable, *, now_ms: int) -
     reason = PreemptionReason.PRIORITY_PREEMPTION
     ids = [state.ids[victim.lease_id] for victim in plan.victims]
     members = check_evictable(state, ids, reason)
-    nodes = {state.ledger.node_of(state.handle(lease_id)) for lease_id in members}
+    nodes = {state.node_of(lease_id) for lease_id in members}
     if plan.node is not None:
         nodes.add(plan.node)
     denied = Denied.because(VictimsLeaving(len(members), now_ms + state.settings.grace_ms))

@@ -20,7 +20,7 @@ from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.usage import RunningShares
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import Denied
-from bailiwick.scheduler.engine.protocol import FLAG_PINNED, LeaseFields
+from bailiwick.scheduler.engine.protocol import LeaseFields
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.line import Line
@@ -31,6 +31,7 @@ from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import NotFound
 from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState
+from bailiwick.vocab.values import NodeId
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +133,14 @@ class State:
 
     def owner_of(self, lease_id: int) -> Owner:
         """Whose the lease is; of a fenced one, whose it was."""
-        fields = self.fields(lease_id)
-        if fields[8] & FLAG_PINNED:
+        if lease_id in self.fenced:
             return self.fenced[lease_id]
-        account = self.ledger.handles.accounts[fields[1]]
+        account = self.ledger.handles.accounts[self.fields(lease_id)[1]]
         return Owner(account.tenant, account.project)
+
+    def node_of(self, lease_id: int) -> NodeId:
+        """The node a lease is on."""
+        return self.ledger.node_of(self.handle(lease_id))
 
     def entry(self, entry_id: int) -> QueueEntry:
         """The waiting entry; one that started or was cancelled is an error."""

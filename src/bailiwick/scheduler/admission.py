@@ -38,7 +38,7 @@ from bailiwick.scheduler.explain import (
     hardware_denial,
     remedy_for,
 )
-from bailiwick.scheduler.holds import Prepared
+from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.preemption import PreemptionManager, PreemptionResult

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from bailiwick.scheduler.handles import Shape
-from bailiwick.scheduler.holds import Prepared
+from bailiwick.scheduler.handles import Prepared, Shape
 from bailiwick.scheduler.lease import Lease
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.victim_cost import BlockedNodes, VictimTerms, lease_cost, may_be_victim

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.scheduler.engine import Engine
 from bailiwick.scheduler.engine.protocol import KINDS_MAX, NODE_AMOUNT_MAX
+from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.workload import Arrivals
 from bailiwick.vocab.errors import InvalidValue, LimitReached
@@ -95,6 +96,19 @@ class Account:
     tenant: TenantId
     project: ProjectId | None
     tag: AccountingTag | None
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A request turned into the engine's integers; good for many placements."""
+
+    request: PlacementRequest
+    shape: int
+    account: int
+    traits: int
+    ttl_ms: int
+    sets: list[NodeSet]
+    epoch: int
 
 
 class Handles:

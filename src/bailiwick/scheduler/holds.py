@@ -7,7 +7,6 @@ languages (names and integers) and keeps the few tables that need Python objects
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.fleet.resources import Resources
@@ -21,7 +20,7 @@ from bailiwick.scheduler.engine.protocol import (
     LeaseFields,
     traits,
 )
-from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Account, Handles, Shape
+from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Account, Handles, Prepared, Shape
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.node_set import MaskCache, NodeFilter, NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
@@ -37,19 +36,6 @@ from bailiwick.vocab.words import LEASE_CLASSES, PRIORITIES, EndCause, Preemptio
 
 FENCE = TenantId("fenced")
 """The owner shown for a fenced hold: no tenant pays for it."""
-
-
-@dataclass(slots=True)
-class Prepared:
-    """A request turned into the engine's integers; good for many placements."""
-
-    request: PlacementRequest
-    shape: int
-    account: int
-    traits: int
-    ttl_ms: int
-    sets: list[NodeSet]
-    epoch: int
 
 
 class Holds:
@@ -72,6 +58,7 @@ class Holds:
         self.revoking: dict[int, PreemptionReason] = {}
         self.by_class: dict[int, dict[NodeId, NodeEntry]] = {}
         self.vacant: list[int] = []
+        self._prepared: Prepared | None = None
         self.learn_now()
 
     def attach_quotas(self, quotas: QuotaManager) -> None:
@@ -83,7 +70,7 @@ class Holds:
             raise Conflict(
                 "ledger", "quotas", "is in use already", hint="attach before the first lease"
             )
-        self.quotas = quotas
+        self.quotas, self._prepared = quotas, None
         self.sync_quota()
 
     def sync_quota(self) -> None:
@@ -103,6 +90,17 @@ class Holds:
 
     def prepare(self, request: PlacementRequest, filters: Sequence[NodeFilter] = ()) -> Prepared:
         """The request as integers, with the node sets of its labels and of the filters."""
+        known = self._prepared
+        # The same object asked again, as deciding and doing do: its integers are still good.
+        if known is None or known.request is not request or known.epoch != self.handles.epoch:
+            known = self._prepared = self._prepare(request)
+        sets = list(known.sets)
+        sets.extend(s for s in (f.nodes_for(request) for f in filters) if s is not None)
+        return Prepared(
+            request, known.shape, known.account, known.traits, known.ttl_ms, sets, known.epoch
+        )
+
+    def _prepare(self, request: PlacementRequest) -> Prepared:
         row = -1
         if self.quotas is not None:
             row = self.quotas.row_of(request.tenant, request.project)
@@ -110,7 +108,6 @@ class Holds:
         sets = [
             self.labelled.setdefault(label, NodeSet()) for label in sorted(request.labels.items())
         ]
-        sets.extend(s for s in (f.nodes_for(request) for f in filters) if s is not None)
         shape = self.handles.shape(request)
         account = self.handles.account(request, row)
         return Prepared(

@@ -27,7 +27,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.engine.protocol import FLAG_RESERVED
-from bailiwick.scheduler.holds import Holds, Prepared
+from bailiwick.scheduler.handles import Prepared
+from bailiwick.scheduler.holds import Holds
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.node_state import NodeEntry, NodeModeTransition, NodeUsage

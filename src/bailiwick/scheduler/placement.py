@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bailiwick.scheduler.engine import protocol
-from bailiwick.scheduler.holds import Prepared
+from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeFilter
 from bailiwick.scheduler.request import PlacementRequest

@@ -22,7 +22,7 @@ from typing import TypeAlias
 from bailiwick.fleet.resources import Resources
 from bailiwick.scheduler.evictions import EvictionPlan, Victim
 from bailiwick.scheduler.gang_victims import find_gang_victims
-from bailiwick.scheduler.holds import Prepared
+from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.lease import EndedLease
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeFilter

@@ -118,6 +118,11 @@ class Replica:
         """Have the state read in one of the next rounds, when all of it is durable."""
         self._reads.append(read)
 
+    def abandon(self, error: BaseException) -> None:
+        """Nothing will be decided any more: say so to everybody who waits."""
+        while self._inbox:  # bounded: nobody is added once the caller says it stops
+            self._inbox.popleft().settle(None, error)
+
     # -- one round -----------------------------------------------------------------------------
 
     def step(self) -> bool:

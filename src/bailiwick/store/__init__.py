@@ -1,4 +1,6 @@
-"""The journal on disk: files, keys, the one writer, proofs in a file, and export.
+"""Where the journal lasts: in files, or in SQLite and PostgreSQL; keys, proofs and export.
+
+``open_store`` loads the database packages when it is called, and nothing here does before.
 
 The names below are the package; what is not here may change.
 """
@@ -27,6 +29,7 @@ from bailiwick.store.journal_proof import (
 )
 from bailiwick.store.journal_words import siem_page
 from bailiwick.store.journal_writer import CHECKPOINT_EVERY, JournalWriter, Recovery
+from bailiwick.store.opening import open_store
 
 __all__ = [
     "CHECKPOINT_EVERY",
@@ -43,6 +46,7 @@ __all__ = [
     "describe",
     "load_or_create_key",
     "ocsf_event",
+    "open_store",
     "parse_proof",
     "prove_record",
     "read_anchor",

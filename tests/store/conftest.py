@@ -1,0 +1,68 @@
+"""Every test here that asks for ``place`` runs twice: on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bailiwick.store import open_store
+from bailiwick.store.sql_store import SqlStore
+from tests.support.postgres import PostgresServer, start_or_skip
+
+
+class Place:
+    """Somewhere a store can be; what was opened here is closed when the test ends."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._opened: list[SqlStore] = []
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether the store is a file here."""
+        return "://" not in self.url
+
+    def open(self, *, read_only: bool = False) -> SqlStore:
+        """One more store at this place, as another process would have it."""
+        store = open_store(self.url, read_only=read_only)
+        self._opened.append(store)
+        return store
+
+    def close(self) -> None:
+        """Close whatever a test has left open."""
+        for store in self._opened:
+            store.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One private server for each worker of the test run."""
+    with start_or_skip() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_place(postgres: PostgresServer) -> Iterator[Place]:
+    """An empty PostgreSQL database."""
+    place = Place(postgres.new_database())
+    yield place
+    place.close()
+    postgres.drop_database(place.url)
+
+
+@pytest.fixture
+def sqlite_place(tmp_path: Path) -> Iterator[Place]:
+    """A data directory that is not there yet."""
+    place = Place(str(tmp_path / "data"))
+    yield place
+    place.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest) -> Place:
+    """Both databases, one after the other."""
+    name = "sqlite_place" if request.param == "sqlite" else "postgres_place"
+    found: Place = request.getfixturevalue(name)
+    return found

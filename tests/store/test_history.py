@@ -1,0 +1,315 @@
+"""Leases, decisions and usage, folded from the journal: the same however they are folded."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+
+from bailiwick.journal import Chain, Context, RecordKind
+from bailiwick.store import projections
+from bailiwick.store.history import (
+    DecisionRow,
+    LeaseRow,
+    UsageRow,
+    decisions_of,
+    leases_of,
+    projected_size,
+    usage_of,
+)
+from bailiwick.store.projections import advance_projections, rebuild_projections
+from bailiwick.store.sql_store import SqlStore
+from bailiwick.store.tables import (
+    decision_history,
+    journal,
+    lease_history,
+    projection_state,
+    usage_by_tenant,
+)
+from bailiwick.vocab.errors import Damaged, InvalidValue
+from tests.store.conftest import Place
+
+RESOURCES = {"cpu_milli": 2_000, "gpu_milli": 500}
+TABLES = (lease_history, decision_history, usage_by_tenant, projection_state)
+
+
+class Log:
+    """A chain that writes to a store, one record after the other, a second apart."""
+
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+        self._chain = Chain()
+        leader = store.lead("one", "")
+        assert leader is not None
+        self._epoch = leader.epoch
+
+    def add(
+        self, kind: RecordKind, body: Mapping[str, Any], *, tenant: str | None = "acme"
+    ) -> None:
+        project = "vision" if tenant == "acme" else None
+        who = Context("scheduler", "req-1", tenant=tenant, project=project)
+        first = self._chain.size
+        sealed = self._chain.seal(kind, who, at_ms=1_000 * first, body=body)
+        self._store.append(self._epoch, first, [sealed.line])
+
+    def approve(self, *lease_ids: int, tenant: str = "acme") -> None:
+        body = {
+            "lease_ids": list(lease_ids),
+            "nodes": [f"node-{lease_id}" for lease_id in lease_ids],
+            "resources": RESOURCES,
+            "priority": "high",
+            "lease_class": "spot",
+            "tag": "night-run",
+        }
+        self.add(RecordKind.ADMISSION_APPROVED, body, tenant=tenant)
+
+    def deny(self, *, tenant: str = "acme") -> None:
+        body = {
+            "reason": "waiting_for_capacity",
+            "detail": "not_enough_free",
+            "resources": RESOURCES,
+            "priority": "low",
+            "lease_class": "standard",
+        }
+        self.add(RecordKind.ADMISSION_DENIED, body, tenant=tenant)
+
+    def end(self, kind: RecordKind, lease_id: int, *, tenant: str = "acme") -> None:
+        body: dict[str, Any] = {"lease_id": lease_id}
+        if kind is RecordKind.LEASE_PREEMPTED:
+            body |= {"reason": "quota_rebalance", "victim": "acme", "preemptor": "globex"}
+            body |= {"freed": RESOURCES}
+        else:
+            body |= {"node": f"node-{lease_id}", "resources": RESOURCES}
+        if kind is RecordKind.LEASE_FENCED:
+            body |= {"reason": "operator_drain"}
+        self.add(kind, body, tenant=tenant)
+
+
+def all_rows(store: SqlStore) -> list[list[tuple[Any, ...]]]:
+    with store.reading() as connection:
+        return [
+            sorted((tuple(row) for row in connection.execute(select(table))), key=repr)
+            for table in TABLES
+        ]
+
+
+def fill(log: Log) -> None:
+    """Every way a lease can begin and end, and ends that mean nothing."""
+    log.approve(1, 2)
+    log.deny()
+    log.approve(3, tenant="globex")
+    renewed = {"lease_id": 1, "generation": 2, "expires_ms": 9_000}
+    log.add(RecordKind.LEASE_RENEWED, renewed)
+    log.end(RecordKind.LEASE_RELEASED, 1)
+    log.end(RecordKind.LEASE_PREEMPTED, 2)
+    log.end(RecordKind.LEASE_RELEASED, 2)
+    log.end(RecordKind.LEASE_EXPIRED, 77)
+    log.approve(4, 5, 6)
+    log.end(RecordKind.LEASE_EXPIRED, 4)
+    log.end(RecordKind.LEASE_FENCED, 5)
+    gone = {"node": "node-3", "lease_ids": [3, 6, 99]}
+    log.add(RecordKind.NODE_DEPARTED, gone, tenant=None)
+    log.approve(7)
+    log.deny(tenant="globex")
+
+
+def test_leases_are_told_from_grant_to_end(place: Place) -> None:
+    store = place.open()
+    fill(Log(store))
+    assert rebuild_projections(store) == 14
+    assert projected_size(store) == 14
+    found = {row.lease_id: row for row in leases_of(store, "acme")}
+    assert list(found) == [7, 6, 5, 4, 2, 1]
+    assert found[2] == LeaseRow(
+        lease_id=2,
+        tenant="acme",
+        project="vision",
+        node="node-2",
+        cpu_milli=2_000,
+        mem_bytes=0,
+        block_bytes=0,
+        gpu_milli=500,
+        priority="high",
+        lease_class="spot",
+        tag="night-run",
+        granted_ms=0,
+        ended_ms=5_000,
+        end_cause="preempted",
+        end_reason="quota_rebalance",
+    )
+    ends = {key: (row.ended_ms, row.end_cause, row.end_reason) for key, row in found.items()}
+    assert ends == {
+        7: (None, None, None),
+        6: (11_000, "node_departed", None),
+        5: (10_000, "fenced", "operator_drain"),
+        4: (9_000, "expired", None),
+        2: (5_000, "preempted", "quota_rebalance"),
+        1: (4_000, "released", None),
+    }
+    assert [row.lease_id for row in leases_of(store, "globex")] == [3]
+    assert leases_of(store, "nobody") == []
+
+
+def test_decisions_are_told_newest_first_and_only_of_the_tenant(place: Place) -> None:
+    store = place.open()
+    fill(Log(store))
+    rebuild_projections(store)
+    assert decisions_of(store, "globex") == [
+        DecisionRow(
+            seq=13,
+            at_ms=13_000,
+            tenant="globex",
+            project=None,
+            kind="admission_denied",
+            reason="waiting_for_capacity",
+            detail="not_enough_free",
+        ),
+        DecisionRow(
+            seq=2,
+            at_ms=2_000,
+            tenant="globex",
+            project=None,
+            kind="admission_approved",
+            reason=None,
+            detail=None,
+        ),
+    ]
+    kinds = [row.kind for row in decisions_of(store, "acme")]
+    assert "lease_renewed" not in kinds
+    assert kinds.count("admission_approved") == 3
+    assert [row.seq for row in decisions_of(store, "acme", kind="admission_denied")] == [1]
+
+
+def test_usage_is_resources_times_the_time_they_were_held(place: Place) -> None:
+    store = place.open()
+    fill(Log(store))
+    rebuild_projections(store)
+    # 1: 4 s, 2: 5 s, 4: 1 s, 5: 2 s, 6: 3 s; 7 is held still.
+    held_ms = 15_000
+    used = UsageRow("acme", "vision", 500 * held_ms, 2_000 * held_ms, 5)
+    assert usage_of(store, "acme") == [used]
+    assert usage_of(store, "globex") == [UsageRow("globex", None, 500 * 9_000, 2_000 * 9_000, 1)]
+
+
+def test_pages_follow_each_other_without_a_gap(place: Place) -> None:
+    store = place.open()
+    fill(Log(store))
+    rebuild_projections(store)
+    pages, before = [], None
+    for _ in range(4):
+        page = leases_of(store, "acme", before=before, limit=2)
+        pages.append([row.lease_id for row in page])
+        before = page[-1].lease_id if page else before
+    assert pages == [[7, 6], [5, 4], [2, 1], []]
+    assert [row.lease_id for row in leases_of(store, "acme", held=True)] == [7]
+    assert [row.lease_id for row in leases_of(store, "acme", held=False, limit=1)] == [6]
+    assert leases_of(store, "acme", project="audio") == []
+    assert len(leases_of(store, "acme", project="vision")) == 6
+    for limit in (0, 1_001):
+        with pytest.raises(InvalidValue):
+            decisions_of(store, "acme", limit=limit)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 1_000])
+def test_advancing_in_any_steps_equals_rebuilding(place: Place, limit: int) -> None:
+    store = place.open()
+    fill(Log(store))
+    while advance_projections(store, limit):
+        pass
+    advanced = all_rows(store)
+    rebuild_projections(store)
+    assert all_rows(store) == advanced
+    rebuild_projections(store, batch=4)
+    assert all_rows(store) == advanced
+
+
+def test_any_order_of_events_folds_alike(sqlite_place: Place) -> None:
+    store = sqlite_place.open()
+    log = Log(store)
+    chance = random.Random(7)
+    kinds = [kind for kind in projections.ENDS if kind is not RecordKind.NODE_DEPARTED]
+    for _ in range(150):
+        ids = chance.sample(range(40), chance.randint(1, 3))
+        match chance.randrange(4):
+            case 0:
+                log.approve(*ids, tenant=chance.choice(["acme", "globex"]))
+            case 1:
+                log.add(RecordKind.NODE_DEPARTED, {"node": "n", "lease_ids": ids}, tenant=None)
+            case 2:
+                log.deny()
+            case _:
+                log.end(chance.choice(kinds), ids[0])
+        if chance.random() < 0.3:
+            advance_projections(store, chance.randint(1, 9))
+    while advance_projections(store, 7):
+        pass
+    advanced = all_rows(store)
+    assert len(advanced[0]) > 20
+    rebuild_projections(store)
+    assert all_rows(store) == advanced
+
+
+def test_of_many_that_advance_at_once_no_record_is_folded_twice(place: Place) -> None:
+    stores = [place.open() for _ in range(3)]
+    fill(Log(stores[0]))
+
+    def work(number: int) -> None:
+        while advance_projections(stores[number % 3], 2):
+            pass
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(6)))
+    advanced = all_rows(stores[0])
+    rebuild_projections(stores[1])
+    assert all_rows(stores[2]) == advanced
+
+
+def test_a_fold_that_fails_half_way_changes_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = place.open()
+    fill(Log(store))
+    advance_projections(store, 4)
+    before = all_rows(store)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("the power went out")
+
+    monkeypatch.setattr(projections, "_add_usage", fail)
+    with pytest.raises(RuntimeError):
+        advance_projections(store, 9)
+    assert all_rows(store) == before
+    monkeypatch.undo()
+    assert advance_projections(store, 99) == 10
+    assert advance_projections(store, 99) == 0
+
+
+def test_a_sum_too_large_for_its_column_stops_at_the_largest_number(place: Place) -> None:
+    store = place.open()
+    log = Log(store)
+    log.approve(1)
+    advance_projections(store)
+    with store.changing() as connection:
+        connection.execute(update(lease_history).values(gpu_milli=2**62))
+    log.end(RecordKind.LEASE_RELEASED, 1)
+    advance_projections(store)
+    assert usage_of(store, "acme")[0].gpu_milli_ms == 2**63 - 1
+
+
+def test_a_line_that_is_no_record_is_damage_that_names_its_place(place: Place) -> None:
+    store = place.open()
+    fill(Log(store))
+    with store.changing() as connection:
+        connection.execute(update(journal).where(journal.c.seq == 3).values(line=b"{}\n"))
+    with pytest.raises(Damaged, match="record 3"):
+        rebuild_projections(store)
+    with store.reading() as connection:
+        second = connection.scalar(select(journal.c.line).where(journal.c.seq == 2))
+    with store.changing() as connection:
+        connection.execute(update(journal).where(journal.c.seq == 3).values(line=second))
+    with pytest.raises(Damaged, match="record 3"):
+        rebuild_projections(store)
