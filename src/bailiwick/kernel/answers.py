@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bailiwick.scheduler.decision import Denied
-from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import PendingReason
 
 
@@ -24,7 +23,7 @@ class Granted:
     """The request runs: its leases, and the node of each."""
 
     lease_ids: tuple[int, ...]
-    nodes: tuple[NodeId, ...]
+    nodes: tuple[str, ...]
     expires_ms: int
 
 

@@ -12,15 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from bailiwick.fleet.resources import Resources
 from bailiwick.journal.record import Record
 from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
 from bailiwick.kernel.state import Claim, State
 from bailiwick.kernel.usage import weight_of
-from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, ROUND_ROBIN
-from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.engine.protocol import ROUND_ROBIN
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.transitions import REVOKE_STATES, NodeMode
@@ -134,9 +132,8 @@ def _settings(state: State, event: ev.SettingsChanged, at_ms: int) -> None:
 
 def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
     ledger, request = state.ledger, event.request
-    ready = ledger.prepare(request)
-    ready.traits |= event.depth << DEPTH_SHIFT
-    ledger.settle(request, at_ms)
+    ready = ledger.prepare(request).at_depth(event.depth)
+    ledger.settle_row(ready.row, at_ms)
     gang = -1 if event.gang is None else event.gang
     robin = state.unguarded.scorer.code == ROUND_ROBIN
     for lease_id, node, devices in zip(event.lease_ids, event.nodes, event.devices, strict=True):
@@ -149,7 +146,8 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
         state.ids[handle] = lease_id
         if robin:
             ledger.engine.cursor(entry.handle + 1)
-    rate = len(event.lease_ids) * _weight(request)
+    each = weight_of(request.gpu_milli_total, request.cpu_milli)
+    rate = len(event.lease_ids) * each
     state.shares.change(request.tenant, request.project, rate=rate, now_ms=at_ms)
     first = event.gang is None or event.gang > state.gang_serial
     state.gang_serial = max(state.gang_serial, gang)
@@ -158,10 +156,6 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
             state.arrivals.note(ledger, request)
     elif not event.members_left:
         _leave(state, event.entry_id)
-
-
-def _weight(request: PlacementRequest) -> int:
-    return weight_of(Resources(cpu_milli=request.cpu_milli, gpu_milli=request.gpu_milli_total))
 
 
 def _denied(state: State, event: ev.AdmissionDenied, at_ms: int) -> None:
@@ -252,7 +246,8 @@ def _stop_usage(state: State, lease_id: int, at_ms: int) -> None:
         return
     fields = state.fields(lease_id)
     account = state.ledger.handles.accounts[fields[1]]
-    rate = -weight_of(state.ledger.resources_of(fields[2]))
+    shape = state.ledger.handles.shapes[fields[2]]
+    rate = -weight_of(shape.device_count * shape.device_milli, shape.cpu_milli)
     state.shares.change(account.tenant, account.project, rate=rate, now_ms=at_ms)
 
 

@@ -36,7 +36,7 @@ class ArrivalBook:
 
     def note(self, ledger: CapacityLedger, request: PlacementRequest) -> None:
         """Count a request, and learn if it is time."""
-        shape = Shape.of(request)
+        shape = ledger.handles.shapes[ledger.prepare(request).shape]
         self.counts[shape] = self.counts.get(shape, 0) + request.gang_size
         self.total += request.gang_size
         if self.total >= self.learn_at:
@@ -48,7 +48,7 @@ class ArrivalBook:
             self.counts = {shape: n for shape, n in self.counts.items() if n > 1}
         rows = [
             Arrivals(n, s.device_count, s.device_milli, ledger.handles.kinds_for(s), s.cpu_milli)
-            for s, n in sorted(self.counts.items(), key=lambda row: repr(row[0]))
+            for s, n in sorted(self.counts.items(), key=_by_text)
         ]
         capacity = [devices * MILLI for devices in ledger.handles.kind_devices]
         cpu_milli = sum(entry.capacity.cpu_milli for entry in ledger.entries.values())
@@ -62,7 +62,7 @@ class ArrivalBook:
 
     def dump(self) -> dict[str, Any]:
         """Counts and tables as plain lists, in one order."""
-        order = sorted(self.counts.items(), key=lambda row: repr(row[0]))
+        order = sorted(self.counts.items(), key=_by_text)
         counts = [[shape_row(shape), count] for shape, count in order]
         return {
             "counts": counts,
@@ -80,6 +80,11 @@ class ArrivalBook:
             kappa, pressure, items = dumped["tables"]
             self._tables = (kappa, pressure, items)
             ledger.engine.set_workload(kappa, array("q", pressure), array("q", items))
+
+
+def _by_text(row: tuple[Shape, int]) -> str:
+    """One order for all replicas; the words and numbers of a shape do not compare."""
+    return repr(row[0])
 
 
 def shape_row(shape: Shape) -> list[Any]:

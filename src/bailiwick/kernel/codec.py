@@ -35,7 +35,6 @@ from bailiwick.kernel.request_body import (
 )
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import PreemptionReason
 
 Plain = dict[str, Any]
@@ -162,8 +161,8 @@ def decode_answer(plain: Mapping[str, Any]) -> Answer:
     """The answer that these values are."""
     match plain.get("answer"):
         case "granted":
-            nodes = tuple(NodeId(node) for node in plain["nodes"])
-            return Granted(tuple(plain["lease_ids"]), nodes, plain["expires_ms"])
+            ids, nodes = tuple(plain["lease_ids"]), tuple(plain["nodes"])
+            return Granted(ids, nodes, plain["expires_ms"])
         case "queued":
             why = plain["denied"]
             return Queued(plain["entry_id"], None if why is None else denial_from(why))

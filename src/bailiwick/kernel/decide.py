@@ -114,9 +114,9 @@ def _release(state: State, command: cmd.Release) -> Iterator[Event]:
     lease_id, fields = command.lease_id, state.fields(command.lease_id)
     if fields[8] & FLAG_PINNED:
         raise Conflict("lease", lease_id, "is fenced", hint="an operator clears a fence")
-    node = state.node_of(lease_id)
-    held = state.ledger.resources_of(fields[2])
-    yield le.LeaseReleased(state.owner_of(lease_id), lease_id, node, held)
+    account = state.ledger.handles.accounts[fields[1]]
+    node, held = state.ledger.node_at(fields[0]), state.ledger.resources_of(fields[2])
+    yield le.LeaseReleased(Owner(account.tenant, account.project), lease_id, node, held)
 
 
 def _report_checkpoint(state: State, command: cmd.ReportCheckpoint, now_ms: int) -> Iterator[Event]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.journal.words import CancelCause, RecordKind
@@ -51,8 +51,7 @@ MEMBERS_MAX = 256
 """Members of a gang, or leases of a node, in one record; more are told in several."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(NamedTuple):
     """Whose a record is."""
 
     tenant: str | None = None

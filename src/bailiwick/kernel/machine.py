@@ -30,7 +30,6 @@ from bailiwick.kernel.request_body import Body
 from bailiwick.kernel.snapshot import digest_of, encode
 from bailiwick.kernel.state import State
 from bailiwick.vocab.errors import Conflict, InvariantBroken, Unavailable
-from bailiwick.vocab.values import NodeId
 
 _ANSWERS = (ev.AdmissionApproved, ev.AdmissionDenied, ev.RequestQueued)
 
@@ -162,8 +161,7 @@ def _answer_of(
         return Done(seq)
     match event:
         case ev.AdmissionApproved():
-            nodes = tuple(NodeId(node) for node in event.nodes)
-            return Granted(event.lease_ids, nodes, now_ms + event.request.ttl_ms)
+            return Granted(event.lease_ids, event.nodes, now_ms + event.request.ttl_ms)
         case ev.AdmissionDenied():
             return Refused(event.denied)
         case ev.RequestQueued():

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bailiwick.fleet.resources import Resources
 from bailiwick.scheduler.fairness import CORES_PER_GPU, FairShares, Scope
 
 SETTLE_MS = 10_000
 
 
-def weight_of(held: Resources) -> int:
+def weight_of(gpu_milli: int, cpu_milli: int) -> int:
     """What one lease weighs: its GPU shares, or its cores, and never nothing."""
-    return max(held.gpu_milli, held.cpu_milli // CORES_PER_GPU, 1)
+    return max(gpu_milli, cpu_milli // CORES_PER_GPU, 1)
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ from bailiwick.scheduler.decision import (
     Denied,
     HeadroomKept,
 )
-from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, NO_CAPACITY, ROUND_ROBIN
+from bailiwick.scheduler.engine.protocol import NO_CAPACITY, ROUND_ROBIN
 from bailiwick.scheduler.explain import (
     Explanation,
     capacity_denial,
@@ -139,8 +139,7 @@ class AdmissionController:
 
     def _fast(self, request: PlacementRequest, *, now_ms: int, depth: int) -> int:
         """The same checks inside the engine; a negative word sends it the long way round."""
-        ready = self.scorer.ready(self.ledger, request)
-        ready.traits |= depth << DEPTH_SHIFT
+        ready = self.scorer.ready(self.ledger, request).at_depth(depth)
         self.ledger.use_headroom(self._kept)
         return self.ledger.place(ready, self.scorer.code, now_ms=now_ms)
 
@@ -218,11 +217,14 @@ class AdmissionController:
         quotas = self.ledger.quotas
         if quotas is None:
             return 0
+        ready = self.ledger.prepare(request)
+        if quotas.bears(ready.row, ready.demand, now_ms=now_ms):
+            return 0
         answer = quotas.check(request, now_ms=now_ms)
         return answer.burst if isinstance(answer, WithinQuota) else Denied.because(answer)
 
     def _headroom(self, request: PlacementRequest) -> Denied | None:
-        if request.priority.rank >= self.headroom.priority.rank:
+        if request.priority.rank >= self._kept[0]:
             return None
         need = Resources(
             request.cpu_milli, request.mem_bytes, request.block_bytes, request.gpu_milli_total
@@ -247,8 +249,7 @@ class AdmissionController:
         self, request: PlacementRequest, *, now_ms: int, keep: bool, depth: int = 0
     ) -> Approved | Denied:
         """A place for every member, taken one by one; undone unless all fit and are kept."""
-        ledger, ready = self.ledger, self.scorer.ready(self.ledger, request)
-        ready.traits |= depth << DEPTH_SHIFT
+        ledger, ready = self.ledger, self.scorer.ready(self.ledger, request).at_depth(depth)
         if request.gang_size == 1 and not keep:
             entry = ledger.find(ready, self.scorer.code)
             if entry is None:

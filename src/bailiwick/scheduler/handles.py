@@ -12,10 +12,11 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.scheduler.engine import Engine
-from bailiwick.scheduler.engine.protocol import KINDS_MAX, NODE_AMOUNT_MAX
+from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, KINDS_MAX, NODE_AMOUNT_MAX
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.workload import Arrivals
@@ -45,9 +46,11 @@ class Kind:
         return cls(device.generation, device.model, device.vram_bytes, device.partitionable)
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What one member of a request takes, and of which devices."""
+class Shape(NamedTuple):
+    """What one member of a request takes, and of which devices.
+
+    A tuple, because it is made and hashed for every request.
+    """
 
     cpu_milli: int
     mem_bytes: int
@@ -89,8 +92,7 @@ class Shape:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(NamedTuple):
     """Who is charged."""
 
     tenant: TenantId
@@ -98,8 +100,7 @@ class Account:
     tag: AccountingTag | None
 
 
-@dataclass(slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A request turned into the engine's integers; good for many placements."""
 
     request: PlacementRequest
@@ -109,6 +110,16 @@ class Prepared:
     ttl_ms: int
     sets: list[NodeSet]
     epoch: int
+    row: int
+    demand: tuple[int, ...]
+
+    def beside(self, sets: list[NodeSet]) -> Prepared:
+        """The same, kept to these sets of nodes as well."""
+        return self._replace(sets=self.sets + sets)
+
+    def at_depth(self, depth: int) -> Prepared:
+        """The same, for work that evicted others in a cascade so deep."""
+        return self._replace(traits=self.traits | depth << DEPTH_SHIFT) if depth else self
 
 
 class Handles:

@@ -25,7 +25,7 @@ from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.node_set import MaskCache, NodeFilter, NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.quota import QuotaManager
-from bailiwick.scheduler.quota_rows import FLAG_ASK, ROW_WIDTH
+from bailiwick.scheduler.quota_rows import FLAG_ASK, ROW_WIDTH, demand_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.victim_cost import BlockedNodes, FoundVictims, VictimTerms
 from bailiwick.scheduler.workload import learn, lesson_interval, steady_interval
@@ -94,16 +94,13 @@ class Holds:
         # The same object asked again, as deciding and doing do: its integers are still good.
         if known is None or known.request is not request or known.epoch != self.handles.epoch:
             known = self._prepared = self._prepare(request)
-        sets = list(known.sets)
-        sets.extend(s for s in (f.nodes_for(request) for f in filters) if s is not None)
-        return Prepared(
-            request, known.shape, known.account, known.traits, known.ttl_ms, sets, known.epoch
-        )
+        sets = [s for s in (f.nodes_for(request) for f in filters) if s is not None]
+        return known.beside(sets) if sets else known
 
     def _prepare(self, request: PlacementRequest) -> Prepared:
         row = -1
         if self.quotas is not None:
-            row = self.quotas.row_of(request.tenant, request.project)
+            row = self.quotas.row_for(request)
             self.sync_quota()
         sets = [
             self.labelled.setdefault(label, NodeSet()) for label in sorted(request.labels.items())
@@ -112,7 +109,7 @@ class Holds:
         account = self.handles.account(request, row)
         return Prepared(
             request, shape, account, self.traits_of(request), request.ttl_ms, sets,
-            self.handles.epoch,
+            self.handles.epoch, row, demand_of(request),
         )  # fmt: skip
 
     @staticmethod
@@ -130,8 +127,7 @@ class Holds:
         if ready.epoch == self.handles.epoch:
             return ready
         again = self.prepare(ready.request)
-        again.sets, again.traits = ready.sets, ready.traits
-        return again
+        return again._replace(sets=ready.sets, traits=ready.traits)
 
     def find(self, ready: Prepared, strategy: int) -> NodeEntry | None:
         """Where the strategy would put one member now; nothing changes."""
@@ -208,9 +204,13 @@ class Holds:
 
     def node_of(self, lease_id: int) -> NodeId:
         """The node a lease is on."""
-        entry = self.by_handle[self.fields(lease_id)[0]]
+        return self.node_at(self.fields(lease_id)[0])
+
+    def node_at(self, handle: int) -> NodeId:
+        """The node that has this handle."""
+        entry = self.by_handle[handle]
         if entry is None:
-            raise InvariantBroken(f"lease {lease_id} is on a node that departed")
+            raise InvariantBroken(f"a lease is on node {handle}, which departed")
         return entry.id
 
     def search_victims(
@@ -391,6 +391,10 @@ class Holds:
         """Burst credit drains with time, so it is brought up to now before usage changes."""
         if self.quotas is None or owner.tenant is FENCE:  # a tenant may have that name too
             return
-        row = self.quotas.row_of(owner.tenant, owner.project)
-        if self.quotas.buffer[row * ROW_WIDTH + 1] & FLAG_ASK:
-            self.quotas.settle(row, now_ms)
+        self.settle_row(self.quotas.row_of(owner.tenant, owner.project), now_ms)
+
+    def settle_row(self, row: int, now_ms: int) -> None:
+        """The same, for the row of a request that was prepared."""
+        quotas = self.quotas
+        if quotas is not None and quotas.buffer[row * ROW_WIDTH + 1] & FLAG_ASK:
+            quotas.settle(row, now_ms)

@@ -101,6 +101,8 @@ class CapacityLedger(Holds):
         for handle in vacant:
             self.engine.remove_node(handle)
         self.vacant = list(vacant)
+        # As long as the engine's table, or masks would be too short when the last handle is vacant.
+        self.by_handle = [None] * (len(nodes) + len(vacant))
         for handle, (name, capacity) in nodes.items():
             machine_class = self.handles.machine_class(capacity)
             self._enter(NodeEntry(NodeId(name), handle, machine_class, capacity))

@@ -61,6 +61,7 @@ from bailiwick.scheduler.quota_rows import (
     GENERATION_USED,
     GPU,
     LIMIT,
+    PARENT,
     ROW_WIDTH,
     ROWS_MAX,
     USED,
@@ -110,6 +111,11 @@ class QuotaManager:
     def row_of(self, tenant: str, project: str | None = None) -> int:
         """The scope's row, made when it has none."""
         return self._table.row_of(QuotaScope.of(tenant, project))
+
+    def row_for(self, request: PlacementRequest) -> int:
+        """The row of a request's owner, whose names were checked when it was built."""
+        row = self._table.by_name.get((request.tenant, request.project))
+        return self.row_of(request.tenant, request.project) if row is None else row
 
     def set_quota(
         self, tenant: str, quota: Quota, *, project: str | None = None, now_ms: int | None = None
@@ -191,6 +197,25 @@ class QuotaManager:
         if hook is None or not isinstance(answer, WithinQuota):
             return answer
         return hook.check(request, now_ms) or answer
+
+    def bears(self, row: int, demand: Sequence[int], *, now_ms: int) -> bool:
+        """Whether the row surely takes this much more: a short answer for the usual case.
+
+        ``False`` says only that :meth:`check` must be asked: a generation table, burst credit,
+        money, or a limit that is too low.
+        """
+        self._bursts.check_now(now_ms)
+        buffer = self.buffer
+        while row >= 0:  # bounded: a project's row, then its tenant's
+            at = row * ROW_WIDTH
+            if buffer[at + FLAGS]:
+                return False
+            used, limits = buffer[at + USED : at + LIMIT], buffer[at + LIMIT : at + GENERATION_USED]
+            for amount, held, most in zip(demand, used, limits, strict=True):
+                if amount and held + amount > most:
+                    return False
+            row = buffer[at + PARENT]
+        return True
 
     def check_gpu_generation(
         self, tenant: str, generation: MaybeGeneration, count: int, *, project: str | None = None

@@ -70,11 +70,12 @@ class RowView:
 class RowTable:
     """The rows: which scope has which, and the buffer they lie in."""
 
-    __slots__ = ("_index", "_rows_max", "buffer", "children", "scopes", "version")
+    __slots__ = ("_index", "_rows_max", "buffer", "by_name", "children", "scopes", "version")
 
     def __init__(self, rows_max: int) -> None:
         self._rows_max = check_integer("rows_max", rows_max, low=1, high=ROWS_MAX)
         self._index: dict[QuotaScope, int] = {}
+        self.by_name: dict[tuple[str, str | None], int] = {}
         self.scopes: list[QuotaScope] = []
         self.children: list[list[int]] = []
         self.buffer = array("q", bytes(8 * ROW_WIDTH * _ROWS_FIRST))
@@ -129,6 +130,7 @@ class RowTable:
         self.scopes.append(scope)
         self.children.append([])
         self._index[scope] = row
+        self.by_name[scope.tenant, scope.project] = row
         return row
 
     def _grow(self) -> None:

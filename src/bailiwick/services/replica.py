@@ -114,6 +114,11 @@ class Replica:
         """Have a command decided in one of the next rounds."""
         self._inbox.append(ticket)
 
+    @property
+    def waiting(self) -> int:
+        """Commands that were submitted and not taken up yet."""
+        return len(self._inbox)
+
     def look(self, read: Callable[[View], None]) -> None:
         """Have the state read in one of the next rounds, when all of it is durable."""
         self._reads.append(read)

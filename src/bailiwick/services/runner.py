@@ -28,6 +28,12 @@ T = TypeVar("T")
 IDLE_S = 0.02
 """How long the thread sleeps when there is nothing to do and nobody wakes it."""
 
+GATHER_S = 0.0003
+"""After a large batch: how long, at most thrice, the callers just answered are waited for."""
+
+GATHER_FROM = 8
+"""Batches below this are not waited for: a lone caller pays nothing for the crowd's sake."""
+
 
 class SystemClock:
     """This machine's clocks."""
@@ -73,15 +79,20 @@ class Runner:
         lock = threading.Lock()
         lock.acquire()
         ticket = Ticket(envelope, lambda _: lock.release())
-        self._check()
-        self.replica.submit(ticket)
-        self._wake.set()
+        self.submit(ticket)
         self._wait(lock, self.wait_s if wait_s is None else wait_s)
         if ticket.error is not None:
             raise ticket.error
         if ticket.answer is None:
             raise InvariantBroken("a ticket was settled without an answer")
         return ticket.answer
+
+    def submit(self, ticket: Ticket) -> None:
+        """Have a command decided; its ticket is settled by the replica's thread."""
+        self._check()
+        self.replica.submit(ticket)
+        if not self._wake.is_set():
+            self._wake.set()
 
     def look(self, read: Callable[[View], T], *, wait_s: float | None = None) -> T:
         """What ``read`` makes of the state; it must not keep or change it."""
@@ -133,14 +144,24 @@ class Runner:
         try:
             while not self._stopping:  # until stopped: this is the replica's own thread
                 wake.clear()
+                crowd = replica.waiting
                 if not replica.step():
                     wake.wait(IDLE_S)
+                self._gather(crowd)
         except BaseException as error:
             self.failed = error
             replica.warn(f"{replica.name} stops for good: {error}")
         finally:
-            error = self.failed or Unavailable("the kernel", "it is being stopped")
-            replica.abandon(error)
+            replica.abandon(self.failed or Unavailable("the kernel", "it is being stopped"))
+
+    def _gather(self, crowd: int) -> None:
+        """Let those who were just answered ask again, so that they share the next commit too."""
+        if crowd < GATHER_FROM:
+            return
+        for _ in range(3):
+            if self.replica.waiting >= crowd:
+                return
+            time.sleep(GATHER_S)
 
     def _save(self, snapshot: StoredSnapshot, save: Callable[[StoredSnapshot], None]) -> None:
         """Store a snapshot beside the replica's own work; one at a time, and none is waited for."""

@@ -75,6 +75,10 @@ _LOW, _MEDIUM, _HIGH = OcsfSeverity.LOW, OcsfSeverity.MEDIUM, OcsfSeverity.HIGH
 OCSF_MAPPINGS: Mapping[RecordKind, OcsfMapping] = {
     RecordKind.ADMISSION_APPROVED: OcsfMapping(_API, _CREATE),
     RecordKind.ADMISSION_DENIED: OcsfMapping(_API, _CREATE, _LOW, is_failure=True),
+    RecordKind.REQUEST_QUEUED: OcsfMapping(_API, _CREATE),
+    RecordKind.REQUEST_BLOCKED: OcsfMapping(_API, _UPDATE),
+    RecordKind.REQUEST_CANCELLED: OcsfMapping(_API, _DELETE),
+    RecordKind.ROOM_RESERVED: OcsfMapping(_API, _UPDATE),
     RecordKind.LEASE_GRANTED: OcsfMapping(_API, _CREATE),
     RecordKind.LEASE_RENEWED: OcsfMapping(_API, _UPDATE),
     RecordKind.LEASE_RELEASED: OcsfMapping(_API, _DELETE),
@@ -116,6 +120,10 @@ OCSF_MAPPINGS: Mapping[RecordKind, OcsfMapping] = {
     RecordKind.INVOICE_ISSUED: OcsfMapping(_ENTITY, _CREATE),
     RecordKind.BUDGET_CHANGED: OcsfMapping(_ENTITY, _UPDATE, _LOW),
     RecordKind.FINDING_REPORTED: OcsfMapping(_DETECTION, 1, _MEDIUM),
+    RecordKind.SHARE_CHANGED: OcsfMapping(_ENTITY, _UPDATE, _LOW),
+    RecordKind.SETTINGS_CHANGED: OcsfMapping(_ENTITY, _UPDATE, _MEDIUM),
+    RecordKind.STATE_CHECKPOINT: OcsfMapping(_API, OTHER),
+    RecordKind.LEADER_ELECTED: OcsfMapping(_API, OTHER, _MEDIUM),
 }
 
 # Words of the body that decide between activities or severities of one kind.

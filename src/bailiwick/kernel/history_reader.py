@@ -1,0 +1,369 @@
+"""Reads causes from records: which command a record answers, or of which one it is an effect.
+
+Rules:
+
+- Records of one command follow each other and share their time, actor and correlation id. Where two
+  commands share all three, the order in which the kernel tells events keeps them apart.
+- A record that only a tick can have caused means a tick; a second one right behind it is the same.
+- What a record does not say is taken to be what the kernel does if nobody says: a request that was
+  admitted at once would have waited, a grace that equals the setting was left to the setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias, assert_never
+
+from bailiwick.journal.record import Record
+from bailiwick.journal.words import CancelCause
+from bailiwick.kernel import commands as cmd
+from bailiwick.kernel import events as ev
+from bailiwick.kernel import lease_events as le
+from bailiwick.kernel.apply import Event, event_of
+from bailiwick.kernel.history import (
+    Action,
+    Arrive,
+    CancelWork,
+    ClearMember,
+    EvictMembers,
+    Grid,
+    Happened,
+    History,
+    Member,
+    Planned,
+    Step,
+    StepWord,
+    Teardown,
+    Work,
+)
+from bailiwick.kernel.settings import Settings
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.errors import InvalidValue, InvariantBroken
+from bailiwick.vocab.transitions import NodeMode, RevokeState
+from bailiwick.vocab.words import PreemptionReason
+
+_BY_SCHEDULER = (PreemptionReason.PRIORITY_PREEMPTION, PreemptionReason.BURST_CREDIT_EXHAUSTED)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A command whose records are still coming: whom it evicts, why, and with what grace."""
+
+    at: tuple[int, int]
+    node: str | None = None
+    mode: NodeMode | None = None
+    trust: str | None = None
+    members: list[Member] = field(default_factory=list)
+    reason: PreemptionReason = PreemptionReason.OPERATOR_DRAIN
+    grace_ms: int | None = None
+
+    def may_evict_for(self, reason: PreemptionReason) -> bool:
+        """Whether an eviction right behind can be one more of this command."""
+        if self.trust is not None:
+            return reason is PreemptionReason.POLICY_VIOLATION_RECOVERY
+        if self.mode is None or self.members:
+            return reason is self.reason
+        return not reason.spares_guaranteed
+
+    def action(self) -> Action:
+        """The command as it must have been."""
+        if self.node is None:
+            return EvictMembers(tuple(self.members), self.reason, self.grace_ms)
+        if self.mode is not None:
+            return cmd.ChangeMode(self.node, self.mode, self.reason, self.grace_ms)
+        return cmd.Quarantine(self.node, str(self.trust), self.grace_ms)
+
+
+@dataclass(slots=True)
+class _Held:
+    """What the reader knows of a lease."""
+
+    member: Member
+    expires_ms: int
+    noticed: bool = False
+    graced: tuple[int, str, str] | None = None
+    tearing: tuple[int, int] | None = None
+
+
+Key: TypeAlias = tuple[int, str, str]
+
+
+class HistoryReader:
+    """Takes records one by one, and gives the history from some record on."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._works: list[Work] = []
+        self._plan: list[Planned | _Draft] = []
+        self._happened: list[Happened] = []
+        self._leases: dict[int, _Held] = {}
+        self._entries: dict[int, int] = {}
+        self._gangs: dict[int, int] = {}
+        self._settings = settings or Settings()
+        self._key: Key = (-1, "", "")
+        self._open: _Draft | type[cmd.Tick] | None = None
+        self._victims: frozenset[int] = frozenset()
+        self._claimant: int | None = None
+
+    def take(self, record: Record) -> None:
+        """Read the next record."""
+        try:
+            event = event_of(record)
+        except (InvariantBroken, KeyError, TypeError, ValueError) as error:
+            told = f"record {record.seq} ({record.kind})"
+            raise InvalidValue("journal", told, "a record of the kernel") from error
+        key = record.at_ms, record.actor, record.correlation_id
+        if key != self._key:
+            self._key, self._open = key, None
+            self._victims, self._claimant = frozenset(), None
+        began = len(self._works)
+        self._read(record, event)
+        work = began if len(self._works) > began else None
+        self._happened.append(Happened(record.at_ms, record.seq, event, work))
+
+    def history(self, first: int, *, end_ms: int, spacing_ms: int | None = None) -> History:
+        """What was done from record ``first`` on until that time, and all works there ever were."""
+        happened = [h for h in self._happened if h.seq >= first and h.at_ms <= end_ms]
+        plan = [p if isinstance(p, Planned) else Planned(*p.at, p.action()) for p in self._plan]
+        plan = [p for p in plan if p.seq >= first and p.at_ms <= end_ms]
+        start_ms = happened[0].at_ms if happened else end_ms
+        ticks = [p.at_ms for p in plan if isinstance(p.action, cmd.Tick)]
+        return History(
+            tuple(self._works),
+            tuple(plan),
+            tuple(happened),
+            Grid.of(ticks, spacing_ms=spacing_ms),
+            first,
+            start_ms,
+            end_ms,
+            sum(isinstance(h.event, ev.LeaderElected) for h in happened),
+        )
+
+    # -- one record ----------------------------------------------------------------------------
+
+    def _read(self, record: Record, event: Event) -> None:
+        match event:
+            case ev.AdmissionApproved() | ev.AdmissionDenied() | ev.RequestQueued():
+                self._answered(record, event)
+            case ev.RequestBlocked():
+                self._blocked(record, event)
+            case ev.RoomReserved():
+                self._tick(record)
+            case ev.RequestCancelled():
+                if event.cause is CancelCause.ASKED:
+                    self._do(record, CancelWork(self._entries[event.entry_id]))
+                else:
+                    self._tick(record)
+            case ev.SettingsChanged():
+                self._settings = event.settings
+                self._do(record, cmd.ChangeSettings(event.settings))
+            case ev.QuotaChanged():
+                tenant, project = str(event.owner.tenant), event.owner.project
+                self._do(record, cmd.SetQuota(tenant, event.quota, project))
+            case ev.ShareChanged():
+                tenant, project = str(event.owner.tenant), event.owner.project
+                self._do(record, cmd.SetShare(tenant, event.share, project))
+            case ev.LeaderElected():
+                self._do(record, cmd.Elect(event.epoch, event.leader, event.address))
+            case ev.StateCheckpoint():
+                pass
+            case _:
+                self._read_node_or_lease(record, event)
+
+    def _read_node_or_lease(
+        self,
+        record: Record,
+        event: ev.NodeRegistered
+        | ev.NodeDeparted
+        | ev.ModeChanged
+        | ev.NodeQuarantined
+        | ev.QuarantineLifted
+        | le.LeaseRenewed
+        | le.LeaseStepped
+        | le.LeaseReleased
+        | le.LeaseExpired
+        | le.LeasePreempted
+        | le.LeaseFenced
+        | le.FenceCleared
+        | le.CheckpointReported,
+    ) -> None:
+        match event:
+            case ev.NodeRegistered():
+                self._do(record, cmd.RegisterNode(event.node, event.capacity))
+            case ev.NodeDeparted():
+                if not event.leases_left:
+                    self._do(record, cmd.DepartNode(event.node, event.last_seen_ms))
+            case ev.ModeChanged():
+                self._mode(record, event)
+            case ev.NodeQuarantined():
+                self._begin(record, node=event.node, trust=event.reason)
+            case ev.QuarantineLifted():
+                self._do(record, cmd.LiftQuarantine(event.node))
+            case le.LeaseStepped():
+                self._stepped(record, event)
+            case le.LeaseExpired() | le.LeasePreempted() | le.LeaseFenced():
+                self._ended(record, event)
+            case le.FenceCleared():
+                self._do(record, ClearMember(self._leases[event.lease_id].member))
+            case le.LeaseRenewed():
+                held = self._leases[event.lease_id]
+                held.expires_ms = event.expires_ms
+                self._step(record, held, StepWord.RENEW, ttl_ms=event.expires_ms - record.at_ms)
+            case le.LeaseReleased():
+                self._step(record, self._leases[event.lease_id], StepWord.RELEASE)
+            case le.CheckpointReported():
+                self._step(record, self._leases[event.lease_id], StepWord.CHECKPOINT)
+            case _:
+                assert_never(event)
+
+    def _do(self, record: Record, action: Action) -> None:
+        self._plan.append(Planned(record.at_ms, record.seq, action))
+        self._open = None
+
+    def _tick(self, record: Record) -> None:
+        if self._open is not cmd.Tick:
+            self._do(record, cmd.Tick())
+            self._open = cmd.Tick
+
+    def _begin(
+        self,
+        record: Record,
+        *,
+        node: str | None = None,
+        mode: NodeMode | None = None,
+        trust: str | None = None,
+    ) -> _Draft:
+        draft = _Draft((record.at_ms, record.seq), node, mode, trust)
+        self._plan.append(draft)
+        self._open = draft
+        return draft
+
+    # -- requests --------------------------------------------------------------------------------
+
+    def _answered(
+        self, record: Record, event: ev.AdmissionApproved | ev.AdmissionDenied | ev.RequestQueued
+    ) -> None:
+        match event:
+            case ev.AdmissionApproved():
+                self._approved(record, event)
+            case ev.AdmissionDenied():
+                self._arrived(record, event.request, event.wait)
+            case ev.RequestQueued():
+                self._entries[event.entry_id] = self._arrived(record, event.request, True)
+                # Only one that was asked about may have its victims told right behind.
+                self._claimant = event.entry_id if event.denied is not None else None
+            case _:
+                assert_never(event)
+
+    def _approved(self, record: Record, event: ev.AdmissionApproved) -> None:
+        if event.entry_id is not None:
+            number = self._entries[event.entry_id]
+            self._tick(record)
+        elif event.gang is not None and event.gang in self._gangs:
+            number = self._gangs[event.gang]
+        else:
+            number = self._arrived(record, event.request, True)
+        if event.gang is not None:
+            self._gangs[event.gang] = number
+        work, expires = self._works[number], record.at_ms + event.request.ttl_ms
+        work.started_ms = record.at_ms
+        for lease_id in event.lease_ids:
+            self._leases[lease_id] = _Held(Member(number, len(work.lease_ids)), expires)
+            work.lease_ids.append(lease_id)
+
+    def _arrived(self, record: Record, request: PlacementRequest, wait: bool) -> int:
+        draft = self._open
+        if isinstance(draft, _Draft) and draft.node is None and draft.reason in _BY_SCHEDULER:
+            self._plan.pop()  # they made room for this very request
+        number = len(self._works)
+        self._works.append(Work(record.at_ms, record.seq, request, wait, record.actor))
+        self._do(record, Arrive(number))
+        return number
+
+    def _blocked(self, record: Record, event: ev.RequestBlocked) -> None:
+        if not (event.victims and event.entry_id == self._claimant):
+            self._tick(record)
+        self._victims = frozenset(event.victims)
+        self._claimant = None
+
+    # -- leases ----------------------------------------------------------------------------------
+
+    def _step(self, record: Record, held: _Held, word: StepWord, *, ttl_ms: int = 0) -> None:
+        work = self._works[held.member.work]
+        offset = record.at_ms - (work.started_ms or 0)
+        step = Step(word, offset, record.seq, ttl_ms, held.noticed)
+        work.steps.setdefault(held.member.index, []).append(step)
+        self._open = None
+
+    def _stepped(self, record: Record, event: le.LeaseStepped) -> None:
+        held, now = self._leases[event.lease_id], record.at_ms
+        match event.after:
+            case RevokeState.REVOKE_WARNING:
+                held.noticed = True
+                self._warned(record, event, held)
+            case RevokeState.GRACE_RUNNING:
+                held.graced = self._key
+                until = held.expires_ms if event.expires_ms is None else event.expires_ms
+                draft = self._open
+                if isinstance(draft, _Draft) and until < held.expires_ms:
+                    grace = until - now
+                    draft.grace_ms = None if grace == self._settings.grace_ms else grace
+                held.expires_ms = until
+            case RevokeState.FORCED_TEARDOWN if held.graced == self._key:
+                pass  # there was no grace
+            case RevokeState.FORCED_TEARDOWN | RevokeState.EXPIRED:
+                self._tick(record)
+            case _:
+                pass  # a checkpoint, told before
+        torn = event.after not in (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
+        if torn and event.expires_ms is not None:
+            held.tearing = now, event.expires_ms
+
+    def _warned(self, record: Record, event: le.LeaseStepped, held: _Held) -> None:
+        reason = event.reason
+        if reason is None or event.lease_id in self._victims:
+            return
+        if reason is PreemptionReason.BURST_CREDIT_EXHAUSTED:
+            self._tick(record)
+            return
+        draft = self._open
+        if not isinstance(draft, _Draft) or not draft.may_evict_for(reason):
+            draft = self._begin(record)
+        draft.reason = reason
+        draft.members.append(held.member)
+
+    def _ended(
+        self, record: Record, event: le.LeaseExpired | le.LeasePreempted | le.LeaseFenced
+    ) -> None:
+        held = self._leases[event.lease_id]
+        fenced = isinstance(event, le.LeaseFenced)
+        if held.tearing is None:
+            if isinstance(event, le.LeaseExpired):
+                self._tick(record)
+            return
+        since, until = held.tearing
+        told = Teardown(record.at_ms - since, not fenced, record.seq)
+        if fenced and record.at_ms >= until:
+            told = Teardown(None)
+            self._tick(record)
+        self._works[held.member.work].teardowns[held.member.index] = told
+
+    def _mode(self, record: Record, event: ev.ModeChanged) -> None:
+        if (event.before, event.after) == (NodeMode.DRAINING, NodeMode.DRAINED):
+            drains = isinstance(self._open, _Draft) and self._open.mode is NodeMode.DRAINING
+            if not drains:
+                self._tick(record)
+            return
+        if event.after is NodeMode.DRAINING:
+            self._begin(record, node=event.node, mode=event.after)
+        else:
+            self._do(record, cmd.ChangeMode(event.node, event.after))
+
+
+def read_history(records: Iterable[Record], *, spacing_ms: int | None = None) -> History:
+    """The history of a whole journal."""
+    reader, end_ms = HistoryReader(), 0
+    for record in records:
+        reader.take(record)
+        end_ms = record.at_ms
+    return reader.history(0, end_ms=end_ms, spacing_ms=spacing_ms)
