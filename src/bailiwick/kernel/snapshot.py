@@ -12,10 +12,9 @@ Rules:
 from __future__ import annotations
 
 import json
-import sys
-from array import array
 from hashlib import sha256
-from typing import Any
+from struct import Struct
+from typing import Any, cast
 
 from bailiwick.journal.record import encode_json
 from bailiwick.kernel.answers import Remembered
@@ -32,7 +31,7 @@ from bailiwick.kernel.request_body import (
 )
 from bailiwick.kernel.state import Claim, State
 from bailiwick.kernel.usage import Running
-from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED
+from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, LeaseFields
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Account, Kind
 from bailiwick.scheduler.quota_policy import QuotaScope
@@ -42,8 +41,8 @@ from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
 from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
 
 FORMAT = "bailiwick-state/v1"
-WIDTH = 15
-"""Columns of a lease: its number, then the engine's fourteen fields."""
+ROW = Struct("<15q")
+"""A lease: its number, then the engine's fourteen fields."""
 
 
 def encode(state: State) -> bytes:
@@ -89,9 +88,7 @@ def encode(state: State) -> bytes:
             for name, kept in state.answers.entries.items()
         ],
     }
-    if sys.byteorder == "big":
-        rows.byteswap()
-    return encode_json(header).encode("ascii") + b"\n" + rows.tobytes()
+    return encode_json(header).encode() + b"\n" + rows
 
 
 def digest_of(state: State) -> str:
@@ -107,10 +104,9 @@ def decode(data: bytes, digest: str, *, engine: str = "auto") -> State:
     header: dict[str, Any] = json.loads(data[:end])
     if header.get("format") != FORMAT:
         raise Damaged("snapshot", "format", f"{header.get('format')!r} is not {FORMAT!r}")
-    rows = array("q")
-    rows.frombytes(data[end + 1 :])
-    if sys.byteorder == "big":
-        rows.byteswap()
+    rows = memoryview(data)[end + 1 :]
+    if len(rows) != ROW.size * header["leases"]:
+        raise Damaged("snapshot", "leases", f"{len(rows)} bytes for {header['leases']} leases")
     state = State(SettingsChanged.read(header["settings"], Owner()).settings, engine=engine)
     for name in ("size", "clock_ms", "epoch", "lease_serial", "gang_serial"):
         setattr(state, name, header[name])
@@ -173,29 +169,30 @@ def _quota_rows(state: State) -> list[list[Any]]:
 # -- leases ----------------------------------------------------------------------------------
 
 
-def _lease_rows(state: State) -> tuple[array[int], list[Any], list[Any]]:
+class _Numbers(dict[int, int]):
+    """Handles numbered in the order in which they are first asked for."""
+
+    def __missing__(self, handle: int) -> int:
+        self[handle] = number = len(self)
+        return number
+
+
+def _lease_rows(state: State) -> tuple[bytes, list[Any], list[Any]]:
     """The table of leases, and the shapes and accounts its columns point into.
 
     Shapes and accounts are numbered in the order in which leases first name them, and nodes in the
     order of registration, so that no number depends on this process.
     """
-    lease, rows = state.ledger.engine.lease, array("q")
-    for handle in state.leases.values():
-        rows.extend(lease(handle))  # type: ignore[arg-type]  # every handle here is alive
-    table = array("q", bytes(8 * WIDTH * len(state.leases)))
-    table[0::WIDTH] = array("q", state.leases)
-    for column in range(WIDTH - 1):
-        table[column + 1 :: WIDTH] = rows[column :: WIDTH - 1]
-    numbers = {e.handle: n for n, e in enumerate(state.ledger.entries.values())}
-    table[1::WIDTH] = array("q", map(numbers.__getitem__, table[1::WIDTH]))
-    accounts = dict.fromkeys(table[2::WIDTH])
-    shapes = dict.fromkeys(table[3::WIDTH])
-    for column, found in ((2, accounts), (3, shapes)):
-        order = {handle: n for n, handle in enumerate(found)}
-        table[column::WIDTH] = array("q", map(order.__getitem__, table[column::WIDTH]))
+    lease, pack = state.ledger.engine.lease, ROW.pack
+    nodes = {e.handle: n for n, e in enumerate(state.ledger.entries.values())}
+    accounts, shapes = _Numbers(), _Numbers()
+    rows = []
+    for number, handle in state.leases.items():
+        node, account, shape, *rest = cast(LeaseFields, lease(handle))
+        rows.append(pack(number, nodes[node], accounts[account], shapes[shape], *rest))
     names = state.ledger.handles
     return (
-        table,
+        b"".join(rows),
         [shape_row(names.shapes[handle]) for handle in shapes],
         [_account_row(names.accounts.get(handle)) for handle in accounts],
     )
@@ -211,19 +208,16 @@ def _text(name: str | None) -> str | None:
     return None if name is None else str(name)
 
 
-def _load_leases(state: State, header: dict[str, Any], rows: array[int]) -> None:
+def _load_leases(state: State, header: dict[str, Any], rows: memoryview) -> None:
     ledger, take = state.ledger, state.ledger.engine.take
     update = ledger.engine.update_lease
     nodes = [entry.handle for entry in ledger.entries.values()]
     shapes = [ledger.handles.intern_shape(shape_from(row)) for row in header["shapes"]]
     accounts = [_load_account(state, row) for row in header["accounts"]]
     ledger.sync_quota()
-    columns = [rows[i::WIDTH] for i in range(WIDTH)]
-    if len(rows) != WIDTH * header["leases"]:
-        raise Damaged("snapshot", "leases", f"{len(rows)} numbers for {header['leases']}")
     gangs: dict[int, list[int]] = {}
     for (number, node, account, shape, gang, devices, priority, lease_class, phase, flags, depth,
-         generation, granted, expires, checkpoint) in zip(*columns, strict=True):  # fmt: skip
+         generation, granted, expires, checkpoint) in ROW.iter_unpack(rows):  # fmt: skip
         traits = priority | lease_class << 4 | flags << 8 | depth << DEPTH_SHIFT
         handle = take(
             nodes[node], shapes[shape], accounts[account], traits, granted, expires, gang, devices

@@ -202,22 +202,22 @@ class Counter:
             case ev.NodeDeparted():
                 last = at_ms if event.last_seen_ms is None else min(at_ms, event.last_seen_ms)
                 for lease_id in event.lease_ids:
-                    self._end(lease_id, last, Ending.NODE_DEPARTED, "")
+                    self._end(lease_id, last, Ending.NODE_DEPARTED)
                 if not event.leases_left:
                     self._present(event.node, None, at_ms=at_ms, sign=-1)
             case ev.AdmissionApproved() | ev.AdmissionDenied() | ev.RequestQueued():
                 self._note_answer(at_ms, event, work)
             case ev.RequestCancelled():
                 self._bump("cancelled", event.cause)
-                self._leave(event.entry_id, at_ms, Fate.CANCELLED, event.cause)
+                self._leave(event.entry_id, at_ms, Fate.CANCELLED, word=event.cause)
             case le.LeaseReleased():
-                self._end(event.lease_id, at_ms, Ending.RELEASED, "")
+                self._end(event.lease_id, at_ms, Ending.RELEASED)
             case le.LeaseExpired():
-                self._end(event.lease_id, at_ms, Ending.EXPIRED, "")
+                self._end(event.lease_id, at_ms, Ending.EXPIRED)
             case le.LeasePreempted():
-                self._end(event.lease_id, at_ms, Ending.EVICTED, event.reason)
+                self._end(event.lease_id, at_ms, Ending.EVICTED, word=event.reason)
             case le.LeaseFenced():
-                self._end(event.lease_id, at_ms, Ending.FENCED, event.reason or "")
+                self._end(event.lease_id, at_ms, Ending.FENCED, word=event.reason or "")
             case _:
                 pass
 
@@ -268,7 +268,7 @@ class Counter:
             word = event.denied.detail.code.value
             self._bump("refused", word)
             self._tenant(tenant).refused += 1
-            self._decide(work, at_ms, Fate.REFUSED, word)
+            self._decide(work, at_ms, Fate.REFUSED, word=word)
         elif isinstance(event, ev.RequestQueued):
             self._queued[event.entry_id] = at_ms, tenant
             if work is not None:
@@ -290,23 +290,23 @@ class Counter:
             return
         self._tenant(tenant).admitted += 1
         if event.entry_id is None:
-            self._decide(work, at_ms, Fate.STARTED, "")
+            self._decide(work, at_ms, Fate.STARTED)
         else:
-            self._leave(event.entry_id, at_ms, Fate.STARTED, "")
+            self._leave(event.entry_id, at_ms, Fate.STARTED)
 
-    def _leave(self, entry_id: int, at_ms: int, fate: Fate, word: str) -> None:
+    def _leave(self, entry_id: int, at_ms: int, fate: Fate, *, word: str = "") -> None:
         since, tenant = self._queued.pop(entry_id)
         self._waits.append((tenant, at_ms - since))
-        self._decide(self._entries.pop(entry_id, None), at_ms, fate, word)
+        self._decide(self._entries.pop(entry_id, None), at_ms, fate, word=word)
 
-    def _decide(self, work: int | None, at_ms: int, fate: Fate, word: str) -> None:
+    def _decide(self, work: int | None, at_ms: int, fate: Fate, *, word: str = "") -> None:
         if work is not None:
             found = self.outcomes[work]
             found.fate, found.at_ms, found.word = fate, at_ms, word
 
     # -- what is held ----------------------------------------------------------------------------
 
-    def _end(self, lease_id: int, at_ms: int, ending: Ending, word: str) -> None:
+    def _end(self, lease_id: int, at_ms: int, ending: Ending, *, word: str = "") -> None:
         lease = self._leases.pop(lease_id, None)
         if lease is None:
             return
