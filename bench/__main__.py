@@ -19,7 +19,10 @@ from bench import report
 from bench.measure import say
 from bench.report import Section
 
-SECTIONS = ("quality", "hotpath", "victims", "memory", "journal", "journal_disk")
+SECTIONS = (
+    *("quality", "hotpath", "victims", "memory", "journal", "journal_disk"),
+    *("durable", "restart"),
+)
 
 
 def _run(name: str, *, quick: bool) -> Section:

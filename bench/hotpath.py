@@ -28,7 +28,7 @@ from bench.plain import PlainScan
 from bench.report import Section, Table
 from bench.workload import FILL, Ask, Workload
 
-CODE = Strategy.BEST_FIT.engine_code
+CODE = PlacementScorer(Strategy.BEST_FIT).code
 SIZES = (100, 1_000, 10_000, 100_000)
 QUICK_SIZES = (100, 1_000, 10_000)
 PLAIN_CALLS = {100: 4000, 1_000: 1200, 10_000: 160, 100_000: 24}

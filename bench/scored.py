@@ -39,7 +39,7 @@ from bench.measure import Sample, Tally, in_blocks, no_collection, say
 from bench.report import Bar, Section, Table
 from bench.workload import TENANTS, ZONES
 
-CODE = Strategy.FRAGMENTATION_AWARE.engine_code
+CODE = PlacementScorer(Strategy.FRAGMENTATION_AWARE).code
 SIZES = (1_200, 10_000, 100_000)
 QUICK_SIZES = (1_200,)
 ASKED = 0.93
