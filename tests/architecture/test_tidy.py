@@ -106,6 +106,10 @@ THREE_IN_A_ROW = {
     "check_gpu_generation",
     "record_gpu_generation_alloc",
     "record_gpu_generation_free",
+    # The kernel's two functions and the journal's one, in the order in which everybody says them.
+    "decide",
+    "apply",
+    "append",
 }
 
 

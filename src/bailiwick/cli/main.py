@@ -18,6 +18,8 @@ from bailiwick import BailiwickError, InvariantBroken
 from bailiwick.cli import ExitCode
 from bailiwick.cli.bench import app as bench_app
 from bailiwick.cli.journal import app as journal_app
+from bailiwick.cli.up import HELP as UP_HELP
+from bailiwick.cli.up import up
 
 app = typer.Typer(
     name="bailiwick",
@@ -28,6 +30,7 @@ app = typer.Typer(
 )
 app.add_typer(bench_app, name="bench")
 app.add_typer(journal_app, name="journal")
+app.command(help=UP_HELP)(up)
 
 
 @app.command()

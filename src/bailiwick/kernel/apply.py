@@ -10,12 +10,13 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from bailiwick.journal.record import Record
 from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
+from bailiwick.kernel.events import Event
 from bailiwick.kernel.state import Claim, State
 from bailiwick.kernel.usage import weight_of
 from bailiwick.scheduler.engine.protocol import ROUND_ROBIN
@@ -23,33 +24,6 @@ from bailiwick.scheduler.reservation import CAPACITY_REASONS
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.transitions import REVOKE_STATES, NodeMode
 from bailiwick.vocab.words import EndCause
-
-Event: TypeAlias = (
-    ev.NodeRegistered
-    | ev.NodeDeparted
-    | ev.ModeChanged
-    | ev.NodeQuarantined
-    | ev.QuarantineLifted
-    | ev.QuotaChanged
-    | ev.ShareChanged
-    | ev.SettingsChanged
-    | ev.AdmissionApproved
-    | ev.AdmissionDenied
-    | ev.RequestQueued
-    | ev.RequestBlocked
-    | ev.RequestCancelled
-    | ev.RoomReserved
-    | ev.LeaderElected
-    | ev.StateCheckpoint
-    | le.LeaseRenewed
-    | le.LeaseStepped
-    | le.LeaseReleased
-    | le.LeaseExpired
-    | le.LeasePreempted
-    | le.LeaseFenced
-    | le.FenceCleared
-    | le.CheckpointReported
-)
 
 
 def apply(state: State, event: Event, at_ms: int) -> None:

@@ -102,7 +102,7 @@ def decode_command(plain: object) -> cmd.Command:
 def _decode(kind: type[Any], values: Plain) -> Any:
     if kind is cmd.Submit:
         _only(values, "tenant", "project", "wait", "request")
-        request = request_from(values["request"], values["tenant"], values.get("project"))
+        request = request_from(values["request"], values["tenant"], project=values.get("project"))
         return cmd.Submit(request, values.get("wait", True))
     if kind is cmd.RegisterNode:
         _only(values, "node", "inventory")

@@ -17,9 +17,8 @@ from typing import assert_never
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
-from bailiwick.kernel.apply import Event
 from bailiwick.kernel.ending import check_evictable, end_due, end_of, evict, fence_of, tear_down
-from bailiwick.kernel.events import MEMBERS_MAX, Owner
+from bailiwick.kernel.events import MEMBERS_MAX, Event, Owner
 from bailiwick.kernel.placing import cancel, look_at_line, submit
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.engine.protocol import FLAG_PINNED
@@ -36,7 +35,7 @@ def decide(state: State, command: cmd.Command, now_ms: int) -> Iterator[Event]:
     """The events that follow from a command at a time that is not before the state's."""
     match command:
         case cmd.Submit():
-            return submit(state, command, now_ms)
+            return submit(state, command, now_ms=now_ms)
         case cmd.Cancel():
             return cancel(state, command)
         case cmd.Renew():
@@ -125,7 +124,9 @@ def _report_checkpoint(state: State, command: cmd.ReportCheckpoint, now_ms: int)
         raise Conflict("lease", lease_id, f"is {phase}, so no checkpoint can be reported")
     yield le.CheckpointReported(state.owner_of(lease_id), lease_id)
     if phase is RevokeState.GRACE_RUNNING:
-        yield from tear_down(state, lease_id, RevokeState.CHECKPOINT_REPORTED, now_ms=now_ms)
+        yield from tear_down(
+            state, lease_id, through=RevokeState.CHECKPOINT_REPORTED, now_ms=now_ms
+        )
 
 
 def _report_teardown(state: State, command: cmd.ReportTeardown) -> Iterator[Event]:
@@ -136,7 +137,7 @@ def _report_teardown(state: State, command: cmd.ReportTeardown) -> Iterator[Even
 
 
 def _evict(state: State, command: cmd.Evict, now_ms: int) -> Iterator[Event]:
-    members = check_evictable(state, command.lease_ids, command.reason)
+    members = check_evictable(state, command.lease_ids, reason=command.reason)
     yield from evict(
         state, members, reason=command.reason, now_ms=now_ms, grace_ms=command.grace_ms
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from bailiwick.kernel import lease_events as le
-from bailiwick.kernel.apply import Event
+from bailiwick.kernel.events import Event
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.engine.protocol import FLAG_PINNED
 from bailiwick.vocab.errors import Conflict
@@ -24,7 +24,9 @@ from bailiwick.vocab.words import LEASE_CLASSES, LeaseClass, PreemptionReason
 _OPERATOR, _SCHEDULER = "operator", "scheduler"
 
 
-def check_evictable(state: State, lease_ids: Iterable[int], reason: PreemptionReason) -> list[int]:
+def check_evictable(
+    state: State, lease_ids: Iterable[int], *, reason: PreemptionReason
+) -> list[int]:
     """The leases with their gangs, if each may be ended now for this reason; else the error."""
     members = state.with_gangs(list(lease_ids))
     for lease_id in members:
@@ -52,10 +54,12 @@ def evict(
         until = min(expires, now_ms + grace)
         yield le.LeaseStepped(owner, lease_id, warned, running, reason, until)
         if until <= now_ms:
-            yield from tear_down(state, lease_id, RevokeState.FORCED_TEARDOWN, now_ms=now_ms)
+            yield from tear_down(
+                state, lease_id, through=RevokeState.FORCED_TEARDOWN, now_ms=now_ms
+            )
 
 
-def tear_down(state: State, lease_id: int, through: RevokeState, *, now_ms: int) -> Iterator[Event]:
+def tear_down(state: State, lease_id: int, *, through: RevokeState, now_ms: int) -> Iterator[Event]:
     """Take a lease to where its teardown begins and, if nobody must confirm it, to its end."""
     before, owner = state.phase(lease_id), state.owner_of(lease_id)
     check_revoke_change(before, through)
@@ -96,9 +100,11 @@ def end_due(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
         lease_id = state.ids[handle]
         match state.phase(lease_id):
             case RevokeState.GRACE_RUNNING:
-                yield from tear_down(state, lease_id, RevokeState.FORCED_TEARDOWN, now_ms=now_ms)
+                yield from tear_down(
+                    state, lease_id, through=RevokeState.FORCED_TEARDOWN, now_ms=now_ms
+                )
             case RevokeState.ACTIVE:
-                yield from tear_down(state, lease_id, RevokeState.EXPIRED, now_ms=now_ms)
+                yield from tear_down(state, lease_id, through=RevokeState.EXPIRED, now_ms=now_ms)
             case _ if state.fields(lease_id)[12] <= now_ms:
                 yield fence_of(state, lease_id)
 

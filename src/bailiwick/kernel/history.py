@@ -21,7 +21,7 @@ from math import gcd
 from typing import TypeAlias
 
 from bailiwick.kernel import commands as cmd
-from bailiwick.kernel.apply import Event
+from bailiwick.kernel.events import Event
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.words import PreemptionReason
 
@@ -70,6 +70,8 @@ class Work:
     request: PlacementRequest
     wait: bool
     actor: str
+    entry_id: int = 0
+    """Its number in the line; 0 if it never stood there."""
     started_ms: int | None = None
     lease_ids: list[int] = field(default_factory=list)
     steps: dict[int, list[Step]] = field(default_factory=dict)

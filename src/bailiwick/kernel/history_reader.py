@@ -6,7 +6,8 @@ Rules:
   commands share all three, the order in which the kernel tells events keeps them apart.
 - A record that only a tick can have caused means a tick; a second one right behind it is the same.
 - What a record does not say is taken to be what the kernel does if nobody says: a request that was
-  admitted at once would have waited, a grace that equals the setting was left to the setting.
+  admitted at once would have waited (unless it was let past somebody who waits, which only one that
+  will not wait is), a grace that equals the setting was left to the setting.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from bailiwick.journal.words import CancelCause
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
-from bailiwick.kernel.apply import Event, event_of
+from bailiwick.kernel.apply import event_of
+from bailiwick.kernel.events import Event
 from bailiwick.kernel.history import (
     Action,
     Arrive,
@@ -66,6 +68,11 @@ class _Draft:
             return reason is self.reason
         return not reason.spares_guaranteed
 
+    def graced(self, grace_ms: int, *, capped: bool, usual_ms: int) -> None:
+        """A lease got so much grace; if its term cut that short, it may have been more."""
+        if grace_ms > usual_ms or (grace_ms < usual_ms and not capped):
+            self.grace_ms = max(grace_ms, self.grace_ms or 0)
+
     def action(self) -> Action:
         """The command as it must have been."""
         if self.node is None:
@@ -98,6 +105,7 @@ class HistoryReader:
         self._happened: list[Happened] = []
         self._leases: dict[int, _Held] = {}
         self._entries: dict[int, int] = {}
+        self._line: dict[int, int] = {}  # entries that wait, with the rank of their priority
         self._gangs: dict[int, int] = {}
         self._settings = settings or Settings()
         self._key: Key = (-1, "", "")
@@ -150,6 +158,7 @@ class HistoryReader:
             case ev.RoomReserved():
                 self._tick(record)
             case ev.RequestCancelled():
+                self._line.pop(event.entry_id, None)
                 if event.cause is CancelCause.ASKED:
                     self._do(record, CancelWork(self._entries[event.entry_id]))
                 else:
@@ -249,7 +258,10 @@ class HistoryReader:
             case ev.AdmissionDenied():
                 self._arrived(record, event.request, event.wait)
             case ev.RequestQueued():
-                self._entries[event.entry_id] = self._arrived(record, event.request, True)
+                number = self._arrived(record, event.request, True)
+                self._entries[event.entry_id] = number
+                self._line[event.entry_id] = event.request.priority.rank
+                self._works[number].entry_id = event.entry_id
                 # Only one that was asked about may have its victims told right behind.
                 self._claimant = event.entry_id if event.denied is not None else None
             case _:
@@ -258,11 +270,12 @@ class HistoryReader:
     def _approved(self, record: Record, event: ev.AdmissionApproved) -> None:
         if event.entry_id is not None:
             number = self._entries[event.entry_id]
+            self._line.pop(event.entry_id, None)
             self._tick(record)
         elif event.gang is not None and event.gang in self._gangs:
             number = self._gangs[event.gang]
         else:
-            number = self._arrived(record, event.request, True)
+            number = self._arrived(record, event.request, not self._passed(event.request))
         if event.gang is not None:
             self._gangs[event.gang] = number
         work, expires = self._works[number], record.at_ms + event.request.ttl_ms
@@ -270,6 +283,10 @@ class HistoryReader:
         for lease_id in event.lease_ids:
             self._leases[lease_id] = _Held(Member(number, len(work.lease_ids)), expires)
             work.lease_ids.append(lease_id)
+
+    def _passed(self, request: PlacementRequest) -> bool:
+        """Whether somebody waits whom only a request that will not wait is let past."""
+        return any(rank >= request.priority.rank for rank in self._line.values())
 
     def _arrived(self, record: Record, request: PlacementRequest, wait: bool) -> int:
         draft = self._open
@@ -297,6 +314,7 @@ class HistoryReader:
 
     def _stepped(self, record: Record, event: le.LeaseStepped) -> None:
         held, now = self._leases[event.lease_id], record.at_ms
+        usual = self._settings.grace_ms
         match event.after:
             case RevokeState.REVOKE_WARNING:
                 held.noticed = True
@@ -305,9 +323,8 @@ class HistoryReader:
                 held.graced = self._key
                 until = held.expires_ms if event.expires_ms is None else event.expires_ms
                 draft = self._open
-                if isinstance(draft, _Draft) and until < held.expires_ms:
-                    grace = until - now
-                    draft.grace_ms = None if grace == self._settings.grace_ms else grace
+                if isinstance(draft, _Draft):
+                    draft.graced(until - now, capped=until == held.expires_ms, usual_ms=usual)
                 held.expires_ms = until
             case RevokeState.FORCED_TEARDOWN if held.graced == self._key:
                 pass  # there was no grace
@@ -318,6 +335,7 @@ class HistoryReader:
         torn = event.after not in (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
         if torn and event.expires_ms is not None:
             held.tearing = now, event.expires_ms
+            self._works[held.member.work].teardowns[held.member.index] = Teardown(None)
 
     def _warned(self, record: Record, event: le.LeaseStepped, held: _Held) -> None:
         reason = event.reason
@@ -344,8 +362,8 @@ class HistoryReader:
         since, until = held.tearing
         told = Teardown(record.at_ms - since, not fenced, record.seq)
         if fenced and record.at_ms >= until:
-            told = Teardown(None)
             self._tick(record)
+            return
         self._works[held.member.work].teardowns[held.member.index] = told
 
     def _mode(self, record: Record, event: ev.ModeChanged) -> None:

@@ -1,4 +1,4 @@
-"""What happened to leases after they began; the other events are in :mod:`.events`."""
+"""What happened to leases after they began."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from bailiwick.fleet.resources import Resources
 from bailiwick.journal.words import RecordKind
-from bailiwick.kernel.events import Fields, Owner
+from bailiwick.kernel.owner import Fields, Owner
 from bailiwick.kernel.request_body import Body, amounts_of, resources_from
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.words import PreemptionReason

@@ -22,10 +22,10 @@ from bailiwick.journal.record import Context, Record
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel import events as ev
 from bailiwick.kernel.answers import Answer, Done, Granted, Queued, Refused, Remembered
-from bailiwick.kernel.apply import Event, apply, event_of
+from bailiwick.kernel.apply import apply, event_of
 from bailiwick.kernel.codec import command_digest
 from bailiwick.kernel.decide import decide
-from bailiwick.kernel.events import FLEET
+from bailiwick.kernel.events import FLEET, Event
 from bailiwick.kernel.request_body import Body
 from bailiwick.kernel.snapshot import digest_of, encode
 from bailiwick.kernel.state import State
@@ -87,6 +87,8 @@ class Kernel:
         lines: list[bytes] = []
         answer: Answer | None = None
         owner, context = FLEET, envelope.cause
+        stamp: Body = {} if digest is None else {"key": envelope.key, "command": digest}
+        begun = self.chain.size
         try:
             for event in decide(self.state, envelope.command, now):
                 body = event.body()
@@ -94,15 +96,15 @@ class Kernel:
                     owner = event.owner
                     context = envelope.cause.within(owner.tenant, owner.project)
                 told = _answer_of(envelope.command, event, now, seq=self.chain.size)
-                if told is not None and (answer is None or isinstance(answer, Granted)):
+                answers = told is not None and (answer is None or isinstance(answer, Granted))
+                if answers:
                     answer = _joined(answer, told)
-                    if digest is not None:
-                        body |= {"key": envelope.key, "command": digest}
+                    body |= stamp
                 lines.append(self._seal(event, context, body, now=now))
-                if "key" in body:
+                if answers and stamp:
                     self._remember(envelope.actor, body, told, at_ms=now)
         except BaseException:
-            self._lost = self._lost or bool(lines)
+            self._lost = self._lost or self.chain.size != begun
             raise
         return Outcome(Done(None) if answer is None else answer, tuple(lines))
 
@@ -157,10 +159,8 @@ def _answer_of(
     """
     if isinstance(command, cmd.Submit) and not isinstance(event, _ANSWERS):
         return None
-    if isinstance(command, cmd.Tick):
-        return Done(seq)
     match event:
-        case ev.AdmissionApproved():
+        case ev.AdmissionApproved(entry_id=None):  # out of the line a tick starts them, for others
             return Granted(event.lease_ids, event.nodes, now_ms + event.request.ttl_ms)
         case ev.AdmissionDenied():
             return Refused(event.denied)
@@ -170,7 +170,7 @@ def _answer_of(
             return Done(seq)
 
 
-def _joined(before: Answer | None, told: Answer) -> Answer:
+def _joined(before: Answer | None, told: Answer | None) -> Answer | None:
     """The answer so far; a gang in several records is one answer."""
     if isinstance(before, Granted) and isinstance(told, Granted):
         ids, nodes = before.lease_ids + told.lease_ids, before.nodes + told.nodes

@@ -15,10 +15,9 @@ from itertools import islice
 
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel import events as ev
-from bailiwick.kernel.apply import Event
 from bailiwick.kernel.commands import Cancel, Submit
 from bailiwick.kernel.ending import check_evictable, evict
-from bailiwick.kernel.events import MEMBERS_MAX, Owner
+from bailiwick.kernel.events import MEMBERS_MAX, Event, Owner
 from bailiwick.kernel.state import Claim, State
 from bailiwick.scheduler.decision import Approved, Denied, VictimsLeaving
 from bailiwick.scheduler.fairness import QueueEntry
@@ -38,7 +37,7 @@ SEARCHES_MAX = 8
 _GONE = RevokeState.FENCED
 
 
-def submit(state: State, command: Submit, now_ms: int) -> Iterator[Event]:
+def submit(state: State, command: Submit, *, now_ms: int) -> Iterator[Event]:
     """Admit, queue or refuse a request."""
     request = command.request
     if not _stands_behind(state, request):
@@ -54,7 +53,7 @@ def submit(state: State, command: Submit, now_ms: int) -> Iterator[Event]:
     else:
         decision = _beside(state, request, now_ms)
     if isinstance(decision, Approved):
-        yield from grant(state, request, decision)
+        yield from grant(state, request, approved=decision)
         return
     if not command.wait or not decision.reason.is_transient:
         yield ev.AdmissionDenied(request, decision, command.wait)
@@ -65,7 +64,7 @@ def submit(state: State, command: Submit, now_ms: int) -> Iterator[Event]:
         yield from _make_room(state, victims, now_ms=now_ms)
         again = state.admission.evaluate(request, now_ms=now_ms)
         if isinstance(again, Approved):
-            yield from grant(state, request, again, depth=plan.depth)
+            yield from grant(state, request, approved=again, depth=plan.depth)
             return
         yield _queue(state, request, again)
         return
@@ -84,8 +83,8 @@ def cancel(state: State, command: Cancel) -> Iterator[Event]:
 def grant(
     state: State,
     request: PlacementRequest,
-    approved: Approved,
     *,
+    approved: Approved,
     entry_id: int | None = None,
     depth: int = 0,
 ) -> Iterator[Event]:
@@ -123,7 +122,7 @@ def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
             continue
         decision = turn.ask(entry)
         if isinstance(decision, Approved):
-            yield from grant(state, entry.request, decision, entry_id=entry.id)
+            yield from grant(state, entry.request, approved=decision, entry_id=entry.id)
             turn.started(entry, zip(decision.nodes, decision.devices, strict=True))
             continue
         plan = None
@@ -200,7 +199,7 @@ def _leave_at_once(state: State) -> bool:
 
 def _make_room(state: State, handles: list[int], *, now_ms: int) -> Iterator[Event]:
     reason = PreemptionReason.PRIORITY_PREEMPTION
-    members = check_evictable(state, [state.ids[h] for h in handles], reason)
+    members = check_evictable(state, [state.ids[h] for h in handles], reason=reason)
     yield from evict(state, members, reason=reason, now_ms=now_ms, grace_ms=None)
 
 
@@ -208,7 +207,7 @@ def _claim(state: State, entry: QueueEntry, plan: Preemptable, *, now_ms: int) -
     """Begin to end the victims, and keep their nodes for the entry."""
     reason = PreemptionReason.PRIORITY_PREEMPTION
     ids = [state.ids[victim.lease_id] for victim in plan.victims]
-    members = check_evictable(state, ids, reason)
+    members = check_evictable(state, ids, reason=reason)
     nodes = {state.node_of(lease_id) for lease_id in members}
     if plan.node is not None:
         nodes.add(plan.node)
@@ -229,7 +228,9 @@ def _serve_claim(state: State, entry: QueueEntry, claim: Claim, *, now_ms: int) 
             return
     decision = state.unguarded.evaluate(entry.request, now_ms=now_ms)
     if isinstance(decision, Approved):
-        yield from grant(state, entry.request, decision, entry_id=entry.id, depth=claim.depth)
+        yield from grant(
+            state, entry.request, approved=decision, entry_id=entry.id, depth=claim.depth
+        )
         return
     yield ev.RequestBlocked(Owner.of(entry.request), entry.id, decision)
 

@@ -7,7 +7,8 @@ Rules:
 - Work that starts does what it did before, so long after ITS start: renewals, checkpoints, release.
 - Time is looked at when the journal shows that it was, and beyond that on the journal's own grid
   whenever something is due, something changed while somebody waits, or a minute has passed.
-- A command that this world refuses (its lease is gone, its node never came) is counted and left out.
+- A command that this world refuses (its node never came, it is not drained yet) is counted and
+  left out.
 - Nothing here is chance, so the same history and changes give the same world.
 """
 
@@ -22,9 +23,10 @@ from typing import TypeAlias
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
-from bailiwick.kernel.apply import Event, apply
+from bailiwick.kernel.apply import apply
 from bailiwick.kernel.changes import Changes
 from bailiwick.kernel.decide import decide
+from bailiwick.kernel.events import Event
 from bailiwick.kernel.history import (
     Action,
     Arrive,
@@ -46,7 +48,8 @@ from bailiwick.vocab.transitions import RevokeState
 IDLE_MS = 60_000
 """How often at least the line is looked at while somebody waits."""
 
-_FIRST, _LAST = -1, 2**62
+# Before what the journal tells of a millisecond: shifted deeds, then a tick that left no record.
+_SHIFTED, _UNTOLD = -2, -1
 _TEARING = (RevokeState.FORCED_TEARDOWN, RevokeState.CHECKPOINT_REPORTED, RevokeState.EXPIRED)
 
 Watch: TypeAlias = Callable[[int], None]
@@ -99,6 +102,7 @@ class Replayer:
         self._member = {i: m for i, m in member_of(history.works).items() if i in state.leases}
         self._leases = {member: i for i, member in self._member.items()}
         self._entries = self._waiting_before()
+        self._entry_of = {work: entry_id for entry_id, work in self._entries.items()}
         works = {lease_id: member.work for lease_id, member in self._member.items()}
         self._counter = Counter(state, history.start_ms, works=works)
 
@@ -128,13 +132,9 @@ class Replayer:
 
     def _waiting_before(self) -> dict[int, int]:
         """The entries of the line, each with the request it is."""
-        works = self._history.works
-        by_time = {(w.at_ms, w.request): n for n, w in enumerate(works) if w.seq < self._first}
-        return {
-            entry.id: by_time[entry.submitted_ms, entry.request]
-            for entry in self._state.line.entries.values()
-            if (entry.submitted_ms, entry.request) in by_time
-        }
+        line = self._state.line.entries
+        works = enumerate(self._history.works)
+        return {w.entry_id: n for n, w in works if w.seq < self._first and w.entry_id in line}
 
     @property
     def _first(self) -> int:
@@ -166,7 +166,7 @@ class Replayer:
         for step in work.steps.get(member.index, ()):
             if began_ms == work.started_ms and step.seq < self._first:
                 continue  # done before the time looked at
-            order = step.seq if began_ms == work.started_ms else _FIRST
+            order = step.seq if began_ms == work.started_ms else _SHIFTED
             self._push(began_ms + step.offset_ms, order, HolderStep(lease_id, step))
 
     # -- doing ---------------------------------------------------------------------------------
@@ -177,13 +177,15 @@ class Replayer:
                 work = self._history.works[deed.work]
                 self._execute(cmd.Submit(work.request, work.wait), deed.work)
             case CancelWork():
-                found = [e for e, work in self._entries.items() if work == deed.work]
-                self._each(cmd.Cancel, [e for e in found if e in self._state.line.entries])
+                entry_id = self._entry_of.get(deed.work, 0)
+                if entry_id in self._state.line.entries:
+                    self._execute(cmd.Cancel(entry_id), None)
             case EvictMembers():
                 self._evict(deed)
             case ClearMember():
-                lease_id = self._leases.get(deed.member)
-                self._each(cmd.ClearFence, [i for i in (lease_id,) if i in self._state.fenced])
+                lease_id = self._leases.get(deed.member, 0)
+                if lease_id in self._state.fenced:
+                    self._execute(cmd.ClearFence(lease_id), None)
             case HolderStep():
                 self._step(deed.lease_id, deed.step)
             case TeardownReport():
@@ -191,11 +193,6 @@ class Replayer:
                     self._execute(cmd.ReportTeardown(deed.lease_id, deed.clean), None)
             case _:
                 self._execute(deed, None)
-
-    def _each(self, kind: type[cmd.Cancel] | type[cmd.ClearFence], ids: list[int | None]) -> None:
-        for number in ids:
-            if number is not None:
-                self._execute(kind(number), None)
 
     def _step(self, lease_id: int, step: Step) -> None:
         state = self._state
@@ -224,7 +221,7 @@ class Replayer:
             self._execute(command, None)
 
     def _execute(self, command: cmd.Command, work: int | None) -> None:
-        """Decide and apply, as :class:`bailiwick.kernel.machine.Kernel` does; sealing is not needed."""
+        """Decide and apply, as :class:`.machine.Kernel` does; nothing has to be sealed."""
         state, before = self._state, len(self._events)
         now = max(self._now, state.clock_ms)
         try:
@@ -254,6 +251,7 @@ class Replayer:
                 begins, work = work, None
                 if begins is not None:
                     self._entries[event.entry_id] = begins
+                    self._entry_of[begins] = event.entry_id
                 if event.request.deadline_ms is not None:
                     self._due(event.request.deadline_ms + 1)
             case ev.AdmissionDenied():
@@ -296,7 +294,7 @@ class Replayer:
         usual = Teardown(self._history.teardown_ms)
         told = self._history.works[member.work].teardowns.get(member.index, usual)
         if told.delay_ms is not None:
-            order = told.seq if told.seq >= 0 else _FIRST
+            order = told.seq if told.seq >= 0 else _SHIFTED
             self._push(now + told.delay_ms, order, TeardownReport(lease_id, told.clean))
 
     # -- looking at the time -----------------------------------------------------------------------
@@ -310,11 +308,11 @@ class Replayer:
     def _look_again(self) -> None:
         """Something changed: if somebody waits for something, there is a tick after this moment."""
         if self._state.line.entries or self._state.draining:
-            self._due(self._now + 1)
+            self._due(self._now)
 
     def _due(self, at_ms: int) -> None:
-        """There must be a tick at that time or soon after it."""
-        grid, at = self._history.grid, max(at_ms, self._now)
+        """There must be a tick at that time or soon after it, but after this moment."""
+        grid, at = self._history.grid, max(at_ms, self._now + 1)
         late = grid.spacing_ms if grid.regular else 2 * grid.spacing_ms
         found = bisect_left(self._ticks, at)
         if found < len(self._ticks) and self._ticks[found] - at < late:
@@ -322,4 +320,4 @@ class Replayer:
         moment = grid.at_or_after(at)
         if moment not in self._extra:
             self._extra.add(moment)
-            self._push(moment, _LAST, cmd.Tick())
+            self._push(moment, _UNTOLD, cmd.Tick())

@@ -98,7 +98,7 @@ def _add_devices(body: Body, r: PlacementRequest) -> None:
         body["exclusivity"] = r.exclusivity.value
 
 
-def request_from(body: Mapping[str, Any], tenant: str, project: str | None) -> PlacementRequest:
+def request_from(body: Mapping[str, Any], tenant: str, *, project: str | None) -> PlacementRequest:
     """The request that a record tells."""
     amounts: Mapping[str, int] = body["resources"]
     word = body.get("gpu_generation")

@@ -31,7 +31,7 @@ from bailiwick.kernel.request_body import (
 )
 from bailiwick.kernel.state import Claim, State
 from bailiwick.kernel.usage import Running
-from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, LeaseFields
+from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER, LeaseFields
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Account, Kind
 from bailiwick.scheduler.quota_policy import QuotaScope
@@ -224,7 +224,7 @@ def _load_leases(state: State, header: dict[str, Any], rows: memoryview) -> None
         )
         if handle < 0:
             raise Damaged("snapshot", f"lease {number}", "it does not fit on its node")
-        if phase or generation != 1 or checkpoint > 0 or flags:
+        if phase or generation != 1 or checkpoint != NEVER or flags:
             update(handle, phase, flags, generation, expires, checkpoint)
         state.leases[number] = handle
         state.ids[handle] = number
@@ -260,7 +260,9 @@ def _waiting(state: State, entry: QueueEntry) -> list[Any]:
 def _load_line(state: State, header: dict[str, Any]) -> None:
     entries = []
     for entry_id, submitted_ms, tenant, project, body, why in header["waiting"]:
-        entries.append(QueueEntry(entry_id, request_from(body, tenant, project), submitted_ms))
+        entries.append(
+            QueueEntry(entry_id, request_from(body, tenant, project=project), submitted_ms)
+        )
         state.blocked[entry_id] = None if why is None else denial_from(why)
     state.line.load(header["line"], entries)
     state.claims = {

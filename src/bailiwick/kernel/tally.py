@@ -18,7 +18,7 @@ from enum import StrEnum
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
-from bailiwick.kernel.apply import Event
+from bailiwick.kernel.events import Event
 from bailiwick.kernel.state import State
 from bailiwick.kernel.views import leases
 

@@ -212,9 +212,11 @@ class Replica:
         self.leader = found or self.store.leader()
         if found is None:
             return
-        # Nobody else can append from here on, so this reaches the true end.
-        while self._catch_up(kernel, rounds=1):  # bounded: the journal is finite and stands still
+        # Only a later leader can append from here on: this reaches the end, or shows that one.
+        while self._catch_up(kernel, rounds=1):  # bounded: the journal is finite
             pass
+        if kernel.state.epoch >= found.epoch:
+            raise Deposed(found.epoch, kernel.state.epoch)
         self._epoch = found.epoch
         fresh = kernel.state.size == 0
         elect = Envelope(Elect(found.epoch, self.name, self.address), ACTOR, "elect")

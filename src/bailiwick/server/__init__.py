@@ -1,0 +1,1 @@
+"""The server process: which requests reach the kernel over the network, and how a process lives."""
