@@ -17,6 +17,7 @@ import typer
 from bailiwick import BailiwickError, InvariantBroken
 from bailiwick.cli import ExitCode
 from bailiwick.cli.bench import app as bench_app
+from bailiwick.cli.history import app as history_app
 from bailiwick.cli.journal import app as journal_app
 from bailiwick.cli.up import HELP as UP_HELP
 from bailiwick.cli.up import up
@@ -29,6 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(bench_app, name="bench")
+app.add_typer(history_app, name="history")
 app.add_typer(journal_app, name="journal")
 app.command(help=UP_HELP)(up)
 

@@ -1,0 +1,67 @@
+"""``bailiwick history`` answers from the journal, for one tenant, and makes nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bailiwick import NodeCapacity, PlacementRequest
+from bailiwick.kernel import Envelope, RegisterNode, Release, Submit
+from bailiwick.services.replica import Replica, Role
+from bailiwick.services.runner import Runner, SystemClock
+from bailiwick.store import open_store
+
+
+def history(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bailiwick.cli.main", "history", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """A data directory in which two tenants held leases, one of them given back."""
+    runner = Runner(Replica(open_store(tmp_path), SystemClock(), name="one"))
+    runner.start()
+    assert runner.wait_for(Role.LEADING, wait_s=10)
+    node = NodeCapacity(cpu_cores=8, mem_bytes=2**30)
+    runner.call(Envelope(RegisterNode("node-1", node)))
+    for tenant in ("lab", "lab", "other"):
+        runner.call(Envelope(Submit(PlacementRequest(tenant=tenant, cpu_cores=1))))  # type: ignore[arg-type]
+    runner.call(Envelope(Release(1)))
+    runner.stop()
+    return str(tmp_path)
+
+
+def test_leases_are_the_tenants_own_and_tell_how_they_ended(store: str) -> None:
+    done = history("leases", "lab", "--store", store, "-o", "json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [(row["lease_id"], row["end_cause"]) for row in rows] == [(2, None), (1, "released")]
+
+
+def test_decisions_and_usage_come_from_the_same_journal(store: str) -> None:
+    decisions = json.loads(history("decisions", "lab", "--store", store, "-o", "json").stdout)
+    kinds = [row["kind"] for row in decisions]
+    assert kinds.count("admission_approved") == 2
+    usage = json.loads(history("usage", "lab", "--store", store, "-o", "json").stdout)
+    assert [row["leases_ended"] for row in usage] == [1]
+
+
+def test_a_rebuild_gives_the_same_answers(store: str) -> None:
+    before = history("leases", "lab", "--store", store).stdout
+    done = history("rebuild", "--store", store)
+    assert done.returncode == 0
+    assert "records folded" in done.stdout
+    assert history("leases", "lab", "--store", store).stdout == before
+
+
+def test_a_store_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere"
+    done = history("usage", "lab", "--store", str(missing))
+    assert done.returncode == 2
+    assert "no database" in done.stderr
+    assert not missing.exists()
