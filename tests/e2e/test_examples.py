@@ -46,6 +46,14 @@ def test_the_ten_lines_of_the_readme_run_as_they_stand() -> None:
     assert run(sys.executable, "-c", block[1]).splitlines()[0] == "node-1"
 
 
+def test_the_ten_lines_of_the_kernels_manual_run_as_they_stand() -> None:
+    block = re.search(r"```python\n(.*?)```", (ROOT / "docs/kernel.md").read_text(), re.S)
+    assert block is not None
+    printed = re.search(r"print\(outcome.answer\)  # (.*)", block[1])
+    assert printed is not None
+    assert run(sys.executable, "-c", block[1]).strip() == printed[1]
+
+
 def test_every_path_on_the_readmes_map_exists() -> None:
     text = (ROOT / "README.md").read_text().split("## Map")[1]
     for row in re.findall(r"^\| (`[^|]+) \|", text, re.M):

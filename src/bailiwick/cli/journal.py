@@ -24,6 +24,8 @@ from bailiwick.cli import ExitCode
 from bailiwick.cli.bench import Output, with_options
 from bailiwick.cli.journal_cases import check_cases
 from bailiwick.cli.journal_screen import OutputOption, print_table, watched
+from bailiwick.cli.time_travel import HELP as AT_HELP
+from bailiwick.cli.time_travel import at
 
 if TYPE_CHECKING:
     from bailiwick.journal import Anchor, Record, VerifierKey
@@ -369,3 +371,5 @@ def words() -> None:
 
 
 app.command()(check_cases)
+# A TIME such as -2h is no option.
+app.command(help=AT_HELP, context_settings={"ignore_unknown_options": True})(at)

@@ -10,6 +10,7 @@ Rules:
 from __future__ import annotations
 
 import dataclasses
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 DATA_DIR = Path("bailiwick-data")
 HOST = "127.0.0.1"
 SNAPSHOT_EVERY = 100_000
+PLACES_SHOWN = 6
 
 HELP = (
     "Run one server process until it is told to stop (SIGTERM or Ctrl-C).\n\n"
@@ -32,9 +34,9 @@ HELP = (
     "--token-file /etc/bailiwick/token --name a --host 10.0.0.1\n\n"
     "Prints one line when it listens, then changes of role on stderr. One process leads; the "
     "others follow, answer reads, pass commands on, and one of them leads within seconds if the "
-    "leader goes away. Ends with 0 after a signal, 1 if it cannot go on (a damaged journal, tables of a "
-    "newer version, an address in use), 2 on a wrong option. A database that cannot be reached is "
-    "waited for."
+    "leader goes away. Ends with 0 after a signal, 1 if it cannot go on (a damaged journal, "
+    "tables of a newer version, an address in use), 2 on a wrong option. A database that cannot "
+    "be reached is waited for."
 )
 
 
@@ -142,4 +144,8 @@ def up(options: UpOptions) -> None:
         raise
     except BailiwickError as error:
         typer.echo(f"bailiwick: {error}", err=True)
+        raise typer.Exit(ExitCode.FAULT) from None
+    except Exception as error:
+        # Ours: with the place, but not with every caller who was told of it on the way.
+        traceback.print_exception(error, limit=-PLACES_SHOWN)
         raise typer.Exit(ExitCode.FAULT) from None

@@ -21,7 +21,9 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
+from bailiwick.journal.bodies import BODIES
 from bailiwick.journal.record import encode_json
+from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel.answers import Answer, Done, Granted, Queued, Refused
 from bailiwick.kernel.events import Owner, QuotaChanged, SettingsChanged
@@ -33,6 +35,7 @@ from bailiwick.kernel.request_body import (
     request_body,
     request_from,
 )
+from bailiwick.kernel.settings import NUMBERS
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import PreemptionReason
@@ -46,6 +49,40 @@ COMMANDS: Mapping[str, type[Any]] = {
 
 _WORDS = {kind: word for word, kind in COMMANDS.items()}
 _ENUMS: Mapping[str, type[StrEnum]] = {"mode": NodeMode, "reason": PreemptionReason}
+
+# The objects inside commands, the record that tells them too, and the fields they may have.
+_NESTED: Mapping[str, tuple[RecordKind, tuple[str, ...]]] = {
+    "request": (
+        RecordKind.ADMISSION_APPROVED,
+        (
+            *("resources", "priority", "lease_class", "tag", "labels", "gang_size", "ttl_ms"),
+            *("gpu_count", "gpu_milli", "gpu_vram", "gpu_models", "gpu_generation", "exclusivity"),
+            *("deadline_ms", "preemptible_on_budget"),
+        ),
+    ),
+    "inventory": (
+        RecordKind.NODE_REGISTERED,
+        (
+            *("resources", "labels", "gpu_generations", "gpu_vram_bytes", "gpu_models"),
+            *("gpu_fabrics", "gpu_partitionable"),
+        ),
+    ),
+    "quota": (
+        RecordKind.QUOTA_CHANGED,
+        (
+            *("limits", "gpu_limits", "burst_dimension", "burst_capacity"),
+            *("burst_refill_per_s", "burst_ceiling"),
+        ),
+    ),
+    "settings": (
+        RecordKind.SETTINGS_CHANGED,
+        (
+            *NUMBERS,
+            *("strategy", "weights", "headroom", "headroom_priority", "preempt_from"),
+            "confirm_teardown",
+        ),
+    ),
+}
 
 
 def command_digest(command: cmd.Command) -> str:
@@ -100,9 +137,17 @@ def decode_command(plain: object) -> cmd.Command:
 
 
 def _decode(kind: type[Any], values: Plain) -> Any:
+    for name, (of_kind, known) in _NESTED.items():
+        if name in values:
+            _check_nested(name, values[name], of_kind=of_kind, known=known)
     if kind is cmd.Submit:
         _only(values, "tenant", "project", "wait", "request")
         request = request_from(values["request"], values["tenant"], project=values.get("project"))
+        asked = values["request"]["resources"].get("gpu_milli", request.gpu_milli_total)
+        if asked != request.gpu_milli_total:
+            raise InvalidValue(
+                "resources.gpu_milli", asked, f"{request.gpu_milli_total} or nothing"
+            )
         return cmd.Submit(request, values.get("wait", True))
     if kind is cmd.RegisterNode:
         _only(values, "node", "inventory")
@@ -123,7 +168,20 @@ def _decode(kind: type[Any], values: Plain) -> Any:
     return kind(**values)
 
 
-def _only(values: Plain, *names: str) -> None:
+def _check_nested(name: str, value: object, *, of_kind: RecordKind, known: tuple[str, ...]) -> None:
+    """Refuse an object in a command that has an unknown field, or one of another type."""
+    if not isinstance(value, Mapping):
+        raise InvalidValue(name, value, "an object")
+    _only(value, *known)
+    spec = BODIES[of_kind]
+    for each, inner in value.items():
+        (spec.required.get(each) or spec.optional[each]).check(each, inner)
+    burst = [each for each in value if each.startswith("burst_")]
+    if len(burst) not in (0, 4):
+        raise InvalidValue(name, burst, "all of burst credit or nothing")
+
+
+def _only(values: Mapping[str, Any], *names: str) -> None:
     for name in values:
         if name not in names:
             raise InvalidValue("field", name, "one of " + ", ".join(names))

@@ -26,6 +26,9 @@ from bailiwick.vocab.words import PreemptionReason
 LEASES_MAX = 1024
 """Leases that one command may name."""
 
+MODELS_MAX, MODEL_LENGTH_MAX = 32, 127
+"""Models that one request may name, so that the record of its leases can be written."""
+
 
 @dataclass(frozen=True, slots=True)
 class Submit:
@@ -42,6 +45,9 @@ class Submit:
         for name in ("mem_bytes", "block_bytes", "gpu_vram", "ttl_ms"):
             check_integer(name, getattr(r, name), low=0, high=INTEGER_MAX)
         check_integer("deadline_ms", r.deadline_ms or 0, low=0, high=INTEGER_MAX)
+        check_integer("gpu_models", len(r.gpu_models), low=0, high=MODELS_MAX)
+        if any(len(model) > MODEL_LENGTH_MAX for model in r.gpu_models):
+            raise InvalidValue("gpu_models", r.gpu_models, "names as long as a device's own")
 
 
 @dataclass(frozen=True, slots=True)

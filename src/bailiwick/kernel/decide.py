@@ -82,9 +82,12 @@ def _decide_rule(
         case cmd.LiftQuarantine():
             return _lift(state, command)
         case cmd.SetQuota():
+            # A table that is full is told here; the row itself, still blank, changes nothing.
+            state.quotas.row_of(command.tenant, command.project)
             owner = Owner(command.tenant, command.project)
             return iter((ev.QuotaChanged(owner, command.quota),))
         case cmd.SetShare():
+            state.quotas.row_of(command.tenant, command.project)
             owner = Owner(command.tenant, command.project)
             return iter((ev.ShareChanged(owner, command.share),))
         case cmd.ChangeSettings():
@@ -113,6 +116,9 @@ def _release(state: State, command: cmd.Release) -> Iterator[Event]:
     lease_id, fields = command.lease_id, state.fields(command.lease_id)
     if fields[8] & FLAG_PINNED:
         raise Conflict("lease", lease_id, "is fenced", hint="an operator clears a fence")
+    if state.phase(lease_id) in _TEARING:
+        why = "is being torn down"
+        raise Conflict("lease", lease_id, why, hint="the teardown's report ends it")
     account = state.ledger.handles.accounts[fields[1]]
     node, held = state.ledger.node_at(fields[0]), state.ledger.resources_of(fields[2])
     yield le.LeaseReleased(Owner(account.tenant, account.project), lease_id, node, held)

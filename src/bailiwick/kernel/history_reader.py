@@ -129,12 +129,25 @@ class HistoryReader:
         work = began if len(self._works) > began else None
         self._happened.append(Happened(record.at_ms, record.seq, event, work))
 
-    def history(self, first: int, *, end_ms: int, spacing_ms: int | None = None) -> History:
-        """What was done from record ``first`` on until that time, and all works there ever were."""
+    def history(
+        self,
+        first: int = 0,
+        *,
+        end_ms: int | None = None,
+        start_ms: int | None = None,
+        spacing_ms: int | None = None,
+    ) -> History:
+        """What was done from record ``first`` on, and all works there ever were.
+
+        The time looked at goes from that record to the last, or to and from where it is told.
+        """
+        if end_ms is None:
+            end_ms = self._happened[-1].at_ms if self._happened else 0
         happened = [h for h in self._happened if h.seq >= first and h.at_ms <= end_ms]
         plan = [p if isinstance(p, Planned) else Planned(*p.at, p.action()) for p in self._plan]
         plan = [p for p in plan if p.seq >= first and p.at_ms <= end_ms]
-        start_ms = happened[0].at_ms if happened else end_ms
+        if start_ms is None or not first:
+            start_ms = happened[0].at_ms if happened else end_ms
         ticks = [p.at_ms for p in plan if isinstance(p.action, cmd.Tick)]
         return History(
             tuple(self._works),
@@ -380,8 +393,7 @@ class HistoryReader:
 
 def read_history(records: Iterable[Record], *, spacing_ms: int | None = None) -> History:
     """The history of a whole journal."""
-    reader, end_ms = HistoryReader(), 0
+    reader = HistoryReader()
     for record in records:
         reader.take(record)
-        end_ms = record.at_ms
-    return reader.history(0, end_ms=end_ms, spacing_ms=spacing_ms)
+    return reader.history(spacing_ms=spacing_ms)

@@ -61,6 +61,11 @@ class Kernel:
         if self.chain.size != self.state.size:
             raise InvariantBroken(f"{self.chain.size} records, but a state of {self.state.size}")
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether a command failed half way: what is in memory is not what the journal says."""
+        return self._lost
+
     def execute(self, envelope: cmd.Envelope, now_ms: int) -> Outcome:
         """Decide a command, seal what follows from it, and apply that."""
         if self._lost:

@@ -19,14 +19,15 @@ from bailiwick.kernel.commands import Cancel, Submit
 from bailiwick.kernel.ending import check_evictable, evict
 from bailiwick.kernel.events import MEMBERS_MAX, Event, Owner
 from bailiwick.kernel.state import Claim, State
-from bailiwick.scheduler.decision import Approved, Denied, VictimsLeaving
+from bailiwick.scheduler.decision import Approved, Denied, HeadroomKept, VictimsLeaving
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.preemption import Preemptable
+from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
 from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.transitions import RevokeState
-from bailiwick.vocab.words import PreemptionReason
+from bailiwick.vocab.words import RESOURCE_KINDS, PreemptionReason
 
 VICTIMS_MAX = 512
 """Leases that may have to go for one request."""
@@ -153,10 +154,16 @@ def _stands_behind(state: State, request: PlacementRequest) -> bool:
 def _beside(state: State, request: PlacementRequest, now_ms: int) -> Approved | Denied:
     """What a request that will not wait may have of what those in line leave over."""
     turn = Turn(state.admission, now_ms=now_ms, until_ms=now_ms + state.settings.horizon_ms)
+    newcomer = QueueEntry(state.line.next_id, request, now_ms)
     for entry in islice(state.line.order(now_ms), SEARCHES_MAX):
-        if entry.id not in state.claims:
-            turn.ask(entry)
-    return turn.ask(QueueEntry(state.line.next_id, request, now_ms))
+        if entry.id in state.claims or not isinstance(turn.ask(entry), Approved):
+            continue
+        # It starts at the next look; until then what it needs is not the newcomer's.
+        columns = (state.ledger.free.as_tuple(), demand_of(entry.request), demand_of(request))
+        rows = [r for r in zip(RESOURCE_KINDS, *columns, strict=False) if r[2] and r[3]]
+        if rows and isinstance(turn.ask(newcomer), Approved):
+            return Denied.because(HeadroomKept(*rows[-1]))
+    return turn.ask(newcomer)
 
 
 def _window(state: State, *, now_ms: int, limit: int) -> list[QueueEntry]:
@@ -190,7 +197,17 @@ def _victims(
     found = state.preemption.find_victims(state.ledger, request, now_ms=now_ms, filters=filters)
     if not isinstance(found, Preemptable) or not 0 < len(found.victims) <= VICTIMS_MAX:
         return None
-    return found
+    return found if _leaves_headroom(state, request, found) else None
+
+
+def _leaves_headroom(state: State, request: PlacementRequest, plan: Preemptable) -> bool:
+    """Whether the request could start in the room the victims leave, and headroom be kept."""
+    headroom = state.admission.headroom
+    if request.priority.rank >= headroom.priority.rank:
+        return True
+    after, wanted = state.ledger.free + plan.freed, demand_of(request)
+    rows = zip(after.as_tuple(), wanted, headroom.kept.as_tuple(), strict=False)
+    return all(free - asked >= kept for free, asked, kept in rows if asked and kept)
 
 
 def _leave_at_once(state: State) -> bool:
@@ -226,13 +243,25 @@ def _serve_claim(state: State, entry: QueueEntry, claim: Claim, *, now_ms: int) 
     for lease_id in claim.victims:
         if lease_id in state.leases and state.phase(lease_id) is not _GONE:
             return
-    decision = state.unguarded.evaluate(entry.request, now_ms=now_ms)
+    decision = _ask_claimant(state, entry, now_ms)
     if isinstance(decision, Approved):
         yield from grant(
             state, entry.request, approved=decision, entry_id=entry.id, depth=claim.depth
         )
         return
     yield ev.RequestBlocked(Owner.of(entry.request), entry.id, decision)
+
+
+def _ask_claimant(state: State, entry: QueueEntry, now_ms: int) -> Approved | Denied:
+    """What a claimant may have: its own claim and what is free, but nothing of another's claim."""
+    others = {i: claim for i, claim in state.claims.items() if i != entry.id}
+    if not others:
+        return state.unguarded.evaluate(entry.request, now_ms=now_ms)
+    state.claimed.put(others)
+    try:
+        return state.admission.evaluate(entry.request, now_ms=now_ms)
+    finally:
+        state.claimed.put(state.claims)
 
 
 # -- telling ---------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ class Replayer:
         self._extra: set[int] = set()
         self._events: list[tuple[int, Event]] = []
         self._skipped: dict[str, int] = {}
-        self._now = history.start_ms
+        self._now, self._opening = history.start_ms, False
         self._member = {i: m for i, m in member_of(history.works).items() if i in state.leases}
         self._leases = {member: i for i, member in self._member.items()}
         self._entries = self._waiting_before()
@@ -109,10 +109,10 @@ class Replayer:
     def run(self, watch: Watch | None = None) -> World:
         """Do everything, in order; ``watch`` is told the time as it passes."""
         self._take_up()
-        opening = self._changes.opening(self._state, self._history)
-        for command in opening:
+        self._opening = True  # a change that cannot be made is an error, not a skipped command
+        for command in self._changes.opening(self._state, self._history):
             self._execute(command, None)
-        begun = len(self._events)
+        self._opening, begun = False, len(self._events)
         for each in self._history.plan:
             action = self._changes.rewrite(each.action)
             if action is not None:
@@ -232,7 +232,7 @@ class Replayer:
         except InvariantBroken:
             raise
         except BailiwickError as error:
-            if len(self._events) > before:
+            if len(self._events) > before or self._opening:
                 raise
             word = error.code.value
             self._skipped[word] = self._skipped.get(word, 0) + 1

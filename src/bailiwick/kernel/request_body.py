@@ -14,6 +14,7 @@ from typing import Any
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
+from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.scheduler import decision as capacity
 from bailiwick.scheduler import quota_policy as quota
 from bailiwick.scheduler.decision import DenialDetail, Denied
@@ -169,11 +170,13 @@ def denial_body(denied: Denied) -> Body:
             value = [str(value.tenant), *([str(value.project)] if value.project else [])]
         elif value is None:
             continue
-        body[_SPELLED.get(each.name, each.name)] = value if type(value) is int else _plain(value)
+        body[_SPELLED.get(each.name, each.name)] = _plain(value)
     return body
 
 
 def _plain(value: object) -> object:
+    if type(value) is int:  # the sum of a large fleet may be more than a record can tell
+        return max(-INTEGER_MAX, min(value, INTEGER_MAX))
     return value if isinstance(value, list) else str(value)
 
 

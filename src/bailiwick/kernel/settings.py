@@ -85,7 +85,13 @@ _LEAST = {
     **dict.fromkeys(("teardown_ms", "half_life_ms", "patience_ms", "horizon_ms"), 1),
     **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
 }
-_MOST = {"max_cascade_depth": 255, "queue_max": 10**7, "keys_max": 10**7}
+_MOST = {
+    "max_cascade_depth": 255,
+    "queue_max": 10**7,
+    "keys_max": 10**7,
+    # Added to the time of a record they must stay a number that a record can tell.
+    **dict.fromkeys(("grace_ms", "teardown_ms", "horizon_ms"), 2**52),
+}
 
 NUMBERS: tuple[str, ...] = tuple(f.name for f in fields(Settings) if f.name in _LEAST)
 """The settings that are plain numbers."""

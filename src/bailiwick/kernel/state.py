@@ -19,7 +19,7 @@ from bailiwick.kernel.events import Owner
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.usage import RunningShares
 from bailiwick.scheduler.admission import AdmissionController
-from bailiwick.scheduler.decision import Denied
+from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, HeadroomKept
 from bailiwick.scheduler.engine.protocol import LeaseFields
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
@@ -28,10 +28,12 @@ from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.preemption import PreemptionManager
 from bailiwick.scheduler.quota import QuotaManager
+from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import NotFound
 from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState
 from bailiwick.vocab.values import NodeId
+from bailiwick.vocab.words import RESOURCE_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,27 @@ class ClaimedNodes:
         return self._allowed
 
 
+class GuardedAdmission(AdmissionController):
+    """Admission that keeps off claimed nodes, and tells a claim as what it is: no policy.
+
+    A claim passes. So what only claims keep out is never told that it can never run.
+    """
+
+    def evaluate(self, request: PlacementRequest, *, now_ms: int = 0) -> AdmissionDecision:
+        """What the request may have of what nobody claims."""
+        decision = super().evaluate(request, now_ms=now_ms)
+        if isinstance(decision, Approved) or decision.reason.is_transient:
+            return decision
+        scorer = PlacementScorer(self.scorer.strategy, weights=self.scorer.weights)
+        plain = AdmissionController(self.ledger, scorer=scorer, headroom=self.headroom)
+        freely = plain.evaluate(request, now_ms=now_ms)
+        if isinstance(freely, Denied):
+            return freely
+        rows = zip(RESOURCE_KINDS, self.ledger.free.as_tuple(), demand_of(request), strict=False)
+        kind, free, wanted = [row for row in rows if row[2]][-1]
+        return Denied.because(HeadroomKept(kind, free, free, wanted))
+
+
 class State:
     """The kernel's state; see the module's rules for who may change it."""
 
@@ -109,7 +132,7 @@ class State:
         kept, weights = settings.kept(), settings.score_weights()
         guarded = PlacementScorer(settings.strategy, weights=weights, filters=(self.claimed,))
         plain = PlacementScorer(settings.strategy, weights=weights)
-        self.admission = AdmissionController(self.ledger, scorer=guarded, headroom=kept)
+        self.admission = GuardedAdmission(self.ledger, scorer=guarded, headroom=kept)
         self.unguarded = AdmissionController(self.ledger, scorer=plain, headroom=kept)
         self.preemption = PreemptionManager(settings.preemption())
         self.line.patience_ms = settings.patience_ms

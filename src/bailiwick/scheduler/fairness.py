@@ -147,9 +147,7 @@ class FairShares:
         )
 
     def add(self, scope: Scope, amount: int, *, now_ms: int) -> None:
-        """Charge one scope alone; :meth:`charge` does it for a project and its tenant together."""
-        if scope not in self._accounts and len(self._accounts) >= SCOPES_MAX:
-            raise LimitReached("scopes with usage", SCOPES_MAX)
+        """Charge one scope alone, whose number the caller bounds; see :meth:`charge`."""
         self._add(self._accounts.setdefault(scope, _Account()), amount, now_ms=now_ms)
 
     def dump(self) -> dict[str, list[list[object]]]:

@@ -27,7 +27,7 @@ from bailiwick.server.protocol import (
 from bailiwick.server.reads import read
 from bailiwick.services.async_calls import AsyncCalls
 from bailiwick.services.runner import Runner
-from bailiwick.vocab.errors import BailiwickError, InvariantBroken, NotLeader
+from bailiwick.vocab.errors import BailiwickError, InvariantBroken, NotLeader, Unavailable
 
 Say = Callable[[str], None]
 
@@ -76,6 +76,9 @@ class Desk:
         if "read" in plain:
             return {"read": await read(self._runner, plain, wait_s=self._runner.wait_s)}
         envelope = envelope_of(plain)
+        if self._runner.failed is not None:
+            # Another replica, or the next start, may do better with it; the same key is safe.
+            raise Unavailable("this replica", "it has failed and is ending")
         try:
             return {"answer": encode_answer(await self._calls.call(envelope))}
         except NotLeader as error:

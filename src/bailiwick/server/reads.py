@@ -68,7 +68,7 @@ async def read(runner: Runner, plain: Plain, *, wait_s: float) -> Plain:
 async def _when_durable(runner: Runner, look: Callable[[View], Plain], *, wait_s: float) -> Plain:
     """Run ``look`` between two rounds, without a thread of our own."""
     if runner.failed is not None:
-        raise runner.failed
+        raise Unavailable("this replica", "it has failed and is ending")
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Plain] = loop.create_future()
 

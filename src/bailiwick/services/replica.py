@@ -244,6 +244,11 @@ class Replica:
             except InvariantBroken:
                 raise
             except BailiwickError as error:
+                if kernel.is_lost:
+                    ticket.settle(None, error)
+                    raise Unavailable(
+                        "the kernel", f"a command failed half way: {error}"
+                    ) from error
                 settled.append((ticket, None, error))
             else:
                 lines.extend(outcome.lines)

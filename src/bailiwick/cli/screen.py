@@ -1,0 +1,142 @@
+"""How numbers and tables look on a screen: lengths of time, GPUs, owners, plain tables.
+
+Rules:
+
+- Text from a record never steers the terminal: what is not printable is spelled out.
+- Where no terminal sets the width, 120 columns are used, or what ``COLUMNS`` says.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bailiwick import PlacementRequest
+
+WIDTH_IN_A_FILE = 120
+_SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"))
+
+
+def make_console() -> Console:
+    """The console that a result is printed on."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if console.is_terminal or "COLUMNS" in os.environ:
+        return console
+    return Console(width=WIDTH_IN_A_FILE, highlight=False)
+
+
+def print_rows(
+    console: Console,
+    headings: Sequence[str],
+    *,
+    rows: Iterable[Sequence[str]],
+    title: str = "",
+    numbers: Sequence[str] = (),
+) -> None:
+    """A table under a title; columns named in ``numbers`` stand at the right, in one piece.
+
+    A heading with a ``*`` folds where the screen is narrow; the others keep to one line.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(
+        box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0)
+    )
+    for heading in headings:
+        folds = heading.endswith("*")
+        name = heading.removesuffix("*")
+        right = name in numbers
+        table.add_column(
+            name, justify="right" if right else "left", no_wrap=not folds, overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*(escape(printable(cell)) for cell in row))
+    if title:
+        console.print(f"\n[bold]{escape(title)}[/bold]")
+    console.print(table)
+
+
+def printable(text: str) -> str:
+    """Text from a record, without what could steer a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
+
+
+def span(ms: int) -> str:
+    """A length of time in its two largest units.
+
+    >>> span(5_400_000), span(1_500), span(250), span(0)
+    ('1h 30m', '1.5s', '250ms', '0s')
+    """
+    sign, rest = ("-", -ms) if ms < 0 else ("", ms)
+    if rest < 1_000:
+        return f"{sign}{rest}ms" if rest else "0s"
+    if rest < 60_000:
+        whole, part = divmod(rest, 1_000)
+        return f"{sign}{whole}.{part // 100}s" if part >= 100 else f"{sign}{whole}s"
+    parts: list[tuple[int, str]] = []
+    for size, unit in _SPANS:
+        count, rest = divmod(rest, size)
+        if count or parts:
+            parts.append((count, unit))
+    return sign + " ".join(f"{count}{unit}" for count, unit in parts[:2] if count)
+
+
+def milli(amount: int) -> str:
+    """Thousandths as whole ones, with decimals only where there are any.
+
+    >>> milli(4_000), milli(1_500), milli(-250)
+    ('4', '1.5', '-0.25')
+    """
+    sign, rest = ("-", -amount) if amount < 0 else ("", amount)
+    whole, part = divmod(rest, 1_000)
+    return f"{sign}{whole:,}" + (f".{part:03}".rstrip("0") if part else "")
+
+
+def asks(request: PlacementRequest) -> str:
+    """What a request is for, as short as can be.
+
+    >>> from bailiwick import PlacementRequest, TenantId
+    >>> asks(PlacementRequest(tenant=TenantId("a"), gpu_count=4, cpu_cores=8, gang_size=2))
+    '2 × 4 GPU, 8 cores'
+    """
+    parts = []
+    if request.device_count:
+        family = "" if request.generation is None else f" {request.generation}"
+        parts.append(f"{milli(request.gpu_milli_total)} GPU{family}")
+    if request.cpu_milli:
+        cores = milli(request.cpu_milli)
+        parts.append(f"{cores} core" if cores == "1" else f"{cores} cores")
+    if not parts:
+        parts.append("memory only" if request.mem_bytes else "block storage only")
+    gang = f"{request.gang_size} × " if request.gang_size > 1 else ""
+    return gang + ", ".join(parts)
+
+
+def money(micros: int) -> str:
+    """Millionths of a currency unit as units with two decimals, rounded half up.
+
+    >>> money(2_500_000), money(-1_234_567_890), money(4_999)
+    ('2.50', '-1,234.57', '0.00')
+    """
+    cents = (abs(micros) + 5_000) // 10_000
+    sign = "-" if micros < 0 and cents else ""
+    return f"{sign}{cents // 100:,}.{cents % 100:02}"
+
+
+def owner(tenant: object, project: object) -> str:
+    """A tenant, or a project of it."""
+    return f"{tenant}" if project is None else f"{tenant}/{project}"
+
+
+def words(counts: dict[str, int]) -> str:
+    """Words with their counts, the most frequent first."""
+    order = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
+    return ", ".join(f"{word} {count:,}" for word, count in order)
