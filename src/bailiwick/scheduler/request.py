@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeVar
 
 from bailiwick.fleet.node import DEVICES_MAX, check_labels
@@ -42,6 +43,7 @@ GANG_MAX = 4096
 
 N = TypeVar("N", TenantId, ProjectId, AccountingTag)
 
+_NO_LABELS: Mapping[str, str] = MappingProxyType({})
 _WHOLE = (Exclusivity.SESSION_EXCLUSIVE, Exclusivity.DEVICE_EXCLUSIVE)
 
 
@@ -84,7 +86,9 @@ class PlacementRequest:
         check_amount("mem_bytes", self.mem_bytes)
         check_amount("block_bytes", self.block_bytes)
         self._check_terms()
-        put(self, "labels", check_labels("labels", self.labels))
+        put(
+            self, "labels", _NO_LABELS if self.labels == {} else check_labels("labels", self.labels)
+        )
         count, milli, exclusivity = self._devices()
         put(self, "device_count", count)
         put(self, "device_milli", milli)
@@ -111,11 +115,8 @@ class PlacementRequest:
         if self.gpu_count and self.gpu_milli:
             raise InvalidValue("gpu_milli", self.gpu_milli, "0 when gpu_count is given")
         models = self.gpu_models
-        listed = isinstance(models, list | tuple)
-        if not listed or not all(isinstance(m, str) and m for m in models):
-            raise InvalidValue("gpu_models", models, "a tuple or list of non-empty model names")
-        check_unique("gpu_models", models)
-        object.__setattr__(self, "gpu_models", tuple(sorted(models)))
+        if models != ():
+            self._check_models(models)
         count = self.gpu_count or int(bool(self.gpu_milli or self.gpu_vram))
         if not count:
             if self.generation or models or self.exclusivity:
@@ -128,6 +129,14 @@ class PlacementRequest:
             exclusivity = Exclusivity.SHARED if milli < MILLI else Exclusivity.DEVICE_EXCLUSIVE
         check_kind("exclusivity", exclusivity, Exclusivity)
         return count, MILLI if exclusivity in _WHOLE else milli, exclusivity
+
+    def _check_models(self, models: Sequence[str]) -> None:
+        if not isinstance(models, list | tuple) or not all(
+            isinstance(m, str) and m for m in models
+        ):
+            raise InvalidValue("gpu_models", models, "a tuple or list of non-empty model names")
+        check_unique("gpu_models", models)
+        object.__setattr__(self, "gpu_models", tuple(sorted(models)))
 
     def __hash__(self) -> int:
         return hash((self.tenant, self.cpu_milli, self.mem_bytes, self.gpu_count, self.gpu_milli))
@@ -143,4 +152,4 @@ def _named(field_name: str, value: object, kind: type[N]) -> N:
         return value
     if not isinstance(value, str):
         raise InvalidValue(field_name, value, f"a {kind.__name__} or a short name")
-    return kind(check_name(field_name, value))
+    return str.__new__(kind, check_name(field_name, value))
