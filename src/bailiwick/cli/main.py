@@ -21,6 +21,8 @@ from bailiwick.cli.history import app as history_app
 from bailiwick.cli.journal import app as journal_app
 from bailiwick.cli.up import HELP as UP_HELP
 from bailiwick.cli.up import up
+from bailiwick.cli.whatif import HELP as WHATIF_HELP
+from bailiwick.cli.whatif import whatif
 
 app = typer.Typer(
     name="bailiwick",
@@ -33,6 +35,7 @@ app.add_typer(bench_app, name="bench")
 app.add_typer(history_app, name="history")
 app.add_typer(journal_app, name="journal")
 app.command(help=UP_HELP)(up)
+app.command(help=WHATIF_HELP)(whatif)
 
 
 @app.command()

@@ -319,7 +319,8 @@ def _show_leases(console: Console, told: dict[str, Any]) -> None:
 
 
 def _show_line(console: Console, told: dict[str, Any]) -> None:
-    rows, now_ms = [], told["at_ms"]
+    rows: list[tuple[str, ...]] = []
+    now_ms = told["at_ms"]
     wide = console.width >= WIDE
     for each in told["waiting"]:
         place = str(each["position"]), str(each["id"])

@@ -96,6 +96,7 @@ class Report:
     control: World
     changed: World
     fidelity: Fidelity
+    changes: tuple[Change, ...]
     idle: tuple[Change, ...]
     """Changes that alter nothing."""
     moved: tuple[Moved, ...]
@@ -132,6 +133,7 @@ def compare(
         control,
         changed,
         _fidelity(history, control),
+        changes.all,
         idle,
         tuple(moved),
     )

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick import CapacityLedger, InvalidValue, NodeUsage, Resources, Strategy
+from bailiwick import (
+    CapacityLedger,
+    InvalidValue,
+    NodeUsage,
+    PlacementScorer,
+    Resources,
+    Strategy,
+)
 from bailiwick.bench.openb import NodeRow, PodRow
 from bailiwick.bench.placement import (
     Lists,
@@ -260,7 +267,7 @@ def test_the_plain_scan_grants_what_the_ledger_grants_and_never_fits_worse() -> 
     workload = Workload(60)
     ledger, trusted = workload.ledger("auto")
     plain = PlainScan(workload)
-    code = Strategy.BEST_FIT.engine_code
+    code = PlacementScorer(Strategy.BEST_FIT).code
     granted = 0
     for ask in workload.stream(1200, seed=5):
         expected = plain.find(ask)

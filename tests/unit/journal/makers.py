@@ -20,6 +20,7 @@ from bailiwick.journal import (
 from bailiwick.journal.fields import (
     DIGEST,
     INTEGER_MAX,
+    LABEL,
     NAME,
     PRINCIPAL,
     Amounts,
@@ -38,6 +39,7 @@ LEASE_BODY = {"lease_id": 4, "generation": 2, "expires_ms": 9_000}
 
 ALNUM = string.ascii_letters + string.digits
 names = st.builds(add, st.sampled_from(ALNUM), st.text(ALNUM + "._-", max_size=62))
+labels = st.builds("{}={}".format, names, names)
 principals = st.builds(add, st.sampled_from(ALNUM), st.text(ALNUM + "._:@/+-", max_size=127))
 hashes = st.binary(min_size=32, max_size=32).map(bytes.hex)
 amounts = st.integers(0, INTEGER_MAX)
@@ -52,7 +54,7 @@ def values_of(kind: FieldType) -> st.SearchStrategy[Any]:
         case Words(enums=enums):
             return st.sampled_from([word for enum in enums for word in enum])
         case Spelled():
-            return {NAME: names, PRINCIPAL: principals, DIGEST: hashes}[kind]
+            return {NAME: names, PRINCIPAL: principals, DIGEST: hashes, LABEL: labels}[kind]
         case Text():
             return texts
         case ListOf(item=item):

@@ -21,6 +21,7 @@ from bailiwick.scheduler.decision import (
     NodesForbidden,
     NoSuchHardware,
     NotEnoughFree,
+    VictimsLeaving,
     reason_of,
 )
 from bailiwick.scheduler.engine import has_compiled
@@ -245,6 +246,7 @@ DETAILS: list[tuple[DenialDetail, PendingReason, Remedy]] = [
     (NotEnoughFree(ResourceKind.CPU_MILLI, 3, 8), P.WAITING_FOR_CAPACITY,
      Remedy(W.WAIT_OR_PREEMPT, 5, "cpu_milli")),
     (Fragmented(9, 2, 5), P.FRAGMENTED, Remedy(W.WAIT_OR_PREEMPT, 3, "members")),
+    (VictimsLeaving(3, 9_000), P.WAITING_FOR_VICTIMS, Remedy(W.WAIT_OR_PREEMPT, 3, "leases")),
 ]  # fmt: skip
 
 

@@ -13,12 +13,12 @@ from bailiwick.scheduler.fairness import (
     CORES_PER_GPU,
     SHARE_MAX,
     FairShares,
-    Line,
     QueueEntry,
     Standing,
     expected_usage,
     fair_order,
 )
+from bailiwick.scheduler.line import Line
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, LimitReached
 from bailiwick.vocab.values import AMOUNT_MAX, ProjectId, TenantId

@@ -11,13 +11,18 @@ from bailiwick.vocab import errors
 from bailiwick.vocab.errors import (
     BailiwickError,
     Conflict,
+    Damaged,
+    Deposed,
     ErrorCode,
     IllegalTransition,
     InvalidValue,
     InvariantBroken,
     LimitReached,
     NotFound,
+    NotLeader,
     Stale,
+    Unavailable,
+    UnsupportedSchema,
 )
 
 SAMPLES: list[BailiwickError] = [
@@ -27,6 +32,11 @@ SAMPLES: list[BailiwickError] = [
     IllegalTransition("node_mode", "accepting", "drained", ("draining", "fence_lost")),
     Stale("lease", 7, held=1, current=3),
     LimitReached("quota rows", 10),
+    Unavailable("the store", "disk full"),
+    NotLeader("replica-2:7000"),
+    Deposed(3, 4),
+    Damaged("snapshot", "record 7", "its digest is another"),
+    UnsupportedSchema("9", "2"),
     InvariantBroken("the sum is off"),
 ]
 
@@ -64,8 +74,9 @@ def test_an_error_is_also_the_builtin_a_caller_would_expect(kind: type, builtin:
     assert issubclass(kind, builtin)
 
 
-def test_only_a_stale_read_is_worth_retrying_as_it_stands() -> None:
-    assert [kind for kind in concrete_errors() if kind.retryable] == [Stale]
+def test_only_a_stale_read_and_a_store_that_may_come_back_are_worth_retrying() -> None:
+    retryable = {kind for kind in concrete_errors() if kind.retryable}
+    assert retryable == {Stale, Unavailable, NotLeader, Deposed}
 
 
 def test_an_invalid_value_carries_field_value_and_what_was_expected() -> None:

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from bailiwick.scheduler import explain, placement
+from bailiwick.scheduler import explain
 from bailiwick.vocab import errors, transitions, words
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import (
@@ -29,6 +29,7 @@ from bailiwick.vocab.words import (
     Priority,
     QuotaViolation,
     ResourceKind,
+    Strategy,
 )
 
 
@@ -41,7 +42,7 @@ def enums_of(*modules: ModuleType) -> list[type[StrEnum]]:
     return list(found)
 
 
-ENUMS = enums_of(words, transitions, errors, placement, explain)
+ENUMS = enums_of(words, transitions, errors, explain)
 
 # What the two texts and the design spell out, letter by letter.
 SPELLED: dict[type[StrEnum], str] = {
@@ -66,7 +67,7 @@ SPELLED: dict[type[StrEnum], str] = {
     ),
     CapacityDenial: (
         "deadline_passed no_such_hardware nodes_forbidden larger_than_any_node headroom_kept"
-        " not_enough_free fragmented"
+        " not_enough_free fragmented victims_leaving"
     ),
     FilterReason: "node_mode quarantined gpu_kind labels policy cpu memory block gpu",
     HardwareGeneration: (
@@ -75,7 +76,7 @@ SPELLED: dict[type[StrEnum], str] = {
         " google_tpu_v6 aws_trainium2 other"
     ),
     transitions.NodeMode: "accepting draining drained maintenance returning fence_lost",
-    placement.Strategy: "round_robin best_fit weighted fragmentation_aware",
+    Strategy: "round_robin best_fit weighted fragmentation_aware",
 }
 
 
