@@ -6,15 +6,17 @@ Rules:
   that follows from the journal, and no cache or handle of this process is written at all.
 - Reading never trusts: bytes whose SHA-256 is not the one expected are refused, and a snapshot of
   another format is too.
-- Leases are 15 columns of 64-bit integers; the rest is one line of JSON.
+- Leases are 15 columns of 64-bit integers, one column after the other; the rest is one line of
+  JSON before them.
 """
 
 from __future__ import annotations
 
 import json
+import sys
+from array import array
 from hashlib import sha256
-from struct import Struct
-from typing import Any, cast
+from typing import Any
 
 from bailiwick.journal.record import encode_json
 from bailiwick.kernel.answers import Remembered
@@ -31,7 +33,7 @@ from bailiwick.kernel.request_body import (
 )
 from bailiwick.kernel.state import Claim, State
 from bailiwick.kernel.usage import Running
-from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER, LeaseFields
+from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Account, Kind
 from bailiwick.scheduler.quota_policy import QuotaScope
@@ -41,13 +43,15 @@ from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
 from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
 
 FORMAT = "bailiwick-state/v1"
-ROW = Struct("<15q")
-"""A lease: its number, then the engine's fourteen fields."""
+WIDTH = 15
+"""Columns of the table of leases: their numbers, then the engine's fourteen fields."""
+
+_NODE, _ACCOUNT, _SHAPE = 1, 2, 3
 
 
 def encode(state: State) -> bytes:
     """The state as bytes."""
-    rows, shapes, accounts = _lease_rows(state)
+    rows, shapes, accounts = _lease_table(state)
     header = {
         "format": FORMAT,
         "size": state.size,
@@ -104,9 +108,7 @@ def decode(data: bytes, digest: str, *, engine: str = "auto") -> State:
     header: dict[str, Any] = json.loads(data[:end])
     if header.get("format") != FORMAT:
         raise Damaged("snapshot", "format", f"{header.get('format')!r} is not {FORMAT!r}")
-    rows = memoryview(data)[end + 1 :]
-    if len(rows) != ROW.size * header["leases"]:
-        raise Damaged("snapshot", "leases", f"{len(rows)} bytes for {header['leases']} leases")
+    rows = _columns(memoryview(data)[end + 1 :], header["leases"])
     state = State(SettingsChanged.read(header["settings"], Owner()).settings, engine=engine)
     for name in ("size", "clock_ms", "epoch", "lease_serial", "gang_serial"):
         setattr(state, name, header[name])
@@ -169,33 +171,41 @@ def _quota_rows(state: State) -> list[list[Any]]:
 # -- leases ----------------------------------------------------------------------------------
 
 
-class _Numbers(dict[int, int]):
-    """Handles numbered in the order in which they are first asked for."""
-
-    def __missing__(self, handle: int) -> int:
-        self[handle] = number = len(self)
-        return number
-
-
-def _lease_rows(state: State) -> tuple[bytes, list[Any], list[Any]]:
+def _lease_table(state: State) -> tuple[bytes, list[Any], list[Any]]:
     """The table of leases, and the shapes and accounts its columns point into.
 
     Shapes and accounts are numbered in the order in which leases first name them, and nodes in the
     order of registration, so that no number depends on this process.
     """
-    lease, pack = state.ledger.engine.lease, ROW.pack
+    count = len(state.leases)
+    table = array("q", state.leases)
+    table.frombytes(state.ledger.engine.dump(array("q", state.leases.values())))
+    found: list[dict[int, int]] = []
+    for column in (_ACCOUNT, _SHAPE):
+        handles = dict.fromkeys(table[column * count : (column + 1) * count])
+        found.append({handle: number for number, handle in enumerate(handles)})
     nodes = {e.handle: n for n, e in enumerate(state.ledger.entries.values())}
-    accounts, shapes = _Numbers(), _Numbers()
-    rows = []
-    for number, handle in state.leases.items():
-        node, account, shape, *rest = cast(LeaseFields, lease(handle))
-        rows.append(pack(number, nodes[node], accounts[account], shapes[shape], *rest))
+    for column, numbers in ((_NODE, nodes), (_ACCOUNT, found[0]), (_SHAPE, found[1])):
+        part = slice(column * count, (column + 1) * count)
+        table[part] = array("q", map(numbers.__getitem__, table[part]))
+    if sys.byteorder == "big":
+        table.byteswap()
     names = state.ledger.handles
     return (
-        b"".join(rows),
-        [shape_row(names.shapes[handle]) for handle in shapes],
-        [_account_row(names.accounts.get(handle)) for handle in accounts],
+        table.tobytes(),
+        [shape_row(names.shapes[handle]) for handle in found[1]],
+        [_account_row(names.accounts.get(handle)) for handle in found[0]],
     )
+
+
+def _columns(data: memoryview, count: int) -> list[array[int]]:
+    if len(data) != 8 * WIDTH * count:
+        raise Damaged("snapshot", "leases", f"{len(data)} bytes for {count} leases")
+    table = array("q")
+    table.frombytes(data)
+    if sys.byteorder == "big":
+        table.byteswap()
+    return [table[column * count : (column + 1) * count] for column in range(WIDTH)]
 
 
 def _account_row(account: Account | None) -> list[Any] | None:
@@ -208,7 +218,7 @@ def _text(name: str | None) -> str | None:
     return None if name is None else str(name)
 
 
-def _load_leases(state: State, header: dict[str, Any], rows: memoryview) -> None:
+def _load_leases(state: State, header: dict[str, Any], rows: list[array[int]]) -> None:
     ledger, take = state.ledger, state.ledger.engine.take
     update = ledger.engine.update_lease
     nodes = [entry.handle for entry in ledger.entries.values()]
@@ -217,7 +227,7 @@ def _load_leases(state: State, header: dict[str, Any], rows: memoryview) -> None
     ledger.sync_quota()
     gangs: dict[int, list[int]] = {}
     for (number, node, account, shape, gang, devices, priority, lease_class, phase, flags, depth,
-         generation, granted, expires, checkpoint) in ROW.iter_unpack(rows):  # fmt: skip
+         generation, granted, expires, checkpoint) in zip(*rows, strict=True):  # fmt: skip
         traits = priority | lease_class << 4 | flags << 8 | depth << DEPTH_SHIFT
         handle = take(
             nodes[node], shapes[shape], accounts[account], traits, granted, expires, gang, devices

@@ -283,6 +283,15 @@ class Arena:
             le.state, le.flags, le.depth, le.generation, le.granted, le.expires, le.checkpoint,
         )  # fmt: skip
 
+    def dump(self, leases: array[int]) -> bytes:
+        rows = []
+        for lease_id in leases:
+            fields = self.lease(lease_id)
+            if fields is None:
+                raise IndexError("no such lease")
+            rows.append(fields)
+        return b"".join(array("q", column).tobytes() for column in zip(*rows, strict=True))
+
     def update_lease(
         self, lease_id: int, state: int, flags: int, generation: int, expires: int, checkpoint: int
     ) -> None:

@@ -165,6 +165,9 @@ class Engine(Protocol):
     def lease(self, lease: int, /) -> LeaseFields | None:
         """The lease's fields, or None if there is no such lease."""
 
+    def dump(self, leases: array[int], /) -> bytes:
+        """The fields of these leases as 64-bit integers, one column after the other."""
+
     def update_lease(
         self, lease: int, state: int, flags: int, generation: int, expires: int, checkpoint: int, /
     ) -> None:

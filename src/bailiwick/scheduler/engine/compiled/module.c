@@ -568,7 +568,7 @@ static PyMethodDef methods[] = {
     FAST("lease", py_lease), FAST("update_lease", py_update_lease),
     FAST("move_lease", py_move_lease), FAST("expired", py_expired),
     FAST("place_batch", py_place_batch), FAST("release_batch", py_release_batch),
-    FAST("counters", py_counters), FAST("find_victims", py_find_victims),
+    FAST("counters", py_counters), FAST("find_victims", py_find_victims), FAST("dump", py_dump),
     { NULL, NULL, 0, NULL }
 };
 
