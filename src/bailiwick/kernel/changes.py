@@ -266,14 +266,21 @@ class Changes:
         return found
 
     def idle(self, state: State, history: History) -> list[Change]:
-        """Those that alter nothing that was ever set, or stood at the start."""
+        """Those without which everything that is set, or stood at the start, would be the same."""
+        mine = self._effect(state, history)
         found = []
         for change in self.all:
-            alone = Changes((change,))
-            same = all(alone.rewrite(p.action) == p.action for p in history.plan)
-            if same and not alone.opening(state, history):
-                found.append(change)
+            others = Changes(each for each in self.all if each is not change)
+            try:
+                if others._effect(state, history) == mine:
+                    found.append(change)
+            except InvalidValue:
+                continue  # the others do not even go without it
         return found
+
+    def _effect(self, state: State, history: History) -> tuple[list[Action | None], list[Action]]:
+        plan = [self.rewrite(each.action) for each in history.plan]
+        return plan, list(self.opening(state, history))
 
     def _settings(self, before: Settings) -> Settings:
         values = dict(self._values)

@@ -96,8 +96,7 @@ def end_due(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
     engine = state.ledger.engine
     found = engine.expired(now_ms, limit)
     due = [h for h in found if not state.ledger.fields(h)[8] & FLAG_PINNED][:limit]
-    for handle in state.ledger.with_gangs(due):
-        lease_id = state.ids[handle]
+    for lease_id in state.with_gangs([state.ids[handle] for handle in due]):
         match state.phase(lease_id):
             case RevokeState.GRACE_RUNNING:
                 yield from tear_down(

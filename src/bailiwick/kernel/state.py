@@ -172,7 +172,8 @@ class State:
     def with_gangs(self, lease_ids: tuple[int, ...] | list[int]) -> list[int]:
         """The leases and every other member of their gangs, by lease number, each once."""
         handles = self.ledger.with_gangs(self.handle(lease_id) for lease_id in lease_ids)
-        return [self.ids[handle] for handle in handles]
+        # By number, not by handle: a state that was read back has other handles.
+        return sorted(self.ids[handle] for handle in handles)
 
     def leases_on(self, node: str) -> list[int]:
         """Numbers of the leases on a node, oldest first."""

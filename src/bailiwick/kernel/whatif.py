@@ -49,6 +49,7 @@ class MoveWord(StrEnum):
 
     NEVER_STARTS = "never_starts"
     EVICTED = "evicted"
+    STILL_WAITS = "still_waits"
     LATER = "later"
     STARTS = "starts"
     SPARED = "spared"
@@ -105,8 +106,7 @@ class Report:
     @property
     def same(self) -> bool:
         """Whether the change made no difference to any decision."""
-        changed = self.changed.events[self.changed.opening :]
-        return self.control.events == changed
+        return _decisions(self.control) == _decisions(self.changed)
 
 
 def compare(
@@ -152,6 +152,14 @@ def tally_journal(history: History, state: State) -> Tally:
     return counter.close(history.end_ms)
 
 
+def _decisions(world: World) -> list[tuple[int, Event]]:
+    """The events that are no rules, and only follow from them."""
+    return [each for each in world.events[world.opening :] if not isinstance(each[1], _RULES)]
+
+
+_RULES = (ev.SettingsChanged, ev.QuotaChanged, ev.ShareChanged)
+
+
 def _fidelity(history: History, control: World) -> Fidelity:
     told = [h for h in history.happened if not isinstance(h.event, ev.StateCheckpoint)]
     journal = [_print(h.at_ms, h.event) for h in told]
@@ -180,7 +188,8 @@ def _move(work: int, before: Outcome, after: Outcome | None) -> Moved | None:
     was, now = before.started_ms, after.started_ms
     if was is not None and now is None:
         # One that only waits longer than the time looked at has not been refused.
-        word = MoveWord.LATER if after.fate is Fate.WAITING else MoveWord.NEVER_STARTS
+        waits = after.fate is Fate.WAITING
+        word = MoveWord.STILL_WAITS if waits else MoveWord.NEVER_STARTS
     elif was is None and now is not None:
         word = MoveWord.STARTS
     elif was is not None and now is not None:

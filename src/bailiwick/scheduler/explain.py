@@ -162,8 +162,7 @@ def capacity_denial(
 ) -> CapacityDenied:
     """Why no place was found, given that none was (``placed`` members of a gang did fit).
 
-    Counting is the engine's work; only a request with labels or filters that could be too large
-    for the nodes they leave is compared with those one by one.
+    Counting is the engine's work; what labels and filters leave is compared class by class.
     """
     never = hardware_denial(ledger, request)
     if never is not None:
@@ -177,8 +176,8 @@ def capacity_denial(
     if suitable and not permitted:
         return NodesForbidden(suitable)
     if mask is not None:
-        left = [e for e in ledger.entries.values() if mask[e.handle >> 3] >> (e.handle & 7) & 1]
-        too_large = _largest(ledger, left, shape, need=_need(shape))
+        left = ledger.class_samples(mask)
+        too_large = _largest(ledger, list(left), shape, need=_need(shape))
         if too_large is not None:
             return too_large
     for kind, have, one in zip(RESOURCE_KINDS, free, _need(shape).as_tuple(), strict=True):

@@ -194,10 +194,6 @@ class Holds:
         if arrivals >= learn_at:
             self.learn_now()
 
-    def class_samples(self) -> Iterable[NodeEntry]:
-        """One node of each class of machines that the fleet has now."""
-        return (next(iter(members.values())) for members in self.by_class.values() if members)
-
     def serving(self, entry: NodeEntry, shape: Shape) -> tuple[int, ...]:
         """Indices of the node's devices that may serve the shape, free or not."""
         return self.handles.serving(entry.machine_class, shape)

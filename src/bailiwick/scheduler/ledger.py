@@ -172,6 +172,14 @@ class CapacityLedger(Holds):
         for name in list(self.entries):
             yield self.node(name)
 
+    def class_samples(self, mask: bytearray | None = None) -> Iterator[NodeEntry]:
+        """One node of each class of machines that the fleet has now, within the mask."""
+        for members in self.by_class.values():
+            for entry in members.values():
+                if mask is None or mask[entry.handle >> 3] >> (entry.handle & 7) & 1:
+                    yield entry
+                    break
+
     def __contains__(self, node_id: object) -> bool:
         return node_id in self.entries
 

@@ -8,7 +8,8 @@ Rules:
   a transaction of its own: one round trip, all or nothing, and the claim fails for an old epoch.
 - The row stays locked until the commit, so records become visible in the order of their numbers,
   and a follower that reads on from the last one skips none.
-- Every wait has an end: to connect, for a lock, for a statement, for a peer that is gone.
+- Every wait has an end: to connect, for a lock, for a statement, for a peer that is gone. A leader
+  that stands still (stopped, swapped out, cut off) loses its session, and so the lock.
 - After a lost session the store leads no more, until ``lead`` says so again.
 
 A pooler that hands one server session to many clients cannot stand between: session locks would
@@ -56,6 +57,12 @@ _MAY_APPEND = "SELECT 1 FROM writer WHERE id = 1 AND epoch = %s AND size = %s"
 _KEEP_DURABLE = """
 SELECT set_config('synchronous_commit', 'on', false)
 WHERE current_setting('synchronous_commit') = 'off'
+"""
+# A stopped process keeps its connection, so nothing else would end its leadership. A leader that
+# works says something twice a second. PostgreSQL has this limit since version 14.
+_LET_GO_WHEN_IDLE = """
+SELECT set_config('idle_session_timeout', '6s', false)
+WHERE current_setting('server_version_num')::int >= 140000
 """
 
 # Ours, then the server's side of the same connection: both must notice a peer that is gone.
@@ -181,6 +188,7 @@ class PostgresStore(SqlStore):
         session = cast("psycopg.Connection[tuple[Any, ...]]", pooled.driver_connection)
         pooled.detach()
         session.autocommit = True
+        session.execute(_LET_GO_WHEN_IDLE)
         return session
 
     def _drop_session(self) -> None:
