@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick import NodeCapacity, PlacementRequest
+from bailiwick import NodeCapacity, PlacementRequest, TenantId
 from bailiwick.kernel import Envelope, RegisterNode, Release, Submit
 from bailiwick.services.replica import Replica, Role
 from bailiwick.services.runner import Runner, SystemClock
@@ -29,8 +29,8 @@ def store(tmp_path: Path) -> str:
     assert runner.wait_for(Role.LEADING, wait_s=10)
     node = NodeCapacity(cpu_cores=8, mem_bytes=2**30)
     runner.call(Envelope(RegisterNode("node-1", node)))
-    for tenant in ("lab", "lab", "other"):
-        runner.call(Envelope(Submit(PlacementRequest(tenant=tenant, cpu_cores=1))))  # type: ignore[arg-type]
+    for tenant in (TenantId("lab"), TenantId("lab"), TenantId("other")):
+        runner.call(Envelope(Submit(PlacementRequest(tenant=tenant, cpu_cores=1))))
     runner.call(Envelope(Release(1)))
     runner.stop()
     return str(tmp_path)

@@ -25,6 +25,7 @@ from bailiwick.cli.bench import PROGRESS_AFTER_S
 
 if TYPE_CHECKING:
     from bailiwick.journal import Record
+    from bailiwick.kernel import Kernel
     from bailiwick.ports import JournalStore
 
 MOMENTS = "epoch milliseconds, ISO 8601, seq:N, end, or -2h before the end"
@@ -201,8 +202,14 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         bar.stop()
 
 
-def refuse_foreign(record: Record, error: Exception) -> NoReturn:
-    """Tell that a record was not made by the kernel, so that no state follows from it."""
-    why = str(error) if isinstance(error, BailiwickError) else f"{type(error).__name__} {error}"
-    told = f"record {record.seq} ({record.kind})"
-    raise InvalidValue("JOURNAL", told, f"a journal of the kernel ({why})") from error
+def follow(kernel: Kernel, record: Record) -> None:
+    """One more record for the kernel; one that it cannot have made is a mistake of use."""
+    from bailiwick import InvariantBroken
+
+    try:
+        kernel.replay((record,), check_digests=True)
+    except (InvariantBroken, KeyError, TypeError, ValueError) as error:
+        known = isinstance(error, BailiwickError)
+        why = str(error) if known else f"{type(error).__name__} {error}"
+        told = f"record {record.seq} ({record.kind})"
+        raise InvalidValue("JOURNAL", told, f"a journal of the kernel ({why})") from error

@@ -21,10 +21,10 @@ from bailiwick.cli.record_source import (
     MOMENTS,
     Moment,
     Source,
+    follow,
     open_source,
     parse_moment,
     progress,
-    refuse_foreign,
     told_time,
 )
 from bailiwick.cli.screen import asks, make_console, milli, owner, print_rows, span
@@ -81,7 +81,7 @@ def at(options: AtOptions) -> None:
 
 def rebuild(source: Source, moment: Moment) -> State:
     """The state after the records that had been made by then."""
-    from bailiwick import InvalidValue, InvariantBroken
+    from bailiwick import InvalidValue
     from bailiwick.kernel import Kernel
 
     kernel = Kernel()
@@ -89,10 +89,7 @@ def rebuild(source: Source, moment: Moment) -> State:
         for record in source.records():
             if not moment.has(record):
                 break
-            try:
-                kernel.replay((record,), check_digests=True)
-            except (InvariantBroken, KeyError, TypeError, ValueError) as error:
-                refuse_foreign(record, error)
+            follow(kernel, record)
             if record.seq % 1_000 == 0:
                 step(record.seq)
     if source.size and not kernel.state.size:

@@ -23,10 +23,10 @@ from bailiwick.cli.record_source import (
     MOMENTS,
     Moment,
     Source,
+    follow,
     open_source,
     parse_moment,
     progress,
-    refuse_foreign,
 )
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def whatif(options: WhatifOptions) -> None:
         return
     from bailiwick.cli.screen import make_console
 
-    screen.show(make_console(), report, asked)
+    screen.show(make_console(), report, asked=asked)
 
 
 def _watch(start_ms: int, step: Callable[[int], None]) -> Callable[[int], None]:
@@ -121,7 +121,7 @@ def _watch(start_ms: int, step: Callable[[int], None]) -> Callable[[int], None]:
 
 def read(source: Source, options: WhatifOptions) -> tuple[History, Callable[[], State]]:
     """The history between two moments, and how to make the state that it begins with."""
-    from bailiwick import InvalidValue, InvariantBroken
+    from bailiwick import InvalidValue
     from bailiwick.kernel import Kernel, State, decode, encode
     from bailiwick.kernel.history_reader import HistoryReader
 
@@ -135,10 +135,7 @@ def read(source: Source, options: WhatifOptions) -> tuple[History, Callable[[], 
             reader.take(record)
             size, end_ms = record.seq + 1, record.at_ms
             if first is not None and first.has(record):
-                try:
-                    kernel.replay((record,))
-                except (InvariantBroken, KeyError, TypeError, ValueError) as error:
-                    refuse_foreign(record, error)
+                follow(kernel, record)
             if record.seq % 1_000 == 0:
                 step(record.seq)
     state = kernel.state

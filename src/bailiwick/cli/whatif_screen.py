@@ -64,7 +64,7 @@ def _all_lines(report: Report, price_micros: int | None) -> Iterator[Line]:
     tallies = report.journal, report.control.tally, report.changed.tally
 
     def row(
-        name: str, of: Callable[[Tally], int], write: Callable[[int], str] | None = None
+        name: str, of: Callable[[Tally], int], *, write: Callable[[int], str] | None = None
     ) -> Line:
         one, two, three = (of(tally) for tally in tallies)
         return Line(name, (one, two, three), write or "{:,}".format)
@@ -78,23 +78,23 @@ def _all_lines(report: Report, price_micros: int | None) -> Iterator[Line]:
     yield from by_word("requests refused", lambda t: t.refused)
     yield from by_word("requests cancelled", lambda t: t.cancelled)
     yield row("requests that waited", lambda t: t.waits.count)
-    yield row("  mean wait", lambda t: t.waits.mean_ms, span)
-    yield row("  half waited at most", lambda t: t.waits.p50_ms, span)
-    yield row("  95 % waited at most", lambda t: t.waits.p95_ms, span)
-    yield row("  longest wait", lambda t: t.waits.max_ms, span)
+    yield row("  mean wait", lambda t: t.waits.mean_ms, write=span)
+    yield row("  half waited at most", lambda t: t.waits.p50_ms, write=span)
+    yield row("  95 % waited at most", lambda t: t.waits.p95_ms, write=span)
+    yield row("  longest wait", lambda t: t.waits.max_ms, write=span)
     yield row("  still waiting at the end", lambda t: t.waiting)
     yield from by_word("leases evicted", lambda t: t.evicted)
     yield row("leases expired", lambda t: t.expired)
     yield row("leases lost with a node", lambda t: t.lost)
     yield row("leases fenced", lambda t: t.fenced)
-    yield row("GPU capacity leased", lambda t: t.gpu_permille, permille)
-    yield row("CPU capacity leased", lambda t: t.cpu_permille, permille)
-    yield row("GPU-hours", lambda t: t.gpu_milli_ms, gpu_hours)
+    yield row("GPU capacity leased", lambda t: t.gpu_permille, write=permille)
+    yield row("CPU capacity leased", lambda t: t.cpu_permille, write=permille)
+    yield row("GPU-hours", lambda t: t.gpu_milli_ms, write=gpu_hours)
     if price_micros is not None:
         yield row(
             f"cost at {money(price_micros)} a GPU-hour",
             lambda t: sum(each.cost_micros(price_micros) for each in t.tenants.values()),
-            money,
+            write=money,
         )
 
 
@@ -116,7 +116,7 @@ def gpu_hours(gpu_milli_ms: int) -> str:
 # -- on a screen -------------------------------------------------------------------------------
 
 
-def show(console: Console, report: Report, asked: Asked) -> None:
+def show(console: Console, report: Report, *, asked: Asked) -> None:
     """Print the whole comparison."""
     from bailiwick.kernel.whatif import ASSUMPTIONS
 

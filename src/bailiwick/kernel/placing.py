@@ -11,6 +11,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from bailiwick.journal.words import CancelCause
@@ -62,7 +63,7 @@ def submit(state: State, command: Submit, *, now_ms: int) -> Iterator[Event]:
     plan = _victims(state, request, decision, now_ms=now_ms)
     if plan is not None and _leave_at_once(state):
         victims = [v.lease_id for v in plan.victims]
-        yield from _make_room(state, victims, now_ms=now_ms)
+        yield from _make_room(state, victims, preemptor=str(request.tenant), now_ms=now_ms)
         again = state.admission.evaluate(request, now_ms=now_ms)
         if isinstance(again, Approved):
             yield from grant(state, request, approved=again, depth=plan.depth)
@@ -145,17 +146,19 @@ def _queue(state: State, request: PlacementRequest, denied: Denied | None) -> Ev
 
 def _stands_behind(state: State, request: PlacementRequest) -> bool:
     """Whether an entry of at least its priority waits."""
-    if not state.line.entries:
-        return False
-    rank = request.priority.rank
-    return any(e.request.priority.rank >= rank for e in state.line.entries.values())
+    return any(not _is_before(request, e.request) for e in state.line.entries.values())
+
+
+def _is_before(request: PlacementRequest, other: PlacementRequest) -> bool:
+    return request.priority.rank > other.priority.rank
 
 
 def _beside(state: State, request: PlacementRequest, now_ms: int) -> Approved | Denied:
     """What a request that will not wait may have of what those in line leave over."""
     turn = Turn(state.admission, now_ms=now_ms, until_ms=now_ms + state.settings.horizon_ms)
     newcomer = QueueEntry(state.line.next_id, request, now_ms)
-    for entry in islice(state.line.order(now_ms), SEARCHES_MAX):
+    ahead = (e for e in state.line.order(now_ms) if not _is_before(request, e.request))
+    for entry in islice(ahead, SEARCHES_MAX):
         if entry.id in state.claims or not isinstance(turn.ask(entry), Approved):
             continue
         # It starts at the next look; until then what it needs is not the newcomer's.
@@ -214,10 +217,14 @@ def _leave_at_once(state: State) -> bool:
     return not state.settings.grace_ms and not state.settings.confirm_teardown
 
 
-def _make_room(state: State, handles: list[int], *, now_ms: int) -> Iterator[Event]:
+def _make_room(state: State, handles: list[int], *, preemptor: str, now_ms: int) -> Iterator[Event]:
     reason = PreemptionReason.PRIORITY_PREEMPTION
     members = check_evictable(state, [state.ids[h] for h in handles], reason=reason)
-    yield from evict(state, members, reason=reason, now_ms=now_ms, grace_ms=None)
+    for event in evict(state, members, reason=reason, now_ms=now_ms, grace_ms=None):
+        if isinstance(event, ev.LeasePreempted):  # no claim tells yet for whom they go
+            yield replace(event, preemptor=preemptor)
+        else:
+            yield event
 
 
 def _claim(state: State, entry: QueueEntry, plan: Preemptable, *, now_ms: int) -> Iterator[Event]:

@@ -66,6 +66,7 @@ def _from_snapshot(store: JournalStore, warn: Warn) -> Kernel | None:
             found = store.load_snapshot(size)
             if found is not None:
                 return _trusted(store, found)
+            warn(f"snapshot {size} is passed over: not all of it is there")
         except (BailiwickError, ValueError, KeyError, TypeError) as error:
             if isinstance(error, BailiwickError) and error.retryable:
                 raise

@@ -48,6 +48,7 @@ class Pace:
     """How often a replica does what nobody asks it for, and how much at once."""
 
     tick_ms: int = 200
+    tick_ms_max: int = 2_000
     follow_ms: int = 50
     lead_ms: int = 500
     batch_max: int = 1024
@@ -225,10 +226,11 @@ class Replica:
         if fresh:
             change = Envelope(ChangeSettings(self.settings), ACTOR, "elect")
             lines += kernel.execute(change, now).lines
+        # Counted from before the append: once it is there, a later leader may append as well.
+        asked = self.clock.elapsed_ms()
         self.store.append(self._epoch, first, lines)
-        self.role = Role.LEADING
-        self._sure = self.clock.elapsed_ms()
-        self._tick_at = self._sure + self.pace.tick_ms
+        self.role, self._sure = Role.LEADING, asked
+        self._tick_at = asked + self.pace.tick_ms
 
     # -- leading -------------------------------------------------------------------------------
 
@@ -257,9 +259,11 @@ class Replica:
         if elapsed >= self._tick_at:
             tick = Envelope(Tick(), ACTOR, "tick")
             lines.extend(kernel.execute(tick, self.clock.now_ms()).lines)
-            # A long line makes ticks long: callers get four fifths of the time in any case.
+            # A long line makes ticks long: callers get four fifths of the time in any case. But a
+            # process that was stopped for a minute must not put off what is due for four more.
             spent = self.clock.elapsed_ms() - elapsed
-            self._tick_at = elapsed + spent + max(self.pace.tick_ms, 4 * spent)
+            pause = min(max(self.pace.tick_ms, 4 * spent), self.pace.tick_ms_max)
+            self._tick_at = elapsed + spent + pause
         snapshot = self._checkpoint(kernel, lines)
         if lines or elapsed - self._sure >= self.pace.lead_ms:
             self.store.append(self._epoch, first, lines)

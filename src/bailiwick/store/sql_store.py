@@ -112,6 +112,9 @@ class SqlStore(ABC):
             found = set(connection.scalars(select(journal.c.seq).where(span)))
             missing = next(seq for seq in range(first, first + count) if seq not in found)
             raise Damaged("journal", f"record {missing} of {self._where}", "it is missing")
+        for seq, line in enumerate(lines, first):
+            if type(line) is not bytes:  # SQLite keeps whatever somebody has put there by hand
+                raise Damaged("journal", f"record {seq} of {self._where}", "it is not bytes")
         return lines
 
     # --- snapshots ---

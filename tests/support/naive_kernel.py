@@ -1,0 +1,414 @@
+"""The kernel's journal folded into plain dicts: slow, readable, and the judge of the real fold.
+
+Nothing here asks the kernel, the ledger or the engine for anything: it reads records, one after
+the other, and checks at each what must hold of it. What is in use is summed anew from the leases
+whenever it is asked for. Only the two state tables are shared with the product.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from bailiwick.journal import Record
+from bailiwick.kernel import State
+from bailiwick.vocab.transitions import NODE_MODE_EDGES, REVOKE_EDGES, NodeMode, RevokeState
+
+CPU, MEM, BLOCK, GPU = "cpu_milli", "mem_bytes", "block_bytes", "gpu_milli"
+KINDS = (CPU, MEM, BLOCK, GPU)
+SHORT = ("waiting_for_capacity", "fragmented")
+OPERATORS = (
+    *("operator_drain", "operator_mig_profile_change", "maintenance_window"),
+    "policy_violation_recovery",
+)
+Scope = tuple[str, str | None]
+
+
+@dataclass
+class Hold:
+    """One lease, as the records tell it."""
+
+    node: str
+    owner: Scope
+    amounts: dict[str, int]
+    devices: list[int]
+    gang: int | None
+    expires: int
+    terms: dict[str, Any]
+    phase: str = "active"
+    generation: int = 1
+    checkpoint: int | None = None
+    reason: str | None = None
+
+    @property
+    def milli(self) -> int:
+        """Milli-shares it holds of each of its devices."""
+        return self.amounts.get(GPU, 0) // len(self.devices) if self.devices else 0
+
+    @property
+    def weight(self) -> int:
+        """What it counts for in fair shares, fenced ones for nothing."""
+        if self.phase == "fenced":
+            return 0
+        return max(self.amounts.get(GPU, 0), self.amounts.get(CPU, 0) // 16, 1)
+
+
+@dataclass
+class Waiter:
+    """One entry of the queue."""
+
+    owner: Scope
+    priority: str
+    since: int
+    reason: str
+    victims: tuple[int, ...] = ()
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass
+class Machine:
+    """One node."""
+
+    amounts: dict[str, int]
+    gpus: int
+    mode: str = "accepting"
+    quarantined: bool = False
+
+
+@dataclass
+class NaiveKernel:
+    """Everything that the records add up to."""
+
+    size: int = 0
+    clock: int = 0
+    epoch: int = 0
+    leases_given: int = 0
+    entries_given: int = 0
+    machines: dict[str, Machine] = field(default_factory=dict)
+    holds: dict[int, Hold] = field(default_factory=dict)
+    waiters: dict[int, Waiter] = field(default_factory=dict)
+    limits: dict[Scope, dict[str, int]] = field(default_factory=dict)
+    bursts: set[Scope] = field(default_factory=set)
+    part: tuple[int, int] | None = None
+    """The gang that is being told, and how many members are still to come."""
+
+    def read(self, record: Record) -> None:
+        """One more record."""
+        assert record.seq == self.size
+        assert record.at_ms >= self.clock, "time went back"
+        self.size, self.clock = record.seq + 1, record.at_ms
+        owner = (record.tenant or "", record.project)
+        told = getattr(self, f"_{record.kind}")
+        if self.part is not None:
+            assert record.kind == "admission_approved", "a gang was told in part"
+        told(dict(record.body), owner)
+
+    # -- nodes -------------------------------------------------------------------------------
+
+    def _node_registered(self, body: dict[str, Any], owner: Scope) -> None:
+        assert body["node"] not in self.machines
+        gpus = len(body.get("gpu_generations", ()))
+        self.machines[body["node"]] = Machine(dict(body["resources"]), gpus)
+
+    def _node_departed(self, body: dict[str, Any], owner: Scope) -> None:
+        gangs = {self.holds[i].gang for i in body["lease_ids"]} - {None}
+        for lease_id in body["lease_ids"]:
+            hold = self.holds.pop(lease_id)
+            assert hold.node == body["node"] or hold.gang is not None
+        if not body.get("leases_left"):
+            assert not [h for h in self.holds.values() if h.node == body["node"]]
+            left = [h for h in self.holds.values() if h.gang in gangs]
+            assert all(h.phase == "fenced" for h in left), "half a gang is left"
+            del self.machines[body["node"]]
+
+    def _node_mode_changed(self, body: dict[str, Any], owner: Scope) -> None:
+        machine = self.machines[body["node"]]
+        assert machine.mode == body["before"]
+        assert NodeMode(body["after"]) in NODE_MODE_EDGES[NodeMode(body["before"])]
+        if body["after"] == "drained":
+            assert not self.on(body["node"]), "drained with leases"
+        machine.mode = body["after"]
+
+    def _node_quarantined(self, body: dict[str, Any], owner: Scope) -> None:
+        assert not self.machines[body["node"]].quarantined
+        self.machines[body["node"]].quarantined = True
+
+    def _node_quarantine_lifted(self, body: dict[str, Any], owner: Scope) -> None:
+        assert self.machines[body["node"]].quarantined
+        self.machines[body["node"]].quarantined = False
+
+    # -- rules -------------------------------------------------------------------------------
+
+    def _quota_changed(self, body: dict[str, Any], owner: Scope) -> None:
+        self.limits[owner] = dict(body["limits"])
+        self.bursts.discard(owner)
+        if "burst_dimension" in body:
+            self.bursts.add(owner)
+
+    def _share_changed(self, body: dict[str, Any], owner: Scope) -> None:
+        assert 1 <= body["share"] <= 1_000_000
+
+    def _settings_changed(self, body: dict[str, Any], owner: Scope) -> None:
+        assert owner == ("", None)
+
+    def _leader_elected(self, body: dict[str, Any], owner: Scope) -> None:
+        assert body["epoch"] > self.epoch
+        self.epoch = body["epoch"]
+
+    def _state_checkpoint(self, body: dict[str, Any], owner: Scope) -> None:
+        assert (body["leases"], body["waiting"]) == (len(self.holds), len(self.waiters))
+
+    # -- requests ----------------------------------------------------------------------------
+
+    def _admission_approved(self, body: dict[str, Any], owner: Scope) -> None:
+        ids, nodes = body["lease_ids"], body["nodes"]
+        masks = body.get("devices", (0,) * len(ids))
+        assert len(ids) == len(nodes) == len(masks)
+        entry = body.get("entry_id")
+        claimed = {n for i, w in self.waiters.items() if i != entry for n in w.nodes}
+        own = self.waiters[entry].nodes if entry is not None else ()
+        for lease_id, node, bits in zip(ids, nodes, masks, strict=True):
+            assert lease_id == self.leases_given + 1
+            self.leases_given = lease_id
+            assert node not in claimed or node in own, f"{node} is kept for somebody else"
+            machine = self.machines[node]
+            assert (machine.mode, machine.quarantined) == ("accepting", False)
+            devices = [i for i in range(16) if bits >> i & 1]
+            expires = self.clock + body.get("ttl_ms", 3_600_000)
+            amounts = dict(body["resources"])
+            hold = Hold(node, owner, amounts, devices, body.get("gang"), expires, body)
+            self.holds[lease_id] = hold
+        self._note_gang(body, len(ids))
+        if entry is not None and not body.get("members_left"):
+            assert self.waiters.pop(entry).owner == owner
+        self.check_room(set(nodes))
+        if not body.get("members_left") and not body.get("burst"):
+            self.check_quota(owner, body["resources"])
+
+    def _note_gang(self, body: dict[str, Any], count: int) -> None:
+        gang, left, wanted = body.get("gang"), body.get("members_left", 0), body.get("gang_size", 1)
+        assert (gang is None) == (wanted == 1)
+        if self.part is not None:
+            assert self.part == (gang, count + left)
+        else:
+            assert count + left == wanted
+        self.part = (gang, left) if gang is not None and left else None
+
+    def _admission_denied(self, body: dict[str, Any], owner: Scope) -> None:
+        assert body["detail"]
+
+    def _request_queued(self, body: dict[str, Any], owner: Scope) -> None:
+        assert body["entry_id"] == self.entries_given + 1
+        self.entries_given += 1
+        waiter = Waiter(owner, body["priority"], self.clock, body["reason"])
+        self.waiters[body["entry_id"]] = waiter
+
+    def _request_blocked(self, body: dict[str, Any], owner: Scope) -> None:
+        waiter = self.waiters[body["entry_id"]]
+        assert waiter.owner == owner
+        was, now = (sort_of(r) for r in (waiter.reason, body["reason"]))
+        assert was != now or waiter.victims, "told again, though nothing is new"
+        victims = body.get("victims", ())
+        assert bool(victims) == (body["reason"] == "waiting_for_victims")
+        assert all(self.holds[i].phase == "active" for i in victims)
+        others = {n for w in self.waiters.values() if w is not waiter for n in w.nodes}
+        assert not others.intersection(body.get("victim_nodes", ())), "a node claimed twice"
+        waiter.reason = body["reason"]
+        waiter.victims = tuple(victims)
+        waiter.nodes = tuple(body.get("victim_nodes", ()))
+
+    def _request_cancelled(self, body: dict[str, Any], owner: Scope) -> None:
+        assert self.waiters.pop(body["entry_id"]).owner == owner
+
+    def _room_reserved(self, body: dict[str, Any], owner: Scope) -> None:
+        assert self.waiters[body["entry_id"]].owner == owner
+        assert body["starts_ms"] >= self.clock
+
+    # -- leases ------------------------------------------------------------------------------
+
+    def _lease_renewed(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self.holds[body["lease_id"]]
+        assert hold.phase == "active"
+        assert self.clock < hold.expires
+        assert (hold.owner, body["generation"]) == (owner, hold.generation + 1)
+        hold.generation, hold.expires = body["generation"], body["expires_ms"]
+
+    def _lease_revoked(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self.holds[body["lease_id"]]
+        assert (hold.owner, hold.phase) == (owner, body["before"])
+        assert RevokeState(body["after"]) in REVOKE_EDGES[RevokeState(hold.phase)]
+        reason = body.get("reason")
+        if reason is not None and hold.terms["lease_class"] == "guaranteed":
+            assert reason in OPERATORS, f"{reason} ended a guaranteed lease"
+        hold.phase, hold.reason = body["after"], reason
+        hold.expires = body.get("expires_ms", hold.expires)
+
+    def _lease_released(self, body: dict[str, Any], owner: Scope) -> None:
+        assert self._over(body, owner).phase != "fenced"
+
+    def _lease_expired(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self._over(body, owner)
+        assert hold.reason is None
+        mates = [h for h in self.holds.values() if hold.gang is not None and h.gang == hold.gang]
+        late = [h for h in (hold, *mates) if h.expires <= self.clock or h.phase == "expired"]
+        assert late or hold.gang is not None, "ended before its time"
+
+    def _lease_preempted(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self._over({**body, "resources": body["freed"]}, owner)
+        assert hold.reason == body["reason"]
+        assert hold.phase in ("forced_teardown", "checkpoint_reported")
+        assert body["victim"] == owner[0]
+
+    def _over(self, body: dict[str, Any], owner: Scope) -> Hold:
+        hold = self.holds.pop(body["lease_id"])
+        assert (hold.owner, hold.node, hold.amounts) == (owner, body["node"], body["resources"])
+        return hold
+
+    def _lease_fenced(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self.holds[body["lease_id"]]
+        assert RevokeState.FENCED in REVOKE_EDGES[RevokeState(hold.phase)]
+        assert (hold.owner, hold.node) == (owner, body["node"])
+        hold.phase = "fenced"
+
+    def _fence_cleared(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self.holds.pop(body["lease_id"])
+        assert (hold.owner, hold.phase, hold.node) == (owner, "fenced", body["node"])
+
+    def _checkpoint_reported(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self.holds[body["lease_id"]]
+        assert hold.phase in ("active", "grace_running")
+        hold.checkpoint = self.clock
+
+    # -- sums --------------------------------------------------------------------------------
+
+    def on(self, node: str) -> list[Hold]:
+        """Everything on a node."""
+        return [hold for hold in self.holds.values() if hold.node == node]
+
+    def free(self, node: str) -> dict[str, int]:
+        """What nobody holds."""
+        left = Counter({kind: self.machines[node].amounts.get(kind, 0) for kind in KINDS})
+        for hold in self.on(node):
+            left.subtract(hold.amounts)
+        return {kind: left[kind] for kind in KINDS}
+
+    def device_free(self, node: str) -> list[int]:
+        """Milli-shares that nobody holds, device by device."""
+        left = [1000] * self.machines[node].gpus
+        for hold in self.on(node):
+            for index in hold.devices:
+                left[index] -= hold.milli
+        return left
+
+    def used(self, scope: Scope) -> Counter[str]:
+        """What a tenant (all its projects with it) or a project holds, fences not counted."""
+        total = Counter[str]()
+        for hold in self.holds.values():
+            if hold.phase == "fenced" or hold.owner[0] != scope[0]:
+                continue
+            if scope[1] in (None, hold.owner[1]):
+                total.update(hold.amounts)
+                total["lease_count"] += 1
+        return total
+
+    def check_room(self, nodes: set[str]) -> None:
+        """Nothing is held twice."""
+        for node in nodes:
+            assert min(self.free(node).values()) >= 0, f"{node} holds more than it has"
+            assert min(self.device_free(node), default=0) >= 0, f"a device of {node} holds too much"
+
+    def check_quota(self, owner: Scope, asked: dict[str, int]) -> None:
+        """Who was just admitted, without burst, is within every limit on what it asked for."""
+        for scope in {owner, (owner[0], None)}:
+            used = self.used(scope)
+            used["gpu_count"] = -(-used[GPU] // 1000)
+            counted = {*asked, "lease_count", *(["gpu_count"] if GPU in asked else [])}
+            for dimension in counted.intersection(self.limits.get(scope, {})):
+                limit = self.limits[scope][dimension]
+                assert used[dimension] <= limit, f"{scope} is above {dimension}"
+
+    def rates(self) -> dict[tuple[str, ...], int]:
+        """What each tenant's, and each project's, leases weigh."""
+        found = Counter[tuple[str, ...]]()
+        for hold in self.holds.values():
+            found[(hold.owner[0],)] += hold.weight
+            found[(hold.owner[0], hold.owner[1] or "")] += hold.weight
+        return found
+
+    # -- against the real one ----------------------------------------------------------------
+
+    def compare(self, state: State) -> None:
+        """The kernel's state is what the records add up to."""
+        assert (state.size, state.clock_ms) == (self.size, self.clock)
+        assert (state.epoch, state.lease_serial) == (self.epoch, self.leases_given)
+        assert set(state.leases) == set(self.holds)
+        assert {h: i for i, h in state.leases.items()} == state.ids
+        for lease_id, hold in self.holds.items():
+            assert told_of(state, lease_id) == naive_of(hold), lease_id
+        self._compare_nodes(state)
+        self._compare_line(state)
+        for scope, rate in self.rates().items():
+            assert state.shares.running[scope].rate == rate
+        running = {scope for scope, run in state.shares.running.items() if run.rate}
+        assert running == {scope for scope, rate in self.rates().items() if rate}
+
+    def _compare_nodes(self, state: State) -> None:
+        assert {str(name) for name in state.ledger.entries} == set(self.machines)
+        for name, machine in self.machines.items():
+            usage = state.ledger.node(name)
+            assert (str(usage.mode), usage.quarantined) == (machine.mode, machine.quarantined)
+            assert dict(zip(KINDS, usage.free.as_tuple(), strict=True)) == self.free(name)
+            assert list(usage.device_free_milli) == self.device_free(name)
+        draining = {name for name, m in self.machines.items() if m.mode == "draining"}
+        assert set(state.draining) == draining
+
+    def _compare_line(self, state: State) -> None:
+        assert set(state.line.entries) == set(self.waiters) == set(state.blocked)
+        assert state.line.next_id == self.entries_given + 1
+        for entry_id, waiter in self.waiters.items():
+            entry, denied = state.line.entries[entry_id], state.blocked[entry_id]
+            assert entry.submitted_ms == waiter.since
+            assert (entry.request.tenant, entry.request.project) == waiter.owner
+            told = "not_yet_looked_at" if denied is None else denied.reason
+            assert told == waiter.reason
+        claims = {i: (c.victims, c.nodes) for i, c in state.claims.items()}
+        assert claims == {i: (w.victims, w.nodes) for i, w in self.waiters.items() if w.victims}
+
+
+def sort_of(reason: str) -> str:
+    """The sort of an obstacle: ways of lacking room are one."""
+    return "capacity" if reason in SHORT else reason
+
+
+def told_of(state: State, lease_id: int) -> tuple[object, ...]:
+    """A lease as the kernel has it."""
+    lease = state.ledger.lease(state.handle(lease_id))
+    owner = state.owner_of(lease_id)
+    held = dict(zip(KINDS, lease.resources.as_tuple(), strict=True))
+    term = None if str(lease.state) == "fenced" else (lease.expires_ms, lease.gang)
+    return (
+        *(str(lease.node), (owner.tenant, owner.project), held, list(lease.devices), term),
+        *(str(lease.state), lease.generation, lease.checkpoint_ms),
+        *(str(lease.priority), str(lease.lease_class)),
+    )
+
+
+def naive_of(hold: Hold) -> tuple[object, ...]:
+    """A lease as the records tell it, in the same words."""
+    held = {kind: hold.amounts.get(kind, 0) for kind in KINDS}
+    term = None if hold.phase == "fenced" else (hold.expires, hold.gang)
+    return (
+        *(hold.node, hold.owner, held, hold.devices, term),
+        *(hold.phase, hold.generation, hold.checkpoint),
+        *(hold.terms["priority"], hold.terms["lease_class"]),
+    )
+
+
+def fold(records: Iterator[Record] | list[Record]) -> NaiveKernel:
+    """Every record, folded."""
+    naive = NaiveKernel()
+    for record in records:
+        naive.read(record)
+    return naive

@@ -1,0 +1,258 @@
+"""Values of every sort that commands and events are made of, for hypothesis."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from hypothesis import strategies as st
+
+from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.fleet.resources import Resources
+from bailiwick.journal.fields import INTEGER_MAX
+from bailiwick.journal.words import CancelCause
+from bailiwick.kernel import Settings, commands
+from bailiwick.kernel import events as ev
+from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.request_body import _DETAILS
+from bailiwick.scheduler.decision import DeadlinePassed, Denied, NoSuchHardware
+from bailiwick.scheduler.quota_policy import (
+    BurstCredit,
+    GpuGenerationQuota,
+    Quota,
+    QuotaScope,
+    ResourceLimit,
+)
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.transitions import NodeMode, RevokeState
+from bailiwick.vocab.words import (
+    Dimension,
+    Exclusivity,
+    HardwareGeneration,
+    LeaseClass,
+    PendingReason,
+    PreemptionReason,
+    Priority,
+    ResourceKind,
+    Strategy,
+)
+from tests.unit.journal.makers import amounts, hashes, names, principals
+
+ids = st.integers(1, INTEGER_MAX)
+times = st.integers(0, INTEGER_MAX)
+maybe_names = st.none() | names
+generations = st.sampled_from(list(HardwareGeneration))
+reasons = st.sampled_from(list(PreemptionReason))
+models = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9)
+labels = st.dictionaries(names, names, max_size=3)
+cores = st.integers(0, 10**9).map(lambda milli: milli // 1000 if milli % 7 else milli / 1000)
+resources = st.builds(Resources, amounts, amounts, amounts, amounts)
+owners = st.builds(Owner, names, maybe_names)
+modes = st.sampled_from(list(NodeMode))
+phases = st.sampled_from(list(RevokeState))
+
+devices = st.builds(GpuDevice, generations, st.integers(0, 2**50), models, models, st.booleans())
+machines = st.builds(
+    NodeCapacity,
+    cores,
+    amounts,
+    amounts,
+    gpus=st.lists(devices, max_size=3),
+    labels=labels,
+)
+gpu_terms = st.one_of(
+    st.just({}),
+    st.fixed_dictionaries({"gpu_count": st.integers(1, 16)}),
+    st.fixed_dictionaries(
+        {
+            "gpu_milli": st.integers(1, 1000),
+            "gpu_vram": st.integers(0, 2**50),
+            "gpu_models": st.lists(models, max_size=2, unique=True),
+            "generation": st.none() | generations,
+            "exclusivity": st.none() | st.sampled_from(list(Exclusivity)),
+        }
+    ),
+)
+requests = st.builds(
+    lambda gpus, **others: PlacementRequest(**gpus, **others),
+    gpu_terms,
+    tenant=names,
+    project=maybe_names,
+    tag=maybe_names,
+    cpu_cores=cores.map(lambda count: count or 1),
+    mem_bytes=amounts,
+    block_bytes=amounts,
+    labels=labels,
+    priority=st.sampled_from(list(Priority)),
+    lease_class=st.sampled_from(list(LeaseClass)),
+    gang_size=st.integers(1, 4096),
+    ttl_ms=st.just(3_600_000) | st.integers(1, INTEGER_MAX),
+    deadline_ms=st.none() | times,
+    preemptible_on_budget=st.booleans(),
+)
+limits = st.dictionaries(st.sampled_from(list(Dimension)), st.integers(0, 10**9), max_size=4)
+tables = st.dictionaries(generations, st.integers(0, 10**6), max_size=3)
+
+
+@st.composite
+def quotas(draw: st.DrawFn) -> Quota:
+    """Any quota."""
+    rows = tuple(ResourceLimit(d, n) for d, n in draw(limits).items())
+    table = tuple(GpuGenerationQuota(g, n) for g, n in draw(tables).items())
+    if not rows or draw(st.booleans()):
+        return Quota(rows, table)
+    numbers = draw(ids), draw(amounts), draw(ids)
+    return Quota(rows, table, BurstCredit(rows[0].dimension, *numbers))
+
+
+@st.composite
+def settings(draw: st.DrawFn) -> Settings:
+    """Any settings."""
+    strategy = draw(st.sampled_from(list(Strategy)))
+    weights = None
+    if strategy is Strategy.WEIGHTED:
+        weights = tuple(draw(st.lists(st.integers(-1000, 1000), min_size=4, max_size=4)))
+    return Settings(
+        strategy=strategy,
+        weights=weights,  # type: ignore[arg-type]  # four of them
+        headroom=draw(resources),
+        headroom_priority=draw(st.sampled_from(list(Priority))),
+        preempt_from=draw(st.sampled_from(list(Priority))),
+        confirm_teardown=draw(st.booleans()),
+        grace_ms=draw(st.integers(0, 2**52)),
+        max_cascade_depth=draw(st.integers(0, 255)),
+        half_life_ms=draw(ids),
+        keys_max=draw(st.integers(1, 10**7)),
+    )
+
+
+_VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "generation": generations,
+    "dimension": st.sampled_from(list(Dimension)),
+    "resource": st.sampled_from(list(ResourceKind)),
+    "scope": st.none() | st.builds(QuotaScope.of, names, maybe_names),
+}
+
+
+@st.composite
+def denials(draw: st.DrawFn) -> Denied:
+    """Any denial."""
+    kind = draw(st.sampled_from(list(_DETAILS.values())))
+    values = {f.name: draw(_VALUES.get(f.name, amounts)) for f in fields(kind)}
+    return Denied(draw(st.sampled_from(list(PendingReason))), kind(**values))
+
+
+@st.composite
+def denied_requests(draw: st.DrawFn) -> tuple[PlacementRequest, Denied]:
+    """A request and what stands in its way; a deadline that passed is the request's own."""
+    request, denied = draw(requests), draw(denials())
+    if isinstance(denied.detail, DeadlinePassed):
+        passed = request.deadline_ms
+        if passed is None:
+            return request, Denied(denied.reason, NoSuchHardware(3))
+        return request, Denied(denied.reason, DeadlinePassed(passed, denied.detail.now_ms))
+    return request, denied
+
+
+def approvals() -> st.SearchStrategy[ev.AdmissionApproved]:
+    """Any approval: as many nodes and devices as leases."""
+    rows = st.lists(st.tuples(ids, names, st.integers(0, 2**16 - 1)), min_size=1, max_size=4)
+
+    def made(r: PlacementRequest, given: list[tuple[int, str, int]], **more: Any) -> object:
+        lease_ids, nodes, bits = zip(*given, strict=True)
+        bits = bits if r.device_count else (0,) * len(bits)
+        gang, left = more.pop("gang"), more.pop("left")
+        gang = gang if r.gang_size > 1 else None
+        return ev.AdmissionApproved(
+            r, lease_ids, nodes, bits, gang=gang, members_left=left if gang else 0, **more
+        )
+
+    return st.builds(
+        made,
+        requests,
+        rows,
+        entry_id=st.none() | ids,
+        gang=ids,
+        left=amounts,
+        depth=amounts,
+        burst=amounts,
+    )  # type: ignore[return-value]
+
+
+lists = st.lists(ids, max_size=4).map(tuple)
+some_names = st.lists(names, max_size=4).map(tuple)
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> ev.RequestBlocked:
+    """Any blocker, with victims or without."""
+    victims = draw(lists)
+    nodes, depth = (draw(some_names), draw(amounts)) if victims else ((), 0)
+    return ev.RequestBlocked(draw(owners), draw(ids), draw(denials()), victims, nodes, depth)
+
+
+EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
+    ev.NodeRegistered: st.builds(ev.NodeRegistered, names, machines),
+    ev.NodeDeparted: st.builds(ev.NodeDeparted, names, lists, amounts, st.none() | times),
+    ev.ModeChanged: st.builds(ev.ModeChanged, names, modes, modes),
+    ev.NodeQuarantined: st.builds(ev.NodeQuarantined, names, names),
+    ev.QuarantineLifted: st.builds(ev.QuarantineLifted, names),
+    ev.QuotaChanged: st.builds(ev.QuotaChanged, owners, quotas()),
+    ev.ShareChanged: st.builds(ev.ShareChanged, owners, st.integers(1, 10**6)),
+    ev.SettingsChanged: st.builds(ev.SettingsChanged, settings()),
+    ev.AdmissionApproved: approvals(),
+    ev.AdmissionDenied: st.builds(
+        lambda pair, wait: ev.AdmissionDenied(*pair, wait), denied_requests(), st.booleans()
+    ),
+    ev.RequestQueued: st.builds(
+        lambda pair, entry, told: ev.RequestQueued(pair[0], entry, pair[1] if told else None),
+        denied_requests(),
+        ids,
+        st.booleans(),
+    ),
+    ev.RequestBlocked: blocks(),
+    ev.RequestCancelled: st.builds(
+        ev.RequestCancelled, owners, ids, st.sampled_from(list(CancelCause))
+    ),
+    ev.RoomReserved: st.builds(ev.RoomReserved, owners, ids, times, some_names, st.booleans()),
+    ev.LeaderElected: st.builds(ev.LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
+    ev.StateCheckpoint: st.builds(ev.StateCheckpoint, hashes, amounts, amounts),
+    ev.LeaseRenewed: st.builds(ev.LeaseRenewed, owners, ids, ids, times),
+    ev.LeaseStepped: st.builds(
+        ev.LeaseStepped, owners, ids, phases, phases, st.none() | reasons, st.none() | times
+    ),
+    ev.LeaseReleased: st.builds(ev.LeaseReleased, owners, ids, names, resources),
+    ev.LeaseExpired: st.builds(ev.LeaseExpired, owners, ids, names, resources),
+    ev.LeasePreempted: st.builds(
+        ev.LeasePreempted, owners, ids, names, resources, reasons, principals
+    ),
+    ev.LeaseFenced: st.builds(ev.LeaseFenced, owners, ids, names, resources, st.none() | reasons),
+    ev.FenceCleared: st.builds(ev.FenceCleared, owners, ids, names),
+    ev.CheckpointReported: st.builds(ev.CheckpointReported, owners, ids),
+}
+graces = st.none() | st.integers(0, 2**52)
+operators = st.sampled_from([r for r in PreemptionReason if not r.spares_guaranteed])
+COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
+    commands.Submit: st.builds(commands.Submit, requests, st.booleans()),
+    commands.Cancel: st.builds(commands.Cancel, ids),
+    commands.Renew: st.builds(
+        commands.Renew, ids, st.integers(1, 2**52), st.none() | st.integers(1, 2**31)
+    ),
+    commands.Release: st.builds(commands.Release, ids),
+    commands.ReportCheckpoint: st.builds(commands.ReportCheckpoint, ids),
+    commands.ReportTeardown: st.builds(commands.ReportTeardown, ids, st.booleans()),
+    commands.Evict: st.builds(
+        commands.Evict, st.lists(ids, min_size=1, max_size=4), reasons, graces
+    ),
+    commands.ClearFence: st.builds(commands.ClearFence, ids),
+    commands.RegisterNode: st.builds(commands.RegisterNode, names, machines),
+    commands.DepartNode: st.builds(commands.DepartNode, names, st.none() | times),
+    commands.ChangeMode: st.builds(commands.ChangeMode, names, modes, operators, graces),
+    commands.Quarantine: st.builds(commands.Quarantine, names, names, graces),
+    commands.LiftQuarantine: st.builds(commands.LiftQuarantine, names),
+    commands.SetQuota: st.builds(commands.SetQuota, names, quotas(), maybe_names),
+    commands.SetShare: st.builds(commands.SetShare, names, st.integers(1, 10**6), maybe_names),
+    commands.ChangeSettings: st.builds(commands.ChangeSettings, settings()),
+    commands.Elect: st.builds(commands.Elect, ids, names, st.text(max_size=9)),
+    commands.Tick: st.builds(commands.Tick, st.integers(2, 10**6)),
+}
