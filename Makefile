@@ -81,6 +81,10 @@ test: check ## Everything a change must pass; ARGS="..." are passed on to pytest
 properties: setup ## The property tests again, with many more examples (long)
 	@HYPOTHESIS_PROFILE=long $(PYTEST) --timeout 3600 tests/properties $(ARGS)
 
+.PHONY: simulate
+simulate: setup ## Whole clusters on simulated clocks, disks and networks; SEEDS=n of them, or SEED=n again
+	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED) -v,--seeds $(or $(SEEDS),1000)) $(ARGS)
+
 .PHONY: bench
 bench: setup ## Measure; ARGS="..." are passed on
 	@$(BIN)/python -m bench $(ARGS)

@@ -197,9 +197,8 @@ def _change_mode(state: State, command: cmd.ChangeMode, now_ms: int) -> Iterator
 
 
 def _quarantine(state: State, command: cmd.Quarantine, now_ms: int) -> Iterator[Event]:
-    entry = state.ledger.entry(command.node)
-    if not entry.quarantined:
-        yield ev.NodeQuarantined(command.node, command.reason)
+    state.ledger.entry(command.node)  # it must exist; to say it again is a record all the same
+    yield ev.NodeQuarantined(command.node, command.reason)
     reason, grace = PreemptionReason.POLICY_VIOLATION_RECOVERY, command.grace_ms
     holds = state.leases_on(command.node)
     yield from _evict_active(state, holds, reason=reason, now_ms=now_ms, grace_ms=grace)

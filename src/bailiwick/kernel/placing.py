@@ -67,8 +67,10 @@ def submit(state: State, command: Submit, *, now_ms: int) -> Iterator[Event]:
         again = state.admission.evaluate(request, now_ms=now_ms)
         if isinstance(again, Approved):
             yield from grant(state, request, approved=again, depth=plan.depth)
-            return
-        yield _queue(state, request, again)
+        elif len(state.line.entries) < state.settings.queue_max:
+            yield _queue(state, request, again)
+        else:  # after an event nothing may be refused with an error
+            yield ev.AdmissionDenied(request, again, command.wait)
         return
     entry_id = state.line.next_id
     yield _queue(state, request, decision)

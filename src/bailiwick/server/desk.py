@@ -88,4 +88,7 @@ class Desk:
 
     async def _passed_on(self, address: str, plain: Plain) -> Plain:
         found = await self._peers.ask(address, {**plain, "forwarded": True})
-        return {word: found[word] for word in ("answer", "error") if word in found}
+        told: Plain = {word: found[word] for word in ("answer", "error") if word in found}
+        if not told:
+            raise Unavailable(f"the leader at {address}", "its answer makes no sense")
+        return told

@@ -64,7 +64,8 @@ class LinePort:
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = _Connection(self._desk, self._limits, reader=reader, writer=writer)
         if len(self._open) >= self._limits.connections:
-            await connection.refuse(LimitReached("connections", self._limits.connections))
+            full = LimitReached("connections", self._limits.connections)
+            await connection.refuse(full, retryable=True)
             writer.close()
             return
         task = asyncio.current_task()
@@ -118,9 +119,9 @@ class _Connection:
         if self._reading is not None:
             self._reading.cancel()
 
-    async def refuse(self, error: BailiwickError) -> None:
+    async def refuse(self, error: BailiwickError, *, retryable: bool = False) -> None:
         """Say why this connection is closed; it may not have asked anything."""
-        await self._write({"id": None, "error": error_of(error)})
+        await self._write({"id": None, "error": {**error_of(error), "retryable": retryable}})
 
     async def _line(self) -> bytes:
         """The next line; nothing if there is none to be answered."""

@@ -120,7 +120,7 @@ class _Connection:
 
     def _deliver(self, plain: Plain) -> None:
         number = plain.get("id")
-        future = self._waiting.get(number) if isinstance(number, int) else None
+        future = self._waiting.get(number) if type(number) is int else None
         if future is not None and not future.done():
             future.set_result(plain)
 

@@ -19,6 +19,7 @@ import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -73,7 +74,8 @@ class Voice:
             return
         self._last = (message, now)
         at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
-        print(f"{at}Z {message}", file=sys.stderr, flush=True)
+        with suppress(OSError, ValueError):  # a full disk or a closed pipe must not end the process
+            print(f"{at}Z {message}", file=sys.stderr, flush=True)
 
 
 class _Process:

@@ -257,13 +257,14 @@ class Replica:
                 lines.extend(outcome.lines)
                 settled.append((ticket, outcome.answer, None))
         if elapsed >= self._tick_at:
+            begun = self.clock.elapsed_ms()
             tick = Envelope(Tick(), ACTOR, "tick")
             lines.extend(kernel.execute(tick, self.clock.now_ms()).lines)
             # A long line makes ticks long: callers get four fifths of the time in any case. But a
             # process that was stopped for a minute must not put off what is due for four more.
-            spent = self.clock.elapsed_ms() - elapsed
+            spent = self.clock.elapsed_ms() - begun
             pause = min(max(self.pace.tick_ms, 4 * spent), self.pace.tick_ms_max)
-            self._tick_at = elapsed + spent + pause
+            self._tick_at = begun + spent + pause
         snapshot = self._checkpoint(kernel, lines)
         if lines or elapsed - self._sure >= self.pace.lead_ms:
             self.store.append(self._epoch, first, lines)
@@ -271,8 +272,15 @@ class Replica:
         for ticket, answer, failure in settled:
             ticket.settle(answer, failure)
         if snapshot is not None:
-            self.save(snapshot)
+            self._keep(snapshot)
         return bool(lines)
+
+    def _keep(self, snapshot: StoredSnapshot) -> None:
+        """A snapshot that cannot be kept is no reason to stop leading: it is a cache."""
+        try:
+            self.save(snapshot)
+        except Unavailable as error:
+            self.warn(f"snapshot {snapshot.size} was not kept: {error}")
 
     def _checkpoint(self, kernel: Kernel, lines: list[bytes]) -> StoredSnapshot | None:
         size = kernel.state.size

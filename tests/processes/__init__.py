@@ -1,0 +1,1 @@
+"""Real server processes, ended without warning at random points."""

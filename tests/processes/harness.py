@@ -1,0 +1,182 @@
+"""A server process as a test meets it: started, asked, stopped, killed; only ever our own.
+
+Each has its own folder and port, and ends with the test run even if that is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from bailiwick.client import LineClient
+
+START_S = 30.0
+TOKEN = "a-token-for-tests-only"
+LISTENS = re.compile(r"^listening on (\S+) as (\S+)$", re.MULTILINE)
+
+
+class Server:
+    """One ``bailiwick up``."""
+
+    def __init__(self, folder: Path, name: str, *arguments: str) -> None:
+        self.name = name
+        self._folder = folder
+        self._arguments = arguments
+        self._process: subprocess.Popen[bytes] | None = None
+        self._runs = 0
+        self.address = ""
+        self.token_file = folder / "token-for-all"
+        if not self.token_file.exists():
+            self.token_file.write_text(TOKEN + "\n")
+            self.token_file.chmod(0o600)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        assert self._process is not None, f"{self.name} does not run"
+        return self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        """Whether the process is there."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, *before: str, wait: bool = True) -> Server:
+        """Start it (by way of the command ``before``), and wait until it listens.
+
+        Call it from the main thread: it ends with it.
+        """
+        assert not self.runs, f"{self.name} runs already"
+        self._runs += 1
+        port = self.address.rpartition(":")[2] or "0"
+        guard = shutil.which("setpriv")
+        command = [
+            *([guard, "--pdeathsig", "KILL"] if guard else []),
+            *before,
+            *(sys.executable, "-m", "bailiwick.cli.main", "up", "--name", self.name),
+            *("--port", port, "--token-file", str(self.token_file), *self._arguments),
+        ]
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+        if wait:
+            self.wait_until_it_listens()
+        return self
+
+    @property
+    def _out(self) -> Path:
+        return self._folder / f"{self.name}-{self._runs}.out"
+
+    @property
+    def _err(self) -> Path:
+        return self._folder / f"{self.name}-{self._runs}.err"
+
+    def wait_until_it_listens(self) -> None:
+        """Wait for the one line on stdout."""
+
+        def listens() -> bool:
+            found = LISTENS.search(self._out.read_text())
+            if found:
+                self.address = found[1]
+            elif not self.runs:
+                raise AssertionError(f"{self.name} ended:\n{self.errors}")
+            return bool(found)
+
+        wait_until(listens, START_S, f"{self.name} listens")
+
+    @property
+    def errors(self) -> str:
+        """What the last start has said on stderr."""
+        return self._err.read_text() if self._err.exists() else ""
+
+    def client(self, **options: Any) -> LineClient:
+        """A client of this process alone."""
+        return LineClient([self.address], TOKEN, **options)
+
+    def kill9(self) -> None:
+        """End it as a power cut would."""
+        self._signal(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """It does nothing any more, and does not know."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """It goes on where it was."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def stop(self) -> int:
+        """End it in good order; its exit code."""
+        return self._signal(signal.SIGTERM)
+
+    def wait(self, most_s: float = START_S) -> int:
+        """Wait until it ends by itself; its exit code."""
+        assert self._process is not None
+        return self._process.wait(most_s)
+
+    def close(self) -> None:
+        """Whatever it does, it is gone afterwards."""
+        if self.runs:
+            self.kill9()
+
+    def _signal(self, number: signal.Signals) -> int:
+        assert self._process is not None
+        self._process.send_signal(number)
+        return self._process.wait(START_S)
+
+    def role(self) -> str:
+        """What it says it is doing; nothing if it does not say."""
+        with contextlib.suppress(Exception), self.client(deadline_s=0.3, attempt_s=0.3) as client:
+            return str(client.read("status")["role"])
+        return ""
+
+    def is_one_of(self, *roles: str) -> bool:
+        """Whether it says that it is in one of these roles."""
+        return self.role() in roles
+
+
+def wait_until(true: Callable[[], bool], most_s: float, what: str) -> float:
+    """Wait, and say how long it took; too long is a failure."""
+    began = time.monotonic()
+    while time.monotonic() - began < most_s:
+        if true():
+            return time.monotonic() - began
+        time.sleep(0.01)
+    raise AssertionError(f"not within {most_s:g} s: {what}")
+
+
+@contextlib.contextmanager
+def running(*servers: Server) -> Iterator[None]:
+    """Started, and gone afterwards; if the test failed, what they said last is shown."""
+    try:
+        for server in servers:
+            server.start(wait=False)
+        for server in servers:
+            server.wait_until_it_listens()
+        yield
+    except BaseException:
+        for server in servers:
+            print(f"--- {server.name}\n{server.errors[-3000:]}")
+        raise
+    finally:
+        for server in servers:
+            server.close()
+
+
+def leader_of(servers: list[Server]) -> Server | None:
+    """The one that says it leads."""
+    return next((s for s in servers if s.runs and s.role() == "leading"), None)

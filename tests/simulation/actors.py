@@ -1,0 +1,273 @@
+"""Who talks to the cluster and what they say: tenants, node agents, operators, and liars.
+
+Everything is drawn from the world's one source of chance. Leases and nodes are picked from what is
+really there most of the time, and are made up or somebody else's for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.fleet.resources import Resources
+from bailiwick.kernel import commands as cmd
+from bailiwick.kernel.settings import Settings
+from bailiwick.scheduler.quota_policy import (
+    BurstCredit,
+    GpuGenerationQuota,
+    Quota,
+    ResourceLimit,
+)
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import GIB
+from bailiwick.vocab.words import (
+    Dimension,
+    Exclusivity,
+    HardwareGeneration,
+    LeaseClass,
+    PreemptionReason,
+    Priority,
+    Strategy,
+)
+from tests.simulation.clock import EPOCH_MS
+from tests.simulation.model import Model
+
+TENANTS = ("acme", "lab", "zoo", "fenced")
+"""One bears the name under which fenced holds are shown: it must not be mistaken for them."""
+
+GENERATIONS = (HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_AMPERE)
+_REASONS = tuple(PreemptionReason)
+_OPERATOR_REASONS = tuple(r for r in _REASONS if not r.spares_guaranteed)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A command and who sends it."""
+
+    actor: str
+    command: cmd.Command
+
+
+def settings_of(rng: Random) -> Settings:
+    """Settings of a cluster in which everything happens within seconds."""
+    strategy = rng.choice(tuple(Strategy))
+    weights = (300, 200, 400, 100) if strategy is Strategy.WEIGHTED else None
+    headroom = Resources(rng.choice((0, 8_000)), 0, 0, rng.choice((0, 1_000)))
+    return Settings(
+        strategy=strategy,
+        weights=weights,
+        headroom=headroom,
+        headroom_priority=rng.choice((Priority.HIGH, Priority.CRITICAL)),
+        preempt_from=rng.choice((Priority.NORMAL, Priority.HIGH, Priority.CRITICAL)),
+        grace_ms=rng.choice((0, 0, 400, 3_000)),
+        confirm_teardown=rng.random() < 0.4,
+        teardown_ms=rng.choice((300, 2_000)),
+        min_run_ms=rng.choice((0, 0, 1_000)),
+        max_cascade_depth=rng.choice((1, 3)),
+        fresh_checkpoint_ms=2_000,
+        patience_ms=rng.choice((500, 5_000)),
+        horizon_ms=rng.choice((2_000, 60_000)),
+        queue_max=rng.choice((3, 12, 100_000)),
+        keys_ms=rng.choice((3_000, 86_400_000, 86_400_000)),
+        keys_max=rng.choice((4, 1_000_000, 1_000_000)),
+    )
+
+
+class Actors:
+    """What is said next."""
+
+    def __init__(self, rng: Random, model: Model, now: Callable[[], int]) -> None:
+        self._rng, self._model, self._now = rng, model, now
+        self._nodes = [f"node-{n}" for n in range(rng.randrange(2, 9))]
+        self._kinds: tuple[tuple[Callable[[], Said], int], ...] = (
+            (self._submit, rng.choice((20, 40, 60))),
+            (self._holder, 14),
+            (self._agent, rng.choice((6, 12))),
+            (self._executor, rng.choice((2, 10))),
+            (self._operator, rng.choice((2, 6, 12))),
+            (self._liar, rng.choice((1, 4))),
+        )
+
+    def first(self) -> list[Said]:
+        """How a cluster begins: some nodes are there, some tenants have quotas."""
+        joined = [Said(f"agent:{n}", cmd.RegisterNode(n, self._inventory())) for n in self._nodes]
+        return joined + [self._set_quota() for _ in range(self._rng.randrange(4))]
+
+    def next(self) -> Said:
+        """One more command from somebody."""
+        kinds, weights = zip(*self._kinds, strict=True)
+        return self._rng.choices(kinds, weights)[0]()
+
+    # -- tenants -------------------------------------------------------------------------------
+
+    def _submit(self) -> Said:
+        rng = self._rng
+        tenant = rng.choice(TENANTS)
+        terms: dict[str, Any] = {
+            "tenant": tenant,
+            "project": rng.choice((None, "p", "q")),
+            "cpu_cores": rng.choice((1, 2, 4, 0.5, 16)),
+            "mem_bytes": rng.choice((0, GIB, 8 * GIB, 50 * GIB)),
+            "block_bytes": rng.choice((0, 0, 10 * GIB)),
+            "priority": rng.choice(tuple(Priority)),
+            "lease_class": rng.choice((*LeaseClass, LeaseClass.STANDARD)),
+            "gang_size": rng.choice((1, 1, 1, 1, 2, 3, 5)),
+            "ttl_ms": rng.choice((300, 2_000, 8_000, 60_000, 3_600_000)),
+        }
+        if rng.random() < 0.6:
+            terms |= self._devices()
+        if rng.random() < 0.15:
+            terms["labels"] = {"zone": rng.choice(("a", "b"))}
+        if rng.random() < 0.15:
+            terms["deadline_ms"] = EPOCH_MS + self._now() + rng.randrange(-500, 6_000)
+        if rng.random() < 0.1:
+            terms["tag"] = "tag-1"
+        request = PlacementRequest(**terms)
+        return Said(f"user:{tenant}", cmd.Submit(request, wait=rng.random() < 0.7))
+
+    def _devices(self) -> dict[str, Any]:
+        rng = self._rng
+        if rng.random() < 0.5:
+            terms: dict[str, Any] = {"gpu_milli": rng.choice((250, 500, 700))}
+            terms["exclusivity"] = rng.choice((None, None, *Exclusivity))
+        else:
+            terms = {"gpu_count": rng.choice((1, 1, 2, 4))}
+        if rng.random() < 0.5:
+            terms["generation"] = rng.choice(GENERATIONS)
+        if rng.random() < 0.2:
+            terms["gpu_vram"] = rng.choice((10, 60)) * GIB
+        return terms
+
+    def _holder(self) -> Said:
+        """The holder of a lease, or of a place in the queue."""
+        rng, model = self._rng, self._model
+        if model.waiting and rng.random() < 0.2:
+            entry = rng.choice(list(model.waiting))
+            return Said(f"user:{model.waiting[entry][0]}", cmd.Cancel(entry))
+        if not model.leases:
+            return self._submit()
+        lease_id = rng.choice(list(model.leases))
+        actor = f"user:{model.leases[lease_id].scope[0]}"
+        pick = rng.randrange(4)
+        if pick == 0:
+            generation = rng.choice((None, None, 1, 2))
+            ttl_ms = rng.choice((500, 5_000, 60_000))
+            return Said(actor, cmd.Renew(lease_id, ttl_ms, generation))
+        if pick == 1:
+            return Said(actor, cmd.ReportCheckpoint(lease_id))
+        return Said(actor, cmd.Release(lease_id))
+
+    # -- machines ------------------------------------------------------------------------------
+
+    def _inventory(self) -> NodeCapacity:
+        rng = self._rng
+        count = rng.choice((0, 1, 2, 4, 8))
+        mixed = rng.random() < 0.2
+        first = rng.choice(GENERATIONS)
+        gpus = tuple(
+            GpuDevice(
+                rng.choice(GENERATIONS) if mixed else first,
+                rng.choice((40, 80)) * GIB,
+                partitionable=rng.random() < 0.5,
+            )
+            for _ in range(count)
+        )
+        labels = {"zone": rng.choice(("a", "b"))} if rng.random() < 0.5 else {}
+        cores, mem = rng.choice((4, 16, 64)), rng.choice((16, 128)) * GIB
+        return NodeCapacity(cores, mem, rng.choice((0, 50 * GIB)), gpus, labels=labels)
+
+    def _agent(self) -> Said:
+        """A machine goes, comes back (maybe as another), or says twice that it is there."""
+        rng = self._rng
+        node = rng.choice(self._nodes)
+        actor = f"agent:{node}"
+        if node in self._model.nodes and rng.random() < 0.8:
+            seen = rng.choice((None, EPOCH_MS + self._now()))
+            return Said(actor, cmd.DepartNode(node, seen))
+        return Said(actor, cmd.RegisterNode(node, self._inventory()))
+
+    def _executor(self) -> Said:
+        tearing = ("forced_teardown", "checkpoint_reported", "expired")
+        due = [i for i, lease in self._model.leases.items() if lease.phase in tearing]
+        if not due:
+            return self._holder()
+        clean = self._rng.random() < 0.7
+        return Said("executor", cmd.ReportTeardown(self._rng.choice(due), clean))
+
+    def _liar(self) -> Said:
+        """Somebody says what is not so: of leases that are others', unknown, or not going."""
+        rng, model = self._rng, self._model
+        made_up = rng.randrange(1, model.lease_serial + 20)
+        lease_id = rng.choice([*model.leases, made_up])
+        lie = rng.choice(
+            (
+                cmd.Release(made_up),
+                cmd.ReportTeardown(lease_id, rng.random() < 0.5),
+                cmd.ReportCheckpoint(made_up),
+                cmd.ClearFence(lease_id),
+                cmd.Renew(lease_id, 2**40, 7),
+                cmd.Cancel(made_up),
+                cmd.DepartNode("node-nowhere"),
+                cmd.RegisterNode(rng.choice(self._nodes), self._inventory()),
+                cmd.LiftQuarantine(rng.choice(self._nodes)),
+            )
+        )
+        return Said("agent:liar", lie)
+
+    # -- operators -----------------------------------------------------------------------------
+
+    def _operator(self) -> Said:
+        rng, model = self._rng, self._model
+        node = rng.choice(self._nodes)
+        grace = rng.choice((None, 0, 1_000))
+        fences = [i for i, lease in model.leases.items() if lease.phase == "fenced"]
+        pick = rng.randrange(8)
+        if pick == 0:
+            mode, reason = self._next_mode(node), rng.choice(_OPERATOR_REASONS)
+            return Said("operator", cmd.ChangeMode(node, mode, reason, grace))
+        if pick == 1:
+            return Said("operator", cmd.Quarantine(node, "attestation-failed", grace))
+        if pick == 2:
+            return Said("operator", cmd.LiftQuarantine(node))
+        if pick == 3:
+            return self._set_quota()
+        if pick == 4:
+            return Said("operator", cmd.ChangeSettings(settings_of(rng)))
+        if pick == 5 and fences:
+            return Said("operator", cmd.ClearFence(rng.choice(fences)))
+        if pick == 6 and model.leases:
+            ids = rng.sample(list(model.leases), min(len(model.leases), rng.randrange(1, 4)))
+            return Said("operator", cmd.Evict(tuple(ids), rng.choice(_REASONS), grace))
+        return Said("operator", cmd.SetShare(rng.choice(TENANTS), rng.randrange(1, 10)))
+
+    def _next_mode(self, node: str) -> NodeMode:
+        """Mostly the way back to work, so that nodes do not stay closed."""
+        machine = self._model.nodes.get(node)
+        if machine is None or self._rng.random() < 0.2:
+            return self._rng.choice(tuple(NodeMode))
+        onward = {"drained": NodeMode.RETURNING, "maintenance": NodeMode.RETURNING}
+        onward |= {"returning": NodeMode.ACCEPTING, "fence_lost": NodeMode.MAINTENANCE}
+        return onward.get(machine.mode, NodeMode.DRAINING)
+
+    def _set_quota(self) -> Said:
+        rng = self._rng
+        limits = [ResourceLimit.gpu_count(rng.randrange(0, 8))]
+        if rng.random() < 0.5:
+            limits.append(ResourceLimit.cpu_cores(rng.choice((4, 30, 100))))
+        if rng.random() < 0.3:
+            limits.append(ResourceLimit.lease_count(rng.randrange(1, 10)))
+        burst = None
+        if rng.random() < 0.5:
+            burst = BurstCredit(
+                Dimension.GPU_COUNT, rng.choice((500, 20_000)), rng.choice((0, 100)), 3_000
+            )
+        table = ()
+        if rng.random() < 0.3:
+            table = tuple(GpuGenerationQuota(g, rng.randrange(0, 6)) for g in GENERATIONS)
+        quota = Quota(tuple(limits), table, burst) if rng.random() < 0.9 else Quota()
+        tenant, project = rng.choice(TENANTS), rng.choice((None, None, "p"))
+        return Said("operator", cmd.SetQuota(tenant, quota, project))

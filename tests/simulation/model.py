@@ -1,0 +1,441 @@
+"""The durable journal read by somebody who knows nothing of the kernel's code.
+
+``Model`` folds record after record with plain dicts and sums, and refuses a record that breaks a
+promise: room that is not there, a quota that is passed, a lease or key that exists already, a
+number or a time out of order, a batch of another epoch. Slow and simple on purpose.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from bailiwick.journal import GENESIS_HASH
+from bailiwick.kernel import Answer, encode_answer
+from bailiwick.scheduler.reservation import CAPACITY_REASONS
+
+Told = tuple[Any, ...]
+Key = tuple[str, str]
+Scope = tuple[str, str | None]
+DIMENSIONS = ("cpu_milli", "mem_bytes", "block_bytes", "gpu_count", "gpu_vram", "lease_count")
+_UNITS = {"gpu_count": 1000}
+
+
+class Violation(Exception):
+    """A promise was broken."""
+
+    def __init__(self, promise: str, detail: str) -> None:
+        super().__init__(f"{promise}: {detail}")
+        self.promise = promise
+
+
+def told_by(answer: Answer) -> Told:
+    """An answer as a tuple that can be compared with what the journal says."""
+    plain = encode_answer(answer)
+    match plain["answer"]:
+        case "granted":
+            ids, nodes = tuple(plain["lease_ids"]), tuple(plain["nodes"])
+            return ("granted", ids, nodes, plain["expires_ms"])
+        case "queued":
+            return ("queued", plain["entry_id"])
+        case "refused":
+            return ("refused", plain["denied"]["reason"], plain["denied"]["detail"])
+        case _:
+            return ("done", plain["seq"])
+
+
+@dataclass(slots=True)
+class NaiveNode:
+    """A machine, as its record says."""
+
+    capacity: dict[str, int]
+    generations: tuple[str, ...]
+    mode: str = "accepting"
+    quarantined: bool = False
+
+
+@dataclass(slots=True)
+class NaiveLease:
+    """A hold, as its records say."""
+
+    node: str
+    scope: Scope
+    held: dict[str, int]
+    devices: int
+    milli: int
+    vram: int
+    generations: dict[str, int]
+    expires_ms: int
+    guaranteed: bool
+    gang: int | None
+    phase: str = "active"
+
+    def demand(self) -> dict[str, int]:
+        """What it counts against a quota."""
+        gpu = self.held.get("gpu_milli", 0)
+        plain = {name: self.held.get(name, 0) for name in DIMENSIONS[:3]}
+        return plain | {"gpu_count": gpu, "gpu_vram": self.vram, "lease_count": 1}
+
+
+@dataclass(slots=True)
+class Model:
+    """Everything the journal says, folded naively."""
+
+    lines: list[bytes] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=lambda: [GENESIS_HASH])
+    stored: list[int] = field(default_factory=list)
+    clock_ms: int = 0
+    epoch: int = 0
+    nodes: dict[str, NaiveNode] = field(default_factory=dict)
+    leases: dict[int, NaiveLease] = field(default_factory=dict)
+    lease_serial: int = 0
+    waiting: dict[int, Scope] = field(default_factory=dict)
+    entry_serial: int = 0
+    blocked: dict[int, str | None] = field(default_factory=dict)
+    claims: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    book: OrderedDict[Key, tuple[int, Told]] = field(default_factory=OrderedDict)
+    ever: dict[Key, list[Told]] = field(default_factory=dict)
+    unfinished: Key | None = None
+    quotas: dict[Scope, dict[str, Any]] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many records there are."""
+        return len(self.lines)
+
+    def ingest(self, line: bytes, stored_epoch: int) -> None:
+        """Fold one more durable record."""
+        record: dict[str, Any] = json.loads(line)
+        self._check_order(record)
+        self.clock_ms = record["at_ms"]
+        kind, body = record["kind"], record["body"]
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+        if kind == "leader_elected":
+            _check(body["epoch"] > self.epoch, "epochs only grow", f"{body['epoch']} again")
+            self.epoch = body["epoch"]
+        why = f"record {record['seq']} of epoch {self.epoch} was stored by {stored_epoch}"
+        _check(stored_epoch == self.epoch, "one epoch writes", why)
+        _FOLD[kind](self, body, (record.get("tenant"), record.get("project")))
+        if "key" in body:
+            self._note_key((record["actor"], body["key"]), record)
+        self.lines.append(line)
+        self.stored.append(stored_epoch)
+        self.hashes.append(sha256(line[:-1]).hexdigest())
+
+    def _check_order(self, record: dict[str, Any]) -> None:
+        seq, at_ms = record["seq"], record["at_ms"]
+        _check(seq == self.size, "numbers have no gap", f"{seq} follows {self.size - 1}")
+        linked = record["prev_hash"] == self.hashes[-1]
+        _check(linked, "the chain holds", f"record {seq} names another hash")
+        back = f"record {seq} is of {at_ms}, after {self.clock_ms}"
+        _check(at_ms >= self.clock_ms, "time never goes back", back)
+
+    # -- idempotency keys ----------------------------------------------------------------------
+
+    def _note_key(self, key: Key, record: dict[str, Any]) -> None:
+        told, known = _told_of(record), self.book.get(key)
+        if self.unfinished == key and known is not None:
+            before = known[1]
+            told = ("granted", before[1] + told[1], before[2] + told[2], told[3])
+            self.ever[key].pop()
+        else:
+            again = f"key {key} was answered {known} and then {told}"
+            _check(known is None, "nothing is granted twice", again)
+        self.unfinished = key if record["body"].get("members_left") else None
+        self.book[key] = (record["at_ms"], told)
+        self.ever.setdefault(key, []).append(told)
+        oldest = record["at_ms"] - self.settings.get("keys_ms", 86_400_000)
+        most = self.settings.get("keys_max", 1_000_000)
+        for name, (at_ms, _) in list(self.book.items()):
+            if at_ms >= oldest and len(self.book) <= most:
+                break
+            del self.book[name]
+
+    # -- nodes ---------------------------------------------------------------------------------
+
+    def _registered(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        _check(body["node"] not in self.nodes, "a node is there once", body["node"])
+        generations = tuple(body.get("gpu_generations", ()))
+        self.nodes[body["node"]] = NaiveNode(body["resources"], generations)
+
+    def _departed(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        for lease_id in body.get("lease_ids", ()):
+            self._drop(lease_id)
+        if not body.get("leases_left"):
+            left = [i for i, lease in self.leases.items() if lease.node == body["node"]]
+            _check(not left, "a node takes its leases with it", f"{body['node']} left {left}")
+            del self.nodes[body["node"]]
+
+    def _mode(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        node = self.nodes[body["node"]]
+        _check(node.mode == body["before"], "modes follow each other", f"{body}, not {node.mode}")
+        node.mode = body["after"]
+        holds = [i for i, lease in self.leases.items() if lease.node == body["node"]]
+        empty = node.mode != "drained" or not holds
+        _check(empty, "a drained node is empty", f"{body['node']} holds {holds}")
+
+    def _quarantined(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        self.nodes[body["node"]].quarantined = True
+
+    def _lifted(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        self.nodes[body["node"]].quarantined = False
+
+    # -- rules ---------------------------------------------------------------------------------
+
+    def _quota(self, body: dict[str, Any], scope: Scope) -> None:
+        self.quotas[scope] = body
+
+    def _settings(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        self.settings = body
+
+    def used(self, scope: Scope) -> tuple[dict[str, int], dict[str, int]]:
+        """What the live leases of a tenant or project add up to, by dimension and generation."""
+        total = dict.fromkeys(DIMENSIONS, 0)
+        generations: dict[str, int] = {}
+        for lease in self.leases.values():
+            inside = lease.scope[0] == scope[0] and scope[1] in (None, lease.scope[1])
+            if lease.phase == "fenced" or not inside:
+                continue
+            for name, amount in lease.demand().items():
+                total[name] += amount
+            for word, milli in lease.generations.items():
+                generations[word] = generations.get(word, 0) + milli
+        return total, generations
+
+    def _check_quota(self, scope: Scope, lease: NaiveLease) -> None:
+        for each in dict.fromkeys((scope, (scope[0], None))):
+            quota = self.quotas.get(each)
+            if quota is None:
+                continue
+            used, generations = self.used(each)
+            for name, limit in quota["limits"].items():
+                most = limit * _UNITS.get(name, 1)
+                if quota.get("burst_dimension") == name:
+                    most += quota["burst_ceiling"]
+                over = f"{each} holds {used[name]} of {most} {name}"
+                fits = not lease.demand()[name] or used[name] <= most
+                _check(fits, "quota is never exceeded", over)
+            table = quota.get("gpu_limits", {})
+            for word in lease.generations if table else ():
+                most = table.get(word, 0) * 1000
+                fits = generations[word] <= most
+                _check(fits, "quota is never exceeded", f"{each} {word} > {most}")
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def _approved(self, body: dict[str, Any], scope: Scope) -> None:
+        ids, nodes = body["lease_ids"], body["nodes"]
+        masks = body.get("devices", [0] * len(ids))
+        entry = body.get("entry_id")
+        for lease_id, node, mask in zip(ids, nodes, masks, strict=True):
+            fresh = lease_id == self.lease_serial + 1
+            _check(fresh, "a lease is granted once", f"lease {lease_id} after {self.lease_serial}")
+            self.lease_serial = lease_id
+            self.leases[lease_id] = self._lease(body, scope, node=node, mask=mask)
+            self._check_room(node)
+            self._check_claims(node, entry)
+        if entry is not None:
+            waits = self.waiting.get(entry) == scope
+            _check(waits, "only who waits is started", f"entry {entry}")
+            if not body.get("members_left"):
+                self._leave(entry)
+        if not body.get("members_left"):
+            self._check_quota(scope, self.leases[ids[-1]])
+
+    def _lease(self, body: dict[str, Any], scope: Scope, *, node: str, mask: int) -> NaiveLease:
+        held, count = body["resources"], mask.bit_count()
+        machine = self.nodes.get(node)
+        if machine is None or machine.mode != "accepting" or machine.quarantined:
+            raise Violation("only open nodes take leases", f"{node}: {machine}")
+        milli = held.get("gpu_milli", 0) // count if count else 0
+        generations: dict[str, int] = {}
+        for device, word in enumerate(machine.generations):
+            if mask >> device & 1:
+                generations[word] = generations.get(word, 0) + milli
+        return NaiveLease(
+            node,
+            scope,
+            held,
+            mask,
+            milli,
+            body.get("gpu_vram", 0) * count,
+            generations,
+            self.clock_ms + body.get("ttl_ms", 3_600_000),
+            body["lease_class"] == "guaranteed",
+            body.get("gang"),
+        )
+
+    def _check_room(self, node: str) -> None:
+        machine = self.nodes[node]
+        here = [lease for lease in self.leases.values() if lease.node == node]
+        for name, most in machine.capacity.items():
+            taken = sum(lease.held.get(name, 0) for lease in here)
+            over = f"{node} gives {taken} of {most} {name}"
+            _check(taken <= most, "capacity is never exceeded", over)
+        for lease in here:
+            for name in lease.held:
+                _check(name in machine.capacity, "capacity is never exceeded", f"{node}: {name}")
+        for device in range(len(machine.generations)):
+            taken = sum(lease.milli for lease in here if lease.devices >> device & 1)
+            over = f"{node} gives {taken} of device {device}"
+            _check(taken <= 1000, "capacity is never exceeded", over)
+
+    def _check_claims(self, node: str, entry: int | None) -> None:
+        for claimant, nodes in self.claims.items():
+            kept = claimant == entry or node not in nodes
+            _check(kept, "claimed room is kept", f"{node} is kept for {claimant}, {entry} got it")
+
+    def _denied(self, body: dict[str, Any], scope: Scope) -> None:
+        """Nothing changes."""
+
+    def _queued(self, body: dict[str, Any], scope: Scope) -> None:
+        entry = body["entry_id"]
+        _check(entry > self.entry_serial, "an entry is made once", f"{entry} again")
+        self.entry_serial = entry
+        self.waiting[entry] = scope
+        self.blocked[entry] = _sort_of(body) if "detail" in body else None
+
+    def _blocked(self, body: dict[str, Any], scope: Scope) -> None:
+        entry, sort = body["entry_id"], _sort_of(body)
+        _check(self.waiting.get(entry) == scope, "only who waits is blocked", f"entry {entry}")
+        claimed = self.claims.pop(entry, None) is not None
+        if body.get("victims"):
+            self.claims[entry] = tuple(body["victim_nodes"])
+        elif not claimed:
+            again = f"entry {entry} is blocked by {sort} as before"
+            _check(self.blocked.get(entry) != sort, "a blocker is told once", again)
+        self.blocked[entry] = sort
+
+    def _cancelled(self, body: dict[str, Any], scope: Scope) -> None:
+        entry = body["entry_id"]
+        _check(self.waiting.get(entry) == scope, "only who waits is cancelled", f"entry {entry}")
+        self._leave(entry)
+
+    def _leave(self, entry: int) -> None:
+        del self.waiting[entry]
+        self.claims.pop(entry, None)
+
+    # -- leases --------------------------------------------------------------------------------
+
+    def _of(self, lease_id: int) -> NaiveLease:
+        lease = self.leases.get(lease_id)
+        if lease is None:
+            raise Violation("a lease ends once", f"lease {lease_id} is not there")
+        return lease
+
+    def _drop(self, lease_id: int) -> None:
+        self._of(lease_id)
+        del self.leases[lease_id]
+
+    def _renewed(self, body: dict[str, Any], scope: Scope) -> None:
+        lease = self._of(body["lease_id"])
+        _check(lease.phase == "active", "only active leases are renewed", str(body))
+        _check(lease.scope == scope, "records name the owner", str(body))
+        lease.expires_ms = body["expires_ms"]
+
+    def _stepped(self, body: dict[str, Any], scope: Scope) -> None:
+        lease = self._of(body["lease_id"])
+        _check(lease.phase == body["before"], "endings go step by step", f"{body}: {lease.phase}")
+        _check(lease.scope == scope, "records name the owner", str(body))
+        lease.phase = body["after"]
+        lease.expires_ms = body.get("expires_ms", lease.expires_ms)
+        spared = body.get("reason") in ("priority_preemption", "burst_credit_exhausted")
+        unsafe = lease.guaranteed and spared
+        _check(not unsafe, "a guaranteed lease is no victim", str(body))
+
+    def _ended(self, body: dict[str, Any], scope: Scope) -> None:
+        lease = self._of(body["lease_id"])
+        _check(lease.phase != "fenced", "only an operator clears a fence", str(body))
+        _check(lease.scope == scope, "records name the owner", str(body))
+        self._drop(body["lease_id"])
+
+    def _expired(self, body: dict[str, Any], scope: Scope) -> None:
+        lease = self._of(body["lease_id"])
+        # One member of a gang takes the others, whose terms may be longer if they were renewed.
+        early = lease.expires_ms > self.clock_ms and lease.gang is None and lease.phase == "active"
+        _check(not early, "nothing expires before its time", f"{body}: {lease.expires_ms}")
+        self._ended(body, scope)
+
+    def _fenced(self, body: dict[str, Any], scope: Scope) -> None:
+        lease = self._of(body["lease_id"])
+        _check(lease.phase != "fenced", "a fence is set once", str(body))
+        _check(lease.scope == scope, "records name the owner", str(body))
+        lease.phase = "fenced"
+
+    def _cleared(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        fenced = self._of(body["lease_id"]).phase == "fenced"
+        _check(fenced, "only a fence is cleared", str(body))
+        self._drop(body["lease_id"])
+
+    def _checkpoint(self, body: dict[str, Any], scope: Scope) -> None:
+        _check(self._of(body["lease_id"]).scope == scope, "records name the owner", str(body))
+
+
+def _sort_of(body: dict[str, Any]) -> str:
+    """The ways of lacking room are one sort of obstacle: they change with every look."""
+    reason = str(body["reason"])
+    return "capacity" if reason in CAPACITY_REASONS else reason
+
+
+def _check(kept: bool, promise: str, detail: str) -> None:
+    if not kept:
+        raise Violation(promise, detail)
+
+
+def _told_of(record: dict[str, Any]) -> Told:
+    """What the client must have been told, by the record that answers it."""
+    body = record["body"]
+    match record["kind"]:
+        case "admission_approved":
+            expires = record["at_ms"] + body.get("ttl_ms", 3_600_000)
+            return ("granted", tuple(body["lease_ids"]), tuple(body["nodes"]), expires)
+        case "request_queued":
+            return ("queued", body["entry_id"])
+        case "admission_denied":
+            return ("refused", body["reason"], body["detail"])
+        case _:
+            return ("done", record["seq"])
+
+
+def _nothing(model: Model, body: dict[str, Any], scope: Scope) -> None:
+    del model, body, scope
+
+
+_FOLD = {
+    "node_registered": Model._registered,
+    "node_departed": Model._departed,
+    "node_mode_changed": Model._mode,
+    "node_quarantined": Model._quarantined,
+    "node_quarantine_lifted": Model._lifted,
+    "quota_changed": Model._quota,
+    "share_changed": _nothing,
+    "settings_changed": Model._settings,
+    "admission_approved": Model._approved,
+    "admission_denied": Model._denied,
+    "request_queued": Model._queued,
+    "request_blocked": Model._blocked,
+    "request_cancelled": Model._cancelled,
+    "room_reserved": _nothing,
+    "leader_elected": _nothing,
+    "state_checkpoint": _nothing,
+    "lease_renewed": Model._renewed,
+    "lease_revoked": Model._stepped,
+    "lease_released": Model._ended,
+    "lease_expired": Model._expired,
+    "lease_preempted": Model._ended,
+    "lease_fenced": Model._fenced,
+    "fence_cleared": Model._cleared,
+    "checkpoint_reported": Model._checkpoint,
+}
