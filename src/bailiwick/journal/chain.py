@@ -30,7 +30,7 @@ from bailiwick.journal.record import (
     canonical_bytes,
     parse_record,
 )
-from bailiwick.journal.shapes import recognise
+from bailiwick.journal.shapes import is_recognised
 from bailiwick.journal.words import RecordFault, RecordKind
 from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.values import check_integer, check_kind
@@ -84,9 +84,12 @@ class Chain:
         self, kind: RecordKind, context: Context, *, at_ms: int, body: Mapping[str, object]
     ) -> Sealed:
         """The next record of the chain, or a refusal that changes nothing."""
-        check_kind("kind", kind, RecordKind)
-        check_kind("context", context, Context)
-        check_integer("at_ms", at_ms, low=self._at_ms, high=INTEGER_MAX)
+        # Asked in full only if something looks wrong: this is the path of every decision.
+        if type(kind) is not RecordKind or type(context) is not Context:
+            check_kind("kind", kind, RecordKind)
+            check_kind("context", context, Context)
+        if type(at_ms) is not int or not self._at_ms <= at_ms <= INTEGER_MAX:
+            check_integer("at_ms", at_ms, low=self._at_ms, high=INTEGER_MAX)
         seq = self._tree.size
         if seq > INTEGER_MAX:
             raise LimitReached("records of a journal", INTEGER_MAX)
@@ -98,7 +101,7 @@ class Chain:
             raise RecordRefused(
                 RecordFault.BAD_VALUE, "body", value=body, expected=f"plain values ({error})"
             ) from error
-        if recognise(canonical) is None:
+        if not is_recognised(kind, canonical):
             # A rare record or a wrong one: parsing tells which.
             context.check_scope(kind)
             parse_record(canonical)

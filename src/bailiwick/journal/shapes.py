@@ -62,6 +62,7 @@ class _Shapes(dict[bytes, Matcher]):
 
 _KINDS = {kind.value.encode("ascii"): kind for kind in RecordKind}
 SHAPES = _Shapes()
+_MATCHERS: dict[RecordKind, Matcher] = {}
 
 
 def record_shape(kind: RecordKind) -> str:
@@ -81,6 +82,15 @@ def recognise(raw: bytes) -> re.Match[bytes] | None:
     if found is None or len(raw) > RECORD_BYTES_MAX or not (raw.isascii() or _is_utf8(raw)):
         return None
     return found
+
+
+def is_recognised(kind: RecordKind, raw: bytes) -> bool:
+    """The same question for one who knows the kind."""
+    matches = _MATCHERS.get(kind)
+    if matches is None:
+        matches = _MATCHERS[kind] = SHAPES[kind.value.encode("ascii")]
+    short = len(raw) <= RECORD_BYTES_MAX and (raw.isascii() or _is_utf8(raw))
+    return short and matches(raw) is not None
 
 
 def glance(raw: bytes) -> Link | None:
