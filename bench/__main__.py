@@ -1,6 +1,6 @@
 """``python -m bench``: run the benches, print the tables, leave them in ``bench/out``.
 
-Without a name every section runs (under ten minutes on two cores); ``--quick`` is a subset of
+Without a name every section runs (about a quarter of an hour on two cores); ``--quick`` is a subset of
 about a minute whose figures are too rough to judge a bar by. Progress goes to stderr.
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -65,3 +66,17 @@ def test_a_store_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> No
     assert done.returncode == 2
     assert "no database" in done.stderr
     assert not missing.exists()
+
+
+def test_the_journal_of_a_database_is_verified_shown_and_found_out(store: str) -> None:
+    command = [sys.executable, "-m", "bailiwick.cli.main", "journal"]
+    good = subprocess.run([*command, "verify", store], capture_output=True, text=True, check=False)
+    assert good.returncode == 0, good.stderr
+    assert "are as sealed" in good.stdout
+    with sqlite3.connect(Path(store, "bailiwick.db")) as database:
+        (line,) = database.execute("SELECT line FROM journal WHERE seq = 3").fetchone()
+        changed = line.replace(b'"tenant":"lab"', b'"tenant":"bal"')
+        database.execute("UPDATE journal SET line = ? WHERE seq = 3", (changed,))
+    bad = subprocess.run([*command, "verify", store], capture_output=True, text=True, check=False)
+    assert bad.returncode == 3
+    assert "record 3" in bad.stderr

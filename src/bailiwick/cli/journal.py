@@ -24,6 +24,7 @@ from bailiwick.cli import ExitCode
 from bailiwick.cli.bench import Output, with_options
 from bailiwick.cli.journal_cases import check_cases
 from bailiwick.cli.journal_screen import OutputOption, print_table, watched
+from bailiwick.cli.record_source import database_lines, database_of
 from bailiwick.cli.time_travel import HELP as AT_HELP
 from bailiwick.cli.time_travel import at
 
@@ -40,7 +41,9 @@ LIMIT_MAX = 1_000_000
 Target = Annotated[
     Path,
     typer.Argument(
-        metavar="JOURNAL", help="A journal's directory, or a file of JSON Lines.", exists=True
+        metavar="JOURNAL",
+        help="A journal's directory, a file of JSON Lines, a data directory, or a database's "
+        "postgresql:// address.",
     ),
 ]
 
@@ -103,7 +106,10 @@ def _judge(target: Path, *, vkey: str | None = None, anchor: Anchor | None = Non
     from bailiwick.journal import parse_vkey
     from bailiwick.store import Directory, verify_directory, verify_file
 
-    if target.is_file():
+    where = database_of(target)
+    if where is not None and vkey is None:
+        return verify_file(database_lines(where), anchor)
+    if where is not None or target.is_file():
         if vkey is not None:
             raise InvalidValue(
                 "JOURNAL", str(target), "a directory, whose checkpoint --vkey checks"
@@ -112,7 +118,7 @@ def _judge(target: Path, *, vkey: str | None = None, anchor: Anchor | None = Non
             return verify_file(lines, anchor)
     places = Directory(target)
     if not places.journal.exists() and not places.checkpoint.exists():
-        raise NotFound("journal.jsonl in", str(target))
+        raise NotFound("journal.jsonl or bailiwick.db in", str(target))
     key = None if vkey is None else parse_vkey(vkey)
     with watched(places.journal) as lines:
         return verify_directory(places, lines, key=key, anchor=anchor)
@@ -146,7 +152,8 @@ def _verified_records(target: Path, *, after: int = -1) -> Iterator[Record]:
     else:
         _end_damaged(target, describe(verdict))
     path = target if target.is_file() else target / "journal.jsonl"
-    for seq, line in enumerate(read_lines(path)):
+    where = database_of(target)
+    for seq, line in enumerate(read_lines(path) if where is None else database_lines(where)):
         if seq >= end:
             return
         if seq > after:

@@ -104,6 +104,27 @@ def end_damaged(what: object, sentence: str) -> NoReturn:
     raise typer.Exit(ExitCode.DENIED)
 
 
+def database_of(target: str | Path) -> str | None:
+    """Where the database is, if the target is a data directory or a database's address."""
+    text = str(target)
+    if text.startswith("postgresql:/"):  # a path keeps only one slash of the two
+        return "postgresql://" + text.removeprefix("postgresql:").lstrip("/")
+    path = Path(text)
+    return text if (path / "bailiwick.db").exists() or path.name == "bailiwick.db" else None
+
+
+def database_lines(where: str) -> Iterator[bytes]:
+    """Every line of a database's journal, in order; nothing is verified yet."""
+    from bailiwick.store import open_store
+
+    with open_store(where, read_only=True) as store:
+        at, size = 0, store.size()
+        while at < size:  # bounded: the size was read once, and every round reads on
+            lines = store.read(at, min(_BATCH, size - at))
+            yield from lines
+            at += len(lines)
+
+
 @contextmanager
 def open_source(target: str) -> Iterator[Source]:
     """The journal at a path or address, verified as it is read."""
@@ -111,7 +132,7 @@ def open_source(target: str) -> Iterator[Source]:
 
     path = Path(target)
     try:
-        if "://" in target or (path / "bailiwick.db").exists() or path.name == "bailiwick.db":
+        if "://" in target or database_of(target) is not None:
             from bailiwick.store import open_store
 
             with open_store(target, read_only=True) as store:

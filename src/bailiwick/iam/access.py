@@ -1,0 +1,53 @@
+"""May this principal do that there: one pure function, asked by every handler.
+
+Rules:
+
+- Default deny: without a role at the scope or around it that has the key, the answer is no.
+- A project is reached through its own roles, its tenant's and the fleet's; nothing reaches up.
+- A token may carry fewer keys than its principal has; it never carries more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from bailiwick.iam.scope import Scope
+from bailiwick.iam.words import ROLE_PERMISSIONS, Permission, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Yes, through this role at that scope."""
+
+    role: Role
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """No: the key that is missing, and where."""
+
+    permission: Permission
+    scope: Scope
+
+
+Access: TypeAlias = Allowed | Forbidden
+
+
+def check_access(
+    roles: Mapping[Scope, Role],
+    permission: Permission,
+    *,
+    scope: Scope,
+    keys: frozenset[Permission] | None = None,
+) -> Access:
+    """Whether these roles (and, if given, only these keys) allow it there."""
+    if keys is not None and permission not in keys:
+        return Forbidden(permission, scope)
+    for each in scope.around:
+        role = roles.get(each)
+        if role is not None and permission in ROLE_PERMISSIONS[role]:
+            return Allowed(role, each)
+    return Forbidden(permission, scope)

@@ -1,0 +1,115 @@
+"""Who exists: tenants, projects, members, service accounts and tokens, as the journal tells them.
+
+Rules:
+
+- A token is kept as its digest; the token itself is nowhere in the state or the journal.
+- A name is taken once: a tenant or project that was closed keeps its name.
+- Reading changes nothing. Changes come from records alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bailiwick.iam.scope import Scope
+from bailiwick.iam.words import PrincipalKind, Role
+from bailiwick.vocab.errors import Conflict, NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """Who pays; ``revision`` grows with every change."""
+
+    name: str
+    display_name: str = ""
+    is_open: bool = True
+    revision: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A part of a tenant."""
+
+    tenant: str
+    name: str
+    display_name: str = ""
+    is_open: bool = True
+    revision: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAccount:
+    """A program's principal, of one scope."""
+
+    name: str
+    scope: Scope
+    is_enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is known of a token: whose, until when, its digest, and whether it still counts."""
+
+    token_id: str
+    principal: str
+    kind: PrincipalKind
+    digest: str
+    issued_ms: int
+    expires_ms: int
+    revoked: bool = False
+    single_use: bool = False
+
+
+@dataclass(slots=True)
+class Directory:
+    """Everything authority is decided from."""
+
+    tenants: dict[str, Tenant] = field(default_factory=dict)
+    projects: dict[tuple[str, str], Project] = field(default_factory=dict)
+    roles: dict[str, dict[Scope, Role]] = field(default_factory=dict)
+    accounts: dict[str, ServiceAccount] = field(default_factory=dict)
+    tokens: dict[str, Token] = field(default_factory=dict)
+
+    def tenant(self, name: str) -> Tenant:
+        """The tenant by name."""
+        found = self.tenants.get(name)
+        if found is None:
+            raise NotFound("tenant", name)
+        return found
+
+    def project(self, tenant: str, name: str) -> Project:
+        """The project by its tenant and name."""
+        found = self.projects.get((tenant, name))
+        if found is None:
+            raise NotFound("project", f"{tenant}/{name}")
+        return found
+
+    def account(self, name: str) -> ServiceAccount:
+        """The service account by name."""
+        found = self.accounts.get(name)
+        if found is None:
+            raise NotFound("service account", name)
+        return found
+
+    def token(self, token_id: str) -> Token:
+        """The token by its id."""
+        found = self.tokens.get(token_id)
+        if found is None:
+            raise NotFound("token", token_id)
+        return found
+
+    def check_scope(self, scope: Scope) -> None:
+        """Refuse a scope whose tenant or project does not exist or is closed."""
+        if scope.tenant is None:
+            return
+        if not self.tenant(scope.tenant).is_open:
+            raise Conflict("tenant", scope.tenant, "is closed")
+        if scope.project is not None and not self.project(scope.tenant, scope.project).is_open:
+            raise Conflict("project", str(scope), "is closed")
+
+    def members(self, scope: Scope) -> Iterator[tuple[str, Role]]:
+        """Who has which role at exactly this scope, by name."""
+        for principal, roles in sorted(self.roles.items()):
+            if scope in roles:
+                yield principal, roles[scope]

@@ -1,0 +1,132 @@
+"""The closed words of authority: permission keys, kinds of principal, and roles as sets of keys.
+
+Rules:
+
+- A handler asks for a permission key, never for a role. Roles are bundles for people to hand out;
+  they may change without any handler being touched.
+- A key names what is done, not who does it. Where it may be done is the scope of the binding.
+- A role belongs to one level. A fleet role reaches every tenant, a tenant role its projects.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ScopeLevel(StrEnum):
+    """How wide a scope is."""
+
+    FLEET = "fleet"
+    TENANT = "tenant"
+    PROJECT = "project"
+
+
+class PrincipalKind(StrEnum):
+    """What sort of party asks."""
+
+    HUMAN = "human"
+    SERVICE_ACCOUNT = "service_account"
+    NODE = "node"
+
+
+class Permission(StrEnum):
+    """What may be done. The first ten are the platform's contract with its apps."""
+
+    CATALOG_READ = "scheduler.catalog.read"
+    INSTANCE_READ = "scheduler.instance.read"
+    INSTANCE_CREATE = "scheduler.instance.create"
+    INSTANCE_UPDATE = "scheduler.instance.update"
+    INSTANCE_DELETE = "scheduler.instance.delete"
+    QUEUE_SUBMIT = "scheduler.queue.submit"
+    QUEUE_READ = "scheduler.queue.read"
+    QUEUE_CANCEL = "scheduler.queue.cancel"
+    NODE_READ = "scheduler.node.read"
+    NODE_OPERATE = "scheduler.node.operate"
+    NODE_REPORT = "scheduler.node.report"
+    LEASE_READ = "scheduler.lease.read"
+    LEASE_HOLD = "scheduler.lease.hold"
+    LEASE_EVICT = "scheduler.lease.evict"
+    QUOTA_READ = "scheduler.quota.read"
+    QUOTA_SET = "scheduler.quota.set"
+    SETTINGS_READ = "scheduler.settings.read"
+    SETTINGS_SET = "scheduler.settings.set"
+    TENANT_READ = "iam.tenant.read"
+    TENANT_MANAGE = "iam.tenant.manage"
+    PROJECT_MANAGE = "iam.project.manage"
+    MEMBER_READ = "iam.member.read"
+    MEMBER_MANAGE = "iam.member.manage"
+    ACCOUNT_READ = "iam.service_account.read"
+    ACCOUNT_MANAGE = "iam.service_account.manage"
+    TOKEN_ISSUE = "iam.token.issue"
+    TOKEN_REVOKE = "iam.token.revoke"
+    JOURNAL_READ = "journal.record.read"
+    USAGE_READ = "metering.usage.read"
+    METRICS_READ = "telemetry.metrics.read"
+    TRACE_READ = "telemetry.trace.read"
+    BREAK_GLASS = "iam.break_glass.use"
+
+
+class Role(StrEnum):
+    """A bundle of permissions that is handed out together."""
+
+    FLEET_ADMIN = "fleet_admin"
+    FLEET_OPERATOR = "fleet_operator"
+    FLEET_AUDITOR = "fleet_auditor"
+    NODE_AGENT = "node_agent"
+    TENANT_ADMIN = "tenant_admin"
+    TENANT_AUDITOR = "tenant_auditor"
+    PROJECT_ADMIN = "project_admin"
+    PROJECT_MEMBER = "project_member"
+    PROJECT_VIEWER = "project_viewer"
+
+    @property
+    def level(self) -> ScopeLevel:
+        """The level at which it is handed out."""
+        return _LEVELS[self]
+
+    @property
+    def permissions(self) -> frozenset[Permission]:
+        """What it allows inside its scope."""
+        return ROLE_PERMISSIONS[self]
+
+
+_P = Permission
+_VIEW = frozenset(
+    {
+        *(_P.QUEUE_READ, _P.LEASE_READ, _P.QUOTA_READ, _P.NODE_READ, _P.CATALOG_READ),
+        *(_P.INSTANCE_READ, _P.USAGE_READ, _P.TENANT_READ, _P.TRACE_READ),
+    }
+)
+_MEMBER = _VIEW | {_P.QUEUE_SUBMIT, _P.QUEUE_CANCEL, _P.LEASE_HOLD}
+_APPS = frozenset({_P.INSTANCE_CREATE, _P.INSTANCE_UPDATE, _P.INSTANCE_DELETE})
+_PEOPLE = frozenset({_P.MEMBER_READ, _P.MEMBER_MANAGE, _P.ACCOUNT_READ, _P.ACCOUNT_MANAGE})
+_TOKENS = frozenset({_P.TOKEN_ISSUE, _P.TOKEN_REVOKE})
+_AUDIT = _VIEW | {_P.JOURNAL_READ, _P.MEMBER_READ, _P.ACCOUNT_READ}
+_PROJECT_ADMIN = _MEMBER | _APPS | _PEOPLE | _TOKENS
+_OPERATE = frozenset(
+    {_P.NODE_OPERATE, _P.NODE_REPORT, _P.LEASE_EVICT, _P.SETTINGS_READ, _P.METRICS_READ}
+)
+
+ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
+    # Break-glass is a right of its own that even an admin must use openly.
+    Role.FLEET_ADMIN: frozenset(_P) - {_P.NODE_REPORT},
+    Role.FLEET_OPERATOR: _VIEW | _OPERATE,
+    Role.FLEET_AUDITOR: _AUDIT | {_P.SETTINGS_READ, _P.METRICS_READ},
+    Role.NODE_AGENT: frozenset({_P.NODE_REPORT}),
+    Role.TENANT_ADMIN: _PROJECT_ADMIN | {_P.PROJECT_MANAGE, _P.JOURNAL_READ},
+    Role.TENANT_AUDITOR: _AUDIT,
+    Role.PROJECT_ADMIN: _PROJECT_ADMIN,
+    Role.PROJECT_MEMBER: _MEMBER,
+    Role.PROJECT_VIEWER: _VIEW,
+}
+_LEVELS = {
+    Role.FLEET_ADMIN: ScopeLevel.FLEET,
+    Role.FLEET_OPERATOR: ScopeLevel.FLEET,
+    Role.FLEET_AUDITOR: ScopeLevel.FLEET,
+    Role.NODE_AGENT: ScopeLevel.FLEET,
+    Role.TENANT_ADMIN: ScopeLevel.TENANT,
+    Role.TENANT_AUDITOR: ScopeLevel.TENANT,
+    Role.PROJECT_ADMIN: ScopeLevel.PROJECT,
+    Role.PROJECT_MEMBER: ScopeLevel.PROJECT,
+    Role.PROJECT_VIEWER: ScopeLevel.PROJECT,
+}
