@@ -1,7 +1,7 @@
 """``python -m bench``: run the benches, print the tables, leave them in ``bench/out``.
 
-Without a name every section runs (about a quarter of an hour on two cores); ``--quick`` is a subset of
-about a minute whose figures are too rough to judge a bar by. Progress goes to stderr.
+Without a name every section runs (about a quarter of an hour on two cores); ``--quick`` is a
+subset of a few minutes whose figures are too rough to judge a bar by. Progress goes to stderr.
 """
 
 from __future__ import annotations
