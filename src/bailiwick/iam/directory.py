@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from bailiwick.iam.scope import Scope
-from bailiwick.iam.words import PrincipalKind, Role
+from bailiwick.iam.words import Permission, PrincipalKind, Role
 from bailiwick.vocab.errors import Conflict, NotFound
 
 
@@ -59,6 +59,7 @@ class Token:
     expires_ms: int
     revoked: bool = False
     single_use: bool = False
+    keys: tuple[Permission, ...] | None = None
 
 
 @dataclass(slots=True)

@@ -5,7 +5,8 @@ package; what is not here may change. Signatures load ``cryptography`` when firs
 """
 
 from bailiwick.journal.anchor import GENESIS, Anchor, parse_anchor
-from bailiwick.journal.bodies import BODIES, BodySpec, check_body
+from bailiwick.journal.bodies import BODIES, check_body
+from bailiwick.journal.body_spec import BodySpec
 from bailiwick.journal.cases import CaseReason, Judged, Verdict, judge_case
 from bailiwick.journal.chain import Chain, Sealed
 from bailiwick.journal.consumers import (

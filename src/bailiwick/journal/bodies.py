@@ -19,8 +19,8 @@ bailiwick.journal.fields.RecordRefused: lease_preempted.reason: expected a value
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from bailiwick.journal.body_spec import BodySpec, Fields
 from bailiwick.journal.fields import (
     AMOUNT,
     DIGEST,
@@ -34,12 +34,8 @@ from bailiwick.journal.fields import (
     TEXT,
     TEXTS,
     Amounts,
-    FieldType,
     ListOf,
-    RecordRefused,
     Words,
-    object_shape,
-    refuse_value,
 )
 from bailiwick.journal.words import (
     ArtifactChannel,
@@ -47,7 +43,6 @@ from bailiwick.journal.words import (
     CancelCause,
     GrantChange,
     MemberChange,
-    RecordFault,
     RecordKind,
     RuntimeChange,
     Severity,
@@ -67,53 +62,6 @@ from bailiwick.vocab.words import (
     ResourceKind,
     Strategy,
 )
-
-Fields = Mapping[str, FieldType]
-
-
-@dataclass(frozen=True, slots=True)
-class BodySpec:
-    """The fields of one kind of body."""
-
-    required: Fields
-    optional: Fields = field(default_factory=dict)
-
-    @property
-    def shape(self) -> str:
-        """The canonical bytes such a body can have, as a regular expression."""
-        fields = {name: (kind, True) for name, kind in self.required.items()}
-        fields |= {name: (kind, False) for name, kind in self.optional.items()}
-        return object_shape(fields)
-
-    def check(self, kind: str, body: object) -> None:
-        """Refuse a body with an unknown, a missing or an ill-typed field."""
-        if not isinstance(body, Mapping):
-            raise refuse_value(kind, body, expected="a map")
-        for name, value in body.items():
-            known = self.required.get(name) or self.optional.get(name)
-            if known is None:
-                raise _no_such(kind, name, self)
-            known.check(f"{kind}.{name}", value)
-        for name in self.required:
-            if name not in body:
-                raise RecordRefused(
-                    RecordFault.MISSING_FIELD, f"{kind}.{name}", value=_NOTHING, expected="a value"
-                )
-
-
-class _Nothing:
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-_NOTHING = _Nothing()
-
-
-def _no_such(kind: str, name: object, spec: BodySpec) -> RecordRefused:
-    known = ", ".join(sorted({*spec.required, *spec.optional})) or "no field at all"
-    return RecordRefused(
-        RecordFault.UNKNOWN_FIELD, f"{kind} field", value=name, expected=f"one of {known}"
-    )
 
 
 def check_body(kind: RecordKind, body: object) -> None:
@@ -388,6 +336,20 @@ _BODIES: Mapping[RecordKind, BodySpec] = {
     ),
     RecordKind.STATE_CHECKPOINT: BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}),
     RecordKind.LEADER_ELECTED: BodySpec({"epoch": AMOUNT, "leader": NAME}, {"address": TEXT}),
+    RecordKind.ACCESS_TOKEN_ISSUED: BodySpec(
+        {
+            "token_id": NAME,
+            "principal": PRINCIPAL,
+            "principal_kind": NAME,
+            "digest": DIGEST,
+            "expires_ms": AMOUNT,
+        },
+        {"single_use": AMOUNT, "keys": NAMES},
+    ),
+    RecordKind.ACCESS_TOKEN_REVOKED: BodySpec({"token_id": NAME}),
+    RecordKind.ACCESS_REFUSED: BodySpec(
+        {"reason": NAME}, {"principal": PRINCIPAL, "permission": NAME}
+    ),
 }
 BODIES: Mapping[RecordKind, BodySpec] = {
     kind: BodySpec(spec.required, {**spec.optional, **_KEYED}) for kind, spec in _BODIES.items()

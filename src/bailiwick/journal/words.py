@@ -77,6 +77,9 @@ class RecordKind(StrEnum):
     SETTINGS_CHANGED = "settings_changed"
     STATE_CHECKPOINT = "state_checkpoint"
     LEADER_ELECTED = "leader_elected"
+    ACCESS_TOKEN_ISSUED = "access_token_issued"
+    ACCESS_TOKEN_REVOKED = "access_token_revoked"
+    ACCESS_REFUSED = "access_refused"
 
     @property
     def scope(self) -> KindScope:
@@ -107,6 +110,10 @@ _SCOPES = dict.fromkeys(
         RecordKind.SETTINGS_CHANGED,
         RecordKind.STATE_CHECKPOINT,
         RecordKind.LEADER_ELECTED,
+        RecordKind.MEMBER_CHANGED,
+        RecordKind.ACCESS_TOKEN_ISSUED,
+        RecordKind.ACCESS_TOKEN_REVOKED,
+        RecordKind.ACCESS_REFUSED,
     ),
     KindScope.FLEET,
 ) | dict.fromkeys(

@@ -10,13 +10,14 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 from bailiwick.journal.record import Record
 from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
 from bailiwick.kernel.events import Event
+from bailiwick.kernel.iam_rules import IamEvent, apply_iam
 from bailiwick.kernel.state import Claim, State
 from bailiwick.kernel.usage import weight_of
 from bailiwick.scheduler.engine.protocol import ROUND_ROBIN
@@ -257,6 +258,10 @@ def _nothing(state: State, event: ev.StateCheckpoint, at_ms: int) -> None:
     del state, event, at_ms
 
 
+def _iam(state: State, event: IamEvent, at_ms: int) -> None:
+    apply_iam(state.directory, event, at_ms=at_ms)
+
+
 _APPLY: dict[type[Any], Callable[[State, Any, int], None]] = {
     ev.NodeRegistered: _registered,
     ev.NodeDeparted: _departed,
@@ -282,5 +287,6 @@ _APPLY: dict[type[Any], Callable[[State, Any, int], None]] = {
     le.LeaseFenced: _fenced,
     le.FenceCleared: _cleared,
     le.CheckpointReported: _checkpoint,
+    **dict.fromkeys(get_args(IamEvent), _iam),
 }
 EVENTS: dict[RecordKind, type[Any]] = {kind.kind: kind for kind in _APPLY}

@@ -21,12 +21,14 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
+from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.journal.bodies import BODIES
 from bailiwick.journal.record import encode_json
 from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel.answers import Answer, Done, Granted, Queued, Refused
 from bailiwick.kernel.events import Owner, QuotaChanged, SettingsChanged
+from bailiwick.kernel.iam_commands import NoteRefusal, SetMember
 from bailiwick.kernel.request_body import (
     denial_body,
     denial_from,
@@ -48,7 +50,15 @@ COMMANDS: Mapping[str, type[Any]] = {
 """Every command by its word."""
 
 _WORDS = {kind: word for word, kind in COMMANDS.items()}
-_ENUMS: Mapping[str, type[StrEnum]] = {"mode": NodeMode, "reason": PreemptionReason}
+_ENUMS: Mapping[str, type[StrEnum]] = {
+    "mode": NodeMode,
+    "reason": PreemptionReason,
+    "role": Role,
+    "kind": PrincipalKind,
+    "permission": Permission,
+}
+# Where a reason is any name, not one of the nine.
+_FREE_REASON = (cmd.Quarantine, NoteRefusal)
 
 # The objects inside commands, the record that tells them too, and the fields they may have.
 _NESTED: Mapping[str, tuple[RecordKind, tuple[str, ...]]] = {
@@ -109,8 +119,10 @@ def encode_command(command: cmd.Command) -> Plain:
         case _:
             for each in fields(command):
                 value = getattr(command, each.name)
-                if value is not None:
-                    plain[each.name] = list(value) if isinstance(value, tuple) else _bare(value)
+                if isinstance(value, tuple):
+                    plain[each.name] = [_bare(item) for item in value]
+                elif value is not None:
+                    plain[each.name] = _bare(value)
             return plain
 
 
@@ -161,10 +173,15 @@ def _decode(kind: type[Any], values: Plain) -> Any:
         _only(values, "settings")
         return cmd.ChangeSettings(SettingsChanged.read(values["settings"], Owner()).settings)
     for name, enum in _ENUMS.items():
-        if name in values and not (kind is cmd.Quarantine and name == "reason"):
+        free = name == "reason" and kind in _FREE_REASON
+        if values.get(name) is not None and not free:
             values[name] = _word(name, values[name], enum)
     if isinstance(values.get("lease_ids"), list):
         values["lease_ids"] = tuple(values["lease_ids"])
+    if isinstance(values.get("keys"), list):
+        values["keys"] = tuple(_word("keys", key, Permission) for key in values["keys"])
+    if kind is SetMember:
+        values.setdefault("role", None)
     return kind(**values)
 
 

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.journal.fields import INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.journal.record import Context
+from bailiwick.kernel.iam_commands import IamCommand
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.scheduler.request import PlacementRequest
@@ -287,6 +288,7 @@ Command: TypeAlias = (
     | ChangeSettings
     | Elect
     | Tick
+    | IamCommand
 )
 
 

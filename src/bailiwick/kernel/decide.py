@@ -12,13 +12,14 @@ what its earlier steps did. Rules:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
 
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
 from bailiwick.kernel.ending import check_evictable, end_due, end_of, evict, fence_of, tear_down
 from bailiwick.kernel.events import MEMBERS_MAX, Event, Owner
+from bailiwick.kernel.iam_commands import IamCommand
+from bailiwick.kernel.iam_rules import decide_iam
 from bailiwick.kernel.placing import cancel, look_at_line, submit
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.engine.protocol import FLAG_PINNED
@@ -67,7 +68,8 @@ def _decide_rule(
     | cmd.LiftQuarantine
     | cmd.SetQuota
     | cmd.SetShare
-    | cmd.ChangeSettings,
+    | cmd.ChangeSettings
+    | IamCommand,
     now_ms: int,
 ) -> Iterator[Event]:
     match command:
@@ -93,7 +95,7 @@ def _decide_rule(
         case cmd.ChangeSettings():
             return _change_settings(state, command)
         case _:
-            assert_never(command)
+            return decide_iam(state.directory, command, now_ms=now_ms)
 
 
 # -- leases ----------------------------------------------------------------------------------

@@ -24,6 +24,19 @@ from bailiwick.kernel.fleet_events import (
     ShareChanged,
     StateCheckpoint,
 )
+from bailiwick.kernel.iam_events import (
+    AccessRefused,
+    AccountChanged,
+    AccountCreated,
+    GlassBroken,
+    MemberChanged,
+    ProjectChanged,
+    ProjectCreated,
+    TenantChanged,
+    TenantCreated,
+    TokenIssued,
+    TokenRevoked,
+)
 from bailiwick.kernel.lease_events import (
     CheckpointReported,
     FenceCleared,
@@ -69,16 +82,31 @@ Event: TypeAlias = (
     | LeaseReleased
     | LeaseRenewed
     | LeaseStepped
+    | TenantCreated
+    | ProjectCreated
+    | TenantChanged
+    | ProjectChanged
+    | MemberChanged
+    | AccountCreated
+    | AccountChanged
+    | TokenIssued
+    | TokenRevoked
+    | AccessRefused
+    | GlassBroken
 )
 
 __all__ = [
     "FLEET",
     "MEMBERS_MAX",
+    "AccessRefused",
+    "AccountChanged",
+    "AccountCreated",
     "AdmissionApproved",
     "AdmissionDenied",
     "CheckpointReported",
     "Event",
     "FenceCleared",
+    "GlassBroken",
     "LeaderElected",
     "LeaseExpired",
     "LeaseFenced",
@@ -86,11 +114,14 @@ __all__ = [
     "LeaseReleased",
     "LeaseRenewed",
     "LeaseStepped",
+    "MemberChanged",
     "ModeChanged",
     "NodeDeparted",
     "NodeQuarantined",
     "NodeRegistered",
     "Owner",
+    "ProjectChanged",
+    "ProjectCreated",
     "QuarantineLifted",
     "QuotaChanged",
     "RequestBlocked",
@@ -100,4 +131,8 @@ __all__ = [
     "SettingsChanged",
     "ShareChanged",
     "StateCheckpoint",
+    "TenantChanged",
+    "TenantCreated",
+    "TokenIssued",
+    "TokenRevoked",
 ]

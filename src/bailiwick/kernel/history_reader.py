@@ -39,6 +39,7 @@ from bailiwick.kernel.history import (
     Teardown,
     Work,
 )
+from bailiwick.kernel.iam_rules import IamEvent
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
@@ -163,6 +164,8 @@ class HistoryReader:
     # -- one record ----------------------------------------------------------------------------
 
     def _read(self, record: Record, event: Event) -> None:
+        if isinstance(event, ev.StateCheckpoint | IamEvent):
+            return  # who may do what is asked before the kernel is; it decides no placement
         match event:
             case ev.AdmissionApproved() | ev.AdmissionDenied() | ev.RequestQueued():
                 self._answered(record, event)
@@ -187,8 +190,6 @@ class HistoryReader:
                 self._do(record, cmd.SetShare(tenant, event.share, project))
             case ev.LeaderElected():
                 self._do(record, cmd.Elect(event.epoch, event.leader, event.address))
-            case ev.StateCheckpoint():
-                pass
             case _:
                 self._read_node_or_lease(record, event)
 

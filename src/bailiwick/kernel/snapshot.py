@@ -23,6 +23,7 @@ from bailiwick.kernel.answers import Remembered
 from bailiwick.kernel.arrivals import shape_from, shape_row
 from bailiwick.kernel.codec import decode_answer, encode_answer
 from bailiwick.kernel.events import Owner, QuotaChanged, SettingsChanged
+from bailiwick.kernel.iam_rules import dump_directory, load_directory
 from bailiwick.kernel.request_body import (
     denial_body,
     denial_from,
@@ -91,6 +92,7 @@ def encode(state: State) -> bytes:
             [*name, kept.at_ms, kept.command, encode_answer(kept.answer)]
             for name, kept in state.answers.entries.items()
         ],
+        "directory": dump_directory(state.directory),
     }
     return encode_json(header).encode() + b"\n" + rows
 
@@ -120,6 +122,7 @@ def decode(data: bytes, digest: str, *, engine: str = "auto") -> State:
     _close_nodes(state, header)
     _load_line(state, header)
     state.arrivals.load(header["arrivals"], state.ledger)
+    state.directory = load_directory(header["directory"])
     bursts = [(QuotaScope.of(t, p), *level) for t, p, _, level in header["quotas"] if level]
     state.quotas.restore_bursts(bursts, clock_ms=header["burst_clock_ms"])
     return state

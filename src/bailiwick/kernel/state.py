@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bailiwick.iam import Directory
 from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.arrivals import ArrivalBook
 from bailiwick.kernel.events import Owner
@@ -124,6 +125,7 @@ class State:
         self.fenced: dict[int, Owner] = {}
         self.draining: dict[str, None] = {}
         self.answers = AnswerBook()
+        self.directory = Directory()
         self.use_settings(self.settings)
 
     def use_settings(self, settings: Settings) -> None:

@@ -22,6 +22,7 @@ from bailiwick.kernel import events as ev
 from bailiwick.kernel.changes import Change, Changes
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.history import History, member_of
+from bailiwick.kernel.iam_rules import IamEvent
 from bailiwick.kernel.replaying import Replayer, Watch, World
 from bailiwick.kernel.state import State
 from bailiwick.kernel.tally import Counter, Ending, Fate, Outcome, Tally
@@ -161,7 +162,7 @@ _RULES = (ev.SettingsChanged, ev.QuotaChanged, ev.ShareChanged)
 
 
 def _fidelity(history: History, control: World) -> Fidelity:
-    told = [h for h in history.happened if not isinstance(h.event, ev.StateCheckpoint)]
+    told = [h for h in history.happened if not isinstance(h.event, ev.StateCheckpoint | IamEvent)]
     journal = [_print(h.at_ms, h.event) for h in told]
     replay = [_print(at_ms, event) for at_ms, event in control.events]
     first = None

@@ -124,6 +124,9 @@ OCSF_MAPPINGS: Mapping[RecordKind, OcsfMapping] = {
     RecordKind.SETTINGS_CHANGED: OcsfMapping(_ENTITY, _UPDATE, _MEDIUM),
     RecordKind.STATE_CHECKPOINT: OcsfMapping(_API, OTHER),
     RecordKind.LEADER_ELECTED: OcsfMapping(_API, OTHER, _MEDIUM),
+    RecordKind.ACCESS_TOKEN_ISSUED: OcsfMapping(_SESSION, 1),
+    RecordKind.ACCESS_TOKEN_REVOKED: OcsfMapping(_SESSION, OTHER, _LOW),
+    RecordKind.ACCESS_REFUSED: OcsfMapping(_SESSION, OTHER, _MEDIUM, is_failure=True),
 }
 
 # Words of the body that decide between activities or severities of one kind.

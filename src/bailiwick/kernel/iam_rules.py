@@ -1,0 +1,280 @@
+"""Who exists and who may do what: decided and applied like everything else.
+
+Rules:
+
+- A name is taken once: what was closed keeps its name, and may be opened again.
+- A caller that holds an older revision of a tenant or project is stale.
+- Whoever lets somebody in or turns somebody away leaves a record of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, TypeAlias, TypeVar, assert_never
+
+from bailiwick.iam import (
+    Directory,
+    Permission,
+    PrincipalKind,
+    Project,
+    Role,
+    Scope,
+    ServiceAccount,
+    Tenant,
+    Token,
+)
+from bailiwick.kernel import iam_commands as cmd
+from bailiwick.kernel import iam_events as ev
+from bailiwick.kernel.owner import Owner
+from bailiwick.vocab.errors import Conflict, LimitReached, Stale
+
+T = TypeVar("T", Tenant, Project)
+
+TOKENS_MAX = 1_000_000
+"""Tokens that may be known at a time; those that ran out are forgotten first."""
+
+IamEvent: TypeAlias = (
+    ev.TenantCreated
+    | ev.ProjectCreated
+    | ev.TenantChanged
+    | ev.ProjectChanged
+    | ev.MemberChanged
+    | ev.AccountCreated
+    | ev.AccountChanged
+    | ev.TokenIssued
+    | ev.TokenRevoked
+    | ev.AccessRefused
+    | ev.GlassBroken
+)
+
+
+def decide_iam(directory: Directory, command: cmd.IamCommand, *, now_ms: int) -> Iterator[IamEvent]:
+    """The events that follow from such a command."""
+    match command:
+        case cmd.CreateTenant():
+            if command.tenant in directory.tenants:
+                raise Conflict("tenant", command.tenant, "exists already")
+            yield ev.TenantCreated(Owner(command.tenant), command.display_name)
+        case cmd.CreateProject():
+            directory.check_scope(Scope(command.tenant))
+            if (command.tenant, command.project) in directory.projects:
+                raise Conflict("project", f"{command.tenant}/{command.project}", "exists already")
+            yield ev.ProjectCreated(Owner(command.tenant, command.project), command.display_name)
+        case cmd.ChangeTenant() | cmd.ChangeProject():
+            yield from _change(directory, command)
+        case cmd.SetMember():
+            yield from _set_member(directory, command)
+        case cmd.CreateAccount() | cmd.ChangeAccount():
+            yield from _account(directory, command)
+        case cmd.IssueToken():
+            yield from _issue(directory, command, now_ms=now_ms)
+        case cmd.RevokeToken():
+            if directory.token(command.token_id).revoked:
+                raise Conflict("token", command.token_id, "is revoked already")
+            yield ev.TokenRevoked(command.token_id)
+        case cmd.NoteRefusal():
+            owner = Owner(command.tenant, command.project)
+            yield ev.AccessRefused(owner, command.reason, command.principal, command.permission)
+        case cmd.BreakGlass():
+            yield ev.GlassBroken(command.action, command.target, command.justification)
+        case _:
+            assert_never(command)
+
+
+def _change(
+    directory: Directory, command: cmd.ChangeTenant | cmd.ChangeProject
+) -> Iterator[ev.TenantChanged | ev.ProjectChanged]:
+    found: Tenant | Project = directory.tenant(command.tenant)
+    kind: type[ev.TenantChanged] = ev.TenantChanged
+    owner = Owner(command.tenant)
+    if isinstance(command, cmd.ChangeProject):
+        found = directory.project(command.tenant, command.project)
+        kind, owner = ev.ProjectChanged, Owner(command.tenant, command.project)
+    if command.revision is not None and command.revision != found.revision:
+        raise Stale("tenant", command.tenant, held=command.revision, current=found.revision)
+    changes = []
+    if command.display_name is not None and command.display_name != found.display_name:
+        changes.append(kind(owner, "display_name", found.display_name, command.display_name))
+    if command.is_open is not None and command.is_open != found.is_open:
+        changes.append(kind(owner, "is_open", _yes(found.is_open), _yes(command.is_open)))
+    if not changes:
+        raise Conflict("tenant", command.tenant, "is like that already")
+    yield from changes
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _set_member(directory: Directory, command: cmd.SetMember) -> Iterator[ev.MemberChanged]:
+    scope = Scope.of(command.tenant, command.project)
+    if command.role is not None:  # taking a role away must be possible where all is closed
+        directory.check_scope(scope)
+    before = directory.roles.get(command.member, {}).get(scope)
+    if before is command.role:
+        raise Conflict("member", command.member, f"has {command.role or 'no role'} there already")
+    yield ev.MemberChanged(Owner(*scope), command.member, command.role, before)
+
+
+def _account(
+    directory: Directory, command: cmd.CreateAccount | cmd.ChangeAccount
+) -> Iterator[ev.AccountCreated | ev.AccountChanged]:
+    if isinstance(command, cmd.CreateAccount):
+        scope = Scope.of(command.tenant, command.project)
+        directory.check_scope(scope)
+        if command.account in directory.accounts:
+            raise Conflict("service account", command.account, "exists already")
+        yield ev.AccountCreated(Owner(*scope), command.account)
+        return
+    found = directory.account(command.account)
+    if found.is_enabled == command.is_enabled:
+        raise Conflict("service account", command.account, "is like that already")
+    yield ev.AccountChanged(Owner(*found.scope), command.account, command.is_enabled)
+
+
+def _issue(
+    directory: Directory, command: cmd.IssueToken, *, now_ms: int
+) -> Iterator[ev.TokenIssued]:
+    if command.token_id in directory.tokens:
+        raise Conflict("token", command.token_id, "exists already")
+    if command.expires_ms <= now_ms:
+        raise Conflict("token", command.token_id, f"would have run out at {command.expires_ms}")
+    live = sum(token.expires_ms > now_ms for token in directory.tokens.values())
+    if live >= TOKENS_MAX:
+        raise LimitReached("tokens", TOKENS_MAX)
+    yield ev.TokenIssued(
+        command.token_id,
+        command.principal,
+        command.kind,
+        command.digest,
+        command.expires_ms,
+        command.single_use,
+        command.keys,
+    )
+
+
+def apply_iam(directory: Directory, event: IamEvent, *, at_ms: int) -> None:
+    """The directory after one more record."""
+    match event:
+        case ev.ProjectCreated():
+            tenant, project = str(event.owner.tenant), str(event.owner.project)
+            directory.projects[tenant, project] = Project(tenant, project, event.display_name)
+        case ev.TenantCreated():
+            name = str(event.owner.tenant)
+            directory.tenants[name] = Tenant(name, event.display_name)
+        case ev.ProjectChanged():
+            key = (str(event.owner.tenant), str(event.owner.project))
+            directory.projects[key] = _changed(directory.projects[key], event)
+        case ev.TenantChanged():
+            name = str(event.owner.tenant)
+            directory.tenants[name] = _changed(directory.tenants[name], event)
+        case ev.MemberChanged():
+            _put_role(directory, event)
+        case ev.AccountCreated():
+            directory.accounts[event.account] = ServiceAccount(event.account, Scope(*event.owner))
+        case ev.AccountChanged():
+            found = directory.accounts[event.account]
+            directory.accounts[event.account] = replace(found, is_enabled=event.is_enabled)
+        case ev.TokenIssued():
+            _put_token(directory, event, at_ms=at_ms)
+        case ev.TokenRevoked():
+            token = directory.tokens[event.token_id]
+            directory.tokens[event.token_id] = replace(token, revoked=True)
+        case ev.AccessRefused() | ev.GlassBroken():
+            pass
+        case _:
+            assert_never(event)
+
+
+def _changed(found: T, event: ev.TenantChanged) -> T:
+    revision = found.revision + 1
+    if event.field == "display_name":
+        return replace(found, revision=revision, display_name=event.after)
+    return replace(found, revision=revision, is_open=event.after == "yes")
+
+
+def _put_role(directory: Directory, event: ev.MemberChanged) -> None:
+    roles = directory.roles.setdefault(event.member, {})
+    scope = Scope(*event.owner)
+    if event.role is None:
+        del roles[scope]
+    else:
+        roles[scope] = event.role
+    if not roles:
+        del directory.roles[event.member]
+
+
+def _put_token(directory: Directory, event: ev.TokenIssued, *, at_ms: int) -> None:
+    """Remember a token, and forget those at the front that ran out: they let nobody in."""
+    tokens = directory.tokens
+    while tokens:  # bounded: every round forgets one
+        oldest = next(iter(tokens.values()))
+        if oldest.expires_ms > at_ms:
+            break
+        del tokens[oldest.token_id]
+    tokens[event.token_id] = Token(
+        event.token_id,
+        event.principal,
+        event.principal_kind,
+        event.digest,
+        at_ms,
+        event.expires_ms,
+        single_use=event.single_use,
+        keys=event.keys,
+    )
+
+
+def dump_directory(directory: Directory) -> dict[str, Any]:
+    """The directory as plain lists, in an order that follows from the journal."""
+    return {
+        "tenants": [
+            [t.name, t.display_name, int(t.is_open), t.revision] for t in directory.tenants.values()
+        ],
+        "projects": [
+            [p.tenant, p.name, p.display_name, int(p.is_open), p.revision]
+            for p in directory.projects.values()
+        ],
+        "roles": [
+            [member, *scope, role.value]
+            for member, roles in sorted(directory.roles.items())
+            for scope, role in sorted(roles.items(), key=lambda row: str(row[0]))
+        ],
+        "accounts": [[a.name, *a.scope, int(a.is_enabled)] for a in directory.accounts.values()],
+        "tokens": [
+            [
+                *(t.token_id, t.principal, t.kind.value, t.digest, t.issued_ms, t.expires_ms),
+                *(int(t.revoked), int(t.single_use)),
+                None if t.keys is None else [key.value for key in t.keys],
+            ]
+            for t in directory.tokens.values()
+        ],
+    }
+
+
+def load_directory(dumped: dict[str, Any]) -> Directory:
+    """The directory that such lists tell."""
+    directory = Directory()
+    for name, display_name, is_open, revision in dumped["tenants"]:
+        directory.tenants[name] = Tenant(name, display_name, bool(is_open), revision)
+    for tenant, name, display_name, is_open, revision in dumped["projects"]:
+        project = Project(tenant, name, display_name, bool(is_open), revision)
+        directory.projects[tenant, name] = project
+    for member, tenant, project_name, role in dumped["roles"]:
+        directory.roles.setdefault(member, {})[Scope(tenant, project_name)] = Role(role)
+    for name, tenant, project_name, is_enabled in dumped["accounts"]:
+        scope = Scope(tenant, project_name)
+        directory.accounts[name] = ServiceAccount(name, scope, bool(is_enabled))
+    for token_id, principal, kind, digest, issued, expires, revoked, once, keys in dumped["tokens"]:
+        directory.tokens[token_id] = Token(
+            token_id,
+            principal,
+            PrincipalKind(kind),
+            digest,
+            issued,
+            expires,
+            bool(revoked),
+            bool(once),
+            None if keys is None else tuple(Permission(key) for key in keys),
+        )
+    return directory

@@ -1,0 +1,82 @@
+"""Commands and events about principals and their rights, for hypothesis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from bailiwick.iam import Permission, PrincipalKind, Role, ScopeLevel
+from bailiwick.journal.fields import INTEGER_MAX
+from bailiwick.kernel import events as ev
+from bailiwick.kernel import iam_commands as cmd
+from bailiwick.kernel.owner import Owner
+from tests.unit.journal.makers import hashes, names, principals
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+scopes = st.one_of(st.just(Owner()), names.map(Owner), st.builds(Owner, names, names))
+tenants = names.map(Owner)
+projects = st.builds(Owner, names, names)
+roles = st.sampled_from(list(Role))
+kinds = st.sampled_from(list(PrincipalKind))
+permissions = st.sampled_from(list(Permission))
+some_keys = st.none() | st.lists(permissions, max_size=3).map(tuple)
+later = st.integers(1, INTEGER_MAX)
+revisions = st.none() | later
+changes = st.sampled_from([("display_name", "a", "b"), ("is_open", "yes", "no")])
+reasons = st.text("abc", min_size=20, max_size=40)
+
+
+@st.composite
+def members(draw: st.DrawFn) -> cmd.SetMember:
+    """A role at its own level, or none at any."""
+    scope = draw(scopes)
+    level = [ScopeLevel.FLEET, ScopeLevel.TENANT, ScopeLevel.PROJECT][sum(map(bool, scope))]
+    fitting = [role for role in Role if role.level is level]
+    return cmd.SetMember(draw(principals), draw(st.none() | st.sampled_from(fitting)), *scope)
+
+
+EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
+    ev.TenantCreated: st.builds(ev.TenantCreated, tenants, texts),
+    ev.ProjectCreated: st.builds(ev.ProjectCreated, projects, texts),
+    ev.TenantChanged: st.builds(lambda o, c: ev.TenantChanged(o, *c), tenants, changes),
+    ev.ProjectChanged: st.builds(lambda o, c: ev.ProjectChanged(o, *c), projects, changes),
+    ev.MemberChanged: st.builds(
+        ev.MemberChanged, scopes, principals, st.none() | roles, st.none() | roles
+    ),
+    ev.AccountCreated: st.builds(ev.AccountCreated, scopes, names),
+    ev.AccountChanged: st.builds(ev.AccountChanged, scopes, names, st.booleans()),
+    ev.TokenIssued: st.builds(
+        ev.TokenIssued, names, principals, kinds, hashes, later, st.booleans(), some_keys
+    ),
+    ev.TokenRevoked: st.builds(ev.TokenRevoked, names),
+    ev.AccessRefused: st.builds(
+        ev.AccessRefused, scopes, names, st.none() | principals, st.none() | permissions
+    ),
+    ev.GlassBroken: st.builds(ev.GlassBroken, names, principals, texts),
+}
+COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
+    cmd.CreateTenant: st.builds(cmd.CreateTenant, names, texts),
+    cmd.ChangeTenant: st.builds(
+        cmd.ChangeTenant, names, texts, st.none() | st.booleans(), revisions
+    ),
+    cmd.CreateProject: st.builds(cmd.CreateProject, names, names, texts),
+    cmd.ChangeProject: st.builds(
+        cmd.ChangeProject, names, names, texts, st.none() | st.booleans(), revisions
+    ),
+    cmd.SetMember: members(),
+    cmd.CreateAccount: st.builds(lambda n, s: cmd.CreateAccount(n, *s), names, scopes),
+    cmd.ChangeAccount: st.builds(cmd.ChangeAccount, names, st.booleans()),
+    cmd.IssueToken: st.builds(
+        cmd.IssueToken, names, principals, kinds, hashes, later, st.booleans(), some_keys
+    ),
+    cmd.RevokeToken: st.builds(cmd.RevokeToken, names),
+    cmd.NoteRefusal: st.builds(
+        lambda r, p, k, s: cmd.NoteRefusal(r, p, k, *s),
+        names,
+        st.none() | principals,
+        st.none() | permissions,
+        scopes,
+    ),
+    cmd.BreakGlass: st.builds(cmd.BreakGlass, names, principals, reasons),
+}
