@@ -16,6 +16,7 @@ import typer
 
 from bailiwick import BailiwickError, InvariantBroken
 from bailiwick.cli import ExitCode
+from bailiwick.cli.agent import app as agent_app
 from bailiwick.cli.bench import app as bench_app
 from bailiwick.cli.history import app as history_app
 from bailiwick.cli.journal import app as journal_app
@@ -31,6 +32,7 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
 )
+app.add_typer(agent_app, name="agent")
 app.add_typer(bench_app, name="bench")
 app.add_typer(history_app, name="history")
 app.add_typer(journal_app, name="journal")

@@ -1,0 +1,89 @@
+"""``bailiwick agent`` as a person meets it, on the machine that the tests run on."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from bailiwick.agent.inventory import Readings, judge
+from bailiwick.agent.nvml import NvmlGpus
+from bailiwick.agent.raw import replay
+from bailiwick.cli.agent import show_inventory
+from tests.support.machine_trees import files_of, host, two_sockets
+from tests.support.simulated_nvml import NvmlError, SimulatedGpu, SimulatedNvml
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = Path(sys.executable).with_name("bailiwick")
+
+
+def agent(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(COMMAND), "agent", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_the_inventory_of_this_machine_is_a_table() -> None:
+    done = agent("inventory")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    for word in ("machine", "cores", "memory", "block storage", "gpus"):
+        assert word in done.stdout
+
+
+def test_the_inventory_of_this_machine_is_json_of_a_stated_schema(tmp_path: Path) -> None:
+    done = agent("inventory", "-o", "json", "--block-path", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["schema"] == "bailiwick.agent.inventory/1"
+    assert told["cpu"]["allowed"] == sorted(os.sched_getaffinity(0))
+    assert 0 < told["memory"]["usable_bytes"] <= told["memory"]["whole_bytes"]
+    assert told["block"]["path"] == str(tmp_path)
+    assert told["labels"]["cpu_arch"] == os.uname().machine
+    assert set(told["sources"]) == {"psutil", "cgroup", "numa", "cache", "pci", "nvml"}
+
+
+def test_a_block_path_that_is_not_there_is_told_in_one_line() -> None:
+    done = agent("inventory", "--block-path", "/absent")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("bailiwick: block path: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_raw_dump_needs_only_the_source_tree_and_can_be_judged_again() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "bailiwick.agent", "--json"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": "src"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    found = judge(replay(json.loads(done.stdout)))
+    assert list(found.host.cpus_allowed) == sorted(os.sched_getaffinity(0))
+
+
+def test_a_machine_with_gpus_shows_them_and_what_is_wrong() -> None:
+    lost = SimulatedGpu.numbered(1, answers={"handle": NvmlError(15)})
+    gpus = NvmlGpus(SimulatedNvml(SimulatedGpu.numbered(0), lost))
+    screen = io.StringIO()
+    found = judge(Readings(host(), gpus.read(), files_of(two_sockets())))
+    show_inventory(Console(file=screen, width=160), found)
+    shown = screen.getvalue()
+    for word in (
+        "NVIDIA H100 80GB HBM3", "nvidia_hopper", "80 GiB", "0000:10:00.0", "disabled",
+        "driver 580.159.03, CUDA 13.2", "NUMA nodes", "4-7", "Cache domains", "32 MiB",
+        "gpu_lost", "it has fallen off the bus", "cgroup",
+    ):  # fmt: skip
+        assert word in shown, shown
