@@ -1,0 +1,84 @@
+"""A journal store in memory that keeps the port's rules, and can be slow or fail when told to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bailiwick.ports import Leader, StoredSnapshot
+from bailiwick.vocab.errors import Deposed, Unavailable
+
+
+@dataclass(slots=True)
+class MemoryStore:
+    """What several stores over one "database" would share, for one of them."""
+
+    lines: list[bytes] = field(default_factory=list)
+    batches: list[int] = field(default_factory=list)
+    kept: dict[int, StoredSnapshot] = field(default_factory=dict)
+    known: Leader | None = None
+    lets_lead: bool = True
+    fails: int = 0
+    """Calls of ``append`` that are to fail; below zero, all of them."""
+    keeps_when_failing: bool = False
+    gate: threading.Event = field(default_factory=threading.Event)
+    """Closed, ``append`` waits: for tests that look at what happens meanwhile."""
+    closed: bool = False
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    def lead(self, name: str, address: str) -> Leader | None:
+        """A new epoch, unless somebody else is said to lead."""
+        if not self.lets_lead:
+            return None
+        epoch = 1 if self.known is None else self.known.epoch + 1
+        self.known = Leader(epoch, name, address)
+        return self.known
+
+    def leader(self) -> Leader | None:
+        """The last that was made."""
+        return self.known
+
+    def resign(self) -> None:
+        """Nothing to let go."""
+
+    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
+        """Keep the lines, if the epoch and the number are right and no fault was asked for."""
+        if not self.gate.wait(10):
+            raise AssertionError("the test left the gate closed")
+        if self.known is None or epoch != self.known.epoch or first != len(self.lines):
+            raise Deposed(epoch, self.known.epoch if self.known is not None else 0)
+        failing = self.fails != 0
+        self.fails -= self.fails > 0
+        if not failing or self.keeps_when_failing:
+            self.lines.extend(lines)
+            if lines:
+                self.batches.append(len(lines))
+        if failing:
+            raise Unavailable("the store", "as the test asked")
+
+    def size(self) -> int:
+        """How many lines there are."""
+        return len(self.lines)
+
+    def read(self, first: int, limit: int) -> list[bytes]:
+        """Lines from there on."""
+        return self.lines[first : first + limit]
+
+    def save_snapshot(self, snapshot: StoredSnapshot) -> None:
+        """Keep it."""
+        self.kept[snapshot.size] = snapshot
+
+    def snapshots(self) -> list[int]:
+        """Newest first."""
+        return sorted(self.kept, reverse=True)
+
+    def load_snapshot(self, size: int) -> StoredSnapshot | None:
+        """The one of that size."""
+        return self.kept.get(size)
+
+    def close(self) -> None:
+        """Remember that it was closed."""
+        self.closed = True
