@@ -1,0 +1,207 @@
+"""Tokens: made for a principal, and read back into who asks, or into why not.
+
+Rules:
+
+- A token is a JWT under Ed25519; no other algorithm is read. It names its principal, its id and
+  when it runs out, and nothing secret.
+- The signature alone lets nobody in: the token must be one that the journal knows, with the same
+  digest, not revoked, not run out, and its account enabled. Digests are compared in constant time.
+- It lives for at most ``TTL_S_MAX``. The token itself is given out once and kept nowhere.
+- A refusal is a value with a closed word. What a caller is told does not say which check failed
+  first among those that would help a guesser.
+- ``Allowance`` bounds how often one source may be refused: a bucket that refills with time.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Final, TypeAlias
+
+from joserfc import jwt
+from joserfc.errors import BadSignatureError, JoseError
+from joserfc.jwk import OKPKey
+
+from bailiwick.iam import Access, Directory, Permission, PrincipalKind, Role, Scope, check_access
+from bailiwick.kernel.iam_commands import IssueToken
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.values import check_integer
+
+ALGORITHM: Final = "Ed25519"
+TTL_S_MAX = 12 * 3600
+"""A session of a person; programs ask for less."""
+
+TOKEN_CHARS_MAX = 2_048
+
+
+class RefusalWord(StrEnum):
+    """Why a token lets nobody in, in the order of the checks."""
+
+    NO_TOKEN = "no_token"
+    RATE_LIMITED = "rate_limited"
+    MALFORMED_TOKEN = "malformed_token"
+    BAD_SIGNATURE = "bad_signature"
+    UNKNOWN_TOKEN = "unknown_token"
+    REVOKED_TOKEN = "revoked_token"
+    EXPIRED_TOKEN = "expired_token"
+    ACCOUNT_DISABLED = "account_disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who asks: a name, what sort of party it is, and what it may do."""
+
+    name: str
+    kind: PrincipalKind
+    token_id: str
+    roles: dict[Scope, Role] = field(compare=False)
+    keys: frozenset[Permission] | None = None
+    single_use: bool = False
+
+    def may(self, permission: Permission, scope: Scope) -> Access:
+        """Whether it may do that there."""
+        return check_access(self.roles, permission, scope=scope, keys=self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedToken:
+    """Nobody is let in by this; ``claimed`` is who it says it is, if the signature holds."""
+
+    word: RefusalWord
+    claimed: str | None = None
+
+
+Identified: TypeAlias = Principal | RefusedToken
+
+
+@dataclass(frozen=True, slots=True)
+class Minted:
+    """A token, to be handed out once the command beside it is durable."""
+
+    token: str
+    command: IssueToken
+
+
+class Authority:
+    """Makes and reads tokens under one key."""
+
+    def __init__(self, key: OKPKey) -> None:
+        if key.curve_name != ALGORITHM or not key.is_private:
+            raise InvalidValue("key", key.curve_name, f"a private key on {ALGORITHM}")
+        self._key = key
+
+    @classmethod
+    def from_pem(cls, pem: bytes) -> Authority:
+        """The authority under a key that was kept."""
+        return cls(OKPKey.import_key(pem))
+
+    @staticmethod
+    def new_key() -> bytes:
+        """A new key, as PEM to be kept where only the server can read it."""
+        return OKPKey.generate_key(ALGORITHM).as_pem(private=True)
+
+    def mint(
+        self,
+        principal: str,
+        kind: PrincipalKind,
+        *,
+        token_id: str,
+        now_ms: int,
+        ttl_s: int,
+        terms: Terms | None = None,
+    ) -> Minted:
+        """A token for the principal, and the command that makes it count."""
+        check_integer("ttl_s", ttl_s, low=1, high=TTL_S_MAX)
+        terms = terms or Terms()
+        expires_ms = now_ms + 1000 * ttl_s
+        claims = {"sub": principal, "jti": token_id, "exp": expires_ms // 1000}
+        token = jwt.encode({"alg": ALGORITHM}, claims, self._key, algorithms=[ALGORITHM])
+        command = IssueToken(
+            token_id, principal, kind, digest_of(token), expires_ms, terms.single_use, terms.keys
+        )
+        return Minted(token, command)
+
+    def identify(self, token: str | None, directory: Directory, *, now_ms: int) -> Identified:
+        """Who holds this token now, or why it lets nobody in."""
+        if not token:
+            return RefusedToken(RefusalWord.NO_TOKEN)
+        if len(token) > TOKEN_CHARS_MAX or not token.isascii():
+            return RefusedToken(RefusalWord.MALFORMED_TOKEN)
+        try:
+            claims = jwt.decode(token, self._key, algorithms=[ALGORITHM]).claims
+        except BadSignatureError:
+            return RefusedToken(RefusalWord.BAD_SIGNATURE)
+        except (JoseError, ValueError):
+            return RefusedToken(RefusalWord.MALFORMED_TOKEN)
+        subject, token_id = claims.get("sub"), claims.get("jti")
+        if not isinstance(subject, str) or not isinstance(token_id, str):
+            return RefusedToken(RefusalWord.MALFORMED_TOKEN)
+        return _known(directory, token, token_id, subject=subject, now_ms=now_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What narrows a token: the keys that are all it carries, and whether it works only once."""
+
+    keys: tuple[Permission, ...] | None = None
+    single_use: bool = False
+
+
+def digest_of(token: str) -> str:
+    """What the journal knows a token by."""
+    return sha256(token.encode()).hexdigest()
+
+
+def _known(
+    directory: Directory, token: str, token_id: str, *, subject: str, now_ms: int
+) -> Identified:
+    found = directory.tokens.get(token_id)
+    if found is None or not compare_digest(found.digest, digest_of(token)):
+        return RefusedToken(RefusalWord.UNKNOWN_TOKEN, subject)
+    if found.revoked:
+        return RefusedToken(RefusalWord.REVOKED_TOKEN, subject)
+    if found.expires_ms <= now_ms:
+        return RefusedToken(RefusalWord.EXPIRED_TOKEN, subject)
+    account = directory.accounts.get(found.principal)
+    is_account = found.kind is PrincipalKind.SERVICE_ACCOUNT
+    if is_account and (account is None or not account.is_enabled):
+        return RefusedToken(RefusalWord.ACCOUNT_DISABLED, subject)
+    return Principal(
+        found.principal,
+        found.kind,
+        token_id,
+        directory.roles.get(found.principal, {}),
+        None if found.keys is None else frozenset(found.keys),
+        found.single_use,
+    )
+
+
+class Allowance:
+    """How often each source may be refused before it is not even looked at."""
+
+    def __init__(self, *, burst: int = 20, per_minute: int = 20, sources_max: int = 10_000) -> None:
+        self.burst = check_integer("burst", burst, low=1, high=10**6)
+        self.per_minute = check_integer("per_minute", per_minute, low=1, high=10**6)
+        self._sources_max = check_integer("sources_max", sources_max, low=1, high=10**6)
+        # By source: what is left, in refusals times 60,000, and as of when.
+        self._left: OrderedDict[str, tuple[int, int]] = OrderedDict()
+
+    def has(self, source: str, *, elapsed_ms: int) -> bool:
+        """Whether the source is still looked at."""
+        return self._now(source, elapsed_ms) >= 60_000
+
+    def spend(self, source: str, *, elapsed_ms: int) -> None:
+        """The source was refused once more."""
+        left = max(0, self._now(source, elapsed_ms) - 60_000)
+        self._left[source] = (left, elapsed_ms)
+        self._left.move_to_end(source)
+        if len(self._left) > self._sources_max:
+            self._left.popitem(last=False)
+
+    def _now(self, source: str, elapsed_ms: int) -> int:
+        full = self.burst * 60_000
+        left, since_ms = self._left.get(source, (full, elapsed_ms))
+        return min(full, left + self.per_minute * max(0, elapsed_ms - since_ms))
