@@ -68,15 +68,53 @@ def test_a_store_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> No
     assert not missing.exists()
 
 
+def journal(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bailiwick.cli.main", "journal", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def change_record(store: str, seq: int) -> None:
+    with sqlite3.connect(Path(store, "bailiwick.db")) as database:
+        (line,) = database.execute("SELECT line FROM journal WHERE seq = ?", (seq,)).fetchone()
+        changed = line.replace(b'"tenant":"lab"', b'"tenant":"bal"')
+        assert changed != line
+        database.execute("UPDATE journal SET line = ? WHERE seq = ?", (changed, seq))
+
+
+def test_a_published_journal_is_signed_and_every_record_of_it_can_be_proven(
+    store: str, tmp_path: Path
+) -> None:
+    log, key = tmp_path / "log", tmp_path / "key"
+    first = journal("publish", store, str(log), "--key", str(key))
+    assert first.returncode == 0, first.stderr
+    assert "7 records more, 7 in all" in first.stdout
+    assert "0 records more" in journal("publish", store, str(log), "--key", str(key)).stdout
+    assert "7 of them under a signed checkpoint" in journal("verify", str(log)).stdout
+    vkey = (log / "vkey").read_text().strip()
+    proof = tmp_path / "proof"
+    assert journal("prove", "3", str(log), "-o", str(proof)).returncode == 0
+    told = journal("check-proof", str(proof), "--vkey", vkey)
+    assert told.returncode == 0, told.stderr
+    assert "admission_approved" in told.stdout
+
+
+def test_a_database_that_tells_another_history_than_was_published_is_refused(
+    store: str, tmp_path: Path
+) -> None:
+    log, key = str(tmp_path / "log"), str(tmp_path / "key")
+    assert journal("publish", store, log, "--key", key).returncode == 0
+    change_record(store, 6)
+    bad = journal("publish", store, log, "--key", key)
+    assert bad.returncode == 3
+    assert "record 6 is not the one that was published" in bad.stderr
+    assert journal("verify", log).returncode == 0
+
+
 def test_the_journal_of_a_database_is_verified_shown_and_found_out(store: str) -> None:
-    command = [sys.executable, "-m", "bailiwick.cli.main", "journal"]
-    good = subprocess.run([*command, "verify", store], capture_output=True, text=True, check=False)
+    good = journal("verify", store)
     assert good.returncode == 0, good.stderr
     assert "are as sealed" in good.stdout
-    with sqlite3.connect(Path(store, "bailiwick.db")) as database:
-        (line,) = database.execute("SELECT line FROM journal WHERE seq = 3").fetchone()
-        changed = line.replace(b'"tenant":"lab"', b'"tenant":"bal"')
-        database.execute("UPDATE journal SET line = ? WHERE seq = 3", (changed,))
-    bad = subprocess.run([*command, "verify", store], capture_output=True, text=True, check=False)
+    change_record(store, 3)
+    bad = journal("verify", store)
     assert bad.returncode == 3
     assert "record 3" in bad.stderr

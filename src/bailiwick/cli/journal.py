@@ -24,6 +24,7 @@ from bailiwick.cli import ExitCode
 from bailiwick.cli.bench import Output, with_options
 from bailiwick.cli.journal_cases import check_cases
 from bailiwick.cli.journal_screen import OutputOption, print_table, watched
+from bailiwick.cli.publish import publish
 from bailiwick.cli.record_source import database_lines, database_of
 from bailiwick.cli.time_travel import HELP as AT_HELP
 from bailiwick.cli.time_travel import at
@@ -367,6 +368,13 @@ def export(
         last = record.seq
     sys.stdout.buffer.flush()
     typer.echo(f"next: --after {last}", err=True)
+
+
+app.command(
+    help="A database's journal as signed files: JSON Lines, tiles and a checkpoint.\n\n"
+    "Goes on where the directory ends. Ends with 3 if the database tells another history than was "
+    "published."
+)(publish)
 
 
 @app.command(help="The page of every closed word that a SIEM rule may key on, as Markdown.")

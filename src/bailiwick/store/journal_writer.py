@@ -34,7 +34,7 @@ import fcntl
 import mmap
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -141,6 +141,26 @@ class JournalWriter:
         """Forget what was appended since the last commit."""
         self._batch = []
         self._chain = Chain(self._committed)
+
+    def adopt(self, lines: Sequence[bytes]) -> int:
+        """Take over lines that another writer sealed, if they continue this very chain.
+
+        They are verified, made durable and laid out like our own; how many records there are then.
+        """
+        self._check_usable()
+        if self._batch:
+            raise Conflict("journal", str(self._places.root), "has records of its own to commit")
+        verdict = verify_lines(lines, self._committed)
+        if not isinstance(verdict, Verified):
+            raise JournalDamaged(self._places.root, verdict)
+        self._write(b"".join(lines))
+        self._chain, self._committed = Chain(verdict.anchor), verdict.anchor
+        self._usable = False  # until their tiles are laid out too
+        self._lay_out((line[:-1], leaf_hash(line[:-1])) for line in lines)
+        self._usable = True
+        if self._committed.size - self._signed_size >= self._every:
+            self.checkpoint()
+        return self._committed.size
 
     def commit(self) -> int:
         """Make the batch durable; the number of records in the journal then."""
