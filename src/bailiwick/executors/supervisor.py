@@ -1,0 +1,243 @@
+"""One small process beside each job: it starts the job, keeps its output and writes how it ended.
+
+It belongs to nobody once it runs, so the end of a job is known even if the server was killed.
+It is started by its path (``python -I -S supervisor.py``) and imports nothing of Bailiwick: the
+package's own imports would cost more time than all that is done here.
+
+Rules:
+
+- A job never runs unrecorded: its process waits at a gate until its identity is on disk. If this
+  process dies before, the gate opens onto nothing and the job's process leaves.
+- It is the subreaper of all the job starts: a daemon that leaves the session stays a descendant,
+  as long as this process lives. It lives until the last descendant has ended.
+- How the job ended is on disk before its process id can be used again.
+- Output past the bound, or that a full disk refuses, is read and dropped: a job is neither
+  blocked nor killed for talking, and the mark ``output.truncated`` says that there was more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+from typing import Any
+
+STATE, EXIT, OUTPUT, TRUNCATED = "state.json", "exit.json", "output", "output.truncated"
+
+_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+_CHUNK_BYTES = 65536
+_POLL_MS = 1000
+_DRAIN_CHUNKS = 64  # far more than a pipe holds
+_WRITE_TRIES = 30
+_NOT_STARTED = 126  # what a shell answers for a program that could not be run
+
+
+def save_atomically(path: str, content: dict[str, Any]) -> None:
+    """The whole of it, durable, under that name; or what was there before."""
+    data = json.dumps(content, sort_keys=True).encode()
+    scratch = f"{path}.{os.getpid()}.new"
+    fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(fd, data)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.rename(scratch, path)
+    folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def load_start_ticks(pid: int) -> int:
+    """When a process began, in clock ticks since boot: with its id, what tells it from others."""
+    with open(f"/proc/{pid}/stat", "rb") as stat:
+        return int(stat.read().rpartition(b")")[2].split()[19])
+
+
+def main() -> None:
+    """Read the order from standard input, leave the one who gave it, and run the job."""
+    folder, ready, lock = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    order = json.loads(sys.stdin.buffer.read())
+    for fd in (ready, lock):
+        os.set_inheritable(fd, False)
+    if os.fork():
+        os._exit(0)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # only its job's end, or SIGKILL, ends it
+    os.umask(0o077)
+    _become_subreaper()
+    _Watch(folder, order, ready).run()
+
+
+def _become_subreaper() -> None:
+    import ctypes
+
+    if ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "this kernel knows no subreapers")
+
+
+class _Watch:
+    """The job from its first moment to the end of its last descendant."""
+
+    def __init__(self, folder: str, order: dict[str, Any], ready: int) -> None:
+        self._folder, self._order, self._ready = folder, order, ready
+        self._exit: dict[str, Any] | None = None
+        self._room = int(order["output_bytes_max"])
+        self._pid = 0
+        self._file = os.open(
+            self._path(OUTPUT), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600
+        )
+        self._source, self._sink = os.pipe()
+        os.set_blocking(self._source, False)
+
+    def run(self) -> None:
+        """Start the job, tell whether it started, and see it through."""
+        self._wake, wake = os.pipe()
+        for fd in (self._wake, wake):
+            os.set_blocking(fd, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        answer = self._start()
+        with contextlib.suppress(BrokenPipeError):  # whoever asked may be dead; the job is not
+            os.write(self._ready, json.dumps(answer).encode() + b"\n")
+        os.close(self._ready)
+        self._see_through()
+
+    def _start(self) -> dict[str, Any]:
+        gate, open_gate = os.pipe()
+        fault, tell_fault = os.pipe()
+        self._pid = os.fork()
+        if not self._pid:
+            os.close(open_gate)
+            _become_job(self._order, gate=gate, fault=tell_fault, output=self._sink)
+        for fd in (gate, tell_fault, self._sink):
+            os.close(fd)
+        found: dict[str, Any] = {
+            "phase": "running",
+            "pid": self._pid,
+            "start_ticks": load_start_ticks(self._pid),
+            "supervisor_pid": os.getpid(),
+            "supervisor_start_ticks": load_start_ticks(os.getpid()),
+        }
+        if self._order["cgroup"]:
+            with open(os.path.join(self._order["cgroup"], "cgroup.procs"), "w") as procs:
+                procs.write(str(self._pid))
+        save_atomically(self._path(STATE), self._order["state"] | found)
+        os.write(open_gate, b"!")
+        os.close(open_gate)
+        told = os.read(fault, 200).decode()  # empty once the program has taken over
+        os.close(fault)
+        if not told:
+            return found
+        field, _, number = told.partition(" ")
+        return {"fault": field, "errno": int(number)}
+
+    def _see_through(self) -> None:
+        poll = select.poll()
+        poll.register(self._source, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        while self._reap():  # until nothing of the job is left: that is what this process is for
+            for fd, _ in poll.poll(_POLL_MS):
+                if fd == self._wake:
+                    os.read(self._wake, _CHUNK_BYTES)
+                elif self._pump() == 0:
+                    poll.unregister(self._source)
+        self._drain()
+        self._save_exit((self._exit or {}) | {"emptied": True})
+
+    def _reap(self) -> bool:
+        """Take note of all that ended; whether any child is left."""
+        while True:  # once per dead child
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return False
+            if ended is None:
+                return True
+            if ended.si_pid == self._pid and self._exit is None:
+                self._drain()
+                key = "code" if ended.si_code == os.CLD_EXITED else "signal"
+                self._exit = {key: ended.si_status, "ended_ms": time.time_ns() // 1_000_000}
+                self._save_exit(self._exit | {"emptied": False})
+            os.waitpid(ended.si_pid, 0)
+
+    def _drain(self) -> None:
+        """Keep what the pipe holds now; bounded, for others may go on writing."""
+        for _ in range(_DRAIN_CHUNKS):
+            if not self._pump():
+                return
+
+    def _pump(self) -> int | None:
+        """Keep a piece of output; its size, 0 if no more can come, ``None`` if none is there."""
+        try:
+            data = os.read(self._source, _CHUNK_BYTES)
+        except BlockingIOError:
+            return None
+        kept = data[: self._room]
+        try:
+            written = os.write(self._file, kept) if kept else 0
+        except OSError:
+            self._room = written = 0
+        self._room -= written
+        if written < len(data):
+            self._room = 0
+            os.close(os.open(self._path(TRUNCATED), os.O_WRONLY | os.O_CREAT, 0o600))
+        return len(data)
+
+    def _save_exit(self, content: dict[str, Any]) -> None:
+        for _ in range(_WRITE_TRIES):  # a full disk may have room again
+            try:
+                return save_atomically(self._path(EXIT), {"format": 1} | content)
+            except OSError:
+                time.sleep(1)
+        return None
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._folder, name)
+
+
+def _become_job(order: dict[str, Any], *, gate: int, fault: int, output: int) -> None:
+    """In the job's own process: take on what was ordered, and become the program."""
+    import resource
+
+    field = "limits"
+    try:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            if number < signal.SIGRTMIN:
+                signal.signal(number, signal.SIG_DFL)
+        if not os.read(gate, 1):
+            os._exit(_NOT_STARTED)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.umask(0o022)
+        for name, amount in order["rlimits"]:
+            which = getattr(resource, name)
+            most = resource.getrlimit(which)[1]
+            held = amount if most == resource.RLIM_INFINITY else min(amount, most)
+            resource.setrlimit(which, (held, held))
+        if order["cores"]:
+            os.sched_setaffinity(0, order["cores"])
+        field = "cwd"
+        os.chdir(order["cwd"])
+        field = "argv[0]"
+        os.execvpe(order["argv"][0], order["argv"], order["env"])
+    except OSError as error:
+        os.write(fault, f"{field} {error.errno}".encode())
+    except BaseException:
+        os.write(fault, f"{field} 0".encode())
+    finally:
+        os._exit(_NOT_STARTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Small real jobs, and waiting for what becomes of them; every wait is bounded."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from bailiwick.executors import Executor, Exited, JobSpec
+from bailiwick.executors.launch import is_locked
+
+T = TypeVar("T")
+
+WAIT_S = 30.0
+
+
+def python(lease_id: int, text: str, **more: Any) -> JobSpec:
+    """A job that runs this Python text."""
+    return JobSpec(
+        lease_id,
+        argv=(sys.executable, "-I", "-S", "-u", "-c", text),
+        token="secret-token",
+        **more,
+    )
+
+
+def shell(lease_id: int, text: str, **more: Any) -> JobSpec:
+    """A job whose user gave a shell."""
+    return JobSpec(lease_id, argv=("/bin/sh", "-c", text), token="secret-token", **more)
+
+
+def eventually(ask: Callable[[], T | None]) -> T:
+    """The first answer that is one."""
+    until = time.monotonic() + WAIT_S
+    while time.monotonic() < until:
+        answer = ask()
+        if answer:
+            return answer
+        time.sleep(0.01)
+    raise AssertionError("it did not come true in time")
+
+
+def ended(executor: Executor, lease_id: int) -> Exited:
+    """How the job ended, with all it had started and its supervisor."""
+    folder = executor.output(lease_id)[0].parent
+
+    def look() -> Exited | None:
+        status = executor.status(lease_id)
+        is_over = isinstance(status, Exited) and status.is_emptied and not is_locked(folder)
+        return status if isinstance(status, Exited) and is_over else None
+
+    return eventually(look)
+
+
+def text_of(executor: Executor, lease_id: int) -> str:
+    """All the job said so far."""
+    return executor.read_output(lease_id, 0, limit=10**7).data.decode()
+
+
+def said(executor: Executor, lease_id: int, word: str) -> str:
+    """All the job said, once this word is in it."""
+    return eventually(lambda: text if word in (text := text_of(executor, lease_id)) else None)

@@ -1,0 +1,102 @@
+"""Cgroups: where one is used, what is written into it, and what stands in for it.
+
+The tree is a plain directory that holds the files a cgroup has; a machine that permits real ones
+runs the jobs of the other tests in them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bailiwick.executors import LimitedBy, Limits
+from bailiwick.executors.limits import Cgroup, common_rlimits, find_cgroup, plan_rlimits
+from bailiwick.executors.local import LocalExecutor
+from tests.executors.jobs import ended, shell
+
+FILES = ("cpu.max", "memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cgroup.kill")
+
+
+@pytest.fixture
+def cgroup(tmp_path: Path) -> Cgroup:
+    path = tmp_path / "lease-1"
+    path.mkdir()
+    for name in FILES:
+        (path / name).touch()
+    (path / "cgroup.events").write_text("populated 0\nfrozen 0\n")
+    return Cgroup(path)
+
+
+def content(cgroup: Cgroup) -> dict[str, str]:
+    return {name: text for name in FILES if (text := (cgroup.path / name).read_text())}
+
+
+def test_each_limit_is_written_in_the_words_of_the_kernel(cgroup: Cgroup) -> None:
+    cgroup.apply_limits(Limits(mem_bytes=2**30, cpu_milli=1500, pids_max=64))
+    assert content(cgroup) == {
+        "memory.max": "1073741824",
+        "memory.swap.max": "0",
+        "memory.oom.group": "1",
+        "cpu.max": "150000 100000",
+        "pids.max": "64",
+    }
+
+
+def test_a_tiny_share_of_a_core_is_the_least_the_kernel_takes(cgroup: Cgroup) -> None:
+    cgroup.apply_limits(Limits(cpu_milli=1))
+    assert content(cgroup) == {"cpu.max": "1000 100000"}
+
+
+def test_no_limit_writes_nothing_and_killing_writes_one_word(cgroup: Cgroup) -> None:
+    cgroup.apply_limits(Limits())
+    assert content(cgroup) == {}
+    cgroup.kill()
+    assert content(cgroup) == {"cgroup.kill": "1"}
+
+
+def test_whether_anything_lives_is_asked_of_the_kernel(cgroup: Cgroup) -> None:
+    assert not cgroup.is_populated()
+    events = cgroup.path / "cgroup.events"
+    events.write_text("populated 1\nfrozen 0\n")
+    assert cgroup.is_populated()
+    with pytest.raises(FileExistsError):
+        cgroup.make()
+    events.write_text("something else\n")
+    assert cgroup.is_populated()  # what is not understood is not free
+    events.unlink()
+    assert not Cgroup(cgroup.path / "gone").is_populated()
+
+
+@pytest.mark.parametrize("offered", ["", "hugetlb", "cpu memory", "cpu memory pids"])
+def test_a_place_that_cannot_hold_jobs_is_not_used(tmp_path: Path, offered: str) -> None:
+    # The last one offers all, but a directory made below it is no cgroup.
+    (tmp_path / "cgroup.controllers").write_text(offered)
+    (tmp_path / "cgroup.subtree_control").write_text("")
+    assert find_cgroup(tmp_path) is None
+    assert find_cgroup(tmp_path / "nowhere") is None
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+
+def test_without_a_cgroup_a_job_runs_under_rlimits_and_says_so(tmp_path: Path) -> None:
+    executor = LocalExecutor(tmp_path / "jobs", cgroup=tmp_path / "nowhere")
+    started = executor.start(shell(1, "true", limits=Limits(cpu_milli=100, mem_bytes=2**30)))
+    assert started.limited_by is LimitedBy.RLIMIT
+    assert started.unenforced == ("cpu_milli",)
+    ended(executor, 1)
+
+
+def test_rlimits_stand_in_for_what_they_can() -> None:
+    limits = Limits(mem_bytes=1000, cpu_milli=500, pids_max=10, cpu_s=60)
+    plan, unenforced = plan_rlimits(limits, others=300, is_root=False)
+    assert dict(plan) == {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_CPU": 60,
+        "RLIMIT_DATA": 1000,
+        "RLIMIT_NPROC": 310,
+    }
+    assert unenforced == ("cpu_milli",)
+    assert plan_rlimits(limits, others=0, is_root=True)[1] == ("pids_max", "cpu_milli")
+    pinned = Limits(cpu_milli=2000, cores=(0, 1))
+    assert plan_rlimits(pinned, others=0, is_root=False)[1] == ()
+    assert common_rlimits(Limits()) == (("RLIMIT_CORE", 0),)
