@@ -160,16 +160,6 @@ def test_a_job_that_was_stopped_is_ended(executor: LocalExecutor) -> None:
     assert ended(executor, 1).signal == signal.SIGTERM  # it was heard
 
 
-def test_a_job_that_keeps_forking_is_ended(executor: LocalExecutor) -> None:
-    text = (
-        "import os, signal, time\nsignal.signal(15, signal.SIG_IGN); print('up', flush=True)\n"
-        "while True:\n    if os.fork(): time.sleep(0.005); os._exit(0)\n    os.setsid()\n"
-    )
-    executor.start(python(1, text))
-    said(executor, 1, "up")
-    assert executor.tear_down(1)
-
-
 def test_what_outlives_the_main_process_is_told_and_torn_down(executor: LocalExecutor) -> None:
     executor.start(shell(1, "sleep 1000 & echo $!; exit 0"))
     status = eventually(lambda: found if isinstance(found := executor.status(1), Exited) else None)

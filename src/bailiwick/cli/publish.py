@@ -13,11 +13,15 @@ from __future__ import annotations
 import time
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bailiwick.cli.bench import PROGRESS_AFTER_S
+
+if TYPE_CHECKING:
+    from bailiwick.store import JournalWriter
+    from bailiwick.store.sql_store import SqlStore
 
 _BATCH = 5_000
 
@@ -43,7 +47,6 @@ def publish(
     from bailiwick.store import JournalDamaged, JournalWriter, load_or_create_key, open_store
 
     signer = load_or_create_key(key, name)
-    begin = told = time.monotonic()
     try:
         with open_store(store, read_only=True) as source, JournalWriter(directory, signer) as log:
             before, size = log.size, source.size()
@@ -52,14 +55,19 @@ def publish(
             last = source.read(before - 1, 1)[0][:-1] if before else b""
             if before and sha256(last).hexdigest() != log.committed.hash:
                 end_damaged(store, f"record {before - 1} is not the one that was published")
-            while log.size < size:  # bounded: the size was read once, and every round reads on
-                log.adopt(source.read(log.size, min(_BATCH, size - log.size)))
-                now = time.monotonic()
-                if now - begin > PROGRESS_AFTER_S and now - told > 1:
-                    told = now
-                    typer.echo(f"published {log.size:,} of {size:,} records", err=True)
-            log.checkpoint()
+            _copy(source, log, size=size)
             typer.echo(f"{directory}: {log.size - before:,} records more, {log.size:,} in all")
             typer.echo(f"root {log.committed.root.hex()}")
     except JournalDamaged as error:
         end_damaged(store, str(error))
+
+
+def _copy(source: SqlStore, log: JournalWriter, *, size: int) -> None:
+    begin = told = time.monotonic()
+    while log.size < size:  # bounded: the size was read once, and every round reads on
+        log.adopt(source.read(log.size, min(_BATCH, size - log.size)))
+        now = time.monotonic()
+        if now - begin > PROGRESS_AFTER_S and now - told > 1:
+            told = now
+            typer.echo(f"published {log.size:,} of {size:,} records", err=True)
+    log.checkpoint()

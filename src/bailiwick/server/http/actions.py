@@ -1,0 +1,121 @@
+"""Everything that can be asked over HTTP with a login: one closed list.
+
+Rules:
+
+- An action has a permission key; one without cannot be built. Its route is made from this list and
+  from nowhere else, and so are the tests that another's scope is closed to it.
+- ``where`` says how the scope is found at which the key is asked for.
+
+>>> ACTIONS["lease.renew"].path
+'/v1/leases/{lease_id}/renew'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal, TypeAlias
+
+from bailiwick.iam import Permission
+from bailiwick.vocab.values import check_kind
+
+Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+class Where(StrEnum):
+    """At which scope an action's key is asked for."""
+
+    FLEET = "fleet"
+    ROWS = "rows"
+    """Somewhere at all; every row is then judged at its own scope."""
+    TENANT = "tenant"
+    """The tenant in the path."""
+    TENANT_ROWS = "tenant_rows"
+    """Somewhere within the tenant in the path; every row at its own scope."""
+    PROJECT = "project"
+    """The project in the path."""
+    BODY = "body"
+    """The tenant, and perhaps project, in the body."""
+    LEASE = "lease"
+    ENTRY = "entry"
+    ACCOUNT = "account"
+    REACH = "reach"
+    """Everywhere that the principal of the token in question has any role."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that can be asked."""
+
+    name: str
+    method: Method
+    path: str
+    permission: Permission
+    where: Where
+
+    def __post_init__(self) -> None:
+        check_kind("permission", self.permission, Permission)
+        check_kind("where", self.where, Where)
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may change something."""
+        return self.method != "GET"
+
+
+_P, _W = Permission, Where
+_TENANT = "/v1/tenants/{tenant}"
+_PROJECT = _TENANT + "/projects/{project}"
+_NODE = "/v1/nodes/{node}"
+_LEASE = "/v1/leases/{lease_id}"
+
+_ALL: Final = (
+    Action("tenant.list", "GET", "/v1/tenants", _P.TENANT_READ, _W.ROWS),
+    Action("tenant.create", "POST", "/v1/tenants", _P.TENANT_MANAGE, _W.FLEET),
+    Action("tenant.read", "GET", _TENANT, _P.TENANT_READ, _W.TENANT),
+    Action("tenant.change", "PATCH", _TENANT, _P.TENANT_MANAGE, _W.TENANT),
+    Action("project.list", "GET", _TENANT + "/projects", _P.TENANT_READ, _W.TENANT_ROWS),
+    Action("project.create", "POST", _TENANT + "/projects", _P.PROJECT_MANAGE, _W.TENANT),
+    Action("project.read", "GET", _PROJECT, _P.TENANT_READ, _W.PROJECT),
+    Action("project.change", "PATCH", _PROJECT, _P.PROJECT_MANAGE, _W.PROJECT),
+    Action("fleet_member.list", "GET", "/v1/members", _P.MEMBER_READ, _W.FLEET),
+    Action("fleet_member.set", "PUT", "/v1/members", _P.MEMBER_MANAGE, _W.FLEET),
+    Action("tenant_member.list", "GET", _TENANT + "/members", _P.MEMBER_READ, _W.TENANT),
+    Action("tenant_member.set", "PUT", _TENANT + "/members", _P.MEMBER_MANAGE, _W.TENANT),
+    Action("project_member.list", "GET", _PROJECT + "/members", _P.MEMBER_READ, _W.PROJECT),
+    Action("project_member.set", "PUT", _PROJECT + "/members", _P.MEMBER_MANAGE, _W.PROJECT),
+    Action("account.list", "GET", "/v1/service-accounts", _P.ACCOUNT_READ, _W.ROWS),
+    Action("account.create", "POST", "/v1/service-accounts", _P.ACCOUNT_MANAGE, _W.BODY),
+    Action(
+        "account.change",
+        "PATCH",
+        "/v1/service-accounts/{account}",
+        _P.ACCOUNT_MANAGE,
+        _W.ACCOUNT,
+    ),
+    Action("token.list", "GET", "/v1/tokens", _P.TOKEN_REVOKE, _W.ROWS),
+    Action("token.issue", "POST", "/v1/tokens", _P.TOKEN_ISSUE, _W.REACH),
+    Action("token.revoke", "DELETE", "/v1/tokens/{token_id}", _P.TOKEN_REVOKE, _W.REACH),
+    Action("tenant_quota.read", "GET", _TENANT + "/quota", _P.QUOTA_READ, _W.TENANT),
+    Action("tenant_quota.set", "PUT", _TENANT + "/quota", _P.QUOTA_SET, _W.TENANT),
+    Action("project_quota.read", "GET", _PROJECT + "/quota", _P.QUOTA_READ, _W.PROJECT),
+    Action("project_quota.set", "PUT", _PROJECT + "/quota", _P.QUOTA_SET, _W.PROJECT),
+    Action("node.list", "GET", "/v1/nodes", _P.NODE_READ, _W.ROWS),
+    Action("node.register", "POST", "/v1/nodes", _P.NODE_OPERATE, _W.FLEET),
+    Action("node.depart", "DELETE", _NODE, _P.NODE_OPERATE, _W.FLEET),
+    Action("node.mode", "PUT", _NODE + "/mode", _P.NODE_OPERATE, _W.FLEET),
+    Action("node.quarantine", "PUT", _NODE + "/quarantine", _P.NODE_OPERATE, _W.FLEET),
+    Action("node.lift", "DELETE", _NODE + "/quarantine", _P.NODE_OPERATE, _W.FLEET),
+    Action("lease.request", "POST", "/v1/leases", _P.QUEUE_SUBMIT, _W.BODY),
+    Action("lease.list", "GET", "/v1/leases", _P.LEASE_READ, _W.ROWS),
+    Action("lease.read", "GET", _LEASE, _P.LEASE_READ, _W.LEASE),
+    Action("lease.renew", "POST", _LEASE + "/renew", _P.LEASE_HOLD, _W.LEASE),
+    Action("lease.release", "DELETE", _LEASE, _P.LEASE_HOLD, _W.LEASE),
+    Action("lease.checkpoint", "POST", _LEASE + "/checkpoint", _P.LEASE_HOLD, _W.LEASE),
+    Action("queue.list", "GET", "/v1/queue", _P.QUEUE_READ, _W.ROWS),
+    Action("queue.read", "GET", "/v1/queue/{entry_id}", _P.QUEUE_READ, _W.ENTRY),
+    Action("queue.cancel", "DELETE", "/v1/queue/{entry_id}", _P.QUEUE_CANCEL, _W.ENTRY),
+    Action("record.list", "GET", _TENANT + "/records", _P.JOURNAL_READ, _W.TENANT),
+)
+
+ACTIONS: Final[dict[str, Action]] = {action.name: action for action in _ALL}

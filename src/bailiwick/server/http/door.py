@@ -1,0 +1,175 @@
+"""Who is let in: a bearer token becomes a principal, or a refusal that leaves a record.
+
+Rules:
+
+- Default deny: a route of an action runs only for a principal that the journal knows now.
+- A caller learns that it was not let in, never which check failed. The journal learns which.
+- A source that shows bad tokens too often is not looked at for a while. Showing none guesses
+  nothing, so it costs nothing.
+- Refusals are sealed in the journal, a bounded number a minute for each source, so that nobody can
+  flood it. If nothing can be sealed (a follower, a lost store) the refusal stands all the same.
+- A login code opens nothing but the login.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from bailiwick.iam import FLEET, Directory, Permission, Scope
+from bailiwick.journal.fields import PRINCIPAL_SHAPE
+from bailiwick.kernel import Envelope
+from bailiwick.kernel.iam_commands import NoteRefusal
+from bailiwick.ports import Clock
+from bailiwick.server.http.looks import Looks
+from bailiwick.server.problems import Trouble
+from bailiwick.services.authority import (
+    TOKEN_CHARS_MAX,
+    Allowance,
+    Authority,
+    Identified,
+    Principal,
+    RefusalWord,
+    RefusedToken,
+)
+from bailiwick.services.replica import ACTOR, View
+from bailiwick.vocab.errors import BailiwickError
+from bailiwick.wire.problem import EdgeCode
+
+NOTE_WAIT_S = 2.0
+DOORKEEPER = "http-door"
+"""Who seals that somebody unknown was refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the journal is told of somebody who was turned away."""
+
+    reason: str
+    principal: str | None = None
+    permission: Permission | None = None
+    scope: Scope = FLEET
+
+
+class Door:
+    """Lets principals in, and keeps count of those it does not."""
+
+    def __init__(
+        self,
+        looks: Looks,
+        authority: Authority,
+        *,
+        clock: Clock,
+        guesses: Allowance | None = None,
+        notes: Allowance | None = None,
+    ) -> None:
+        self.authority, self.clock = authority, clock
+        self._looks = looks
+        self._guesses = guesses or Allowance()
+        self._notes = notes or Allowance(burst=10, per_minute=10)
+
+    async def admit(self, request: Request) -> Principal:
+        """The principal that asks; anybody else is refused."""
+        return await self.check(request, bearer_of(request), single_use=False)
+
+    async def check(self, request: Request, token: str | None, *, single_use: bool) -> Principal:
+        """Whose token this is, if it is of the sort that is wanted here."""
+        source = source_of(request)
+        elapsed_ms = self.clock.elapsed_ms()
+        if not self._guesses.has(source, elapsed_ms=elapsed_ms):
+            await self._turn_away(request, RefusedToken(RefusalWord.RATE_LIMITED))
+        found = await self.identify(token)
+        if isinstance(found, Principal):
+            if found.single_use is single_use and found.name != ACTOR:
+                return found
+            found = RefusedToken(RefusalWord.UNKNOWN_TOKEN, found.name)
+        if found.word is not RefusalWord.NO_TOKEN:
+            self._guesses.spend(source, elapsed_ms=elapsed_ms)
+        await self._turn_away(request, found)
+        raise AssertionError("turned away")  # pragma: no cover
+
+    async def identify(self, token: str | None) -> Identified:
+        """Who holds this token now; the signature is checked here, not in the replica's thread."""
+        token_id = claimed_id(token)
+        known = Directory()
+        if token_id is not None:
+            known = await self._looks.look(lambda view: _part(view, token_id))
+        return self.authority.identify(token, known, now_ms=self.clock.now_ms())
+
+    async def note(self, request: Request, refusal: Refusal) -> None:
+        """Seal a refusal, if this source has not had its fill of them."""
+        source, elapsed_ms = refusal.principal or source_of(request), self.clock.elapsed_ms()
+        if not self._notes.has(source, elapsed_ms=elapsed_ms):
+            return
+        self._notes.spend(source, elapsed_ms=elapsed_ms)
+        scope = refusal.scope
+        with suppress(BailiwickError):
+            command = NoteRefusal(
+                refusal.reason,
+                refusal.principal,
+                refusal.permission,
+                scope.tenant,
+                scope.project,
+            )
+            actor = refusal.principal or DOORKEEPER
+            envelope = Envelope(command, actor, str(request.state.correlation_id))
+            await self._looks.call(envelope, wait_s=NOTE_WAIT_S)
+
+    async def _turn_away(self, request: Request, found: RefusedToken) -> None:
+        await self.note(request, Refusal(found.word.value, _shown(found.claimed)))
+        if found.word is RefusalWord.RATE_LIMITED:
+            raise Trouble(EdgeCode.RATE_LIMITED, "too many bad tokens from there; wait a minute")
+        if found.word is RefusalWord.NO_TOKEN:
+            raise Trouble(EdgeCode.UNAUTHENTICATED, "a bearer token is needed")
+        raise Trouble(EdgeCode.UNAUTHENTICATED, "this token lets nobody in")
+
+
+def source_of(request: Request) -> str:
+    """Where a request comes from, as far as the connection tells; headers are not believed."""
+    return "unknown" if request.client is None else request.client.host
+
+
+def bearer_of(request: Request) -> str | None:
+    """The token in the ``Authorization`` header."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def claimed_id(token: str | None) -> str | None:
+    """Which token it says it is; nothing is believed, this only tells what to look up."""
+    if token is None or len(token) > TOKEN_CHARS_MAX or token.count(".") != 2:
+        return None
+    payload = token.split(".")[1]
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    except (binascii.Error, ValueError, RecursionError):
+        return None
+    found = claims.get("jti") if isinstance(claims, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _part(view: View, token_id: str) -> Directory:
+    """As much of the directory as decides about one token, as values of its own."""
+    directory, part = view.state.directory, Directory()
+    token = directory.tokens.get(token_id)
+    if token is None:
+        return part
+    part.tokens[token_id] = token
+    roles = directory.roles.get(token.principal)
+    if roles is not None:
+        part.roles[token.principal] = dict(roles)
+    account = directory.accounts.get(token.principal)
+    if account is not None:
+        part.accounts[token.principal] = account
+    return part
+
+
+def _shown(claimed: str | None) -> str | None:
+    """A claimed name that can be written into a record."""
+    return claimed if claimed is not None and re.fullmatch(PRINCIPAL_SHAPE, claimed) else None

@@ -1,0 +1,132 @@
+"""The outermost layer of a request: its correlation id, its size, its time, and its last resort.
+
+Rules:
+
+- Every request has a correlation id: the caller's ``X-Correlation-Id`` if it is well-formed, else
+  a new one. The response bears it.
+- A body is bounded, whether its length is announced or not. A request is bounded in time; what it
+  had begun may still take effect, which the same idempotency key tells.
+- Whatever nobody caught becomes an envelope that says nothing but that it is our fault, and a log
+  line that says everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bailiwick.journal.fields import NAME_SHAPE
+from bailiwick.server.problems import Trouble, problem_of, trouble_of
+from bailiwick.vocab.errors import Unavailable
+from bailiwick.wire.problem import EdgeCode
+
+HEADER = "x-correlation-id"
+_LOG = logging.getLogger("bailiwick.http")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How much one request may take."""
+
+    body_bytes: int = 1 << 20
+    request_s: float = 30.0
+    kernel_s: float = 20.0
+    """Less than ``request_s``, so that a slow kernel is told as such."""
+
+
+class Edge:
+    """The middleware."""
+
+    def __init__(self, app: ASGIApp, *, ids: Callable[[], str], bounds: Bounds) -> None:
+        self._app, self._ids, self._bounds = app, ids, bounds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        correlation_id = _given(scope) or self._ids()
+        scope.setdefault("state", {})["correlation_id"] = correlation_id
+        begun = False
+
+        async def tell(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                message["headers"].append((HEADER.encode(), correlation_id.encode()))
+            await send(message)
+
+        try:
+            if _announced(scope) > self._bounds.body_bytes:
+                raise _too_large(self._bounds.body_bytes)
+            async with asyncio.timeout(self._bounds.request_s):
+                await self._app(scope, self._counted(receive), tell)
+        except Exception as error:
+            found: Exception = error
+            if isinstance(error, TimeoutError):
+                found = Unavailable("the server", "the request took too long")
+            elif not isinstance(error, Trouble):
+                log_fault(correlation_id, error)
+            if begun:
+                raise
+            await spell_problem(trouble_of(found), correlation_id)(scope, receive, tell)
+
+    def _counted(self, receive: Receive) -> Receive:
+        """The body as it comes in, up to the bound."""
+        most, seen = self._bounds.body_bytes, 0
+
+        async def count() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > most:
+                # The framework lets only this kind through from where it reads the body.
+                raise HTTPException(413, _too_large(most).message)
+            return message
+
+        return count
+
+
+def log_fault(correlation_id: str, error: Exception) -> None:
+    """Say everything about a fault where operators read."""
+    _LOG.error("request %s met a fault", correlation_id, exc_info=error)
+
+
+def spell_problem(trouble: Trouble, correlation_id: str) -> Response:
+    """The response that tells an error."""
+    status, problem = problem_of(trouble, correlation_id)
+    # ASCII, because what a caller sent may hold what UTF-8 cannot spell.
+    body = json.dumps(problem.model_dump(mode="json"), ensure_ascii=True)
+    headers = {}
+    if trouble.code is EdgeCode.UNAUTHENTICATED:
+        headers["www-authenticate"] = "Bearer"
+    if trouble.code is EdgeCode.RATE_LIMITED:
+        headers["retry-after"] = "60"
+    return Response(body, status, headers, media_type="application/json")
+
+
+def _too_large(most: int) -> Trouble:
+    return Trouble(EdgeCode.TOO_LARGE, f"a body has at most {most} bytes")
+
+
+def _given(scope: Scope) -> str | None:
+    value = _header(scope, HEADER.encode())
+    return value if re.fullmatch(NAME_SHAPE, value) else None
+
+
+def _announced(scope: Scope) -> int:
+    value = _header(scope, b"content-length")
+    return int(value) if re.fullmatch("[0-9]{1,18}", value) else 0
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    found: list[bytes] = [value for key, value in scope["headers"] if key == name]
+    return found[0].decode("latin-1") if found else ""

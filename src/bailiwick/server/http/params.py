@@ -1,0 +1,52 @@
+"""Parameters that many handlers share: names in the path, cursors, pages, ``If-Match``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, TypeVar
+
+from fastapi import Header, Path, Query
+
+from bailiwick.wire.base import INTEGER_MAX, NAME_PATTERN, PRINCIPAL_PATTERN, Page
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+PathName = Annotated[str, Path(pattern=NAME_PATTERN)]
+PathNumber = Annotated[int, Path(ge=1, le=INTEGER_MAX)]
+Limit = Annotated[int, Query(ge=1, le=500, description="Rows on one page, at most.")]
+ShortLimit = Annotated[int, Query(ge=1, le=50, description="Rows on one page, at most.")]
+NameCursor = Annotated[
+    str | None, Query(pattern=PRINCIPAL_PATTERN, description="`next` of the page before.")
+]
+NumberCursor = Annotated[
+    str | None, Query(pattern="^[0-9]{1,15}$", description="`next` of the page before.")
+]
+IfMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        pattern='^"[1-9][0-9]{0,14}"$',
+        description="The `ETag` that was read; if it has moved on since, the answer is 412.",
+    ),
+]
+
+
+def revision_of(if_match: str | None) -> int | None:
+    """The revision that an ``If-Match`` names."""
+    return None if if_match is None else int(if_match.strip('"'))
+
+
+def page_of(
+    rows: Iterable[T], *, after: str | None, limit: int, key: Callable[[T], str]
+) -> tuple[list[T], str | None]:
+    """The rows of one page, by the order of their keys, and the cursor of the next."""
+    found = sorted((row for row in rows if after is None or key(row) > after), key=key)
+    kept = found[:limit]
+    return kept, key(kept[-1]) if len(found) > limit else None
+
+
+def spell_page(rows: tuple[list[T], str | None], spell: Callable[[T], R]) -> Page[R]:
+    """A page as it is answered."""
+    found, cursor = rows
+    return Page(items=[spell(row) for row in found], next=cursor)

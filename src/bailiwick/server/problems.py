@@ -1,0 +1,144 @@
+"""Errors as HTTP: one table from each code to its status and whether trying again may help.
+
+Rules:
+
+- The catalog is closed: every code of ``ErrorCode`` and ``EdgeCode`` is in the table, no other.
+- What went wrong inside is not told: a fault says that it is one, and its correlation id.
+- What is not there and what is not the caller's look the same, to the letter (``hidden``).
+
+>>> PROBLEMS[ErrorCode.STALE].status
+412
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+from bailiwick.vocab.errors import (
+    BailiwickError,
+    ErrorCode,
+    IllegalTransition,
+    InvalidValue,
+    InvariantBroken,
+    NotLeader,
+    Stale,
+)
+from bailiwick.wire.answers import Refused
+from bailiwick.wire.problem import EdgeCode, Problem
+
+Code: TypeAlias = ErrorCode | EdgeCode
+Details: TypeAlias = dict[str, str | int | list[str] | None]
+
+
+class Row(NamedTuple):
+    """What HTTP says of a code."""
+
+    status: int
+    retryable: bool
+
+
+PROBLEMS: Final[dict[Code, Row]] = {
+    EdgeCode.MALFORMED: Row(400, False),
+    EdgeCode.UNAUTHENTICATED: Row(401, False),
+    EdgeCode.FORBIDDEN: Row(403, False),
+    EdgeCode.METHOD_NOT_ALLOWED: Row(405, False),
+    EdgeCode.TOO_LARGE: Row(413, False),
+    EdgeCode.RATE_LIMITED: Row(429, True),
+    # Whether a refused request may do better later is the decision's own to say.
+    EdgeCode.REFUSED: Row(409, False),
+    ErrorCode.INVALID_VALUE: Row(422, False),
+    ErrorCode.NOT_FOUND: Row(404, False),
+    ErrorCode.CONFLICT: Row(409, False),
+    ErrorCode.ILLEGAL_TRANSITION: Row(409, False),
+    ErrorCode.STALE: Row(412, True),
+    ErrorCode.LIMIT_REACHED: Row(409, False),
+    ErrorCode.UNAVAILABLE: Row(503, True),
+    ErrorCode.NOT_LEADER: Row(503, True),
+    ErrorCode.DEPOSED: Row(503, True),
+    ErrorCode.DAMAGED: Row(500, False),
+    ErrorCode.UNSUPPORTED_SCHEMA: Row(500, False),
+    ErrorCode.INVARIANT_BROKEN: Row(500, False),
+}
+
+STATUSES: Final = tuple(sorted({row.status for row in PROBLEMS.values()}))
+"""Every status that an error may have."""
+
+_BY_STATUS: Final[dict[int, Code]] = {
+    400: EdgeCode.MALFORMED,
+    404: ErrorCode.NOT_FOUND,
+    405: EdgeCode.METHOD_NOT_ALLOWED,
+    413: EdgeCode.TOO_LARGE,
+    422: ErrorCode.INVALID_VALUE,
+}
+_HIDDEN: Final = "no such thing, or it is not yours to see"
+
+
+@dataclass(slots=True)
+class Trouble(Exception):
+    """Something that the server itself has to say instead of an answer."""
+
+    code: Code
+    message: str
+    details: Details = field(default_factory=dict)
+    decision: Refused | None = None
+    retryable: bool | None = None
+    """If not as the table says."""
+
+
+def hidden() -> Trouble:
+    """What is not there, or is another's: nobody can tell which."""
+    return Trouble(ErrorCode.NOT_FOUND, _HIDDEN)
+
+
+def trouble_of(error: BaseException) -> Trouble:
+    """An error as it is told; what is not a caller's business is left out."""
+    if isinstance(error, Trouble):
+        return error
+    if isinstance(error, BailiwickError):
+        if PROBLEMS[error.code].status < 500 or error.retryable:
+            return Trouble(error.code, str(error), _details(error))
+        return Trouble(error.code, _FAULT)
+    return Trouble(ErrorCode.INVARIANT_BROKEN, _FAULT)
+
+
+_FAULT: Final = "a fault of the server; its log says more under the correlation id"
+
+
+def trouble_of_status(status: int, message: str) -> Trouble:
+    """What a bare HTTP status of the framework says in our words."""
+    code = _BY_STATUS.get(status, EdgeCode.MALFORMED)
+    return Trouble(code, _HIDDEN if status == 404 else message)
+
+
+def problem_of(trouble: Trouble, correlation_id: str) -> tuple[int, Problem]:
+    """The status and the envelope."""
+    row = PROBLEMS[trouble.code]
+    retryable = row.retryable if trouble.retryable is None else trouble.retryable
+    return row.status, Problem(
+        code=trouble.code,
+        message=trouble.message,
+        correlation_id=correlation_id,
+        details=trouble.details,
+        retryable=retryable,
+        decision=trouble.decision,
+    )
+
+
+def is_fault(error: BaseException) -> bool:
+    """Whether it is our own bug, which must be logged."""
+    return isinstance(error, InvariantBroken) or not isinstance(error, BailiwickError | Trouble)
+
+
+def _details(error: BailiwickError) -> Details:
+    match error:
+        case InvalidValue():
+            return {"field": error.field, "expected": error.expected}
+        case Stale():
+            return {"held": error.held, "current": error.current}
+        case IllegalTransition():
+            return {"current": error.current, "allowed": list(error.allowed)}
+        case NotLeader():
+            return {"leader": error.address}
+        case _:
+            return {}

@@ -1,0 +1,236 @@
+"""Decisions on the wire: answers, denials and plans, each a closed union told apart by one word.
+
+Rules:
+
+- A denial has ``reason`` (what kind of obstacle) and ``detail`` (which rule), and the numbers of
+  that rule under the names that the journal uses.
+- An answer has ``answer``; what a dry run would have done has ``plan``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from bailiwick.vocab.words import Dimension, HardwareGeneration, PendingReason, ResourceKind
+from bailiwick.wire.base import Model
+
+_Resource = Annotated[ResourceKind, Field(strict=False)]
+_Dimension = Annotated[Dimension, Field(strict=False)]
+_Generation = Annotated[HardwareGeneration, Field(strict=False)]
+
+
+class _Denial(Model):
+    reason: Annotated[PendingReason, Field(strict=False)]
+
+
+class _QuotaDenial(_Denial):
+    denied_scope: list[str] | None = None
+
+
+class DeadlinePassed(_Denial):
+    """The request's own deadline is behind us."""
+
+    detail: Literal["deadline_passed"]
+    deadline_ms: int
+    now_ms: int
+
+
+class NoSuchHardware(_Denial):
+    """No node, busy or not, has the devices or labels that were named."""
+
+    detail: Literal["no_such_hardware"]
+    nodes: int
+
+
+class NodesForbidden(_Denial):
+    """Nodes have the hardware, but policy lets the request use none of them."""
+
+    detail: Literal["nodes_forbidden"]
+    nodes: int
+
+
+class LargerThanAnyNode(_Denial):
+    """One member asks for more than the largest suitable machine has when empty."""
+
+    detail: Literal["larger_than_any_node"]
+    resource: _Resource
+    requested: int
+    largest: int
+
+
+class HeadroomKept(_Denial):
+    """Room is free, but it is kept for more urgent requests."""
+
+    detail: Literal["headroom_kept"]
+    resource: _Resource
+    free: int
+    kept: int
+    requested: int
+
+
+class NotEnoughFree(_Denial):
+    """Less is free on suitable nodes, all together, than was asked for."""
+
+    detail: Literal["not_enough_free"]
+    resource: _Resource
+    free: int
+    requested: int
+
+
+class Fragmented(_Denial):
+    """Enough is free in all, but on no single node together."""
+
+    detail: Literal["fragmented"]
+    nodes: int
+    placed: int
+    members: int
+
+
+class VictimsLeaving(_Denial):
+    """Room is being made: leases of others are ending, the last by ``until_ms``."""
+
+    detail: Literal["victims_leaving"]
+    leases: int
+    until_ms: int
+
+
+class GpuGenerationRequired(_QuotaDenial):
+    """A generation table is in force and the request names no generation."""
+
+    detail: Literal["gpu_generation_required"]
+    requested: int
+
+
+class GpuGenerationLimitExceeded(_QuotaDenial):
+    """More GPUs of a generation than listed; an unlisted one has limit 0."""
+
+    detail: Literal["gpu_generation_limit_exceeded"]
+    denied_generation: _Generation
+    limit: int
+    used: int
+    requested: int
+
+
+class HardLimitExceeded(_QuotaDenial):
+    """More of a dimension than the quota allows."""
+
+    detail: Literal["hard_limit_exceeded"]
+    dimension: _Dimension
+    limit: int
+    used: int
+    requested: int
+
+
+class BurstCreditExhausted(_QuotaDenial):
+    """Above the limit, and the credit for that is used up."""
+
+    detail: Literal["burst_credit_exhausted"]
+    dimension: _Dimension
+    limit: int
+    used: int
+    requested: int
+    credit: int
+
+
+class BudgetExhausted(_QuotaDenial):
+    """The money set aside does not cover the request."""
+
+    detail: Literal["budget_exhausted"]
+    budget_micros: int
+    spent_micros: int
+    requested_micros: int
+
+
+class CostCapExceeded(_QuotaDenial):
+    """With this request the projected cost would pass a hard cap."""
+
+    detail: Literal["cost_cap_exceeded"]
+    cap_micros: int
+    projected_micros: int
+
+
+Denial: TypeAlias = Annotated[
+    DeadlinePassed
+    | NoSuchHardware
+    | NodesForbidden
+    | LargerThanAnyNode
+    | HeadroomKept
+    | NotEnoughFree
+    | Fragmented
+    | VictimsLeaving
+    | GpuGenerationRequired
+    | GpuGenerationLimitExceeded
+    | HardLimitExceeded
+    | BurstCreditExhausted
+    | BudgetExhausted
+    | CostCapExceeded,
+    Field(discriminator="detail"),
+]
+
+
+class Granted(Model):
+    """The request runs: its leases, and the node of each."""
+
+    answer: Literal["granted"]
+    lease_ids: list[int]
+    nodes: list[str]
+    expires_ms: int
+
+
+class Queued(Model):
+    """The request waits as this entry; ``denied`` is what stood first in its way."""
+
+    answer: Literal["queued"]
+    entry_id: int
+    denied: Denial | None
+
+
+class Refused(Model):
+    """The request does not run and does not wait."""
+
+    answer: Literal["refused"]
+    denied: Denial
+
+
+class Done(Model):
+    """It took effect with record number ``seq``; ``null`` if it was a dry run or nothing to do."""
+
+    answer: Literal["done"]
+    seq: int | None
+
+
+Answer: TypeAlias = Annotated[Granted | Queued | Refused | Done, Field(discriminator="answer")]
+
+
+class WouldGrant(Model):
+    """The request would run at once, its first members on these nodes."""
+
+    plan: Literal["grant"]
+    nodes: list[str]
+
+
+class WouldPreempt(Model):
+    """The request would run at once, after others were evicted for it."""
+
+    plan: Literal["preempt"]
+
+
+class WouldQueue(Model):
+    """The request would wait."""
+
+    plan: Literal["queue"]
+    denied: Denial | None
+
+
+class WouldRefuse(Model):
+    """The request would neither run nor wait."""
+
+    plan: Literal["refuse"]
+    denied: Denial
+
+
+Plan: TypeAlias = Annotated[
+    WouldGrant | WouldPreempt | WouldQueue | WouldRefuse, Field(discriminator="plan")
+]

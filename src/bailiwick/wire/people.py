@@ -1,0 +1,132 @@
+"""Tenants, projects, members, service accounts and tokens on the wire.
+
+A token is shown once, in the answer that made it. No model has a digest.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from bailiwick.wire.base import DisplayName, Model, Name, PrincipalName, Within
+from bailiwick.wire.words import PermissionWord, PrincipalWord, RoleWord
+
+TTL_S_MAX = 12 * 3600
+TOKEN_CHARS_MAX = 2_048
+
+
+class Tenant(Model):
+    """Who pays; ``revision`` is also its ``ETag``."""
+
+    tenant: str
+    display_name: str
+    is_open: bool
+    revision: int
+
+
+class Project(Model):
+    """A part of a tenant."""
+
+    tenant: str
+    project: str
+    display_name: str
+    is_open: bool
+    revision: int
+
+
+class NewTenant(Model):
+    """A tenant to be made."""
+
+    tenant: Name
+    display_name: DisplayName = ""
+
+
+class NewProject(Model):
+    """A project to be made."""
+
+    project: Name
+    display_name: DisplayName = ""
+
+
+class ScopeChange(Model):
+    """What to change of a tenant or project; what is left out stays."""
+
+    display_name: DisplayName | None = None
+    is_open: bool | None = None
+
+
+class Member(Model):
+    """Who has which role there."""
+
+    member: str
+    role: RoleWord
+
+
+class MemberChange(Model):
+    """The role that a principal is to have there; ``null`` takes it away."""
+
+    member: PrincipalName
+    role: RoleWord | None
+
+
+class ServiceAccount(Model):
+    """A program's principal, of one scope."""
+
+    account: str
+    tenant: str | None
+    project: str | None
+    is_enabled: bool
+
+
+class NewAccount(Model):
+    """A service account to be made; without a tenant it is the fleet's."""
+
+    account: Name
+    tenant: Name | None = None
+    project: Name | None = None
+
+
+class AccountChange(Model):
+    """Whether a service account is to be enabled."""
+
+    is_enabled: bool
+
+
+class NewToken(Model):
+    """A token to be made; ``keys`` are all it carries, ``single_use`` makes it a login code."""
+
+    principal: PrincipalName
+    kind: PrincipalWord = "human"
+    ttl_s: Annotated[int, Within(1, TTL_S_MAX)] = 3600
+    single_use: bool = False
+    keys: Annotated[list[PermissionWord], Field(min_length=1, max_length=64)] | None = None
+
+
+class IssuedToken(Model):
+    """A token, shown this once."""
+
+    token: str
+    token_id: str
+    principal: str
+    expires_ms: int
+
+
+class Token(Model):
+    """What is known of a token."""
+
+    token_id: str
+    principal: str
+    kind: PrincipalWord
+    issued_ms: int
+    expires_ms: int
+    revoked: bool
+    single_use: bool
+    keys: list[PermissionWord] | None
+
+
+class Login(Model):
+    """A one-time login code, to be exchanged for a session's token."""
+
+    code: Annotated[str, Field(min_length=1, max_length=TOKEN_CHARS_MAX)]
+    ttl_s: Annotated[int, Within(1, TTL_S_MAX)] = 3600

@@ -1,0 +1,68 @@
+"""The closed words of authority and estimates as the contract spells them.
+
+The words themselves are decided elsewhere (``bailiwick.iam``, ``bailiwick.kernel.views``), which
+the contract may not import; ``tests/contract`` holds the two against each other.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+PrincipalWord: TypeAlias = Literal["human", "service_account", "node"]
+
+RoleWord: TypeAlias = Literal[
+    "fleet_admin",
+    "fleet_operator",
+    "fleet_auditor",
+    "node_agent",
+    "tenant_admin",
+    "tenant_auditor",
+    "project_admin",
+    "project_member",
+    "project_viewer",
+]
+
+PermissionWord: TypeAlias = Literal[
+    "scheduler.catalog.read",
+    "scheduler.instance.read",
+    "scheduler.instance.create",
+    "scheduler.instance.update",
+    "scheduler.instance.delete",
+    "scheduler.queue.submit",
+    "scheduler.queue.read",
+    "scheduler.queue.cancel",
+    "scheduler.node.read",
+    "scheduler.node.operate",
+    "scheduler.node.report",
+    "scheduler.lease.read",
+    "scheduler.lease.hold",
+    "scheduler.lease.evict",
+    "scheduler.quota.read",
+    "scheduler.quota.set",
+    "scheduler.settings.read",
+    "scheduler.settings.set",
+    "iam.tenant.read",
+    "iam.tenant.manage",
+    "iam.project.manage",
+    "iam.member.read",
+    "iam.member.manage",
+    "iam.service_account.read",
+    "iam.service_account.manage",
+    "iam.token.issue",
+    "iam.token.revoke",
+    "journal.record.read",
+    "metering.usage.read",
+    "telemetry.metrics.read",
+    "telemetry.trace.read",
+    "iam.break_glass.use",
+]
+
+EstimateWord: TypeAlias = Literal[
+    "fits_now",
+    "reservation",
+    "victims",
+    "expiry",
+    "waits_for_quota",
+    "beyond_horizon",
+    "waiting_does_not_help",
+]

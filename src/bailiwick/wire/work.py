@@ -1,0 +1,107 @@
+"""Leases, the queue and journal records on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from bailiwick.vocab.transitions import RevokeState
+from bailiwick.vocab.words import (
+    Exclusivity,
+    HardwareGeneration,
+    LeaseClass,
+    PendingReason,
+    Priority,
+)
+from bailiwick.wire.answers import Denial
+from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, Within
+from bailiwick.wire.fleet import Held, Resources
+from bailiwick.wire.words import EstimateWord
+
+_Priority = Annotated[Priority, Field(strict=False)]
+_LeaseClass = Annotated[LeaseClass, Field(strict=False)]
+
+
+class LeaseRequest(Model):
+    """What is asked for; ``wait`` is whether it may stand in the queue."""
+
+    tenant: Name
+    project: Name | None = None
+    wait: bool = True
+    resources: Resources = Resources()
+    priority: _Priority = Priority.NORMAL
+    lease_class: _LeaseClass = LeaseClass.STANDARD
+    tag: Name | None = None
+    labels: Annotated[list[Label], Field(max_length=64)] = Field(default_factory=list)
+    gang_size: Annotated[int, Within(1, 4096)] = 1
+    ttl_ms: TermMs = 3_600_000
+    gpu_count: Annotated[int, Within(0, 16)] = 0
+    gpu_milli: Annotated[int, Within(0, 1000)] = 0
+    gpu_vram: Amount = 0
+    gpu_models: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=127)]], Field(max_length=32)
+    ] = Field(default_factory=list)
+    gpu_generation: Annotated[HardwareGeneration, Field(strict=False)] | None = None
+    exclusivity: Annotated[Exclusivity, Field(strict=False)] | None = None
+    deadline_ms: Amount | None = None
+    preemptible_on_budget: bool = False
+
+
+class Renewal(Model):
+    """A new term from now; ``generation`` (if given) must be the lease's current one."""
+
+    ttl_ms: TermMs
+    generation: Annotated[int, Within(1, 2**31)] | None = None
+
+
+class Lease(Model):
+    """A hold on resources."""
+
+    lease_id: int
+    tenant: str
+    project: str | None
+    node: str
+    resources: Held
+    devices: list[int]
+    priority: _Priority
+    lease_class: _LeaseClass
+    state: Annotated[RevokeState, Field(strict=False)]
+    generation: int
+    granted_ms: int
+    expires_ms: int
+    gang: int | None
+
+
+class Estimate(Model):
+    """When an entry may start, by our best guess, and on what that rests."""
+
+    starts_ms: int | None
+    basis: EstimateWord
+
+
+class QueueEntry(Model):
+    """A request that waits: where it stands and everything that stands in its way."""
+
+    entry_id: int
+    tenant: str
+    project: str | None
+    submitted_ms: int
+    position: int
+    reason: Annotated[PendingReason, Field(strict=False)]
+    blockers: list[Denial]
+    estimate: Estimate
+
+
+class JournalRecord(Model):
+    """One sealed fact, as it stands in the journal."""
+
+    seq: int
+    at_ms: int
+    kind: str
+    tenant: str | None
+    project: str | None
+    actor: str
+    correlation_id: str
+    body: dict[str, Any]
+    prev_hash: str

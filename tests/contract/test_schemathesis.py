@@ -1,0 +1,64 @@
+"""Random requests by the contract's own schema meet nothing that the contract does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+
+from tests.support.http_house import HttpHouse, http_house
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+    unsupported_method,
+]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
+    with http_house(tmp_path_factory.mktemp("schemathesis")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def token(house: HttpHouse) -> str:
+    return house.token("fleet_admin", ttl_s=12 * 3600)
+
+
+@pytest.fixture(scope="module")
+def api(house: HttpHouse) -> Any:
+    loaded = schemathesis.openapi.from_asgi("/openapi.json", house.app)
+    # Hundreds of fixed cases for each operation take minutes; random ones find the same.
+    loaded.config.phases.coverage.enabled = False
+    return loaded
+
+
+schema = schemathesis.pytest.from_fixture("api")
+
+
+@schema.parametrize()
+@settings(
+    max_examples=5,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+def test_every_answer_is_as_the_contract_says(case: Any, token: str) -> None:
+    case.call_and_validate(headers={"Authorization": f"Bearer {token}"}, checks=CHECKS)

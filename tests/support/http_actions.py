@@ -1,0 +1,63 @@
+"""For every action of the API: a request that aims it at a tenant's own things."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bailiwick.server.http.actions import ACTIONS, Action
+from tests.support.http_house import FOREIGN, OWN, HttpHouse
+
+LEASE = {OWN: 1, FOREIGN: 2}
+ENTRY = {OWN: 1, FOREIGN: 2}
+"""The numbers that ``http_house`` gives."""
+
+
+def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, Any]:
+    """The path and the body of the action, at that tenant."""
+    path = action.path.format(
+        tenant=tenant,
+        project="p",
+        account=f"bot-{tenant}",
+        token_id=token_id,
+        node="n1",
+        lease_id=LEASE.get(tenant, 99),
+        entry_id=ENTRY.get(tenant, 99),
+    )
+    return path, _bodies(tenant).get(action.name)
+
+
+def names() -> list[str]:
+    """Every action's name, in order."""
+    return list(ACTIONS)
+
+
+def token_id_of(house: HttpHouse, token: str) -> str:
+    """The id of a token that was just made."""
+    del token
+    return house.runner.look(lambda view: list(view.state.directory.tokens)[-1])
+
+
+def _bodies(tenant: str) -> dict[str, Any]:
+    return {
+        "tenant.create": {"tenant": "new"},
+        "tenant.change": {"display_name": "x"},
+        "project.create": {"project": "q"},
+        "project.change": {"display_name": "x"},
+        "fleet_member.set": {"member": "zoe", "role": "fleet_auditor"},
+        "tenant_member.set": {"member": "zoe", "role": "tenant_auditor"},
+        "project_member.set": {"member": "zoe", "role": "project_viewer"},
+        "account.create": {"account": "bot-new", "tenant": tenant},
+        "account.change": {"is_enabled": False},
+        "token.issue": {"principal": f"project_admin@{tenant}"},
+        "tenant_quota.set": {"limits": {"cpu_milli": 10**6}},
+        "project_quota.set": {"limits": {"cpu_milli": 10**6}},
+        "node.register": {"node": "n2", "resources": {"cpu_milli": 1000}},
+        "node.mode": {"mode": "draining"},
+        "node.quarantine": {"reason": "looks-wrong"},
+        "lease.request": {
+            "tenant": tenant,
+            "project": "p",
+            "resources": {"cpu_milli": 1000},
+        },
+        "lease.renew": {"ttl_ms": 1000},
+    }

@@ -1,0 +1,151 @@
+"""A real API over a real replica on SQLite, with two tenants and somebody for every role."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
+from bailiwick.kernel import Command, Envelope, decode_command
+from bailiwick.kernel import iam_commands as cmd
+from bailiwick.kernel.answers import Answer
+from bailiwick.server.http.app import Terms, create_app
+from bailiwick.services import authority as auth
+from bailiwick.services import replica as rep
+from bailiwick.services.runner import Runner, SystemClock
+from bailiwick.store import open_store
+
+OWN, FOREIGN = "lab", "rival"
+"""Each with the project ``p`` and the service account ``bot-TENANT``."""
+
+_IDS = count(1)
+
+
+@dataclass(slots=True)
+class HttpHouse:
+    """The parts of a running API, and ways to prepare a test."""
+
+    runner: Runner
+    authority: auth.Authority
+    app: FastAPI
+    client: TestClient
+
+    def do(self, command: Command) -> Answer:
+        """Have something done behind the API's back."""
+        return self.runner.call(Envelope(command, "setup"))
+
+    def plain(self, word: str, **values: Any) -> Answer:
+        """The same, by the command's word."""
+        return self.do(decode_command({"command": word, **values}))
+
+    def token(
+        self,
+        name: str,
+        *,
+        kind: PrincipalKind = PrincipalKind.HUMAN,
+        terms: auth.Terms | None = None,
+        ttl_s: int = 3600,
+    ) -> str:
+        """A token that counts."""
+        minted = self.authority.mint(
+            name,
+            kind,
+            token_id=f"setup-{next(_IDS)}",
+            now_ms=SystemClock().now_ms(),
+            ttl_s=ttl_s,
+            terms=terms,
+        )
+        self.do(minted.command)
+        return minted.token
+
+    def ask(self, who: str | None, method: str, path: str, **more: Any) -> Any:
+        """Ask as somebody (a role's word with ``@TENANT``, or ``fleet_admin``)."""
+        headers = dict(more.pop("headers", {}))
+        if who is not None:
+            headers["Authorization"] = f"Bearer {self.token(who)}"
+        return self.client.request(method, path, headers=headers, **more)
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        """The bodies of all records of a kind."""
+        store = self.runner.replica.store
+        lines = self.runner.look(lambda view: store.read(0, view.state.size))
+        found = [json.loads(line) for line in lines]
+        return [each["body"] for each in found if each["kind"] == kind]
+
+
+def person(role: Role, tenant: str = OWN) -> str:
+    """Who has a role: over the fleet, or at a tenant or its project ``p``."""
+    return role.value if role.level is ScopeLevel.FLEET else f"{role.value}@{tenant}"
+
+
+def scope_of(role: Role, tenant: str) -> Scope:
+    """Where that role is held."""
+    match role.level:
+        case ScopeLevel.FLEET:
+            return Scope()
+        case ScopeLevel.TENANT:
+            return Scope(tenant)
+        case ScopeLevel.PROJECT:
+            return Scope(tenant, "p")
+
+
+@contextmanager
+def http_house(folder: Path, terms: Terms | None = None) -> Iterator[HttpHouse]:
+    """The API, with two tenants, people, one node, and a lease and an entry of each tenant."""
+    replica = rep.Replica(open_store(str(folder)), SystemClock(), name="one")
+    runner = Runner(replica, wait_s=20.0)
+    runner.start()
+    try:
+        assert runner.wait_for(rep.Role.LEADING, wait_s=20.0)
+        authority = auth.Authority.from_pem(auth.Authority.new_key())
+        ids = (f"id-{n}" for n in count(1))
+        app = create_app(
+            runner,
+            authority,
+            clock=SystemClock(),
+            ids=lambda: next(ids),
+            terms=terms or Terms(guesses=auth.Allowance(burst=10**6, per_minute=10**6)),
+        )
+        with TestClient(app, raise_server_exceptions=False) as client:
+            house = HttpHouse(runner, authority, app, client)
+            _furnish(house)
+            yield house
+    finally:
+        runner.stop()
+
+
+def _furnish(house: HttpHouse) -> None:
+    for tenant in (OWN, FOREIGN):
+        house.do(cmd.CreateTenant(tenant))
+        house.do(cmd.CreateProject(tenant, "p"))
+        house.do(cmd.CreateAccount(f"bot-{tenant}", tenant))
+    for role in Role:
+        for tenant in (OWN,) if role.level is ScopeLevel.FLEET else (OWN, FOREIGN):
+            scope = scope_of(role, tenant)
+            house.do(cmd.SetMember(person(role, tenant), role, scope.tenant, scope.project))
+    house.plain(
+        "register_node",
+        node="n1",
+        inventory={"resources": {"cpu_milli": 64_000, "mem_bytes": 2**36}},
+    )
+    for cores in (1_000, 63_000):  # the first run, the second wait
+        for tenant in (OWN, FOREIGN):
+            house.plain(
+                "submit",
+                tenant=tenant,
+                project="p",
+                request={
+                    "resources": {"cpu_milli": cores},
+                    "priority": "normal",
+                    "lease_class": "standard",
+                    "ttl_ms": 10**9,
+                },
+            )

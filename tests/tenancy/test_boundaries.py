@@ -1,0 +1,138 @@
+"""No action reaches a scope that is not its caller's: one test for each, made from the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bailiwick.iam import Role, ScopeLevel
+from bailiwick.server.http.actions import ACTIONS, Where
+from tests.support.http_actions import aim, names, token_id_of
+from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, person
+
+NOWHERE = "no-such-tenant"
+OWN_PEOPLE = [person(role) for role in Role if role.level is not ScopeLevel.FLEET]
+AIMED = [n for n, a in ACTIONS.items() if a.where not in (Where.FLEET, Where.ROWS)]
+CHANGING = [name for name, action in ACTIONS.items() if action.changes]
+
+
+class World:
+    """A house, everybody's token, and a token of each tenant to be aimed at."""
+
+    def __init__(self, house: HttpHouse) -> None:
+        self.house = house
+        people = [person(r, t) for r in Role for t in (OWN, FOREIGN)]
+        self.tokens = {name: house.token(name) for name in people}
+        self.token_ids = {}
+        for tenant in (OWN, FOREIGN):
+            token = house.token(person(Role.PROJECT_ADMIN, tenant))
+            self.token_ids[tenant] = token_id_of(house, token)
+
+    def ask(self, token: str | None, name: str, *, tenant: str, dry: bool = False) -> Any:
+        """The action, aimed at the tenant's things."""
+        action = ACTIONS[name]
+        path, body = aim(action, tenant, token_id=self.token_ids.get(tenant, "none"))
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        params = {"dry_run": "true"} if dry and action.changes else {}
+        return self.house.client.request(
+            action.method, path, json=body, headers=headers, params=params
+        )
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder: Path = tmp_path_factory.mktemp("tenancy")
+    with http_house(folder) as house:
+        yield World(house)
+
+
+def told(response: Any) -> Any:
+    """What an error says, but for whose it is."""
+    return {k: v for k, v in response.json().items() if k != "correlation_id"}
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) -> None:
+    response = world.ask(world.tokens["fleet_admin"], name, tenant=FOREIGN, dry=True)
+    assert response.status_code in (200, 201, 409), response.text
+    if response.status_code == 409:
+        assert name in ("node.lift",), response.text
+
+
+@pytest.mark.parametrize("who", OWN_PEOPLE)
+@pytest.mark.parametrize("name", AIMED)
+def test_a_foreign_scope_is_as_if_it_were_not_there(world: World, name: str, who: str) -> None:
+    token = world.tokens[who]
+    foreign = world.ask(token, name, tenant=FOREIGN)
+    assert foreign.status_code in (403, 404), foreign.text
+    assert FOREIGN not in foreign.text
+    if foreign.status_code == 403:  # it has that key nowhere at all, which tells nothing
+        assert foreign.json()["details"]["scope"] == "fleet"
+    assert told(foreign) == told(world.ask(token, name, tenant=NOWHERE))
+
+
+@pytest.mark.parametrize("who", OWN_PEOPLE)
+@pytest.mark.parametrize("name", [n for n, a in ACTIONS.items() if a.where is Where.FLEET])
+def test_nobody_of_a_tenant_acts_on_the_fleet(world: World, name: str, who: str) -> None:
+    response = world.ask(world.tokens[who], name, tenant=OWN)
+    assert response.status_code == 403
+    assert response.json()["details"]["permission"] == ACTIONS[name].permission
+
+
+@pytest.mark.parametrize("who", OWN_PEOPLE)
+@pytest.mark.parametrize("name", [n for n, a in ACTIONS.items() if a.where is Where.ROWS])
+def test_a_list_has_no_row_of_another(world: World, name: str, who: str) -> None:
+    response = world.ask(world.tokens[who], name, tenant=OWN)
+    assert response.status_code in (200, 403)
+    assert FOREIGN not in response.text
+
+
+@pytest.mark.parametrize("name", names())
+def test_without_a_token_nothing_is_answered(world: World, name: str) -> None:
+    response = world.ask(None, name, tenant=OWN)
+    assert response.status_code == 401
+    assert response.json()["code"] == "unauthenticated"
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_bad_token_opens_nothing(world: World, name: str) -> None:
+    token = world.tokens["fleet_admin"]
+    for bad in ("x", token[:-4] + "AAAA", "a.b.c"):
+        assert world.ask(bad, name, tenant=OWN).status_code == 401
+
+
+@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("name", names())
+def test_a_role_without_the_key_is_refused_at_home(world: World, name: str, role: Role) -> None:
+    if ACTIONS[name].permission in role.permissions:
+        return
+    response = world.ask(world.tokens[person(role)], name, tenant=OWN)
+    assert response.status_code in (403, 404), response.text
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_a_dry_run_changes_nothing(world: World, name: str) -> None:
+    def state(view: Any) -> Any:
+        from bailiwick.kernel.snapshot import encode
+
+        return view.state.size, encode(view.state)
+
+    runner = world.house.runner
+    before = runner.look(state)
+    world.ask(world.tokens["fleet_admin"], name, tenant=OWN, dry=True)
+    after = runner.look(state)
+    if before[0] == after[0]:  # a tick or checkpoint may have come between
+        assert before == after
+
+
+def test_only_refusals_were_sealed_by_strangers(world: World) -> None:
+    before = len(world.house.records("access_refused"))
+    token = world.house.token("stranger")
+    for name in AIMED:
+        assert world.ask(token, name, tenant=OWN).status_code in (403, 404)
+    sealed = world.house.records("access_refused")[before:]
+    assert 1 <= len(sealed) <= 12  # bounded for each source
+    assert {row["principal"] for row in sealed} == {"stranger"}
