@@ -143,7 +143,8 @@ def test_a_job_gets_no_input_no_open_files_and_default_signals(executor: LocalEx
     ended(executor, 1)
     words = text_of(executor, 1).split()
     assert words[0] == "4"  # the three, and the directory that ls reads
-    assert {word.strip("0") for word in words[2::2]} == {""}
+    # Signals 32 and 33 belong to the C library, which lets nobody set them; `make` hands them on.
+    assert {int(word, 16) & ~0x1_8000_0000 for word in words[2::2]} == {0}
 
 
 def test_arguments_reach_the_program_as_they_are(executor: LocalExecutor) -> None:

@@ -272,6 +272,7 @@ def models() -> list[dict[str, Any]]:
             "command": "change_settings",
             "settings": {"strategy": "best_fit", "grace_ms": 5, "headroom": {"cpu_milli": 1}},
         },
+        *iam_models(),
     ]
     missing = set(COMMANDS) - {each["command"] for each in found} - {"tick", "elect"}
     assert not missing, f"a command has no model here: {missing}"
@@ -289,3 +290,32 @@ def test_twisted_commands_never_break_anything(server: Server) -> None:
             code = told.get("error", {}).get("code")
             assert code != "invariant_broken", (seed, command)
             assert told.get("error", {}).get("retryable") is not True, (seed, command, told)
+
+
+def iam_models() -> list[dict[str, Any]]:
+    """One of each command about principals and their rights."""
+    token = {"token_id": "t-1", "principal": "alice", "kind": "human", "digest": "ab" * 32}
+    return [
+        {"command": "create_tenant", "tenant": "fresh", "display_name": "Fresh"},
+        {"command": "change_tenant", "tenant": "fresh", "is_open": False},
+        {"command": "create_project", "tenant": "fresh", "project": "p", "display_name": "P"},
+        {"command": "change_project", "tenant": "fresh", "project": "p", "display_name": "Q"},
+        {"command": "set_member", "member": "alice", "role": "tenant_admin", "tenant": "fresh"},
+        {"command": "create_account", "account": "ci", "tenant": "fresh", "project": "p"},
+        {"command": "change_account", "account": "ci", "is_enabled": False},
+        {"command": "issue_token", **token, "expires_ms": 2**50, "keys": ["scheduler.queue.read"]},
+        {"command": "revoke_token", "token_id": "t-1"},
+        {
+            "command": "note_refusal",
+            "reason": "bad_token",
+            "principal": "mallory",
+            "permission": "scheduler.queue.submit",
+            "tenant": "fresh",
+        },
+        {
+            "command": "break_glass",
+            "action": "read",
+            "target": "tenant/fresh",
+            "justification": "an incident that was reported today",
+        },
+    ]
