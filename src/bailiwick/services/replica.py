@@ -23,6 +23,7 @@ from enum import StrEnum
 from bailiwick.kernel import ChangeSettings, Elect, Envelope, Kernel, Settings, State, Tick
 from bailiwick.kernel.answers import Answer
 from bailiwick.ports import Clock, JournalStore, Leader, StoredSnapshot
+from bailiwick.services.feed import Feed
 from bailiwick.services.rebuild import catch_up, rebuild
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -98,6 +99,7 @@ class Replica:
         self.name, self.address = name, address
         self.settings = settings or Settings()
         self.pace = pace or Pace()
+        self.feed = Feed()
         self.role = Role.STARTING
         self.kernel: Kernel | None = None
         self.leader: Leader | None = None
@@ -203,6 +205,8 @@ class Replica:
 
     def _found_all(self, elapsed: int) -> None:
         self._followed = self._sure = elapsed
+        if self.kernel is not None:
+            self.feed.publish(self.kernel.state.size)
         self.role = Role.FOLLOWING
 
     def _catch_up(self, kernel: Kernel, *, rounds: int) -> bool:
@@ -229,6 +233,7 @@ class Replica:
         # Counted from before the append: once it is there, a later leader may append as well.
         asked = self.clock.elapsed_ms()
         self.store.append(self._epoch, first, lines)
+        self.feed.publish(first, lines)
         self.role, self._sure = Role.LEADING, asked
         self._tick_at = asked + self.pace.tick_ms
 
@@ -269,6 +274,7 @@ class Replica:
         if lines or elapsed - self._sure >= self.pace.lead_ms:
             self.store.append(self._epoch, first, lines)
             self._sure = elapsed
+            self.feed.publish(first, lines)
         for ticket, answer, failure in settled:
             ticket.settle(answer, failure)
         if snapshot is not None:

@@ -24,7 +24,7 @@ from starlette.exceptions import HTTPException
 from bailiwick.ports import Clock
 from bailiwick.server.http import fleet, people, tokens, work
 from bailiwick.server.http.actions import ACTIONS
-from bailiwick.server.http.asked import AccessDenied, Asked, House
+from bailiwick.server.http.asked import AccessDenied, Asked, House, Parts
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.edge import Bounds, Edge, log_fault, spell_problem
 from bailiwick.server.http.looks import Looks
@@ -177,6 +177,7 @@ def create_app(
     clock: Clock,
     ids: Callable[[], str],
     terms: Terms | None = None,
+    parts: Parts | None = None,
 ) -> FastAPI:
     """The API of one replica."""
     terms = terms or Terms()
@@ -191,7 +192,7 @@ def create_app(
         responses={status: {"model": Problem} for status in STATUSES},
     )
     app.router.route_class = StrictRoute
-    app.state.house = House(looks, door, ids)
+    app.state.house = House(looks, door, ids, parts or Parts())
     app.add_middleware(Edge, ids=ids, bounds=terms.bounds)
     app.include_router(_action_routes())
     _add_open_routes(app)

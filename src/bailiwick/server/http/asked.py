@@ -43,6 +43,11 @@ class AccessDenied(Exception):
         self.trouble, self.refusal = trouble, refusal
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What an application has beyond the kernel; without one, what needs it is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class House:
     """What all requests share: the way to the kernel, the door, and where new ids come from."""
@@ -50,6 +55,7 @@ class House:
     looks: Looks
     door: Door
     ids: Callable[[], str]
+    parts: Parts = field(default_factory=Parts)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,1 @@
+"""Billing: what work costs. For now the rate card; accounts and invoices stand on it."""

@@ -1,0 +1,1 @@
+"""Seeing what happens: logs, spans and metrics, here and by OpenTelemetry."""
