@@ -26,30 +26,48 @@ help: ## List the targets
 .PHONY: setup
 # The build script looks at the times of the C sources itself, so it is asked every time: a compiler
 # installed since, or BAILIWICK_PURE=1 given once, then needs no special case here.
-setup: $(INSTALLED) postgres ## Make .venv with the locked packages, Bailiwick itself and the compiled core
+setup: $(INSTALLED) postgres promtool ## Make .venv with the locked packages, Bailiwick itself and the compiled core
 	@$(BIN)/python hatch_build.py
 
-# Only tests need its programs, each run with a private server; so a machine that cannot have them
-# is told, and goes on. POSTGRES=no leaves the machine alone.
-.PHONY: postgres
-postgres:
-	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null; then exit 0; fi
-	without="tests on PostgreSQL will be skipped"
-	if [ "$${POSTGRES:-}" = no ]; then echo "==> POSTGRES=no: $$without"; exit 0; fi
+# Only tests need these programs; so a machine that cannot have them is told, and goes on.
+# POSTGRES=no or PROMTOOL=no leaves the machine alone. $(1): the program's name for people, $(2): the
+# variable, $(3): how to see that it is there, $(4): the packages to try in turn, $(5): what is lost
+# without it, $(6): what to do once it is installed.
+define apt_program
+	@if $(3); then exit 0; fi
+	without="$(5)"
+	if [ "$${$(2):-}" = no ]; then echo "==> $(2)=no: $$without"; exit 0; fi
 	if ! command -v apt-get >/dev/null; then
-	  echo "==> no PostgreSQL server here and no apt-get to install it: $$without"
+	  echo "==> no $(1) here and no apt-get to install it: $$without"
 	  exit 0
 	fi
 	as_root() { if [ "$$(id -u)" = 0 ]; then "$$@"; else sudo -n "$$@"; fi; }
 	if ! as_root true 2>/dev/null; then
-	  echo "==> no PostgreSQL server here, and installing it needs root: $$without"
+	  echo "==> no $(1) here, and installing it needs root: $$without"
 	  exit 0
 	fi
-	echo "==> installing PostgreSQL with apt-get, for tests"
-	install() { as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$$1"; }
+	echo "==> installing $(1) with apt-get, for tests"
 	as_root apt-get update -qq || true
-	{ install postgresql-15 2>/dev/null || install postgresql; } >/dev/null \
-	  || echo "==> PostgreSQL could not be installed: $$without"
+	for package in $(4); do
+	  if as_root env DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -y -qq --no-install-recommends "$$package" >/dev/null 2>&1; then $(6); exit 0; fi
+	done
+	echo "==> $(1) could not be installed: $$without"
+endef
+
+# Each run has a private server.
+.PHONY: postgres
+postgres:
+	$(call apt_program,PostgreSQL server,POSTGRES,\
+	  ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null,\
+	  postgresql-15 postgresql,tests on PostgreSQL will be skipped,true)
+
+# Debian has promtool only in the server's package; the service that this starts is not wanted.
+.PHONY: promtool
+promtool:
+	$(call apt_program,promtool,PROMTOOL,command -v promtool >/dev/null,\
+	  prometheus,tests of the alert rules will be skipped,\
+	  as_root systemctl disable --now prometheus >/dev/null 2>&1 || true)
 
 .PHONY: run
 run: demo ## Run Bailiwick (for now, the demo)

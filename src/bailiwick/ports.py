@@ -1,4 +1,4 @@
-"""What the outside must provide: a clock, and a place where the journal lasts.
+"""What the outside must provide: a clock, and a place where the journal and the jobs last.
 
 Rules every :class:`JournalStore` keeps, whatever it is made of:
 
@@ -9,13 +9,20 @@ Rules every :class:`JournalStore` keeps, whatever it is made of:
 - ``Unavailable`` means that the outcome is not known: the batch may be there or not. Whoever gets
   it reads the journal again before writing on.
 - A snapshot is a cache. A store may lose it, and may hand back a damaged one.
+
+Rules every :class:`JobStore` keeps:
+
+- A number is given to one job and never again. A job that is over does not change any more.
+- A job's environment is kept until it runs or is over, whichever comes first, and then wiped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +89,109 @@ class JournalStore(Protocol):
 
     def close(self) -> None:
         """Let go of everything; leadership ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJobRow:
+    """A job as it is first written down: whose, what is asked for, and what is to be run."""
+
+    tenant: str
+    project: str | None
+    name: str | None
+    submitter: str
+    submitter_kind: str
+    submitter_keys: tuple[str, ...] | None
+    """The only permission keys that its submitter's token carried; ``None``: all of its roles."""
+    correlation_id: str
+    key: str | None
+    """The caller's own idempotency key; the kernel's is made from the job's number."""
+    digest: str
+    """Of all that was asked, to tell the same request from another under the same key."""
+    request: Mapping[str, Any] = field(repr=False)
+    """The kernel's command, as it is spelled for :func:`bailiwick.kernel.decode_command`."""
+    command: tuple[str, ...] = field(repr=False)
+    env: Mapping[str, str] = field(repr=False)
+    cwd: str | None
+    tag: str | None
+    submitted_ms: int
+    since_seq: int
+    """How long the journal was before the job was submitted: what follows from it comes later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRow(NewJobRow):
+    """A job: how far it has come, and where it runs."""
+
+    job_id: int
+    phase: JobPhase = JobPhase.WAITING
+    reason: str | None = None
+    cancel_asked: bool = False
+    entry_id: int | None = None
+    lease_id: int | None = None
+    node: str | None = None
+    token_id: str | None = None
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    is_forgotten: bool = False
+    """Whether what the executor kept of it, its output among it, was removed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobChange:
+    """What becomes known of a job; ``None`` leaves a field as it is.
+
+    But a change of phase replaces the reason, by none if none is given.
+    """
+
+    phase: JobPhase | None = None
+    reason: str | None = None
+    cancel_asked: bool | None = None
+    entry_id: int | None = None
+    lease_id: int | None = None
+    node: str | None = None
+    token_id: str | None = None
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+
+
+class JobStore(Protocol):
+    """Where jobs last; its calls may come from any thread."""
+
+    def insert(self, new: NewJobRow, *, live_max: int) -> JobRow:
+        """Write a job down; under a key that its submitter used before, the job of then.
+
+        Refused with ``LimitReached`` if so many jobs are not over.
+        """
+
+    def get(self, job_id: int) -> JobRow | None:
+        """That job."""
+
+    def change(
+        self, job_id: int, change: JobChange, *, only_from: Sequence[JobPhase] = LIVE_PHASES
+    ) -> bool:
+        """Write down what became known, if the job is in one of these phases; whether it was."""
+
+    def page(
+        self,
+        scopes: Sequence[tuple[str, str | None]] | None,
+        *,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[JobRow]:
+        """Jobs of these tenants and projects (``None``: of all), the newest first."""
+
+    def live(self) -> list[JobRow]:
+        """All jobs that are not over, the oldest first."""
+
+    def of_leases(self, lease_ids: Sequence[int]) -> list[JobRow]:
+        """The jobs under these leases, over or not."""
+
+    def forgettable(self, node: str, *, kept_max: int, before_ms: int) -> list[JobRow]:
+        """Some jobs of a node that are over, beyond the newest so many or ended before then."""
+
+    def forget(self, job_id: int) -> None:
+        """What the executor kept of this job is gone."""

@@ -6,7 +6,7 @@ Everything here is a plain value; nothing depends on the seed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bailiwick import (
     BurstCredit,
@@ -14,12 +14,12 @@ from bailiwick import (
     GpuDevice,
     GpuGenerationQuota,
     HardwareGeneration,
-    LeaseClass,
     NodeCapacity,
     PlacementRequest,
     Quota,
     ResourceLimit,
 )
+from bailiwick.billing.rates import LIST_PRICES, Charge, Used, cost_of
 
 G = HardwareGeneration
 GIB, TIB = 2**30, 2**40
@@ -197,20 +197,13 @@ PHYSICS_LATER = quota_of(20, {G.AMD_MI300: 16, G.NVIDIA_VOLTA: 16})
 
 # --- prices -------------------------------------------------------------------------------------
 
-GPU_MICROS_PER_HOUR: Mapping[HardwareGeneration | None, int] = {
-    G.NVIDIA_HOPPER: 2_400_000,
-    G.AMD_MI300: 2_100_000,
-    G.NVIDIA_AMPERE: 1_300_000,
-    G.NVIDIA_ADA: 800_000,
-    G.NVIDIA_VOLTA: 400_000,
-    G.NVIDIA_TURING: 250_000,
-}
-CORE_MICROS_PER_HOUR = 20_000
-CLASS_PERCENT = {LeaseClass.GUARANTEED: 130, LeaseClass.STANDARD: 100, LeaseClass.SPOT: 40}
+CARD = replace(LIST_PRICES, mem_micros_per_gib_hour=0, block_micros_per_gib_hour=0)
+"""The list prices; the campus charges for GPUs and cores alone."""
 
 
 def price_micros_per_hour(request: PlacementRequest) -> int:
     """What one hour of the whole request costs, in millionths of a credit."""
-    gpu = GPU_MICROS_PER_HOUR.get(request.generation, 0) * request.gpu_milli_total
-    cpu = CORE_MICROS_PER_HOUR * request.cpu_milli
-    return (gpu + cpu) * request.gang_size * CLASS_PERCENT[request.lease_class] // 100_000
+    gpu_milli = 0 if request.generation is None else request.gpu_milli_total
+    hour = Used.over(HOUR_MS, cpu_milli=request.cpu_milli, gpu_milli=gpu_milli)
+    whole = hour.times(request.gang_size)
+    return cost_of(CARD, [Charge(whole, request.generation, request.lease_class)])

@@ -84,6 +84,8 @@ class JobSpec:
     limits: Limits = field(default_factory=Limits)
     output_bytes_max: int = OUTPUT_BYTES_MAX
     warn_by_signal: bool = False
+    server: str = ""
+    """Where the job reaches the server that runs it; empty says nothing to it."""
 
     def __post_init__(self) -> None:
         check_amount("lease_id", self.lease_id)
@@ -102,6 +104,7 @@ class JobSpec:
         check_kind("limits", self.limits, Limits)
         check_amount("output_bytes_max", self.output_bytes_max)
         check_kind("warn_by_signal", self.warn_by_signal, bool)
+        _check_text("server", self.server)
 
     def _check_token(self) -> None:
         # The value is not put into the error: errors are logged.

@@ -52,6 +52,8 @@ def environment_of(spec: JobSpec, folder: Path) -> dict[str, str]:
         "CUDA_VISIBLE_DEVICES": devices,
         "NVIDIA_VISIBLE_DEVICES": devices,
     }
+    if spec.server:
+        ours["BAILIWICK_SERVER"] = spec.server
     return base | dict(spec.env) | ours
 
 

@@ -30,6 +30,12 @@ DEVICES_MAX = 16
 LABELS_MAX = 64
 """Labels on one node or asked for by one request."""
 
+EXECUTOR_LABEL = "executor"
+"""The key of the label of a node on which something of ours really runs what leases are for."""
+
+LOCAL_EXECUTOR = "local"
+"""The label's value where the server's own machine runs jobs as processes."""
+
 
 @dataclass(frozen=True, slots=True)
 class GpuDevice:

@@ -176,7 +176,7 @@ _BODIES: Mapping[RecordKind, BodySpec] = {
     ),
     RecordKind.LEASE_REVOKED: BodySpec(
         {"lease_id": AMOUNT, "before": _REVOKE_STATE, "after": _REVOKE_STATE},
-        {"reason": _REASON, "node": NAME, "expires_ms": AMOUNT},
+        {"reason": _REASON, "node": NAME, "expires_ms": AMOUNT, "released": AMOUNT},
     ),
     RecordKind.LEASE_FENCED: BodySpec(
         {"lease_id": AMOUNT, "node": NAME, "resources": RESOURCES}, {"reason": _REASON}

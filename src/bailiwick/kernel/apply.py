@@ -20,7 +20,7 @@ from bailiwick.kernel.events import Event
 from bailiwick.kernel.iam_rules import IamEvent, apply_iam
 from bailiwick.kernel.state import Claim, State
 from bailiwick.kernel.usage import weight_of
-from bailiwick.scheduler.engine.protocol import ROUND_ROBIN
+from bailiwick.scheduler.engine.protocol import FLAG_RELEASED, ROUND_ROBIN
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.transitions import REVOKE_STATES, NodeMode
@@ -196,7 +196,8 @@ def _stepped(state: State, event: le.LeaseStepped, at_ms: int) -> None:
         raise InvariantBroken(f"lease {event.lease_id} is not {event.before}")
     expires = fields[12] if event.expires_ms is None else event.expires_ms
     after = REVOKE_STATES.index(event.after)
-    state.ledger.engine.update_lease(handle, after, fields[8], fields[10], expires, fields[13])
+    flags = fields[8] | (FLAG_RELEASED if event.is_released else 0)
+    state.ledger.engine.update_lease(handle, after, flags, fields[10], expires, fields[13])
     if event.reason is not None:
         state.ledger.revoking[handle] = event.reason
 

@@ -113,9 +113,11 @@ def encode_command(command: cmd.Command) -> Plain:
         case cmd.SetQuota():
             owner = Owner(command.tenant, command.project)
             plain |= {"tenant": command.tenant, "quota": QuotaChanged(owner, command.quota).body()}
-            return plain | ({} if command.project is None else {"project": command.project})
+            plain |= {} if command.project is None else {"project": command.project}
+            return plain | ({} if command.seen is None else {"seen": command.seen})
         case cmd.ChangeSettings():
-            return plain | {"settings": SettingsChanged(command.settings).body()}
+            plain |= {"settings": SettingsChanged(command.settings).body()}
+            return plain | ({} if command.seen is None else {"seen": command.seen})
         case _:
             for each in fields(command):
                 value = getattr(command, each.name)
@@ -165,13 +167,14 @@ def _decode(kind: type[Any], values: Plain) -> Any:
         _only(values, "node", "inventory")
         return cmd.RegisterNode(values["node"], inventory_from(values["inventory"]))
     if kind is cmd.SetQuota:
-        _only(values, "tenant", "project", "quota")
+        _only(values, "tenant", "project", "quota", "seen")
         owner = Owner(values["tenant"], values.get("project"))
         quota = QuotaChanged.read(values["quota"], owner).quota
-        return cmd.SetQuota(values["tenant"], quota, values.get("project"))
+        return cmd.SetQuota(values["tenant"], quota, values.get("project"), values.get("seen"))
     if kind is cmd.ChangeSettings:
-        _only(values, "settings")
-        return cmd.ChangeSettings(SettingsChanged.read(values["settings"], Owner()).settings)
+        _only(values, "settings", "seen")
+        settings = SettingsChanged.read(values["settings"], Owner()).settings
+        return cmd.ChangeSettings(settings, values.get("seen"))
     for name, enum in _ENUMS.items():
         free = name == "reason" and kind in _FREE_REASON
         if values.get(name) is not None and not free:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from bailiwick.fleet.node import NodeCapacity
-from bailiwick.journal.fields import INTEGER_MAX, NAME, PRINCIPAL
+from bailiwick.journal.fields import DIGEST, INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.journal.record import Context
 from bailiwick.kernel.iam_commands import IamCommand
 from bailiwick.kernel.settings import Settings
@@ -164,12 +164,16 @@ class DepartNode:
 
 @dataclass(frozen=True, slots=True)
 class ChangeMode:
-    """Move a node along the mode table; to ``draining`` it evicts, for the reason given."""
+    """Move a node along the mode table; to ``draining`` it evicts, for the reason given.
+
+    Without ``evict`` a drain only closes the node: what runs there may end by itself (a cordon).
+    """
 
     node: str
     mode: NodeMode
     reason: PreemptionReason = PreemptionReason.OPERATOR_DRAIN
     grace_ms: int | None = None
+    evict: bool = True
 
     def __post_init__(self) -> None:
         check_name("node", self.node)
@@ -178,6 +182,9 @@ class ChangeMode:
         if self.reason.spares_guaranteed:
             raise InvalidValue("reason", self.reason, "an operator's reason")
         _check_grace(self.grace_ms)
+        check_kind("evict", self.evict, bool)
+        if not self.evict and self.mode is not NodeMode.DRAINING:
+            raise InvalidValue("evict", self.evict, "true, but for a drain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,17 +213,20 @@ class LiftQuarantine:
 
 @dataclass(frozen=True, slots=True)
 class SetQuota:
-    """Replace everything a tenant or project is allowed."""
+    """Replace everything a tenant or project is allowed, if it is still what was ``seen``."""
 
     tenant: str
     quota: Quota
     project: str | None = None
+    seen: str | None = None
 
     def __post_init__(self) -> None:
         check_name("tenant", self.tenant)
         if self.project is not None:
             check_name("project", self.project)
         check_kind("quota", self.quota, Quota)
+        if self.seen is not None:
+            DIGEST.check("seen", self.seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +246,15 @@ class SetShare:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSettings:
-    """Replace the kernel's settings."""
+    """Replace the kernel's settings, if they are still what was ``seen``."""
 
     settings: Settings
+    seen: str | None = None
 
     def __post_init__(self) -> None:
         check_kind("settings", self.settings, Settings)
+        if self.seen is not None:
+            DIGEST.check("seen", self.seen)
 
 
 @dataclass(frozen=True, slots=True)

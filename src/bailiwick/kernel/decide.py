@@ -16,11 +16,20 @@ from collections.abc import Iterator
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
-from bailiwick.kernel.ending import check_evictable, end_due, end_of, evict, fence_of, tear_down
+from bailiwick.kernel.ending import (
+    check_evictable,
+    end_due,
+    end_of,
+    evict,
+    fence_of,
+    give_back,
+    tear_down,
+)
 from bailiwick.kernel.events import MEMBERS_MAX, Event, Owner
 from bailiwick.kernel.iam_commands import IamCommand
 from bailiwick.kernel.iam_rules import decide_iam
 from bailiwick.kernel.placing import cancel, look_at_line, submit
+from bailiwick.kernel.precondition import check_seen, quota_digest, settings_digest
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.engine.protocol import FLAG_PINNED
 from bailiwick.scheduler.evictions import plan_burst
@@ -42,7 +51,7 @@ def decide(state: State, command: cmd.Command, now_ms: int) -> Iterator[Event]:
         case cmd.Renew():
             return _renew(state, command, now_ms)
         case cmd.Release():
-            return _release(state, command)
+            return _release(state, command, now_ms)
         case cmd.ReportCheckpoint():
             return _report_checkpoint(state, command, now_ms)
         case cmd.ReportTeardown():
@@ -87,6 +96,8 @@ def _decide_rule(
             # A table that is full is told here; the row itself, still blank, changes nothing.
             state.quotas.row_of(command.tenant, command.project)
             owner = Owner(command.tenant, command.project)
+            there = quota_digest(state.quotas.quota_of(command.tenant, command.project))
+            check_seen("quota", command.tenant, seen=command.seen, current=there)
             return iter((ev.QuotaChanged(owner, command.quota),))
         case cmd.SetShare():
             state.quotas.row_of(command.tenant, command.project)
@@ -114,16 +125,14 @@ def _renew(state: State, command: cmd.Renew, now_ms: int) -> Iterator[Event]:
     yield le.LeaseRenewed(state.owner_of(lease_id), lease_id, fields[10] + 1, until)
 
 
-def _release(state: State, command: cmd.Release) -> Iterator[Event]:
+def _release(state: State, command: cmd.Release, now_ms: int) -> Iterator[Event]:
     lease_id, fields = command.lease_id, state.fields(command.lease_id)
     if fields[8] & FLAG_PINNED:
         raise Conflict("lease", lease_id, "is fenced", hint="an operator clears a fence")
     if state.phase(lease_id) in _TEARING:
         why = "is being torn down"
         raise Conflict("lease", lease_id, why, hint="the teardown's report ends it")
-    account = state.ledger.handles.accounts[fields[1]]
-    node, held = state.ledger.node_at(fields[0]), state.ledger.resources_of(fields[2])
-    yield le.LeaseReleased(Owner(account.tenant, account.project), lease_id, node, held)
+    yield from give_back(state, lease_id, now_ms=now_ms)
 
 
 def _report_checkpoint(state: State, command: cmd.ReportCheckpoint, now_ms: int) -> Iterator[Event]:
@@ -187,9 +196,11 @@ def _change_mode(state: State, command: cmd.ChangeMode, now_ms: int) -> Iterator
     holds = state.leases_on(command.node)
     if mode is NodeMode.DRAINED and holds:
         raise Conflict("node", command.node, "still holds leases", hint="evict them first")
-    yield ev.ModeChanged(command.node, entry.mode, mode)
+    yield ev.ModeChanged(command.node, entry.mode, mode, command.evict)
     if mode is not NodeMode.DRAINING:
         return
+    if not command.evict:
+        holds = []
     spared = command.reason is PreemptionReason.MAINTENANCE_WINDOW
     leaving = [i for i in holds if not (spared and _is_critical(state, i))]
     yield from _evict_active(
@@ -240,6 +251,8 @@ def _finish_drains(state: State) -> Iterator[Event]:
 
 
 def _change_settings(state: State, command: cmd.ChangeSettings) -> Iterator[Event]:
+    there = settings_digest(state.settings)
+    check_seen("settings", "fleet", seen=command.seen, current=there)
     same = command.settings.half_life_ms == state.settings.half_life_ms
     if not same and (state.shares.running or state.shares.dump()["accounts"]):
         why = "cannot change once usage was counted by it"

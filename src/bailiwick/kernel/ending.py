@@ -3,9 +3,14 @@
 Rules:
 
 - Every step is an edge of the revoke table, and is an event. One member of a gang takes all.
-- With ``confirm_teardown`` a lease that must go is torn down by an executor, who reports; until
-  then nobody gets what it held, and without a report in time it is fenced. Without the setting
-  giving the numbers back is all there is, and happens at once.
+- With ``confirm_teardown``, and on a node with an executor of its own (``EXECUTOR_LABEL``), a lease
+  that must go is torn down by an executor, who reports; until then nobody gets what it held, and
+  without a report in time it is fenced. Elsewhere giving the numbers back is all there is, and
+  happens at once.
+- On a node with an executor even its holder cannot free a lease at once: what he gives back is torn
+  down like what is taken from him, because something of his may still run. Its end is told as a
+  release all the same. (The setting alone is about leases that are taken away: without an executor
+  a holder's word is all there is.)
 - Each generator here reads the state as its earlier events have left it.
 """
 
@@ -13,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.kernel import lease_events as le
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.state import State
-from bailiwick.scheduler.engine.protocol import FLAG_PINNED
+from bailiwick.scheduler.engine.protocol import FLAG_PINNED, FLAG_RELEASED
 from bailiwick.vocab.errors import Conflict
 from bailiwick.vocab.transitions import RevokeState, check_revoke_change
 from bailiwick.vocab.words import LEASE_CLASSES, LeaseClass, PreemptionReason
@@ -59,12 +65,37 @@ def evict(
             )
 
 
+def runs_under_executor(state: State, lease_id: int) -> bool:
+    """Whether the lease's node has an executor of its own."""
+    return EXECUTOR_LABEL in state.ledger.entry(state.node_of(lease_id)).capacity.labels
+
+
+def is_confirmed(state: State, lease_id: int) -> bool:
+    """Whether somebody must report the lease's teardown before what it held is free."""
+    return state.settings.confirm_teardown or runs_under_executor(state, lease_id)
+
+
+def give_back(state: State, lease_id: int, *, now_ms: int) -> Iterator[Event]:
+    """The holder does not want the lease any more: free now, or once its teardown is reported."""
+    if not runs_under_executor(state, lease_id):
+        yield _released(state, lease_id)
+        return
+    before, owner = state.phase(lease_id), state.owner_of(lease_id)
+    # Its term ends now; in grace, its grace does.
+    graced = before is RevokeState.GRACE_RUNNING
+    through = RevokeState.FORCED_TEARDOWN if graced else RevokeState.EXPIRED
+    check_revoke_change(before, through)
+    reason = state.ledger.revoking.get(state.handle(lease_id))
+    until = now_ms + state.settings.teardown_ms
+    yield le.LeaseStepped(owner, lease_id, before, through, reason, until, is_released=True)
+
+
 def tear_down(state: State, lease_id: int, *, through: RevokeState, now_ms: int) -> Iterator[Event]:
     """Take a lease to where its teardown begins and, if nobody must confirm it, to its end."""
     before, owner = state.phase(lease_id), state.owner_of(lease_id)
     check_revoke_change(before, through)
     reason = state.ledger.revoking.get(state.handle(lease_id))
-    if state.settings.confirm_teardown:
+    if is_confirmed(state, lease_id):
         until = now_ms + state.settings.teardown_ms
         yield le.LeaseStepped(owner, lease_id, before, through, reason, until)
         return
@@ -76,11 +107,19 @@ def tear_down(state: State, lease_id: int, *, through: RevokeState, now_ms: int)
 def end_of(state: State, lease_id: int) -> Event:
     """The last event of a lease whose resources are free."""
     fields, owner = state.fields(lease_id), state.owner_of(lease_id)
+    if fields[8] & FLAG_RELEASED:
+        return _released(state, lease_id)
     node, held = state.node_of(lease_id), state.ledger.resources_of(fields[2])
     reason = state.ledger.revoking.get(state.handle(lease_id))
     if reason is None:
         return le.LeaseExpired(owner, lease_id, node, held)
     return le.LeasePreempted(owner, lease_id, node, held, reason, _preemptor(state, lease_id))
+
+
+def _released(state: State, lease_id: int) -> Event:
+    fields, owner = state.fields(lease_id), state.owner_of(lease_id)
+    node, held = state.node_of(lease_id), state.ledger.resources_of(fields[2])
+    return le.LeaseReleased(owner, lease_id, node, held)
 
 
 def fence_of(state: State, lease_id: int) -> Event:

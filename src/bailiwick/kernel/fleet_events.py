@@ -30,6 +30,9 @@ from bailiwick.vocab.words import (
     Strategy,
 )
 
+CORDON = "cordon"
+"""The note of a drain that evicts nobody."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeRegistered(OfFleet):
@@ -85,16 +88,21 @@ class ModeChanged(OfFleet):
     node: str
     before: NodeMode
     after: NodeMode
+    evicts: bool = True
+    """Whether a drain also ends what runs there."""
 
     def body(self) -> Body:
         """The node and both modes."""
-        return {"node": str(self.node), "before": self.before.value, "after": self.after.value}
+        body: Body = {"node": str(self.node), "before": self.before.value}
+        body["after"] = self.after.value
+        return body if self.evicts else body | {"note": CORDON}
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         del owner
-        return cls(body["node"], NodeMode(body["before"]), NodeMode(body["after"]))
+        modes = NodeMode(body["before"]), NodeMode(body["after"])
+        return cls(body["node"], *modes, body.get("note") != CORDON)
 
 
 @dataclass(frozen=True, slots=True)

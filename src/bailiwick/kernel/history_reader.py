@@ -203,10 +203,7 @@ class HistoryReader:
         | ev.QuarantineLifted
         | le.LeaseRenewed
         | le.LeaseStepped
-        | le.LeaseReleased
-        | le.LeaseExpired
-        | le.LeasePreempted
-        | le.LeaseFenced
+        | le.LeaseEnd
         | le.FenceCleared
         | le.CheckpointReported,
     ) -> None:
@@ -224,7 +221,7 @@ class HistoryReader:
                 self._do(record, cmd.LiftQuarantine(event.node))
             case le.LeaseStepped():
                 self._stepped(record, event)
-            case le.LeaseExpired() | le.LeasePreempted() | le.LeaseFenced():
+            case le.LeaseReleased() | le.LeaseExpired() | le.LeasePreempted() | le.LeaseFenced():
                 self._ended(record, event)
             case le.FenceCleared():
                 self._do(record, ClearMember(self._leases[event.lease_id].member))
@@ -232,8 +229,6 @@ class HistoryReader:
                 held = self._leases[event.lease_id]
                 held.expires_ms = event.expires_ms
                 self._step(record, held, StepWord.RENEW, ttl_ms=event.expires_ms - record.at_ms)
-            case le.LeaseReleased():
-                self._step(record, self._leases[event.lease_id], StepWord.RELEASE)
             case le.CheckpointReported():
                 self._step(record, self._leases[event.lease_id], StepWord.CHECKPOINT)
             case _:
@@ -340,6 +335,8 @@ class HistoryReader:
                 if isinstance(draft, _Draft):
                     draft.graced(until - now, capped=until == held.expires_ms, usual_ms=usual)
                 held.expires_ms = until
+            case _ if event.is_released:
+                self._step(record, held, StepWord.RELEASE)
             case RevokeState.FORCED_TEARDOWN if held.graced == self._key:
                 pass  # there was no grace
             case RevokeState.FORCED_TEARDOWN | RevokeState.EXPIRED:
@@ -364,14 +361,14 @@ class HistoryReader:
         draft.reason = reason
         draft.members.append(held.member)
 
-    def _ended(
-        self, record: Record, event: le.LeaseExpired | le.LeasePreempted | le.LeaseFenced
-    ) -> None:
+    def _ended(self, record: Record, event: le.LeaseEnd) -> None:
         held = self._leases[event.lease_id]
         fenced = isinstance(event, le.LeaseFenced)
         if held.tearing is None:
             if isinstance(event, le.LeaseExpired):
                 self._tick(record)
+            elif isinstance(event, le.LeaseReleased):
+                self._step(record, held, StepWord.RELEASE)
             return
         since, until = held.tearing
         told = Teardown(record.at_ms - since, not fenced, record.seq)
@@ -386,10 +383,10 @@ class HistoryReader:
             if not drains:
                 self._tick(record)
             return
-        if event.after is NodeMode.DRAINING:
+        if event.after is NodeMode.DRAINING and event.evicts:
             self._begin(record, node=event.node, mode=event.after)
         else:
-            self._do(record, cmd.ChangeMode(event.node, event.after))
+            self._do(record, cmd.ChangeMode(event.node, event.after, evict=event.evicts))
 
 
 def read_history(records: Iterable[Record], *, spacing_ms: int | None = None) -> History:

@@ -119,7 +119,10 @@ class ChangeAccount:
 
 @dataclass(frozen=True, slots=True)
 class IssueToken:
-    """A token was made for a principal; ``keys`` (if given) are all that it carries."""
+    """A token was made for a principal; ``keys`` (if given) are all that it carries.
+
+    ``spends`` is the one-time token that it is given for: both count for what they are at once.
+    """
 
     token_id: str
     principal: str
@@ -128,9 +131,12 @@ class IssueToken:
     expires_ms: int
     single_use: bool = False
     keys: tuple[Permission, ...] | None = None
+    spends: str | None = None
 
     def __post_init__(self) -> None:
         NAME.check("token_id", self.token_id)
+        if self.spends is not None:
+            NAME.check("spends", self.spends)
         PRINCIPAL.check("principal", self.principal)
         check_kind("kind", self.kind, PrincipalKind)
         DIGEST.check("digest", self.digest)
@@ -176,8 +182,14 @@ class BreakGlass:
     action: str
     target: str
     justification: str
+    tenant: str | None = None
+    expires_ms: int | None = None
 
     def __post_init__(self) -> None:
+        if self.tenant is not None:
+            check_name("tenant", self.tenant)
+        if self.expires_ms is not None:
+            check_integer("expires_ms", self.expires_ms, low=1, high=INTEGER_MAX)
         NAME.check("action", self.action)
         PRINCIPAL.check("target", self.target)
         TEXT.check("justification", self.justification)

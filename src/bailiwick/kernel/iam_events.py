@@ -226,24 +226,24 @@ class AccessRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class GlassBroken(OfFleet):
+class GlassBroken:
     """Somebody used a right that nobody has in everyday work."""
 
     kind: ClassVar = RecordKind.BREAK_GLASS
+    owner: Owner
     action: str
     target: str
     justification: str
+    expires_ms: int | None = None
 
     def body(self) -> Body:
-        """What was done, to what, and why."""
-        return {
-            "action": self.action,
-            "target": self.target,
-            "justification": self.justification,
-        }
+        """What was done, to what, why, and until when it lasts."""
+        body: Body = {"action": self.action, "target": self.target}
+        body["justification"] = self.justification
+        return body if self.expires_ms is None else body | {"expires_ms": self.expires_ms}
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
-        del owner
-        return cls(body["action"], body["target"], body["justification"])
+        target, why = body["target"], body["justification"]
+        return cls(owner, body["action"], target, why, body.get("expires_ms"))

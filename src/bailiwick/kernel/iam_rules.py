@@ -77,7 +77,12 @@ def decide_iam(directory: Directory, command: cmd.IamCommand, *, now_ms: int) ->
             owner = Owner(command.tenant, command.project)
             yield ev.AccessRefused(owner, command.reason, command.principal, command.permission)
         case cmd.BreakGlass():
-            yield ev.GlassBroken(command.action, command.target, command.justification)
+            if command.tenant is not None:
+                directory.tenant(command.tenant)
+            owner, until = Owner(command.tenant), command.expires_ms
+            yield ev.GlassBroken(
+                owner, command.action, command.target, command.justification, until
+            )
         case _:
             assert_never(command)
 
@@ -135,7 +140,7 @@ def _account(
 
 def _issue(
     directory: Directory, command: cmd.IssueToken, *, now_ms: int
-) -> Iterator[ev.TokenIssued]:
+) -> Iterator[ev.TokenIssued | ev.TokenRevoked]:
     if command.token_id in directory.tokens:
         raise Conflict("token", command.token_id, "exists already")
     if command.expires_ms <= now_ms:
@@ -143,6 +148,11 @@ def _issue(
     live = sum(token.expires_ms > now_ms for token in directory.tokens.values())
     if live >= TOKENS_MAX:
         raise LimitReached("tokens", TOKENS_MAX)
+    if command.spends is not None:
+        spent = directory.token(command.spends)
+        if spent.revoked or not spent.single_use or spent.principal != command.principal:
+            raise Conflict("token", command.spends, "is no unspent login code of this principal")
+        yield ev.TokenRevoked(command.spends)
     yield ev.TokenIssued(
         command.token_id,
         command.principal,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeAlias
 
 from bailiwick.fleet.resources import Resources
 from bailiwick.journal.words import RecordKind
@@ -39,7 +39,10 @@ class LeaseRenewed:
 
 @dataclass(frozen=True, slots=True)
 class LeaseStepped:
-    """A lease came one step nearer to its end; ``expires_ms`` is when the next one is due."""
+    """A lease came one step nearer to its end; ``expires_ms`` is when the next one is due.
+
+    ``is_released``: because its holder gave it back, on a node where that must be confirmed.
+    """
 
     kind: ClassVar = RecordKind.LEASE_REVOKED
     owner: Owner
@@ -48,6 +51,7 @@ class LeaseStepped:
     after: RevokeState
     reason: PreemptionReason | None = None
     expires_ms: int | None = None
+    is_released: bool = False
 
     def body(self) -> Body:
         """The lease, the edge of the revoke table, and why."""
@@ -57,7 +61,7 @@ class LeaseStepped:
             body["reason"] = self.reason.value
         if self.expires_ms is not None:
             body["expires_ms"] = self.expires_ms
-        return body
+        return body | ({"released": 1} if self.is_released else {})
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
@@ -70,6 +74,7 @@ class LeaseStepped:
             RevokeState(body["after"]),
             None if word is None else PreemptionReason(word),
             body.get("expires_ms"),
+            bool(body.get("released", 0)),
         )
 
 
@@ -167,6 +172,10 @@ class LeaseFenced:
         reason = None if word is None else PreemptionReason(word)
         held = resources_from(body["resources"])
         return cls(owner, body["lease_id"], body["node"], held, reason)
+
+
+LeaseEnd: TypeAlias = LeaseReleased | LeaseExpired | LeasePreempted | LeaseFenced
+"""A lease is over for its holder."""
 
 
 @dataclass(frozen=True, slots=True)

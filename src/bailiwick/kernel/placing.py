@@ -2,8 +2,7 @@
 
 Rules:
 
-- A request is admitted past nobody: while an entry of its own or a higher priority waits, it waits
-  too (or, if it does not want to wait, takes only what a reservation leaves).
+- What becomes of a new request is chosen by :mod:`.planning`; here it happens.
 - Work urgent enough may evict; the room its victims leave is kept for it (a claim) until it starts.
 - A waiting entry's blocker is told again only when it is another one, not at every look.
 """
@@ -13,25 +12,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
+from typing import assert_never
 
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel import events as ev
 from bailiwick.kernel.commands import Cancel, Submit
-from bailiwick.kernel.ending import check_evictable, evict
+from bailiwick.kernel.ending import evict
 from bailiwick.kernel.events import MEMBERS_MAX, Event, Owner
+from bailiwick.kernel.planning import (
+    Grant,
+    Preempt,
+    Queue,
+    Refuse,
+    choose,
+    leave_at_once,
+    leaving,
+    may_evict,
+    victims,
+)
 from bailiwick.kernel.state import Claim, State
-from bailiwick.scheduler.decision import Approved, Denied, HeadroomKept, VictimsLeaving
+from bailiwick.scheduler.decision import Approved, Denied, VictimsLeaving
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.preemption import Preemptable
-from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
-from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.transitions import RevokeState
-from bailiwick.vocab.words import RESOURCE_KINDS, PreemptionReason
-
-VICTIMS_MAX = 512
-"""Leases that may have to go for one request."""
+from bailiwick.vocab.words import PreemptionReason
 
 SEARCHES_MAX = 8
 """Searches for victims in one look at the line: each may take milliseconds."""
@@ -41,41 +47,22 @@ _GONE = RevokeState.FENCED
 
 def submit(state: State, command: Submit, *, now_ms: int) -> Iterator[Event]:
     """Admit, queue or refuse a request."""
-    request = command.request
-    if not _stands_behind(state, request):
-        decision = state.admission.evaluate(request, now_ms=now_ms)
-    elif command.wait:
-        # Only what can never run is told so at once; all else has its turn.
-        free = state.admission.evaluate(request, now_ms=now_ms)
-        hopeless = isinstance(free, Denied) and not free.reason.is_transient
-        if not hopeless:
-            yield _queue(state, request, None)
-            return
-        decision = free
-    else:
-        decision = _beside(state, request, now_ms)
-    if isinstance(decision, Approved):
-        yield from grant(state, request, approved=decision)
-        return
-    if not command.wait or not decision.reason.is_transient:
-        yield ev.AdmissionDenied(request, decision, command.wait)
-        return
-    plan = _victims(state, request, decision, now_ms=now_ms)
-    if plan is not None and _leave_at_once(state):
-        victims = [v.lease_id for v in plan.victims]
-        yield from _make_room(state, victims, preemptor=str(request.tenant), now_ms=now_ms)
-        again = state.admission.evaluate(request, now_ms=now_ms)
-        if isinstance(again, Approved):
-            yield from grant(state, request, approved=again, depth=plan.depth)
-        elif len(state.line.entries) < state.settings.queue_max:
-            yield _queue(state, request, again)
-        else:  # after an event nothing may be refused with an error
-            yield ev.AdmissionDenied(request, again, command.wait)
-        return
-    entry_id = state.line.next_id
-    yield _queue(state, request, decision)
-    if plan is not None:
-        yield from _claim(state, state.entry(entry_id), plan, now_ms=now_ms)
+    request, choice = command.request, choose(state, command, now_ms=now_ms)
+    match choice:
+        case Grant():
+            yield from grant(state, request, approved=choice.approved)
+        case Refuse():
+            yield ev.AdmissionDenied(request, choice.denied, command.wait)
+        case Queue():
+            yield ev.RequestQueued(request, state.line.next_id, choice.denied)
+        case Preempt() if leave_at_once(state, choice.victims):
+            yield from _replace(state, command, choice.victims, now_ms=now_ms)
+        case Preempt():
+            entry_id = state.line.next_id
+            yield ev.RequestQueued(request, entry_id, choice.denied)
+            yield from _claim(state, state.entry(entry_id), choice.victims, now_ms=now_ms)
+        case _:
+            assert_never(choice)
 
 
 def cancel(state: State, command: Cancel) -> Iterator[Event]:
@@ -131,44 +118,13 @@ def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
             continue
         plan = None
         if searches:
-            plan = _victims(state, entry.request, decision, now_ms=now_ms)
-            searches -= plan is not None or _may_evict(state, entry.request)
+            plan = victims(state, entry.request, denied=decision, now_ms=now_ms)
+            searches -= plan is not None or may_evict(state, entry.request)
         if plan is not None:
             yield from _claim(state, entry, plan, now_ms=now_ms)
             continue
         yield from _tell(state, entry, decision)
         yield from _tell_reservation(state, entry, turn, now_ms=now_ms)
-
-
-def _queue(state: State, request: PlacementRequest, denied: Denied | None) -> Event:
-    if len(state.line.entries) >= state.settings.queue_max:
-        raise LimitReached("entries in the queue", state.settings.queue_max)
-    return ev.RequestQueued(request, state.line.next_id, denied)
-
-
-def _stands_behind(state: State, request: PlacementRequest) -> bool:
-    """Whether an entry of at least its priority waits."""
-    return any(not _is_before(request, e.request) for e in state.line.entries.values())
-
-
-def _is_before(request: PlacementRequest, other: PlacementRequest) -> bool:
-    return request.priority.rank > other.priority.rank
-
-
-def _beside(state: State, request: PlacementRequest, now_ms: int) -> Approved | Denied:
-    """What a request that will not wait may have of what those in line leave over."""
-    turn = Turn(state.admission, now_ms=now_ms, until_ms=now_ms + state.settings.horizon_ms)
-    newcomer = QueueEntry(state.line.next_id, request, now_ms)
-    ahead = (e for e in state.line.order(now_ms) if not _is_before(request, e.request))
-    for entry in islice(ahead, SEARCHES_MAX):
-        if entry.id in state.claims or not isinstance(turn.ask(entry), Approved):
-            continue
-        # It starts at the next look; until then what it needs is not the newcomer's.
-        columns = (state.ledger.free.as_tuple(), demand_of(entry.request), demand_of(request))
-        rows = [r for r in zip(RESOURCE_KINDS, *columns, strict=False) if r[2] and r[3]]
-        if rows and isinstance(turn.ask(newcomer), Approved):
-            return Denied.because(HeadroomKept(*rows[-1]))
-    return turn.ask(newcomer)
 
 
 def _window(state: State, *, now_ms: int, limit: int) -> list[QueueEntry]:
@@ -188,40 +144,21 @@ def _window(state: State, *, now_ms: int, limit: int) -> list[QueueEntry]:
 # -- making room -----------------------------------------------------------------------------
 
 
-def _may_evict(state: State, request: PlacementRequest) -> bool:
-    return request.priority.rank >= max(state.settings.preempt_from.rank, 1)
+def _replace(state: State, command: Submit, plan: Preemptable, *, now_ms: int) -> Iterator[Event]:
+    """End the victims, and put the request in their place."""
+    request = command.request
+    yield from _make_room(state, plan, preemptor=str(request.tenant), now_ms=now_ms)
+    again = state.admission.evaluate(request, now_ms=now_ms)
+    if isinstance(again, Approved):
+        yield from grant(state, request, approved=again, depth=plan.depth)
+    elif len(state.line.entries) < state.settings.queue_max:
+        yield ev.RequestQueued(request, state.line.next_id, again)
+    else:  # after an event nothing may be refused with an error
+        yield ev.AdmissionDenied(request, again, command.wait)
 
 
-def _victims(
-    state: State, request: PlacementRequest, denied: Denied, *, now_ms: int
-) -> Preemptable | None:
-    """Whose end would make room, if the request may ask for that and it would help."""
-    if denied.reason not in CAPACITY_REASONS or not _may_evict(state, request):
-        return None
-    filters = state.admission.scorer.filters
-    found = state.preemption.find_victims(state.ledger, request, now_ms=now_ms, filters=filters)
-    if not isinstance(found, Preemptable) or not 0 < len(found.victims) <= VICTIMS_MAX:
-        return None
-    return found if _leaves_headroom(state, request, found) else None
-
-
-def _leaves_headroom(state: State, request: PlacementRequest, plan: Preemptable) -> bool:
-    """Whether the request could start in the room the victims leave, and headroom be kept."""
-    headroom = state.admission.headroom
-    if request.priority.rank >= headroom.priority.rank:
-        return True
-    after, wanted = state.ledger.free + plan.freed, demand_of(request)
-    rows = zip(after.as_tuple(), wanted, headroom.kept.as_tuple(), strict=False)
-    return all(free - asked >= kept for free, asked, kept in rows if asked and kept)
-
-
-def _leave_at_once(state: State) -> bool:
-    return not state.settings.grace_ms and not state.settings.confirm_teardown
-
-
-def _make_room(state: State, handles: list[int], *, preemptor: str, now_ms: int) -> Iterator[Event]:
-    reason = PreemptionReason.PRIORITY_PREEMPTION
-    members = check_evictable(state, [state.ids[h] for h in handles], reason=reason)
+def _make_room(state: State, plan: Preemptable, *, preemptor: str, now_ms: int) -> Iterator[Event]:
+    reason, (members, _) = PreemptionReason.PRIORITY_PREEMPTION, leaving(state, plan)
     for event in evict(state, members, reason=reason, now_ms=now_ms, grace_ms=None):
         if isinstance(event, ev.LeasePreempted):  # no claim tells yet for whom they go
             yield replace(event, preemptor=preemptor)
@@ -231,19 +168,12 @@ def _make_room(state: State, handles: list[int], *, preemptor: str, now_ms: int)
 
 def _claim(state: State, entry: QueueEntry, plan: Preemptable, *, now_ms: int) -> Iterator[Event]:
     """Begin to end the victims, and keep their nodes for the entry."""
-    reason = PreemptionReason.PRIORITY_PREEMPTION
-    ids = [state.ids[victim.lease_id] for victim in plan.victims]
-    members = check_evictable(state, ids, reason=reason)
-    nodes = {state.node_of(lease_id) for lease_id in members}
-    if plan.node is not None:
-        nodes.add(plan.node)
+    reason, (members, nodes) = PreemptionReason.PRIORITY_PREEMPTION, leaving(state, plan)
     denied = Denied.because(VictimsLeaving(len(members), now_ms + state.settings.grace_ms))
-    owner = Owner.of(entry.request)
-    yield ev.RequestBlocked(
-        owner, entry.id, denied, tuple(members), tuple(sorted(nodes)), plan.depth
-    )
+    owner, at_once = Owner.of(entry.request), leave_at_once(state, plan)
+    yield ev.RequestBlocked(owner, entry.id, denied, tuple(members), nodes, plan.depth)
     yield from evict(state, members, reason=reason, now_ms=now_ms, grace_ms=None)
-    if _leave_at_once(state):
+    if at_once:
         yield from _serve_claim(state, entry, state.claims[entry.id], now_ms=now_ms)
 
 

@@ -21,7 +21,7 @@ from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.usage import RunningShares
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, HeadroomKept
-from bailiwick.scheduler.engine.protocol import LeaseFields
+from bailiwick.scheduler.engine.protocol import FLAG_RELEASED, LeaseFields
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.line import Line
@@ -155,6 +155,10 @@ class State:
     def phase(self, lease_id: int) -> RevokeState:
         """How far the ending of a lease has come."""
         return REVOKE_STATES[self.fields(lease_id)[7]]
+
+    def is_released(self, lease_id: int) -> bool:
+        """Whether its holder gave the lease back, and only its teardown is waited for."""
+        return bool(self.fields(lease_id)[8] & FLAG_RELEASED)
 
     def owner_of(self, lease_id: int) -> Owner:
         """Whose the lease is; of a fenced one, whose it was."""

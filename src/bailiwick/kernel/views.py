@@ -41,7 +41,7 @@ from bailiwick.vocab.words import (
 WAITING_MAX = 100
 """Entries of the line that are told in full when nobody says how many."""
 
-_AHEAD_MAX = 8
+AHEAD_MAX = 8
 """Entries ahead of one that are asked before it, as the kernel itself does."""
 
 
@@ -103,9 +103,20 @@ def waiting_entry(state: State, entry_id: int, *, now_ms: int) -> WaitingEntry:
     for position, other in enumerate(state.line.order(now), 1):
         if other is entry:
             break
-        if position <= _AHEAD_MAX and other.id not in state.claims:
+        if position <= AHEAD_MAX and other.id not in state.claims:
             turn.ask(other)
     return _told(state, entry, position, turn=turn)
+
+
+def estimate_newcomer(state: State, request: PlacementRequest, *, now_ms: int) -> Estimate:
+    """When a request that is not in the line yet may start, if it joins it now."""
+    newcomer, turn = QueueEntry(state.line.next_id, request, now_ms), _turn(state, now_ms)
+    rank = request.priority.rank
+    ahead = (e for e in state.line.order(now_ms) if e.request.priority.rank >= rank)
+    for other in islice(ahead, AHEAD_MAX):
+        if other.id not in state.claims:
+            turn.ask(other)
+    return _estimate(state, newcomer, turn.ask(newcomer), turn=turn)
 
 
 def _turn(state: State, now_ms: int) -> Turn:
@@ -247,6 +258,13 @@ def leases(state: State) -> Iterator[Lease]:
             project = None if owner.project is None else ProjectId(owner.project)
             told = replace(told, tenant=TenantId(str(owner.tenant)), project=project)
         yield told
+
+
+def held_by(state: State, tenant: str) -> Iterator[Lease]:
+    """A tenant's leases by their kernel numbers; what is fenced is held by nobody any more."""
+    for lease_id, handle in state.leases.items():
+        if lease_id not in state.fenced and state.owner_of(lease_id).tenant == tenant:
+            yield replace(state.ledger.told(handle), id=lease_id)
 
 
 # -- tenants ---------------------------------------------------------------------------------

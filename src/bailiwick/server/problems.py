@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
+from bailiwick.telemetry.bearing import trace_id
 from bailiwick.vocab.errors import (
     BailiwickError,
     ErrorCode,
@@ -122,6 +123,7 @@ def problem_of(trouble: Trouble, correlation_id: str) -> tuple[int, Problem]:
         details=trouble.details,
         retryable=retryable,
         decision=trouble.decision,
+        trace_id=trace_id(),
     )
 
 

@@ -1,36 +1,47 @@
-"""The life of one server process: store, replica, port; what it says, and how it ends.
+"""The life of one server process: store, replica, port, loops; what it says, and how it ends.
 
 Rules:
 
 - The port answers only when the store is open. A store that cannot be reached yet is tried again
   and again, and every two seconds that is said.
-- One line on stdout says where it listens. Everything after that goes to stderr, each line with the
-  time in UTC: changes of role, and what went wrong. The token is never among it.
+- One line on stdout says where it listens; a first start (and any start of a server for this
+  machine alone) then says how to log in and what to try. Everything else goes to stderr.
+- What acts by itself (jobs, departures, the demo) runs only while this replica leads.
 - SIGTERM and SIGINT end it in good order: requests under way get a moment, the round is finished,
-  leadership is given up. What cannot be repaired by trying again (a damaged journal, tables of a
-  newer version, a broken invariant) ends it with that error.
+  leadership is given up. Jobs go on, and the next start finds them. What cannot be repaired by
+  trying again (a damaged journal, tables of a newer version) ends it with that error.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
+import logging
 import signal
 import socket
-import sys
+import ssl
 import time
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from pathlib import Path
 
-from bailiwick.ports import JournalStore
-from bailiwick.server.desk import Desk
-from bailiwick.server.lines import LinePort
+from uuid_utils import uuid7
+
+from bailiwick.server.assembly import Base, Plan, assemble, open_telemetry
+from bailiwick.server.duties import Duties
+from bailiwick.server.first_start import furnish, make_login
+from bailiwick.server.http.app import create_app
+from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.forward import Peers
+from bailiwick.server.http.observe import follow_journal
+from bailiwick.server.port import Port, Tls, open_port
+from bailiwick.server.this_node import machine_name
+from bailiwick.services.authority import Authority
 from bailiwick.services.replica import Pace, Replica, Role
 from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
+from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Conflict, InvalidValue, Unavailable
 
+_LOG = logging.getLogger("bailiwick")
 TRY_EVERY_S = 2.0
 WATCH_EVERY_S = 0.05
 SAME_AGAIN_S = 2.0
@@ -43,12 +54,23 @@ class ProcessOptions:
 
     where: str
     """A data directory or the address of a database."""
-    token: str
+    folder: Path
+    """For what is this process's own: jobs, spans, keys."""
+    authority: bytes
+    """The key that signs tokens, as PEM."""
     host: str = "127.0.0.1"
     port: int = 7077
     name: str | None = None
     advertise: str | None = None
     """The host that other replicas reach this one at, if not ``host``."""
+    tls: Tls | None = None
+    is_node: bool = True
+    """Whether this machine is a node, and runs jobs."""
+    shows_login: bool = True
+    """Whether every start prints a login, not only the first."""
+    demo: bool = False
+    otlp: str | None = None
+    """Where spans are sent as well, if the environment does not say."""
     snapshot_every: int = 100_000
 
 
@@ -62,7 +84,7 @@ def run_process(options: ProcessOptions) -> None:
 
 
 class Voice:
-    """Lines on stderr, with the time; the same words at most every two seconds."""
+    """Lines in the log; the same words at most every two seconds."""
 
     def __init__(self) -> None:
         self._last: tuple[str, float] = ("", 0.0)
@@ -73,47 +95,99 @@ class Voice:
         if message == words and now - said < SAME_AGAIN_S:
             return
         self._last = (message, now)
-        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
-        with suppress(OSError, ValueError):  # a full disk or a closed pipe must not end the process
-            print(f"{at}Z {message}", file=sys.stderr, flush=True)
+        _LOG.info(message)
 
 
 class _Process:
     def __init__(self, options: ProcessOptions, bound: socket.socket) -> None:
         self._options, self._bound = options, bound
-        self._port: int = bound.getsockname()[1]
-        self._name = options.name or _default_name(self._port)
-        self._address = _spell_address(options.advertise or options.host, self._port)
+        port: int = bound.getsockname()[1]
+        scheme = "http" if options.tls is None else "https"
+        self._url = f"{scheme}://{_spell_address(options.host, port)}"
+        self._address = f"{scheme}://{_spell_address(options.advertise or options.host, port)}"
+        self._name = options.name or f"{machine_name()}-{port}"
         self._say = Voice()
         self._ending = asyncio.Event()
+        self._clock = SystemClock()
+        self._authority = Authority.from_pem(options.authority)
+        self._said = ""
+        self._welcomed = False
 
     async def live(self) -> None:
         """Open the store, listen, and go on until a signal or a fault."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._ending.set)
-        store = await self._open_store()
-        if store is None:
-            return
-        pace = Pace(snapshot_every=self._options.snapshot_every)
-        replica = Replica(store, SystemClock(), name=self._name, address=self._address, pace=pace)
-        replica.warn = self._say
-        runner = Runner(replica)
-        port = LinePort(Desk(runner, token=self._options.token, say=self._say))
-        runner.start()
+        options = self._options
+        telemetry = open_telemetry(options.folder, self._name, otlp=options.otlp)
         try:
-            await port.open(self._bound)
-            where = _spell_address(self._options.host, self._port)
-            print(f"listening on {where} as {self._name}", flush=True)
-            await self._watch(runner)
+            store = await self._open_store()
+            if store is None:
+                return
+            pace = Pace(snapshot_every=options.snapshot_every)
+            watched = telemetry.watch_store(store)
+            replica = Replica(
+                watched, self._clock, name=self._name, address=self._address, pace=pace
+            )
+            replica.warn = self._say
+            runner = Runner(replica)
+            peers = Peers(runner, self._authority, self._clock, _believed(options.tls))
+            keys = self._authority, self._clock
+            base = Base(store, runner, *keys, telemetry, peers, self._say)
+            await self._serve(base)
         finally:
-            await port.close()
-            await asyncio.to_thread(runner.stop)
+            await asyncio.to_thread(telemetry.close)
         if runner.failed is not None:
             raise runner.failed
+
+    async def _serve(self, base: Base) -> None:
+        options, runner = self._options, base.runner
+        plan = Plan(
+            folder=options.folder,
+            address=self._url,
+            is_node=options.is_node,
+            is_open=is_loopback(options.host),
+            demo=options.demo,
+        )
+        parts, tasks = assemble(base, plan)
+        duties = Duties(tasks, say=self._say)
+        app = create_app(
+            runner, self._authority, clock=self._clock, ids=lambda: str(uuid7()), parts=parts
+        )
+        port = open_port(app, options.tls)
+        runner.start()
+        follow_journal(base.telemetry, runner)
+        serving = asyncio.create_task(port.serve(sockets=[self._bound]))
+        try:
+            while not port.started and not serving.done():  # a moment: it only has to listen
+                await asyncio.sleep(0.005)
+            print(f"Bailiwick listens on {self._url} as {self._name}", flush=True)
+            await self._watch(runner, duties, serving=serving)
+        finally:
+            await self._wind_up(base, parts, duties=duties, port=port, serving=serving)
+        if duties.failed is not None:
+            raise duties.failed
+
+    async def _wind_up(
+        self,
+        base: Base,
+        parts: Parts,
+        *,
+        duties: Duties,
+        port: Port,
+        serving: asyncio.Task[None],
+    ) -> None:
+        """Let go of everything, in the order in which nothing is lost."""
+        if parts.ending is not None:
+            parts.ending.set()
+        port.should_exit = True
+        await asyncio.to_thread(duties.end)
+        await serving
+        await base.peers.close()
+        await asyncio.to_thread(base.runner.stop)
         self._say(f"{self._name} has stopped")
 
-    async def _open_store(self) -> JournalStore | None:
+    async def _open_store(self) -> SqlStore | None:
         """The store, as soon as it can be opened; nothing if a signal came first."""
         while not self._ending.is_set():  # until a signal: an absent database may come back
             try:
@@ -123,15 +197,60 @@ class _Process:
             await _wait(self._ending, TRY_EVERY_S)
         return None
 
-    async def _watch(self, runner: Runner) -> None:
-        """Say every change of role; come back when there is a reason to end."""
-        said = ""
-        while not self._ending.is_set() and runner.failed is None:  # as long as the process lives
-            now = _standing(runner.replica)
-            if now != said:
-                said = now
-                self._say(f"{self._name} {now}")
+    async def _watch(self, runner: Runner, duties: Duties, *, serving: asyncio.Task[None]) -> None:
+        """Say every change of role and act on it; come back when there is a reason to end."""
+        while not (
+            self._ending.is_set()
+            or runner.failed is not None
+            or duties.failed is not None
+            or serving.done()
+        ):  # as long as the process lives
+            self._tell_standing(runner.replica)
+            if runner.replica.role is not Role.LEADING:
+                await asyncio.to_thread(duties.end)
+            elif not self._welcomed or not duties.is_on:
+                await self._take_up(runner, duties)
             await _wait(self._ending, WATCH_EVERY_S)
+
+    async def _take_up(self, runner: Runner, duties: Duties) -> None:
+        """What a replica that leads has to see to before anything else."""
+        try:
+            welcome = await asyncio.to_thread(self._furnish, runner)
+        except (Unavailable, Conflict) as error:
+            self._say(f"{self._name} tries again: {error}")
+            return
+        if welcome and not self._welcomed:
+            print(welcome, flush=True)
+        self._welcomed = True
+        duties.begin()
+
+    def _furnish(self, runner: Runner) -> str:
+        found = furnish(runner)
+        if self._welcomed or not (found.is_new or self._options.shows_login):
+            return ""
+        code = make_login(runner, self._authority, admin=found.admin, clock=self._clock)
+        return _welcome(self._url, code)
+
+    def _tell_standing(self, replica: Replica) -> None:
+        now = _standing(replica)
+        if now != self._said:
+            self._said = now
+            self._say(f"{self._name} {now}")
+
+
+def _welcome(url: str, code: str) -> str:
+    server = "" if url == "http://127.0.0.1:7077" else f" --server {url}"
+    return f"""
+Log in (this code works once, within the hour):
+
+  bailiwick login{server} {code}
+
+Then try:
+
+  bailiwick submit --follow -- python3 -c 'print("hello from a lease")'
+  bailiwick plan --gpus 8 --generation nvidia_hopper --ttl 2h
+  bailiwick watch
+"""
 
 
 def _standing(replica: Replica) -> str:
@@ -152,6 +271,13 @@ async def _wait(event: asyncio.Event, most_s: float) -> None:
         await asyncio.wait_for(event.wait(), most_s)
     except TimeoutError:
         return
+
+
+def _believed(tls: Tls | None) -> ssl.SSLContext | bool:
+    """Whose certificates other replicas may show."""
+    if tls is None or tls.ca is None:
+        return True
+    return ssl.create_default_context(cafile=str(tls.ca))
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -183,8 +309,3 @@ def is_loopback(host: str) -> bool:
 
 def _spell_address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _default_name(port: int) -> str:
-    host = re.sub(r"[^A-Za-z0-9.-]", "-", socket.gethostname().partition(".")[0])[:40]
-    return f"{host.strip('-.') or 'replica'}-{port}"

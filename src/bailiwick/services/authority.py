@@ -3,7 +3,8 @@
 Rules:
 
 - A token is a JWT under Ed25519; no other algorithm is read. It names its principal, its id and
-  when it runs out, and nothing secret.
+  when it runs out, and nothing secret. One that works only once (a login) is short instead: an id
+  and a hundred random bits, for it may be typed.
 - The signature alone lets nobody in: the token must be one that the journal knows, with the same
   digest, not revoked, not run out, and its account enabled. Digests are compared in constant time.
 - It lives for at most ``TTL_S_MAX``. The token itself is given out once and kept nowhere.
@@ -14,6 +15,7 @@ Rules:
 
 from __future__ import annotations
 
+import secrets
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -35,6 +37,12 @@ TTL_S_MAX = 12 * 3600
 """A session of a person; programs ask for less."""
 
 TOKEN_CHARS_MAX = 2_048
+SEEN_MAX = 4_096
+"""Tokens whose signature is remembered to hold."""
+
+_LETTERS: Final = "0123456789abcdefghjkmnpqrstvwxyz"  # none that looks like another
+_PEER: Final = "replica"
+_VOUCH_S = 60
 
 
 class RefusalWord(StrEnum):
@@ -92,11 +100,16 @@ class Authority:
         if key.curve_name != ALGORITHM or not key.is_private:
             raise InvalidValue("key", key.curve_name, f"a private key on {ALGORITHM}")
         self._key = key
+        self._seen: OrderedDict[str, tuple[str, str]] = OrderedDict()
 
     @classmethod
     def from_pem(cls, pem: bytes) -> Authority:
         """The authority under a key that was kept."""
-        return cls(OKPKey.import_key(pem))
+        try:
+            key = OKPKey.import_key(pem)
+        except (JoseError, ValueError, TypeError):
+            raise InvalidValue("key file", "(not shown)", "a private key in PEM") from None
+        return cls(key)
 
     @staticmethod
     def new_key() -> bytes:
@@ -117,8 +130,11 @@ class Authority:
         check_integer("ttl_s", ttl_s, low=1, high=TTL_S_MAX)
         terms = terms or Terms()
         expires_ms = now_ms + 1000 * ttl_s
-        claims = {"sub": principal, "jti": token_id, "exp": expires_ms // 1000}
-        token = jwt.encode({"alg": ALGORITHM}, claims, self._key, algorithms=[ALGORITHM])
+        if terms.single_use:
+            token = f"{token_id}.{_new_secret()}"
+        else:
+            claims = {"sub": principal, "jti": token_id, "exp": expires_ms // 1000}
+            token = jwt.encode({"alg": ALGORITHM}, claims, self._key, algorithms=[ALGORITHM])
         command = IssueToken(
             token_id, principal, kind, digest_of(token), expires_ms, terms.single_use, terms.keys
         )
@@ -130,6 +146,25 @@ class Authority:
             return RefusedToken(RefusalWord.NO_TOKEN)
         if len(token) > TOKEN_CHARS_MAX or not token.isascii():
             return RefusedToken(RefusalWord.MALFORMED_TOKEN)
+        digest = digest_of(token)
+        if token.count(".") == 1:
+            token_id = token.partition(".")[0]
+            return _known(directory, digest, token_id, subject=None, now_ms=now_ms)
+        found = self._verified(token, digest)
+        if isinstance(found, RefusedToken):
+            return found
+        subject, token_id = found
+        return _known(directory, digest, token_id, subject=subject, now_ms=now_ms)
+
+    def _verified(self, token: str, digest: str) -> tuple[str, str] | RefusedToken:
+        """Whom a token names and its id, if the signature holds.
+
+        That never changes, so it is remembered (by the digest; the token itself is not kept). That
+        the token still counts is looked up every time.
+        """
+        known = self._seen.get(digest)
+        if known is not None:
+            return known
         try:
             claims = jwt.decode(token, self._key, algorithms=[ALGORITHM]).claims
         except BadSignatureError:
@@ -139,7 +174,28 @@ class Authority:
         subject, token_id = claims.get("sub"), claims.get("jti")
         if not isinstance(subject, str) or not isinstance(token_id, str):
             return RefusedToken(RefusalWord.MALFORMED_TOKEN)
-        return _known(directory, token, token_id, subject=subject, now_ms=now_ms)
+        self._seen[digest] = subject, token_id
+        if len(self._seen) > SEEN_MAX:
+            self._seen.popitem(last=False)
+        return subject, token_id
+
+    def vouch(self, source: str, *, now_ms: int) -> str:
+        """A short-lived word from one replica to another: for whom it asks."""
+        claims = {"aud": _PEER, "src": source, "exp": now_ms // 1000 + _VOUCH_S}
+        return jwt.encode({"alg": ALGORITHM}, claims, self._key, algorithms=[ALGORITHM])
+
+    def vouched(self, text: str, *, now_ms: int) -> str | None:
+        """For whom a replica asks; nothing if no replica said so, or too long ago."""
+        if len(text) > TOKEN_CHARS_MAX or not text.isascii():
+            return None
+        try:
+            claims = jwt.decode(text, self._key, algorithms=[ALGORITHM]).claims
+        except (JoseError, ValueError):
+            return None
+        source, until = claims.get("src"), claims.get("exp")
+        fresh = isinstance(until, int) and now_ms // 1000 <= until
+        known = claims.get("aud") == _PEER and isinstance(source, str) and len(source) <= 64
+        return source if fresh and known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +206,21 @@ class Terms:
     single_use: bool = False
 
 
+def _new_secret() -> str:
+    """A hundred random bits that a person can type."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(20))
+
+
 def digest_of(token: str) -> str:
     """What the journal knows a token by."""
     return sha256(token.encode()).hexdigest()
 
 
 def _known(
-    directory: Directory, token: str, token_id: str, *, subject: str, now_ms: int
+    directory: Directory, digest: str, token_id: str, *, subject: str | None, now_ms: int
 ) -> Identified:
     found = directory.tokens.get(token_id)
-    if found is None or not compare_digest(found.digest, digest_of(token)):
+    if found is None or not compare_digest(found.digest, digest):
         return RefusedToken(RefusalWord.UNKNOWN_TOKEN, subject)
     if found.revoked:
         return RefusedToken(RefusalWord.REVOKED_TOKEN, subject)

@@ -109,13 +109,18 @@ class Runner:
             finally:
                 lock.release()
 
-        self._check()
-        self.replica.look(run)
-        self._wake.set()
+        self.look_soon(run)
         self._wait(lock, self.wait_s if wait_s is None else wait_s)
         if raised:
             raise raised[0]
         return found[0]
+
+    def look_soon(self, run: Callable[[View], None]) -> None:
+        """Have the state read in the next round; ``run`` is called by the replica's thread."""
+        self._check()
+        self.replica.look(run)
+        if not self._wake.is_set():
+            self._wake.set()
 
     def wait_for(self, role: Role, *, wait_s: float) -> bool:
         """Whether the replica comes to that role in time."""

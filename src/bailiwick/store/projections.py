@@ -9,6 +9,7 @@ Rules:
   advance at once do not fold a record twice: the second sees that the first was there.
 - A lease begins with the first record that grants it, and ends with the first that ends it. The end
   of a lease that was never granted is passed over.
+- A lease's GPUs are of the generation asked for, or else that its node was registered with.
 - Usage is counted when a lease ends: resources times the milliseconds from grant to end. It is an
   overview; what is billed comes from metering, which also counts what still runs.
 
@@ -38,7 +39,10 @@ from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import (
     decision_history,
     lease_history,
+    node_gpus,
     projection_state,
+    record_index,
+    usage_by_group,
     usage_by_tenant,
 )
 from bailiwick.vocab.errors import Damaged, InvalidValue
@@ -51,9 +55,17 @@ _NAME = "history"
 _NUMBER_MAX = 2**63 - 1
 _ASK_MAX = 500
 _USED = ("gpu_milli_ms", "cpu_milli_ms", "leases_ended")
+_GROUP = ("tenant", "project", "tag", "gpu_generation", "lease_class")
+_SUMS = {
+    "cpu_milli_ms": "cpu_milli",
+    "mem_byte_ms": "mem_bytes",
+    "block_byte_ms": "block_bytes",
+    "gpu_milli_ms": "gpu_milli",
+}
 
 Row: TypeAlias = dict[str, Any]
 Owner: TypeAlias = tuple[str, str]
+Group: TypeAlias = tuple[str, ...]
 
 ENDS: Mapping[RecordKind, str] = {
     RecordKind.LEASE_RELEASED: "released",
@@ -117,7 +129,10 @@ _STATE = select(projection_state.c.size).where(projection_state.c.name == _NAME)
 
 
 def _empty(connection: Connection) -> None:
-    tables = (lease_history, decision_history, usage_by_tenant)
+    tables = (
+        *(lease_history, decision_history, record_index),
+        *(node_gpus, usage_by_tenant, usage_by_group),
+    )
     if connection.dialect.name == "postgresql":
         # To delete millions of rows one by one takes longer than a statement may.
         connection.exec_driver_sql("TRUNCATE " + ", ".join(table.name for table in tables))
@@ -146,12 +161,18 @@ def _parse(line: bytes, seq: int, store: SqlStore) -> Record:
 
 @dataclass(slots=True)
 class Fold:
-    """What a batch of records makes of the rows it touches; ``leases`` are those known before."""
+    """What a batch of records makes of the rows it touches.
+
+    ``leases`` are those known before, ``nodes`` the devices' generations on the nodes known before.
+    """
 
     leases: dict[int, Row]
+    nodes: dict[str, str] = field(default_factory=dict)
     granted: list[int] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
     decisions: list[Row] = field(default_factory=list)
+    registered: dict[str, str] = field(default_factory=dict)
+    named: list[Row] = field(default_factory=list)
 
     def add(self, record: Record) -> None:
         """Take one record in."""
@@ -159,6 +180,9 @@ class Fold:
             self._grant(record)
         elif record.kind in ENDS:
             self._end(record)
+        elif record.kind is RecordKind.NODE_REGISTERED:
+            self._register(record)
+        self._index(record)
         if record.kind in DECISIONS and record.tenant is not None:
             self.decisions.append(_decision(record))
 
@@ -182,7 +206,33 @@ class Fold:
                 "ended_ms": None,
                 "end_cause": None,
                 "end_reason": None,
+                "gpu_generation": self._generation(record, number, nodes=nodes),
+                "entry_id": record.body.get("entry_id"),
             }
+
+    def _generation(self, record: Record, number: int, *, nodes: Sequence[Any]) -> str | None:
+        """Of which generation a member's GPUs are: as asked for, or as its node has them."""
+        devices: Any = record.body.get("devices") or ()
+        if record.body.get("gpu_generation") is not None or number >= len(devices):
+            return _word(record, "gpu_generation")
+        has = self.nodes.get(nodes[number], "").split(",") if number < len(nodes) else [""]
+        found = [word for i, word in enumerate(has) if word and devices[number] >> i & 1]
+        return found[0] if found else None
+
+    def _register(self, record: Record) -> None:
+        words: Any = record.body.get("gpu_generations") or ()
+        node = str(record.body["node"])
+        self.nodes[node] = self.registered[node] = ",".join(map(str, words))
+
+    def _index(self, record: Record) -> None:
+        if record.kind is RecordKind.LEASE_RENEWED:
+            return
+        numbers = [("lease", lease_id) for lease_id in lease_ids_of(record)]
+        entry_id: Any = record.body.get("entry_id")
+        if entry_id is not None and not numbers:  # a grant is found by its leases
+            numbers.append(("entry", entry_id))
+        for subject, number in dict.fromkeys(numbers):
+            self.named.append({"subject": subject, "number": number, "seq": record.seq})
 
     def _end(self, record: Record) -> None:
         for lease_id in lease_ids_of(record):
@@ -203,6 +253,18 @@ class Fold:
             span_ms = max(0, lease["ended_ms"] - lease["granted_ms"])
             row["gpu_milli_ms"] += lease["gpu_milli"] * span_ms
             row["cpu_milli_ms"] += lease["cpu_milli"] * span_ms
+            row["leases_ended"] += 1
+        return sums
+
+    def groups(self) -> dict[Group, Row]:
+        """The same by project, tag, generation and class, with every resource."""
+        sums: dict[Group, Row] = {}
+        for lease in (self.leases[lease_id] for lease_id in self.ended):
+            group = tuple(lease[name] or "" for name in _GROUP)
+            row = sums.setdefault(group, dict.fromkeys((*_SUMS, "leases_ended"), 0))
+            span_ms = max(0, lease["ended_ms"] - lease["granted_ms"])
+            for name, held in _SUMS.items():
+                row[name] += lease[held] * span_ms
             row["leases_ended"] += 1
         return sums
 
@@ -228,18 +290,24 @@ def _decision(record: Record) -> Row:
         "kind": str(record.kind),
         "reason": _word(record, "reason") or _word(record, "cause"),
         "detail": _word(record, "detail"),
+        "correlation_id": record.correlation_id,
+        "entry_id": record.body.get("entry_id"),
+        "lease_id": next(iter(lease_ids_of(record)), None),
     }
 
 
 def _fold_into(connection: Connection, records: Sequence[Record]) -> None:
-    fold = Fold(_known_leases(connection, records))
+    fold = Fold(_known_leases(connection, records), _known_nodes(connection, records))
     for record in records:
         fold.add(record)
     _insert(connection, lease_history, [fold.leases[lease_id] for lease_id in fold.granted])
     new = set(fold.granted)
     _end_leases(connection, [fold.leases[key] for key in fold.ended if key not in new])
     _insert(connection, decision_history, fold.decisions)
+    _insert(connection, record_index, fold.named)
+    _keep_nodes(connection, fold.registered)
     _add_usage(connection, fold.usage())
+    _add_groups(connection, fold.groups())
 
 
 def _known_leases(connection: Connection, records: Iterable[Record]) -> dict[int, Row]:
@@ -248,7 +316,26 @@ def _known_leases(connection: Connection, records: Iterable[Record]) -> dict[int
     return {row["lease_id"]: row for row in rows}
 
 
-def _select_in(connection: Connection, column: Column[int], keys: Sequence[int]) -> list[Row]:
+def _known_nodes(connection: Connection, records: Iterable[Record]) -> dict[str, str]:
+    kinds = (RecordKind.ADMISSION_APPROVED,)
+    named = {str(n) for r in records if r.kind in kinds for n in _names(r.body.get("nodes"))}
+    rows = _select_in(connection, node_gpus.c.node, sorted(named))
+    return {row["node"]: row["generations"] for row in rows}
+
+
+def _names(value: Any) -> Sequence[Any]:
+    return value or ()
+
+
+def _keep_nodes(connection: Connection, nodes: Mapping[str, str]) -> None:
+    names = sorted(nodes)
+    for start in range(0, len(names), _ASK_MAX):
+        part = names[start : start + _ASK_MAX]
+        connection.execute(delete(node_gpus).where(node_gpus.c.node.in_(part)))
+    _insert(connection, node_gpus, [{"node": n, "generations": nodes[n]} for n in names])
+
+
+def _select_in(connection: Connection, column: Column[Any], keys: Sequence[Any]) -> list[Row]:
     """The rows with these keys. A statement has a limited number of parameters: so in portions."""
     found: list[Row] = []
     for start in range(0, len(keys), _ASK_MAX):
@@ -290,3 +377,17 @@ def _add_usage(connection: Connection, sums: Mapping[Owner, Row]) -> None:
             connection.execute(insert(table).values(tenant=owner[0], project=owner[1], **sums_now))
         else:
             connection.execute(update(table).where(this).values(sums_now))
+
+
+def _add_groups(connection: Connection, sums: Mapping[Group, Row]) -> None:
+    table = usage_by_group
+    for group, added in sorted(sums.items()):
+        words = dict(zip(_GROUP, group, strict=True))
+        this = and_(*(table.c[name] == word for name, word in words.items()))
+        before = connection.execute(select(table).where(this)).mappings().one_or_none()
+        now: Row = {name: str(added[name] + (int(before[name]) if before else 0)) for name in _SUMS}
+        now["leases_ended"] = added["leases_ended"] + (before["leases_ended"] if before else 0)
+        if before is None:
+            connection.execute(insert(table).values(**words, **now))
+        else:
+            connection.execute(update(table).where(this).values(now))

@@ -3,8 +3,11 @@
 Rules:
 
 - The truth is ``journal`` and ``writer``. ``snapshot`` and ``snapshot_chunk`` are a cache;
-  ``lease_history``, ``decision_history`` and ``usage_by_tenant`` are folds of the journal that can
-  be thrown away, and ``projection_state`` says how far they have come.
+  ``lease_history``, ``decision_history``, ``record_index``, ``node_gpus``, ``usage_by_tenant`` and
+  ``usage_by_group`` are folds of the journal that can be thrown away, and ``projection_state`` says
+  how far they have come.
+- ``jobs`` is no fold: what a job was told to run may be secret and is in no journal. It has one row
+  for each job, and the journal knows the job's request by the key ``job-ID``.
 - ``writer`` has one row. Its ``size`` is the number of the next record, and whoever appends holds
   that row until the batch is committed: numbers are visible in the order they were given.
 - These definitions follow the migrations, which make the tables; a test holds the two together.
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Index,
@@ -86,6 +90,8 @@ lease_history = Table(
     Column("ended_ms", BigInteger),
     Column("end_cause", String),
     Column("end_reason", String),
+    Column("gpu_generation", String),
+    Column("entry_id", BigInteger),
     Index("lease_history_by_tenant", "tenant", "lease_id"),
 )
 
@@ -99,6 +105,9 @@ decision_history = Table(
     Column("kind", String, nullable=False),
     Column("reason", String),
     Column("detail", String),
+    Column("correlation_id", String),
+    Column("entry_id", BigInteger),
+    Column("lease_id", BigInteger),
     Index("decision_history_by_tenant", "tenant", "seq"),
 )
 
@@ -113,9 +122,83 @@ usage_by_tenant = Table(
     Column("leases_ended", BigInteger, nullable=False),
 )
 
+# Which records name a lease or an entry of the queue; renewals, most of a journal, are left out.
+record_index = Table(
+    "record_index",
+    metadata,
+    Column("subject", String, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+)
+
+# The generation of each device of a node, in order, with commas between.
+node_gpus = Table(
+    "node_gpus",
+    metadata,
+    Column("node", String, primary_key=True),
+    Column("generations", String, nullable=False),
+)
+
+# Bytes times milliseconds outgrow every integer column: these sums are decimal digits. A word
+# that is not there (no project, no tag, no GPU) stands as the empty one.
+usage_by_group = Table(
+    "usage_by_group",
+    metadata,
+    Column("tenant", String, primary_key=True),
+    Column("project", String, primary_key=True),
+    Column("tag", String, primary_key=True),
+    Column("gpu_generation", String, primary_key=True),
+    Column("lease_class", String, primary_key=True),
+    Column("cpu_milli_ms", String, nullable=False),
+    Column("mem_byte_ms", String, nullable=False),
+    Column("block_byte_ms", String, nullable=False),
+    Column("gpu_milli_ms", String, nullable=False),
+    Column("leases_ended", BigInteger, nullable=False),
+)
+
 projection_state = Table(
     "projection_state",
     metadata,
     Column("name", String, primary_key=True),
     Column("size", BigInteger, nullable=False),
+)
+
+# ``env`` is emptied as soon as it is not needed any more.
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("job_id", NUMBER, primary_key=True, autoincrement=True),
+    Column("tenant", String, nullable=False),
+    Column("project", String),
+    Column("name", String),
+    Column("submitter", String, nullable=False),
+    Column("submitter_kind", String, nullable=False),
+    Column("submitter_keys", String),
+    Column("correlation_id", String, nullable=False),
+    Column("key", String),
+    Column("digest", String, nullable=False),
+    Column("request", String, nullable=False),
+    Column("command", String, nullable=False),
+    Column("env", String, nullable=False),
+    Column("cwd", String),
+    Column("tag", String),
+    Column("phase", String, nullable=False),
+    Column("reason", String),
+    Column("cancel_asked", Boolean, nullable=False),
+    Column("submitted_ms", BigInteger, nullable=False),
+    Column("since_seq", BigInteger, nullable=False),
+    Column("entry_id", BigInteger),
+    Column("lease_id", BigInteger),
+    Column("node", String),
+    Column("token_id", String),
+    Column("started_ms", BigInteger),
+    Column("ended_ms", BigInteger),
+    Column("exit_code", Integer),
+    Column("signal", Integer),
+    Column("is_forgotten", Boolean, nullable=False),
+    Index("jobs_by_tenant", "tenant", "job_id"),
+    Index("jobs_by_lease", "lease_id"),
+    Index("jobs_by_phase", "phase", "job_id"),
+    Index("jobs_by_key", "submitter", "key", unique=True),
+    sqlite_autoincrement=True,
 )

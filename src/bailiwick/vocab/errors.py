@@ -106,9 +106,10 @@ class Stale(BailiwickError):
     code = ErrorCode.STALE
     retryable = True
 
-    def __init__(self, kind: str, name: object, *, held: int, current: int) -> None:
+    def __init__(self, kind: str, name: object, *, held: int | str, current: int | str) -> None:
         super().__init__(
-            f"{kind} {_shown(name)} is at generation {current}, the caller holds {_shown(held)}",
+            f"{kind} {_shown(name)} is at generation {_shown(current)}, "
+            f"the caller holds {_shown(held)}",
             hint="read it again and retry",
         )
         self.held = held

@@ -93,6 +93,19 @@ _ENDS_GUARANTEED = frozenset(
 )
 
 
+class AttestationState(StrEnum):
+    """What is known of whether a node is the machine, and runs the software, that it should."""
+
+    UNATTESTED = "unattested"
+    """Nobody has asked it to prove anything."""
+    TRUSTED = "trusted"
+    UNTRUSTED = "untrusted"
+    STALE = "stale"
+    """It was trusted, and its proof is too old to count."""
+    UNSUPPORTED = "unsupported"
+    """It has nothing to prove it with."""
+
+
 class EndCause(StrEnum):
     """Why a lease is no longer held."""
 

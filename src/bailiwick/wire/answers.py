@@ -4,7 +4,7 @@ Rules:
 
 - A denial has ``reason`` (what kind of obstacle) and ``detail`` (which rule), and the numbers of
   that rule under the names that the journal uses.
-- An answer has ``answer``; what a dry run would have done has ``plan``.
+- An answer has ``answer``; what a dry run would have done has ``plan``, and what it would cost.
 """
 
 from __future__ import annotations
@@ -13,8 +13,16 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from bailiwick.vocab.words import Dimension, HardwareGeneration, PendingReason, ResourceKind
+from bailiwick.vocab.words import (
+    Dimension,
+    HardwareGeneration,
+    LeaseClass,
+    PendingReason,
+    Priority,
+    ResourceKind,
+)
 from bailiwick.wire.base import Model
+from bailiwick.wire.words import EstimateWord
 
 _Resource = Annotated[ResourceKind, Field(strict=False)]
 _Dimension = Annotated[Dimension, Field(strict=False)]
@@ -204,24 +212,59 @@ class Done(Model):
 Answer: TypeAlias = Annotated[Granted | Queued | Refused | Done, Field(discriminator="answer")]
 
 
+class Price(Model):
+    """What a request costs at the list prices of today; ``micros_total`` is for its whole term.
+
+    An upper bound if it is not known which GPUs it gets: then the dearest that would do count.
+    """
+
+    currency: str
+    micros_per_hour: int
+    micros_total: int
+    is_upper_bound: bool
+
+
+class Estimate(Model):
+    """When an entry may start, by our best guess, and on what that rests."""
+
+    starts_ms: int | None
+    basis: EstimateWord
+
+
+class Victim(Model):
+    """A lease that would have to go; of another tenant neither its number nor a name is told."""
+
+    lease_id: int | None
+    tenant: str
+    priority: Annotated[Priority, Field(strict=False)]
+    lease_class: Annotated[LeaseClass, Field(strict=False)]
+
+
 class WouldGrant(Model):
-    """The request would run at once, its first members on these nodes."""
+    """The request would run at once, each member on its node."""
 
     plan: Literal["grant"]
     nodes: list[str]
+    price: Price
 
 
 class WouldPreempt(Model):
-    """The request would run at once, after others were evicted for it."""
+    """The request would run once these have gone, for which they have time until then."""
 
     plan: Literal["preempt"]
+    nodes: list[str]
+    victims: list[Victim]
+    until_ms: int
+    price: Price
 
 
 class WouldQueue(Model):
-    """The request would wait."""
+    """The request would wait; ``denied`` is null if only those before it are in its way."""
 
     plan: Literal["queue"]
     denied: Denial | None
+    estimate: Estimate
+    price: Price
 
 
 class WouldRefuse(Model):
@@ -229,6 +272,7 @@ class WouldRefuse(Model):
 
     plan: Literal["refuse"]
     denied: Denial
+    price: Price
 
 
 Plan: TypeAlias = Annotated[

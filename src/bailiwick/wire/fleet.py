@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.words import Dimension, HardwareGeneration
+from bailiwick.vocab.words import AttestationState, Dimension, HardwareGeneration
 from bailiwick.wire.base import Amount, GraceMs, Label, Model, Name, Number, Within
+from bailiwick.wire.words import LivenessWord
 
 _Mode = Annotated[NodeMode, Field(strict=False)]
 _Generation = Annotated[HardwareGeneration, Field(strict=False)]
@@ -47,33 +48,70 @@ class Gpu(Model):
     partitionable: bool = False
 
 
-class NewNode(Model):
-    """A machine that joins the fleet."""
+class Inventory(Model):
+    """What a machine has."""
 
-    node: Name
     resources: Resources
     gpus: Annotated[list[Gpu], Field(max_length=16)] = Field(default_factory=list)
     labels: Annotated[list[Label], Field(max_length=64)] = Field(default_factory=list)
 
 
+class NewNode(Inventory):
+    """A machine that joins the fleet."""
+
+    node: Name
+
+
 class Node(Model):
-    """A machine, what it has, and whether it takes leases."""
+    """A machine, what it has, whether it takes leases, and what is known of its life and trust.
+
+    ``unheard`` is a node that has sent no heartbeat to the server that answers; it may have nobody
+    who does.
+    """
 
     node: str
     mode: _Mode
     quarantined: bool
     takes_leases: bool
+    liveness: LivenessWord
+    last_seen_ms: int | None
+    attestation: Annotated[AttestationState, Field(strict=False)]
     resources: Held
     gpus: list[Gpu]
     labels: list[str]
 
 
+class Heard(Model):
+    """A heartbeat was heard: how often one is expected, and after what silence a node is gone."""
+
+    node: str
+    beat_ms: int
+    timeout_ms: int
+
+
 class ModeChange(Model):
-    """Where to move a node in the mode table, and why; to ``draining`` evicts."""
+    """Where to move a node in the mode table, and why; to ``draining`` evicts.
+
+    With ``evict`` false a drain only closes the node (a cordon): what runs there may end by itself.
+    """
 
     mode: _Mode
     reason: OperatorReason = "operator_drain"
     grace_ms: GraceMs | None = None
+    evict: bool = True
+
+
+class Eviction(Model):
+    """Why a lease is ended against its holder's wish, and how long it may still take."""
+
+    reason: OperatorReason = "operator_drain"
+    grace_ms: GraceMs | None = None
+
+
+class TeardownReport(Model):
+    """Whether what a lease held is really free; if not, it is fenced."""
+
+    clean: bool
 
 
 class Quarantine(Model):

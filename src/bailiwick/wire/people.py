@@ -14,6 +14,7 @@ from bailiwick.wire.words import PermissionWord, PrincipalWord, RoleWord
 
 TTL_S_MAX = 12 * 3600
 TOKEN_CHARS_MAX = 2_048
+GLASS_TTL_S_MAX = 900
 
 
 class Tenant(Model):
@@ -130,3 +131,30 @@ class Login(Model):
 
     code: Annotated[str, Field(min_length=1, max_length=TOKEN_CHARS_MAX)]
     ttl_s: Annotated[int, Within(1, TTL_S_MAX)] = 3600
+
+
+class RoleHeld(Model):
+    """A role and where it is held; without a tenant, over the whole fleet."""
+
+    tenant: str | None
+    project: str | None
+    role: RoleWord
+
+
+class Self(Model):
+    """Who asks: its roles, and the token that it shows; a narrowed one has only those ``keys``."""
+
+    principal: str
+    kind: PrincipalWord
+    roles: list[RoleHeld]
+    token_id: str
+    expires_ms: int
+    keys: list[PermissionWord] | None
+
+
+class BreakGlass(Model):
+    """Why somebody needs all of his rights for a moment, and for whose sake; both are recorded."""
+
+    reason: Annotated[str, Field(min_length=10, max_length=500)]
+    tenant: Name | None = None
+    ttl_s: Annotated[int, Within(1, GLASS_TTL_S_MAX)] = 300

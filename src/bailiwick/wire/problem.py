@@ -27,7 +27,8 @@ class EdgeCode(StrEnum):
 class Problem(Model):
     """Which error, in words for a program and for a person; a refused request's decision is in it.
 
-    ``correlation_id`` finds everything that belongs to the request. ``retryable`` says whether the
+    ``correlation_id`` finds everything that belongs to the request, and ``trace_id`` the same in
+    whatever collects the spans. ``retryable`` says whether the
     same request (with the same idempotency key) may do better later.
     """
 
@@ -37,3 +38,4 @@ class Problem(Model):
     details: dict[str, str | int | list[str] | None]
     retryable: bool
     decision: Refused | None = None
+    trace_id: str | None = None

@@ -57,6 +57,12 @@ PermissionWord: TypeAlias = Literal[
     "iam.break_glass.use",
 ]
 
+WatchEndWord: TypeAlias = Literal[
+    "complete", "server_ending", "token_ended", "forbidden", "unavailable"
+]
+
+LivenessWord: TypeAlias = Literal["alive", "late", "departed", "unheard"]
+
 EstimateWord: TypeAlias = Literal[
     "fits_now",
     "reservation",
@@ -65,4 +71,14 @@ EstimateWord: TypeAlias = Literal[
     "waits_for_quota",
     "beyond_horizon",
     "waiting_does_not_help",
+]
+
+RemedyWord: TypeAlias = Literal[
+    "nothing_needed",
+    "declare_generation",
+    "change_request",
+    "change_policy",
+    "raise_quota",
+    "free_own_leases",
+    "wait_or_preempt",
 ]

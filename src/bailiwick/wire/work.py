@@ -9,15 +9,16 @@ from pydantic import Field
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.words import (
     Exclusivity,
+    FilterReason,
     HardwareGeneration,
     LeaseClass,
     PendingReason,
     Priority,
 )
-from bailiwick.wire.answers import Denial
+from bailiwick.wire.answers import Denial, Estimate
 from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, Within
 from bailiwick.wire.fleet import Held, Resources
-from bailiwick.wire.words import EstimateWord
+from bailiwick.wire.words import RemedyWord
 
 _Priority = Annotated[Priority, Field(strict=False)]
 _LeaseClass = Annotated[LeaseClass, Field(strict=False)]
@@ -73,11 +74,12 @@ class Lease(Model):
     gang: int | None
 
 
-class Estimate(Model):
-    """When an entry may start, by our best guess, and on what that rests."""
+class Remedy(Model):
+    """The one change that would clear the first blocker, by how much, and of what."""
 
-    starts_ms: int | None
-    basis: EstimateWord
+    remedy: RemedyWord
+    amount: int
+    unit: str
 
 
 class QueueEntry(Model):
@@ -90,6 +92,11 @@ class QueueEntry(Model):
     position: int
     reason: Annotated[PendingReason, Field(strict=False)]
     blockers: list[Denial]
+    fallen: dict[Annotated[FilterReason, Field(strict=False)], int]
+    """How many nodes fell at which filter; each is counted at the first that it fails."""
+    fitting: int
+    """How many nodes would fit one member now."""
+    remedy: Remedy
     estimate: Estimate
 
 

@@ -15,8 +15,9 @@ ROUND_ROBIN, BEST_FIT, WEIGHTED, FRAGMENTATION_AWARE = range(4)
 NO_CAPACITY, OVER_QUOTA, ASK_PYTHON, NO_HEADROOM, LEARN_FIRST, NO_MEMORY = -1, -2, -3, -4, -5, -6
 """Why ``place`` granted nothing (a grant is a lease id, which is never negative)."""
 
-FLAG_RESERVED, FLAG_ON_BUDGET, FLAG_PINNED = 1, 2, 4
-"""A hold not yet a lease; may end when the budget does; fenced, so nobody's to move."""
+FLAG_RESERVED, FLAG_ON_BUDGET, FLAG_PINNED, FLAG_RELEASED = 1, 2, 4, 8
+"""A hold not yet a lease; may end when the budget does; fenced, so nobody's to move; given back by
+its holder and waiting for its teardown (an engine only keeps this one)."""
 
 CLASS_GUARANTEED, CLASS_STANDARD, CLASS_SPOT = range(3)
 

@@ -2,8 +2,9 @@
 
 Rules:
 
-- An action has a permission key; one without cannot be built. Its route is made from this list and
-  from nowhere else, and so are the tests that another's scope is closed to it.
+- An action has a permission key; one without cannot be built, but for those where everybody asks
+  about himself alone (``Where.SELF``), which have none. Its route is made from this list and from
+  nowhere else, and so are the tests that another's scope is closed to it.
 - ``where`` says how the scope is found at which the key is asked for.
 
 >>> ACTIONS["lease.renew"].path
@@ -17,6 +18,7 @@ from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
 from bailiwick.iam import Permission
+from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_kind
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -38,9 +40,14 @@ class Where(StrEnum):
     """The tenant, and perhaps project, in the body."""
     LEASE = "lease"
     ENTRY = "entry"
+    JOB = "job"
     ACCOUNT = "account"
     REACH = "reach"
     """Everywhere that the principal of the token in question has any role."""
+    TRACE = "trace"
+    """Somewhere at all; what belongs to the correlation id is then judged piece by piece."""
+    SELF = "self"
+    """The caller and the token that it shows: whoever is let in may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +57,32 @@ class Action:
     name: str
     method: Method
     path: str
-    permission: Permission
+    permission: Permission | None
     where: Where
 
     def __post_init__(self) -> None:
-        check_kind("permission", self.permission, Permission)
         check_kind("where", self.where, Where)
+        if self.where is not Where.SELF:
+            check_kind("permission", self.permission, Permission)
+        elif self.permission is not None:
+            raise InvalidValue("permission", self.permission, "none, where one asks about oneself")
 
     @property
     def changes(self) -> bool:
         """Whether it may change something."""
-        return self.method != "GET"
+        return self.method != "GET" and self.name not in _QUESTIONS
 
+
+_QUESTIONS: Final = frozenset({"request.explain"})
+"""Asked with a body, because the question is long."""
 
 _P, _W = Permission, Where
 _TENANT = "/v1/tenants/{tenant}"
 _PROJECT = _TENANT + "/projects/{project}"
 _NODE = "/v1/nodes/{node}"
 _LEASE = "/v1/leases/{lease_id}"
+_JOB = "/v1/jobs/{job_id}"
+_RECORD = _TENANT + "/records/{seq}"
 
 _ALL: Final = (
     Action("tenant.list", "GET", "/v1/tenants", _P.TENANT_READ, _W.ROWS),
@@ -102,6 +117,9 @@ _ALL: Final = (
     Action("project_quota.set", "PUT", _PROJECT + "/quota", _P.QUOTA_SET, _W.PROJECT),
     Action("node.list", "GET", "/v1/nodes", _P.NODE_READ, _W.ROWS),
     Action("node.register", "POST", "/v1/nodes", _P.NODE_OPERATE, _W.FLEET),
+    Action("node.read", "GET", _NODE, _P.NODE_READ, _W.ROWS),
+    Action("node.report", "PUT", _NODE + "/inventory", _P.NODE_REPORT, _W.FLEET),
+    Action("node.beat", "POST", _NODE + "/heartbeat", _P.NODE_REPORT, _W.FLEET),
     Action("node.depart", "DELETE", _NODE, _P.NODE_OPERATE, _W.FLEET),
     Action("node.mode", "PUT", _NODE + "/mode", _P.NODE_OPERATE, _W.FLEET),
     Action("node.quarantine", "PUT", _NODE + "/quarantine", _P.NODE_OPERATE, _W.FLEET),
@@ -109,13 +127,37 @@ _ALL: Final = (
     Action("lease.request", "POST", "/v1/leases", _P.QUEUE_SUBMIT, _W.BODY),
     Action("lease.list", "GET", "/v1/leases", _P.LEASE_READ, _W.ROWS),
     Action("lease.read", "GET", _LEASE, _P.LEASE_READ, _W.LEASE),
+    Action("request.explain", "POST", "/v1/leases/explain", _P.QUEUE_READ, _W.BODY),
+    Action("lease.explain", "GET", _LEASE + "/explain", _P.LEASE_READ, _W.LEASE),
     Action("lease.renew", "POST", _LEASE + "/renew", _P.LEASE_HOLD, _W.LEASE),
     Action("lease.release", "DELETE", _LEASE, _P.LEASE_HOLD, _W.LEASE),
     Action("lease.checkpoint", "POST", _LEASE + "/checkpoint", _P.LEASE_HOLD, _W.LEASE),
+    Action("lease.evict", "POST", _LEASE + "/evict", _P.LEASE_EVICT, _W.LEASE),
+    Action("lease.clear_fence", "POST", _LEASE + "/clear-fence", _P.NODE_OPERATE, _W.FLEET),
+    Action("lease.teardown", "POST", _LEASE + "/teardown", _P.NODE_REPORT, _W.FLEET),
     Action("queue.list", "GET", "/v1/queue", _P.QUEUE_READ, _W.ROWS),
     Action("queue.read", "GET", "/v1/queue/{entry_id}", _P.QUEUE_READ, _W.ENTRY),
     Action("queue.cancel", "DELETE", "/v1/queue/{entry_id}", _P.QUEUE_CANCEL, _W.ENTRY),
+    Action("job.submit", "POST", "/v1/jobs", _P.QUEUE_SUBMIT, _W.BODY),
+    Action("job.list", "GET", "/v1/jobs", _P.QUEUE_READ, _W.ROWS),
+    Action("job.read", "GET", _JOB, _P.QUEUE_READ, _W.JOB),
+    Action("job.cancel", "DELETE", _JOB, _P.QUEUE_CANCEL, _W.JOB),
+    Action("job.output", "GET", _JOB + "/output", _P.QUEUE_READ, _W.JOB),
+    Action("replica.read", "GET", "/v1/replica", _P.METRICS_READ, _W.FLEET),
+    Action("decision.list", "GET", _TENANT + "/decisions", _P.QUEUE_READ, _W.TENANT_ROWS),
+    Action("usage.read", "GET", _TENANT + "/usage", _P.USAGE_READ, _W.TENANT_ROWS),
+    Action("rates.read", "GET", "/v1/rates", _P.CATALOG_READ, _W.ROWS),
     Action("record.list", "GET", _TENANT + "/records", _P.JOURNAL_READ, _W.TENANT),
+    Action("record.prove", "GET", _RECORD + "/proof", _P.JOURNAL_READ, _W.TENANT),
+    Action("record.watch", "GET", "/v1/watch", _P.JOURNAL_READ, _W.ROWS),
+    Action("checkpoint.read", "GET", "/v1/journal/checkpoint", _P.JOURNAL_READ, _W.ROWS),
+    Action("settings.read", "GET", "/v1/settings", _P.SETTINGS_READ, _W.FLEET),
+    Action("settings.set", "PUT", "/v1/settings", _P.SETTINGS_SET, _W.FLEET),
+    Action("glass.break", "POST", "/v1/break-glass", _P.BREAK_GLASS, _W.FLEET),
+    Action("trace.read", "GET", "/v1/traces/{correlation_id}", _P.TRACE_READ, _W.TRACE),
+    Action("metrics.read", "GET", "/metrics", _P.METRICS_READ, _W.FLEET),
+    Action("self.read", "GET", "/v1/whoami", None, _W.SELF),
+    Action("self.log_out", "DELETE", "/v1/session", None, _W.SELF),
 )
 
 ACTIONS: Final[dict[str, Action]] = {action.name: action for action in _ALL}

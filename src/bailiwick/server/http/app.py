@@ -14,20 +14,38 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_type_hints
 
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
+from starlette.types import Scope
 
 from bailiwick.ports import Clock
-from bailiwick.server.http import fleet, people, tokens, work
+from bailiwick.server.http import (
+    asking,
+    fleet,
+    jobs,
+    operate,
+    people,
+    proofs,
+    seen,
+    standing,
+    tokens,
+    usage,
+    watch,
+    work,
+)
 from bailiwick.server.http.actions import ACTIONS
 from bailiwick.server.http.asked import AccessDenied, Asked, House, Parts
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.edge import Bounds, Edge, log_fault, spell_problem
-from bailiwick.server.http.looks import Looks
+from bailiwick.server.http.forward import Forward
+from bailiwick.server.http.gauges import GaugeReader
+from bailiwick.server.http.observe import Observe, WatchedLooks
 from bailiwick.server.problems import (
     STATUSES,
     Trouble,
@@ -37,6 +55,7 @@ from bailiwick.server.problems import (
 )
 from bailiwick.services.authority import Allowance, Authority
 from bailiwick.services.runner import Runner
+from bailiwick.telemetry.bearing import note
 from bailiwick.vocab.errors import (
     BailiwickError,
     ErrorCode,
@@ -46,9 +65,13 @@ from bailiwick.vocab.errors import (
 )
 from bailiwick.wire import answers as told
 from bailiwick.wire.base import Model
+from bailiwick.wire.jobs import Job
 from bailiwick.wire.problem import EdgeCode, Problem
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
+
+AGE_HEADER = "x-age-ms"
+"""On every read: how many milliseconds old it may be, if a follower answered."""
 
 HANDLERS: dict[str, Callable[..., Any]] = {
     "tenant.list": people.list_tenants,
@@ -77,6 +100,9 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "project_quota.set": fleet.set_project_quota,
     "node.list": fleet.list_nodes,
     "node.register": fleet.register_node,
+    "node.read": fleet.read_node,
+    "node.report": operate.report_inventory,
+    "node.beat": operate.beat,
     "node.depart": fleet.depart_node,
     "node.mode": fleet.change_mode,
     "node.quarantine": fleet.quarantine_node,
@@ -84,20 +110,52 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "lease.request": work.request_lease,
     "lease.list": work.list_leases,
     "lease.read": work.read_lease,
+    "request.explain": asking.explain_request,
+    "lease.explain": asking.explain_lease,
     "lease.renew": work.renew_lease,
     "lease.release": work.release_lease,
     "lease.checkpoint": work.report_checkpoint,
+    "lease.evict": operate.evict_lease,
+    "lease.clear_fence": operate.clear_fence,
+    "lease.teardown": operate.report_teardown,
     "queue.list": work.list_queue,
     "queue.read": work.read_entry,
     "queue.cancel": work.cancel_entry,
+    "job.submit": jobs.submit_job,
+    "job.list": jobs.list_jobs,
+    "job.read": jobs.read_job,
+    "job.cancel": jobs.cancel_job,
+    "job.output": jobs.read_output,
+    "replica.read": standing.read_replica,
+    "decision.list": asking.list_decisions,
+    "usage.read": usage.read_usage,
+    "rates.read": usage.read_rates,
     "record.list": work.list_records,
+    "record.prove": proofs.prove_record,
+    "record.watch": watch.watch_records,
+    "checkpoint.read": proofs.read_checkpoint,
+    "settings.read": operate.read_settings,
+    "settings.set": operate.set_settings,
+    "glass.break": operate.break_glass,
+    "self.read": tokens.read_self,
+    "self.log_out": tokens.log_out,
+    "trace.read": seen.read_trace,
+    "metrics.read": seen.read_metrics,
 }
 """Who answers each action."""
 
-_LEASE_RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {"model": told.Plan, "description": "What would happen (dry run)"},
-    201: {"model": told.Granted, "description": "The request runs"},
-    202: {"model": told.Queued, "description": "The request waits"},
+_PLAN: dict[str, Any] = {"model": told.Plan, "description": "What would happen (dry run)"}
+_RESPONSES: dict[str, dict[int | str, dict[str, Any]]] = {
+    "lease.request": {
+        200: _PLAN,
+        201: {"model": told.Granted, "description": "The request runs"},
+        202: {"model": told.Queued, "description": "The request waits"},
+    },
+    "job.submit": {
+        200: _PLAN,
+        201: {"model": Job, "description": "The job has its lease"},
+        202: {"model": Job, "description": "The job waits"},
+    },
 }
 
 
@@ -149,6 +207,12 @@ def _query_names(dependant: Dependant) -> set[str]:
 class GuardedRoute(StrictRoute):
     """A route of an action: nobody gets to its handler but a principal."""
 
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether a request is for it; most are seen not to be by the length of their path."""
+        if scope["type"] == "http" and scope["path"].count("/") != self.path.count("/"):
+            return Match.NONE, {}
+        return super().matches(scope)
+
     def get_route_handler(self) -> Handle:
         """The framework's own handling, behind the door."""
         inner, action = super().get_route_handler(), ACTIONS[self.name]
@@ -156,6 +220,7 @@ class GuardedRoute(StrictRoute):
         async def guarded(request: Request) -> Response:
             house: House = request.app.state.house
             principal = await house.door.admit(request)
+            note(principal=principal.name, action=action.name)
             asked = Asked(action, principal, house, str(request.state.correlation_id))
             request.state.asked = asked
             try:
@@ -165,6 +230,8 @@ class GuardedRoute(StrictRoute):
                 raise denied.trouble from None
             if not asked.cleared:
                 raise InvariantBroken(f"{action.name} asked for no permission")
+            if action.method == "GET":
+                response.headers[AGE_HEADER] = str(asked.age_ms)
             return response
 
         return guarded
@@ -180,49 +247,80 @@ def create_app(
     parts: Parts | None = None,
 ) -> FastAPI:
     """The API of one replica."""
-    terms = terms or Terms()
-    looks = Looks(runner, wait_s=min(runner.wait_s, terms.bounds.kernel_s))
+    terms, parts = terms or Terms(), parts or Parts()
+    wait_s = min(runner.wait_s, terms.bounds.kernel_s)
+    looks = WatchedLooks(runner, wait_s=wait_s, telemetry=parts.telemetry)
     door = Door(looks, authority, clock=clock, guesses=terms.guesses, notes=terms.notes)
     app = FastAPI(
         title="Bailiwick",
         version="1",
         docs_url=None,
         redoc_url=None,
-        telemetry={"auto_configure": False},
+        # Spans are made in one place, `observe`; the framework's own would say them twice.
+        telemetry={"auto_configure": False, "tracing": False, "metrics": False, "logs": False},
         responses={status: {"model": Problem} for status in STATUSES},
     )
     app.router.route_class = StrictRoute
-    app.state.house = House(looks, door, ids, parts or Parts())
+    app.state.house = House(looks, door, ids, parts)
+    app.state.gauges = GaugeReader(looks)
+    if parts is not None and parts.peers is not None:
+        app.add_middleware(Forward, peers=parts.peers)
     app.add_middleware(Edge, ids=ids, bounds=terms.bounds)
-    app.include_router(_action_routes())
+    app.add_middleware(Observe, telemetry=parts.telemetry)
+    if parts.metrics_open:  # before the action of the same path, which would ask for a token
+        app.add_route("/metrics", seen.read_metrics_openly, include_in_schema=False)
+    _add_action_routes(app)
     _add_open_routes(app)
     _add_handlers(app)
     return app
 
 
-def _action_routes() -> APIRouter:
+def _add_action_routes(app: FastAPI) -> None:
     if HANDLERS.keys() != ACTIONS.keys():
         raise InvariantBroken(f"no handler or no action: {HANDLERS.keys() ^ ACTIONS.keys()}")
     bearer = Depends(HTTPBearer(auto_error=False))  # told in the OpenAPI document; the door decides
-    router = APIRouter(route_class=GuardedRoute, dependencies=[bearer])
     for name, action in ACTIONS.items():
-        is_request = name == "lease.request"
-        router.add_api_route(
+        is_request = name in _RESPONSES
+        # Not by a router of their own: an included router is searched twice for every request.
+        app.router.add_api_route(
             action.path,
             HANDLERS[name],
+            route_class_override=GuardedRoute,
+            dependencies=[bearer],
             methods=[action.method],
             name=name,
             operation_id=name.replace(".", "_"),
             tags=[name.partition(".")[0]],
-            status_code=201 if name == "token.issue" else 200,
-            responses=_LEASE_RESPONSES if is_request else None,
+            status_code=201 if name in ("token.issue", "glass.break") else 200,
+            responses=_RESPONSES.get(name) or _content_of(HANDLERS[name]),
             response_model=None if is_request else _returned(HANDLERS[name]),
+            response_class=_class_of(HANDLERS[name]),
         )
-    return router
 
 
 def _returned(handler: Callable[..., Any]) -> Any:
-    return get_type_hints(handler)["return"]
+    """What is told as a model; a handler that makes its own response has none."""
+    found = get_type_hints(handler)["return"]
+    return None if _is_response(found) else found
+
+
+def _class_of(handler: Callable[..., Any]) -> type[Response]:
+    """What its answer is documented as; a bare one leaves errors to be the JSON that they are."""
+    return JSONResponse if _content_of(handler) is None else Response
+
+
+def _content_of(handler: Callable[..., Any]) -> dict[int | str, dict[str, Any]] | None:
+    """What a handler answers that answers in something else than JSON."""
+    found = get_type_hints(handler)["return"]
+    if not _is_response(found) or issubclass(found, JSONResponse):
+        return None
+    is_stream = found.media_type == watch.WatchResponse.media_type
+    text = {"itemSchema": watch.EVENT_SCHEMA} if is_stream else {"schema": {"type": "string"}}
+    return {200: {"description": "As it says", "content": {found.media_type: text}}}
+
+
+def _is_response(found: Any) -> bool:
+    return isinstance(found, type) and issubclass(found, Response)
 
 
 def _add_open_routes(app: FastAPI) -> None:

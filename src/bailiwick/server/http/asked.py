@@ -11,22 +11,34 @@ Rules:
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 
+from bailiwick.billing.rates import LIST_PRICES, RateCard
+from bailiwick.executors import Executor
 from bailiwick.iam import FLEET, Allowed, Permission, Scope
+from bailiwick.journal.keys import Signer
 from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.answers import Answer, Done
 from bailiwick.kernel.codec import encode_answer
-from bailiwick.server.http.actions import Action
+from bailiwick.server.http.actions import Action, Where
 from bailiwick.server.http.door import Door, Refusal
+from bailiwick.server.http.forward import Peers
 from bailiwick.server.http.looks import Looks
+from bailiwick.server.http.past import Past
+from bailiwick.server.http.watchers import Watchers
 from bailiwick.server.problems import Trouble, hidden
 from bailiwick.services.authority import Principal
+from bailiwick.services.beats import Beats
+from bailiwick.services.jobs import Jobs
 from bailiwick.services.replica import View
+from bailiwick.services.tree import JournalTree
+from bailiwick.telemetry.bearing import note
+from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.wire import answers as wire
 from bailiwick.wire.base import PRINCIPAL_PATTERN
@@ -46,6 +58,31 @@ class AccessDenied(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What an application has beyond the kernel; without one, what needs it is not there."""
+
+    peers: Peers | None = None
+    """How a follower passes changes on to its leader."""
+    beats: Beats | None = None
+    """When each node was last heard of."""
+    signer: Signer | None = None
+    """Signs checkpoints of the journal."""
+    tree: JournalTree = field(default_factory=JournalTree)
+    """What proofs are made from; it grows when asked, or by whoever grows it beforehand."""
+    watchers: Watchers = field(default_factory=Watchers)
+    """How many may watch at a time, and how often they are told that nothing happened."""
+    ending: asyncio.Event | None = None
+    """Set when the server is about to stop: those who watch are let go."""
+    telemetry: Telemetry | None = None
+    """Sees what happens: spans, metrics, traces."""
+    metrics_open: bool = False
+    """Whether ``/metrics`` needs no token, as on loopback."""
+    rates: RateCard = LIST_PRICES
+    """What things cost."""
+    jobs: Jobs | None = None
+    """Commands that run under leases."""
+    executor: Executor | None = None
+    """Runs the jobs of this machine, and keeps what they print."""
+    past: Past | None = None
+    """The way to what the journal says of the past."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +106,42 @@ class Asked:
     key: str | None = None
     dry_run: bool = False
     cleared: bool = field(default=False, init=False)
+    age_ms: int = field(default=0, init=False)
+    """How old what was looked at may be; on a leader, nothing."""
+
+    @property
+    def permission(self) -> Permission:
+        """The action's key."""
+        if self.action.permission is None:
+            raise InvariantBroken(f"{self.action.name} has no key to ask for")
+        return self.action.permission
 
     def may(self, scope: Scope) -> bool:
         """Whether the principal has the action's key there; clears nothing."""
-        return isinstance(self.principal.may(self.action.permission, scope), Allowed)
+        return isinstance(self.principal.may(self.permission, scope), Allowed)
+
+    def require_self(self) -> None:
+        """Go on as whoever was let in, to ask about oneself; only for actions that say so."""
+        if self.action.where is not Where.SELF:
+            raise InvariantBroken(f"{self.action.name} is not about the caller alone")
+        self.cleared = True
 
     def require(self, scope: Scope) -> None:
         """Go on only if the principal has the action's key at this scope."""
         if not self.may(scope):
             raise self._denied(scope)
-        self.cleared = True
+        self._clear(scope)
 
     def require_within(self, scope: Scope) -> None:
         """Go on only if it has the key there or somewhere inside; rows are judged one by one."""
         inside = (each for each in self.principal.roles if scope.covers(each))
         if not self.may(scope) and not any(self.may(each) for each in inside):
             raise self._denied(scope)
+        self._clear(scope)
+
+    def _clear(self, scope: Scope) -> None:
+        # Only now: a trace of who looked for what is not his must not become the owner's to see.
+        note(tenant=scope.tenant, project=scope.project)
         self.cleared = True
 
     async def locate(self, find: Callable[[View], T | None]) -> T:
@@ -96,10 +153,35 @@ class Asked:
             raise hidden()
         raise self.refuse_hidden("not_found")
 
+    async def require_at(self, find: Callable[[View], Scope | None]) -> None:
+        """Go on only if the principal has the action's key where the thing in question is.
+
+        Somebody who repeats a command with its key is let through to his first answer, which the
+        kernel gives: what it was about (a lease that he released) may be gone by now.
+        """
+        name, key = self.principal.name, self.key
+
+        def seen(view: View) -> tuple[Scope | None, bool]:
+            is_known = key is not None and view.state.answers.get(name, key) is not None
+            return find(view), is_known
+
+        scope, is_repeated = await self.house.looks.look(seen)
+        if scope is not None:
+            self.require(scope)
+        elif is_repeated and not self.dry_run:
+            self.cleared = True
+        else:
+            self.require(await self.locate(find))
+
     async def look(self, read: Callable[[View], T]) -> T:
         """What ``read`` makes of the state."""
         self._check()
-        return await self.house.looks.look(read)
+
+        def aged(view: View) -> T:
+            self.age_ms = max(self.age_ms, view.age_ms)
+            return read(view)
+
+        return await self.house.looks.look(aged)
 
     async def call(self, command: Command) -> Answer:
         """The durable answer to a command of this principal."""
@@ -123,7 +205,7 @@ class Asked:
             raise InvariantBroken(f"{self.action.name} asked for no permission")
 
     def _denied(self, scope: Scope) -> AccessDenied:
-        permission, name = self.action.permission, self.principal.name
+        permission, name = self.permission, self.principal.name
         if not sees(self.principal, scope):
             return self.refuse_hidden("foreign_scope")
         told: dict[str, str | int | list[str] | None] = {
@@ -139,8 +221,13 @@ class Asked:
     def refuse_hidden(self, reason: str) -> AccessDenied:
         """The answer for what is not there or another's; only the journal learns which."""
         # The fleet's record, not the other tenant's: it must not learn who looked either.
-        refusal = Refusal(reason, self.principal.name, self.action.permission)
+        refusal = Refusal(reason, self.principal.name, self.permission)
         return AccessDenied(hidden(), refusal)
+
+    def refuse(self, message: str, *, reason: str) -> AccessDenied:
+        """The answer for what the key alone does not allow."""
+        refusal = Refusal(reason, self.principal.name, self.permission)
+        return AccessDenied(Trouble(EdgeCode.FORBIDDEN, message), refusal)
 
 
 def sees(principal: Principal, scope: Scope) -> bool:
@@ -155,12 +242,12 @@ def may_everywhere(principal: Principal, permission: Permission, *, scopes: set[
     return all(isinstance(principal.may(permission, scope), Allowed) for scope in scopes)
 
 
-def _asked(request: Request) -> Asked:
+async def _asked(request: Request) -> Asked:  # async, or it would cost a thread
     found: Asked = request.state.asked
     return found
 
 
-def _asked_to_change(
+async def _asked_to_change(
     request: Request,
     key: Annotated[
         str | None,

@@ -143,7 +143,11 @@ def bearer_of(request: Request) -> str | None:
 
 def claimed_id(token: str | None) -> str | None:
     """Which token it says it is; nothing is believed, this only tells what to look up."""
-    if token is None or len(token) > TOKEN_CHARS_MAX or token.count(".") != 2:
+    if token is None or len(token) > TOKEN_CHARS_MAX:
+        return None
+    if token.count(".") == 1:
+        return token.partition(".")[0]
+    if token.count(".") != 2:
         return None
     payload = token.split(".")[1]
     try:

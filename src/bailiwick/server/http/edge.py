@@ -5,7 +5,8 @@ Rules:
 - Every request has a correlation id: the caller's ``X-Correlation-Id`` if it is well-formed, else
   a new one. The response bears it.
 - A body is bounded, whether its length is announced or not. A request is bounded in time; what it
-  had begun may still take effect, which the same idempotency key tells.
+  had begun may still take effect, which the same idempotency key tells. A stream of events is
+  bounded until it begins: from then on it lasts as long as both sides want it to.
 - Whatever nobody caught becomes an envelope that says nothing but that it is our fault, and a log
   line that says everything.
 """
@@ -60,14 +61,19 @@ class Edge:
         async def tell(message: Message) -> None:
             nonlocal begun
             if message["type"] == "http.response.start":
+                if _is_stream(message):
+                    if limit.expired():
+                        raise TimeoutError  # it is being cut already: nothing may begin
+                    limit.reschedule(None)
                 begun = True
                 message["headers"].append((HEADER.encode(), correlation_id.encode()))
             await send(message)
 
+        limit = asyncio.timeout(self._bounds.request_s)
         try:
             if _announced(scope) > self._bounds.body_bytes:
                 raise _too_large(self._bounds.body_bytes)
-            async with asyncio.timeout(self._bounds.request_s):
+            async with limit:
                 await self._app(scope, self._counted(receive), tell)
         except Exception as error:
             found: Exception = error
@@ -115,6 +121,13 @@ def spell_problem(trouble: Trouble, correlation_id: str) -> Response:
 
 def _too_large(most: int) -> Trouble:
     return Trouble(EdgeCode.TOO_LARGE, f"a body has at most {most} bytes")
+
+
+def _is_stream(start: Message) -> bool:
+    return any(
+        name.lower() == b"content-type" and value.startswith(b"text/event-stream")
+        for name, value in start["headers"]
+    )
 
 
 def _given(scope: Scope) -> str | None:

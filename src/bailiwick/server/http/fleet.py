@@ -11,19 +11,32 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from fastapi import Response
+
+from bailiwick.fleet.liveness import Alive, Departed, Late
 from bailiwick.iam import FLEET, Scope
-from bailiwick.kernel import ChangeMode, DepartNode, LiftQuarantine
+from bailiwick.kernel import ChangeMode, Command, DepartNode, LiftQuarantine
 from bailiwick.kernel import Quarantine as QuarantineNode
 from bailiwick.kernel.codec import decode_command
 from bailiwick.kernel.events import Owner, QuotaChanged
+from bailiwick.kernel.precondition import quota_digest
 from bailiwick.kernel.request_body import inventory_body
 from bailiwick.server.http.asked import Asked, Changing, Here
-from bailiwick.server.http.params import Limit, NameCursor, PathName, page_of, spell_page
+from bailiwick.server.http.params import (
+    IfMatchDigest,
+    Limit,
+    NameCursor,
+    PathName,
+    digest_in,
+    page_of,
+    spell_page,
+)
 from bailiwick.services.replica import View
-from bailiwick.vocab.words import PreemptionReason
+from bailiwick.vocab.words import AttestationState, PreemptionReason
 from bailiwick.wire import fleet as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
+from bailiwick.wire.words import LivenessWord
 
 Plain = dict[str, Any]
 
@@ -39,24 +52,25 @@ async def list_nodes(
     def read(view: View) -> tuple[list[Plain], str | None]:
         entries = view.state.ledger.entries.values()
         rows, after = page_of(entries, after=cursor, limit=limit, key=lambda e: str(e.id))
-        told = [
-            {
-                "node": str(e.id),
-                "mode": e.mode,
-                "quarantined": e.quarantined,
-                "takes_leases": e.takes_leases,
-                "inventory": inventory_body(e.capacity),
-            }
-            for e in rows
-        ]
-        return told, after
+        return [_node_row(entry) for entry in rows], after
 
-    return spell_page(await asked.look(read), _node)
+    return spell_page(await asked.look(read), lambda row: _node(asked, row))
+
+
+async def read_node(asked: Here, node: PathName) -> wire.Node:
+    """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
+    asked.require_within(FLEET)
+    return _node(asked, await asked.look(lambda view: _node_row(view.state.ledger.entry(node))))
 
 
 async def register_node(asked: Changing, body: wire.NewNode) -> Done:
     """Have a machine join the fleet."""
     asked.require(FLEET)
+    return await asked.do(registration(body.node, body))
+
+
+def registration(node: str, body: wire.Inventory) -> Command:
+    """The command that has a machine join."""
     inventory: Plain = {"resources": body.resources.model_dump()}
     if body.labels:
         inventory["labels"] = sorted(body.labels)
@@ -68,8 +82,8 @@ async def register_node(asked: Changing, body: wire.NewNode) -> Done:
             "gpu_fabrics": [gpu.fabric for gpu in body.gpus],
             "gpu_partitionable": [int(gpu.partitionable) for gpu in body.gpus],
         }
-    plain = {"command": "register_node", "node": body.node, "inventory": inventory}
-    return await asked.do(decode_command(plain))
+    plain = {"command": "register_node", "node": node, "inventory": inventory}
+    return decode_command(plain)
 
 
 async def depart_node(asked: Changing, node: PathName) -> Done:
@@ -82,7 +96,7 @@ async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange)
     """Move a node along the mode table; to ``draining`` evicts, for the reason given."""
     asked.require(FLEET)
     reason = PreemptionReason(body.reason)
-    return await asked.do(ChangeMode(node, body.mode, reason, body.grace_ms))
+    return await asked.do(ChangeMode(node, body.mode, reason, body.grace_ms, body.evict))
 
 
 async def quarantine_node(asked: Changing, node: PathName, *, body: wire.Quarantine) -> Done:
@@ -97,7 +111,31 @@ async def lift_quarantine(asked: Changing, node: PathName) -> Done:
     return await asked.do(LiftQuarantine(node))
 
 
-def _node(row: Plain) -> wire.Node:
+def _node_row(entry: Any) -> Plain:
+    return {
+        "node": str(entry.id),
+        "mode": entry.mode,
+        "quarantined": entry.quarantined,
+        "takes_leases": entry.takes_leases,
+        "inventory": inventory_body(entry.capacity),
+    }
+
+
+def _life(asked: Asked, node: str) -> tuple[LivenessWord, int | None]:
+    beats = asked.house.parts.beats
+    match None if beats is None else beats.standing(node):
+        case None:
+            return "unheard", None
+        case Alive(_, seen):
+            return "alive", seen
+        case Late(_, seen):
+            return "late", seen
+        case Departed(_, seen):
+            return "departed", seen
+
+
+def _node(asked: Asked, row: Plain) -> wire.Node:
+    liveness, last_seen_ms = _life(asked, row["node"])
     inventory: Plain = row.pop("inventory")
     columns = ("generations", "vram_bytes", "models", "fabrics", "partitionable")
     devices = zip(*(inventory.get(f"gpu_{name}", ()) for name in columns), strict=True)
@@ -113,52 +151,69 @@ def _node(row: Plain) -> wire.Node:
     ]
     resources = wire.Held(**inventory["resources"])
     labels = list(inventory.get("labels", ()))
-    return wire.Node(**row, resources=resources, gpus=gpus, labels=labels)
+    return wire.Node(
+        **row,
+        liveness=liveness,
+        last_seen_ms=last_seen_ms,
+        # Nobody attests nodes yet; saying so is better than saying nothing.
+        attestation=AttestationState.UNATTESTED,
+        resources=resources,
+        gpus=gpus,
+        labels=labels,
+    )
 
 
 # -- quotas ----------------------------------------------------------------------------------
 
 
-async def read_tenant_quota(asked: Here, tenant: PathName) -> wire.QuotaState:
-    """What a tenant is allowed, and how that stands."""
-    return await _read_quota(asked, Scope(tenant))
+async def read_tenant_quota(
+    asked: Here, tenant: PathName, *, response: Response
+) -> wire.QuotaState:
+    """What a tenant is allowed, and how that stands; the ``ETag`` is of what was set."""
+    return await _read_quota(asked, Scope(tenant), response=response)
 
 
 async def read_project_quota(
-    asked: Here, tenant: PathName, *, project: PathName
+    asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.QuotaState:
-    """What a project is allowed, and how that stands."""
-    return await _read_quota(asked, Scope(tenant, project))
+    """What a project is allowed, and how that stands; the ``ETag`` is of what was set."""
+    return await _read_quota(asked, Scope(tenant, project), response=response)
 
 
-async def set_tenant_quota(asked: Changing, tenant: PathName, *, body: wire.Quota) -> Done:
+async def set_tenant_quota(
+    asked: Changing, tenant: PathName, *, body: wire.Quota, if_match: IfMatchDigest = None
+) -> Done:
     """Replace everything that a tenant is allowed."""
-    return await _set_quota(asked, Scope(tenant), body=body)
+    return await _set_quota(asked, Scope(tenant), body=body, seen=digest_in(if_match))
 
 
 async def set_project_quota(
-    asked: Changing, tenant: PathName, *, project: PathName, body: wire.Quota
+    asked: Changing,
+    tenant: PathName,
+    *,
+    project: PathName,
+    body: wire.Quota,
+    if_match: IfMatchDigest = None,
 ) -> Done:
     """Replace everything that a project is allowed."""
-    return await _set_quota(asked, Scope(tenant, project), body=body)
+    return await _set_quota(asked, Scope(tenant, project), body=body, seen=digest_in(if_match))
 
 
-async def _read_quota(asked: Asked, scope: Scope) -> wire.QuotaState:
+async def _read_quota(asked: Asked, scope: Scope, *, response: Response) -> wire.QuotaState:
     asked.require(scope)
     tenant, project = cast(str, scope.tenant), scope.project
 
-    def read(view: View) -> tuple[Plain, Any]:
+    def read(view: View) -> tuple[Any, Any]:
         directory = view.state.directory
         directory.tenant(tenant)
         if project is not None:
             directory.project(tenant, project)
-        body: Plain = {"limits": {}}
-        for each, quota, _ in view.state.quotas.settings():
-            if (each.tenant, each.project) == (tenant, project):
-                body = QuotaChanged(Owner(tenant, project), quota).body()
-        return body, view.state.quotas.headroom(tenant, project)
+        quotas = view.state.quotas
+        return quotas.quota_of(tenant, project), quotas.headroom(tenant, project)
 
-    body, room = await asked.look(read)
+    quota, room = await asked.look(read)
+    response.headers["etag"] = f'"{quota_digest(quota)}"'
+    body = QuotaChanged(Owner(tenant, project), quota).body()
     names = ("dimension", "capacity", "refill_per_s", "ceiling")
     burst = {name: body[f"burst_{name}"] for name in names} if "burst_dimension" in body else None
     return wire.QuotaState(
@@ -176,7 +231,9 @@ async def _read_quota(asked: Asked, scope: Scope) -> wire.QuotaState:
     )
 
 
-async def _set_quota(asked: Asked, scope: Scope, *, body: wire.Quota) -> Done:
+async def _set_quota(
+    asked: Asked, scope: Scope, *, body: wire.Quota, seen: str | None = None
+) -> Done:
     asked.require(scope)
     await asked.look(lambda view: view.state.directory.check_scope(scope))
     quota: Plain = {"limits": {word.value: limit for word, limit in body.limits.items()}}
@@ -188,6 +245,8 @@ async def _set_quota(asked: Asked, scope: Scope, *, body: wire.Quota) -> Done:
     plain: Plain = {"command": "set_quota", "tenant": scope.tenant, "quota": quota}
     if scope.project is not None:
         plain["project"] = scope.project
+    if seen is not None:
+        plain["seen"] = seen
     return await asked.do(decode_command(plain))
 
 

@@ -79,7 +79,7 @@ class Looks:
                 raised = error
             loop.call_soon_threadsafe(give, found, raised)
 
-        self.runner.replica.look(run)
+        self.runner.look_soon(run)
         try:
             return await asyncio.wait_for(future, self.wait_s)
         except TimeoutError:

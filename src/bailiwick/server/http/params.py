@@ -14,6 +14,7 @@ R = TypeVar("R")
 
 PathName = Annotated[str, Path(pattern=NAME_PATTERN)]
 PathNumber = Annotated[int, Path(ge=1, le=INTEGER_MAX)]
+PathSeq = Annotated[int, Path(ge=0, le=INTEGER_MAX)]
 Limit = Annotated[int, Query(ge=1, le=500, description="Rows on one page, at most.")]
 ShortLimit = Annotated[int, Query(ge=1, le=50, description="Rows on one page, at most.")]
 NameCursor = Annotated[
@@ -30,6 +31,20 @@ IfMatch = Annotated[
         description="The `ETag` that was read; if it has moved on since, the answer is 412.",
     ),
 ]
+
+IfMatchDigest = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        pattern='^"[0-9a-f]{64}"$',
+        description="The `ETag` that was read; if it has moved on since, the answer is 412.",
+    ),
+]
+
+
+def digest_in(if_match: str | None) -> str | None:
+    """The digest that an ``If-Match`` names."""
+    return None if if_match is None else if_match.strip('"')
 
 
 def revision_of(if_match: str | None) -> int | None:

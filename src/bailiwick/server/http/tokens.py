@@ -6,10 +6,15 @@ Rules:
   (its *reach*), so nobody can borrow what is beyond him. All other principals look alike: absent.
 - A token that carries only some keys makes none that carries others.
 - The token is in the answer that made it and nowhere else. Its digest is in no answer.
-- A login code is revoked before its session is made: of two who show it, one gets in.
+- A login code is spent in the very command that makes its session: of two who show it, one gets
+  in, and a login that fails leaves the code as it was.
+- A token of the kind ``node`` is for a principal named ``node:NAME``, and such a name for no other.
+- Everybody may ask who he is, and end his own session.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from fastapi import Request, Response
 
@@ -44,7 +49,7 @@ async def list_tokens(
 ) -> Page[wire.Token]:
     """The tokens that the caller could revoke, without what would let anybody use them."""
     asked.require_within(FLEET)
-    who, key = asked.principal, asked.action.permission
+    who, key = asked.principal, asked.permission
 
     def read(view: View) -> tuple[list[KnownToken], str | None]:
         directory = view.state.directory
@@ -69,6 +74,8 @@ async def issue_token(
     if is_account is not (kind is PrincipalKind.SERVICE_ACCOUNT):
         expected = "service_account for a service account, and for nobody else"
         raise InvalidValue("kind", body.kind, expected)
+    if body.principal.startswith("node:") is not (kind is PrincipalKind.NODE):
+        raise InvalidValue("kind", body.kind, "node for a principal node:NAME, and for nobody else")
     minted = asked.house.door.authority.mint(
         body.principal,
         kind,
@@ -79,7 +86,7 @@ async def issue_token(
     )
     await asked.do(minted.command)
     response.headers["cache-control"] = "no-store"
-    return _issued("" if asked.dry_run else minted.token, minted.command)
+    return spell_issued("" if asked.dry_run else minted.token, minted.command)
 
 
 async def revoke_token(asked: Changing, token_id: PathName) -> Done:
@@ -95,10 +102,6 @@ async def log_in(request: Request, body: wire.Login, *, response: Response) -> w
     house: House = request.app.state.house
     door, correlation_id = house.door, str(request.state.correlation_id)
     who = await door.check(request, body.code, single_use=True)
-    try:
-        await house.looks.call(Envelope(RevokeToken(who.token_id), who.name, correlation_id))
-    except (Conflict, NotFound):  # somebody was faster with the same code
-        raise Trouble(EdgeCode.UNAUTHENTICATED, "this token lets nobody in") from None
     minted = door.authority.mint(
         who.name,
         who.kind,
@@ -107,14 +110,43 @@ async def log_in(request: Request, body: wire.Login, *, response: Response) -> w
         ttl_s=body.ttl_s,
         terms=Terms(keys=None if who.keys is None else tuple(sorted(who.keys))),
     )
-    await house.looks.call(Envelope(minted.command, who.name, correlation_id))
+    command = replace(minted.command, spends=who.token_id)
+    try:
+        await house.looks.call(Envelope(command, who.name, correlation_id))
+    except (Conflict, NotFound):  # somebody was faster with the same code
+        raise Trouble(EdgeCode.UNAUTHENTICATED, "this token lets nobody in") from None
     response.headers["cache-control"] = "no-store"
-    return _issued(minted.token, minted.command)
+    return spell_issued(minted.token, command)
+
+
+async def read_self(asked: Here) -> wire.Self:
+    """Who asks, with which roles, and until when its token counts."""
+    asked.require_self()
+    who = asked.principal
+    token = await asked.look(lambda view: view.state.directory.token(who.token_id))
+    roles = [
+        wire.RoleHeld(tenant=scope.tenant, project=scope.project, role=role.value)
+        for scope, role in sorted(who.roles.items(), key=lambda row: str(row[0]))
+    ]
+    return wire.Self(
+        principal=who.name,
+        kind=who.kind.value,
+        roles=roles,
+        token_id=token.token_id,
+        expires_ms=token.expires_ms,
+        keys=_keys(token),
+    )
+
+
+async def log_out(asked: Changing) -> Done:
+    """Make the token that is shown count no more."""
+    asked.require_self()
+    return await asked.do(RevokeToken(asked.principal.token_id))
 
 
 async def _check_reach(asked: Asked, principal: str) -> None:
     reach = await asked.look(lambda view: reach_of(view.state.directory, principal))
-    if not may_everywhere(asked.principal, asked.action.permission, scopes=reach):
+    if not may_everywhere(asked.principal, asked.permission, scopes=reach):
         raise asked.refuse_hidden("beyond_reach")
 
 
@@ -126,7 +158,8 @@ def _terms(asked: Asked, body: wire.NewToken) -> Terms:
     return Terms(keys=keys, single_use=body.single_use)
 
 
-def _issued(token: str, command: IssueToken) -> wire.IssuedToken:
+def spell_issued(token: str, command: IssueToken) -> wire.IssuedToken:
+    """A new token as it is answered, this once."""
     return wire.IssuedToken(
         token=token,
         token_id=command.token_id,
@@ -135,10 +168,11 @@ def _issued(token: str, command: IssueToken) -> wire.IssuedToken:
     )
 
 
+def _keys(found: KnownToken) -> list[PermissionWord] | None:
+    return None if found.keys is None else [key.value for key in found.keys]
+
+
 def _token(found: KnownToken) -> wire.Token:
-    keys: list[PermissionWord] | None = None
-    if found.keys is not None:
-        keys = [key.value for key in found.keys]
     return wire.Token(
         token_id=found.token_id,
         principal=found.principal,
@@ -147,5 +181,5 @@ def _token(found: KnownToken) -> wire.Token:
         expires_ms=found.expires_ms,
         revoked=found.revoked,
         single_use=found.single_use,
-        keys=keys,
+        keys=_keys(found),
     )

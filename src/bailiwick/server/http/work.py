@@ -5,7 +5,8 @@ Rules:
 - To ask for a lease answers 201 (runs), 202 (waits) or 409 (refused, with the decision); a dry run
   answers 200 with what would happen, decided by the same code on the same state.
 - A lease or entry of another is not there: same status, same words.
-- What a tenant reads of the journal names no other tenant: who took its place is "another".
+- What a tenant reads of the journal names nobody of another: who took its place is "another",
+  and the numbers of the leases that went for it are left out.
 """
 
 from __future__ import annotations
@@ -19,18 +20,20 @@ from pydantic import TypeAdapter
 
 from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.kernel import Cancel, Command, Granted, Queued, Release, Renew, ReportCheckpoint
+from bailiwick.kernel import Cancel, Granted, Queued, Release, Renew, ReportCheckpoint
 from bailiwick.kernel import State as KernelState
 from bailiwick.kernel import events as ev
 from bailiwick.kernel.answers import Refused
-from bailiwick.kernel.codec import decode_command, encode_answer
-from bailiwick.kernel.request_body import amounts_of, denial_body
+from bailiwick.kernel.codec import encode_answer
+from bailiwick.kernel.request_body import amounts_of
 from bailiwick.kernel.views import waiting_entry
 from bailiwick.server.http.asked import Asked, Changing, Here, may_everywhere
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber, ShortLimit
+from bailiwick.server.http.plans import ANOTHER, plan_of, spell_denial, spell_remedy, submit_of
 from bailiwick.server.problems import Trouble
-from bailiwick.services.replica import View
+from bailiwick.services.replica import ACTOR, View
 from bailiwick.vocab.errors import InvariantBroken
+from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import answers as told
 from bailiwick.wire import work as wire
 from bailiwick.wire.base import Page
@@ -42,9 +45,7 @@ Plain = dict[str, Any]
 SCAN_MAX = 2_000
 """Records that are looked at for one page; a page may so have fewer rows than there are."""
 
-_PLAN: TypeAdapter[told.Plan] = TypeAdapter(told.Plan)
 _ANSWER: TypeAdapter[told.Granted | told.Queued] = TypeAdapter(told.Granted | told.Queued)
-_DENIAL: TypeAdapter[told.Denial] = TypeAdapter(told.Denial)
 
 # -- leases ----------------------------------------------------------------------------------
 
@@ -54,9 +55,9 @@ async def request_lease(asked: Changing, body: wire.LeaseRequest) -> JSONRespons
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
     await asked.look(lambda view: view.state.directory.check_scope(scope))
-    command = _submit(body)
+    command = submit_of(body)
     if asked.dry_run:
-        plan = _plan(await asked.house.looks.rehearse(command))
+        plan = await plan_of(asked, command)
         return JSONResponse(plan.model_dump(mode="json"), 200)
     answer = await asked.call(command)
     match answer:
@@ -176,22 +177,45 @@ async def list_records(
         record = parse_record(line.rstrip(b"\n"))
         seen = record.seq + 1
         if record.tenant == tenant:
-            rows.append(_record(record, whole=everything))
+            rows.append(spell_record(record, whole=everything))
     return Page(items=rows, next=str(seen) if lines and seen < size else None)
 
 
-def _record(record: Record, *, whole: bool) -> wire.JournalRecord:
+def names_another(record: Record) -> bool:
+    """Whether a tenant's record tells of somebody or something that may be another's."""
+    body = record.body
+    return (
+        body.get("preemptor", record.tenant) != record.tenant
+        or bool(body.get("victims"))
+        or _has_foreign_actor(record)
+    )
+
+
+def _has_foreign_actor(record: Record) -> bool:
+    """Who asked for the room may be of any tenant, and words its request as it likes."""
+    evicted = record.body.get("reason") == PreemptionReason.PRIORITY_PREEMPTION
+    return evicted and record.actor != ACTOR
+
+
+def spell_record(record: Record, *, whole: bool) -> wire.JournalRecord:
+    """A record as its owner may read it; ``whole`` for who may read everybody's."""
     body = {name: _thawed(value) for name, value in record.body.items()}
-    if not whole and body.get("preemptor", record.tenant) != record.tenant:
-        body["preemptor"] = "another"
+    actor, correlation_id = record.actor, record.correlation_id
+    if not whole:
+        if body.get("preemptor", record.tenant) != record.tenant:
+            body["preemptor"] = ANOTHER
+        if "victims" in body:
+            body["victims"] = []
+        if _has_foreign_actor(record):
+            actor, correlation_id = ANOTHER, ANOTHER
     return wire.JournalRecord(
         seq=record.seq,
         at_ms=record.at_ms,
         kind=record.kind.value,
         tenant=record.tenant,
         project=record.project,
-        actor=record.actor,
-        correlation_id=record.correlation_id,
+        actor=actor,
+        correlation_id=correlation_id,
         body=body,
         prev_hash=record.prev_hash,
     )
@@ -225,7 +249,7 @@ async def _require_lease(asked: Asked, lease_id: int) -> None:
         state = view.state
         return Scope(*state.owner_of(lease_id)) if lease_id in state.leases else None
 
-    asked.require(await asked.locate(owner))
+    await asked.require_at(owner)
 
 
 async def _require_entry(asked: Asked, entry_id: int) -> None:
@@ -233,38 +257,7 @@ async def _require_entry(asked: Asked, entry_id: int) -> None:
         entry = view.state.line.entries.get(entry_id)
         return None if entry is None else Scope(*ev.Owner.of(entry.request))
 
-    asked.require(await asked.locate(owner))
-
-
-def _submit(body: wire.LeaseRequest) -> Command:
-    request = body.model_dump(
-        mode="json", exclude={"tenant", "project", "wait"}, exclude_defaults=True
-    )
-    request |= {
-        "resources": body.resources.model_dump(),
-        "priority": body.priority.value,
-        "lease_class": body.lease_class.value,
-    }
-    if body.preemptible_on_budget:
-        request["preemptible_on_budget"] = 1
-    plain: Plain = {"command": "submit", "tenant": body.tenant, "wait": body.wait}
-    if body.project is not None:
-        plain["project"] = body.project
-    return decode_command(plain | {"request": request})
-
-
-def _plan(event: ev.Event | None) -> told.Plan:
-    match event:
-        case ev.AdmissionApproved():
-            nodes = [str(node) for node in event.nodes]
-            return told.WouldGrant(plan="grant", nodes=nodes)
-        case ev.RequestQueued():
-            why = None if event.denied is None else denial_body(event.denied)
-            return _PLAN.validate_python({"plan": "queue", "denied": why})
-        case ev.AdmissionDenied():
-            return _PLAN.validate_python({"plan": "refuse", "denied": denial_body(event.denied)})
-        case _:
-            return told.WouldPreempt(plan="preempt")
+    await asked.require_at(owner)
 
 
 def _lease_row(state: KernelState, lease_id: int) -> Plain:
@@ -296,8 +289,11 @@ def _entry_row(view: View, entry_id: int) -> Plain:
         "submitted_ms": entry.submitted_ms,
         "position": entry.position,
         "reason": entry.reason,
-        "blockers": [_DENIAL.validate_python(denial_body(each)) for each in entry.blockers],
-        "estimate": wire.Estimate(
+        "blockers": [spell_denial(each) for each in entry.blockers],
+        "fallen": dict(entry.fallen),
+        "fitting": entry.fitting,
+        "remedy": spell_remedy(entry.remedy),
+        "estimate": told.Estimate(
             starts_ms=entry.estimate.starts_ms, basis=cast(Any, entry.estimate.basis.value)
         ),
     }

@@ -1,0 +1,40 @@
+"""What a caller must have seen of a thing that has no revision: a digest of how it stands.
+
+Rules:
+
+- The digest is over the canonical spelling of the record's body that would set the thing to what it
+  is, so the same contents have the same digest, whoever set them and when.
+- It is checked where the change is decided: nothing can come between the check and the change.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from bailiwick.journal.record import encode_json
+from bailiwick.kernel.fleet_events import QuotaChanged, SettingsChanged
+from bailiwick.kernel.owner import FLEET
+from bailiwick.kernel.request_body import Body
+from bailiwick.kernel.settings import Settings
+from bailiwick.scheduler.quota_policy import Quota
+from bailiwick.vocab.errors import Stale
+
+
+def settings_digest(settings: Settings) -> str:
+    """What these settings are known by."""
+    return _digest(SettingsChanged(settings).body())
+
+
+def quota_digest(quota: Quota) -> str:
+    """What this quota is known by."""
+    return _digest(QuotaChanged(FLEET, quota).body())
+
+
+def check_seen(kind: str, name: str, *, seen: str | None, current: str) -> None:
+    """Refuse a caller that has seen something else than there is; one that says nothing may go."""
+    if seen is not None and seen != current:
+        raise Stale(kind, name, held=seen, current=current)
+
+
+def _digest(body: Body) -> str:
+    return sha256(encode_json(body).encode()).hexdigest()

@@ -1,0 +1,64 @@
+"""Nodes that fell silent are recorded as departed, so that what they held is placed again.
+
+Rules:
+
+- Only a leader judges. A replica that follows listens anew, so that nobody is gone merely because
+  the leader changed.
+- What is recorded is the last proof of life, by the actor ``liveness``. A node that is heard again
+  reports itself and joins anew.
+- One call records a bounded number; what could not be recorded is tried again the next time.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from bailiwick.kernel import DepartNode, Envelope
+from bailiwick.services.beats import Beats
+from bailiwick.services.replica import Role
+from bailiwick.services.runner import Runner
+from bailiwick.vocab.errors import Deposed, NotFound, NotLeader, Unavailable
+from bailiwick.vocab.values import check_integer
+
+ACTOR = "liveness"
+DEPARTURES_MAX = 100
+"""Departures that one call records."""
+
+
+class Departures:
+    """The loop's body: ``once`` is to be called more often than a node beats."""
+
+    def __init__(self, runner: Runner, beats: Beats, *, most: int = DEPARTURES_MAX) -> None:
+        self._runner, self._beats = runner, beats
+        self._every_s = beats.rule.beat_ms / 10_000
+        self._most = check_integer("most", most, low=1, high=10**6)
+
+    @property
+    def name(self) -> str:
+        """What it is called in the log."""
+        return "departures"
+
+    def run(self, stop: threading.Event) -> None:
+        """Look every now and then, until told to stop."""
+        while not stop.wait(self._every_s):
+            self.once()
+
+    def once(self) -> tuple[str, ...]:
+        """Record who is gone; the nodes that were."""
+        replica, beats = self._runner.replica, self._beats
+        if replica.role is not Role.LEADING:
+            beats.listen_anew()
+            return ()
+        gone = []
+        for each in beats.depart(replica.clock.elapsed_ms())[: self._most]:
+            command = DepartNode(each.node, each.last_seen_ms)
+            try:
+                self._runner.call(Envelope(command, ACTOR, f"silent-{each.node}"))
+            except NotFound:
+                pass  # it left in another way
+            except (NotLeader, Deposed, Unavailable):
+                break
+            else:
+                gone.append(each.node)
+            beats.forget(each.node)
+        return tuple(gone)

@@ -1,0 +1,62 @@
+"""What became of entries that left the queue, read in the journal.
+
+Rules:
+
+- The kernel forgets an entry when it leaves the line; the journal does not. The record is sought
+  from a number on that is known to be before it.
+- Lines of other kinds are not parsed: most are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from bailiwick.journal.record import parse_record
+from bailiwick.kernel import events as ev
+from bailiwick.kernel.apply import event_of
+from bailiwick.reconcile.job_steps import Began, EntrySeen, Left, Untold
+from bailiwick.services.runner import Runner
+
+READ_MAX = 2_000
+"""Lines that are read at once."""
+
+_MARKS = (b'"admission_approved"', b'"request_cancelled"')
+
+
+def outcomes_in(lines: Iterable[bytes], entry_ids: Collection[int]) -> dict[int, EntrySeen]:
+    """What these lines say about how these entries left the queue."""
+    found: dict[int, EntrySeen] = {}
+    for line in lines:
+        if not any(mark in line for mark in _MARKS):
+            continue
+        event = event_of(parse_record(line.rstrip(b"\n")))
+        match event:
+            case ev.AdmissionApproved(entry_id=int(entry_id)) if entry_id in entry_ids:
+                # A job asks for one lease, so the first is the only one.
+                found.setdefault(entry_id, Began(event.lease_ids[0], str(event.nodes[0])))
+            case ev.RequestCancelled() if event.entry_id in entry_ids:
+                found[event.entry_id] = Left(event.cause)
+            case _:
+                pass
+    return found
+
+
+def read_outcomes(runner: Runner, since: dict[int, int], *, size: int) -> dict[int, EntrySeen]:
+    """What became of each entry, which left after the record of the number beside it."""
+    found: dict[int, EntrySeen] = {}
+    first = min(since.values(), default=size)
+    while first < size and len(found) < len(since):  # bounded by the journal's size
+        lines = _read(runner, first)
+        if not lines:
+            break
+        found |= outcomes_in(lines, since.keys() - found.keys())
+        first += len(lines)
+    return {entry_id: found.get(entry_id, Untold()) for entry_id in since}
+
+
+def _read(runner: Runner, first: int) -> list[bytes]:
+    lines = runner.replica.feed.read(first, READ_MAX)
+    if lines is not None:
+        return lines
+    store = runner.replica.store
+    return runner.look(lambda view: store.read(first, READ_MAX))

@@ -1,0 +1,142 @@
+"""What one server process is made of, put together: the parts of the API, and its duties.
+
+Rules:
+
+- Everything is built here and nowhere else, from the store, the replica and the options.
+- A process that is no node has no executor: it keeps jobs, but runs none.
+- What is this machine's own (keys, jobs, spans) lies in the process's folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bailiwick.executors.local import LocalExecutor
+from bailiwick.fleet.node import EXECUTOR_LABEL, LOCAL_EXECUTOR
+from bailiwick.ports import Clock
+from bailiwick.reconcile.departures import Departures
+from bailiwick.reconcile.job_acts import Tools
+from bailiwick.reconcile.local_jobs import LocalJobs
+from bailiwick.server.demo_cell import DemoCell
+from bailiwick.server.duties import Duty
+from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.forward import Peers
+from bailiwick.server.http.observe import WatchedExecutor
+from bailiwick.server.http.past import Past
+from bailiwick.server.keys import SIGNER_NAME
+from bailiwick.server.this_node import join_fleet, machine_name, read_capacity
+from bailiwick.services.authority import Authority
+from bailiwick.services.beats import Beats
+from bailiwick.services.jobs import Jobs
+from bailiwick.services.runner import Runner
+from bailiwick.store import load_or_create_key
+from bailiwick.store.job_rows import JobBook
+from bailiwick.store.sql_store import SqlStore
+from bailiwick.telemetry.telemetry import LogTerms, Telemetry
+
+JOBS_FOLDER = "jobs"
+SIGNER = "bailiwick"
+"""The name under which checkpoints are signed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What this process is to be."""
+
+    folder: Path
+    address: str
+    is_node: bool
+    is_open: bool
+    """Whether only this machine reaches it, so that metrics need no token."""
+    demo: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What there is before anything is put together."""
+
+    store: SqlStore
+    runner: Runner
+    authority: Authority
+    clock: Clock
+    telemetry: Telemetry
+    peers: Peers
+    say: Callable[[str], None]
+
+
+def open_telemetry(folder: Path, name: str, *, otlp: str | None) -> Telemetry:
+    """Logs, spans and metrics from here on."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Telemetry.open(folder, otlp=otlp, name=name, logs=LogTerms(level=logging.INFO))
+
+
+def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
+    """The parts that the API needs, and what a leader has to do."""
+    runner, clock = base.runner, base.clock
+    beats = Beats(clock)
+    duties: list[Duty] = [Departures(runner, beats)]
+    node = machine_name() if plan.is_node else None
+    jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
+    executor = None
+    if node is not None:
+        local = LocalExecutor(plan.folder / JOBS_FOLDER)
+        executor = WatchedExecutor(local, base.telemetry)
+        tools = Tools(
+            jobs=jobs,
+            runner=runner,
+            executor=executor,
+            authority=base.authority,
+            clock=clock,
+            server=plan.address,
+            say=base.say,
+        )
+        loop = LocalJobs(tools)
+        duties.append(ThisNode(base, beats, node=node, folder=plan.folder, loop=loop))
+    if plan.demo:
+        duties.append(DemoCell(runner, clock))
+    parts = Parts(
+        peers=base.peers,
+        beats=beats,
+        signer=load_or_create_key(plan.folder / SIGNER_NAME, SIGNER),
+        ending=asyncio.Event(),
+        telemetry=base.telemetry,
+        metrics_open=plan.is_open,
+        jobs=jobs,
+        executor=executor,
+        past=Past(base.store),
+    )
+    return parts, duties
+
+
+class ThisNode:
+    """The duty of a machine that is a node: to take part, to be heard, and to run its jobs."""
+
+    name = "this-node"
+
+    def __init__(
+        self, base: Base, beats: Beats, *, node: str, folder: Path, loop: LocalJobs
+    ) -> None:
+        self._base, self._beats, self._node = base, beats, node
+        self._folder, self._loop = folder, loop
+
+    def run(self, stop: threading.Event) -> None:
+        """Join the fleet, then run jobs until told to stop."""
+        base = self._base
+        capacity = read_capacity(self._folder, {EXECUTOR_LABEL: LOCAL_EXECUTOR})
+        base.say(join_fleet(base.runner, self._node, capacity=capacity))
+        beating = threading.Thread(target=self._beat, args=(stop,), name="beat", daemon=True)
+        beating.start()
+        self._loop.run(stop)
+        beating.join()
+
+    def _beat(self, stop: threading.Event) -> None:
+        every_s = self._beats.rule.beat_ms / 1000
+        while True:  # until told to stop
+            self._beats.beat(self._node)
+            if stop.wait(every_s):
+                return

@@ -1,0 +1,130 @@
+"""A follower passes changes on to the leader: whichever replica is asked, the answer is the same.
+
+Rules:
+
+- What may change something goes to the leader as it came, once; reads are answered here. A request
+  that was passed on is not passed on again, so two that believe in each other end in an error.
+- The leader judges the caller by the caller's own token. Only for counting bad guesses does it
+  believe who asked, from a replica that proves with the shared key that it is one.
+- A leader that does not answer leaves the outcome open (503, retryable); with the same
+  ``Idempotency-Key`` the same request may be sent again.
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+
+import httpx2
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from bailiwick.ports import Clock
+from bailiwick.server.http.edge import HEADER, spell_problem
+from bailiwick.server.problems import trouble_of
+from bailiwick.services.authority import Authority
+from bailiwick.services.replica import Role
+from bailiwick.services.runner import Runner
+from bailiwick.vocab.errors import Unavailable
+
+VOUCHER = "x-bailiwick-forwarded"
+WAIT_S = 25.0
+CONNECTIONS_MAX = 64
+_READS = frozenset(("GET", "HEAD", "OPTIONS"))
+_PASSED_ON = (
+    *("authorization", "content-type", "idempotency-key", "if-match", "traceparent", "accept"),
+)
+_BROUGHT_BACK = (
+    *("content-type", "cache-control", "etag", "www-authenticate", "retry-after", HEADER),
+)
+
+
+@dataclass(slots=True)
+class Peers:
+    """How this replica reaches the others."""
+
+    runner: Runner
+    authority: Authority
+    clock: Clock
+    verify: ssl.SSLContext | bool = True
+    _client: httpx2.AsyncClient | None = field(default=None, init=False)
+
+    @property
+    def client(self) -> httpx2.AsyncClient:
+        """The connections; made in the event loop that uses them."""
+        if self._client is None:
+            self._client = httpx2.AsyncClient(
+                verify=self.verify,
+                timeout=httpx2.Timeout(WAIT_S, connect=3.0),
+                limits=httpx2.Limits(max_connections=CONNECTIONS_MAX),
+                trust_env=False,
+            )
+        return self._client
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self._client is not None:
+            await self._client.aclose()
+
+    def leader(self) -> str | None:
+        """Where the leader is, if it is another and known."""
+        replica = self.runner.replica
+        if replica.role is Role.LEADING or replica.leader is None:
+            return None
+        return replica.leader.address if replica.leader.name != replica.name else None
+
+
+class Forward:
+    """The middleware; inside the edge, outside everything that decides."""
+
+    def __init__(self, app: ASGIApp, *, peers: Peers) -> None:
+        self._app, self._peers = app, peers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, here or by the leader."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        peers = self._peers
+        source = self._vouched(scope)
+        leader = None
+        if source is not None:
+            scope["client"] = (source, 0)
+        elif scope["method"] not in _READS:
+            leader = peers.leader()
+        if not leader:
+            await self._app(scope, receive, send)
+            return
+        response = await self._pass_on(Request(scope, receive), leader)
+        await response(scope, receive, send)
+
+    def _vouched(self, scope: Scope) -> str | None:
+        found = [value for name, value in scope["headers"] if name == VOUCHER.encode()]
+        if not found:
+            return None
+        text = found[0].decode("latin-1")
+        return self._peers.authority.vouched(text, now_ms=self._peers.clock.now_ms())
+
+    async def _pass_on(self, request: Request, leader: str) -> Response:
+        peers, correlation_id = self._peers, str(request.state.correlation_id)
+        source = "unknown" if request.client is None else request.client.host
+        headers = {name: request.headers[name] for name in _PASSED_ON if name in request.headers}
+        headers[HEADER] = correlation_id
+        headers[VOUCHER] = peers.authority.vouch(source, now_ms=peers.clock.now_ms())
+        target = leader + request.scope["raw_path"].decode("ascii")
+        if request.scope["query_string"]:
+            target += "?" + request.scope["query_string"].decode("latin-1")
+        try:
+            body = await request.body()
+            found = await peers.client.request(
+                request.method, target, content=body, headers=headers
+            )
+        except ClientDisconnect:
+            return Response(status_code=400)
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            lost = Unavailable("the leader", f"{leader} did not answer ({type(error).__name__})")
+            return spell_problem(trouble_of(lost), correlation_id)
+        brought = {n: found.headers[n] for n in _BROUGHT_BACK if n in found.headers}
+        brought.pop(HEADER, None)  # the edge puts it on every answer
+        return Response(found.content, found.status_code, brought)

@@ -1,0 +1,138 @@
+"""What the metrics say of the state: read in short pieces between the kernel's rounds.
+
+Rules:
+
+- One look takes at most ``PIECE`` leases, so a scrape never holds the kernel for long; the sums may
+  be off by what happened in between.
+- A kernel that does not answer within ``WAIT_S`` is no reason to tell nothing: the counters, the
+  role and the length of its queue are what an operator needs then.
+- What was read is told again for ``FRESH_S`` seconds, however many scrape.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice
+from typing import Final
+
+from bailiwick.kernel.request_body import request_from
+from bailiwick.kernel.state import State
+from bailiwick.server.http.looks import Looks
+from bailiwick.services.replica import Role, View
+from bailiwick.telemetry.metrics import Fact, Gauges
+from bailiwick.vocab.errors import BailiwickError
+from bailiwick.vocab.transitions import REVOKE_STATES
+from bailiwick.vocab.words import LEASE_CLASSES, PendingReason
+
+PIECE: Final = 2_000
+TENANTS_MAX: Final = 200
+SCORED_MAX: Final = 500
+FRESH_S: Final = 5.0
+WAIT_S: Final = 3.0
+
+
+class GaugeReader:
+    """Reads gauges from one replica, and keeps them for a moment."""
+
+    def __init__(self, looks: Looks, *, wait_s: float = WAIT_S) -> None:
+        self._looks, self._wait_s = looks, wait_s
+        self._kept: tuple[float, Gauges] | None = None
+        self._lock = asyncio.Lock()
+
+    async def read(self, last_approved: Fact | None) -> Gauges:
+        """What the state says, at most a moment old."""
+        async with self._lock:
+            if self._kept is None or time.monotonic() - self._kept[0] > FRESH_S:
+                self._kept = time.monotonic(), await self._read_soon(last_approved)
+            gauges = self._kept[1]
+        replica = self._looks.runner.replica
+        gauges.put("bailiwick_kernel_queue_length", replica.waiting)
+        gauges.put("bailiwick_journal_size_records", replica.feed.size)
+        for role in Role:
+            gauges.put("bailiwick_replica_role", int(replica.role is role), role.value)
+        return gauges
+
+    async def _read_soon(self, last_approved: Fact | None) -> Gauges:
+        try:
+            return await asyncio.wait_for(self._read(last_approved), self._wait_s)
+        except (TimeoutError, BailiwickError):
+            return Gauges()
+
+    async def _read(self, last_approved: Fact | None) -> Gauges:
+        gauges = Gauges()
+        if not self._looks.is_ready:
+            return gauges
+
+        def begin(view: View) -> list[int]:
+            _fleet(gauges, view.state)
+            _line(gauges, view)
+            _tenants(gauges, view.state)
+            return list(view.state.leases)
+
+        rest = await self._looks.look(begin)
+        for first in range(0, len(rest), PIECE):
+            piece = rest[first : first + PIECE]
+            await self._looks.look(partial(_leases, gauges, ids=piece))
+        if last_approved is not None:
+            gauges.scores = await self._looks.look(lambda view: _scores(view.state, last_approved))
+        return gauges
+
+
+def _fleet(gauges: Gauges, state: State) -> None:
+    for name in ("bailiwick_nodes", "bailiwick_leases"):
+        gauges.values[name] = {}  # told even if there is none left
+    closed = 0
+    for entry in state.ledger.entries.values():
+        gauges.add("bailiwick_nodes", 1, entry.mode.value)
+        closed += entry.quarantined
+    gauges.put("bailiwick_quarantined_nodes", closed)
+    gauges.put("bailiwick_fenced_leases", len(state.fenced))
+
+
+def _line(gauges: Gauges, view: View) -> None:
+    """Who waits: the blocker that the kernel last found, which costs nothing to ask for."""
+    oldest_ms = view.now_ms
+    gauges.values["bailiwick_waiting_requests"] = {}
+    gauges.values["bailiwick_tenant_waiting_requests"] = {}
+    for entry in view.state.line.entries.values():
+        denied = view.state.blocked.get(entry.id)
+        reason = PendingReason.NOT_YET_LOOKED_AT if denied is None else denied.reason
+        gauges.add("bailiwick_waiting_requests", 1, reason.value)
+        gauges.add("bailiwick_tenant_waiting_requests", 1, str(entry.request.tenant))
+        oldest_ms = min(oldest_ms, entry.submitted_ms)
+    gauges.put("bailiwick_waiting_oldest_seconds", (view.now_ms - oldest_ms) / 1000)
+
+
+def _tenants(gauges: Gauges, state: State) -> None:
+    for tenant in islice(state.directory.tenants, TENANTS_MAX):
+        room = state.quotas.headroom(tenant)
+        for dimension, row in room.dimensions.items():
+            gauges.put("bailiwick_tenant_usage", row.used, tenant, dimension.value)
+            if row.limit is not None and row.left is not None:
+                gauges.put("bailiwick_tenant_limit", row.limit, tenant, dimension.value)
+                gauges.put("bailiwick_tenant_headroom", row.left, tenant, dimension.value)
+        for generation, row in room.generations.items():
+            if row.used:
+                gauges.put("bailiwick_tenant_gpu_usage", row.used, tenant, generation.value)
+
+
+def _leases(gauges: Gauges, view: View, *, ids: Sequence[int]) -> None:
+    state = view.state
+    for lease_id in ids:
+        if lease_id in state.leases:
+            fields = state.fields(lease_id)
+            held, phase = LEASE_CLASSES[fields[6]], REVOKE_STATES[fields[7]]
+            gauges.add("bailiwick_leases", 1, held.value, phase.value)
+
+
+def _scores(state: State, fact: Fact) -> list[float]:
+    """How nodes stand for the shape that was admitted last, as parts of the best one's score."""
+    if len(state.ledger) > SCORED_MAX:
+        return []
+    request = request_from(fact["body"], fact["tenant"], project=fact["project"])
+    found = [row.score for row in state.unguarded.scorer.score(state.ledger, request)]
+    best = max(found, default=0)
+    return [score / best for score in found] if best > 0 else []

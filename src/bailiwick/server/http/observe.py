@@ -1,0 +1,208 @@
+"""Seeing requests as they pass: a span, a latency and, if it went wrong, a log line for each.
+
+Rules:
+
+- The outermost layer: what the edge refuses is seen too. It changes nothing but one thing: an
+  error's envelope names the trace.
+- Around every wait for the kernel there is a span; the kernel itself knows nothing of it.
+- Without telemetry nothing here does anything.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bailiwick.executors import Adopted, Executor, JobSpec, JobStatus, OutputPart, Started
+from bailiwick.kernel import Envelope
+from bailiwick.kernel.answers import Answer
+from bailiwick.server.http.actions import ACTIONS
+from bailiwick.server.http.looks import Looks
+from bailiwick.services.replica import View
+from bailiwick.services.runner import Runner
+from bailiwick.telemetry.bearing import CURRENT, Bearing, bearing_of
+from bailiwick.telemetry.spans import Span
+from bailiwick.telemetry.telemetry import Telemetry
+
+T = TypeVar("T")
+OPEN_PATHS: Final = {
+    "/healthz": "healthz",
+    "/readyz": "readyz",
+    "/openapi.json": "openapi",
+    "/metrics": "metrics.read",
+    "/v1/login": "login",
+}
+_LOG = logging.getLogger("bailiwick.http")
+
+
+class Observe:
+    """The middleware."""
+
+    def __init__(self, app: ASGIApp, *, telemetry: Telemetry | None) -> None:
+        self._app, self._telemetry = app, telemetry
+        self._running = 0
+        if telemetry is not None:
+            telemetry.metrics.actions |= {*ACTIONS, *OPEN_PATHS.values()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, and see how it goes."""
+        telemetry = self._telemetry
+        if telemetry is None or scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        bearing = Bearing(scope.setdefault("state", {}))
+        span = telemetry.spans.begin("request", bearing, traceparent=_traceparent(scope))
+        status, begun = 0, time.perf_counter()
+        self._count(1)
+
+        async def tell(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        token = CURRENT.set(bearing)
+        try:
+            await self._app(scope, receive, tell)
+        finally:
+            taken = time.perf_counter() - begun
+            action = bearing.action or OPEN_PATHS.get(scope["path"], "other")
+            span.name, span.is_failed = action, status >= 500 or not status
+            span.set("http.request.method", scope["method"])
+            if status:  # else it was cut off, and nobody heard an answer
+                span.set("http.response.status_code", status)
+                self._tell(telemetry, action, status, taken=taken)
+            span.end()
+            self._count(-1)
+            CURRENT.reset(token)
+
+    def _count(self, change: int) -> None:
+        self._running += change
+        if self._telemetry is not None:
+            self._telemetry.metrics.set("bailiwick_requests_running", self._running)
+
+    def _tell(self, telemetry: Telemetry, action: str, status: int, *, taken: float) -> None:
+        metrics = telemetry.metrics
+        metrics.observe("bailiwick_request_seconds", taken, action, f"{status // 100}xx")
+        if status < 400:
+            return
+        metrics.count("bailiwick_request_errors_total", str(status))
+        level = logging.ERROR if status >= 500 else logging.INFO
+        _LOG.log(level, "%s was answered with %d after %.1f ms", action, status, 1000 * taken)
+
+
+def _traceparent(scope: Scope) -> str | None:
+    found: list[bytes] = [value for key, value in scope["headers"] if key == b"traceparent"]
+    return found[0].decode("latin-1") if found else None
+
+
+class WatchedLooks(Looks):
+    """The two ways to the kernel, with every wait timed."""
+
+    def __init__(self, runner: Runner, *, wait_s: float, telemetry: Telemetry | None) -> None:
+        super().__init__(runner, wait_s=wait_s)
+        self._telemetry = telemetry
+
+    async def call(self, envelope: Envelope, *, wait_s: float | None = None) -> Answer:
+        """The durable answer to a command."""
+        telemetry = self._telemetry
+        if telemetry is None:
+            return await super().call(envelope, wait_s=wait_s)
+        begun = time.perf_counter()
+        with telemetry.spans.span("kernel.call", command=type(envelope.command).__name__):
+            answer = await super().call(envelope, wait_s=wait_s)
+        telemetry.metrics.observe(_WAIT, time.perf_counter() - begun, "call")
+        return answer
+
+    async def look(self, read: Callable[[View], T]) -> T:
+        """What ``read`` makes of the state."""
+        telemetry = self._telemetry
+        if telemetry is None:
+            return await super().look(read)
+        begun = time.perf_counter()
+        with telemetry.spans.span("kernel.look"):
+            found = await super().look(read)
+        telemetry.metrics.observe(_WAIT, time.perf_counter() - begun, "look")
+        return found
+
+
+def follow_journal(telemetry: Telemetry, runner: Runner) -> None:
+    """Have the telemetry count and index what the replica makes durable from now on."""
+
+    def read_store(first: int, limit: int) -> list[bytes]:
+        def read(view: View) -> list[bytes]:
+            return runner.replica.store.read(first, max(0, min(limit, view.state.size - first)))
+
+        return runner.look(read)
+
+    telemetry.attach(runner.replica.feed, read_store)
+
+
+_WAIT: Final = "bailiwick_kernel_wait_seconds"
+
+
+class WatchedExecutor:
+    """An executor, with a span around everything that it does to a job.
+
+    The span bears the correlation id of the request that the job's lease was granted for.
+    """
+
+    def __init__(self, executor: Executor, telemetry: Telemetry) -> None:
+        self._executor, self._telemetry = executor, telemetry
+
+    @contextmanager
+    def _watch(self, name: str, lease_id: int) -> Iterator[Span]:
+        origin = self._telemetry.origins.of(lease_id)
+        with (
+            bearing_of(origin.correlation_id, tenant=origin.tenant, project=origin.project),
+            self._telemetry.spans.span(name, lease_id=lease_id) as span,
+        ):
+            yield span
+
+    def start(self, spec: JobSpec) -> Started:
+        """Run the command."""
+        with self._watch("executor.start", spec.lease_id):
+            return self._executor.start(spec)
+
+    def warn(self, lease_id: int, until_ms: int) -> None:
+        """Tell the job that it must be gone by then."""
+        with self._watch("executor.warn", lease_id) as span:
+            span.set("until_ms", until_ms)
+            self._executor.warn(lease_id, until_ms)
+
+    def tear_down(self, lease_id: int) -> bool:
+        """End the job and all it started; whether nothing of it is left."""
+        with self._watch("executor.tear_down", lease_id) as span:
+            is_gone = self._executor.tear_down(lease_id)
+            span.set("is_gone", is_gone)
+            return is_gone
+
+    def adopt(self) -> tuple[Adopted, ...]:
+        """All jobs there are."""
+        with self._telemetry.spans.span("executor.adopt") as span:
+            found = self._executor.adopt()
+            span.set("jobs", len(found))
+            return found
+
+    def status(self, lease_id: int) -> JobStatus:
+        """What has become of the job; asked too often to be worth a span."""
+        return self._executor.status(lease_id)
+
+    def output(self, lease_id: int) -> tuple[Path, ...]:
+        """Where the job's output is kept."""
+        return self._executor.output(lease_id)
+
+    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+        """Some of the output."""
+        return self._executor.read_output(lease_id, offset, limit=limit)
+
+    def forget(self, lease_id: int) -> None:
+        """Remove all that is kept of a job that has ended."""
+        with self._watch("executor.forget", lease_id):
+            self._executor.forget(lease_id)

@@ -1,0 +1,221 @@
+"""Jobs: commands to be run under a lease, from the wish to the row that tells how it ended.
+
+Rules:
+
+- The row is written first, then the kernel is asked under the key ``job-ID``, then the row learns
+  what the kernel said. Whoever dies between leaves a row that :meth:`Jobs.resubmit` can finish: the
+  same key gives the same answer.
+- What the kernel surely did not do (it said so) ends the job as refused. What may have happened or
+  not leaves the row waiting, to be asked again.
+- To cancel is to write down the wish, and to take a waiting request out of the queue. What runs is
+  ended by the loop that runs it, which is woken and sees the wish.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from bailiwick.kernel import Cancel, Envelope, Granted, Queued, Refused, decode_command
+from bailiwick.ports import Clock, JobChange, JobRow, JobStore, NewJobRow
+from bailiwick.services.authority import Principal
+from bailiwick.services.runner import Runner
+from bailiwick.vocab.errors import (
+    BailiwickError,
+    Conflict,
+    InvariantBroken,
+    NotFound,
+    NotLeader,
+)
+from bailiwick.vocab.jobs import JobFault, JobPhase
+
+LIVE_MAX = 10_000
+"""Jobs that may wait or run at a time."""
+
+_WAITING = (JobPhase.WAITING,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDraft:
+    """What is to be run, and the request for what it runs on (a ``Submit``, as it is spelled)."""
+
+    tenant: str
+    project: str | None
+    name: str | None
+    tag: str | None
+    request: Mapping[str, Any]
+    command: tuple[str, ...] = field(repr=False)
+    env: Mapping[str, str] = field(repr=False)
+    cwd: str | None
+
+    def digest(self) -> str:
+        """What tells this wish from another; of the environment, only the names."""
+        told = [self.request, self.command, sorted(self.env), self.cwd, self.name]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The job, and what the kernel said; ``None`` if it was asked under the same key before."""
+
+    job: JobRow
+    answer: Granted | Queued | Refused | None
+
+
+class Jobs:
+    """The jobs of one replica; its calls wait for the kernel and may come from any thread."""
+
+    def __init__(
+        self,
+        book: JobStore,
+        runner: Runner,
+        *,
+        clock: Clock,
+        node: str | None = None,
+        live_max: int = LIVE_MAX,
+    ) -> None:
+        self.book = book
+        self.node = node
+        """The node whose jobs this process runs, if it runs any."""
+        self._runner, self._clock, self._live_max = runner, clock, live_max
+        self._lock = threading.Lock()
+        self._submitting: set[int] = set()
+        self._wakes: list[Callable[[], None]] = []
+
+    def submit(
+        self, draft: JobDraft, *, principal: Principal, correlation_id: str, key: str | None = None
+    ) -> Submitted:
+        """Write a job down and ask the kernel for what it needs."""
+        new = NewJobRow(
+            tenant=draft.tenant,
+            project=draft.project,
+            name=draft.name,
+            submitter=principal.name,
+            submitter_kind=principal.kind.value,
+            submitter_keys=None if principal.keys is None else tuple(sorted(principal.keys)),
+            correlation_id=correlation_id,
+            key=key,
+            digest=draft.digest(),
+            request=draft.request,
+            command=draft.command,
+            env=draft.env,
+            cwd=draft.cwd,
+            tag=draft.tag,
+            submitted_ms=self._clock.now_ms(),
+            since_seq=self._runner.replica.feed.size,
+        )
+        with self._lock:  # nobody looks at the row before it is known to be under way
+            job = self.book.insert(new, live_max=self._live_max)
+            is_ours = is_unsubmitted(job) and job.job_id not in self._submitting
+            if is_ours:
+                self._submitting.add(job.job_id)
+        if job.digest != new.digest:
+            raise Conflict("idempotency key", key, "was used for another job", hint="use a new one")
+        if not is_ours:
+            return Submitted(job, None)
+        try:
+            answer = self._ask(job)
+        finally:
+            self._submitting.discard(job.job_id)
+        self.wake()
+        return Submitted(self.get(job.job_id), answer)
+
+    def resubmit(self, job: JobRow, *, keys_ms: int) -> None:
+        """Finish a submission that was cut short; too late, what became of it is not known."""
+        if job.job_id in self._submitting:
+            return
+        now_ms = self._clock.now_ms()
+        if now_ms - job.submitted_ms >= keys_ms:
+            fault = JobFault.SUBMISSION_UNKNOWN.value
+            end = JobChange(phase=JobPhase.LOST, reason=fault, ended_ms=now_ms)
+            self.book.change(job.job_id, end, only_from=_WAITING)
+            return
+        self._ask(job)
+
+    def get(self, job_id: int) -> JobRow:
+        """That job; one that is not there is an error."""
+        found = self.book.get(job_id)
+        if found is None:
+            raise NotFound("job", job_id)
+        return found
+
+    def check_cancel(self, job_id: int) -> JobRow:
+        """The job, if it may still be cancelled or was; else the error."""
+        job = self.get(job_id)
+        if job.phase.is_over and job.phase is not JobPhase.CANCELLED:
+            raise Conflict("job", job_id, f"is over: {job.phase}")
+        return job
+
+    def cancel(self, job_id: int, *, actor: str, correlation_id: str) -> JobRow:
+        """Have a job end: at once if it waits, else as soon as it was torn down."""
+        job = self.check_cancel(job_id)
+        if self.book.change(job_id, JobChange(cancel_asked=True)):
+            self.cancel_entry(job, actor=actor, correlation_id=correlation_id)
+            self.wake()
+        return self.get(job_id)
+
+    def cancel_entry(self, job: JobRow, *, actor: str, correlation_id: str) -> None:
+        """Take a waiting job out of the queue; one that has just left it is left to the loop."""
+        if job.phase is not JobPhase.WAITING or job.entry_id is None:
+            return
+        try:
+            self._runner.call(Envelope(Cancel(job.entry_id), actor, correlation_id))
+        except NotFound:
+            return
+        end = JobChange(phase=JobPhase.CANCELLED, ended_ms=self._clock.now_ms())
+        self.book.change(job.job_id, end, only_from=_WAITING)
+
+    @contextmanager
+    def listening(self, wake: Callable[[], None]) -> Iterator[None]:
+        """Have ``wake`` called whenever there may be something to do for a job."""
+        self._wakes.append(wake)
+        try:
+            yield
+        finally:
+            self._wakes.remove(wake)
+
+    def wake(self) -> None:
+        """There may be something to do."""
+        for wake in tuple(self._wakes):
+            wake()
+
+    def _ask(self, job: JobRow) -> Granted | Queued | Refused:
+        """Ask the kernel, and have the row learn what it said."""
+        command = decode_command(dict(job.request))
+        key = f"job-{job.job_id}"
+        try:
+            answer = self._runner.call(Envelope(command, job.submitter, job.correlation_id, key))
+        except BailiwickError as error:
+            if not error.retryable or isinstance(error, NotLeader):  # surely nothing happened
+                self._refuse(job, error.code.value)
+            raise
+        match answer:
+            case Granted():
+                there = JobChange(
+                    phase=JobPhase.STARTING, lease_id=answer.lease_ids[0], node=answer.nodes[0]
+                )
+                self._learn(job, there)
+            case Queued():
+                self._learn(job, JobChange(entry_id=answer.entry_id, reason=answer.reason.value))
+            case Refused():
+                self._refuse(job, answer.denied.reason.value)
+            case _:
+                raise InvariantBroken(f"a job's request was answered with {answer}")
+        return answer
+
+    def _refuse(self, job: JobRow, reason: str) -> None:
+        now_ms = self._clock.now_ms()
+        self._learn(job, JobChange(phase=JobPhase.REFUSED, reason=reason, ended_ms=now_ms))
+
+    def _learn(self, job: JobRow, change: JobChange) -> None:
+        self.book.change(job.job_id, change, only_from=_WAITING)
+
+
+def is_unsubmitted(job: JobRow) -> bool:
+    """Whether it is not known that the kernel has ever heard of the job."""
+    return job.phase is JobPhase.WAITING and job.entry_id is None and job.lease_id is None

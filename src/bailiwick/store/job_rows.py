@@ -1,0 +1,192 @@
+"""Jobs as rows, on either database; see :class:`bailiwick.ports.JobStore` for the promises.
+
+Rules:
+
+- Every change is one statement that names the phases it may come from, so no two can undo each
+  other, and a job that is over stays as it is.
+- A change of phase replaces the reason: what kept a job waiting is not why it ended.
+- The environment is wiped by the same statement that says that the job runs or is over.
+- A caller's key is unique for each submitter in the table itself: of two that submit the same at
+  once, one job is made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, func, insert, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from bailiwick.ports import JobChange, JobRow, NewJobRow
+from bailiwick.store.sql_store import SqlStore
+from bailiwick.store.tables import jobs
+from bailiwick.vocab.errors import Damaged, LimitReached
+from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
+from bailiwick.vocab.values import check_integer
+
+PAGE_MAX = 1_000
+FORGET_MAX = 100
+"""Jobs that are named to be forgotten at once."""
+
+_LIVE = tuple(phase.value for phase in LIVE_PHASES)
+_NAMES = tuple(field.name for field in fields(JobRow))
+_NO_ENV = "{}"
+
+
+class JobBook:
+    """The jobs of one database."""
+
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+
+    def insert(self, new: NewJobRow, *, live_max: int) -> JobRow:
+        """Write a job down; under a key that its submitter used before, the job of then."""
+        with self._store.changing() as connection:
+            known = _known(connection, new)
+            if known is not None:
+                return known
+            count = select(func.count()).select_from(jobs).where(jobs.c.phase.in_(_LIVE))
+            if connection.execute(count).scalar_one() >= live_max:
+                raise LimitReached("jobs that wait or run", live_max)
+            job_id = _insert(connection, new)
+            if job_id is None:
+                known = _known(connection, new)
+                if known is None:
+                    raise Damaged("jobs", "a key", "it is taken, and by no job")
+                return known
+            return JobRow(**_shallow(new), job_id=job_id)
+
+    def get(self, job_id: int) -> JobRow | None:
+        """That job."""
+        query = select(jobs).where(jobs.c.job_id == job_id)
+        with self._store.reading() as connection:
+            row = connection.execute(query).one_or_none()
+        return None if row is None else _job(row)
+
+    def change(
+        self, job_id: int, change: JobChange, *, only_from: Sequence[JobPhase] = LIVE_PHASES
+    ) -> bool:
+        """Write down what became known, if the job is in one of these phases; whether it was."""
+        values = {name: value for name, value in asdict(change).items() if value is not None}
+        if change.phase is not None:
+            values |= {"phase": change.phase.value, "reason": change.reason}
+            if change.phase.is_over or change.phase is JobPhase.RUNNING:
+                values["env"] = _NO_ENV
+        allowed = [phase.value for phase in only_from if not phase.is_over]
+        which = and_(jobs.c.job_id == job_id, jobs.c.phase.in_(allowed))
+        with self._store.changing() as connection:
+            return connection.execute(update(jobs).where(which).values(values)).rowcount == 1
+
+    def page(
+        self,
+        scopes: Sequence[tuple[str, str | None]] | None,
+        *,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[JobRow]:
+        """Jobs of these tenants and projects (``None``: of all), the newest first."""
+        check_integer("limit", limit, low=1, high=PAGE_MAX)
+        query = select(jobs).order_by(jobs.c.job_id.desc()).limit(limit)
+        if before is not None:
+            query = query.where(jobs.c.job_id < before)
+        if scopes is not None:
+            if not scopes:
+                return []
+            query = query.where(or_(*(_within(tenant, project) for tenant, project in scopes)))
+        with self._store.reading() as connection:
+            return [_job(row) for row in connection.execute(query)]
+
+    def live(self) -> list[JobRow]:
+        """All jobs that are not over, the oldest first."""
+        query = select(jobs).where(jobs.c.phase.in_(_LIVE)).order_by(jobs.c.job_id)
+        with self._store.reading() as connection:
+            return [_job(row) for row in connection.execute(query)]
+
+    def of_leases(self, lease_ids: Sequence[int]) -> list[JobRow]:
+        """The jobs under these leases, over or not."""
+        if not lease_ids:
+            return []
+        query = select(jobs).where(jobs.c.lease_id.in_(lease_ids)).order_by(jobs.c.job_id)
+        with self._store.reading() as connection:
+            return [_job(row) for row in connection.execute(query)]
+
+    def forgettable(self, node: str, *, kept_max: int, before_ms: int) -> list[JobRow]:
+        """Some jobs of a node that are over, beyond the newest so many or ended before then."""
+        kept = and_(
+            jobs.c.node == node,
+            jobs.c.lease_id.is_not(None),
+            jobs.c.is_forgotten.is_(False),
+            jobs.c.phase.not_in(_LIVE),
+        )
+        newest = select(jobs.c.job_id).where(kept).order_by(jobs.c.job_id.desc())
+        with self._store.reading() as connection:
+            edge = connection.scalar(newest.offset(kept_max).limit(1))
+            old = jobs.c.ended_ms < before_ms
+            which = old if edge is None else or_(old, jobs.c.job_id <= edge)
+            query = select(jobs).where(kept, which).order_by(jobs.c.job_id).limit(FORGET_MAX)
+            return [_job(row) for row in connection.execute(query)]
+
+    def forget(self, job_id: int) -> None:
+        """What the executor kept of this job is gone."""
+        which = and_(jobs.c.job_id == job_id, jobs.c.phase.not_in(_LIVE))
+        with self._store.changing() as connection:
+            connection.execute(update(jobs).where(which).values(is_forgotten=True))
+
+
+def _within(tenant: str, project: str | None) -> Any:
+    if project is None:
+        return jobs.c.tenant == tenant
+    return and_(jobs.c.tenant == tenant, jobs.c.project == project)
+
+
+def _known(connection: Connection, new: NewJobRow) -> JobRow | None:
+    """The job that this submitter has under this key."""
+    if new.key is None:
+        return None
+    which = and_(jobs.c.submitter == new.submitter, jobs.c.key == new.key)
+    row = connection.execute(select(jobs).where(which)).one_or_none()
+    return None if row is None else _job(row)
+
+
+def _insert(connection: Connection, new: NewJobRow) -> int | None:
+    """The number of the row; ``None`` if another has the key since we looked."""
+    values = _shallow(new) | {
+        "request": json.dumps(dict(new.request)),
+        "command": json.dumps(list(new.command)),
+        "env": json.dumps(dict(new.env)),
+        "submitter_keys": None if new.submitter_keys is None else " ".join(new.submitter_keys),
+        "phase": JobPhase.WAITING.value,
+        "cancel_asked": False,
+        "is_forgotten": False,
+    }
+    # Either database has the clause, each in a dialect of its own.
+    own = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    statement: Any = insert(jobs) if new.key is None else own(jobs).on_conflict_do_nothing()
+    job_id: int | None = connection.scalar(statement.values(values).returning(jobs.c.job_id))
+    return job_id
+
+
+def _shallow(new: NewJobRow) -> dict[str, Any]:
+    return {field.name: getattr(new, field.name) for field in fields(NewJobRow)}
+
+
+def _job(row: Row[Any]) -> JobRow:
+    found = {name: getattr(row, name) for name in _NAMES}
+    try:
+        found |= {
+            "request": json.loads(row.request),
+            "command": tuple(json.loads(row.command)),
+            "env": json.loads(row.env),
+            "phase": JobPhase(row.phase),
+            "submitter_keys": _keys(row.submitter_keys),
+        }
+    except (ValueError, TypeError) as error:
+        raise Damaged("jobs", f"job {row.job_id}", error) from error
+    return JobRow(**found)
+
+
+def _keys(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(text.split())

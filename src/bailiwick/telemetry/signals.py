@@ -1,0 +1,57 @@
+"""Which closed words are a signal of attack or misuse, and so must have an alert of their own.
+
+Rules:
+
+- Every preemption reason is judged, one by one; a new one must be judged before it can be added.
+- A word that is no signal is one that the fleet's ordinary work produces all day.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from bailiwick.journal.words import AttestationWord
+from bailiwick.vocab.words import PreemptionReason
+
+
+class Signal(StrEnum):
+    """What a word tells those who watch."""
+
+    SECURITY = "security"
+    MISUSE = "misuse"
+    ORDINARY = "ordinary"
+
+
+_R = PreemptionReason
+
+PREEMPTION_SIGNALS: Final[dict[PreemptionReason, Signal]] = {
+    # Urgent priorities are claimed, not earned: a storm of these is somebody who claims them all.
+    _R.PRIORITY_PREEMPTION: Signal.MISUSE,
+    # Sharing at work: the one over its share gives back, as was agreed.
+    _R.QUOTA_REBALANCE: Signal.ORDINARY,
+    _R.BURST_CREDIT_EXHAUSTED: Signal.MISUSE,
+    _R.BUDGET_EXHAUSTED: Signal.MISUSE,
+    _R.COST_CAP_EVICTION: Signal.MISUSE,
+    # An operator's word ends even guaranteed work: so would a stolen operator's.
+    _R.OPERATOR_DRAIN: Signal.SECURITY,
+    _R.OPERATOR_MIG_PROFILE_CHANGE: Signal.SECURITY,
+    # Announced beforehand, and nobody gains by it.
+    _R.MAINTENANCE_WINDOW: Signal.ORDINARY,
+    _R.POLICY_VIOLATION_RECOVERY: Signal.SECURITY,
+}
+
+REFUSALS: Final = (
+    *("no_token", "rate_limited", "malformed_token", "bad_signature", "unknown_token"),
+    *("revoked_token", "expired_token", "account_disabled"),
+    *("forbidden", "foreign_scope", "beyond_reach", "not_found"),
+)
+"""Why somebody was turned away, as the door and the handlers say it."""
+
+REFUSAL_SIGNALS: Final = (
+    *("rate_limited", "bad_signature", "unknown_token", "revoked_token", "account_disabled"),
+    *("foreign_scope", "beyond_reach"),
+)
+"""Those that no well-behaved caller meets often."""
+
+ATTESTATION_SIGNALS: Final = (AttestationWord.UNTRUSTED, AttestationWord.STALE)

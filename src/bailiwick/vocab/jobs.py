@@ -1,0 +1,57 @@
+"""The closed words of jobs: how far a job has come, and why one ended that nobody ended.
+
+Rules:
+
+- A job goes forward through its phases and never back. A phase that is over stays.
+- What a lease's end or a denial already has a word for keeps that word; only what can happen to a
+  job alone is spelled here.
+
+>>> JobPhase.RUNNING.is_over, JobPhase.LOST.is_over
+(False, True)
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class JobPhase(StrEnum):
+    """How far a job has come."""
+
+    WAITING = "waiting"
+    STARTING = "starting"
+    RUNNING = "running"
+    ENDING = "ending"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    PREEMPTED = "preempted"
+    EXPIRED = "expired"
+    REFUSED = "refused"
+    LOST = "lost"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing will happen to the job any more."""
+        return self not in LIVE_PHASES
+
+
+LIVE_PHASES: tuple[JobPhase, ...] = (
+    JobPhase.WAITING,
+    JobPhase.STARTING,
+    JobPhase.RUNNING,
+    JobPhase.ENDING,
+)
+
+
+class JobFault(StrEnum):
+    """Why a job could not begin, or cannot be told about, beyond what its lease says."""
+
+    PROGRAM_NOT_RUNNABLE = "program_not_runnable"
+    DIRECTORY_NOT_USABLE = "directory_not_usable"
+    LIMITS_NOT_POSSIBLE = "limits_not_possible"
+    TOKEN_REFUSED = "token_refused"
+    EXECUTOR_UNAVAILABLE = "executor_unavailable"
+    LEASE_GONE = "lease_gone"
+    FOLDER_GONE = "folder_gone"
+    SUBMISSION_UNKNOWN = "submission_unknown"

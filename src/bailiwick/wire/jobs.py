@@ -1,0 +1,62 @@
+"""Jobs on the wire: commands that run under leases, how far they have come, what they print."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from bailiwick.vocab.jobs import JobPhase
+from bailiwick.wire.base import Model, Name
+from bailiwick.wire.work import LeaseRequest
+
+_Phase = Annotated[JobPhase, Field(strict=False)]
+_Word = Annotated[str, Field(max_length=131_071)]
+_EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,254}$")]
+
+
+class NewJob(LeaseRequest):
+    """What to run, and the request for what it runs on; it lands only where jobs can be run."""
+
+    command: Annotated[list[_Word], Field(min_length=1, max_length=1024)]
+    """The program and its arguments; no shell reads them."""
+    env: Annotated[dict[_EnvName, _Word], Field(max_length=256)] = Field(default_factory=dict)
+    cwd: Annotated[str, Field(pattern=r"^/", max_length=4095)] | None = None
+    """An absolute path; without one, a fresh private folder."""
+    name: Name | None = None
+
+
+class Job(Model):
+    """A command under a lease; ``reason`` is the closed word for why it waits or ended."""
+
+    job_id: int
+    tenant: str
+    project: str | None
+    name: str | None
+    command: list[str]
+    tag: str | None
+    submitter: str
+    phase: _Phase
+    reason: str | None
+    submitted_ms: int
+    entry_id: int | None
+    lease_id: int | None
+    node: str | None
+    started_ms: int | None
+    ended_ms: int | None
+    exit_code: int | None
+    signal: int | None
+
+
+class JobOutput(Model):
+    """A piece of what a job printed; ``next_offset`` is where to go on, until ``is_over``."""
+
+    job_id: int
+    offset: int
+    next_offset: int
+    data: str
+    """In base64: a job may print any bytes."""
+    is_truncated: bool
+    """Whether the job printed more than was kept."""
+    is_over: bool
+    """Whether the job is over and this was the last piece."""

@@ -1,0 +1,34 @@
+"""How one replica stands, on the wire."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from bailiwick.wire.base import Model
+
+
+class Leader(Model):
+    """Who leads, and where he is reached."""
+
+    name: str
+    address: str
+    epoch: int
+
+
+class ReplicaState(Model):
+    """One server process: what it does, how far its journal is, and how old its answers may be."""
+
+    name: str
+    address: str
+    role: Literal["starting", "following", "leading"]
+    leader: Leader | None
+    epoch: int
+    size: int
+    """Records in the journal."""
+    age_ms: int
+    clock_ms: int
+    nodes: int
+    leases: int
+    waiting: int
+    digest: str | None
+    """Of the whole state; replicas of the same size have the same."""

@@ -1,0 +1,37 @@
+"""What an operator may set about the whole scheduler, on the wire; the ``ETag`` is its digest."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from bailiwick.vocab.words import Priority, Strategy
+from bailiwick.wire.base import Amount, GraceMs, Model, Number, Within
+from bailiwick.wire.fleet import Held
+
+_Priority = Annotated[Priority, Field(strict=False)]
+_Weight = Annotated[int, Within(0, 1_000)]
+
+
+class Settings(Model):
+    """Everything that can be set; what is left out has its default."""
+
+    strategy: Annotated[Strategy, Field(strict=False)] = Strategy.FRAGMENTATION_AWARE
+    weights: Annotated[list[_Weight], Field(min_length=4, max_length=4)] | None = None
+    """Of the weighted strategy, in thousandths: cpu, mem, gpu, block."""
+    headroom: Held = Held()
+    headroom_priority: _Priority = Priority.CRITICAL
+    preempt_from: _Priority = Priority.HIGH
+    grace_ms: GraceMs = 30_000
+    confirm_teardown: bool = False
+    teardown_ms: Annotated[int, Within(1, 2**52)] = 60_000
+    min_run_ms: Amount = 0
+    max_cascade_depth: Annotated[int, Within(0, 255)] = 3
+    fresh_checkpoint_ms: Amount = 60_000
+    half_life_ms: Number = 604_800_000
+    patience_ms: Number = 86_400_000
+    horizon_ms: Annotated[int, Within(1, 2**52)] = 2_592_000_000
+    queue_max: Annotated[int, Within(1, 10**7)] = 100_000
+    keys_ms: Number = 86_400_000
+    keys_max: Annotated[int, Within(1, 10**7)] = 1_000_000
