@@ -45,6 +45,24 @@ def test_a_stale_change_is_refused_and_changes_nothing(house: HttpHouse) -> None
     assert house.ask("fleet_admin", "GET", path).json()["is_open"]
 
 
+def test_a_release_that_is_repeated_with_its_key_gives_the_first_answer(house: HttpHouse) -> None:
+    key = {"Idempotency-Key": "gone-1"}
+    first = house.ask("project_member@lab", "DELETE", "/v1/leases/1", headers=key)
+    assert first.status_code == 200
+    again = house.ask("project_member@lab", "DELETE", "/v1/leases/1", headers=key)
+    assert (again.status_code, again.json()) == (200, first.json())
+    # The lease is gone: under another key, of another, or for another command it is not there.
+    other = {"Idempotency-Key": "gone-2"}
+    assert house.ask("project_member@lab", "DELETE", "/v1/leases/1", headers=other).status_code == (
+        404
+    )
+    assert house.ask("project_admin@lab", "DELETE", "/v1/leases/1", headers=key).status_code == 404
+    renew = house.ask(
+        "project_member@lab", "POST", "/v1/leases/1/renew", json={"ttl_ms": 5}, headers=key
+    )
+    assert renew.status_code == 409
+
+
 def test_a_key_gives_the_first_answer_again_to_the_same_caller_only(house: HttpHouse) -> None:
     house.plain("release", lease_id=1)
     key = {"Idempotency-Key": "once-1"}
@@ -64,7 +82,7 @@ def test_a_lease_lives_through_the_api(house: HttpHouse) -> None:
         house.plain("cancel", entry_id=entry_id)
     me = "project_member@lab"
     plan = house.ask(me, "POST", "/v1/leases?dry_run=true", json=LEASE)
-    assert (plan.status_code, plan.json()) == (200, {"plan": "grant", "nodes": ["n1"]})
+    assert (plan.status_code, plan.json()["plan"], plan.json()["nodes"]) == (200, "grant", ["n1"])
     granted = house.ask(me, "POST", "/v1/leases", json=LEASE)
     assert granted.status_code == 201
     (lease_id,) = granted.json()["lease_ids"]

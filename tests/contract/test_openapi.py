@@ -11,6 +11,7 @@ import pytest
 
 from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.kernel.views import EstimateBasis
+from bailiwick.scheduler.explain import RemedyWord
 from bailiwick.server.http.actions import ACTIONS, Action, Where
 from bailiwick.server.http.app import HANDLERS, create_app
 from bailiwick.server.problems import STATUSES
@@ -68,7 +69,9 @@ def test_every_action_says_that_it_needs_a_login(document: Any) -> None:
 
 def test_an_action_without_a_permission_cannot_exist() -> None:
     with pytest.raises(InvalidValue, match="permission"):
-        Action("x", "GET", "/v1/x", None, Where.FLEET)  # type: ignore[arg-type]
+        Action("x", "GET", "/v1/x", None, Where.FLEET)
+    with pytest.raises(InvalidValue, match="permission"):
+        Action("x", "GET", "/v1/x", Permission.NODE_READ, Where.SELF)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +81,7 @@ def test_an_action_without_a_permission_cannot_exist() -> None:
         (words.PermissionWord, Permission),
         (words.PrincipalWord, PrincipalKind),
         (words.EstimateWord, EstimateBasis),
+        (words.RemedyWord, RemedyWord),
     ],
 )
 def test_words_are_spelled_as_where_they_are_decided(spelled: Any, enum: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from tests.support.http_house import HttpHouse, http_house
+from tests.support.http_house import HttpHouse, http_house, make_parts
 
 CHECKS = [
     not_a_server_error,
@@ -33,11 +34,14 @@ CHECKS = [
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
-    with http_house(tmp_path_factory.mktemp("schemathesis")) as made:
+    ending = asyncio.Event()
+    ending.set()  # so that nobody who watches stays
+    parts = make_parts(ending=ending)
+    with http_house(tmp_path_factory.mktemp("schemathesis"), parts=parts) as made:
         yield made
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture  # one for each operation: one of them ends the session
 def token(house: HttpHouse) -> str:
     return house.token("fleet_admin", ttl_s=12 * 3600)
 

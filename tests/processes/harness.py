@@ -16,12 +16,15 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from bailiwick.client import LineClient
+from bailiwick.services.authority import Authority
+from tests.processes.caller import HttpCaller, log_in
 
 START_S = 30.0
-TOKEN = "a-token-for-tests-only"
-LISTENS = re.compile(r"^listening on (\S+) as (\S+)$", re.MULTILINE)
+LISTENS = re.compile(r"^Bailiwick listens on (\S+) as (\S+)$", re.MULTILINE)
+LOGIN = re.compile(r"^  bailiwick login (?:--server \S+ )?(\S+)$", re.MULTILINE)
+TENANTS = ("lab", "probe")
 
 
 class Server:
@@ -34,10 +37,11 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
         self._runs = 0
         self.address = ""
-        self.token_file = folder / "token-for-all"
-        if not self.token_file.exists():
-            self.token_file.write_text(TOKEN + "\n")
-            self.token_file.chmod(0o600)
+        self.key_file = folder / "authority-for-all.pem"
+        if not self.key_file.exists():
+            self.key_file.touch(mode=0o600)
+            self.key_file.write_bytes(Authority.new_key())
+        self.token_file = folder / "session-for-all"
 
     @property
     def pid(self) -> int:
@@ -57,13 +61,13 @@ class Server:
         """
         assert not self.runs, f"{self.name} runs already"
         self._runs += 1
-        port = self.address.rpartition(":")[2] or "0"
+        port = str(urlsplit(self.address).port or 0)
         guard = shutil.which("setpriv")
         command = [
             *([guard, "--pdeathsig", "KILL"] if guard else []),
             *before,
             *(sys.executable, "-m", "bailiwick.cli.main", "up", "--name", self.name),
-            *("--port", port, "--token-file", str(self.token_file), *self._arguments),
+            *("--port", port, "--key-file", str(self.key_file), "--no-node", *self._arguments),
         ]
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self._process = subprocess.Popen(
@@ -103,9 +107,30 @@ class Server:
         """What the last start has said on stderr."""
         return self._err.read_text() if self._err.exists() else ""
 
-    def client(self, **options: Any) -> LineClient:
-        """A client of this process alone."""
-        return LineClient([self.address], TOKEN, **options)
+    def client(self, **options: Any) -> HttpCaller:
+        """A caller of this process alone, as the administrator."""
+        return HttpCaller([self.address], self.token, **options)
+
+    @property
+    def token(self) -> str:
+        """The administrator's session; the first of a group that was given a login makes it."""
+        if not self.token_file.exists():
+            wait_until(self._take_login, START_S, "somebody is given a login")
+        return self.token_file.read_text()
+
+    def _take_login(self) -> bool:
+        for path in self._folder.glob("*.out"):
+            listens, login = LISTENS.search(path.read_text()), LOGIN.search(path.read_text())
+            if listens and login:
+                token = log_in(listens[1], login[1])
+                with HttpCaller([listens[1]], token) as caller:
+                    for tenant in TENANTS:
+                        caller.ask("POST", "/v1/tenants", {"tenant": tenant}, key=tenant)
+                scratch = self.token_file.with_suffix(".new")
+                scratch.write_text(token)
+                scratch.rename(self.token_file)
+                return True
+        return False
 
     def kill9(self) -> None:
         """End it as a power cut would."""
@@ -141,7 +166,7 @@ class Server:
     def role(self) -> str:
         """What it says it is doing; nothing if it does not say."""
         with contextlib.suppress(Exception), self.client(deadline_s=0.3, attempt_s=0.3) as client:
-            return str(client.read("status")["role"])
+            return str(client.status()["role"])
         return ""
 
     def is_one_of(self, *roles: str) -> bool:

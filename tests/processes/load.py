@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bailiwick.client import CallFailed, LineClient
-from tests.processes.harness import TOKEN
+from tests.processes.caller import CallFailed, HttpCaller
 
 CPU, MEM = 8_000, 64 << 30
 NODES = 6
 GENERATION = "nvidia_hopper"
+ACTOR = "admin"
+"""Whose session all of them use."""
 
 
 def node_command(name: str) -> dict[str, Any]:
@@ -67,10 +68,10 @@ class Told:
 class Caller(threading.Thread):
     """One thread of load."""
 
-    def __init__(self, addresses: Sequence[str], *, name: str, seed: int) -> None:
+    def __init__(self, addresses: Sequence[str], token: str, *, name: str, seed: int) -> None:
         super().__init__(name=name, daemon=True)
         self._chance = random.Random(seed)
-        self._client = LineClient(addresses, TOKEN, actor=name, deadline_s=60, attempt_s=5)
+        self._client = HttpCaller(addresses, token, deadline_s=60, attempt_s=5)
         self._held: list[int] = []
         self._stopping = threading.Event()
         self._number = 0
@@ -93,7 +94,7 @@ class Caller(threading.Thread):
 
     def _once(self) -> None:
         self._number += 1
-        told = Told(self.name, f"{self.name}-{self._number}", self._command())
+        told = Told(ACTOR, f"{self.name}-{self._number}", self._command())
         try:
             told.answer = self._client.call(told.command, key=told.key)
         except CallFailed as error:
@@ -119,13 +120,16 @@ class Caller(threading.Thread):
 class Load:
     """Several callers; ``with`` it."""
 
-    def __init__(self, addresses: Sequence[str], *, seed: int, callers: int = 4) -> None:
-        self._addresses = list(addresses)
+    def __init__(
+        self, addresses: Sequence[str], token: str, *, seed: int, callers: int = 4
+    ) -> None:
+        self._addresses, self._token = list(addresses), token
         chance = random.Random(seed)
         self._callers = []
         for number in range(callers):
             order = chance.sample(self._addresses, len(self._addresses))
-            self._callers.append(Caller(order, name=f"caller-{number}", seed=seed * 100 + number))
+            name, grain = f"caller-{number}", seed * 100 + number
+            self._callers.append(Caller(order, token, name=name, seed=grain))
 
     @property
     def told(self) -> list[Told]:
@@ -137,7 +141,7 @@ class Load:
         return len(self.told) > count
 
     def __enter__(self) -> Load:
-        with LineClient(self._addresses, TOKEN, actor="owner") as client:
+        with HttpCaller(self._addresses, self._token) as client:
             for number in range(NODES):
                 name = f"node-{number}"
                 client.call(node_command(name), key=name)

@@ -9,12 +9,13 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from bailiwick.kernel.codec import COMMANDS
-from tests.processes.harness import TOKEN, Server, running, wait_until
+from bailiwick.server.port import HEADER_BYTES_MAX
+from tests.processes.caller import CallFailed, spelled
+from tests.processes.harness import Server, running, wait_until
 from tests.processes.load import node_command, submit_command
 
 
@@ -33,18 +34,17 @@ def _still_serves(server: Server) -> Iterator[None]:
     """After each of them, another caller notices nothing."""
     yield
     with server.client(deadline_s=5) as client:
-        assert client.read("status")["role"] == "leading"
-        assert (
-            client.call({"command": "set_share", "tenant": "lab", "share": 3})["answer"] == "done"
-        )
+        assert client.status()["role"] == "leading"
+        answer = client.call(submit_command(random.Random(), tenant="lab"))
+        assert answer["answer"] in ("granted", "queued", "refused")
 
 
 class Raw:
     """A bare connection."""
 
     def __init__(self, server: Server) -> None:
-        host, _, port = server.address.rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=15)
+        at = urlsplit(server.address)
+        self.socket = socket.create_connection((str(at.hostname), at.port or 0), timeout=15)
         self._file = self.socket.makefile("rb")
 
     def __enter__(self) -> Raw:
@@ -58,34 +58,43 @@ class Raw:
         with contextlib.suppress(ConnectionError):
             self.socket.sendall(data)
 
-    def ask(self, **request: Any) -> dict[str, Any]:
-        self.send(json.dumps(request).encode() + b"\n")
-        answer = self.line()
-        assert answer is not None
-        return answer
-
-    def line(self) -> dict[str, Any] | None:
-        """The next answer; nothing if the other side has hung up."""
+    def status(self) -> int:
+        """The next answer's status; 0 if the other side has hung up."""
         with contextlib.suppress(ConnectionError):
             line = self._file.readline()
-            return json.loads(line) if line else None
-        return None
+            return int(line.split()[1]) if line else 0
+        return 0
+
+    def rest(self) -> bytes:
+        """All that comes until the other side hangs up."""
+        with contextlib.suppress(ConnectionError):
+            return self._file.read()
+        return b""
+
+
+def request(server: Server, body: bytes, *more: str, path: str = "/v1/leases") -> bytes:
+    """A request with any body at all."""
+    lines = (
+        f"POST {path} HTTP/1.1",
+        "Host: x",
+        f"Authorization: Bearer {server.token}",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+        *more,
+    )
+    return "\r\n".join((*lines, "", "")).encode() + body
 
 
 GARBAGE = [
-    b"\n",
-    b"hello\n",
-    b"GET / HTTP/1.1\r\n\r\n",
-    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\n",
-    b"\xff\xfe\xfd\n",
-    b"[]\n",
-    b"17\n",
-    b'{"id": 1, "id": 2, "read": "ping"}\n',
-    b'{"id": NaN, "read": "ping"}\n',
-    b"[" * 200_000 + b"\n",
-    b'{"id": 1, "read": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}\n",
-    b'{"id": ' + b"9" * 10_000 + b', "read": "ping"}\n',
-    b'{"id": 1, "token": "\\ud800", "read": "status"}\n',
+    b"\n\n\n\n hello\r\n\r\n",
+    b"hello\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+    b"\xff\xfe\xfd\r\n\r\n",
+    b"GET / HTTP/9.9\r\n\r\n",
+    b"GET / HTTP/1.1\r\nno colon here\r\n\r\n",
+    b"POST /v1/login HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    b"POST /v1/login HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+    b"POST /v1/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
 ]
 
 
@@ -93,231 +102,108 @@ GARBAGE = [
 def test_garbage_is_refused_and_the_connection_closed(server: Server, data: bytes) -> None:
     with Raw(server) as raw:
         raw.send(data)
-        told = raw.line()
-        assert told is not None
-        assert told["error"]["code"] in ("invalid_value", "unauthenticated")
-        assert told["error"]["retryable"] is False
-        assert raw.line() is None
+        assert raw.status() in (0, 400)
+        raw.rest()  # it ends
 
 
-def test_a_line_that_is_too_long_is_refused_and_the_connection_closed(server: Server) -> None:
+def test_headers_that_are_too_long_are_refused(server: Server) -> None:
     with Raw(server) as raw:
-        raw.send(b'{"id": 1, "token": "' + b"x" * (3 << 20))
-        told = raw.line()  # nothing, if it hung up before it had read all of it
-        assert told is None or told["error"]["code"] == "limit_reached"
-        assert told is None or raw.line() is None
-
-
-def test_a_ping_needs_no_token_and_tells_nothing(server: Server) -> None:
+        raw.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * HEADER_BYTES_MAX)
+        raw.send(b"\r\n\r\n")
+        assert raw.status() in (0, 400)
     with Raw(server) as raw:
-        for number in range(3):
-            assert raw.ask(id=number, read="ping") == {"id": number, "pong": True}
-        assert raw.ask(id=9, read="status")["error"]["code"] == "unauthenticated"
-        assert raw.line() is None
+        raw.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
+        raw.send(b"".join(b"X-%d: %s\r\n" % (n, b"y" * 100) for n in range(2000)) + b"\r\n")
+        assert raw.status() in (0, 400)
 
 
-def test_every_request_shows_the_token(server: Server) -> None:
-    with Raw(server) as raw:
-        assert raw.ask(id=1, token=TOKEN, read="status")["read"]["role"] == "leading"
-        assert raw.ask(id=2, read="status")["error"]["code"] == "unauthenticated"
-        assert raw.ask(id=3, token="x", read="leases")["error"]["code"] == "unauthenticated"
-
-
-BAD: list[dict[str, Any]] = [
-    {},
-    {"id": None, "read": "ping"},
-    {"id": [1], "read": "status"},
-    {"id": "x" * 129, "read": "status"},
-    {"id": 1},
-    {"id": 1, "read": "everything"},
-    {"id": 1, "read": ["status"]},
-    {"id": 1, "read": "status", "verbose": True},
-    {"id": 1, "read": "status", "digest": "yes"},
-    {"id": 1, "read": "lease"},
-    {"id": 1, "read": "lease", "lease_id": "7"},
-    {"id": 1, "read": "lease", "lease_id": True},
-    {"id": 1, "read": "leases", "limit": 1_000_000},
-    {"id": 1, "read": "leases", "after": -1},
-    {"id": 1, "read": "leases", "age_ms_max": 0.5},
-    {"id": 1, "command": None},
-    {"id": 1, "command": "release"},
-    {"id": 1, "command": {"command": "release"}},
-    {"id": 1, "command": {"command": "release", "lease_id": 0}},
-    {"id": 1, "command": {"command": "release", "lease_id": 2**60}},
-    {"id": 1, "command": {"command": "release", "lease_id": 1, "force": True}},
-    {"id": 1, "command": {"command": "release", "lease_id": 1}, "urgent": True},
-    {"id": 1, "command": {"command": "release", "lease_id": 1}, "forwarded": "yes"},
-    {"id": 1, "command": {"command": "release", "lease_id": 1}, "actor": ""},
-    {"id": 1, "command": {"command": "release", "lease_id": 1}, "actor": 7},
-    {"id": 1, "command": {"command": "release", "lease_id": 1}, "key": "a key"},
-    {"id": 1, "command": {"command": "release", "lease_id": 1}, "correlation_id": "\n"},
+BODIES = [
+    (b"[" * 200_000, 400),
+    (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, 422),
+    (b"\xff\xfe", 400),
+    (b"NaN", 422),
+    (b"", 422),
+    (b"[]", 422),
+    (b'{"tenant": "lab", "tenant": "lab", "surprise": 1}', 422),
+    (b'{"tenant": "lab", "gpu_count": ' + b"9" * 5_000 + b"}", 422),
+    (b'{"tenant": "\\ud800"}', 422),
+    (b'{"tenant": "lab", "ttl_ms": true}', 422),
 ]
 
 
-@pytest.mark.parametrize("request_", BAD, ids=range(len(BAD)))
-def test_a_request_that_is_not_understood_is_told_why(
-    server: Server, request_: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize(("body", "status"), BODIES, ids=range(len(BODIES)))
+def test_a_body_that_is_not_understood_is_told_so(server: Server, body: bytes, status: int) -> None:
     with Raw(server) as raw:
-        told = raw.ask(token=TOKEN, **request_)
-        assert told["error"]["code"] == "invalid_value", told
-        assert told["error"]["retryable"] is False
-        assert TOKEN not in json.dumps(told)
-        assert raw.ask(id="next", token=TOKEN, read="status")["id"] == "next"
+        raw.send(request(server, body, "Connection: close"))
+        assert raw.status() in (status, 400, 422)
+        _, _, told = raw.rest().partition(b"\r\n\r\n")
+        found = json.loads(told)
+        assert found["code"] in ("malformed", "invalid_value")
+        assert found["retryable"] is False
+        assert server.token not in told.decode()
 
 
-def test_what_only_the_kernel_may_do_is_forbidden(server: Server) -> None:
-    tick, elect = {"command": "tick"}, {"command": "elect", "epoch": 99, "leader": "me"}
-    release = {"command": "release", "lease_id": 1}
+def test_a_body_that_is_too_large_is_refused_before_it_is_sent(server: Server) -> None:
     with Raw(server) as raw:
-        for asked in ({"command": tick}, {"command": elect}):
-            assert raw.ask(id=1, token=TOKEN, **asked)["error"]["code"] == "forbidden"
-        told = raw.ask(id=1, token=TOKEN, actor="kernel", command=release)
-        assert told["error"]["code"] == "forbidden"
+        raw.send(request(server, b"")[:-4].replace(b"Length: 0", b"Length: 99999999") + b"\r\n\r\n")
+        assert raw.status() == 413
 
 
-def test_what_is_unknown_is_not_found(server: Server) -> None:
-    with Raw(server) as raw:
-        assert raw.ask(id=1, token=TOKEN, read="lease", lease_id=10**9)["error"]["code"] == (
-            "not_found"
-        )
-        assert raw.ask(id=1, token=TOKEN, read="entry", entry_id=10**9)["error"]["code"] == (
-            "not_found"
-        )
+def test_without_a_token_nothing_is_told(server: Server) -> None:
+    for token in ("", "x", "a.b.c", server.token[:-2] + "AA"):
+        with Raw(server) as raw:
+            raw.send(
+                f"GET /v1/leases HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+                "Connection: close\r\n\r\n".encode()
+            )
+            assert raw.status() == 401
+            assert b"lease_id" not in raw.rest()
+    assert server.token not in server.errors
 
 
 def test_many_requests_on_one_connection_are_all_answered(server: Server) -> None:
-    count = 500
+    count = 200
     with Raw(server) as raw:
-        lines = [
-            {"id": i, "token": TOKEN, "key": f"many-{i % 7}", "command": submit_command(chance)}
-            for i, chance in ((i, random.Random(i % 7)) for i in range(count))
-        ]
-        raw.send(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
-        answers = [raw.line() for _ in range(count)]
-        found = {answer["id"]: answer["answer"] for answer in answers if answer is not None}
-        assert sorted(found) == list(range(count))
-        assert all(found[i] == found[i % 7] for i in range(count))
+        bodies = [submit_command(random.Random(i % 7)) for i in range(count)]
+        for i, each in enumerate(bodies):
+            body = json.dumps(spelled(each)[2]).encode()
+            last = ("Connection: close",) if i == count - 1 else ()
+            raw.send(request(server, body, f"Idempotency-Key: many-{i % 7}", *last))
+        told = raw.rest()
+    assert told.count(b"HTTP/1.1 20") + told.count(b"HTTP/1.1 409") == count
 
 
-def test_connections_beyond_the_limit_are_told_and_others_go_on(server: Server) -> None:
+def test_a_crowd_that_says_nothing_does_not_keep_others_out(server: Server) -> None:
     with contextlib.ExitStack() as stack:
-        crowd = [stack.enter_context(Raw(server)) for _ in range(256 + 8)]
-        # Those who came last are told; the others can still ask.
-        late = [raw.line() for raw in crowd[-4:]]
-        assert {told["error"]["code"] for told in late if told is not None} == {"limit_reached"}
-        assert crowd[0].ask(id=1, read="ping") == {"id": 1, "pong": True}
-    with server.client(deadline_s=10) as client:
-        assert client.read("status")["role"] == "leading"
+        for _ in range(300):
+            stack.enter_context(Raw(server))
+        with server.client(deadline_s=10) as client:
+            assert client.status()["role"] == "leading"
 
 
 def test_somebody_who_never_takes_the_answers_is_no_burden(server: Server) -> None:
-    ask = json.dumps({"id": 1, "token": TOKEN, "read": "leases", "limit": 1000}).encode() + b"\n"
+    ask = f"GET /v1/leases?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {server.token}"
     with Raw(server) as raw:
         raw.socket.settimeout(0.5)
         with contextlib.suppress(OSError):
-            for _ in range(20_000):
-                raw.socket.sendall(ask)
-        began = time.monotonic()
+            for _ in range(5_000):
+                raw.socket.sendall(ask.encode() + b"\r\n\r\n")
         with server.client(deadline_s=5) as client:
             client.call(node_command(f"node-{random.randrange(10**9)}"))
-        assert time.monotonic() - began < 5
 
 
-def twisted(chance: random.Random, value: Any, depth: int = 0) -> Any:
-    """Something like the value, but wrong here and there."""
-    odd = [None, True, -1, 0, 2**53, 1.5, "", "x", "\u0000", "a" * 5000, [], {}, [[1]], {"a": 1}]
-    if chance.random() < 0.12 or depth > 4:
-        return chance.choice(odd)
-    if isinstance(value, dict):
-        found = {name: twisted(chance, each, depth + 1) for name, each in value.items()}
-        if chance.random() < 0.1 and found:
-            found.pop(chance.choice(list(found)))
-        return found
-    if isinstance(value, list):
-        return [twisted(chance, each, depth + 1) for each in value] * chance.choice((1, 1, 2))
-    return value
+def test_what_is_unknown_is_not_found(server: Server) -> None:
+    with server.client() as client:
+        for path in ("/v1/leases/999999999", "/v1/queue/999999999", "/v1/nowhere", "/"):
+            with pytest.raises(CallFailed) as failed:
+                client.ask("GET", path)
+            assert failed.value.code == "not_found"
 
 
-def models() -> list[dict[str, Any]]:
-    """One of every command that comes from outside."""
-    found: list[dict[str, Any]] = [
-        node_command("node-f"),
-        *(submit_command(random.Random(seed)) for seed in range(5)),
-        {"command": "cancel", "entry_id": 1},
-        {"command": "renew", "lease_id": 1, "ttl_ms": 5, "generation": 1},
-        {"command": "release", "lease_id": 1},
-        {"command": "report_checkpoint", "lease_id": 1},
-        {"command": "report_teardown", "lease_id": 1, "clean": True},
-        {"command": "evict", "lease_ids": [1, 2], "reason": "operator_drain", "grace_ms": 1},
-        {"command": "clear_fence", "lease_id": 1},
-        {"command": "depart_node", "node": "node-f", "last_seen_ms": 5},
-        {"command": "change_mode", "node": "node-f", "mode": "draining", "grace_ms": 5},
-        {"command": "quarantine", "node": "node-f", "reason": "odd", "grace_ms": 0},
-        {"command": "lift_quarantine", "node": "node-f"},
-        {"command": "set_share", "tenant": "lab", "share": 2, "project": "p"},
-        {
-            "command": "set_quota",
-            "tenant": "other",
-            "quota": {
-                "limits": {"gpu_count": 4},
-                "gpu_limits": {"nvidia_hopper": 2},
-                "burst_dimension": "gpu_count",
-                "burst_capacity": 5,
-                "burst_refill_per_s": 1,
-                "burst_ceiling": 6,
-            },
-        },
-        {
-            "command": "change_settings",
-            "settings": {"strategy": "best_fit", "grace_ms": 5, "headroom": {"cpu_milli": 1}},
-        },
-        *iam_models(),
-    ]
-    missing = set(COMMANDS) - {each["command"] for each in found} - {"tick", "elect"}
-    assert not missing, f"a command has no model here: {missing}"
-    return found
-
-
-def test_twisted_commands_never_break_anything(server: Server) -> None:
-    seed = random.randrange(10**6)
-    print(f"seed {seed}")
-    chance = random.Random(seed)
+def test_a_body_that_drips_in_is_given_up(server: Server) -> None:
+    """The bound is thirty seconds, so that this only sees that others are served meanwhile."""
     with Raw(server) as raw:
-        for number in range(1500):
-            command = twisted(chance, chance.choice(models()))
-            told = raw.ask(id=number, token=TOKEN, command=command)
-            code = told.get("error", {}).get("code")
-            assert code != "invariant_broken", (seed, command)
-            # Retryable would mean that the server failed; a stale generation is the caller's doing.
-            failed = told.get("error", {}).get("retryable") is True and code != "stale"
-            assert not failed, (seed, command, told)
-
-
-def iam_models() -> list[dict[str, Any]]:
-    """One of each command about principals and their rights."""
-    token = {"token_id": "t-1", "principal": "alice", "kind": "human", "digest": "ab" * 32}
-    return [
-        {"command": "create_tenant", "tenant": "fresh", "display_name": "Fresh"},
-        {"command": "change_tenant", "tenant": "fresh", "is_open": False},
-        {"command": "create_project", "tenant": "fresh", "project": "p", "display_name": "P"},
-        {"command": "change_project", "tenant": "fresh", "project": "p", "display_name": "Q"},
-        {"command": "set_member", "member": "alice", "role": "tenant_admin", "tenant": "fresh"},
-        {"command": "create_account", "account": "ci", "tenant": "fresh", "project": "p"},
-        {"command": "change_account", "account": "ci", "is_enabled": False},
-        {"command": "issue_token", **token, "expires_ms": 2**50, "keys": ["scheduler.queue.read"]},
-        {"command": "revoke_token", "token_id": "t-1"},
-        {
-            "command": "note_refusal",
-            "reason": "bad_token",
-            "principal": "mallory",
-            "permission": "scheduler.queue.submit",
-            "tenant": "fresh",
-        },
-        {
-            "command": "break_glass",
-            "action": "read",
-            "target": "tenant/fresh",
-            "justification": "an incident that was reported today",
-        },
-    ]
+        raw.send(request(server, b" " * 100)[:-50])
+        time.sleep(0.2)
+        with server.client(deadline_s=5) as client:
+            assert client.status()["role"] == "leading"

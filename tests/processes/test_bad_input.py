@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.client import CallFailed
+from tests.processes.caller import CallFailed
 from tests.processes.harness import Server, running, wait_until
 from tests.processes.judge import Judge
 from tests.processes.load import node_command, submit_command
@@ -32,7 +32,7 @@ def fill(server: Server, commands: int = 60) -> dict[str, object]:
             command = submit_command(random.Random(number)) | {"wait": False}
             command["request"].pop("ttl_ms", None)
             client.call(command, key=f"fill-{number}")
-        return client.read("status", digest=True)
+        return client.status(digest=True)
 
 
 @contextlib.contextmanager
@@ -75,8 +75,8 @@ def test_a_damaged_snapshot_is_passed_over_with_a_warning(tmp_path: Path, damage
             )
         server.start()
         with server.client() as client:
-            wait_until(lambda: client.read("status")["role"] == "leading", 10, "it leads")
-            status = client.read("status", digest=True)
+            wait_until(lambda: client.status()["role"] == "leading", 10, "it leads")
+            status = client.status(digest=True)
         assert f"snapshot {size} is passed over" in server.errors
         assert (status["leases"], status["nodes"]) == (before["leases"], before["nodes"])
         Judge(str(tmp_path / "data")).check_digest(status["size"], status["digest"])
@@ -147,7 +147,7 @@ def check_that_it_goes_on(server: Server, folder: Path) -> None:
     with server.client() as client:
         answer = client.call(submit_command(random.Random(0)), key="no-room-0")
         assert answer["answer"] in ("granted", "queued", "refused")
-        status = client.read("status", digest=True)
+        status = client.status(digest=True)
     judge = Judge(str(folder / "data"))
     judge.check([])
     judge.check_digest(status["size"], status["digest"])

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.client import CallFailed, LineClient
-from tests.processes.harness import TOKEN, Server, leader_of, running, wait_until
+from tests.processes.caller import CallFailed, HttpCaller, spelled
+from tests.processes.harness import Server, leader_of, running, wait_until
 from tests.processes.judge import Judge
 from tests.processes.load import Load, node_command, submit_command
 from tests.support.postgres import PostgresServer, start_or_skip
@@ -58,7 +58,7 @@ def seconds_until_served(servers: list[Server]) -> float:
     began = time.monotonic()
     addresses = [s.address for s in servers if s.runs]
     chance = random.Random()
-    with LineClient(addresses, TOKEN, actor="probe", deadline_s=30, attempt_s=2) as client:
+    with HttpCaller(addresses, servers[0].token, deadline_s=30, attempt_s=2) as client:
         client.call(submit_command(chance, tenant="probe"))
     return time.monotonic() - began
 
@@ -120,7 +120,7 @@ def test_three_replicas_survive_what_happens_to_them(
     plan += ["database"] * (KILLS - len(plan))
     torture.chance.shuffle(plan)
     with running(*servers):
-        with Load([s.address for s in servers], seed=seed) as load:
+        with Load([s.address for s in servers], servers[0].token, seed=seed) as load:
             for what in plan:
                 torture.once(what)
                 judge.check(load.told)
@@ -142,7 +142,7 @@ def check_that_all_agree(servers: list[Server], judge: Judge) -> None:
         name = server.name
         wait_until(partial(server.is_one_of, "leading", "following"), 20, f"{name} has a state")
         with server.client() as client:
-            status = client.read("status", digest=True)
+            status = client.status(digest=True)
         assert status["age_ms"] < 5_000
         judge.check_digest(status["size"], status["digest"])
 
@@ -167,7 +167,7 @@ def test_a_leader_that_was_stopped_is_deposed_and_writes_nothing_more(
     servers = three(tmp_path, url)
     judge = Judge(url)
     with running(*servers):
-        with Load([s.address for s in servers], seed=5, callers=3) as load:
+        with Load([s.address for s in servers], servers[0].token, seed=5, callers=3) as load:
             for _ in range(2):
                 stop_the_leader_for_a_while(servers)
                 judge.check(load.told)
@@ -189,25 +189,28 @@ def test_followers_pass_commands_on_and_say_how_old_their_reads_are(
             granted = client.call(submit_command(random.Random(1)), key="one")
             assert granted["answer"] == "granted"
             assert direct.call(submit_command(random.Random(1)), key="one") == granted
-            told = direct.read("status", digest=True)
+            told = direct.status(digest=True)
             assert told["role"] == "leading"
-            wait_until(lambda: client.read("status")["size"] >= told["size"], 5, "it catches up")
-            seen = client.read("leases")
-            assert (seen["role"], seen["epoch"]) == ("following", told["epoch"])
-            assert 0 <= seen["age_ms"] < 2_000
-            assert [row["lease_id"] for row in seen["leases"]] == granted["lease_ids"]
-            status = client.read("status")
-            assert status["leader"] == {"name": leader.name, "address": leader.address}
+            wait_until(lambda: client.status()["size"] >= told["size"], 5, "it catches up")
+            seen = client.ask("GET", "/v1/leases")
+            assert 0 <= int(client.headers["x-age-ms"]) < 2_000
+            assert [row["lease_id"] for row in seen["items"]] == granted["lease_ids"]
+            status = client.status()
+            assert (status["role"], status["epoch"]) == ("following", told["epoch"])
+            epoch = told["epoch"]
+            known = {"name": leader.name, "address": leader.address, "epoch": epoch}
+            assert status["leader"] == known
 
         follower.pause()
         with leader.client() as direct:
             for number in range(50):
                 direct.call(submit_command(random.Random(number)), key=f"while-paused-{number}")
-            size = direct.read("status")["size"]
+            size = direct.status()["size"]
         follower.resume()
         with follower.client() as client:
-            wait_until(lambda: client.read("status")["size"] >= size, 5, "it catches up")
-            assert client.read("leases", age_ms_max=5_000)["age_ms"] <= 5_000
+            wait_until(lambda: client.status()["size"] >= size, 5, "it catches up")
+            client.ask("GET", "/v1/leases")
+            assert int(client.headers["x-age-ms"]) <= 5_000
         check_that_all_agree(servers, Judge(url))
 
 
@@ -228,14 +231,13 @@ def test_a_follower_says_when_the_leader_cannot_be_reached(
             # One try of its own each time, so that every answer is seen.
             with follower.client(deadline_s=10, attempt_s=10) as client:
                 try:
-                    answer = client._try(request, time.monotonic() + 10)
+                    answer = client._try(*request, key="one", until=time.monotonic() + 10)
                 except CallFailed as error:
                     codes.append(error.code if error.retryable else f"final {error.code}")
                     return False
-            return bool(answer["answer"]["answer"] == "granted")
+            return bool(answer["answer"] == "granted")
 
-        command = submit_command(random.Random(2))
-        request = {"token": TOKEN, "actor": "caller", "key": "one", "command": command}
+        request = spelled(submit_command(random.Random(2)))
         wait_until(granted, 10, "the follower leads and decides")
         print(f"before that it said {dict(Counter(codes))}")
         assert set(codes) <= {"unavailable", "not_leader"}
@@ -256,9 +258,9 @@ def test_a_lost_database_is_told_and_comes_back(
                 client.call(submit_command(random.Random(2)), key="one")
             assert failed.value.code in ("unavailable", "not_leader")
             assert failed.value.retryable
-            assert client.read("status")["role"] == "starting"
+            assert server.is_one_of("")
             with pytest.raises(CallFailed) as failed:
-                client.read("leases")
+                client.ask("GET", "/v1/leases")
             assert (failed.value.code, failed.value.retryable) == ("unavailable", True)
         time.sleep(1.0)
         assert "hunter-of-leaks" not in server.errors, "the database's password was shown"

@@ -23,7 +23,7 @@ def test_what_was_told_survives_every_kill(tmp_path: Path) -> None:
     server = Server(tmp_path, "alone", "--data-dir", str(data), "--snapshot-every", "700")
     judge = Judge(str(data))
     with running(server):
-        with Load([server.address], seed=seed) as load:
+        with Load([server.address], server.token, seed=seed) as load:
             for _ in range(KILLS):
                 # Mostly in the midst of work, now and then while it still starts.
                 if chance.random() < 0.8:
@@ -35,7 +35,7 @@ def test_what_was_told_survives_every_kill(tmp_path: Path) -> None:
             time.sleep(0.3)
         load.check()
         with server.client() as client:
-            status = client.read("status", digest=True)
+            status = client.status(digest=True)
         size = Judge(str(data)).check(load.told)  # the whole journal once more, from its beginning
         judge.check_digest(status["size"], status["digest"])
         assert status["epoch"] <= KILLS + 1

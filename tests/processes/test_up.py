@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import os
+import http.client
 import random
 import signal
 import socket
+import ssl
 import stat
 import subprocess
 import sys
-import time
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
-from bailiwick.client import CallFailed, LineClient
-from tests.processes.harness import Server, running, wait_until
+from bailiwick.services.authority import Authority
+from tests.processes.caller import CallFailed, HttpCaller, log_in
+from tests.processes.harness import LISTENS, LOGIN, Server, running, wait_until
 from tests.processes.load import node_command, submit_command
 
 OPEN = "0.0.0.0"
@@ -36,26 +43,28 @@ def up(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (("--host", OPEN), "token file"),
-        (("--database", "postgresql://nobody@127.0.0.1:1/none"), "--token-file"),
-        (("--database", "postgresql://x/y", "--data-dir", "d"), "--data-dir"),
-        (("--database", "/some/path", "--token-file", "t"), "--database"),
-        (("--database", "mysql://u:secret@h/d", "--token-file", "good"), "store"),
+        (("--host", OPEN), "--tls-cert"),
+        (("--tls-cert", "good"), "--tls-key"),
+        (("--tls-cert", "good", "--tls-key", "good"), "--tls-cert"),
+        (("--database", "postgresql://nobody@127.0.0.1:1/none"), "--key-file"),
+        (("--database", "postgresql://x/y", "--key-file", "absent"), "key file"),
+        (("--database", "postgresql://x/y", "--key-file", "good", "--node"), "--node"),
+        (("--database", "/some/path", "--key-file", "good"), "--database"),
+        (("--database", "mysql://u:secret@h/d", "--key-file", "good"), "store"),
         (("--name", "no spaces"), "--name"),
-        (("--token-file", "open"), "token file"),
-        (("--token-file", "short"), "token file"),
-        (("--host", OPEN, "--token-file", "absent"), "token file"),
+        (("--key-file", "open"), "key file"),
+        (("--key-file", "nonsense"), "key"),
     ],
 )
 def test_a_wrong_or_dangerous_option_is_a_usage_error(
     tmp_path: Path, arguments: tuple[str, ...], word: str
 ) -> None:
-    for name, text, mode in (
-        ("good", "a-long-enough-secret", 0o600),
-        ("open", "a-long-enough-secret", 0o644),
-        ("short", "secret", 0o600),
+    for name, data, mode in (
+        ("good", Authority.new_key(), 0o600),
+        ("open", Authority.new_key(), 0o644),
+        ("nonsense", b"a secret that is no key", 0o600),
     ):
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_bytes(data)
         (tmp_path / name).chmod(mode)
     done = up(*arguments, "--port", "0", cwd=tmp_path)
     assert done.returncode == 2, done.stderr
@@ -68,8 +77,8 @@ def test_a_wrong_or_dangerous_option_is_a_usage_error(
 def test_help_tells_every_option_but_the_hidden_one(tmp_path: Path) -> None:
     done = up("--help", cwd=tmp_path)
     assert done.returncode == 0
-    options = ("--data-dir", "--database", "--host", "--port", "--name", "--advertise")
-    assert all(option in done.stdout for option in (*options, "--token-file"))
+    options = ("--data-dir", "--database", "--host", "--port", "--name", "--advertise", "--demo")
+    assert all(option in done.stdout for option in (*options, "--key-file", "--tls-cert"))
     assert "--snapshot-every" not in done.stdout
     assert list(tmp_path.iterdir()) == []
 
@@ -85,7 +94,7 @@ def test_an_address_in_use_is_a_fault(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_first_start_makes_a_token_and_a_signal_ends_it_well(
+def test_a_first_start_gives_a_login_and_a_signal_ends_it_well(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     process = subprocess.Popen(
@@ -98,21 +107,44 @@ def test_a_first_start_makes_a_token_and_a_signal_ends_it_well(
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith("listening on 127.0.0.1:")
-        assert line.endswith(" as first\n")
-        token = tmp_path / "bailiwick-data" / "token"
-        assert stat.S_IMODE(token.stat().st_mode) == 0o600
-        with LineClient([line.split()[2]], token.read_text().strip()) as client:
-            assert client.call(node_command("n"), key="n") == {"answer": "done", "seq": 2}
-        time.sleep(0.3)  # its role is looked at a few times a second
+        found = LISTENS.match(line)
+        assert found is not None, line
+        assert (found[1].startswith("http://127.0.0.1:"), found[2]) == (True, "first")
+        told = ""
+        while not (login := LOGIN.search(told)):
+            told += process.stdout.readline()
+        key = tmp_path / "bailiwick-data" / "authority.pem"
+        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+        token = log_in(found[1], login[1])
+        with HttpCaller([found[1]], token) as caller:
+            assert caller.call(node_command("n"), key="n")["answer"] == "done"
+        with pytest.raises(CallFailed):
+            log_in(found[1], login[1])
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=20)
     finally:
         process.kill()
-    assert (process.returncode, out) == (0, "")
+    assert process.returncode == 0
     assert "first leads, epoch 1" in err
-    assert err.splitlines()[-1].endswith("first has stopped")
-    assert token.read_text().strip() not in err
+    assert "first has stopped" in err.splitlines()[-1]
+    assert token not in err
+    assert login[1] not in err
+
+
+def test_a_second_start_continues_where_it_was(tmp_path: Path) -> None:
+    server = Server(tmp_path, "alone", "--data-dir", str(tmp_path / "data"))
+    with running(server):
+        with server.client() as client:
+            client.call(node_command("node-0"), key="node-0")
+            granted = client.call(submit_command(random.Random(1)), key="one")
+            before = client.status(digest=True)
+        assert server.stop() == 0
+        server.start()
+        with server.client() as client:
+            assert client.call(submit_command(random.Random(1)), key="one") == granted
+            after = client.status()
+    kept = ("nodes", "leases", "waiting")
+    assert [after[name] for name in kept] == [before[name] for name in kept]
 
 
 def test_a_second_process_on_the_folder_follows_and_takes_over(tmp_path: Path) -> None:
@@ -142,17 +174,54 @@ def test_a_stop_lets_another_lead_at_once(tmp_path: Path) -> None:
         wait_until(lambda: other.role() == "leading", 5, "the other leads")
 
 
-def test_without_the_token_nothing_is_told(tmp_path: Path) -> None:
-    server = Server(tmp_path, "alone", "--data-dir", str(tmp_path / "data"))
+def test_with_a_certificate_it_speaks_tls_and_nothing_else(tmp_path: Path) -> None:
+    certificate, key = make_certificate(tmp_path)
+    server = Server(
+        tmp_path,
+        "safe",
+        *("--data-dir", str(tmp_path / "data"), "--host", "0.0.0.0"),
+        *("--tls-cert", str(certificate), "--tls-key", str(key)),
+    )
     with running(server):
-        for token in ("", "wrong-but-long-enough", "a-token-for-tests-onlY"):
-            with LineClient([server.address], token, deadline_s=1) as client:
-                for ask in (
-                    lambda client=client: client.read("status"),
-                    lambda client=client: client.call(node_command("n")),
-                ):
-                    with pytest.raises(CallFailed) as failed:
-                        ask()
-                    assert (failed.value.code, failed.value.retryable) == ("unauthenticated", False)
-        assert "wrong-but-long-enough" not in server.errors
-        assert os.path.getsize(tmp_path / "data" / "bailiwick.db") > 0
+        assert server.address.startswith("https://0.0.0.0:")
+        port = int(server.address.rpartition(":")[2])
+        context = ssl.create_default_context(cafile=str(certificate))
+        line = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
+        line.request("GET", "/healthz")
+        assert line.getresponse().status == 200
+        line.close()
+        with HttpCaller([f"http://127.0.0.1:{port}"], "none", deadline_s=1) as plain:
+            with pytest.raises(CallFailed) as failed:
+                plain.ask("GET", "/healthz")
+            assert failed.value.code == "unavailable"
+        assert server.stop() == 0
+
+
+def make_certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate of its own for 127.0.0.1, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False
+        )
+        .sign(key, hashes.SHA256())
+    )
+    certificate, secret = folder / "cert.pem", folder / "key.pem"
+    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    secret.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return certificate, secret

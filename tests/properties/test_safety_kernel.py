@@ -69,12 +69,13 @@ ERRORS = (Conflict, IllegalTransition, LimitReached, NotFound, Stale)
 # Small numbers everywhere, so that requests get in each other's way.
 
 machines = st.builds(
-    lambda cores, families, rack: NodeCapacity(
-        cores, 8, 8, gpus=tuple(GpuDevice(f, 8) for f in families), labels={"rack": rack}
+    lambda cores, families, rack, more: NodeCapacity(
+        cores, 8, 8, gpus=tuple(GpuDevice(f, 8) for f in families), labels={"rack": rack} | more
     ),
     st.integers(1, 6),
     st.lists(st.sampled_from([HOPPER, HOPPER, AMPERE]), max_size=3),
     st.sampled_from(["a", "b"]),
+    st.sampled_from([{}, {}, {"executor": "local"}]),
 )
 terms = st.sampled_from(
     [
@@ -182,6 +183,7 @@ class KernelMachine(RuleBasedStateMachine):
     def tell(self, command: Command, key: str | None = None) -> None:
         state = self.kernel.state
         before, size = digest_of(state), state.size
+        watched = self.under_executors()
         command = decode_command(encode_command(command))
         try:
             outcome = self.kernel.execute(Envelope(command, "ann", "c", key), self.now_ms)
@@ -192,6 +194,15 @@ class KernelMachine(RuleBasedStateMachine):
             again = self.kernel.execute(Envelope(command, "ann", "c", key), self.now_ms)
             assert (again.answer, again.lines) == (outcome.answer, ())
         self.take(outcome.lines)
+        if not isinstance(command, ReportTeardown | ClearFence | DepartNode):
+            assert watched <= set(state.leases), "freed, though nobody said that it is free"
+
+    def under_executors(self) -> set[int]:
+        """The leases on nodes where something of ours may still run."""
+        state = self.kernel.state
+        nodes = (state.ledger.entry(node) for node in state.ledger.entries)
+        names = [str(entry.id) for entry in nodes if "executor" in entry.capacity.labels]
+        return {lease_id for name in names for lease_id in state.leases_on(name)}
 
     def take(self, lines: tuple[bytes, ...]) -> None:
         records = [parse_record(line[:-1]) for line in lines]
@@ -292,6 +303,13 @@ class KernelMachine(RuleBasedStateMachine):
         self, pick: int, mode: NodeMode, reason: PreemptionReason, grace_ms: int | None
     ) -> None:
         self.tell(ChangeMode(self.node(pick), mode, reason, grace_ms))
+
+    @rule(pick=small)
+    def cordon(self, pick: int) -> None:
+        state, node = self.kernel.state, self.node(pick)
+        before = {lease_id: state.phase(lease_id) for lease_id in state.leases}
+        self.tell(ChangeMode(node, NodeMode.DRAINING, evict=False))
+        assert {lease_id: state.phase(lease_id) for lease_id in state.leases} == before
 
     @rule(pick=small, grace_ms=graces)
     def quarantine(self, pick: int, grace_ms: int | None) -> None:

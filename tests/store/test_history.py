@@ -10,15 +10,18 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from bailiwick.journal import Chain, Context, RecordKind
+from bailiwick.journal import Chain, Context, RecordKind, parse_record
 from bailiwick.store import projections
 from bailiwick.store.history import (
     DecisionRow,
     LeaseRow,
     UsageRow,
     decisions_of,
+    lease_of,
     leases_of,
     projected_size,
+    records_about,
+    usage_groups,
     usage_of,
 )
 from bailiwick.store.projections import advance_projections, rebuild_projections
@@ -27,14 +30,20 @@ from bailiwick.store.tables import (
     decision_history,
     journal,
     lease_history,
+    node_gpus,
     projection_state,
+    record_index,
+    usage_by_group,
     usage_by_tenant,
 )
 from bailiwick.vocab.errors import Damaged, InvalidValue
 from tests.store.conftest import Place
 
 RESOURCES = {"cpu_milli": 2_000, "gpu_milli": 500}
-TABLES = (lease_history, decision_history, usage_by_tenant, projection_state)
+TABLES = (
+    *(lease_history, decision_history, usage_by_tenant, projection_state),
+    *(node_gpus, record_index, usage_by_group),
+)
 
 
 class Log:
@@ -140,6 +149,8 @@ def test_leases_are_told_from_grant_to_end(place: Place) -> None:
         ended_ms=5_000,
         end_cause="preempted",
         end_reason="quota_rebalance",
+        gpu_generation=None,
+        entry_id=None,
     )
     ends = {key: (row.ended_ms, row.end_cause, row.end_reason) for key, row in found.items()}
     assert ends == {
@@ -167,6 +178,9 @@ def test_decisions_are_told_newest_first_and_only_of_the_tenant(place: Place) ->
             kind="admission_denied",
             reason="waiting_for_capacity",
             detail="not_enough_free",
+            correlation_id="req-1",
+            entry_id=None,
+            lease_id=None,
         ),
         DecisionRow(
             seq=2,
@@ -176,6 +190,9 @@ def test_decisions_are_told_newest_first_and_only_of_the_tenant(place: Place) ->
             kind="admission_approved",
             reason=None,
             detail=None,
+            correlation_id="req-1",
+            entry_id=None,
+            lease_id=3,
         ),
     ]
     kinds = [row.kind for row in decisions_of(store, "acme")]
@@ -313,3 +330,69 @@ def test_a_line_that_is_no_record_is_damage_that_names_its_place(place: Place) -
         connection.execute(update(journal).where(journal.c.seq == 3).values(line=second))
     with pytest.raises(Damaged, match="record 3"):
         rebuild_projections(store)
+
+
+HOPPER, ADA = "nvidia_hopper", "nvidia_ada"
+
+
+def fill_groups(log: Log) -> None:
+    """Leases from the queue and past it, on GPUs that were named and on GPUs that were not."""
+    node = {"node": "n1", "resources": RESOURCES, "gpu_generations": [ADA, HOPPER]}
+    log.add(RecordKind.NODE_REGISTERED, node, tenant=None)
+    terms = {"resources": RESOURCES, "priority": "high", "lease_class": "spot"}
+    queued = {"entry_id": 5, "reason": "not_yet_looked_at", **terms}
+    log.add(RecordKind.REQUEST_QUEUED, queued)
+    grant = {"lease_ids": [1], "nodes": ["n1"], "devices": [2], "entry_id": 5, **terms}
+    log.add(RecordKind.ADMISSION_APPROVED, grant)
+    named = {"lease_ids": [2], "nodes": ["n1"], "devices": [1], "gpu_generation": ADA, **terms}
+    log.add(RecordKind.ADMISSION_APPROVED, {**named, "tag": "night"})
+    log.add(RecordKind.LEASE_RENEWED, {"lease_id": 1, "generation": 2, "expires_ms": 9_000})
+    log.end(RecordKind.LEASE_RELEASED, 1)
+    log.end(RecordKind.LEASE_EXPIRED, 2)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 1_000])
+def test_usage_is_told_by_project_tag_generation_and_class(place: Place, limit: int) -> None:
+    store = place.open()
+    fill_groups(Log(store))
+    while advance_projections(store, limit):
+        pass
+    rows, size = usage_groups(store, "acme")
+    assert size == 7
+    assert [(r.tag, r.gpu_generation, r.gpu_milli_ms, r.leases_ended) for r in rows] == [
+        (None, HOPPER, 500 * 3_000, 1),
+        ("night", ADA, 500 * 3_000, 1),
+    ]
+    assert usage_groups(store, "acme", projects=["audio"])[0] == []
+    assert usage_groups(store, "globex")[0] == []
+
+
+def test_a_sum_of_bytes_and_time_is_exact_however_large(place: Place) -> None:
+    store = place.open()
+    log = Log(store)
+    for lease_id in (1, 2):
+        log.approve(lease_id)
+        advance_projections(store)
+        with store.changing() as connection:
+            held = lease_history.c.lease_id == lease_id
+            connection.execute(update(lease_history).where(held).values(mem_bytes=2**62))
+        log.end(RecordKind.LEASE_RELEASED, lease_id)
+        advance_projections(store)
+    assert usage_groups(store, "acme")[0][0].mem_byte_ms == 2 * 1_000 * 2**62
+
+
+def test_the_records_about_a_lease_are_found_from_its_entry_to_its_end(place: Place) -> None:
+    store = place.open()
+    fill_groups(Log(store))
+    rebuild_projections(store)
+    lease = lease_of(store, 1)
+    assert lease is not None
+    assert (lease.entry_id, lease.gpu_generation) == (5, HOPPER)
+    lines = records_about(store, lease, after=-1, limit=9)
+    assert [parse_record(line[:-1]).kind for line in lines] == [
+        RecordKind.REQUEST_QUEUED,
+        RecordKind.ADMISSION_APPROVED,
+        RecordKind.LEASE_RELEASED,
+    ]
+    assert records_about(store, lease, after=1, limit=1) == lines[1:2]
+    assert lease_of(store, 77) is None

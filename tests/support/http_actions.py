@@ -9,7 +9,9 @@ from tests.support.http_house import FOREIGN, OWN, HttpHouse
 
 LEASE = {OWN: 1, FOREIGN: 2}
 ENTRY = {OWN: 1, FOREIGN: 2}
-"""The numbers that ``http_house`` gives."""
+JOB = {OWN: 1, FOREIGN: 2}
+FOUNDED = {OWN: 2, FOREIGN: 5}
+"""The numbers that ``http_house`` gives: leases, entries, jobs, and records that made tenants."""
 
 
 def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, Any]:
@@ -22,8 +24,13 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
         node="n1",
         lease_id=LEASE.get(tenant, 99),
         entry_id=ENTRY.get(tenant, 99),
+        job_id=JOB.get(tenant, 99),
+        seq=FOUNDED.get(tenant, 99),
+        correlation_id=f"trace-{tenant}",
     )
-    return path, _bodies(tenant).get(action.name)
+    # A watch that stays would never answer a test that waits for all of it.
+    query = "?follow=false&after=0" if action.name == "record.watch" else ""
+    return path + query, _bodies(tenant).get(action.name)
 
 
 def names() -> list[str]:
@@ -52,6 +59,7 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "tenant_quota.set": {"limits": {"cpu_milli": 10**6}},
         "project_quota.set": {"limits": {"cpu_milli": 10**6}},
         "node.register": {"node": "n2", "resources": {"cpu_milli": 1000}},
+        "node.report": {"resources": {"cpu_milli": 64_000, "mem_bytes": 2**36}},
         "node.mode": {"mode": "draining"},
         "node.quarantine": {"reason": "looks-wrong"},
         "lease.request": {
@@ -59,5 +67,20 @@ def _bodies(tenant: str) -> dict[str, Any]:
             "project": "p",
             "resources": {"cpu_milli": 1000},
         },
+        "request.explain": {
+            "tenant": tenant,
+            "project": "p",
+            "resources": {"cpu_milli": 1000},
+        },
+        "job.submit": {
+            "tenant": tenant,
+            "project": "p",
+            "resources": {"cpu_milli": 1000},
+            "command": ["true"],
+        },
         "lease.renew": {"ttl_ms": 1000},
+        "lease.evict": {"reason": "operator_drain"},
+        "lease.teardown": {"clean": True},
+        "settings.set": {"grace_ms": 1000},
+        "glass.break": {"reason": "nobody of the tenant can be reached", "tenant": tenant},
     }

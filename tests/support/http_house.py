@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,25 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from bailiwick.executors.local import LocalExecutor
 from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
+from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, Envelope, decode_command
 from bailiwick.kernel import iam_commands as cmd
 from bailiwick.kernel.answers import Answer
+from bailiwick.ports import NewJobRow
 from bailiwick.server.http.app import Terms, create_app
+from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.observe import follow_journal
+from bailiwick.server.http.past import Past
 from bailiwick.services import authority as auth
 from bailiwick.services import replica as rep
+from bailiwick.services.beats import Beats
+from bailiwick.services.jobs import Jobs
 from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
+from bailiwick.store.job_rows import JobBook
+from bailiwick.telemetry.telemetry import Telemetry
 
 OWN, FOREIGN = "lab", "rival"
 """Each with the project ``p`` and the service account ``bot-TENANT``."""
@@ -37,10 +47,11 @@ class HttpHouse:
     authority: auth.Authority
     app: FastAPI
     client: TestClient
+    telemetry: Telemetry
 
-    def do(self, command: Command) -> Answer:
+    def do(self, command: Command, *, correlation_id: str = "none") -> Answer:
         """Have something done behind the API's back."""
-        return self.runner.call(Envelope(command, "setup"))
+        return self.runner.call(Envelope(command, "setup", correlation_id))
 
     def plain(self, word: str, **values: Any) -> Answer:
         """The same, by the command's word."""
@@ -97,14 +108,28 @@ def scope_of(role: Role, tenant: str) -> Scope:
             return Scope(tenant, "p")
 
 
+def make_parts(**more: Any) -> Parts:
+    """Every part that an application can have without a store of its own."""
+    given: dict[str, Any] = {
+        "beats": Beats(SystemClock()),
+        "signer": SeedSigner("log.example/house", bytes(range(32))),
+    }
+    return Parts(**(given | more))
+
+
 @contextmanager
-def http_house(folder: Path, terms: Terms | None = None) -> Iterator[HttpHouse]:
-    """The API, with two tenants, people, one node, and a lease and an entry of each tenant."""
-    replica = rep.Replica(open_store(str(folder)), SystemClock(), name="one")
+def http_house(
+    folder: Path, terms: Terms | None = None, *, parts: Parts | None = None
+) -> Iterator[HttpHouse]:
+    """The API, with two tenants, people, one node, and a lease, an entry and a job of each."""
+    telemetry = Telemetry.open(folder)
+    store = open_store(str(folder))
+    replica = rep.Replica(telemetry.watch_store(store), SystemClock(), name="one")
     runner = Runner(replica, wait_s=20.0)
     runner.start()
     try:
         assert runner.wait_for(rep.Role.LEADING, wait_s=20.0)
+        follow_journal(telemetry, runner)
         authority = auth.Authority.from_pem(auth.Authority.new_key())
         ids = (f"id-{n}" for n in count(1))
         app = create_app(
@@ -113,19 +138,53 @@ def http_house(folder: Path, terms: Terms | None = None) -> Iterator[HttpHouse]:
             clock=SystemClock(),
             ids=lambda: next(ids),
             terms=terms or Terms(guesses=auth.Allowance(burst=10**6, per_minute=10**6)),
+            parts=replace(
+                parts or make_parts(),
+                telemetry=telemetry,
+                past=Past(store),
+                jobs=Jobs(JobBook(store), runner, clock=SystemClock(), node="n1"),
+                executor=LocalExecutor(folder / "jobs"),
+            ),
         )
         with TestClient(app, raise_server_exceptions=False) as client:
-            house = HttpHouse(runner, authority, app, client)
+            house = HttpHouse(runner, authority, app, client, telemetry)
             _furnish(house)
+            _add_jobs(JobBook(store))
             yield house
     finally:
+        telemetry.close()
         runner.stop()
+
+
+def _add_jobs(book: JobBook) -> None:
+    """One of each tenant, written down and no more: no loop runs here that would go on."""
+    for tenant in (OWN, FOREIGN):
+        request = {"resources": {"cpu_milli": 1000}, "priority": "normal", "ttl_ms": 1000}
+        row = NewJobRow(
+            tenant=tenant,
+            project="p",
+            name=None,
+            submitter=person(Role.PROJECT_MEMBER, tenant),
+            submitter_kind="human",
+            submitter_keys=None,
+            correlation_id="setup",
+            key=None,
+            digest="setup",
+            request={"command": "submit", "tenant": tenant, "request": request},
+            command=("true",),
+            env={},
+            cwd=None,
+            tag=None,
+            submitted_ms=1,
+            since_seq=0,
+        )
+        book.insert(row, live_max=2)
 
 
 def _furnish(house: HttpHouse) -> None:
     for tenant in (OWN, FOREIGN):
         house.do(cmd.CreateTenant(tenant))
-        house.do(cmd.CreateProject(tenant, "p"))
+        house.do(cmd.CreateProject(tenant, "p"), correlation_id=f"trace-{tenant}")
         house.do(cmd.CreateAccount(f"bot-{tenant}", tenant))
     for role in Role:
         for tenant in (OWN,) if role.level is ScopeLevel.FLEET else (OWN, FOREIGN):

@@ -60,9 +60,17 @@ MINUTE, HOUR = 60_000, 3_600_000
 HOPPER, AMPERE = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_AMPERE
 
 
-def node(gpus: int, *, generation: HardwareGeneration = HOPPER, cores: int = 64) -> NodeCapacity:
+def node(
+    gpus: int,
+    *,
+    generation: HardwareGeneration = HOPPER,
+    cores: int = 64,
+    labels: dict[str, str] | None = None,
+) -> NodeCapacity:
     device = GpuDevice(generation, 80 * GIB)
-    return NodeCapacity(cpu_cores=cores, mem_bytes=512 * GIB, gpus=(device,) * gpus)
+    return NodeCapacity(
+        cpu_cores=cores, mem_bytes=512 * GIB, gpus=(device,) * gpus, labels=labels or {}
+    )
 
 
 @dataclass
@@ -138,15 +146,22 @@ def _minutes(campus: Campus, lease_id: int, arrivals: list[tuple[int, str, int, 
 
 
 def busy_journal(
-    seed: int, *, steps: int = 400, tick_ms: int = 10_000, settings: Settings | None = None
+    seed: int,
+    *,
+    steps: int = 400,
+    tick_ms: int = 10_000,
+    settings: Settings | None = None,
+    executors: int = 0,
 ) -> Campus:
-    """A random campus; the same seed gives the same one."""
+    """A random campus; the same seed gives the same one. So many nodes have an executor."""
     chance, campus = Random(seed), Campus()
     campus.do(Elect(1, "replica-1"), "kernel")
     campus.do(ChangeSettings(settings or Settings(min_run_ms=chance.choice((0, 60_000)))), "kernel")
     for number in range(6):
         kind = HOPPER if number < 4 else AMPERE
-        campus.do(RegisterNode(f"node-{number}", node(8, generation=kind)))
+        labels = {"executor": "local"} if number < executors else {}
+        capacity = node(8, generation=kind, labels=labels)
+        campus.do(RegisterNode(f"node-{number}", capacity))
     burst = BurstCredit(Dimension.GPU_COUNT, 1_200_000, 100, 4_000)
     campus.do(SetQuota("lab-a", Quota((ResourceLimit.gpu_count(20),), burst=burst)))
     campus.do(SetQuota("lab-b", Quota((ResourceLimit.gpu_count(30),))))

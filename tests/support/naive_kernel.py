@@ -19,11 +19,26 @@ from bailiwick.vocab.transitions import NODE_MODE_EDGES, REVOKE_EDGES, NodeMode,
 CPU, MEM, BLOCK, GPU = "cpu_milli", "mem_bytes", "block_bytes", "gpu_milli"
 KINDS = (CPU, MEM, BLOCK, GPU)
 SHORT = ("waiting_for_capacity", "fragmented")
+TEARING = ("forced_teardown", "checkpoint_reported", "expired")
 OPERATORS = (
     *("operator_drain", "operator_mig_profile_change", "maintenance_window"),
     "policy_violation_recovery",
 )
 Scope = tuple[str, str | None]
+
+
+PEOPLE = frozenset(
+    f"{noun}_{what}"
+    for nouns, whats in (
+        (("tenant", "project", "service_account"), ("created", "changed")),
+        (("member",), ("changed",)),
+        (("access_token",), ("issued", "revoked")),
+        (("access",), ("refused",)),
+    )
+    for noun in nouns
+    for what in whats
+) | {"break_glass"}
+"""Who may do what moves no machine and no lease: this fold passes it over."""
 
 
 @dataclass
@@ -41,6 +56,7 @@ class Hold:
     generation: int = 1
     checkpoint: int | None = None
     reason: str | None = None
+    released: bool = False
 
     @property
     def milli(self) -> int:
@@ -75,6 +91,7 @@ class Machine:
     gpus: int
     mode: str = "accepting"
     quarantined: bool = False
+    executor: bool = False
 
 
 @dataclass
@@ -99,6 +116,8 @@ class NaiveKernel:
         assert record.seq == self.size
         assert record.at_ms >= self.clock, "time went back"
         self.size, self.clock = record.seq + 1, record.at_ms
+        if record.kind in PEOPLE:
+            return
         owner = (record.tenant or "", record.project)
         told = getattr(self, f"_{record.kind}")
         if self.part is not None:
@@ -110,7 +129,9 @@ class NaiveKernel:
     def _node_registered(self, body: dict[str, Any], owner: Scope) -> None:
         assert body["node"] not in self.machines
         gpus = len(body.get("gpu_generations", ()))
-        self.machines[body["node"]] = Machine(dict(body["resources"]), gpus)
+        has_executor = any(label.startswith("executor=") for label in body.get("labels", ()))
+        machine = Machine(dict(body["resources"]), gpus, executor=has_executor)
+        self.machines[body["node"]] = machine
 
     def _node_departed(self, body: dict[str, Any], owner: Scope) -> None:
         gangs = {self.holds[i].gang for i in body["lease_ids"]} - {None}
@@ -243,26 +264,33 @@ class NaiveKernel:
             assert reason in OPERATORS, f"{reason} ended a guaranteed lease"
         hold.phase, hold.reason = body["after"], reason
         hold.expires = body.get("expires_ms", hold.expires)
+        if body.get("released"):
+            assert self.machines[hold.node].executor, "a release that nobody has to confirm"
+            hold.released = True
 
     def _lease_released(self, body: dict[str, Any], owner: Scope) -> None:
-        assert self._over(body, owner).phase != "fenced"
+        hold = self._over(body, owner)
+        assert hold.phase != "fenced"
+        assert hold.released == self.machines[hold.node].executor
 
     def _lease_expired(self, body: dict[str, Any], owner: Scope) -> None:
         hold = self._over(body, owner)
-        assert hold.reason is None
+        assert (hold.reason, hold.released) == (None, False)
         mates = [h for h in self.holds.values() if hold.gang is not None and h.gang == hold.gang]
         late = [h for h in (hold, *mates) if h.expires <= self.clock or h.phase == "expired"]
         assert late or hold.gang is not None, "ended before its time"
 
     def _lease_preempted(self, body: dict[str, Any], owner: Scope) -> None:
         hold = self._over({**body, "resources": body["freed"]}, owner)
-        assert hold.reason == body["reason"]
+        assert (hold.reason, hold.released) == (body["reason"], False)
         assert hold.phase in ("forced_teardown", "checkpoint_reported")
         assert body["victim"] == owner[0]
 
     def _over(self, body: dict[str, Any], owner: Scope) -> Hold:
         hold = self.holds.pop(body["lease_id"])
         assert (hold.owner, hold.node, hold.amounts) == (owner, body["node"], body["resources"])
+        if self.machines[hold.node].executor:
+            assert hold.phase in TEARING, "freed, though nobody has looked whether it is free"
         return hold
 
     def _lease_fenced(self, body: dict[str, Any], owner: Scope) -> None:
@@ -390,7 +418,7 @@ def told_of(state: State, lease_id: int) -> tuple[object, ...]:
     return (
         *(str(lease.node), (owner.tenant, owner.project), held, list(lease.devices), term),
         *(str(lease.state), lease.generation, lease.checkpoint_ms),
-        *(str(lease.priority), str(lease.lease_class)),
+        *(str(lease.priority), str(lease.lease_class), state.is_released(lease_id)),
     )
 
 
@@ -401,7 +429,7 @@ def naive_of(hold: Hold) -> tuple[object, ...]:
     return (
         *(hold.node, hold.owner, held, hold.devices, term),
         *(hold.phase, hold.generation, hold.checkpoint),
-        *(hold.terms["priority"], hold.terms["lease_class"]),
+        *(hold.terms["priority"], hold.terms["lease_class"], hold.released),
     )
 
 

@@ -12,3 +12,6 @@ class ExitCode(IntEnum):
     FAULT = 1
     USAGE = 2
     DENIED = 3
+    PENDING = 4
+    UNREACHABLE = 5
+    CHANGED = 6

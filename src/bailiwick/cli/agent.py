@@ -2,7 +2,7 @@
 
 Rules:
 
-- It reads and reports; it changes nothing, and talks to nobody.
+- It reads and reports; it executes nothing. ``inventory`` talks to nobody, ``run`` to one server.
 - A source that is missing is told in the report with its word; the command still ends with 0.
 - Ends with 1 if the machine's own numbers cannot be understood, 2 on a wrong option.
 """
@@ -19,6 +19,7 @@ import typer
 from bailiwick.cli import ExitCode
 from bailiwick.cli.bench import Output
 from bailiwick.cli.journal_screen import OutputOption
+from bailiwick.cli.screen import size
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +36,6 @@ BlockPathOption = Annotated[
         help="The folder whose free space is offered as block storage.",
     ),
 ]
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 @app.callback()
@@ -62,6 +62,54 @@ def inventory(
         typer.echo(json.dumps(plain_of(found), indent=2))
         return
     show_inventory(make_console(), found)
+
+
+@app.command()
+def run(
+    *,
+    server: Annotated[
+        str,
+        typer.Option("--server", metavar="URL", envvar="BAILIWICK_SERVER", help="Whom to tell."),
+    ],
+    token_file: Annotated[
+        Path,
+        typer.Option("--token-file", metavar="FILE", help="The node's token; read at each start."),
+    ],
+    node: Annotated[
+        str | None, typer.Option("--node", metavar="NAME", help="Else the machine's own name.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="One report, one beat, then end.")] = False,
+    block_path: BlockPathOption = Path("/"),
+    ca_file: Annotated[
+        str | None,
+        typer.Option("--ca-file", metavar="FILE", help="Whom to trust for the server's name."),
+    ] = None,
+) -> None:
+    """Report what this machine has and that it lives, until a signal; it executes nothing."""
+    import signal
+    import threading
+
+    from bailiwick.agent.beating import Beating
+    from bailiwick.agent.inventory import judge, read_machine
+    from bailiwick.agent.report import capacity_of
+    from bailiwick.cli.agent_server import HttpServer, node_name, read_token
+
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    name = node_name(node)
+    with HttpServer(server, read_token(token_file), ca_file=ca_file) as fleet:
+        beating = Beating(
+            name,
+            fleet,
+            read=lambda: capacity_of(judge(read_machine(block_path))),
+            wait=stop.wait,
+            say=lambda text: typer.echo(f"bailiwick agent: {text}", err=True),
+        )
+        if not once:
+            beating.run()
+        elif not beating.run_once():
+            raise typer.Exit(ExitCode.UNREACHABLE)
 
 
 def show_inventory(console: Console, found: Inventory) -> None:
@@ -107,11 +155,11 @@ def _machine_rows(found: Inventory) -> Iterator[tuple[str, str]]:
     if limits.cpu_milli is not None:
         cores += f" (control group: {milli(limits.cpu_milli)})"
     yield "cores", cores
-    memory = f"{_size(found.mem_bytes)} usable of {_size(host.mem_bytes)}"
+    memory = f"{size(found.mem_bytes)} usable of {size(host.mem_bytes)}"
     if limits.mem_bytes is not None:
-        memory += f" (control group: {_size(limits.mem_bytes)})"
+        memory += f" (control group: {size(limits.mem_bytes)})"
     yield "memory", memory
-    yield "block storage", f"{_size(host.block_free_bytes)} free under {host.block_path}"
+    yield "block storage", f"{size(host.block_free_bytes)} free under {host.block_path}"
     count = len(found.gpu_set.gpus)
     versions = (("driver", found.gpu_set.driver), ("CUDA", found.gpu_set.cuda))
     told = "".join(f", {name} {version}" for name, version in versions if version)
@@ -124,7 +172,7 @@ def _numa_rows(found: Inventory) -> Iterator[tuple[str, ...]]:
     for node in found.topology.numa_nodes:
         here = [str(gpu.index) for gpu in found.gpu_set.gpus if gpu.numa_node == node.index]
         cpus = spell_cpus(node.cpus) or "-"
-        memory = _size(node.mem_bytes) if node.mem_bytes else "-"
+        memory = size(node.mem_bytes) if node.mem_bytes else "-"
         yield str(node.index), cpus, str(len(node.cpus)), memory, ",".join(here) or "-"
 
 
@@ -133,9 +181,9 @@ def _cache_rows(found: Inventory) -> Iterator[tuple[str, ...]]:
 
     for domain in found.topology.cache_domains:
         number = "-" if domain.kernel_id is None else str(domain.kernel_id)
-        size = _size(domain.size_bytes) if domain.size_bytes else "-"
+        kept = size(domain.size_bytes) if domain.size_bytes else "-"
         cpus = spell_cpus(domain.cpus)
-        yield f"L{domain.level}", number, cpus, str(len(domain.cpus)), size
+        yield f"L{domain.level}", number, cpus, str(len(domain.cpus)), kept
 
 
 def _gpu_rows(found: Inventory) -> Iterator[tuple[str, ...]]:
@@ -144,7 +192,7 @@ def _gpu_rows(found: Inventory) -> Iterator[tuple[str, ...]]:
             str(gpu.index),
             gpu.model,
             gpu.generation.value,
-            _size(gpu.vram_bytes),
+            size(gpu.vram_bytes),
             gpu.mig_mode.value,
             "-" if gpu.numa_node is None else str(gpu.numa_node),
             gpu.fabric or "-",
@@ -163,15 +211,3 @@ def _missing_rows(found: Inventory) -> Iterator[tuple[str, str, str]]:
             yield note.source.value, note.state.value, note.state.human_summary()
     for unread in found.gpu_set.unread:
         yield f"gpu {unread.index}", unread.fault.value, unread.fault.human_summary()
-
-
-def _size(count: int) -> str:
-    """Bytes in the largest unit that leaves at least one.
-
-    >>> _size(25_275_125_760), _size(512), _size(0)
-    ('23.5 GiB', '512 B', '0 B')
-    """
-    power = min(max(0, count.bit_length() - 1) // 10, len(_UNITS) - 1)
-    tenths = count * 10 // 1024**power
-    whole, part = divmod(tenths, 10)
-    return f"{whole:,}.{part} {_UNITS[power]}" if part else f"{whole:,} {_UNITS[power]}"

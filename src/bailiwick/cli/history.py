@@ -90,7 +90,8 @@ def decisions(
     from bailiwick.store.history import decisions_of
 
     with _opened(store) as opened:
-        found = decisions_of(opened, tenant, project=project, before=before, limit=limit)
+        projects = None if project is None else (project,)
+        found = decisions_of(opened, tenant, projects=projects, before=before, limit=limit)
     _show(found, ("seq", "at_ms", "project", "kind", "reason", "detail"), output=output)
 
 

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from bailiwick import PlacementRequest
 
 WIDTH_IN_A_FILE = 120
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"))
 
 
@@ -39,7 +41,22 @@ def print_rows(
     title: str = "",
     numbers: Sequence[str] = (),
 ) -> None:
-    """A table under a title; columns named in ``numbers`` stand at the right, in one piece.
+    """A table under a title; columns named in ``numbers`` stand at the right, in one piece."""
+    from rich.markup import escape
+
+    if title:
+        console.print(f"\n[bold]{escape(title)}[/bold]")
+    console.print(table_of(headings, rows, numbers=numbers))
+
+
+def table_of(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    numbers: Sequence[str] = (),
+    show_header: bool = True,
+) -> Table:
+    """The table itself.
 
     A heading with a ``*`` folds where the screen is narrow; the others keep to one line.
     """
@@ -48,7 +65,12 @@ def print_rows(
     from rich.table import Table
 
     table = Table(
-        box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0)
+        box=SIMPLE_HEAD if show_header else None,
+        pad_edge=False,
+        show_edge=False,
+        show_header=show_header,
+        header_style="bold",
+        padding=(0, 1, 0, 0),
     )
     for heading in headings:
         folds = heading.endswith("*")
@@ -59,9 +81,7 @@ def print_rows(
         )
     for row in rows:
         table.add_row(*(escape(printable(cell)) for cell in row))
-    if title:
-        console.print(f"\n[bold]{escape(title)}[/bold]")
-    console.print(table)
+    return table
 
 
 def printable(text: str) -> str:
@@ -140,3 +160,15 @@ def words(counts: dict[str, int]) -> str:
     """Words with their counts, the most frequent first."""
     order = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     return ", ".join(f"{word} {count:,}" for word, count in order)
+
+
+def size(count: int) -> str:
+    """Bytes in the largest unit that leaves at least one.
+
+    >>> size(25_275_125_760), size(512), size(0)
+    ('23.5 GiB', '512 B', '0 B')
+    """
+    power = min(max(0, count.bit_length() - 1) // 10, len(_UNITS) - 1)
+    tenths = count * 10 // 1024**power
+    whole, part = divmod(tenths, 10)
+    return f"{whole:,}.{part} {_UNITS[power]}" if part else f"{whole:,} {_UNITS[power]}"

@@ -53,7 +53,9 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.AccessRefused: st.builds(
         ev.AccessRefused, scopes, names, st.none() | principals, st.none() | permissions
     ),
-    ev.GlassBroken: st.builds(ev.GlassBroken, names, principals, texts),
+    ev.GlassBroken: st.builds(
+        ev.GlassBroken, st.just(Owner()) | tenants, names, principals, texts, st.none() | later
+    ),
 }
 COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     cmd.CreateTenant: st.builds(cmd.CreateTenant, names, texts),
@@ -68,7 +70,15 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     cmd.CreateAccount: st.builds(lambda n, s: cmd.CreateAccount(n, *s), names, scopes),
     cmd.ChangeAccount: st.builds(cmd.ChangeAccount, names, st.booleans()),
     cmd.IssueToken: st.builds(
-        cmd.IssueToken, names, principals, kinds, hashes, later, st.booleans(), some_keys
+        cmd.IssueToken,
+        names,
+        principals,
+        kinds,
+        hashes,
+        later,
+        st.booleans(),
+        some_keys,
+        st.none() | names,
     ),
     cmd.RevokeToken: st.builds(cmd.RevokeToken, names),
     cmd.NoteRefusal: st.builds(
@@ -78,5 +88,7 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.none() | permissions,
         scopes,
     ),
-    cmd.BreakGlass: st.builds(cmd.BreakGlass, names, principals, reasons),
+    cmd.BreakGlass: st.builds(
+        cmd.BreakGlass, names, principals, reasons, st.none() | names, revisions
+    ),
 }

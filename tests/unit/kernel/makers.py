@@ -195,7 +195,7 @@ def blocks(draw: st.DrawFn) -> ev.RequestBlocked:
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.NodeRegistered: st.builds(ev.NodeRegistered, names, machines),
     ev.NodeDeparted: st.builds(ev.NodeDeparted, names, lists, amounts, st.none() | times),
-    ev.ModeChanged: st.builds(ev.ModeChanged, names, modes, modes),
+    ev.ModeChanged: st.builds(ev.ModeChanged, names, modes, modes, st.booleans()),
     ev.NodeQuarantined: st.builds(ev.NodeQuarantined, names, names),
     ev.QuarantineLifted: st.builds(ev.QuarantineLifted, names),
     ev.QuotaChanged: st.builds(ev.QuotaChanged, owners, quotas()),
@@ -233,6 +233,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     **iam_makers.EVENTS,
 }
 graces = st.none() | st.integers(0, 2**52)
+seen = st.none() | hashes
 operators = st.sampled_from([r for r in PreemptionReason if not r.spares_guaranteed])
 COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     commands.Submit: st.builds(commands.Submit, requests, st.booleans()),
@@ -249,12 +250,18 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     commands.ClearFence: st.builds(commands.ClearFence, ids),
     commands.RegisterNode: st.builds(commands.RegisterNode, names, machines),
     commands.DepartNode: st.builds(commands.DepartNode, names, st.none() | times),
-    commands.ChangeMode: st.builds(commands.ChangeMode, names, modes, operators, graces),
+    commands.ChangeMode: st.builds(commands.ChangeMode, names, modes, operators, graces)
+    | st.builds(
+        lambda n, r, g: commands.ChangeMode(n, NodeMode.DRAINING, r, g, evict=False),
+        names,
+        operators,
+        graces,
+    ),
     commands.Quarantine: st.builds(commands.Quarantine, names, names, graces),
     commands.LiftQuarantine: st.builds(commands.LiftQuarantine, names),
-    commands.SetQuota: st.builds(commands.SetQuota, names, quotas(), maybe_names),
+    commands.SetQuota: st.builds(commands.SetQuota, names, quotas(), maybe_names, seen),
     commands.SetShare: st.builds(commands.SetShare, names, st.integers(1, 10**6), maybe_names),
-    commands.ChangeSettings: st.builds(commands.ChangeSettings, settings()),
+    commands.ChangeSettings: st.builds(commands.ChangeSettings, settings(), seen),
     commands.Elect: st.builds(commands.Elect, ids, names, st.text(max_size=9)),
     commands.Tick: st.builds(commands.Tick, st.integers(2, 10**6)),
     **iam_makers.COMMANDS,

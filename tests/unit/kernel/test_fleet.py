@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bailiwick.fleet.node import NodeCapacity
@@ -26,6 +28,7 @@ from bailiwick.kernel import (
     Submit,
 )
 from bailiwick.kernel import decide as deciding
+from bailiwick.kernel.precondition import quota_digest, settings_digest
 from bailiwick.scheduler.quota_policy import (
     BurstCredit,
     BurstCreditExhausted,
@@ -33,7 +36,14 @@ from bailiwick.scheduler.quota_policy import (
     Quota,
     ResourceLimit,
 )
-from bailiwick.vocab.errors import Conflict, IllegalTransition, InvalidValue, LimitReached, NotFound
+from bailiwick.vocab.errors import (
+    Conflict,
+    IllegalTransition,
+    InvalidValue,
+    LimitReached,
+    NotFound,
+    Stale,
+)
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import Dimension, LeaseClass, PreemptionReason, Strategy
 from tests.unit.kernel.desk import CRITICAL, HIGH, Desk, ask, cores
@@ -104,6 +114,39 @@ def test_a_drain_evicts_and_ends_by_itself_when_the_last_lease_is_gone() -> None
     assert d.tick() == ["node_mode_changed"]
     assert (d.last[0].body["before"], d.last[0].body["after"]) == ("draining", "drained")
     assert d.tick() == []
+
+
+def test_a_cordon_closes_a_node_and_leaves_its_work_alone() -> None:
+    d = desk()
+    lease = d.lease()
+    d.do(ChangeMode("n1", NodeMode.DRAINING, evict=False))
+    assert d.kinds == ["node_mode_changed"]
+    assert d.last[0].body["note"] == "cordon"
+    assert d.phase(lease) == "active"
+    assert isinstance(d.beside(), Refused)
+    d.do(ChangeMode("n1", NodeMode.ACCEPTING))
+    assert "note" not in d.last[0].body
+    d.do(ChangeMode("n1", NodeMode.DRAINING, evict=False))
+    d.do(Release(lease))
+    assert d.tick() == ["node_mode_changed"]
+
+
+def test_only_a_drain_can_leave_work_alone() -> None:
+    with pytest.raises(InvalidValue):
+        ChangeMode("n1", NodeMode.MAINTENANCE, evict=False)
+
+
+def test_what_has_moved_on_is_not_overwritten() -> None:
+    d = desk()
+    seen = settings_digest(d.state.settings)
+    d.do(ChangeSettings(replace(d.state.settings, grace_ms=7), seen))
+    d.refuses(Stale, ChangeSettings(Settings(), seen))
+    d.do(ChangeSettings(Settings()))
+    seen = quota_digest(Quota())
+    quota = Quota((ResourceLimit(Dimension.CPU_MILLI, 5),))
+    d.do(SetQuota("lab", quota, seen=seen))
+    d.refuses(Stale, SetQuota("lab", Quota(), seen=seen))
+    d.do(SetQuota("lab", Quota(), seen=quota_digest(quota)))
 
 
 def test_an_empty_node_is_drained_at_once() -> None:

@@ -57,6 +57,8 @@ LATER: tuple[Command, ...] = (
     NoteRefusal("bad_token", "mallory", Permission.QUEUE_SUBMIT, "lab"),
     NoteRefusal("no_token"),
     BreakGlass("read_tenant", "tenant/lab", "incident 7 of today, asked for by the lab"),
+    BreakGlass("session", "t-4", "incident 8 of today, nobody of the lab is there", "lab", 9_000),
+    replace(TOKEN, token_id="t-4", spends="t-2"),
 )
 
 
@@ -101,6 +103,8 @@ def test_changes_count_and_leave_revisions() -> None:
     assert found.roles["alice@lab"] == {Scope("lab"): Role.TENANT_AUDITOR}
     assert not found.account("ci").is_enabled
     assert found.token("t-1").revoked
+    assert found.token("t-2").revoked
+    assert not found.token("t-4").revoked
 
 
 def test_replay_and_snapshot_give_the_same_directory() -> None:
@@ -112,11 +116,26 @@ def test_replay_and_snapshot_give_the_same_directory() -> None:
     assert again.state.directory == state.directory
 
 
+def test_a_code_is_spent_with_the_token_that_it_was_given_for_or_not_at_all() -> None:
+    bureau = Bureau(*FOUNDING)
+    bureau.do(replace(TOKEN, token_id="t-4", spends="t-2"))
+    told = [parse_record(line[:-1]) for line in bureau.lines[-2:]]
+    assert [r.kind.value for r in told] == ["access_token_revoked", "access_token_issued"]
+    with pytest.raises(Conflict):
+        bureau.do(replace(TOKEN, token_id="t-5", spends="t-2"))
+    assert "t-5" not in bureau.kernel.state.directory.tokens
+
+
+def test_broken_glass_is_told_to_the_tenant_it_is_about() -> None:
+    told = parse_record(Bureau(*FOUNDING, *LATER[:-1]).lines[-1][:-1])
+    assert (told.tenant, told.body["expires_ms"]) == ("lab", 9_000)
+
+
 def test_no_record_holds_a_token_and_every_refusal_is_one() -> None:
     bureau = Bureau(*FOUNDING, *LATER)
     kinds = [parse_record(line[:-1]).kind.value for line in bureau.lines]
     assert kinds.count("access_refused") == 2
-    assert kinds.count("break_glass") == 1
+    assert kinds.count("break_glass") == 2
     issued = next(line for line in bureau.lines if b"access_token_issued" in line)
     assert DIGEST.encode() in issued
 
@@ -140,6 +159,10 @@ def test_no_record_holds_a_token_and_every_refusal_is_one() -> None:
         (TOKEN, Conflict),
         (replace(TOKEN, token_id="t-3", expires_ms=1_000), Conflict),
         (RevokeToken("t-9"), NotFound),
+        (replace(TOKEN, token_id="t-3", spends="t-9"), NotFound),
+        (replace(TOKEN, token_id="t-3", spends="t-1"), Conflict),
+        (replace(TOKEN, token_id="t-3", principal="mallory", spends="t-2"), Conflict),
+        (BreakGlass("session", "t-3", "a tenant that is not there", "nobody"), NotFound),
     ],
     ids=repr,
 )

@@ -6,7 +6,18 @@ from hashlib import sha256
 
 import pytest
 
-from bailiwick.kernel import Kernel, RegisterNode, Settings, State, Tick, decode, encode
+from bailiwick.journal.record import parse_record
+from bailiwick.kernel import (
+    ChangeMode,
+    Kernel,
+    RegisterNode,
+    Release,
+    Settings,
+    State,
+    Tick,
+    decode,
+    encode,
+)
 from bailiwick.kernel.changes import NAMES, Changes, Known, parse_change
 from bailiwick.kernel.events import AdmissionApproved
 from bailiwick.kernel.history import Grid, History
@@ -15,6 +26,7 @@ from bailiwick.kernel.lease_events import LeaseReleased
 from bailiwick.kernel.tally import Ending, Fate, Waits, cost_of
 from bailiwick.kernel.whatif import MoveWord, Report, compare
 from bailiwick.vocab.errors import BailiwickError, Conflict, InvalidValue
+from bailiwick.vocab.transitions import NodeMode
 from tests.support.kernel_histories import (
     HOUR,
     MINUTE,
@@ -24,6 +36,7 @@ from tests.support.kernel_histories import (
     node,
     small_journal,
 )
+from tests.unit.kernel.desk import Desk, cores
 
 CONFIRMED = Settings(confirm_teardown=True, teardown_ms=20_000)
 
@@ -262,3 +275,16 @@ def test_sums_are_exact_and_percentiles_by_nearest_rank() -> None:
     assert (waits.p50_ms, waits.p95_ms, waits.max_ms, waits.mean_ms) == (50, 95, 100, 50)
     assert Waits.of([7]).p95_ms == 7
     assert Waits.of([]).count == 0
+
+
+def test_a_cordon_is_read_back_as_one() -> None:
+    d = Desk(nodes=[cores(8)])
+    lease = d.lease()
+    d.do(ChangeMode("n1", NodeMode.DRAINING, evict=False))
+    d.do(Release(lease))
+    d.tick()
+    history = read_history(parse_record(line[:-1]) for line in d.lines)
+    drains = [p.action for p in history.plan if isinstance(p.action, ChangeMode)]
+    assert drains == [ChangeMode("n1", NodeMode.DRAINING, evict=False)]
+    report = compare(history, State, changes=Changes())
+    assert report.fidelity.exact, report.fidelity

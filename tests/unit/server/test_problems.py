@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from bailiwick.server.problems import (
@@ -76,3 +79,14 @@ def test_what_is_not_there_and_what_is_anothers_look_alike() -> None:
 def test_a_refusal_says_itself_whether_waiting_helps() -> None:
     trouble = Trouble(EdgeCode.REFUSED, "no", retryable=True)
     assert problem_of(trouble, "c")[1].retryable
+
+
+def test_the_manual_lists_every_code_with_its_status() -> None:
+    manual = Path(__file__).resolve().parents[3] / "docs" / "api.md"
+    rows = re.findall(r"^\| `([a-z_]+)` \| (\d{3}) \| ([a-z ]+) \|", manual.read_text(), re.M)
+    told = {code: (int(status), again) for code, status, again in rows}
+    assert told.keys() == {code.value for code in PROBLEMS}
+    for code, row in PROBLEMS.items():
+        status, again = told[code.value]
+        assert status == row.status
+        assert again in (("yes" if row.retryable else "no"), "as the decision says")

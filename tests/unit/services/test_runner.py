@@ -70,9 +70,13 @@ def test_commands_that_arrive_during_a_commit_share_the_next_one(
 ) -> None:
     with ThreadPoolExecutor(40) as pool:
         store.gate.clear()
-        futures = [pool.submit(runner.call, ask(n)) for n in range(40)]
-        deadline = time.monotonic() + 10
-        while runner.replica.waiting < 30 and time.monotonic() < deadline:
+        futures = [pool.submit(runner.call, ask(0))]
+        deadline = time.monotonic() + 5
+        time.sleep(0.05)
+        while runner.replica.waiting and time.monotonic() < deadline:  # it is being committed
+            time.sleep(0.01)
+        futures += [pool.submit(runner.call, ask(n)) for n in range(1, 40)]
+        while runner.replica.waiting < 39 and time.monotonic() < deadline:
             time.sleep(0.01)
         before = len(store.batches)
         store.gate.set()

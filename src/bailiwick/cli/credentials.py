@@ -1,0 +1,163 @@
+"""``bailiwick account`` and ``token``: programs as principals, and what lets anybody in.
+
+Rules:
+
+- A token is printed once, alone on stdout, so that it can go into a file; what is said about it
+  goes to stderr.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bailiwick.cli.asking import Ask, noun, path_word, verb
+from bailiwick.cli.completing import complete_accounts
+from bailiwick.cli.output import Columns, Format
+from bailiwick.cli.phrases import clock, moment
+from bailiwick.cli.units import parse_span
+from bailiwick.vocab.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from bailiwick.wire.people import ServiceAccount, Token
+
+accounts = noun("Service accounts: programs with roles of their own.")
+tokens = noun("Tokens: what lets somebody in, for a while.")
+
+_Account = Annotated[
+    str, typer.Argument(metavar="ACCOUNT", help="Its name.", autocompletion=complete_accounts)
+]
+_ACCOUNTS: Columns[ServiceAccount] = Columns(
+    ("account", "of", "state"),
+    lambda a: (
+        a.account,
+        "/".join(name for name in (a.tenant, a.project) if name) or "the fleet",
+        "enabled" if a.is_enabled else "disabled",
+    ),
+    lambda a: a.account,
+    empty="no service account that you may see",
+)
+
+
+def _token_row(token: Token) -> tuple[str, ...]:
+    state = "revoked" if token.revoked else "counts"
+    kind = f"{token.kind}, login code" if token.single_use else token.kind
+    keys = "all of its roles'" if token.keys is None else ", ".join(token.keys)
+    return token.token_id, token.principal, kind, state, clock(token.expires_ms), keys
+
+
+_TOKENS: Columns[Token] = Columns(
+    ("token", "principal", "kind", "state", "expires", "keys*"),
+    _token_row,
+    lambda t: t.token_id,
+    empty="no token that you could revoke",
+)
+
+
+@verb(accounts, "list", lists=True)
+def list_accounts(ask: Ask) -> None:
+    """The service accounts that you may see."""
+    from bailiwick.wire.people import ServiceAccount
+
+    ask.list("/v1/service-accounts", ServiceAccount, columns=_ACCOUNTS)
+
+
+@verb(accounts, "create", changes=True, scope="project")
+def create_account(
+    ask: Ask,
+    account: _Account,
+    *,
+    fleet: Annotated[bool, typer.Option("--fleet", help="Of the whole fleet.")] = False,
+) -> None:
+    """Make a service account of a tenant, a project, or the fleet."""
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.people import NewAccount
+
+    scope = {} if fleet else {"tenant": ask.tenant, "project": ask.typed_project}
+    body = make_body(NewAccount, account=account, **scope)
+    where = "the fleet" if fleet else ask.scope_name
+    told = f"service account {account} of {where} is there"
+    ask.change("POST", "/v1/service-accounts", body=body, told=told)
+
+
+@verb(accounts, "disable", changes=True)
+def disable_account(ask: Ask, account: _Account) -> None:
+    """Let a service account in no more, whatever tokens it has."""
+    ask.confirm(f"Disable {account}? Its tokens let nobody in until it is enabled again.")
+    _change(ask, account, is_enabled=False)
+
+
+@verb(accounts, "enable", changes=True)
+def enable_account(ask: Ask, account: _Account) -> None:
+    """Let a service account in again."""
+    _change(ask, account, is_enabled=True)
+
+
+def _change(ask: Ask, account: str, *, is_enabled: bool) -> None:
+    from bailiwick.wire.people import AccountChange
+
+    path = f"/v1/service-accounts/{path_word('ACCOUNT', account)}"
+    told = f"service account {account} is {'enabled' if is_enabled else 'disabled'}"
+    ask.change("PATCH", path, body=AccountChange(is_enabled=is_enabled), told=told)
+
+
+@verb(tokens, "list", lists=True)
+def list_tokens(ask: Ask) -> None:
+    """The tokens that you could revoke."""
+    from bailiwick.wire.people import Token
+
+    ask.list("/v1/tokens", Token, columns=_TOKENS)
+
+
+@verb(tokens, "issue", changes=True)
+def issue_token(
+    ask: Ask,
+    principal: Annotated[str, typer.Argument(metavar="PRINCIPAL", help="Whom it lets in.")],
+    *,
+    kind: Annotated[str, typer.Option("--kind", help="human, service_account or node.")] = "human",
+    ttl: Annotated[str, typer.Option("--ttl", help="How long it counts; at most 12h.")] = "1h",
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", help="A permission it carries; repeat it. Else all of the roles'."),
+    ] = None,
+    login_code: Annotated[
+        bool, typer.Option("--login-code", help="Good for one bailiwick login, and nothing else.")
+    ] = False,
+) -> None:
+    """Make a token; it is shown this once."""
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.people import IssuedToken, NewToken
+
+    body = make_body(
+        NewToken,
+        principal=principal,
+        kind=kind,
+        ttl_s=parse_span("--ttl", ttl) // 1000,
+        single_use=login_code,
+        **({"keys": key} if key else {}),
+    )
+    query = {"dry_run": "true"} if ask.dry_run else None
+    found: IssuedToken = ask.client.call(
+        "POST", "/v1/tokens", kind=IssuedToken, body=body, query=query
+    )
+    if ask.output not in (Format.TABLE, Format.NAME):
+        ask.printer.document(found)
+        return
+    if ask.dry_run:
+        typer.echo(f"a token for {principal} would be made (dry run: nothing was changed)")
+        return
+    typer.echo(found.token_id if ask.output is Format.NAME else found.token)
+    until = moment(found.expires_ms)
+    typer.echo(f"token {found.token_id} lets {principal} in until {until}; kept nowhere", err=True)
+
+
+@verb(tokens, "revoke", changes=True)
+def revoke_token(
+    ask: Ask, token: Annotated[str, typer.Argument(metavar="TOKEN_ID", help="Its id.")]
+) -> None:
+    """Make a token count no more."""
+    if token.count(".") == 2:
+        raise InvalidValue("TOKEN_ID", "...", "the token's id, not the token")
+    path = f"/v1/tokens/{path_word('TOKEN_ID', token)}"
+    ask.change("DELETE", path, told=f"token {token} counts no more")

@@ -1,0 +1,243 @@
+"""``bailiwick fleet`` and ``quota``: what there is, what of it is free, and what one may hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bailiwick.cli.asking import Ask, noun, verb
+from bailiwick.cli.output import Format
+from bailiwick.cli.phrases import amount
+from bailiwick.cli.screen import make_console, milli, money, print_rows, size, table_of
+from bailiwick.cli.units import parse_bytes, parse_cores
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.words import Dimension, HardwareGeneration
+
+if TYPE_CHECKING:
+    from bailiwick.wire.fleet import Node, QuotaState, Room
+    from bailiwick.wire.usage import Rates
+    from bailiwick.wire.work import Lease
+
+fleet_app = typer.Typer(add_completion=False)
+quotas = noun("Quotas: what a tenant or project may hold at once.")
+
+
+@dataclass(slots=True)
+class _Sum:
+    """The devices of one generation, in milli-shares."""
+
+    nodes: int = 0
+    whole: int = 0
+    closed: int = 0
+    leased: int = 0
+
+
+@verb(fleet_app, "fleet")
+def fleet(ask: Ask) -> None:
+    """What there is, by generation: devices, leased, free, closed, and the price of an hour.
+
+    What others hold is counted only where you may see their leases.
+    """
+    from bailiwick.wire.fleet import Node
+    from bailiwick.wire.work import Lease
+
+    page = ask.client.rows("/v1/nodes", Node)
+    if ask.output is not Format.TABLE:
+        ask.printer.rows(page, _columns())
+        return
+    leases = ask.client.rows("/v1/leases", Lease)
+    _draw_fleet(page.items, leases.items, rates=_rates(ask))
+
+
+def _columns() -> Any:
+    from bailiwick.cli.nodes import NODES
+
+    return NODES
+
+
+def _rates(ask: Ask) -> Rates | None:
+    from bailiwick.client.errors import Refusal
+    from bailiwick.wire.usage import Rates
+
+    try:
+        return ask.client.read("/v1/rates", Rates)
+    except Refusal:  # a server without prices, or somebody who may not read them
+        return None
+
+
+def _draw_fleet(nodes: list[Node], leases: list[Lease], *, rates: Rates | None) -> None:
+    sums: dict[HardwareGeneration, _Sum] = {}
+    devices = {node.node: [gpu.generation for gpu in node.gpus] for node in nodes}
+    for node in nodes:
+        for generation in dict.fromkeys(devices[node.node]):
+            found = sums.setdefault(generation, _Sum())
+            count = devices[node.node].count(generation) * 1000
+            found.nodes += 1
+            found.whole += count
+            found.closed += 0 if node.takes_leases else count
+    for lease in leases:
+        held = [devices.get(lease.node, [])[d : d + 1] for d in lease.devices]
+        for generations in held:
+            for generation in generations:
+                sums[generation].leased += lease.resources.gpu_milli // len(lease.devices)
+    console = make_console()
+    if sums:
+        rows = [_generation_row(word, sums[word], rates=rates) for word in sorted(sums)]
+        headings = ("generation", "nodes", "gpus", "leased", "free", "closed", "an hour")
+        console.print(table_of(headings, rows, numbers=headings[1:]))
+    else:
+        console.print("no GPUs in the fleet")
+    open_nodes = [node for node in nodes if node.takes_leases]
+    cores = milli(sum(node.resources.cpu_milli for node in open_nodes))
+    memory = size(sum(node.resources.mem_bytes for node in open_nodes))
+    quarantined = sum(node.quarantined for node in nodes)
+    console.print(
+        f"\nnodes: {len(nodes):,} in all, {len(open_nodes):,} take leases, {quarantined:,} are "
+        f"quarantined; those that take leases have {cores} cores and {memory} of memory"
+    )
+
+
+def _generation_row(
+    word: HardwareGeneration, found: _Sum, *, rates: Rates | None
+) -> tuple[str, ...]:
+    free = max(0, found.whole - found.leased - found.closed)
+    price = "-" if rates is None else _price(word, rates)
+    amounts = (found.whole, found.leased, free, found.closed)
+    return (word.value, str(found.nodes), *(milli(each) for each in amounts), price)
+
+
+def _price(word: HardwareGeneration, rates: Rates) -> str:
+    price = rates.gpu_micros_per_hour.get(word)
+    return "-" if price is None else f"{money(price)} {rates.currency}"
+
+
+# -- quotas ----------------------------------------------------------------------------------
+
+
+@verb(quotas, "show", scope="project")
+def show_quota(ask: Ask) -> None:
+    """What a tenant (or with --project a project) may hold, and how that stands."""
+    from bailiwick.wire.fleet import QuotaState
+
+    found = ask.client.read(f"{ask.scope_path}/quota", QuotaState)
+    ask.printer.thing(found, name=ask.scope_name, draw=lambda: _draw_quota(found, ask.scope_name))
+
+
+def _draw_quota(found: QuotaState, name: str) -> None:
+    names = {dimension: word for word, dimension in _WORDS.items()}
+    rows = [(names[word], *_room(word, room)) for word, room in found.dimensions.items()]
+    rows += [
+        (word.value, *_room(Dimension.GPU_COUNT, room)) for word, room in found.generations.items()
+    ]
+    print_rows(
+        make_console(),
+        ("limit on", "limit", "used", "left"),
+        rows=rows,
+        title=f"Quota of {name}",
+        numbers=("limit", "used", "left"),
+    )
+    burst = found.quota.burst
+    if burst is not None:
+        word = burst.dimension.value
+        ceiling = amount(word, burst.ceiling)
+        typer.echo(
+            f"\nburst: up to {ceiling} for a while; credit {burst.capacity:,}, "
+            f"{burst.refill_per_s:,} back a second"
+        )
+
+
+def _room(word: Dimension, room: Room) -> tuple[str, ...]:
+    def shown(value: int | None) -> str:
+        return "-" if value is None else _short(word, value)
+
+    return shown(room.limit), shown(room.used), shown(room.left)
+
+
+def _short(word: Dimension, value: int) -> str:
+    if word == Dimension.CPU_MILLI:
+        return milli(value)
+    if word in (Dimension.MEM_BYTES, Dimension.BLOCK_BYTES, Dimension.GPU_VRAM):
+        return size(value)
+    return f"{value:,}"
+
+
+_LIMIT = re.compile(r"([a-z0-9_]+)=(.+)")
+
+
+@verb(quotas, "set", changes=True, scope="project")
+def set_quota(
+    ask: Ask,
+    limits: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WORD=LIMIT...",
+            help="cpus=64 mem=512GiB block=2TiB gpus=8 vram=640GiB leases=20 nvidia_hopper=4",
+        ),
+    ],
+    *,
+    keep: Annotated[
+        bool, typer.Option("--keep/--replace", help="Keep the limits that are not named.")
+    ] = True,
+) -> None:
+    """Set limits of a tenant (or with --project a project); WORD=none lifts one."""
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.fleet import Quota, QuotaState
+
+    path = f"{ask.scope_path}/quota"
+    wanted: dict[str, Any] = {"limits": {}, "gpu_limits": {}}
+    etag = None
+    if keep:
+        found, etag = ask.client.read_tagged(path, QuotaState)
+        wanted = found.quota.model_dump(mode="json")
+    for text in limits:
+        table, word, value = parse_limit(text)
+        if value is None:
+            wanted[table].pop(word, None)
+        else:
+            wanted[table][word] = value
+    body = make_body(Quota, **wanted)
+    ask.change("PUT", path, body=body, etag=etag, told=f"quota of {ask.scope_name} is set")
+
+
+_WORDS = {
+    "cpus": Dimension.CPU_MILLI,
+    "mem": Dimension.MEM_BYTES,
+    "block": Dimension.BLOCK_BYTES,
+    "gpus": Dimension.GPU_COUNT,
+    "vram": Dimension.GPU_VRAM,
+    "leases": Dimension.LEASE_COUNT,
+}
+
+
+def parse_limit(text: str) -> tuple[str, str, int | None]:
+    """In which table, on what, how much; no number lifts the limit.
+
+    >>> parse_limit("mem=1GiB"), parse_limit("nvidia_hopper=none")
+    (('limits', 'mem_bytes', 1073741824), ('gpu_limits', 'nvidia_hopper', None))
+    """
+    found = _LIMIT.fullmatch(text)
+    words = ", ".join(_WORDS)
+    if found is None:
+        raise InvalidValue("limit", text, f"WORD=LIMIT with one of {words} or a GPU generation")
+    word, value = found[1], found[2]
+    dimension = _WORDS.get(word)
+    if dimension is None:
+        if word not in tuple(HardwareGeneration):
+            raise InvalidValue("limit", text, f"one of {words} or a GPU generation")
+        return "gpu_limits", word, None if value == "none" else _count(text, value)
+    if value == "none":
+        return "limits", dimension.value, None
+    if dimension is Dimension.CPU_MILLI:
+        return "limits", dimension.value, parse_cores("cpus", value)
+    if dimension in (Dimension.GPU_COUNT, Dimension.LEASE_COUNT):
+        return "limits", dimension.value, _count(text, value)
+    return "limits", dimension.value, parse_bytes(word, value)
+
+
+def _count(text: str, value: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", value):
+        raise InvalidValue("limit", text, "a whole number, or none")
+    return int(value)

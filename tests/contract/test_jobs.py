@@ -1,0 +1,324 @@
+"""Jobs over HTTP, run for real: submitted, followed, cancelled, and told to nobody else."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bailiwick.iam import Permission
+from bailiwick.ports import JobChange
+from bailiwick.reconcile.job_acts import Tools
+from bailiwick.reconcile.local_jobs import LocalJobs
+from bailiwick.services.authority import Terms
+from bailiwick.services.jobs import Jobs
+from bailiwick.services.runner import SystemClock
+from bailiwick.vocab.jobs import JobPhase
+from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
+
+MEMBER, RIVAL = f"project_member@{OWN}", f"project_member@{FOREIGN}"
+OVER = {phase.value for phase in JobPhase if phase.is_over}
+NODE = "here"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
+    """The API with a node of its own machine, on which a loop runs jobs."""
+    folder: Path = tmp_path_factory.mktemp("jobs")
+    with http_house(folder) as made:
+        rooms = made.app.state.house
+        book, executor = rooms.parts.jobs.book, rooms.parts.executor
+        for job in book.live():  # nobody has to go on with these here
+            book.change(job.job_id, JobChange(phase=JobPhase.CANCELLED))
+        for entry_id in (1, 2):  # whoever comes after them would have to wait
+            made.plain("cancel", entry_id=entry_id)
+        jobs = Jobs(book, made.runner, clock=SystemClock(), node=NODE)
+        made.app.state.house = replace(rooms, parts=replace(rooms.parts, jobs=jobs))
+        made.plain(
+            "register_node",
+            node=NODE,
+            inventory={
+                "resources": {"cpu_milli": 4_000, "mem_bytes": 2**36},
+                "labels": ["executor=local"],
+            },
+        )
+        tools = Tools(
+            jobs=jobs,
+            runner=made.runner,
+            executor=executor,
+            authority=made.authority,
+            clock=SystemClock(),
+            server="http://testserver",
+        )
+        stop = threading.Event()
+        thread = threading.Thread(target=LocalJobs(tools).run, args=(stop,))
+        thread.start()
+        try:
+            yield made
+        finally:
+            stop.set()
+            thread.join(30)
+            for found in executor.adopt():
+                executor.tear_down(found.lease_id)
+
+
+def body(*command: str, **more: Any) -> dict[str, Any]:
+    return {
+        "tenant": OWN,
+        "project": "p",
+        "resources": {"cpu_milli": 1000},
+        "command": list(command),
+        **more,
+    }
+
+
+def submit(house: HttpHouse, *command: str, who: str = MEMBER, **more: Any) -> dict[str, Any]:
+    """A job that is taken."""
+    response = house.ask(who, "POST", "/v1/jobs", json=body(*command, **more))
+    assert response.status_code in (201, 202), response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
+def until(house: HttpHouse, job: dict[str, Any], is_there: Callable[[Any], bool]) -> dict[str, Any]:
+    """The job, once it is there."""
+    path, end = f"/v1/jobs/{job['job_id']}", time.monotonic() + 30
+    while time.monotonic() < end:
+        found: dict[str, Any] = house.ask(MEMBER, "GET", path).json()
+        if is_there(found):
+            return found
+        time.sleep(0.02)
+    raise AssertionError(found)
+
+
+def is_over(job: dict[str, Any]) -> bool:
+    return job["phase"] in OVER
+
+
+def follow(house: HttpHouse, job: dict[str, Any], *, limit: int = 65_536) -> bytes:
+    """All that a job prints, as a client follows it."""
+    path, offset, text = f"/v1/jobs/{job['job_id']}/output", 0, b""
+    while True:
+        params = {"offset": offset, "limit": limit, "wait_s": 10}
+        part = house.ask(MEMBER, "GET", path, params=params).json()
+        assert part["offset"] == offset
+        text += base64.b64decode(part["data"])
+        offset = part["next_offset"]
+        assert offset == len(text)
+        if part["is_over"]:
+            return text
+
+
+def test_a_job_runs_and_its_output_is_followed_to_its_end(house: HttpHouse) -> None:
+    job = submit(house, "/bin/sh", "-c", "echo one; sleep 0.3; echo two; exit 4", name="greet")
+    assert job["phase"] in ("starting", "running")
+    assert (job["node"], job["name"], job["submitter"]) == (NODE, "greet", MEMBER)
+    assert follow(house, job) == b"one\ntwo\n"
+    found = until(house, job, is_over)
+    assert (found["phase"], found["exit_code"], found["reason"]) == ("failed", 4, None)
+    assert found["command"][0] == "/bin/sh"
+
+
+def test_output_is_any_bytes_in_pieces_of_any_size(house: HttpHouse) -> None:
+    job = submit(house, "/bin/sh", "-c", r"printf '\377\000abc%0500d' 7")
+    until(house, job, is_over)
+    assert follow(house, job, limit=7) == b"\xff\x00abc" + b"7".rjust(500, b"0")
+    path = f"/v1/jobs/{job['job_id']}/output"
+    end = house.ask(MEMBER, "GET", path, params={"offset": 10**6}).json()
+    assert (end["data"], end["is_over"], end["is_truncated"]) == ("", True, False)
+    assert house.ask(MEMBER, "GET", path, params={"wait_s": 21}).status_code == 422
+
+
+def test_a_job_that_waits_says_why_and_is_cancelled(house: HttpHouse) -> None:
+    first = submit(house, "sleep", "1000", resources={"cpu_milli": 4000})
+    response = house.ask(
+        MEMBER, "POST", "/v1/jobs", json=body("true", resources={"cpu_milli": 4000})
+    )
+    assert response.status_code == 202
+    job = response.json()
+    assert (job["phase"], job["lease_id"], job["node"]) == ("waiting", None, None)
+    assert job["entry_id"] is not None
+    assert until(house, job, lambda j: j["reason"] == "waiting_for_capacity")
+    waiting = house.ask(MEMBER, "GET", f"/v1/jobs/{job['job_id']}/output").json()
+    assert (waiting["data"], waiting["is_over"]) == ("", False)
+    path = f"/v1/jobs/{job['job_id']}"
+    dry = house.ask(MEMBER, "DELETE", path, params={"dry_run": "true"})
+    assert dry.status_code == 200
+    assert house.ask(MEMBER, "GET", path).json()["phase"] == "waiting"
+    assert house.ask(MEMBER, "DELETE", path).json() == {"answer": "done", "seq": None}
+    assert house.ask(MEMBER, "GET", path).json()["phase"] == "cancelled"
+    assert house.ask(MEMBER, "DELETE", path).status_code == 200
+    until(house, first, lambda j: j["phase"] == "running")
+    assert house.ask(MEMBER, "DELETE", f"/v1/jobs/{first['job_id']}").status_code == 200
+    found = until(house, first, is_over)
+    assert (found["phase"], found["signal"]) == ("cancelled", 15)
+    again = house.ask(MEMBER, "DELETE", f"/v1/jobs/{first['job_id']}")
+    assert again.status_code == 200
+
+
+def test_a_job_that_is_over_is_not_cancelled(house: HttpHouse) -> None:
+    job = submit(house, "true")
+    until(house, job, is_over)
+    response = house.ask(MEMBER, "DELETE", f"/v1/jobs/{job['job_id']}")
+    assert (response.status_code, response.json()["code"]) == (409, "conflict")
+
+
+def test_to_delete_a_jobs_lease_ends_the_job_first(house: HttpHouse) -> None:
+    job = submit(house, "sleep", "1000")
+    until(house, job, lambda j: j["phase"] == "running")
+    assert house.ask(MEMBER, "DELETE", f"/v1/leases/{job['lease_id']}").status_code == 200
+    assert until(house, job, is_over)["phase"] == "cancelled"
+
+
+def test_a_job_that_can_never_run_is_refused_with_the_decision(house: HttpHouse) -> None:
+    response = house.ask(
+        MEMBER, "POST", "/v1/jobs", json=body("true", resources={"cpu_milli": 10**6})
+    )
+    told = response.json()
+    assert (response.status_code, told["code"]) == (409, "refused")
+    assert told["decision"]["denied"]["detail"] == "larger_than_any_node"
+    newest = house.ask(MEMBER, "GET", "/v1/jobs").json()["items"][0]
+    assert (newest["phase"], newest["reason"]) == ("refused", "exceeds_maximum")
+
+
+def test_a_job_lands_only_where_jobs_are_run(house: HttpHouse) -> None:
+    response = house.ask(
+        MEMBER, "POST", "/v1/jobs", json=body("true", resources={"cpu_milli": 60_000})
+    )
+    assert response.status_code == 409  # n1 is large enough, and runs none
+
+
+def test_a_dry_run_tells_the_plan_and_writes_nothing_down(house: HttpHouse) -> None:
+    before = house.ask(MEMBER, "GET", "/v1/jobs").json()["items"][0]["job_id"]
+    response = house.ask(MEMBER, "POST", "/v1/jobs", json=body("true"), params={"dry_run": "true"})
+    assert (response.status_code, response.json()["plan"]) == (200, "grant")
+    assert house.ask(MEMBER, "GET", "/v1/jobs").json()["items"][0]["job_id"] == before
+
+
+def test_the_same_key_gives_the_same_job(house: HttpHouse) -> None:
+    headers = {"Idempotency-Key": "once"}
+    first, again = (
+        house.ask(MEMBER, "POST", "/v1/jobs", json=body("true"), headers=headers) for _ in "ab"
+    )
+    assert again.json()["job_id"] == first.json()["job_id"]
+    other = house.ask(MEMBER, "POST", "/v1/jobs", json=body("false"), headers=headers)
+    assert (other.status_code, other.json()["code"]) == (409, "conflict")
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"command": []}, "command"),
+        ({"command": [""]}, "argv"),
+        ({"command": ["a\0b"]}, "argv"),
+        ({"gang_size": 2}, "gang_size"),
+        ({"env": {"BAILIWICK_LEASE_ID": "1"}}, "BAILIWICK_LEASE_ID"),
+        ({"env": {"CUDA_VISIBLE_DEVICES": "0"}}, "CUDA_VISIBLE_DEVICES"),
+        ({"env": {"A": "x\0y"}}, "env"),
+        ({"env": {"A=B": "x"}}, "env"),
+        ({"cwd": "relative"}, "cwd"),
+        ({"cwd": "/a\0b"}, "cwd"),
+        ({"labels": ["executor=other"]}, "labels"),
+        ({"name": "not a name"}, "name"),
+    ],
+)
+def test_what_cannot_be_a_job_is_refused_with_its_field(
+    house: HttpHouse, more: dict[str, Any], field: str
+) -> None:
+    response = house.ask(MEMBER, "POST", "/v1/jobs", json=body("true") | more)
+    assert response.status_code in (400, 422), response.text
+    assert field in response.text
+
+
+def test_a_secret_in_the_environment_is_told_to_nobody(house: HttpHouse) -> None:
+    job = submit(house, "sleep", "1000", env={"PASSWORD": "hunter2"})
+    until(house, job, lambda j: j["phase"] == "running")
+    path = f"/v1/jobs/{job['job_id']}"
+    assert "hunter2" not in house.ask("fleet_admin", "GET", path).text
+    lines = house.runner.look(lambda view: house.runner.replica.store.read(0, view.state.size))
+    assert not any(b"hunter2" in line for line in lines)
+    house.ask(MEMBER, "DELETE", path)
+    until(house, job, is_over)
+
+
+def test_a_jobs_own_token_holds_leases_and_does_nothing_else(house: HttpHouse) -> None:
+    text = "echo $BAILIWICK_SERVER $BAILIWICK_LEASE_TOKEN; exec sleep 1000"
+    job = submit(house, "/bin/sh", "-c", text)
+    path = f"/v1/jobs/{job['job_id']}/output"
+    part = house.ask(MEMBER, "GET", path, params={"wait_s": 20}).json()
+    server, token = base64.b64decode(part["data"]).decode().split()
+    assert server == "http://testserver"
+    headers = {"Authorization": f"Bearer {token}"}
+    lease = f"/v1/leases/{job['lease_id']}"
+    assert house.client.get(lease, headers=headers).status_code == 200
+    assert house.client.post(lease + "/checkpoint", headers=headers).status_code == 200
+    assert house.client.get("/v1/jobs", headers=headers).status_code == 403
+    more = house.client.post("/v1/jobs", headers=headers, json=body("true"))
+    assert more.status_code in (403, 404)
+    assert house.client.delete(lease, headers=headers).status_code == 200
+    until(house, job, is_over)
+    assert house.client.get(lease, headers=headers).status_code == 401
+
+
+def test_a_narrowed_token_makes_a_job_whose_token_carries_no_more(house: HttpHouse) -> None:
+    narrow = house.token(MEMBER, terms=Terms(keys=(Permission.QUEUE_SUBMIT,)))
+    response = house.client.post(
+        "/v1/jobs",
+        headers={"Authorization": f"Bearer {narrow}"},
+        json=body("/bin/sh", "-c", "echo $BAILIWICK_LEASE_TOKEN; exec sleep 1000"),
+    )
+    job = response.json()
+    path = f"/v1/jobs/{job['job_id']}/output"
+    part = house.ask(MEMBER, "GET", path, params={"wait_s": 20}).json()
+    token = base64.b64decode(part["data"]).decode().strip()
+    response = house.client.get(
+        f"/v1/leases/{job['lease_id']}", headers={"Authorization": f"Bearer {token}"}
+    )
+    assert response.status_code in (403, 404)
+    house.ask(MEMBER, "DELETE", f"/v1/jobs/{job['job_id']}")
+    until(house, job, is_over)
+
+
+def test_pages_are_newest_first_and_of_the_callers_own(house: HttpHouse) -> None:
+    ids = [submit(house, "true")["job_id"] for _ in range(3)]
+    page = house.ask(MEMBER, "GET", "/v1/jobs", params={"limit": 2}).json()
+    assert [job["job_id"] for job in page["items"]] == ids[:0:-1]
+    rest = house.ask(MEMBER, "GET", "/v1/jobs", params={"cursor": page["next"]}).json()
+    assert rest["items"][0]["job_id"] == ids[0]
+    assert {job["tenant"] for job in rest["items"]} == {OWN}
+    theirs = house.ask(RIVAL, "GET", "/v1/jobs").json()["items"]
+    assert {job["tenant"] for job in theirs} <= {FOREIGN}
+    for path in (f"/v1/jobs/{ids[0]}", f"/v1/jobs/{ids[0]}/output"):
+        there, nowhere = house.ask(RIVAL, "GET", path), house.ask(RIVAL, "GET", "/v1/jobs/99999")
+        assert there.status_code == nowhere.status_code == 404
+        assert there.json()["message"] == nowhere.json()["message"]
+
+
+def test_output_that_lies_on_another_machine_is_told_where(house: HttpHouse) -> None:
+    book = house.app.state.house.parts.jobs.book
+    job = submit(house, "sleep", "1000")
+    until(house, job, lambda j: j["phase"] == "running")
+    assert book.change(job["job_id"], JobChange(node="elsewhere"))
+    path = f"/v1/jobs/{job['job_id']}/output"
+    response = house.ask(MEMBER, "GET", path)
+    assert (response.status_code, response.json()["code"]) == (503, "unavailable")
+    assert "elsewhere" in response.json()["message"]
+    assert book.change(job["job_id"], JobChange(node=NODE))
+    house.ask(MEMBER, "DELETE", f"/v1/jobs/{job['job_id']}")
+    until(house, job, is_over)
+
+
+def test_output_that_was_removed_is_gone(house: HttpHouse) -> None:
+    parts = house.app.state.house.parts
+    job = until(house, submit(house, "echo", "x"), is_over)
+    until(house, job, lambda _: parts.executor.status(job["lease_id"]).is_emptied)
+    parts.jobs.book.forget(job["job_id"])
+    response = house.ask(MEMBER, "GET", f"/v1/jobs/{job['job_id']}/output")
+    assert response.status_code == 404
+    assert "removed" in response.json()["message"]

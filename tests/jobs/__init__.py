@@ -1,0 +1,1 @@
+"""Jobs with a real replica, a real executor and real processes."""

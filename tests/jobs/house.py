@@ -1,0 +1,280 @@
+"""A replica on SQLite, an executor and the loop between them; every wait is bounded.
+
+Run as a program (``python -m tests.jobs.house FOLDER [many]``) it submits a few jobs, or many, runs
+the loop and says so; the test that started it kills it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bailiwick.executors.local import LocalExecutor
+from bailiwick.executors.teardown import Look, Waits, take_census
+from bailiwick.fleet.node import EXECUTOR_LABEL, LOCAL_EXECUTOR, GpuDevice, NodeCapacity
+from bailiwick.iam import PrincipalKind, Role
+from bailiwick.journal.record import parse_record
+from bailiwick.kernel import ChangeSettings, Command, Envelope, RegisterNode, Settings
+from bailiwick.kernel import iam_commands as iam
+from bailiwick.kernel.answers import Answer
+from bailiwick.ports import JobRow, NewJobRow
+from bailiwick.reconcile.job_acts import Tools
+from bailiwick.reconcile.local_jobs import LocalJobs, Retention
+from bailiwick.services.authority import Authority, Principal
+from bailiwick.services.jobs import JobDraft, Jobs, Submitted
+from bailiwick.services.replica import Replica
+from bailiwick.services.replica import Role as ReplicaRole
+from bailiwick.services.runner import Runner, SystemClock
+from bailiwick.store import open_store
+from bailiwick.store.job_rows import JobBook
+from bailiwick.vocab.jobs import JobPhase
+from bailiwick.vocab.words import HardwareGeneration
+
+T = TypeVar("T")
+
+WAIT_S = 30.0
+NODE, TENANT = "here", "lab"
+ANN = Principal("ann", PrincipalKind.HUMAN, "t", {})
+SETTINGS = Settings(grace_ms=60_000, teardown_ms=60_000)
+QUICK = Waits(start_s=20, term_s=1.0, kill_s=5)
+KEY = Authority.new_key()
+MANY = 30
+
+
+def eventually(ask: Callable[[], T | None]) -> T:
+    """The first answer that is one."""
+    until = time.monotonic() + WAIT_S
+    while time.monotonic() < until:
+        answer = ask()
+        if answer:
+            return answer
+        time.sleep(0.01)
+    raise AssertionError("it did not come true in time")
+
+
+@dataclass
+class JobHouse:
+    """What a test needs."""
+
+    runner: Runner
+    jobs: Jobs
+    executor: LocalExecutor
+    loop: LocalJobs
+    authority: Authority
+    said: list[str] = field(default_factory=list)
+
+    def do(self, command: Command) -> Answer:
+        """Have something done behind the loop's back."""
+        return self.runner.call(Envelope(command, "setup"))
+
+    def submit(self, *argv: str, key: str | None = None, **how: Any) -> Submitted:
+        """A job of ann's, with a core unless more is said."""
+        draft = JobDraft(
+            tenant=TENANT,
+            project=None,
+            name=how.pop("name", None),
+            tag=None,
+            env=how.pop("env", {}),
+            cwd=how.pop("cwd", None),
+            command=argv,
+            request=request_of(**how),
+        )
+        return self.jobs.submit(draft, principal=ANN, correlation_id="c-1", key=key)
+
+    def shell(self, text: str, **how: Any) -> JobRow:
+        """The same, for a shell."""
+        return self.submit("/bin/sh", "-c", text, **how).job
+
+    def job(self, job: JobRow) -> JobRow:
+        """The job as it is now."""
+        return self.jobs.get(job.job_id)
+
+    def until(self, job: JobRow, *phases: JobPhase) -> JobRow:
+        """The job, once it is in one of these phases; rounds are made meanwhile."""
+
+        def look() -> JobRow | None:
+            self.loop.once()
+            found = self.job(job)
+            assert found.phase in phases or not found.phase.is_over, found
+            return found if found.phase in phases else None
+
+        return eventually(look)
+
+    def quiet(self) -> None:
+        """Make rounds until nobody does anything and no job lives."""
+
+        def look() -> bool:
+            self.loop.once()
+            return not self.loop.is_busy and not self.jobs.book.live() and not self.leases()
+
+        eventually(look)
+
+    def rounds(self, ask: Callable[[], T | None]) -> T:
+        """The first answer that is one; rounds are made meanwhile."""
+
+        def look() -> T | None:
+            self.loop.once()
+            return ask()
+
+        return eventually(look)
+
+    def leases(self) -> dict[int, str]:
+        """The leases there are, and their states."""
+        return self.runner.look(
+            lambda view: {i: view.state.phase(i).value for i in view.state.leases}
+        )
+
+    def kinds(self) -> list[str]:
+        """The kinds of all records, in order."""
+        store = self.runner.replica.store
+        lines = self.runner.look(lambda view: store.read(0, view.state.size))
+        return [parse_record(line.rstrip(b"\n")).kind.value for line in lines]
+
+    def output(self, job: JobRow) -> str:
+        """All that the job said so far."""
+        found = self.job(job)
+        if found.lease_id is None:
+            return ""
+        return self.executor.read_output(found.lease_id, 0, limit=10**6).data.decode()
+
+
+def request_of(
+    *,
+    cores: int = 1,
+    gpus: int = 0,
+    ttl_ms: int = 3_600_000,
+    priority: str = "normal",
+    wait: bool = True,
+    mem_bytes: int = 0,
+    **more: Any,
+) -> dict[str, Any]:
+    """A request as a command is spelled."""
+    return {
+        "command": "submit",
+        "tenant": TENANT,
+        "wait": wait,
+        "request": {
+            "resources": {"cpu_milli": 1000 * cores, "mem_bytes": mem_bytes},
+            "gpu_count": gpus,
+            "priority": priority,
+            "lease_class": "standard",
+            "ttl_ms": ttl_ms,
+            "labels": [f"{EXECUTOR_LABEL}={LOCAL_EXECUTOR}"],
+            **more,
+        },
+    }
+
+
+def new_row(house: JobHouse, *, submitted_ms: int | None = None) -> NewJobRow:
+    """A job that was written down, and no more."""
+    now_ms = SystemClock().now_ms()
+    return NewJobRow(
+        tenant=TENANT,
+        project=None,
+        name=None,
+        submitter=ANN.name,
+        submitter_kind=ANN.kind.value,
+        submitter_keys=None,
+        correlation_id="c-1",
+        key=None,
+        digest="d",
+        request=request_of(),
+        command=("true",),
+        env={},
+        cwd=None,
+        tag=None,
+        submitted_ms=now_ms if submitted_ms is None else submitted_ms,
+        since_seq=house.runner.replica.feed.size,
+    )
+
+
+@contextmanager
+def job_house(
+    folder: Path,
+    *,
+    settings: Settings = SETTINGS,
+    look: Look = take_census,
+    retention: Retention | None = None,
+) -> Iterator[JobHouse]:
+    """All of it, on a folder that may hold what an earlier one left; ends with no job running."""
+    clock = SystemClock()
+    runner = Runner(Replica(open_store(str(folder / "data")), clock, name="one"))
+    runner.start()
+    try:
+        assert runner.wait_for(ReplicaRole.LEADING, wait_s=WAIT_S)
+        jobs = Jobs(JobBook(runner.replica.store), runner, clock=clock, node=NODE)
+        executor = LocalExecutor(folder / "jobs", waits=QUICK, look=look)
+        said: list[str] = []
+        authority = Authority.from_pem(KEY)
+        tools = Tools(
+            jobs=jobs,
+            runner=runner,
+            executor=executor,
+            authority=authority,
+            clock=clock,
+            server="http://127.0.0.1:1",
+            say=said.append,
+        )
+        house = JobHouse(
+            runner, jobs, executor, LocalJobs(tools, retention=retention), authority, said
+        )
+        _furnish(house, settings)
+        try:
+            yield house
+        finally:
+            house.loop.close()
+            for found in executor.adopt():
+                LocalExecutor(folder / "jobs", waits=QUICK).tear_down(found.lease_id)
+    finally:
+        runner.stop()
+
+
+def _furnish(house: JobHouse, settings: Settings) -> None:
+    if house.runner.look(lambda view: NODE in view.state.ledger):
+        return
+    house.do(ChangeSettings(settings))
+    house.do(iam.CreateTenant(TENANT))
+    house.do(iam.SetMember("ann", Role.TENANT_ADMIN, TENANT, None))
+    gpus = (GpuDevice(HardwareGeneration.NVIDIA_HOPPER, 80 * 2**30, "H100"),) * 2
+    labels = {EXECUTOR_LABEL: LOCAL_EXECUTOR}
+    capacity = NodeCapacity(cpu_cores=4, mem_bytes=2**40, gpus=gpus, labels=labels)
+    house.do(RegisterNode(NODE, capacity))
+
+
+def _be_killed(folder: Path) -> None:
+    with job_house(folder) as house:
+        house.shell("echo begun; until [ -e go ]; do sleep 0.05; done; echo done; exit 42")
+        house.shell("exec sleep 1000")
+        house.shell("exit 9")
+        thread = threading.Thread(target=house.loop.run, args=(threading.Event(),), daemon=True)
+        thread.start()
+        eventually(lambda: len(house.executor.adopt()) == 3)
+        print("started", flush=True)
+        time.sleep(60)
+
+
+def submit_many(house: JobHouse, mark: Path) -> list[JobRow]:
+    """So many jobs under keys of their own, each of which leaves one line when it runs."""
+    text = 'echo "$1" >> "$0"'
+    return [
+        house.submit("/bin/sh", "-c", text, str(mark), str(n), key=f"k{n}").job for n in range(MANY)
+    ]
+
+
+def _be_killed_busy(folder: Path) -> None:
+    with job_house(folder) as house:
+        thread = threading.Thread(target=house.loop.run, args=(threading.Event(),), daemon=True)
+        thread.start()
+        print("started", flush=True)
+        submit_many(house, folder / "mark")
+        time.sleep(60)
+
+
+if __name__ == "__main__":
+    (_be_killed_busy if "many" in sys.argv else _be_killed)(Path(sys.argv[1]))

@@ -1,0 +1,166 @@
+"""The alert rules: they are well-formed, fire when they should, and name only what there is."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import pytest
+from ruamel.yaml import YAML
+
+from bailiwick.server.http.actions import ACTIONS
+from bailiwick.telemetry.catalog import ACTION, CATALOG, LABELS, Kind
+from bailiwick.telemetry.signals import (
+    ATTESTATION_SIGNALS,
+    PREEMPTION_SIGNALS,
+    REFUSAL_SIGNALS,
+    Signal,
+)
+from bailiwick.vocab.words import PreemptionReason
+
+FOLDER = Path(__file__).resolve().parents[2] / "ops" / "prometheus"
+RULES, CASES = FOLDER / "alerts.yml", FOLDER / "alerts_test.yml"
+WORDS = {**LABELS, ACTION: frozenset(ACTIONS), "job": frozenset(("bailiwick",))}
+PROMTOOL = shutil.which("promtool")
+
+
+def load(path: Path) -> Any:
+    return YAML(typ="safe").load(path)
+
+
+def rules() -> list[dict[str, Any]]:
+    return [rule for group in load(RULES)["groups"] for rule in group["rules"]]
+
+
+def selectors(node: Any) -> list[Any]:
+    """Every selector inside an expression."""
+    if isinstance(node, promql_parser.VectorSelector):
+        return [node]
+    found = []
+    for name in ("vector_selector", "expr", "lhs", "rhs", "args"):
+        inside = getattr(node, name, None)
+        for each in inside if isinstance(inside, list) else [inside]:
+            if each is not None and not isinstance(each, str):
+                found += selectors(each)
+    return found
+
+
+def selected() -> list[tuple[dict[str, Any], Any]]:
+    return [
+        (rule, each) for rule in rules() for each in selectors(promql_parser.parse(rule["expr"]))
+    ]
+
+
+def series() -> dict[str, set[str]]:
+    """Every series that there can be, with its labels."""
+    found: dict[str, set[str]] = {"up": {"job", "instance"}}
+    for spec in CATALOG:
+        labels = {*spec.labels, "instance"}
+        if spec.kind is Kind.HISTOGRAM:
+            found[spec.name + "_bucket"] = labels | {"le"}
+            found[spec.name + "_count"] = found[spec.name + "_sum"] = labels
+        else:
+            found[spec.name] = labels
+    return found
+
+
+def words_with_a_rule(label: str) -> set[str]:
+    return {
+        word
+        for _, each in selected()
+        for matcher in each.matchers.matchers
+        if matcher.name == label and str(matcher.op) in ("MatchOp.Equal", "MatchOp.Re")
+        for word in matcher.value.split("|")
+    }
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="no promtool here (make promtool)")
+@pytest.mark.parametrize("command", [("check", "rules", RULES), ("test", "rules", CASES)])
+def test_promtool_agrees(command: tuple[object, ...]) -> None:
+    ran = subprocess.run(
+        [str(PROMTOOL), *map(str, command)], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="no promtool here (make promtool)")
+def test_promtool_would_not_agree_with_a_rule_that_never_fires(tmp_path: Path) -> None:
+    broken = RULES.read_text().replace('reason="cost_cap_eviction"}', 'reason="cost_cap"}')
+    (tmp_path / RULES.name).write_text(broken)
+    (tmp_path / CASES.name).write_text(CASES.read_text())
+    ran = subprocess.run(
+        [str(PROMTOOL), "test", "rules", str(tmp_path / CASES.name)],
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode != 0
+
+
+def test_selectors_are_found_wherever_they_stand() -> None:
+    found = selectors(
+        promql_parser.parse(
+            "histogram_quantile(0.9, sum by (le) (rate(a[5m]))) > 1 or absent(b) "
+            "and (max_over_time(c[1m]) > 2) unless -d"
+        )
+    )
+    assert [each.name for each in found] == ["a", "b", "c", "d"]
+
+
+def test_every_rule_names_metrics_and_labels_that_exist() -> None:
+    known = series()
+    for rule, each in selected():
+        assert each.name in known, (rule["alert"], each.name)
+        for matcher in each.matchers.matchers:
+            assert matcher.name in known[each.name], (rule["alert"], matcher.name)
+            words = {*matcher.value.split("|")}
+            assert words <= WORDS.get(matcher.name, words), rule["alert"]
+
+
+def test_every_preemption_reason_was_judged() -> None:
+    assert PREEMPTION_SIGNALS.keys() == {*PreemptionReason}
+
+
+def test_every_word_that_is_a_signal_has_a_rule() -> None:
+    signals = {word for word, signal in PREEMPTION_SIGNALS.items() if signal != Signal.ORDINARY}
+    assert words_with_a_rule("reason") == signals
+    assert words_with_a_rule("refusal") == {*REFUSAL_SIGNALS}
+    assert words_with_a_rule("attestation") == {*ATTESTATION_SIGNALS}
+
+
+def test_a_rule_about_a_reason_says_the_reason_its_signal_and_why() -> None:
+    found = {rule["labels"]["reason"]: rule for rule in rules() if "reason" in rule["labels"]}
+    for word, signal in PREEMPTION_SIGNALS.items():
+        if signal is Signal.ORDINARY:
+            assert word not in found
+            continue
+        rule = found[word]
+        assert rule["labels"]["signal"] == signal
+        assert f'reason="{word}"' in rule["expr"]
+        assert rule["annotations"]["why"]
+
+
+def test_every_rule_is_labelled_and_told() -> None:
+    names = [rule["alert"] for rule in rules()]
+    assert len({*names}) == len(names)
+    for rule in rules():
+        assert rule["labels"]["severity"] in ("page", "ticket")
+        assert rule["labels"]["signal"] in ("security", "misuse", "health")
+        assert {"summary", "next"} <= rule["annotations"].keys(), rule["alert"]
+
+
+def test_every_rule_has_a_case_that_fires_and_one_that_does_not() -> None:
+    fires: dict[str, set[bool]] = {}
+    for case in load(CASES)["tests"]:
+        for each in case["promql_expr_test"]:
+            name = each["expr"].split('"')[1]
+            fires.setdefault(name, set()).add(bool(each["exp_samples"]))
+    assert fires == {rule["alert"]: {True, False} for rule in rules()}
+
+
+def test_every_alert_is_in_the_manual() -> None:
+    text = (FOLDER.parents[1] / "docs" / "observability.md").read_text()
+    for rule in rules():
+        assert f"| `{rule['alert']}` |" in text, rule["alert"]

@@ -1,0 +1,116 @@
+"""Commands that are wrong here and there: each is refused in our words, or decided; none breaks."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from bailiwick.kernel import Envelope, Kernel
+from bailiwick.kernel.codec import COMMANDS, decode_command
+from bailiwick.vocab.errors import BailiwickError, InvariantBroken
+from tests.processes.load import node_command, submit_command
+
+ROUNDS = 4_000
+
+
+def twisted(chance: random.Random, value: Any, depth: int = 0) -> Any:
+    """Something like the value, but wrong here and there."""
+    odd = [None, True, -1, 0, 2**53, 1.5, "", "x", "\u0000", "a" * 5000, [], {}, [[1]], {"a": 1}]
+    if chance.random() < 0.12 or depth > 4:
+        return chance.choice(odd)
+    if isinstance(value, dict):
+        found = {name: twisted(chance, each, depth + 1) for name, each in value.items()}
+        if chance.random() < 0.1 and found:
+            found.pop(chance.choice(list(found)))
+        return found
+    if isinstance(value, list):
+        return [twisted(chance, each, depth + 1) for each in value] * chance.choice((1, 1, 2))
+    return value
+
+
+def models() -> list[dict[str, Any]]:
+    """One of every command that comes from outside."""
+    found: list[dict[str, Any]] = [
+        node_command("node-f"),
+        *(submit_command(random.Random(seed)) for seed in range(5)),
+        {"command": "cancel", "entry_id": 1},
+        {"command": "renew", "lease_id": 1, "ttl_ms": 5, "generation": 1},
+        {"command": "release", "lease_id": 1},
+        {"command": "report_checkpoint", "lease_id": 1},
+        {"command": "report_teardown", "lease_id": 1, "clean": True},
+        {"command": "evict", "lease_ids": [1, 2], "reason": "operator_drain", "grace_ms": 1},
+        {"command": "clear_fence", "lease_id": 1},
+        {"command": "depart_node", "node": "node-f", "last_seen_ms": 5},
+        {"command": "change_mode", "node": "node-f", "mode": "draining", "grace_ms": 5},
+        {"command": "quarantine", "node": "node-f", "reason": "odd", "grace_ms": 0},
+        {"command": "lift_quarantine", "node": "node-f"},
+        {"command": "set_share", "tenant": "lab", "share": 2, "project": "p"},
+        {
+            "command": "set_quota",
+            "tenant": "other",
+            "quota": {
+                "limits": {"gpu_count": 4},
+                "gpu_limits": {"nvidia_hopper": 2},
+                "burst_dimension": "gpu_count",
+                "burst_capacity": 5,
+                "burst_refill_per_s": 1,
+                "burst_ceiling": 6,
+            },
+        },
+        {
+            "command": "change_settings",
+            "settings": {"strategy": "best_fit", "grace_ms": 5, "headroom": {"cpu_milli": 1}},
+        },
+        *iam_models(),
+    ]
+    missing = set(COMMANDS) - {each["command"] for each in found} - {"tick", "elect"}
+    assert not missing, f"a command has no model here: {missing}"
+    return found
+
+
+def test_twisted_commands_never_break_anything() -> None:
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    chance, kernel = random.Random(seed), Kernel()
+    decided = 0
+    for number in range(ROUNDS):
+        plain = twisted(chance, chance.choice(models()))
+        try:
+            kernel.execute(Envelope(decode_command(plain)), number)
+            decided += 1
+        except BailiwickError as error:
+            # Retryable would be the server's failure; a stale generation is the caller's doing.
+            ours = isinstance(error, InvariantBroken)
+            if ours or (error.retryable and error.code != "stale"):
+                raise AssertionError((seed, plain)) from error
+        assert not kernel.is_lost, (seed, plain)
+    assert decided > ROUNDS // 20
+
+
+def iam_models() -> list[dict[str, Any]]:
+    """One of each command about principals and their rights."""
+    token = {"token_id": "t-1", "principal": "alice", "kind": "human", "digest": "ab" * 32}
+    return [
+        {"command": "create_tenant", "tenant": "fresh", "display_name": "Fresh"},
+        {"command": "change_tenant", "tenant": "fresh", "is_open": False},
+        {"command": "create_project", "tenant": "fresh", "project": "p", "display_name": "P"},
+        {"command": "change_project", "tenant": "fresh", "project": "p", "display_name": "Q"},
+        {"command": "set_member", "member": "alice", "role": "tenant_admin", "tenant": "fresh"},
+        {"command": "create_account", "account": "ci", "tenant": "fresh", "project": "p"},
+        {"command": "change_account", "account": "ci", "is_enabled": False},
+        {"command": "issue_token", **token, "expires_ms": 2**50, "keys": ["scheduler.queue.read"]},
+        {"command": "revoke_token", "token_id": "t-1"},
+        {
+            "command": "note_refusal",
+            "reason": "bad_token",
+            "principal": "mallory",
+            "permission": "scheduler.queue.submit",
+            "tenant": "fresh",
+        },
+        {
+            "command": "break_glass",
+            "action": "read",
+            "target": "tenant/fresh",
+            "justification": "an incident that was reported today",
+        },
+    ]

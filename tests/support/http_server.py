@@ -1,0 +1,117 @@
+"""The API behind a real port on loopback, for clients that are real too."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from bailiwick.iam import PrincipalKind
+from bailiwick.kernel import Settings
+from bailiwick.server.http.app import create_app
+from bailiwick.server.http.past import Past
+from bailiwick.services.runner import SystemClock
+from bailiwick.store.sql_store import SqlStore
+from tests.jobs.house import job_house
+from tests.support.http_house import http_house, make_parts
+
+START_S = 20.0
+
+
+class Served:
+    """An application, and the address under which it is served; can be closed and opened again."""
+
+    def __init__(self, app: FastAPI, token: Callable[[str], str]) -> None:
+        self.token = token
+        """A token of somebody."""
+        self.port = 0
+        self._app = app
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def open(self) -> None:
+        """Serve; after the first time on the same port as before."""
+        config = uvicorn.Config(
+            self._app,
+            host="127.0.0.1",
+            port=self.port,
+            log_level="error",
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+        )
+        server = self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=server.run, daemon=True)
+        self._thread.start()
+        until = time.monotonic() + START_S
+        while not server.started and time.monotonic() < until:
+            time.sleep(0.01)
+        assert server.started, "the server did not start"
+        self.port = server.servers[0].sockets[0].getsockname()[1]
+
+    def close(self) -> None:
+        """Serve no more; the house goes on."""
+        assert self._server is not None
+        assert self._thread is not None
+        self._server.should_exit = True
+        self._thread.join(START_S)
+
+
+@contextmanager
+def served_house(folder: Path) -> Iterator[Served]:
+    """The house of two tenants, served."""
+    with http_house(folder) as house:
+        served = Served(house.app, house.token)
+        served.open()
+        try:
+            yield served
+        finally:
+            served.close()
+
+
+@contextmanager
+def served_jobs(folder: Path) -> Iterator[Served]:
+    """A house where jobs really run: tenant ``lab``, its admin ``ann``, and the node ``here``."""
+    (folder / "data").mkdir(parents=True)
+    with job_house(folder, settings=Settings(grace_ms=500)) as house:
+        store, clock = house.runner.replica.store, SystemClock()
+        assert isinstance(store, SqlStore)
+        parts = make_parts(past=Past(store), jobs=house.jobs, executor=house.executor)
+        ids = (f"id-{n}" for n in count(1))
+        app = create_app(
+            house.runner, house.authority, clock=clock, ids=lambda: next(ids), parts=parts
+        )
+        issued = count(1)
+
+        def token(name: str) -> str:
+            minted = house.authority.mint(
+                name,
+                PrincipalKind.HUMAN,
+                token_id=f"setup-{next(issued)}",
+                now_ms=clock.now_ms(),
+                ttl_s=3600,
+            )
+            house.do(minted.command)
+            return minted.token
+
+        stop = threading.Event()
+        loop = threading.Thread(target=house.loop.run, args=(stop,))
+        served = Served(app, token)
+        served.open()
+        loop.start()
+        try:
+            yield served
+        finally:
+            stop.set()
+            loop.join(START_S)
+            served.close()

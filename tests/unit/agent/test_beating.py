@@ -1,0 +1,138 @@
+"""The agent's loop, without a server, a machine or time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bailiwick.agent.beating import (
+    PAUSE_S_MOST,
+    REREAD_BEATS,
+    Away,
+    Beating,
+    NotKnown,
+    NotTaken,
+)
+from bailiwick.fleet.node import NodeCapacity
+
+SMALL = NodeCapacity(cpu_cores=4, mem_bytes=2**33)
+LARGE = NodeCapacity(cpu_cores=8, mem_bytes=2**34)
+
+
+class ScriptedServer:
+    """Answers as it is told, and remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.reported: list[NodeCapacity] = []
+        self.on_beat: list[Exception | int] = []
+        self.on_report: list[Exception] = []
+
+    def report(self, node: str, capacity: NodeCapacity) -> None:
+        self.heard.append("report")
+        if self.on_report:
+            raise self.on_report.pop(0)
+        self.reported.append(capacity)
+
+    def beat(self, node: str) -> int:
+        self.heard.append("beat")
+        said = self.on_beat.pop(0) if self.on_beat else 10_000
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+
+class Loop:
+    """One loop of a test: turns are counted, and what it would have waited is kept."""
+
+    def __init__(self, read: Callable[[], NodeCapacity] = lambda: SMALL) -> None:
+        self.server = ScriptedServer()
+        self.waits: list[float] = []
+        self.said: list[str] = []
+        self._turns = 0
+        self.beating = Beating("n1", self.server, read, self._wait, self.said.append)
+
+    def _wait(self, pause_s: float) -> bool:
+        self.waits.append(pause_s)
+        self._turns -= 1
+        return self._turns <= 0
+
+    def turns(self, count: int) -> None:
+        self._turns = count
+        self.beating.run()
+
+
+def test_it_reports_once_and_then_beats_as_often_as_it_is_told() -> None:
+    loop = Loop()
+    loop.server.on_beat = [5_000, 5_000]
+    loop.turns(3)
+    assert loop.server.heard == ["report", "beat", "beat", "beat"]
+    assert loop.waits == [5.0, 5.0, 10.0]
+    assert loop.said == ["n1 is reported: 4 cores, 8 GiB, 0 GPUs"]
+
+
+def test_an_absurd_pace_is_kept_within_bounds() -> None:
+    loop = Loop()
+    loop.server.on_beat = [0, 10**9]
+    loop.turns(2)
+    assert loop.waits == [1.0, 60.0]
+
+
+def test_a_server_that_is_away_is_tried_with_growing_pauses_and_told_once() -> None:
+    loop = Loop()
+    loop.server.on_report = [Away("no") for _ in range(9)]
+    loop.turns(9)
+    assert loop.waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
+    assert max(loop.waits) == PAUSE_S_MOST
+    assert loop.said == ["the server is away, it is tried again: no"]
+
+
+def test_after_an_absence_it_reports_again() -> None:
+    loop = Loop()
+    loop.server.on_beat = [10_000, Away("no"), 10_000]
+    loop.turns(4)
+    assert loop.server.heard == ["report", "beat", "beat", "report", "beat", "beat"]
+    assert "the server is back" in loop.said
+    assert loop.waits[1] == 1.0
+
+
+def test_a_node_that_was_forgotten_is_reported_again() -> None:
+    loop = Loop()
+    loop.server.on_beat = [10_000, NotKnown()]
+    loop.turns(3)
+    assert loop.server.heard == ["report", "beat", "beat", "report", "beat"]
+
+
+def test_a_report_that_is_not_taken_is_told_and_the_node_lives_on() -> None:
+    loop = Loop()
+    loop.server.on_report = [NotTaken("it was larger")]
+    loop.turns(2)
+    assert loop.server.heard == ["report", "beat", "beat"]
+    assert loop.said == ["n1 stays as it is known: it was larger"]
+
+
+def test_a_machine_that_changes_is_reported_again_after_a_while() -> None:
+    found = [SMALL, LARGE, LARGE]
+    loop = Loop(lambda: found.pop(0))
+    loop.turns(2 * REREAD_BEATS + 1)
+    assert loop.server.reported == [SMALL, LARGE]
+    assert found == []
+
+
+def test_once_is_one_report_and_one_beat() -> None:
+    loop = Loop()
+    assert loop.beating.run_once()
+    assert loop.server.heard == ["report", "beat"]
+    assert loop.waits == []
+
+
+def test_once_says_when_nobody_heard() -> None:
+    loop = Loop()
+    loop.server.on_report = [Away("no")]
+    assert not loop.beating.run_once()
+
+
+def test_once_reports_again_for_a_server_that_forgot() -> None:
+    loop = Loop()
+    loop.server.on_beat = [NotKnown()]
+    assert loop.beating.run_once()
+    assert loop.server.heard == ["report", "beat", "report", "beat"]

@@ -1,0 +1,59 @@
+"""The way to the past: leaders fold before they ask, followers never, each turn is bounded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bailiwick.server.http import past as module
+from bailiwick.server.http.past import Past
+from bailiwick.services.replica import Role
+from bailiwick.store import open_store
+from bailiwick.store.history import projected_size
+from bailiwick.store.sql_store import SqlStore
+from bailiwick.vocab.errors import Unavailable
+from tests.support.kernel_histories import small_journal
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqlStore]:
+    with open_store(str(tmp_path)) as opened:
+        leader = opened.lead("one", "")
+        assert leader is not None
+        opened.append(leader.epoch, 0, small_journal().lines)
+        yield opened
+
+
+def ask(past: Past, role: Role) -> int:
+    return asyncio.run(past.ask(role, projected_size))
+
+
+def test_a_leader_folds_everything_first_and_a_follower_nothing(store: SqlStore) -> None:
+    past = Past(store)
+    assert ask(past, Role.FOLLOWING) == 0
+    assert ask(past, Role.LEADING) == store.size()
+    assert ask(past, Role.FOLLOWING) == store.size()
+
+
+def test_who_is_far_behind_is_told_to_come_again_and_gets_there(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 10)
+    monkeypatch.setattr(module, "ROUNDS_MAX", 1)
+    past = Past(store)
+    for folded in range(10, store.size(), 10):
+        with pytest.raises(Unavailable, match="being folded"):
+            ask(past, Role.LEADING)
+        assert projected_size(store) == folded
+    assert ask(past, Role.LEADING) == store.size()
+
+
+def test_many_at_once_all_see_everything(store: SqlStore) -> None:
+    past = Past(store)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: ask(past, Role.LEADING), range(8)))
+    assert found == [store.size()] * 8

@@ -1,0 +1,221 @@
+"""Metrics follow the journal, and no label is ever anything but a closed word or a tenant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bailiwick.iam import Role
+from bailiwick.journal.words import RecordKind
+from bailiwick.server.http import seen
+from bailiwick.server.http.actions import ACTIONS
+from bailiwick.server.problems import STATUSES
+from bailiwick.services.authority import RefusalWord
+from bailiwick.services.replica import Role as ReplicaRole
+from bailiwick.telemetry.catalog import (
+    ACTION,
+    CATALOG,
+    LABELS,
+    OTHER,
+    TENANT,
+    TENANTS_MAX,
+    Kind,
+)
+from bailiwick.telemetry.metrics import Gauges, Metrics
+from bailiwick.telemetry.signals import REFUSALS
+from bailiwick.vocab.words import PreemptionReason, QuotaViolation
+
+HANDLERS = Path(seen.__file__).parent
+MANUAL = Path(__file__).resolve().parents[3] / "docs" / "observability.md"
+
+
+def fact(kind: str, body: Mapping[str, Any], tenant: str | None = "lab", seq: int = 0) -> Any:
+    return {
+        "seq": seq,
+        "at_ms": 5,
+        "kind": kind,
+        "tenant": tenant,
+        "project": None,
+        "correlation_id": "c",
+        "body": body,
+    }
+
+
+def preempted(reason: str, tenant: str = "lab") -> Any:
+    body = {
+        "lease_id": 77,
+        "reason": reason,
+        "victim": tenant,
+        "preemptor": "rival",
+        "freed": {"cpu_milli": 2000, "mem_bytes": 8},
+    }
+    return fact("lease_preempted", body, tenant)
+
+
+def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(name, labels)
+
+
+@pytest.mark.parametrize("reason", list(PreemptionReason))
+def test_each_preemption_reason_has_its_own_channel(reason: PreemptionReason) -> None:
+    metrics = Metrics()
+    metrics.follow(preempted(reason))
+    name = "bailiwick_preemptions_total"
+    for other in PreemptionReason:
+        expected = 1 if other is reason else 0
+        assert value(metrics, name, tenant="lab", reason=other) == expected
+    freed = "bailiwick_preemption_freed_resources_total"
+    assert value(metrics, freed, reason=reason, resource="cpu_milli") == 2000
+
+
+def test_decisions_are_counted_by_tenant_priority_and_outcome() -> None:
+    metrics = Metrics()
+    body = {"priority": "high", "reason": "waiting_for_quota", "detail": "hard_limit_exceeded"}
+    for kind in ("admission_approved", "admission_denied", "request_queued", "request_queued"):
+        metrics.follow(fact(kind, body))
+    name = "bailiwick_admissions_total"
+    told = {
+        outcome: value(metrics, name, tenant="lab", priority="high", outcome=outcome)
+        for outcome in ("approved", "denied", "queued")
+    }
+    assert told == {"approved": 1, "denied": 1, "queued": 2}
+    denied = "bailiwick_quota_denials_total"
+    word = QuotaViolation.HARD_LIMIT_EXCEEDED
+    assert value(metrics, denied, tenant="lab", quota_violation=word) == 3
+
+
+def test_verdicts_are_counted_and_nodes_stand_at_their_latest() -> None:
+    metrics = Metrics()
+    for verdict in ("trusted", "untrusted"):
+        metrics.follow(fact("attestation_verdict", {"node": "n1", "verdict": verdict}, tenant=None))
+    metrics.expose(Gauges())
+    assert value(metrics, "bailiwick_attested_nodes", attestation="untrusted") == 1
+    assert value(metrics, "bailiwick_attested_nodes", attestation="trusted") is None
+
+
+def test_a_gauge_that_is_gone_is_not_told_any_more() -> None:
+    metrics, gauges = Metrics(), Gauges()
+    gauges.put("bailiwick_nodes", 3, "accepting")
+    metrics.expose(gauges)
+    gauges = Gauges()
+    gauges.put("bailiwick_nodes", 3, "draining")
+    metrics.expose(gauges)
+    assert value(metrics, "bailiwick_nodes", mode="accepting") is None
+    assert value(metrics, "bailiwick_nodes", mode="draining") == 3
+
+
+def test_counters_are_there_before_they_count() -> None:
+    """Else the first event would be no increase, and an alert on one event would stay silent."""
+    metrics = Metrics()
+    assert value(metrics, "bailiwick_break_glass_total") == 0
+    assert value(metrics, "bailiwick_refusals_total", refusal="bad_signature") == 0
+    gauges = Gauges()
+    gauges.put("bailiwick_tenant_usage", 1, "lab", "cpu_milli")
+    metrics.expose(gauges)
+    assert (
+        value(metrics, "bailiwick_preemptions_total", tenant="lab", reason="quota_rebalance") == 0
+    )
+
+
+def test_tenants_beyond_the_bound_share_a_label() -> None:
+    metrics = Metrics()
+    for number in range(TENANTS_MAX + 50):
+        metrics.follow(preempted("quota_rebalance", f"t{number}"))
+    name = "bailiwick_preemptions_total"
+    assert value(metrics, name, tenant="t0", reason="quota_rebalance") == 1
+    assert value(metrics, name, tenant=OTHER, reason="quota_rebalance") == 50
+    assert value(metrics, name, tenant=f"t{TENANTS_MAX}", reason="quota_rebalance") is None
+
+
+WILD = st.one_of(st.none(), st.text(max_size=12), st.sampled_from(["lab", "low", "active"]))
+
+
+@given(st.data())
+def test_no_label_is_ever_another_word(data: st.DataObject) -> None:
+    """Whatever is told to any metric, its labels are closed words and bounded tenants."""
+    metrics = Metrics()
+    metrics.actions |= ACTIONS.keys()
+    spec = data.draw(st.sampled_from(CATALOG))
+    words = [data.draw(WILD) for _ in spec.labels]
+    match spec.kind:
+        case Kind.COUNTER:
+            metrics.count(spec.name, *words)
+        case Kind.GAUGE:
+            metrics.set(spec.name, 1, *words)
+        case Kind.HISTOGRAM:
+            metrics.observe(spec.name, 1, *words)
+    tenants = {OTHER, *(word for word in words if word is not None)}
+    check_labels(metrics, tenants)
+
+
+def check_labels(metrics: Metrics, tenants: set[str]) -> None:
+    for metric in metrics.registry.collect():
+        for sample in metric.samples:
+            for label, word in sample.labels.items():
+                if label == TENANT:
+                    assert word in tenants
+                elif label == ACTION:
+                    assert word in {*ACTIONS, OTHER}
+                elif label != "le":
+                    assert word in LABELS[label] | {OTHER}, (sample.name, label, word)
+
+
+@given(st.lists(st.sampled_from(list(RecordKind)), max_size=20), st.dictionaries(WILD, WILD))
+def test_a_record_of_any_kind_is_counted(kinds: list[RecordKind], more: Mapping[str, Any]) -> None:
+    """Bodies are the kernel's own; whatever else stands in them makes no new series."""
+    metrics = Metrics()
+    body = {
+        **more,
+        "reason": "operator_drain",
+        "lease_class": "spot",
+        "node": "n-secret-1",
+        "verdict": "trusted",
+        "freed": {"cpu_milli": 1},
+        "lease_id": 991_199,
+    }
+    for kind in kinds:
+        metrics.follow(fact(kind, body))
+    check_labels(metrics, {"lab", OTHER})
+    told = metrics.expose(Gauges()).decode()
+    assert "n-secret-1" not in told
+    assert "991199" not in told
+    for kind in kinds:
+        found = value(metrics, "bailiwick_journal_records_total", record_kind=kind)
+        assert found == kinds.count(kind)
+
+
+def test_names_say_their_unit_and_kind() -> None:
+    for spec in CATALOG:
+        assert re.fullmatch(r"bailiwick_[a-z_]+", spec.name)
+        assert spec.name.endswith("_total") == (spec.kind is Kind.COUNTER), spec.name
+        assert {*spec.labels} <= {*LABELS, TENANT, ACTION}, spec.name
+        assert not {"lease_id", "node", "principal", "correlation_id"} & {*spec.labels}
+
+
+def test_words_are_those_of_whoever_decides_them() -> None:
+    spoken = re.compile(r"(?:refuse_hidden|Refusal)\(\s*\"(\w+)\"")
+    said = {word for path in HANDLERS.glob("*.py") for word in spoken.findall(path.read_text())}
+    assert {*RefusalWord} | said == {*REFUSALS}
+    assert {*ReplicaRole} == LABELS["role"]
+    assert {str(status) for status in STATUSES} == LABELS["status"]
+    assert not {role.value for role in Role} & LABELS["role"]
+
+
+def test_the_manual_tells_every_metric() -> None:
+    """The table is written as ``row`` says; paste what this prints when it fails."""
+    text = MANUAL.read_text()
+    missing = [row(spec) for spec in CATALOG if row(spec) not in text]
+    assert not missing, "\n".join(missing)
+    told = set(re.findall(r"^\| `(bailiwick_\w+)`", text, flags=re.MULTILINE))
+    assert told == {spec.name for spec in CATALOG}
+
+
+def row(spec: Any) -> str:
+    labels = ", ".join(spec.labels) or "-"
+    return f"| `{spec.name}` | {spec.kind} | {labels} | {spec.says} |"
