@@ -70,7 +70,8 @@ promtool:
 	  as_root systemctl disable --now prometheus >/dev/null 2>&1 || true)
 
 .PHONY: run
-run: demo ## Run Bailiwick (for now, the demo)
+run: setup ## Run Bailiwick on ./bailiwick-data until Ctrl-C; ARGS="--demo" adds a simulated campus
+	@exec $(BIN)/bailiwick up $(ARGS)
 
 .PHONY: demo
 demo: setup ## A fleet, three tenants, jobs that fight; ARGS="..." are passed on

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,9 @@ from ruamel.yaml import YAML
 
 from bailiwick.cli import session as session_module
 from bailiwick.cli.completing import complete_leases, complete_nodes, complete_tenants
+from bailiwick.cli.explain import JOB_LABEL
 from bailiwick.cli.main import main
+from bailiwick.fleet.node import EXECUTOR_LABEL, LOCAL_EXECUTOR
 from bailiwick.wire.base import Page
 from bailiwick.wire.fleet import Node
 from bailiwick.wire.jobs import Job
@@ -156,6 +159,24 @@ def test_a_project_of_the_file_does_not_leak_into_another_tenant(
     assert (found.tenant, found.project) == ("rival", None)
 
 
+class Terminal(StringIO):
+    """A person at a keyboard."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_person_is_asked_and_may_say_no(admin: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    ended = admin("lease", "evict", "1")
+    assert ended.code == 3
+    assert "Evict lease-1?" in ended.err
+    assert "nothing was changed" in ended.err
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    done(admin("tenant", "change", "rival", "--close"))
+    done(admin("tenant", "change", "rival", "--open"))
+
+
 # -- formats and lists -----------------------------------------------------------------------
 
 LISTS = [
@@ -209,6 +230,7 @@ SCREENS = [
     ("explain", "entry-1"),
     ("explain", "lease-1"),
     ("explain", "--cpus", "100"),
+    ("explain", "--cpus", "100", "--lease"),
 ]
 
 
@@ -466,6 +488,15 @@ def test_what_a_submit_says_leads_on(ann: Cli) -> None:
     assert "cancelled" in done(ann("job", "show", name))
 
 
+def test_a_request_is_explained_as_a_job_or_as_a_lease(ann: Cli) -> None:
+    assert f"{EXECUTOR_LABEL}={LOCAL_EXECUTOR}" == JOB_LABEL
+    assert "asked, the largest node has 2 GPUs" in done(ann("explain", "--gpus", "3"))
+    assert "asked, the largest node has 2 GPUs" in done(ann("explain", "--gpus", "3", "--lease"))
+    assert "no such" not in done(ann("explain", "--cpus", "1"))
+    one_line(ann("explain"), 2, "job-7, lease-12, entry-3")
+    one_line(ann("explain", "node-3"), 2, "job-7, lease-12, entry-3")
+
+
 def test_a_plan_tells_the_place_and_the_price_and_changes_nothing(ann: Cli) -> None:
     told = done(ann("plan", "--gpus", "2", "--generation", "nvidia_hopper", "--ttl", "2h"))
     assert "on here" in told
@@ -544,10 +575,34 @@ def test_a_watched_list_is_a_document_a_line_until_ctrl_c(house: Served, tmp_pat
     assert process.wait(WAIT_S) == 0
 
 
-def test_an_agent_reports_beats_and_stops_on_a_signal(house: Served, tmp_path: Path) -> None:
+def test_a_watched_table_is_redrawn_on_a_terminal(house: Served, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [str(COMMAND), "node", "list", "--watch"],
+        env=environment(house, "fleet_admin", tmp_path) | {"FORCE_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    told = ""
+    while "accepting" not in told:
+        told += process.stdout.read(1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(WAIT_S) == 0
+
+
+@pytest.fixture
+def own_house(tmp_path: Path) -> Iterator[Served]:
+    """One that a machine of any size may join: the requests that wait elsewhere wait on."""
+    folder = tmp_path / "house"
+    folder.mkdir()
+    with served_house(folder) as served:
+        yield served
+
+
+def test_an_agent_reports_beats_and_stops_on_a_signal(own_house: Served, tmp_path: Path) -> None:
     token = tmp_path / "token"
-    token.write_text(house.token("node_agent") + "\n")
-    words = [str(COMMAND), "agent", "run", "--server", house.url, "--token-file", str(token)]
+    token.write_text(own_house.token("node_agent") + "\n")
+    words = [str(COMMAND), "agent", "run", "--server", own_house.url, "--token-file", str(token)]
     ended = subprocess.run(
         [*words, "--node", "real-1", "--once"],
         capture_output=True,

@@ -75,16 +75,7 @@ class JobHouse:
 
     def submit(self, *argv: str, key: str | None = None, **how: Any) -> Submitted:
         """A job of ann's, with a core unless more is said."""
-        draft = JobDraft(
-            tenant=TENANT,
-            project=None,
-            name=how.pop("name", None),
-            tag=None,
-            env=how.pop("env", {}),
-            cwd=how.pop("cwd", None),
-            command=argv,
-            request=request_of(**how),
-        )
+        draft = draft_of(*argv, **how)
         return self.jobs.submit(draft, principal=ANN, correlation_id="c-1", key=key)
 
     def shell(self, text: str, **how: Any) -> JobRow:
@@ -142,6 +133,20 @@ class JobHouse:
         if found.lease_id is None:
             return ""
         return self.executor.read_output(found.lease_id, 0, limit=10**6).data.decode()
+
+
+def draft_of(*argv: str, **how: Any) -> JobDraft:
+    """What is to be run, and on what."""
+    return JobDraft(
+        tenant=TENANT,
+        project=None,
+        name=how.pop("name", None),
+        tag=None,
+        env=how.pop("env", {}),
+        cwd=how.pop("cwd", None),
+        command=argv,
+        request=request_of(**how),
+    )
 
 
 def request_of(

@@ -30,12 +30,19 @@ from bailiwick.ports import JobRow
 from bailiwick.reconcile.job_acts import STARTS_MAX
 from bailiwick.reconcile.local_jobs import Retention
 from bailiwick.services.authority import Principal
-from bailiwick.vocab.errors import Conflict, LimitReached, NotFound
+from bailiwick.services.jobs import Jobs
+from bailiwick.services.replica import Replica, Role
+from bailiwick.services.runner import Runner, SystemClock
+from bailiwick.store import open_store
+from bailiwick.store.job_rows import JobBook
+from bailiwick.vocab.errors import Conflict, LimitReached, NotFound, NotLeader, Unavailable
 from bailiwick.vocab.jobs import JobPhase as P
 from bailiwick.vocab.words import PreemptionReason
 from tests.jobs.house import (
+    ANN,
     MANY,
     JobHouse,
+    draft_of,
     eventually,
     job_house,
     new_row,
@@ -423,6 +430,34 @@ def test_a_submission_that_was_cut_short_is_finished_once(house: JobHouse, is_kn
     assert house.until(row, P.SUCCEEDED).lease_id == 1
     house.quiet()
     assert house.kinds().count("admission_approved") == 1
+
+
+def test_an_answer_that_came_too_late_is_found_by_the_loop(house: JobHouse) -> None:
+    wait_s, house.runner.wait_s = house.runner.wait_s, 0.0
+    with pytest.raises(Unavailable):
+        house.shell("true")
+    house.runner.wait_s = wait_s
+    (job,) = house.jobs.book.live()
+    assert job.phase is P.WAITING
+    house.until(job, P.SUCCEEDED)
+    house.quiet()
+    assert house.kinds().count("admission_approved") == 1
+
+
+def test_a_replica_that_follows_takes_no_job(house: JobHouse, tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "data"))
+    other = Runner(Replica(store, SystemClock(), name="two"))
+    other.start()
+    try:
+        assert other.wait_for(Role.FOLLOWING, wait_s=30)
+        jobs = Jobs(JobBook(store), other, clock=SystemClock())
+        with pytest.raises(NotLeader):
+            jobs.submit(draft_of("true"), principal=ANN, correlation_id="c")
+    finally:
+        other.stop()
+    newest = house.jobs.book.page(None)[0]
+    assert (newest.phase, newest.reason) == (P.REFUSED, "not_leader")
+    assert house.leases() == {}
 
 
 def test_a_submission_that_was_cut_short_and_cancelled_does_not_run(house: JobHouse) -> None:

@@ -2,6 +2,8 @@
 
 Rules:
 
+- A request is explained as ``submit`` would make it, which lands only where jobs can be run; with
+  ``--lease`` as ``lease request`` would.
 - First what must be cleared first, then every obstacle with its numbers, then how many nodes fell
   at which filter, what would help, the position, and an estimate that is marked as one.
 """
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 explain_app = typer.Typer(add_completion=False)
 
 _KINDS = ("job", "lease", "entry")
+JOB_LABEL = "executor=local"
+"""What a node has that can run jobs."""
 _YEAR_2000_MS = 946_684_800_000
 
 
@@ -78,7 +82,10 @@ def _explain_wish(ask: Ask, options: ExplainOptions) -> None:
     from bailiwick.wire.asking import Explanation
     from bailiwick.wire.work import LeaseRequest
 
-    body = make_body(LeaseRequest, **body_of(wish_of(options, ask), is_job=False))
+    fields = body_of(wish_of(options, ask), is_job=False)
+    if not options.lease:
+        fields["labels"] = sorted({*fields.get("labels", ()), JOB_LABEL})
+    body = make_body(LeaseRequest, **fields)
     found: Explanation = ask.client.call("POST", "/v1/leases/explain", kind=Explanation, body=body)
     ask.printer.thing(found, name=found.plan.plan, draw=lambda: _draw_explanation(found))
 

@@ -150,6 +150,9 @@ class ExplainOptions(WishOptions):
             autocompletion=complete_jobs,
         ),
     ] = None
+    lease: Annotated[
+        bool, typer.Option("--lease", help="As lease request would ask, not as submit would.")
+    ] = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,9 @@ DEVICES_MAX = 16
 LABELS_MAX = 64
 """Labels on one node or asked for by one request."""
 
+HEARTBEAT_LABEL = "heartbeat"
+"""The label of nodes that are missed if they are not heard; its value says by whom they are."""
+
 EXECUTOR_LABEL = "executor"
 """The key of the label of a node on which something of ours really runs what leases are for."""
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import threading
 
+from bailiwick.fleet.node import HEARTBEAT_LABEL
 from bailiwick.kernel import DepartNode, Envelope
 from bailiwick.services.beats import Beats
-from bailiwick.services.replica import Role
+from bailiwick.services.replica import Role, View
 from bailiwick.services.runner import Runner
 from bailiwick.vocab.errors import Deposed, NotFound, NotLeader, Unavailable
 from bailiwick.vocab.values import check_integer
@@ -40,8 +41,24 @@ class Departures:
 
     def run(self, stop: threading.Event) -> None:
         """Look every now and then, until told to stop."""
+        self.expect_reporters()
         while not stop.wait(self._every_s):
             self.once()
+
+    def expect_reporters(self) -> None:
+        """Have every node that reports by itself be missed if it is not heard from now on.
+
+        Else one that died while nobody led would stay for ever. Of such a one the last proof of
+        life is the last thing that was written before.
+        """
+
+        def reporters(view: View) -> list[str]:
+            entries = view.state.ledger.entries.values()
+            return [str(e.id) for e in entries if HEARTBEAT_LABEL in e.capacity.labels]
+
+        before_ms = self._runner.replica.before_ms
+        for node in self._runner.look(reporters):
+            self._beats.expect(node, last_seen_ms=before_ms)
 
     def once(self) -> tuple[str, ...]:
         """Record who is gone; the nodes that were."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bailiwick.executors.local import LocalExecutor
-from bailiwick.fleet.node import EXECUTOR_LABEL, LOCAL_EXECUTOR
+from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, LOCAL_EXECUTOR
 from bailiwick.ports import Clock
 from bailiwick.reconcile.departures import Departures
 from bailiwick.reconcile.job_acts import Tools
@@ -40,6 +40,8 @@ from bailiwick.store.sql_store import SqlStore
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 
 JOBS_FOLDER = "jobs"
+LABELS = {EXECUTOR_LABEL: LOCAL_EXECUTOR, HEARTBEAT_LABEL: "server"}
+"""Of a machine that runs jobs under this server."""
 SIGNER = "bailiwick"
 """The name under which checkpoints are signed."""
 
@@ -127,7 +129,7 @@ class ThisNode:
     def run(self, stop: threading.Event) -> None:
         """Join the fleet, then run jobs until told to stop."""
         base = self._base
-        capacity = read_capacity(self._folder, {EXECUTOR_LABEL: LOCAL_EXECUTOR})
+        capacity = read_capacity(self._folder, LABELS)
         base.say(join_fleet(base.runner, self._node, capacity=capacity))
         beating = threading.Thread(target=self._beat, args=(stop,), name="beat", daemon=True)
         beating.start()

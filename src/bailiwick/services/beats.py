@@ -53,6 +53,16 @@ class Beats:
                 raise LimitReached("nodes that beat", self._nodes_max)
             self._heard[node] = self._clock.elapsed_ms(), self._clock.now_ms()
 
+    def expect(self, node: str, *, last_seen_ms: int) -> None:
+        """The node should be heard from now on; one that was heard already stays as it is.
+
+        ``last_seen_ms`` is the last proof of life that there is, if it never comes.
+        """
+        check_name("node", node)
+        with self._lock:
+            if len(self._heard) < self._nodes_max:
+                self._heard.setdefault(node, (self._clock.elapsed_ms(), last_seen_ms))
+
     def forget(self, node: str) -> None:
         """The node is gone; until it beats again it is not missed."""
         with self._lock:

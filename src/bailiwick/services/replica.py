@@ -100,6 +100,8 @@ class Replica:
         self.settings = settings or Settings()
         self.pace = pace or Pace()
         self.feed = Feed()
+        self.before_ms = 0
+        """When the journal was last written before this replica began to lead."""
         self.role = Role.STARTING
         self.kernel: Kernel | None = None
         self.leader: Leader | None = None
@@ -224,6 +226,7 @@ class Replica:
             raise Deposed(found.epoch, kernel.state.epoch)
         self._epoch = found.epoch
         fresh = kernel.state.size == 0
+        self.before_ms = kernel.state.clock_ms
         elect = Envelope(Elect(found.epoch, self.name, self.address), ACTOR, "elect")
         first, now = kernel.state.size, self.clock.now_ms()
         lines = list(kernel.execute(elect, now).lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,3 +126,38 @@ def test_what_could_not_be_recorded_is_tried_again(cell: Cell) -> None:
     cell.runner.stop()  # the replica still says that it leads, and takes no command any more
     assert cell.pass_time(loop, 1) == []
     assert cell.beats.standing("a") is not None
+
+
+def test_a_node_that_died_while_nobody_led_departs_with_the_last_thing_that_was_written(
+    tmp_path: Path,
+) -> None:
+    first = Cell(tmp_path)
+    first.lead()
+    for node, labels in (
+        ("heard", ["heartbeat=agent"]),
+        ("silent", ["heartbeat=agent"]),
+        ("x", []),
+    ):
+        inventory = {"resources": {"cpu_milli": 1000}, "labels": labels}
+        plain = {"command": "register_node", "node": node, "inventory": inventory}
+        first.runner.call(Envelope(decode_command(plain)))
+    written = first.clock.moment
+    first.runner.stop()
+
+    second = Cell(tmp_path)
+    second.clock.moment = written + 3_600_000
+    second.beats = Beats(second.clock, rule=RULE)
+    second.lead()
+    try:
+        loop = Departures(second.runner, second.beats)
+        loop.expect_reporters()
+        for _ in range(5):
+            second.beats.beat("heard")
+            second.pass_time(loop, 1)
+        assert second.nodes() == {"heard", "x"}
+        store = second.runner.replica.store
+        lines = second.runner.look(lambda view: store.read(0, view.state.size))
+        (body,) = (r["body"] for r in map(json.loads, lines) if r["kind"] == "node_departed")
+        assert (body["node"], body["last_seen_ms"]) == ("silent", written)
+    finally:
+        second.runner.stop()

@@ -12,10 +12,12 @@ Rules:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fastapi import Response
 
+from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL
 from bailiwick.iam import FLEET, Permission, PrincipalKind, Scope
 from bailiwick.kernel import ChangeSettings, ClearFence, Evict, RegisterNode, ReportTeardown
 from bailiwick.kernel import Settings as KernelSettings
@@ -36,6 +38,9 @@ from bailiwick.wire import fleet as wire
 from bailiwick.wire import people
 from bailiwick.wire.answers import Done
 from bailiwick.wire.settings import Settings
+
+REPORTED = "agent"
+"""The heartbeat label's value of a node that its own agent reported."""
 
 NODE_PREFIX = "node:"
 
@@ -66,6 +71,8 @@ async def report_inventory(asked: Changing, node: PathName, *, body: wire.Invent
     command = registration(node, body)
     if not isinstance(command, RegisterNode):
         raise InvariantBroken(f"a registration is {command}")
+    labels = {**command.capacity.labels, HEARTBEAT_LABEL: REPORTED}
+    command = replace(command, capacity=replace(command.capacity, labels=labels))
     wanted = _lasting(inventory_body(command.capacity))
     if not await _is_known(asked, node, wanted=wanted):
         try:
@@ -91,7 +98,9 @@ async def _is_known(asked: Asked, node: str, *, wanted: dict[str, Any]) -> bool:
 def _lasting(inventory: dict[str, Any]) -> dict[str, Any]:
     """What tells a machine from another; free disk space changes by the hour."""
     kept = {k: v for k, v in inventory["resources"].items() if k != "block_bytes" and v}
-    return inventory | {"resources": kept}
+    marks = (HEARTBEAT_LABEL + "=", EXECUTOR_LABEL + "=")  # by whom it was registered
+    labels = [each for each in inventory.get("labels", ()) if not each.startswith(marks)]
+    return inventory | {"resources": kept, "labels": labels}
 
 
 def _require_node(asked: Asked, node: str) -> None:
@@ -111,7 +120,7 @@ async def evict_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Evict
         state = view.state
         return Scope(*state.owner_of(lease_id)) if lease_id in state.leases else None
 
-    asked.require(await asked.locate(owner))
+    await asked.require_at(owner)
     reason = PreemptionReason(body.reason)
     return await asked.do(Evict((lease_id,), reason, body.grace_ms))
 
