@@ -339,6 +339,17 @@ def test_a_request_that_waits_ends_with_4_and_can_be_cancelled(admin: Cli) -> No
     done(admin("queue", "cancel", ended.out.strip()))
 
 
+def test_inside_a_job_its_own_lease_is_meant(
+    house: Served, admin: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session_module.save_session(session_module.Session(token="a person's"))
+    monkeypatch.delenv("BAILIWICK_TOKEN")
+    monkeypatch.setenv("BAILIWICK_LEASE_TOKEN", house.token("fleet_admin"))
+    monkeypatch.setenv("BAILIWICK_LEASE_ID", "1")
+    assert "lease-1" in done(admin("lease", "checkpoint"))
+    assert "lease-1" in done(admin("lease", "renew", "--ttl", "11d"))
+
+
 MUTATIONS = [
     ("tenant", "create", "dry"),
     ("tenant", "change", "lab", "--close"),

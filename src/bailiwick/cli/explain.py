@@ -44,6 +44,8 @@ explain_app = typer.Typer(add_completion=False)
 _KINDS = ("job", "lease", "entry")
 JOB_LABEL = "executor=local"
 """What a node has that can run jobs."""
+_UNREAD = frozenset({"command", "key", "digest"})
+"""Facts that only tell one thing from another; nobody reads them."""
 _YEAR_2000_MS = 946_684_800_000
 
 
@@ -113,22 +115,28 @@ def explain_lease(ask: Ask, number: int) -> None:
 
 
 def told_record(record: JournalRecord) -> str:
-    """A record's facts in one line; an obstacle in words, before the rest of the facts."""
+    """A record's facts in one line."""
+    return told_facts(record.body)
+
+
+def told_facts(facts: Mapping[str, object]) -> str:
+    """Facts in one line; an obstacle in words, before the rest of the facts."""
     from bailiwick.client.bodies import denial_in
 
-    # Those two only tell one command from another; nobody reads them.
-    body = {name: value for name, value in record.body.items() if name not in ("command", "key")}
+    body = {name: value for name, value in facts.items() if name not in _UNREAD}
     denied = denial_in(body)
     why = ""
     if denied is not None:
         why = f"{REASONS[denied.reason]}: {phrase_denial(denied)}; "
         body = {name: value for name, value in body.items() if name not in denied.model_fields_set}
-    facts = ", ".join(f"{name} {_fact(name, value)}" for name, value in body.items())
-    return printable(f"{why}{facts}".removesuffix("; "))
+    rest = ", ".join(f"{name} {_fact(name, value)}" for name, value in body.items())
+    return printable(f"{why}{rest}".removesuffix("; "))
 
 
 def _fact(name: str, value: object) -> str:
     match value:
+        case bool():
+            return "yes" if value else "no"
         case dict():
             return " + ".join(amount(str(unit), each) for unit, each in value.items()) or "none"
         case list():

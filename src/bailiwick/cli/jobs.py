@@ -52,6 +52,15 @@ def outcome_of(job: Job) -> str:
     return told
 
 
+_WAS = (JobPhase.CANCELLED, JobPhase.PREEMPTED, JobPhase.REFUSED, JobPhase.LOST)
+
+
+def sentence_of(job: Job) -> str:
+    """The same as a sentence about the job."""
+    verb_word = "was " if job.phase in _WAS else "" if job.phase.is_over else "is "
+    return f"job-{job.job_id} {verb_word}{outcome_of(job)}"
+
+
 JOBS: Columns[Job] = Columns(
     ("job", "owner", "phase*", "what*", "node", "submitted", "ran"),
     lambda j: (
@@ -147,7 +156,7 @@ def explain_job(ask: Ask, number: int) -> None:
 
     found = read_job(ask, number)
     if ask.output is Format.TABLE:
-        typer.echo(f"job-{number} is {outcome_of(found)}")
+        typer.echo(sentence_of(found))
         if found.reason is not None and found.phase is not JobPhase.WAITING:
             typer.echo(_reason(found.reason))
     if found.phase is JobPhase.WAITING and found.entry_id is not None:

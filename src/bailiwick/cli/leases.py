@@ -26,6 +26,15 @@ queue = noun("The queue: requests that wait, and why.")
 _LeaseId = Annotated[
     str, typer.Argument(metavar="LEASE", help="12 or lease-12.", autocompletion=complete_leases)
 ]
+_OwnLeaseId = Annotated[
+    str,
+    typer.Argument(
+        metavar="LEASE",
+        envvar="BAILIWICK_LEASE_ID",
+        help="12 or lease-12; inside a job its own.",
+        autocompletion=complete_leases,
+    ),
+]
 _EntryId = Annotated[
     str, typer.Argument(metavar="ENTRY", help="3 or entry-3.", autocompletion=complete_entries)
 ]
@@ -166,7 +175,7 @@ def explain(ask: Ask, lease: _LeaseId) -> None:
 @verb(leases, "renew", changes=True)
 def renew(
     ask: Ask,
-    lease: _LeaseId,
+    lease: _OwnLeaseId,
     *,
     ttl: Annotated[str, typer.Option("--ttl", help="The new term, from now.")] = "1h",
     generation: Annotated[
@@ -193,7 +202,7 @@ def release(ask: Ask, lease: _LeaseId) -> None:
 
 
 @verb(leases, "checkpoint", changes=True)
-def checkpoint(ask: Ask, lease: _LeaseId) -> None:
+def checkpoint(ask: Ask, lease: _OwnLeaseId) -> None:
     """Say that the work under a lease is saved; during grace this ends it now."""
     path = _path(lease)
     told = f"the work under lease-{path.rpartition('/')[2]} is saved"

@@ -8,7 +8,7 @@ import typer
 
 from bailiwick.cli.asking import Ask, noun, verb
 from bailiwick.cli.phrases import clock
-from bailiwick.cli.screen import make_console, money, print_rows
+from bailiwick.cli.screen import make_console, print_rows
 
 if TYPE_CHECKING:
     from bailiwick.wire.usage import Amounts, Rates, Usage
@@ -61,14 +61,14 @@ def _amounts(row: Amounts) -> tuple[str, ...]:
         _hours(row.gpu_micro_seconds, 10**6),
         _hours(row.cpu_milli_seconds, 10**3),
         _hours(row.mem_mib_seconds, 2**10),
-        money(row.cost_micros),
+        _exact(row.cost_micros),
     )
 
 
 def _hours(amount: int, unit: int) -> str:
-    """Seconds in parts of a unit as hours with two decimals, rounded half up."""
-    hundredths = (amount * 100 + unit * 1800) // (unit * 3600)
-    return f"{hundredths // 100:,}.{hundredths % 100:02}"
+    """Seconds in parts of a unit as hours with four decimals, rounded half up."""
+    parts = (amount * 10_000 + unit * 1800) // (unit * 3600)
+    return f"{parts // 10_000:,}.{parts % 10_000:04}"
 
 
 @verb(rates_app, "rates")

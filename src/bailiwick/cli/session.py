@@ -3,6 +3,7 @@
 Rules:
 
 - An option beats the environment, and that beats the session file, which ``login`` writes.
+- Inside a job its lease's own token counts, not the person's who submitted it.
 - The file is readable by its owner only, and is replaced in one piece.
 - A tenant is never guessed: it is named, or it is the session's.
 """
@@ -29,6 +30,8 @@ ENVIRONMENT: Final = {
     "project": "BAILIWICK_PROJECT",
     "ca_file": "BAILIWICK_CA_FILE",
 }
+LEASE_TOKEN: Final = "BAILIWICK_LEASE_TOKEN"
+"""What a job is given; it can do no more than hold its own lease."""
 _FILE_BYTES_MAX: Final = 65_536
 
 
@@ -68,6 +71,7 @@ def stored_session() -> Session:
 def load_session() -> Session:
     """The session file, and what the environment says instead."""
     told = {name: os.environ.get(variable) for name, variable in ENVIRONMENT.items()}
+    told["token"] = told["token"] or os.environ.get(LEASE_TOKEN)
     kept = asdict(stored_session())
     found = Session(**(kept | {name: value for name, value in told.items() if value}))
     if told["tenant"] and not told["project"] and told["tenant"] != kept["tenant"]:

@@ -104,13 +104,13 @@ def _stay(
 ) -> None:
     """Wait for the job, with or without its output, and end as it does."""
     from bailiwick.cli.following import exit_code_of, follow_job, has_begun, wait_until_running
-    from bailiwick.cli.jobs import outcome_of
+    from bailiwick.cli.jobs import sentence_of
 
     job = wait_until_running(ask, job, timeout_s=timeout_s)
     runs = has_begun(job.phase)
     if runs and options.follow:
         job = follow_job(ask, job.job_id)
-        typer.echo(f"job-{job.job_id} {outcome_of(job)}", err=True)
+        typer.echo(sentence_of(job), err=True)
         raise typer.Exit(exit_code_of(job.phase))
     _tell(ask, job, asked_as)
     if not runs:
@@ -124,7 +124,7 @@ def _tell(ask: Ask, job: Job, asked_as: str) -> None:
 
 
 def _draw(job: Job, asked_as: str) -> None:
-    from bailiwick.cli.jobs import outcome_of
+    from bailiwick.cli.jobs import sentence_of
 
     name = f"job-{job.job_id}"
     where = ""
@@ -132,7 +132,7 @@ def _draw(job: Job, asked_as: str) -> None:
         where = f" on {job.node} (lease-{job.lease_id})"
     elif job.entry_id is not None:
         where = f" in the queue (entry-{job.entry_id})"
-    emit(f"{name} is {outcome_of(job)}{where}")
+    emit(f"{sentence_of(job)}{where}")
     first = "explain" if job.phase is JobPhase.WAITING else "logs -f"
     others = [word for word in ("explain", "logs -f", "job cancel") if word != first]
     for word in (first, *others):

@@ -8,12 +8,17 @@ import typer
 
 from bailiwick.cli.asking import Ask, path_word, verb
 from bailiwick.cli.phrases import clock
-from bailiwick.cli.screen import make_console, print_rows
+from bailiwick.cli.screen import make_console, print_rows, printable
 
 if TYPE_CHECKING:
     from bailiwick.wire.seen import Timeline
 
 trace_app = typer.Typer(add_completion=False)
+
+_DEPTH_MAX = 8
+_SHOWN_ELSEWHERE = frozenset(
+    {"trace_id", "span_id", "parent_id", "tenant", "project", "actor", "principal", "body"}
+)
 
 
 @verb(trace_app, "trace")
@@ -37,15 +42,16 @@ def _draw(found: Timeline) -> None:
         console.print("nothing is kept under this id that is yours to see")
         return
     begin = found.entries[0].at_ms
+    depths = _depths(found)
     rows = [
         (
             f"+{entry.at_ms - begin:,} ms",
             entry.source,
-            entry.name,
+            "  " * depth + entry.name,
             "-" if entry.duration_ms is None else f"{entry.duration_ms:,.1f} ms",
             _told(entry.details),
         )
-        for entry in found.entries
+        for entry, depth in zip(found.entries, depths, strict=True)
     ]
     print_rows(
         console,
@@ -58,10 +64,29 @@ def _draw(found: Timeline) -> None:
         typer.echo("there was more than is told here", err=True)
 
 
-def _told(details: dict[str, Any]) -> str:
-    import json
+def _depths(found: Timeline) -> list[int]:
+    """How many spans each entry lies in, as far as they are told."""
+    parents = {
+        entry.details.get("span_id"): entry.details.get("parent_id") for entry in found.entries
+    }
+    parents.pop(None, None)
+    depths = []
+    for entry in found.entries:
+        depth, at = 0, entry.details.get("parent_id")
+        while at in parents and depth < _DEPTH_MAX:
+            depth, at = depth + 1, parents[at]
+        depths.append(depth)
+    return depths
 
-    return " ".join(
-        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
-        for name, value in details.items()
-    )
+
+def _told(details: dict[str, Any]) -> str:
+    """What a person reads of an entry: who and where, then the facts."""
+    from bailiwick.cli.explain import told_facts
+
+    where = "/".join(str(details[n]) for n in ("tenant", "project") if details.get(n))
+    who = details.get("actor") or details.get("principal")
+    head = [f"by {who}" if who else "", f"for {where}" if where else ""]
+    body = details.get("body") or {}
+    rest = {n: v for n, v in details.items() if n not in _SHOWN_ELSEWHERE and v is not None}
+    parts = [" ".join(filter(None, head)), told_facts({**rest, **body})]
+    return printable("; ".join(filter(None, parts)))
