@@ -218,3 +218,21 @@ def test_a_kernel_that_does_not_answer_is_told_by_what_there_is(
     gauges = asyncio.run(reader.read(None))
     assert gauges.values["bailiwick_kernel_queue_length"] == {(): 0}
     assert "bailiwick_nodes" not in gauges.values
+
+
+def test_who_was_evicted_does_not_find_the_request_that_did_it(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with http_house(tmp_path_factory.mktemp("evicted")) as fresh:
+        everything = {"resources": {"cpu_milli": 64_000}, "priority": "critical"}
+        asked = {"tenant": FOREIGN, "project": "p", **everything}
+        headers = {"X-Correlation-Id": "ours-alone"}
+        answer = fresh.ask(RIVAL, "POST", "/v1/leases", json=asked, headers=headers)
+        assert answer.status_code == 202, answer.text
+        evicted = [b for b in fresh.records("lease_revoked") if b["lease_id"] == 1]
+        assert evicted, "the other tenant's lease had to go"
+        assert trace(fresh, "tenant_admin@" + OWN, "ours-alone").status_code == 404
+        assert trace(fresh, "fleet_admin", "ours-alone").status_code == 200
+        mine = trace(fresh, RIVAL, "ours-alone")
+        assert "decision" in sources(mine)
+        assert all(each["details"].get("tenant") != OWN for each in mine.json()["entries"])

@@ -19,7 +19,7 @@ from bailiwick.cli.asking import Ask
 from bailiwick.cli.bench import with_options
 from bailiwick.cli.leases import parse_id
 from bailiwick.cli.options import ExplainOptions, ask_of, typed_words, wish_of
-from bailiwick.cli.output import Columns
+from bailiwick.cli.output import Columns, Format
 from bailiwick.cli.phrases import (
     FILTERS,
     REASONS,
@@ -32,9 +32,9 @@ from bailiwick.cli.phrases import (
 )
 from bailiwick.cli.screen import make_console, owner, print_rows, printable, span
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.words import FilterReason
 
 if TYPE_CHECKING:
-    from bailiwick.vocab.words import FilterReason
     from bailiwick.wire.answers import Denial
     from bailiwick.wire.asking import Explanation
     from bailiwick.wire.work import JournalRecord, QueueEntry, Remedy
@@ -90,6 +90,10 @@ def _explain_wish(ask: Ask, options: ExplainOptions) -> None:
     body = make_body(LeaseRequest, **fields)
     found: Explanation = ask.client.call("POST", "/v1/leases/explain", kind=Explanation, body=body)
     ask.printer.thing(found, name=found.plan.plan, draw=lambda: _draw_explanation(found))
+    if ask.output is Format.TABLE and not options.lease and FilterReason.LABELS in found.fallen:
+        typer.echo(
+            f"nodes without {JOB_LABEL} run no jobs; --lease asks for a lease alone", err=True
+        )
 
 
 def explain_entry(ask: Ask, number: int) -> None:

@@ -54,6 +54,7 @@ COMMANDS.update(
             _CLI + "standing:break_glass_app", "Take more rights, openly, for minutes.", _PEOPLE
         ),
         "up": Later(_CLI + "up:up", "Run a server.", _SERVER),
+        "status": Later(_CLI + "standing:status_app", "How the server stands.", _SERVER),
         "agent": Later(_CLI + "agent:app", "This machine as a node.", _SERVER),
         "journal": Later(
             _CLI + "journal_server:app", "The sealed record of every decision.", _SERVER

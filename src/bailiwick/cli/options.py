@@ -3,17 +3,20 @@
 Rules:
 
 - Everything may stand in a job file (``-f``) under the same word; an option beats the file.
-- A job without a word about cores and memory gets one core and 1 GiB.
+- A job without a word about cores and memory gets one core and 2 GiB; one with GPUs gets four
+  cores and 16 GiB for each, because frameworks that use one will not even load in less.
 - On a server of this machine a job starts in the folder one stands in; elsewhere only ``--cwd``
   can know.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import math
 import os
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -29,7 +32,8 @@ from bailiwick.cli.output import Format
 from bailiwick.cli.session import load_session
 from bailiwick.vocab.errors import InvalidValue
 
-_DEFAULTS: Final = {"cpus": "1", "mem": "1GiB"}
+_CORES, _MEM_GIB = 1, 2
+_GPU_CORES, _GPU_MEM_GIB = 4, 16
 _WHAT, _TERMS, _SCOPE = "What is asked for", "On which terms", "For whom, and how it is told"
 
 
@@ -186,7 +190,17 @@ def wish_of(options: WishOptions, ask: Ask, *, defaults: bool = True) -> dict[st
         wish["tenant"] = ask.tenant
         if "project" not in wish and ask.project is not None:
             wish["project"] = ask.project
-    return (_DEFAULTS if defaults else {}) | wish
+    return (_defaults(wish) if defaults else {}) | wish
+
+
+def _defaults(wish: dict[str, Any]) -> dict[str, str]:
+    """Cores and memory for who says nothing of them."""
+    devices = 0
+    with contextlib.suppress(ValueError, OverflowError, TypeError):  # told where it is read
+        devices = math.ceil(float(wish.get("gpus") or 0))
+    if devices <= 0:
+        return {"cpus": f"{_CORES}", "mem": f"{_MEM_GIB}GiB"}
+    return {"cpus": f"{_GPU_CORES * devices}", "mem": f"{_GPU_MEM_GIB * devices}GiB"}
 
 
 def typed_words(options: WishOptions) -> dict[str, object]:

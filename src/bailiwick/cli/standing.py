@@ -1,4 +1,4 @@
-"""``bailiwick whoami`` and ``break-glass``: what one may do, and taking more of it, openly."""
+"""``bailiwick whoami``, ``status`` and ``break-glass``: who asks whom, and taking more, openly."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from bailiwick.cli.units import parse_span
 
 if TYPE_CHECKING:
     from bailiwick.wire.people import Self
+    from bailiwick.wire.replica import ReplicaState
 
 whoami_app = typer.Typer(add_completion=False)
+status_app = typer.Typer(add_completion=False)
 break_glass_app = typer.Typer(add_completion=False)
 
 
@@ -26,6 +28,32 @@ def whoami(ask: Ask) -> None:
 
     found = ask.client.read("/v1/whoami", Self)
     ask.printer.thing(found, name=found.principal, draw=lambda: _draw(ask, found))
+
+
+@verb(status_app, "status")
+def status(ask: Ask) -> None:
+    """How the server that answers stands: its role, its journal, who leads."""
+    from bailiwick.wire.replica import ReplicaState
+
+    found = ask.client.read("/v1/replica", ReplicaState)
+    ask.printer.thing(found, name=found.name, draw=lambda: _draw_status(found))
+
+
+def _draw_status(found: ReplicaState) -> None:
+    leader = found.leader
+    told = "nobody is known" if leader is None else f"{leader.name} at {leader.address}"
+    draw_details(
+        "replica",
+        found.name,
+        rows=[
+            ("address", found.address),
+            ("role", found.role),
+            ("leader", told),
+            ("journal", f"{found.size:,} records, epoch {found.epoch}"),
+            ("may be old by", f"{found.age_ms:,} ms"),
+            ("fleet", f"{found.nodes:,} nodes, {found.leases:,} leases, {found.waiting:,} waiting"),
+        ],
+    )
 
 
 def _draw(ask: Ask, found: Self) -> None:

@@ -1,5 +1,6 @@
 """Calling a server from Python: where to ask, when to ask again, and when to give up."""
 
-from bailiwick.client.line_client import CallFailed, LineClient
+from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
+from bailiwick.client.http_client import Client
 
-__all__ = ["CallFailed", "LineClient"]
+__all__ = ["Client", "Misunderstood", "Refusal", "Unreachable"]

@@ -354,7 +354,7 @@ def _given(query: Mapping[str, str | int | None] | None) -> dict[str, str | int]
 def _why(error: httpx2.HTTPError) -> str:
     match error:
         case httpx2.ConnectTimeout() | httpx2.ConnectError():
-            return "no connection" if not str(error) else f"no connection ({error})"
+            return f"no connection, {error}" if str(error) else "no connection"
         case httpx2.TimeoutException():
             return "no answer in time"
         case _:

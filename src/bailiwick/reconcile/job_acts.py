@@ -90,6 +90,7 @@ class Acts:
         except (Conflict, NotFound, InvalidValue, LimitReached) as error:
             self._fail(job, JobFault.TOKEN_REFUSED, error)
             return
+        begun_ms = self._tools.clock.now_ms()  # before: a short job is over when start comes back
         try:
             self._executor.start(self._spec(job, lease, token))
         except InvalidValue as error:
@@ -103,12 +104,13 @@ class Acts:
                 raise
             self._fail(job, JobFault.EXECUTOR_UNAVAILABLE, error)
             return
-        self.note_running(job)
+        self.note_running(job, begun_ms=begun_ms)
 
-    def note_running(self, job: JobRow) -> None:
-        """Write down that the job runs."""
+    def note_running(self, job: JobRow, *, begun_ms: int | None = None) -> None:
+        """Write down that the job runs; since now, if it is not known since when."""
         self._tries.pop(job.job_id, None)
-        there = JobChange(phase=JobPhase.RUNNING, started_ms=self._tools.clock.now_ms())
+        started_ms = self._tools.clock.now_ms() if begun_ms is None else begun_ms
+        there = JobChange(phase=JobPhase.RUNNING, started_ms=started_ms)
         self._book.change(job.job_id, there, only_from=_BEFORE_RUNNING)
 
     def warn(self, lease: LeaseSeen, until_ms: int) -> None:
@@ -132,7 +134,7 @@ class Acts:
             change = JobChange(
                 phase=verdict.phase,
                 reason=verdict.reason,
-                ended_ms=status.ended_ms,
+                ended_ms=max(status.ended_ms, job.started_ms or 0),
                 exit_code=status.code,
                 signal=status.signal,
             )

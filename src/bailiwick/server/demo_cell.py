@@ -16,6 +16,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -103,7 +104,7 @@ class DemoCell:
 
         now_ms = self._clock.now_ms()
         for number, lease_id in enumerate(self._runner.look(held)):
-            self._plan(now_ms + 1_000 * (1 + number % 90), lambda i=lease_id: self._release(i))
+            self._plan(now_ms + 1_000 * (1 + number % 90), partial(self._release, lease_id))
 
     def _jobs(self) -> Iterator[Job]:
         """Work without end, a day after the other, in our own time."""
@@ -141,7 +142,7 @@ class DemoCell:
         for lease_id in lease_ids:
             if job is not None:
                 self._running[lease_id] = job
-            self._plan(ends_ms, lambda i=lease_id: self._release(i))
+            self._plan(ends_ms, partial(self._release, lease_id))
 
     def _release(self, lease_id: int) -> None:
         self._running.pop(lease_id, None)
@@ -169,7 +170,7 @@ class DemoCell:
             job = self._running.get(body["lease_id"])
             if job is not None and job.kind.saves:
                 saved_ms = self._clock.now_ms() + 2_000
-                self._plan(saved_ms, lambda i=body["lease_id"]: self._save(i))
+                self._plan(saved_ms, partial(self._save, body["lease_id"]))
         elif kind in ("lease_preempted", "lease_expired", "lease_released"):
             self._running.pop(body["lease_id"], None)
 

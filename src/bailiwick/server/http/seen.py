@@ -3,13 +3,12 @@
 Rules:
 
 - A correlation id of which the caller may see nothing looks as if nobody ever used it.
-- The preemptor of another tenant is not named, as in the journal's own listing.
+- A record tells what the journal's own listing would: nobody of another tenant is named.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -22,6 +21,7 @@ from bailiwick.journal.record import Record, parse_record
 from bailiwick.ports import JournalStore
 from bailiwick.server.http.asked import Asked, Here, House
 from bailiwick.server.http.gauges import GaugeReader
+from bailiwick.server.http.work import spell_record
 from bailiwick.server.problems import hidden
 from bailiwick.services.replica import View
 from bailiwick.telemetry.metrics import CONTENT_TYPE
@@ -47,16 +47,13 @@ async def read_trace(asked: Here, correlation_id: CorrelationId) -> Timeline:
         principal=asked.principal.name,
         sees=lambda tenant, project: asked.may(Scope(tenant, project)),
     )
-    if not (seen.spans or seen.logs or seen.records):
+    records = await _records(asked, seen.records, correlation_id)
+    if not (seen.spans or seen.logs or records):
         if FLEET in asked.principal.roles:
             raise hidden()
         raise asked.refuse_hidden("foreign_scope" if any(found[:3]) else "not_found")
-    records = await _records(asked, seen.records, correlation_id)
     is_cut = seen.is_cut or len(runs(seen.records)) > READS_MAX
-    whole = asked.may(FLEET)
-    entries = merge(
-        seen.spans, seen.logs, records=[(each, _told(each, whole=whole)) for each in records]
-    )
+    entries = merge(seen.spans, seen.logs, records=records)
     return Timeline(
         correlation_id=correlation_id,
         entries=[_spelled(each) for each in entries],
@@ -64,40 +61,29 @@ async def read_trace(asked: Here, correlation_id: CorrelationId) -> Timeline:
     )
 
 
-async def _records(asked: Asked, rows: list[RecordRow], correlation_id: str) -> list[Record]:
-    """The records themselves; the index may be of another journal, so each is looked at."""
+async def _records(
+    asked: Asked, rows: list[RecordRow], correlation_id: str
+) -> list[tuple[Record, dict[str, Any]]]:
+    """The records and what is told of each; the index may be of another journal, so all are read.
+
+    One whose correlation id is masked (another evicted for his own request) is not told at all:
+    that would say whose id it is.
+    """
     pieces, store = runs(rows)[:READS_MAX], asked.house.looks.store
     lines: list[bytes] = []
     for first, count in pieces:
         lines += await asked.look(partial(_read, store, first=first, count=count))
-    found = [parse_record(line.rstrip(b"\n")) for line in lines]
-    return [
-        each
-        for each in found
-        if each.correlation_id == correlation_id and asked.may(Scope(each.tenant, each.project))
-    ]
+    found = []
+    for record in (parse_record(line.rstrip(b"\n")) for line in lines):
+        told = spell_record(record, whole=asked.may(FLEET))
+        if told.correlation_id == correlation_id and asked.may(Scope(told.tenant, told.project)):
+            fields = ("tenant", "project", "actor", "body")
+            found.append((record, {name: getattr(told, name) for name in fields}))
+    return found
 
 
 def _read(store: JournalStore, view: View, *, first: int, count: int) -> list[bytes]:
     return store.read(first, max(0, min(count, view.state.size - first)))
-
-
-def _told(record: Record, *, whole: bool) -> dict[str, Any]:
-    body = {name: _thawed(value) for name, value in record.body.items()}
-    if not whole and body.get("preemptor", record.tenant) != record.tenant:
-        body["preemptor"] = "another"
-    return {
-        "tenant": record.tenant,
-        "project": record.project,
-        "actor": record.actor,
-        "body": body,
-    }
-
-
-def _thawed(value: object) -> object:
-    if isinstance(value, tuple):
-        return list(value)
-    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _spelled(entry: Entry) -> TimelineEntry:
