@@ -280,7 +280,7 @@ def test_a_token_is_alone_on_stdout_and_can_be_revoked(admin: Cli) -> None:
     ended = admin("token", "issue", "fleet_auditor", "--ttl", "10m", "--key", "journal.record.read")
     assert done(ended).count(".") == 2
     token_id = ended.err.split()[1]
-    assert "journal.record.read" in done(admin("token", "list"))
+    assert "journal.record.read" in done(admin("token", "list", "-o", "json"))
     done(admin("token", "revoke", token_id))
     one_line(admin("token", "revoke", ended.out.strip()), 2, "not the token")
 

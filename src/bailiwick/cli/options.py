@@ -3,8 +3,8 @@
 Rules:
 
 - Everything may stand in a job file (``-f``) under the same word; an option beats the file.
-- A job without a word about cores and memory gets one core and 2 GiB; one with GPUs gets four
-  cores and 16 GiB for each, because frameworks that use one will not even load in less.
+- A job without a word about cores and memory gets one core and 2 GiB; one with GPUs gets one
+  core and 16 GiB for each, because frameworks that use one will not even load in less.
 - On a server of this machine a job starts in the folder one stands in; elsewhere only ``--cwd``
   can know.
 """
@@ -33,7 +33,7 @@ from bailiwick.cli.session import load_session
 from bailiwick.vocab.errors import InvalidValue
 
 _CORES, _MEM_GIB = 1, 2
-_GPU_CORES, _GPU_MEM_GIB = 4, 16
+_GPU_CORES, _GPU_MEM_GIB = 1, 16
 _WHAT, _TERMS, _SCOPE = "What is asked for", "On which terms", "For whom, and how it is told"
 
 

@@ -70,7 +70,8 @@ def test_every_line_has_a_correlation_id(log: Log) -> None:
 
 
 def test_alembic_and_uvicorn_say_each_line_once(log: Log) -> None:
-    logging.getLogger("alembic.runtime").info("one")
+    logging.getLogger("alembic.runtime").warning("one")
+    logging.getLogger("alembic.runtime.migration").info("not told: nobody needs it")
     logging.getLogger("uvicorn.access").info("not told: a span has it")
     assert [line["event"] for line in log.lines] == ["one"]
 
