@@ -286,7 +286,9 @@ def _bind(host: str, port: int) -> socket.socket:
         kind, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
         raise InvalidValue("host", host, f"a host's name or address ({error})") from error
-    bound = socket.socket(kind, socket.SOCK_STREAM)
+    # The protocol must be named: asyncio switches Nagle's delay off only where it is, and with that
+    # delay every answer (headers, then body) waits 40 ms for an acknowledgement.
+    bound = socket.socket(kind, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
