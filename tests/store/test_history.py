@@ -165,6 +165,22 @@ def test_leases_are_told_from_grant_to_end(place: Place) -> None:
     assert leases_of(store, "nobody") == []
 
 
+def test_what_is_lost_with_its_node_ends_at_the_last_proof_of_life(place: Place) -> None:
+    store = place.open()
+    log = Log(store)
+    log.approve(1)
+    log.deny()
+    log.deny()
+    log.approve(2)
+    gone = {"node": "node-1", "lease_ids": [1, 2], "last_seen_ms": 1_500}
+    log.add(RecordKind.NODE_DEPARTED, gone, tenant=None)
+    rebuild_projections(store)
+    ends = {row.lease_id: (row.granted_ms, row.ended_ms) for row in leases_of(store, "acme")}
+    assert ends == {1: (0, 1_500), 2: (3_000, 3_000)}
+    (used,) = usage_of(store, "acme")
+    assert used.cpu_milli_ms == 2_000 * 1_500
+
+
 def test_decisions_are_told_newest_first_and_only_of_the_tenant(place: Place) -> None:
     store = place.open()
     fill(Log(store))

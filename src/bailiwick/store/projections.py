@@ -10,7 +10,8 @@ Rules:
 - A lease begins with the first record that grants it, and ends with the first that ends it. The end
   of a lease that was never granted is passed over.
 - A lease's GPUs are of the generation asked for, or else that its node was registered with.
-- Usage is counted when a lease ends: resources times the milliseconds from grant to end. It is an
+- Usage is counted when a lease ends: resources times the milliseconds from grant to end. One that is
+  lost with its node ended at the node's last proof of life, not when that was noticed. It is an
   overview; what is billed comes from metering, which also counts what still runs.
 
 :mod:`bailiwick.store.history` asks these tables.
@@ -240,7 +241,7 @@ class Fold:
             if lease is None or lease["ended_ms"] is not None:
                 continue
             self.ended.append(lease_id)
-            lease["ended_ms"] = record.at_ms
+            lease["ended_ms"] = max(lease["granted_ms"], _end_ms(record))
             lease["end_cause"] = ENDS[record.kind]
             lease["end_reason"] = _word(record, "reason")
 
@@ -274,6 +275,12 @@ def lease_ids_of(record: Record) -> tuple[int, ...]:
     one: Any = record.body.get("lease_id")
     several: Any = record.body.get("lease_ids")
     return (one,) if one is not None else (several or ())
+
+
+def _end_ms(record: Record) -> int:
+    """When what a record ends was over: with its node, at the last proof that this lived."""
+    seen: Any = record.body.get("last_seen_ms")
+    return record.at_ms if seen is None else min(record.at_ms, seen)
 
 
 def _word(record: Record, name: str) -> str | None:
