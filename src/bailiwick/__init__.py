@@ -1,233 +1,27 @@
 """Bailiwick: many teams share one GPU fleet, and every decision can be checked.
 
-The names below are the library. Import them from here; what is not here may change.
+The library is what ``bailiwick.names`` gathers. Import it from here; what is not there may change.
 Nothing in this package reads a clock, a file or the network: time is an argument.
 """
 
-from bailiwick.fleet.node import GpuDevice, NodeCapacity
-from bailiwick.fleet.resources import Resources
-from bailiwick.scheduler.admission import AdmissionController, Plan, ReservationHeadroom
-from bailiwick.scheduler.burst import BurstOverrun
-from bailiwick.scheduler.decision import (
-    AdmissionDecision,
-    Approved,
-    CapacityDenied,
-    DeadlinePassed,
-    Denied,
-    Fragmented,
-    HeadroomKept,
-    LargerThanAnyNode,
-    NodesForbidden,
-    NoSuchHardware,
-    NotEnoughFree,
-    VictimsLeaving,
-)
-from bailiwick.scheduler.evictions import (
-    EvictionPlan,
-    Victim,
-    plan_budget,
-    plan_burst,
-    plan_cost_cap,
-    plan_drain,
-    plan_maintenance,
-    plan_mig_change,
-    plan_policy_recovery,
-    plan_rebalance,
-)
-from bailiwick.scheduler.explain import Explanation, Remedy, RemedyWord
-from bailiwick.scheduler.fairness import FairShares, Standing
-from bailiwick.scheduler.federation import (
-    Federation,
-    Placed,
-    PreemptionClaim,
-    Unplaced,
-)
-from bailiwick.scheduler.lease import EndedLease, Lease
-from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.node_set import NodeFilter, NodeSet
-from bailiwick.scheduler.node_state import NodeModeTransition, NodeUsage
-from bailiwick.scheduler.placement import (
-    PlacementScore,
-    PlacementScorer,
-    ScoreWeights,
-    Strategy,
-)
-from bailiwick.scheduler.preemption import (
-    Impossible,
-    Obstacle,
-    Preemptable,
-    Preempted,
-    PreemptionConfig,
-    PreemptionManager,
-    PreemptionResult,
-)
-from bailiwick.scheduler.queue import (
-    QueueEntry,
-    Reservation,
-    ScheduleResult,
-    Started,
-    Waiting,
-    WaitingQueue,
-)
-from bailiwick.scheduler.quota import QuotaManager
-from bailiwick.scheduler.quota_policy import (
-    BudgetExhausted,
-    BudgetHook,
-    BurstCredit,
-    BurstCreditExhausted,
-    CostCapExceeded,
-    GpuFleetPolicy,
-    GpuGenerationLimitExceeded,
-    GpuGenerationQuota,
-    GpuGenerationRequired,
-    HardLimitExceeded,
-    Quota,
-    QuotaDenied,
-    QuotaHeadroom,
-    QuotaScope,
-    ResourceLimit,
-    Shortfall,
-    WithinQuota,
-)
-from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.revoker import LeaseRevoker, Revocation, RevokeTransition
-from bailiwick.vocab.errors import (
-    BailiwickError,
-    Conflict,
-    IllegalTransition,
-    InvalidValue,
-    InvariantBroken,
-    LimitReached,
-    NotFound,
-    Stale,
-)
-from bailiwick.vocab.transitions import NodeMode, RevokeState
-from bailiwick.vocab.values import AccountingTag, CellId, NodeId, ProjectId, TenantId
-from bailiwick.vocab.words import (
-    CapacityDenial,
-    Dimension,
-    EndCause,
-    Exclusivity,
-    FilterReason,
-    HardwareGeneration,
-    LeaseClass,
-    PendingReason,
-    PreemptionReason,
-    Priority,
-    QuotaViolation,
-    ResourceKind,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AccountingTag",
-    "AdmissionController",
-    "AdmissionDecision",
-    "Approved",
-    "BailiwickError",
-    "BudgetExhausted",
-    "BudgetHook",
-    "BurstCredit",
-    "BurstCreditExhausted",
-    "BurstOverrun",
-    "CapacityDenial",
-    "CapacityDenied",
-    "CapacityLedger",
-    "CellId",
-    "Conflict",
-    "CostCapExceeded",
-    "DeadlinePassed",
-    "Denied",
-    "Dimension",
-    "EndCause",
-    "EndedLease",
-    "EvictionPlan",
-    "Exclusivity",
-    "Explanation",
-    "FairShares",
-    "Federation",
-    "FilterReason",
-    "Fragmented",
-    "GpuDevice",
-    "GpuFleetPolicy",
-    "GpuGenerationLimitExceeded",
-    "GpuGenerationQuota",
-    "GpuGenerationRequired",
-    "HardLimitExceeded",
-    "HardwareGeneration",
-    "HeadroomKept",
-    "IllegalTransition",
-    "Impossible",
-    "InvalidValue",
-    "InvariantBroken",
-    "LargerThanAnyNode",
-    "Lease",
-    "LeaseClass",
-    "LeaseRevoker",
-    "LimitReached",
-    "NoSuchHardware",
-    "NodeCapacity",
-    "NodeFilter",
-    "NodeId",
-    "NodeMode",
-    "NodeModeTransition",
-    "NodeSet",
-    "NodeUsage",
-    "NodesForbidden",
-    "NotEnoughFree",
-    "NotFound",
-    "Obstacle",
-    "PendingReason",
-    "Placed",
-    "PlacementRequest",
-    "PlacementScore",
-    "PlacementScorer",
-    "Plan",
-    "Preemptable",
-    "Preempted",
-    "PreemptionClaim",
-    "PreemptionConfig",
-    "PreemptionManager",
-    "PreemptionReason",
-    "PreemptionResult",
-    "Priority",
-    "ProjectId",
-    "QueueEntry",
-    "Quota",
-    "QuotaDenied",
-    "QuotaHeadroom",
-    "QuotaManager",
-    "QuotaScope",
-    "QuotaViolation",
-    "Remedy",
-    "RemedyWord",
-    "Reservation",
-    "ReservationHeadroom",
-    "ResourceKind",
-    "ResourceLimit",
-    "Resources",
-    "Revocation",
-    "RevokeState",
-    "RevokeTransition",
-    "ScheduleResult",
-    "ScoreWeights",
-    "Shortfall",
-    "Stale",
-    "Standing",
-    "Started",
-    "Strategy",
-    "TenantId",
-    "Unplaced",
-    "Victim",
-    "VictimsLeaving",
-    "Waiting",
-    "WaitingQueue",
-    "WithinQuota",
-    "plan_budget",
-    "plan_burst",
-    "plan_cost_cap",
-    "plan_drain",
-    "plan_maintenance",
-    "plan_mig_change",
-    "plan_policy_recovery",
-    "plan_rebalance",
-]
+if TYPE_CHECKING:
+    from bailiwick.names import *  # noqa: F403
+    from bailiwick.names import __all__ as __all__
+else:
+
+    def __getattr__(name: str) -> object:
+        """All public names at once, when the first of them is asked for."""
+        from importlib import import_module  # `from bailiwick import names` would ask here again
+
+        names = import_module("bailiwick.names")
+        if name != "__all__" and name not in names.__all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        found = {each: getattr(names, each) for each in ("__all__", *names.__all__)}
+        globals().update(found)
+        return found[name]
+
+    def __dir__() -> list[str]:
+        """What is here, the public names among it."""
+        return sorted({*globals(), *__getattr__("__all__")})

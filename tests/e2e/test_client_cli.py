@@ -17,11 +17,16 @@ from typing import NamedTuple
 import pytest
 from ruamel.yaml import YAML
 
+from bailiwick import NodeCapacity
 from bailiwick.cli import session as session_module
+from bailiwick.cli.agent_server import HttpServer
 from bailiwick.cli.completing import complete_leases, complete_nodes, complete_tenants
 from bailiwick.cli.explain import JOB_LABEL
 from bailiwick.cli.main import main
+from bailiwick.client.errors import Refusal
 from bailiwick.fleet.node import EXECUTOR_LABEL, LOCAL_EXECUTOR
+from bailiwick.journal import VerifierKey, parse_vkey
+from bailiwick.store import load_or_create_key
 from bailiwick.wire.base import Page
 from bailiwick.wire.fleet import Node
 from bailiwick.wire.jobs import Job
@@ -124,8 +129,45 @@ def test_a_login_makes_a_session_that_only_its_owner_can_read(
     assert "tenant_admin  lab" in done(admin("whoami"))
     one_line(admin("login", code), 3, "lets nobody in", "correlation id")
     assert done(admin("logout")) == "logged out\n"
-    one_line(admin("whoami"), 2, "bailiwick login CODE")
+    one_line(admin("whoami"), 3, "bailiwick login CODE")
     assert done(admin("logout")) == "nobody is logged in\n"
+
+
+def test_a_code_that_is_spent_is_not_answered_with_the_advice_to_log_in(admin: Cli) -> None:
+    one_line(admin("login", "spent"), 3, "code lets nobody in", "--login-code", "correlation id")
+    one_line(admin("login", "spent", "--ttl", "13h"), 2, "--ttl", "1s to 12h", "13h")
+
+
+def test_whom_to_trust_is_a_file_that_is_there(cli: Cli, tmp_path: Path) -> None:
+    no_pem = tmp_path / "no.pem"
+    no_pem.write_text("nothing")
+    for file in (no_pem, tmp_path / "absent"):
+        words = ("login", "code", "--server", "https://127.0.0.1:9", "--ca-file", str(file))
+        one_line(cli(*words), 2, "--ca-file", "certificates")
+
+
+def test_a_role_is_given_where_it_belongs(admin: Cli) -> None:
+    one_line(admin("member", "set", "eve", "project_viewer"), 2, "--project")
+    one_line(admin("member", "set", "eve", "fleet_auditor"), 2, "--fleet")
+
+
+def test_what_ends_work_needs_a_yes_where_nobody_can_be_asked(
+    admin: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", StringIO())
+    one_line(admin("node", "drain", "n1"), 2, "Drain n1?", "-y")
+
+
+def test_the_public_key_of_a_server_is_told_from_its_folder(cli: Cli, tmp_path: Path) -> None:
+    one_line(cli("journal", "vkey", str(tmp_path)), 2, "key file", "data directory of a server")
+    assert [*tmp_path.iterdir()] == []
+    signer = load_or_create_key(tmp_path / "signer.key", "bailiwick")
+    told = done(cli("journal", "vkey", str(tmp_path))).strip()
+    assert parse_vkey(told) == VerifierKey.of(signer)
+
+
+def test_the_version_is_an_option_too(cli: Cli) -> None:
+    assert done(cli("--version")) == done(cli("version"))
 
 
 def test_the_context_is_shown_and_set(cli: Cli) -> None:
@@ -628,6 +670,21 @@ def test_an_agent_reports_beats_and_stops_on_a_signal(own_house: Served, tmp_pat
     assert "real-1" in process.stderr.readline()
     process.send_signal(signal.SIGTERM)
     assert process.wait(WAIT_S) == 0
+
+
+def test_an_agent_takes_up_a_token_that_was_written_meanwhile(
+    own_house: Served, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    token.write_text(own_house.token("project_viewer@lab"))
+    capacity = NodeCapacity(cpu_cores=2, mem_bytes=2**30)
+    with HttpServer(own_house.url, token) as server:
+        with pytest.raises(Refusal):
+            server.report("real-2", capacity)
+        token.write_text(own_house.token("node_agent"))
+        server.report("real-2", capacity)
+        token.write_text("")  # just being written
+        assert server.beat("real-2") > 0
 
 
 def test_an_agent_that_may_not_ends_and_one_without_a_server_says_so(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -15,7 +16,7 @@ from bailiwick.executors import Exited, Running
 from bailiwick.executors.local import LocalExecutor
 from bailiwick.executors.proc import Process, load_process, load_processes
 from bailiwick.executors.teardown import Census, Sight, Waits, take_census
-from bailiwick.vocab.errors import Conflict
+from bailiwick.vocab.errors import Conflict, NotFound
 from tests.executors.conftest import QUICK
 from tests.executors.jobs import ended, eventually, python, said, shell, text_of
 
@@ -262,6 +263,25 @@ def test_a_daemon_that_left_the_session_of_a_job_without_supervisor_makes_it_unc
         for word in ("session", "daemon"):
             os.kill(family[word], signal.SIGKILL)
     eventually(lambda: executor.tear_down(1))
+
+
+def test_a_job_whose_folder_was_removed_is_not_called_clean_while_it_lives(
+    executor: LocalExecutor, root: Path
+) -> None:
+    started = executor.start(shell(1, "exec sleep 1000"))
+    supervisor = supervisor_of(root, 1)
+    shutil.rmtree(root)
+    assert executor.adopt() == ()
+    try:
+        assert executor.tear_down(1) is False
+    finally:
+        for pid in (supervisor, started.pid):
+            os.kill(pid, signal.SIGKILL)
+    eventually(lambda: not is_alive(started.pid))
+    with pytest.raises(NotFound):
+        executor.tear_down(1)
+    executor.start(shell(2, "exit 4"))  # and there is a folder for the next
+    assert ended(executor, 2).code == 4
 
 
 def test_a_supervisor_that_is_stuck_is_ended_with_its_job(

@@ -434,3 +434,12 @@ def test_a_root_that_cannot_be_written_is_unavailable(
     assert list(root.iterdir()) == []
     executor.start(shell(1, "true"))
     ended(executor, 1)
+
+
+@pytest.mark.parametrize("trick", ["mkfifo", "ln -s /etc/passwd", "mkdir"])
+def test_a_job_that_replaces_its_output_neither_hangs_nor_shows_others_files(
+    executor: LocalExecutor, trick: str
+) -> None:
+    executor.start(shell(1, f"cd .. && rm output && {trick} output; echo said"))
+    ended(executor, 1)
+    assert executor.read_output(1, 0).data == b""

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,14 +28,19 @@ from bailiwick.kernel import (
     decode_command,
 )
 from bailiwick.ports import JobRow
-from bailiwick.reconcile.job_acts import STARTS_MAX
+from bailiwick.reconcile.job_acts import STARTS_MAX, Acts, Tools
+from bailiwick.reconcile.job_steps import Verdict
 from bailiwick.reconcile.local_jobs import Retention
+from bailiwick.server.assembly import Base, ThisNode
+from bailiwick.server.http.forward import Peers
 from bailiwick.services.authority import Principal
+from bailiwick.services.beats import Beats
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.replica import Replica, Role
 from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.job_rows import JobBook
+from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.errors import Conflict, LimitReached, NotFound, NotLeader, Unavailable
 from bailiwick.vocab.jobs import JobPhase as P
 from bailiwick.vocab.words import PreemptionReason
@@ -144,6 +150,27 @@ def test_the_token_is_the_submitters_and_carries_a_holders_keys_only(house: JobH
     assert isinstance(who, Principal)
     assert who.name == "ann"
     assert sorted(who.keys or ()) == ["scheduler.lease.hold", "scheduler.lease.read"]
+
+
+def test_no_job_is_over_while_its_token_still_counts(house: JobHouse, tmp_path: Path) -> None:
+    job, _ = forever(house)
+    runner = Runner(Replica(open_store(str(tmp_path / "data")), SystemClock(), name="two"))
+    tools = Tools(
+        jobs=house.jobs,
+        runner=runner,
+        executor=house.executor,
+        authority=house.authority,
+        clock=SystemClock(),
+        server="",
+    )
+    runner.start()
+    try:
+        assert runner.wait_for(Role.FOLLOWING, wait_s=30)
+        with pytest.raises(NotLeader):  # the kernel cannot be told
+            Acts(tools).end(house.job(job), verdict=Verdict(P.SUCCEEDED))
+    finally:
+        runner.stop()
+    assert house.job(job).phase is P.RUNNING
 
 
 def test_the_environment_is_gone_from_the_row_once_the_job_runs(house: JobHouse) -> None:
@@ -357,6 +384,7 @@ def test_a_teardown_that_cannot_be_confirmed_fences(tmp_path: Path) -> None:
         lease_id = house.job(job).lease_id
         house.rounds(lambda: house.leases() == {lease_id: "fenced"})
         assert "could not be confirmed" in " ".join(house.said)
+        assert house.said[-1] == f"something of lease {lease_id} may still run: it is fenced"
 
 
 def test_a_node_that_departs_takes_its_jobs_with_it(house: JobHouse) -> None:
@@ -498,3 +526,26 @@ def test_old_jobs_are_forgotten_and_their_output_with_them(tmp_path: Path) -> No
         want = [True, True, False]
         house.rounds(lambda: [house.jobs.get(i).is_forgotten for i in ids] == want)
         assert len(house.executor.adopt()) == 1
+
+
+# -- as a duty of a server -----------------------------------------------------------------------
+
+
+def test_a_loop_that_fails_leaves_no_heart_beating_behind_it(
+    house: JobHouse, tmp_path: Path
+) -> None:
+    (tmp_path / "jobs").rmdir()
+    (tmp_path / "jobs").touch()  # nothing can be found there, or started
+    clock, telemetry = SystemClock(), Telemetry.open(tmp_path)
+    peers = Peers(house.runner, house.authority, clock, True)
+    store = open_store(str(tmp_path / "data"))
+    base = Base(store, house.runner, house.authority, clock, telemetry, peers, house.said.append)
+    duty = ThisNode(base, Beats(clock), node="this", folder=tmp_path, loop=house.loop)
+    try:
+        with pytest.raises(Unavailable):
+            duty.run(threading.Event())
+        assert [each.name for each in threading.enumerate() if each.name == "beat"] == []
+    finally:
+        telemetry.close()
+        store.close()
+        (tmp_path / "jobs").unlink()

@@ -28,10 +28,11 @@ TENANTS = ("lab", "probe")
 
 
 class Server:
-    """One ``bailiwick up``."""
+    """One ``bailiwick up``; as a node it runs jobs, which outlive it: the test must end them."""
 
-    def __init__(self, folder: Path, name: str, *arguments: str) -> None:
+    def __init__(self, folder: Path, name: str, *arguments: str, is_node: bool = False) -> None:
         self.name = name
+        self._node = "--node" if is_node else "--no-node"
         self._folder = folder
         self._arguments = arguments
         self._process: subprocess.Popen[bytes] | None = None
@@ -67,7 +68,7 @@ class Server:
             *([guard, "--pdeathsig", "KILL"] if guard else []),
             *before,
             *(sys.executable, "-m", "bailiwick.cli.main", "up", "--name", self.name),
-            *("--port", port, "--key-file", str(self.key_file), "--no-node", *self._arguments),
+            *("--port", port, "--key-file", str(self.key_file), self._node, *self._arguments),
         ]
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self._process = subprocess.Popen(

@@ -129,3 +129,30 @@ def test_closing_lets_requests_under_way_finish() -> None:
         assert b"pong" in await end_of(reader)
 
     with_port(use, BoundedProtocol)
+
+
+def test_a_header_without_an_end_is_cut_off_soon() -> None:
+    async def use(port: int, *_: object) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: ")
+        sent = 0
+        while sent < 64 << 20:
+            writer.write(b"x" * 65536)
+            sent += 65536
+            try:
+                await writer.drain()
+            except ConnectionError:
+                break
+        assert sent < 32 << 20, "it took all of it"
+        await end_of(reader)
+
+    with_port(use, BoundedProtocol)
+
+
+def test_many_small_headers_count_too() -> None:
+    async def use(port: int, *_: object) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a:\r\n" * 20_000 + b"\r\n")
+        assert b"200" not in await end_of(reader)
+
+    with_port(use, BoundedProtocol)

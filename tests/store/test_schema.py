@@ -147,3 +147,15 @@ def test_importing_the_package_loads_no_database_package() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert {"sqlalchemy", "alembic", "psycopg", "sqlite3"} & set(done.stdout.split()) == set()
+
+
+def test_a_database_in_a_folder_that_all_can_enter_is_its_owners_alone(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o755)
+    store = open_store(str(tmp_path / "data"))
+    try:
+        store.lead("one", "")
+        modes = {path.name: path.stat().st_mode & 0o077 for path in (tmp_path / "data").iterdir()}
+    finally:
+        store.close()
+    assert "bailiwick.db-wal" in modes
+    assert set(modes.values()) == {0}

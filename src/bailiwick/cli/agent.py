@@ -73,7 +73,9 @@ def run(
     ],
     token_file: Annotated[
         Path,
-        typer.Option("--token-file", metavar="FILE", help="The node's token; read at each start."),
+        typer.Option(
+            "--token-file", metavar="FILE", help="The node's token; a new one counts at once."
+        ),
     ],
     node: Annotated[
         str | None, typer.Option("--node", metavar="NAME", help="Else the machine's own name.")
@@ -92,13 +94,13 @@ def run(
     from bailiwick.agent.beating import Beating
     from bailiwick.agent.inventory import judge, read_machine
     from bailiwick.agent.report import capacity_of
-    from bailiwick.cli.agent_server import HttpServer, node_name, read_token
+    from bailiwick.cli.agent_server import HttpServer, node_name
 
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     name = node_name(node)
-    with HttpServer(server, read_token(token_file), ca_file=ca_file) as fleet:
+    with HttpServer(server, token_file, ca_file=ca_file) as fleet:
         beating = Beating(
             name,
             fleet,

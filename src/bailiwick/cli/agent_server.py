@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import socket
 from pathlib import Path
@@ -22,11 +23,25 @@ TOKEN_CHARS_MAX = 4_096
 
 
 class HttpServer:
-    """One server over HTTP; ``with`` it."""
+    """One server over HTTP; ``with`` it. The token is whatever the file has now."""
 
-    def __init__(self, server: str, token: str, *, ca_file: str | None = None) -> None:
+    def __init__(self, server: str, token_file: Path, *, ca_file: str | None = None) -> None:
+        self._server, self._token_file, self._ca_file = server, token_file, ca_file
+        self._token = read_token(token_file)
+        self._client = self._connect()
+
+    def _connect(self) -> Client:
         # One try each: the loop itself tries again, and knows for how long.
-        self._client = Client(server, token, ca_file=ca_file, timeout_s=8.0, tries=1)
+        return Client(self._server, self._token, ca_file=self._ca_file, timeout_s=8.0, tries=1)
+
+    def _renew(self) -> None:
+        """Take up a token that was written since: none lasts as long as an agent does."""
+        with contextlib.suppress(InvalidValue):  # just being written: the one at hand still counts
+            token = read_token(self._token_file)
+            if token != self._token:
+                self._client.close()
+                self._token = token
+                self._client = self._connect()
 
     def __enter__(self) -> HttpServer:
         return self
@@ -37,6 +52,7 @@ class HttpServer:
     def report(self, node: str, capacity: NodeCapacity) -> None:
         """Have the machine be a node."""
         body = inventory_of(capacity)
+        self._renew()
         try:
             self._client.change("PUT", f"/v1/nodes/{node}/inventory", body=body)
         except Unreachable as error:
@@ -48,6 +64,7 @@ class HttpServer:
 
     def beat(self, node: str) -> int:
         """Say that the machine lives."""
+        self._renew()
         try:
             heard: Heard = self._client.call("POST", f"/v1/nodes/{node}/heartbeat", kind=Heard)
         except Unreachable as error:

@@ -168,7 +168,8 @@ class Ask:
         if self.yes or self.dry_run:
             return
         if not sys.stdin.isatty():
-            raise InvalidValue("--yes", False, "-y, since nobody can be asked here")
+            typer.echo(f"bailiwick: {question} Nobody can be asked here: say yes with -y", err=True)
+            raise typer.Exit(ExitCode.USAGE)
         if not typer.confirm(question, err=True):
             typer.echo("nothing was changed", err=True)
             raise typer.Exit(ExitCode.DENIED)

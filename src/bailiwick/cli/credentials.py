@@ -16,7 +16,7 @@ from bailiwick.cli.asking import Ask, noun, path_word, verb
 from bailiwick.cli.completing import complete_accounts
 from bailiwick.cli.output import Columns, Format
 from bailiwick.cli.phrases import clock, moment
-from bailiwick.cli.units import parse_span
+from bailiwick.cli.units import parse_term_s
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -113,7 +113,12 @@ def list_tokens(ask: Ask) -> None:
 @verb(tokens, "issue", changes=True)
 def issue_token(
     ask: Ask,
-    principal: Annotated[str, typer.Argument(metavar="PRINCIPAL", help="Whom it lets in.")],
+    principal: Annotated[
+        str,
+        typer.Argument(
+            metavar="PRINCIPAL", help="Whom it lets in: a person, an account, node:NAME."
+        ),
+    ],
     *,
     kind: Annotated[str, typer.Option("--kind", help="human, service_account or node.")] = "human",
     ttl: Annotated[str, typer.Option("--ttl", help="How long it counts; at most 12h.")] = "1h",
@@ -127,13 +132,13 @@ def issue_token(
 ) -> None:
     """Make a token; it is shown this once."""
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.people import IssuedToken, NewToken
+    from bailiwick.wire.people import TTL_S_MAX, IssuedToken, NewToken
 
     body = make_body(
         NewToken,
         principal=principal,
         kind=kind,
-        ttl_s=parse_span("--ttl", ttl) // 1000,
+        ttl_s=parse_term_s("--ttl", ttl, most_s=TTL_S_MAX),
         single_use=login_code,
         **({"keys": key} if key else {}),
     )

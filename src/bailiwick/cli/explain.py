@@ -63,7 +63,7 @@ def explain(options: ExplainOptions) -> None:
             raise InvalidValue("TARGET", None, "job-7, lease-12, entry-3, or a request's options")
         _explain_wish(ask, options)
         return
-    kind = target.partition("-")[0] if "-" in target else "job"
+    kind = "job" if target.isdecimal() else target.partition("-")[0]
     if kind not in _KINDS:
         raise InvalidValue("TARGET", target, "job-7, lease-12, entry-3 or options as for submit")
     number = parse_id(kind, target)

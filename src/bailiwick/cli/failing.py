@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from bailiwick.cli import ExitCode
+from bailiwick.cli.session import NoLogin
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.vocab.errors import BailiwickError, ErrorCode, InvariantBroken, Unavailable
 from bailiwick.wire.problem import EdgeCode, Problem
@@ -59,10 +60,15 @@ def tell(error: Exception) -> tuple[str, ExitCode] | None:
             return _told_refusal(error.problem)
         case Unreachable():
             fix = "is the server up? bailiwick up starts one; bailiwick context shows where to"
-            return _line(str(error), fix, error.correlation_id), ExitCode.UNREACHABLE
+            if "CERTIFICATE_VERIFY_FAILED" in error.why:
+                fix = "--ca-file at login, or BAILIWICK_CA_FILE, says whom to trust"
+            what = str(error).partition(" (_ssl.c")[0]
+            return _line(what, fix, error.correlation_id), ExitCode.UNREACHABLE
         case Misunderstood():
             fix = "is this a Bailiwick server of the same version?"
             return _line(str(error), fix, error.correlation_id), ExitCode.FAULT
+        case NoLogin():
+            return "nobody is logged in (bailiwick login CODE, or BAILIWICK_TOKEN)", _X.DENIED
         case InvariantBroken():
             return str(error), ExitCode.FAULT
         case Unavailable():

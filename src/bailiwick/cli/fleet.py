@@ -11,7 +11,15 @@ import typer
 from bailiwick.cli.asking import Ask, noun, verb
 from bailiwick.cli.output import Format
 from bailiwick.cli.phrases import amount
-from bailiwick.cli.screen import make_console, milli, money, print_rows, size, table_of
+from bailiwick.cli.screen import (
+    make_console,
+    milli,
+    money,
+    print_rows,
+    print_table,
+    size,
+    table_of,
+)
 from bailiwick.cli.units import parse_bytes, parse_cores
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import Dimension, HardwareGeneration
@@ -87,7 +95,7 @@ def _draw_fleet(nodes: list[Node], leases: list[Lease], *, rates: Rates | None) 
     if sums:
         rows = [_generation_row(word, sums[word], rates=rates) for word in sorted(sums)]
         headings = ("generation", "nodes", "gpus", "leased", "free", "closed", "an hour")
-        console.print(table_of(headings, rows, numbers=headings[1:]))
+        print_table(console, table_of(headings, rows, numbers=headings[1:]))
     else:
         console.print("no GPUs in the fleet")
     open_nodes = [node for node in nodes if node.takes_leases]
@@ -141,11 +149,13 @@ def _draw_quota(found: QuotaState, name: str) -> None:
     )
     burst = found.quota.burst
     if burst is not None:
-        word = burst.dimension.value
-        ceiling = amount(word, burst.ceiling)
+        # A burst counts shares of GPUs, where the limit itself counts whole ones.
+        is_gpus = burst.dimension is Dimension.GPU_COUNT
+        unit = "gpu_milli" if is_gpus else burst.dimension.value
         typer.echo(
-            f"\nburst: up to {ceiling} for a while; credit {burst.capacity:,}, "
-            f"{burst.refill_per_s:,} back a second"
+            f"\nburst: up to {amount(unit, burst.ceiling)} above the limit; when full the credit "
+            f"pays for {amount(unit, burst.capacity // 3600)} for an hour, and an hour within the "
+            f"limit gives {amount(unit, burst.refill_per_s)} for an hour back"
         )
 
 

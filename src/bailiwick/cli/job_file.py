@@ -9,6 +9,8 @@ Rules:
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -55,7 +57,8 @@ def _parsed(path: Path) -> Any:
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
-        with path.open("rb") as file:
+        is_input = str(path) == "-"
+        with nullcontext(sys.stdin.buffer) if is_input else path.open("rb") as file:
             data = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
         raise InvalidValue("job file", str(path), f"a file to read ({error.strerror})") from None

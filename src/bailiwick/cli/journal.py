@@ -96,7 +96,8 @@ def verify(
     if not verdict.signed_size:
         covered = "no signed checkpoint covers them"
     after = "" if verdict.count == verdict.anchor.size else f" after record {known and known.size}"
-    typer.echo(f"{target}: {verdict.count:,} records{after} are as sealed, {covered}")
+    where = database_of(target) or target
+    typer.echo(f"{where}: {verdict.count:,} records{after} are as sealed, {covered}")
     typer.echo(f"root {verdict.root.hex()} at size {verdict.anchor.size}")
     if target.is_dir() and vkey is None and verdict.signed_size:
         typer.echo("the key was the directory's own; --vkey trusts only yours", err=True)
@@ -201,7 +202,7 @@ def show(options: ShowOptions) -> None:
         typer.echo("[" + ",\n ".join(record.canonical.decode() for record in kept) + "]")
         return
     print_table(
-        ("seq", "at (UTC)", "kind", "tenant/project", "actor", "correlation id", "body"),
+        ("seq", "at (UTC)", "kind", "tenant/project", "actor", "correlation id", "body*"),
         [_row(record) for record in kept],
     )
     typer.echo(f"{len(kept)} of {matching} matching records", err=True)

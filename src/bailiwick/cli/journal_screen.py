@@ -27,23 +27,18 @@ _BLOCK_BYTES = 2**20
 def print_table(headings: Iterable[str], rows: Iterable[tuple[str, ...]]) -> None:
     """Print rows under headings; wide where no terminal sets the width."""
     from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
 
-    console = Console()
+    from bailiwick.cli.screen import print_rows
+
+    console = Console(highlight=False)
     if not console.is_terminal:
-        console = Console(width=WIDTH_IN_A_FILE)
-    table = Table()
-    for heading in headings:
-        is_number = heading == "seq"
-        table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(_printable(cell)) for cell in row))
-    console.print(table)
+        console = Console(width=WIDTH_IN_A_FILE, highlight=False)
+    shown = [tuple(_printable(cell) for cell in row) for row in rows]
+    print_rows(console, [*headings], rows=shown, numbers=("seq",))
 
 
 def _printable(text: str) -> str:
-    """Text from a record, without what could steer a terminal."""
+    """Text from a record in one line, without what could steer a terminal."""
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
 
 

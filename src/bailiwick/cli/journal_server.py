@@ -1,4 +1,4 @@
-"""``bailiwick journal records``, ``proof`` and ``checkpoint``: the journal as the server tells it.
+"""``bailiwick journal records``, ``proof``, ``checkpoint`` and ``vkey``: a server's journal.
 
 Rules:
 
@@ -91,6 +91,23 @@ def checkpoint(*, out: _Out = None) -> None:
     """The size and root of the server's journal now, signed."""
     ask = Ask(load_session())
     _write(ask.client.text("/v1/journal/checkpoint"), out)
+
+
+@app.command()
+def vkey(
+    data_dir: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The data directory of a server.")
+    ] = Path("bailiwick-data"),
+) -> None:
+    """The public key that a server's checkpoints and proofs are checked with."""
+    from bailiwick.journal import VerifierKey
+    from bailiwick.store import load_or_create_key
+    from bailiwick.vocab.errors import NotFound
+
+    file = data_dir / "signer.key"
+    if not file.exists():  # asking for a key makes none
+        raise NotFound("key file", str(file), hint="name the data directory of a server")
+    typer.echo(str(VerifierKey.of(load_or_create_key(file, "bailiwick"))))
 
 
 def _write(text: str, out: Path | None) -> None:

@@ -15,6 +15,7 @@ from bailiwick.cli.screen import owner, span
 from bailiwick.cli.submit import request_lease
 from bailiwick.cli.units import parse_span
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.transitions import RevokeState
 
 if TYPE_CHECKING:
     from bailiwick.wire.fleet import Held
@@ -70,6 +71,8 @@ def held(resources: Held) -> str:
 def _left(lease: Lease) -> str:
     from time import time
 
+    if lease.state is RevokeState.FENCED:
+        return "fenced"  # until an operator says that it is clean
     left = lease.expires_ms - int(time()) * 1000
     return span(left) if left > 0 else "over"
 
@@ -214,7 +217,14 @@ def evict(
     ask: Ask,
     lease: _LeaseId,
     *,
-    reason: Annotated[str, typer.Option("--reason", help="As for node drain.")] = "operator_drain",
+    reason: Annotated[
+        str,
+        typer.Option(
+            "--reason",
+            help="operator_drain, maintenance_window, operator_mig_profile_change or "
+            "policy_violation_recovery.",
+        ),
+    ] = "operator_drain",
     grace: Annotated[
         str | None, typer.Option("--grace", metavar="SPAN", help="How long it may still take.")
     ] = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,10 +19,11 @@ from bailiwick.cli.session import (
     session_path,
     stored_session,
 )
-from bailiwick.cli.units import parse_span
+from bailiwick.cli.units import parse_term_s
 
 if TYPE_CHECKING:
     from bailiwick.client.http_client import Client
+    from bailiwick.wire.problem import Problem
 
 login_app = typer.Typer(add_completion=False)
 logout_app = typer.Typer(add_completion=False)
@@ -46,14 +48,23 @@ def login(
 ) -> None:
     """Exchange a one-time code for a session, which later commands use."""
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.people import IssuedToken, Login
+    from bailiwick.client.errors import Refusal
+    from bailiwick.wire.people import TTL_S_MAX, IssuedToken, Login
+    from bailiwick.wire.problem import EdgeCode
 
     before = load_session()
     there = server or before.server
-    session = Session(server=there, ca_file=ca_file or before.ca_file)
-    body = make_body(Login, code=code, ttl_s=parse_span("--ttl", ttl) // 1000)
-    with connect(session) as client:
-        found: IssuedToken = client.call("POST", "/v1/login", kind=IssuedToken, body=body)
+    # Later commands run in other folders.
+    trusted = None if ca_file is None else os.path.abspath(ca_file)
+    session = Session(server=there, ca_file=trusted or before.ca_file)
+    body = make_body(Login, code=code, ttl_s=parse_term_s("--ttl", ttl, most_s=TTL_S_MAX))
+    try:
+        with connect(session) as client:
+            found: IssuedToken = client.call("POST", "/v1/login", kind=IssuedToken, body=body)
+    except Refusal as refusal:
+        if refusal.problem.code is not EdgeCode.UNAUTHENTICATED:
+            raise
+        raise Refusal(refusal.status, _without_code(refusal.problem)) from None
     session = dataclasses.replace(session, token=found.token)
     with connect(session) as client:
         session = _at_home(client, session)
@@ -65,6 +76,13 @@ def login(
     else:
         typer.echo("no default tenant: bailiwick context --tenant NAME sets one")
     typer.echo(f"kept in {path}", err=True)
+
+
+def _without_code(problem: Problem) -> Problem:
+    """The refusal of a code; that one logs in with a code is known here."""
+    told = "this code lets nobody in (a code works once, within its time; `bailiwick up --login` "
+    told += "prints another, `bailiwick token issue NAME --login-code` makes one)"
+    return problem.model_copy(update={"message": told})
 
 
 def _at_home(client: Client, session: Session) -> Session:

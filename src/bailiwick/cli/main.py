@@ -77,8 +77,22 @@ app = typer.Typer(
 )
 
 
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        version()
+        raise typer.Exit
+
+
 @app.callback()
-def bailiwick() -> None:
+def bailiwick(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_show_version, help="The same as version."
+        ),
+    ] = False,
+) -> None:
     """Many teams, one GPU fleet: who may use what, where it runs, and why not."""
 
 

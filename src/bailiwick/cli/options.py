@@ -116,7 +116,7 @@ class JobOptions(WishOptions):
     command: Annotated[list[str] | None, typer.Argument(metavar="CMD", help="What to run.")] = None
     file: Annotated[
         Path | None,
-        typer.Option("--file", "-f", metavar="FILE", help="A job file; see docs/cli.md."),
+        typer.Option("--file", "-f", metavar="FILE", help="A job file, or - for standard input."),
     ] = None
     name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None
     env: Annotated[

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from bailiwick.cli.screen import make_console, table_of
+from bailiwick.cli.screen import Whole, make_console, print_table, table_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -69,7 +69,7 @@ class Printer:
         if not page.items:
             print(columns.empty, file=sys.stderr)
             return
-        make_console().print(self.table(page, columns))
+        print_table(make_console(), self.table(page, columns))
         if page.next is not None:
             print(f"only the first {len(page.items):,} are shown", file=sys.stderr)
 
@@ -111,7 +111,7 @@ class Printer:
 
         with Live(console=make_console(), auto_refresh=False, screen=False) as live:
             while True:  # until Ctrl-C
-                live.update(self.table(read(), columns), refresh=True)
+                live.update(Whole(self.table(read(), columns)), refresh=True)
                 time.sleep(POLL_S)
 
     def _changes(self, read: Callable[[], Page[M]], columns: Columns[M]) -> None:
@@ -146,4 +146,4 @@ def spell_yaml(plain: Any) -> str:
 
 def draw_details(kind: str, name: str, *, rows: Sequence[tuple[str, str]]) -> None:
     """One thing for people: what it is, and a line for each fact."""
-    make_console().print(table_of((kind, f"{name}*"), rows))
+    print_table(make_console(), table_of((kind, f"{name}*"), rows))

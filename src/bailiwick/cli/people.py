@@ -218,7 +218,14 @@ def set_member(
     ask: Ask,
     member: Annotated[str, typer.Argument(metavar="PRINCIPAL", help="Who.")],
     *,
-    role: Annotated[str, typer.Argument(metavar="ROLE", help="As in docs/cli.md.")],
+    role: Annotated[
+        str,
+        typer.Argument(
+            metavar="ROLE",
+            help="tenant_admin, tenant_auditor; project_admin, project_member, project_viewer; "
+            "fleet_admin, fleet_operator, fleet_auditor, node_agent.",
+        ),
+    ],
     fleet: _Fleet = False,
 ) -> None:
     """Give somebody a role there; what role they had there is replaced."""
@@ -246,6 +253,12 @@ def _set_member(ask: Ask, member: str, *, fleet: bool, role: str | None) -> None
     words = get_args(RoleWord)
     if role is not None and role not in words:
         raise InvalidValue("ROLE", role, "one of " + ", ".join(words))
+    if role is not None and not fleet:
+        level = role.partition("_")[0]
+        if level == "project" and ask.typed_project is None:
+            raise InvalidValue("ROLE", role, "a role of a tenant, or --project NAME beside it")
+        if level in ("fleet", "node"):
+            raise InvalidValue("ROLE", role, "a role of a tenant or project, or --fleet beside it")
     path, where = _where(ask, fleet)
     body = make_body(MemberChange, member=member, role=role)
     told = f"{member} has no role at {where}" if role is None else f"{member} is {role} at {where}"

@@ -208,7 +208,10 @@ def phrase_estimate(found: ans.Estimate) -> str:
     why = _ESTIMATES[found.basis]
     if found.starts_ms is None:
         return why
-    return f"about {moment(found.starts_ms)}; an estimate: {why}"
+    from time import time
+
+    is_due = found.starts_ms <= time() * 1000
+    return f"{'now' if is_due else 'about ' + moment(found.starts_ms)}; an estimate: {why}"
 
 
 def phrase_price(price: ans.Price) -> str:
@@ -227,7 +230,7 @@ def moment(at_ms: int) -> str:
 
 
 def clock(at_ms: int | None) -> str:
-    """Local date and time of day, to the second."""
+    """Date and time of day on this machine's clock, to the second, with its distance from UTC."""
     from datetime import UTC, datetime
 
     if at_ms is None:
@@ -236,7 +239,7 @@ def clock(at_ms: int | None) -> str:
         at = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone()
     except (OverflowError, ValueError, OSError):
         return f"{at_ms} ms"
-    return at.strftime("%Y-%m-%d %H:%M:%S")
+    return at.isoformat(" ", "seconds").replace("+00:00", "Z")
 
 
 def age(since_ms: int | None) -> str:

@@ -4,6 +4,8 @@ Rules:
 
 - Text from a record never steers the terminal: what is not printable is spelled out.
 - Where no terminal sets the width, 120 columns are used, or what ``COLUMNS`` says.
+- A cell is never cut: a number or an id that lost its end would be another one. A table that
+  cannot fold into the width is wider than the screen; a live one is shown as far as it reaches.
 """
 
 from __future__ import annotations
@@ -13,12 +15,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
 
     from bailiwick import PlacementRequest
 
 WIDTH_IN_A_FILE = 120
+FOLD_MIN = 24
+"""The columns of a table that fold do not become narrower than this, all of them together."""
+
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"))
 
@@ -46,7 +51,24 @@ def print_rows(
 
     if title:
         console.print(f"\n[bold]{escape(title)}[/bold]")
-    console.print(table_of(headings, rows, numbers=numbers))
+    print_table(console, table_of(headings, rows, numbers=numbers))
+
+
+class Whole:
+    """A table that leaves no column away, however narrow the screen is."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        columns = self._table.columns
+        least = sum(column.min_width or 0 for column in columns) + 2 * len(columns)
+        return console.render(self._table, options.update(width=max(options.max_width, least)))
+
+
+def print_table(console: Console, table: Table) -> None:
+    """A table, whole; the terminal wraps the lines that are too long for it."""
+    console.print(Whole(table), crop=False)
 
 
 def table_of(
@@ -72,16 +94,28 @@ def table_of(
         header_style="bold",
         padding=(0, 1, 0, 0),
     )
-    for heading in headings:
+    cells = [[printable(cell) for cell in row] for row in rows]
+    least = FOLD_MIN // max(1, sum(heading.endswith("*") for heading in headings))
+    for at, heading in enumerate(headings):
         folds = heading.endswith("*")
         name = heading.removesuffix("*")
-        right = name in numbers
+        widest = _widest([name, *(row[at] for row in cells)])
         table.add_column(
-            name, justify="right" if right else "left", no_wrap=not folds, overflow="fold"
+            name,
+            justify="right" if name in numbers else "left",
+            no_wrap=not folds,
+            overflow="fold",
+            min_width=min(widest, least) if folds else widest,
         )
-    for row in rows:
-        table.add_row(*(escape(printable(cell)) for cell in row))
+    for row in cells:
+        table.add_row(*(escape(cell) for cell in row))
     return table
+
+
+def _widest(cells: Iterable[str]) -> int:
+    from rich.cells import cell_len
+
+    return max(cell_len(line) for cell in cells for line in cell.split("\n"))
 
 
 def printable(text: str) -> str:

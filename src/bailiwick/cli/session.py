@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bailiwick.vocab.errors import Damaged, InvalidValue
+from bailiwick.vocab.errors import Damaged
 
 if TYPE_CHECKING:
     from bailiwick.client.http_client import Client
@@ -91,6 +91,10 @@ def save_session(session: Session) -> Path:
     return path
 
 
+class NoLogin(Exception):
+    """Nobody is logged in here, and the environment has no token either."""
+
+
 def connect(session: Session, *, timeout_s: float = 30.0, tries: int = 4) -> Client:
     """A client of the session's server, as its principal."""
     from bailiwick.client.http_client import Client
@@ -107,5 +111,5 @@ def connect(session: Session, *, timeout_s: float = 30.0, tries: int = 4) -> Cli
 def need_token(session: Session) -> Session:
     """The session, if it has a token."""
     if session.token is None:
-        raise InvalidValue("token", None, "a login (bailiwick login CODE) or BAILIWICK_TOKEN")
+        raise NoLogin
     return session

@@ -10,7 +10,7 @@ from bailiwick.cli.asking import Ask, verb
 from bailiwick.cli.output import Format, draw_details
 from bailiwick.cli.phrases import moment
 from bailiwick.cli.screen import make_console, print_rows
-from bailiwick.cli.units import parse_span
+from bailiwick.cli.units import parse_term_s
 
 if TYPE_CHECKING:
     from bailiwick.wire.people import Self
@@ -85,14 +85,15 @@ def break_glass(
     tenant: Annotated[
         str | None, typer.Option("--tenant", help="For whose sake, if for one tenant's.")
     ] = None,
-    ttl: Annotated[str, typer.Option("--ttl", help="How long it counts.")] = "5m",
+    ttl: Annotated[str, typer.Option("--ttl", help="How long it counts; at most 15m.")] = "5m",
 ) -> None:
     """Take a short token with all of your rights; who, why and for whom is sealed for good."""
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.people import BreakGlass, IssuedToken
+    from bailiwick.wire.people import GLASS_TTL_S_MAX, BreakGlass, IssuedToken
 
     given = {} if tenant is None else {"tenant": tenant}
-    body = make_body(BreakGlass, reason=reason, ttl_s=parse_span("--ttl", ttl) // 1000, **given)
+    ttl_s = parse_term_s("--ttl", ttl, most_s=GLASS_TTL_S_MAX)
+    body = make_body(BreakGlass, reason=reason, ttl_s=ttl_s, **given)
     ask.confirm("Break the glass? It is recorded, and cannot be taken back.")
     query = {"dry_run": "true"} if ask.dry_run else None
     found: IssuedToken = ask.client.call(

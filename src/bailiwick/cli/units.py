@@ -84,6 +84,14 @@ def parse_span(field: str, text: str) -> int:
     return total
 
 
+def parse_term_s(field: str, text: str, *, most_s: int) -> int:
+    """The seconds that were meant, if the server gives that many."""
+    found = parse_span(field, text) // 1000
+    if not 1 <= found <= most_s:
+        raise InvalidValue(field, text, f"1s to {spell_span(most_s * 1000)}")
+    return found
+
+
 def spell_span(ms: int) -> str:
     """A length of time, exactly."""
     parts = []

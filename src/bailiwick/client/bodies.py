@@ -30,9 +30,7 @@ def make_body(kind: type[M], /, **values: Any) -> M:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or kind.__name__
-        message = first["msg"]
-        expected = message.removeprefix("Input should be ").removeprefix("String should ")
-        raise InvalidValue(where, first["input"], expected) from None
+        raise InvalidValue(where, first["input"], _expected(first["msg"])) from None
 
 
 def problems_of(kind: type[Model], values: dict[str, Any]) -> list[tuple[tuple[Any, ...], str]]:
@@ -40,8 +38,18 @@ def problems_of(kind: type[Model], values: dict[str, Any]) -> list[tuple[tuple[A
     try:
         kind.model_validate(values)
     except ValidationError as error:
-        return [(tuple(each["loc"]), each["msg"]) for each in error.errors()]
+        return [
+            (tuple(each["loc"]), f"expected {_expected(each['msg'])}") for each in error.errors()
+        ]
     return []
+
+
+def _expected(message: str) -> str:
+    """What is expected, from the sentence that says so."""
+    for opening in ("Input should be ", "String should have ", "String should match "):
+        if message.startswith(opening):
+            return message.removeprefix(opening)
+    return message
 
 
 def denial_in(facts: Mapping[str, object]) -> Denial | None:

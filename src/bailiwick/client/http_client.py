@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ipaddress
 import random
+import ssl
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -72,6 +73,19 @@ class _Place:
     is_over: bool = False
 
 
+def _trust(server: str, ca_file: str | None) -> ssl.SSLContext:
+    """Whom to believe that they are the server; over plain HTTP that is nobody."""
+    if not server.startswith("https://"):
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # not used, and quicker to make
+    if ca_file is None:
+        return httpx2.create_ssl_context()
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:  # an SSLError among them
+        told = f"a file with certificates (PEM) that can be read ({error})"
+        raise InvalidValue("--ca-file", ca_file, told) from None
+
+
 def check_server(server: str) -> str:
     """The address of a server as it is used; one that would show the token to others is refused."""
     parts = urlsplit(server)
@@ -113,7 +127,7 @@ class Client:
             base_url=self.server,
             headers=headers,
             timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, 5.0)),
-            verify=httpx2.create_ssl_context(verify=ca_file or True),
+            verify=_trust(self.server, ca_file),
             # A proxy for other hosts is no way to this one.
             trust_env=not is_loopback(urlsplit(self.server).hostname or ""),
         )

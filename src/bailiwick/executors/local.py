@@ -13,9 +13,11 @@ Rules:
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import signal
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,15 @@ from bailiwick.executors.limits import (
 from bailiwick.executors.proc import Process, count_threads, is_same, load_boot_id, send
 from bailiwick.executors.state import JobState, digest_of, load_exit, load_state
 from bailiwick.executors.supervisor import save_atomically
-from bailiwick.executors.teardown import Look, Sight, Waits, end_job, take_census, wait_until
+from bailiwick.executors.teardown import (
+    Look,
+    Sight,
+    Waits,
+    end_job,
+    find_bearers,
+    take_census,
+    wait_until,
+)
 from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, NotFound, Unavailable
 from bailiwick.vocab.values import check_amount
 
@@ -60,6 +70,20 @@ _EXPECTED = {
     "cwd": "a directory that can be entered",
     "limits": "limits that this machine and user can have",
 }
+
+
+def _read_plain(path: Path, offset: int, *, limit: int) -> bytes:
+    """A part of a plain file; a job may have put a link, a pipe or a folder in its place."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+            return b""
+        raise Unavailable("the job's output", error.strerror) from error
+    try:
+        return os.pread(fd, limit, offset) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    finally:
+        os.close(fd)
 
 
 class LocalExecutor:
@@ -90,6 +114,7 @@ class LocalExecutor:
         cgroup = self._make_cgroup(spec)
         order, unenforced = self._order(spec, folder, cgroup)
         try:
+            self._root.mkdir(mode=0o700, exist_ok=True)  # somebody may have removed it
             with laid_out(folder, spec, state=order["state"]) as lock:
                 answer = launch(folder, order, lock=lock, wait_s=self._waits.start_s)
         except Unavailable:
@@ -130,6 +155,10 @@ class LocalExecutor:
 
     def tear_down(self, lease_id: int) -> bool:
         """End the job and all it started; whether nothing of it is left."""
+        check_amount("lease_id", lease_id)
+        folder = self._root / str(lease_id)
+        if not folder.is_dir() and find_bearers(_mark_of(folder)):
+            return False  # somebody removed its folder: it lives, and nothing proves who it is
         folder = self._folder(lease_id)
         try:
             state = self._settled_state(folder)
@@ -153,9 +182,13 @@ class LocalExecutor:
 
     def adopt(self) -> tuple[Adopted, ...]:
         """All jobs there are, those of an earlier life of the server among them."""
+        try:
+            paths = list(self._root.iterdir())
+        except FileNotFoundError:
+            return ()  # somebody removed it, and all that was known with it
         folders = {
             int(path.name): path
-            for path in self._root.iterdir()
+            for path in paths
             if path.name.isdecimal() and str(int(path.name)) == path.name and path.is_dir()
         }
         return tuple(Adopted(name, self._status(folders[name])) for name in sorted(folders))
@@ -170,12 +203,7 @@ class LocalExecutor:
         check_amount("limit", limit)
         folder = self._folder(lease_id)
         is_truncated = (folder / supervisor.TRUNCATED).exists()
-        try:
-            with (folder / supervisor.OUTPUT).open("rb") as file:
-                file.seek(offset)
-                data = file.read(limit)
-        except FileNotFoundError:
-            data = b""
+        data = _read_plain(folder / supervisor.OUTPUT, offset, limit=limit)
         return OutputPart(data, offset + len(data), is_truncated)
 
     def forget(self, lease_id: int) -> None:

@@ -98,6 +98,12 @@ def take_census(sight: Sight) -> Census:
     return Census(tuple(alive[pid] for pid in ours), tuple(alive[pid] for pid in doubtful))
 
 
+def find_bearers(mark: bytes) -> tuple[Process, ...]:
+    """All that lives and carries a lease's mark."""
+    alive = (process for process in load_processes().values() if process.is_alive)
+    return tuple(process for process in alive if carries(process.pid, mark))
+
+
 def end_job(look: Callable[[], Census], cgroup: Cgroup | None, *, waits: Waits) -> bool:
     """Have all of it end; whether nothing is left."""
     first = look()

@@ -1,12 +1,21 @@
 """Who may do what, where: principals, permission keys, scopes, and one function that decides."""
 
-from bailiwick.iam.access import Access, Allowed, Forbidden, check_access
+from bailiwick.iam.access import Access, Allowed, Forbidden, check_access, roles_within
 from bailiwick.iam.directory import Directory, Project, ServiceAccount, Tenant, Token
 from bailiwick.iam.scope import FLEET, Scope
-from bailiwick.iam.words import Permission, PrincipalKind, Role, ScopeLevel
+from bailiwick.iam.words import (
+    NODE_PREFIX,
+    OWN_NAMES,
+    Permission,
+    PrincipalKind,
+    Role,
+    ScopeLevel,
+)
 
 __all__ = [
     "FLEET",
+    "NODE_PREFIX",
+    "OWN_NAMES",
     "Access",
     "Allowed",
     "Directory",
@@ -21,4 +30,5 @@ __all__ = [
     "Tenant",
     "Token",
     "check_access",
+    "roles_within",
 ]

@@ -4,7 +4,7 @@ Rules:
 
 - Default deny: without a role at the scope or around it that has the key, the answer is no.
 - A project is reached through its own roles, its tenant's and the fleet's; nothing reaches up.
-- A token may carry fewer keys than its principal has; it never carries more.
+- A token may carry fewer keys and roles than its principal has; it never carries more.
 """
 
 from __future__ import annotations
@@ -51,3 +51,20 @@ def check_access(
         if role is not None and permission in ROLE_PERMISSIONS[role]:
             return Allowed(role, each)
     return Forbidden(permission, scope)
+
+
+def roles_within(roles: Mapping[Scope, Role], limits: tuple[str, ...] | None) -> dict[Scope, Role]:
+    """The roles that a token limited to these tenants and projects carries.
+
+    Only those held there or further in. A wider one is left out, not cut down: else a tenant that
+    made a token for somebody could use in it what the fleet trusts him with later.
+
+    >>> roles_within({Scope(): Role.FLEET_ADMIN, Scope("lab", "p"): Role.PROJECT_VIEWER}, ("lab",))
+    {Scope(tenant='lab', project='p'): <Role.PROJECT_VIEWER: 'project_viewer'>}
+    """
+    if limits is None:
+        return dict(roles)
+    bounds = [Scope.parse(limit) for limit in limits]
+    return {
+        scope: role for scope, role in roles.items() if any(each.covers(scope) for each in bounds)
+    }

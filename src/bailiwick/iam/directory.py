@@ -60,6 +60,8 @@ class Token:
     revoked: bool = False
     single_use: bool = False
     keys: tuple[Permission, ...] | None = None
+    within: tuple[str, ...] | None = None
+    """The only tenants and projects in which it counts, if it is so limited."""
 
 
 @dataclass(slots=True)

@@ -33,6 +33,12 @@ class Scope(NamedTuple):
             check_name("project", project)
         return cls(str(tenant), None if project is None else str(project))
 
+    @classmethod
+    def parse(cls, text: str) -> Scope:
+        """The tenant or project that a text names, as ``str`` spells it; never the fleet."""
+        tenant, _, project = text.partition("/")
+        return cls.of(tenant, project or None)
+
     @property
     def level(self) -> ScopeLevel:
         """How wide it is."""

@@ -11,6 +11,15 @@ Rules:
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
+
+OWN_NAMES: Final = frozenset(
+    ("kernel", "http-door", "jobs", "liveness", "bailiwick-up", "demo-campus", "another")
+)
+"""Under these the server itself acts, or tells of one who is not named; nobody else has them."""
+
+NODE_PREFIX: Final = "node:"
+"""How the principal of a node is named; the rest is the node's own name."""
 
 
 class ScopeLevel(StrEnum):

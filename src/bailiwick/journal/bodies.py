@@ -344,7 +344,7 @@ _BODIES: Mapping[RecordKind, BodySpec] = {
             "digest": DIGEST,
             "expires_ms": AMOUNT,
         },
-        {"single_use": AMOUNT, "keys": NAMES},
+        {"single_use": AMOUNT, "keys": NAMES, "within": ListOf(PRINCIPAL)},
     ),
     RecordKind.ACCESS_TOKEN_REVOKED: BodySpec({"token_id": NAME}),
     RecordKind.ACCESS_REFUSED: BodySpec(

@@ -183,6 +183,8 @@ def _decode(kind: type[Any], values: Plain) -> Any:
         values["lease_ids"] = tuple(values["lease_ids"])
     if isinstance(values.get("keys"), list):
         values["keys"] = tuple(_word("keys", key, Permission) for key in values["keys"])
+    if isinstance(values.get("within"), list):
+        values["within"] = tuple(values["within"])
     if kind is SetMember:
         values.setdefault("role", None)
     return kind(**values)

@@ -121,6 +121,9 @@ class ChangeAccount:
 class IssueToken:
     """A token was made for a principal; ``keys`` (if given) are all that it carries.
 
+    ``within`` (if given) are the only tenants and projects in which it counts, whatever roles its
+    principal has or gets elsewhere: who makes a token for another cannot make it reach further
+    than himself.
     ``spends`` is the one-time token that it is given for: both count for what they are at once.
     """
 
@@ -132,9 +135,13 @@ class IssueToken:
     single_use: bool = False
     keys: tuple[Permission, ...] | None = None
     spends: str | None = None
+    within: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         NAME.check("token_id", self.token_id)
+        for scope in self.within or ():
+            check_kind("within", scope, str)
+            Scope.parse(scope)
         if self.spends is not None:
             NAME.check("spends", self.spends)
         PRINCIPAL.check("principal", self.principal)

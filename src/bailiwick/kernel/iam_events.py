@@ -152,6 +152,7 @@ class TokenIssued(OfFleet):
     expires_ms: int
     single_use: bool = False
     keys: tuple[Permission, ...] | None = None
+    within: tuple[str, ...] | None = None
 
     def body(self) -> Body:
         """Whose it is, until when, and what it is known by."""
@@ -162,13 +163,15 @@ class TokenIssued(OfFleet):
             body["single_use"] = 1
         if self.keys is not None:
             body["keys"] = [key.value for key in self.keys]
+        if self.within is not None:
+            body["within"] = list(self.within)
         return body
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         del owner
-        keys = body.get("keys")
+        keys, within = body.get("keys"), body.get("within")
         return cls(
             body["token_id"],
             body["principal"],
@@ -177,6 +180,7 @@ class TokenIssued(OfFleet):
             body["expires_ms"],
             bool(body.get("single_use", 0)),
             None if keys is None else tuple(Permission(key) for key in keys),
+            None if within is None else tuple(within),
         )
 
 

@@ -3,6 +3,9 @@
 Rules:
 
 - A name is taken once: what was closed keeps its name, and may be opened again.
+- Roles go by name, and people and service accounts share the names: an account takes none that has
+  a role or a token already.
+- A service account has roles inside its own scope alone: who manages it there made its tokens.
 - A caller that holds an older revision of a tenant or project is stale.
 - Whoever lets somebody in or turns somebody away leaves a record of it.
 """
@@ -66,7 +69,7 @@ def decide_iam(directory: Directory, command: cmd.IamCommand, *, now_ms: int) ->
         case cmd.SetMember():
             yield from _set_member(directory, command)
         case cmd.CreateAccount() | cmd.ChangeAccount():
-            yield from _account(directory, command)
+            yield from _account(directory, command, now_ms=now_ms)
         case cmd.IssueToken():
             yield from _issue(directory, command, now_ms=now_ms)
         case cmd.RevokeToken():
@@ -116,6 +119,10 @@ def _set_member(directory: Directory, command: cmd.SetMember) -> Iterator[ev.Mem
     scope = Scope.of(command.tenant, command.project)
     if command.role is not None:  # taking a role away must be possible where all is closed
         directory.check_scope(scope)
+        account = directory.accounts.get(command.member)
+        if account is not None and not account.scope.covers(scope):
+            # Not which scope that is: it may be another's.
+            raise Conflict("service account", command.member, "has no roles beyond its own scope")
     before = directory.roles.get(command.member, {}).get(scope)
     if before is command.role:
         raise Conflict("member", command.member, f"has {command.role or 'no role'} there already")
@@ -123,19 +130,30 @@ def _set_member(directory: Directory, command: cmd.SetMember) -> Iterator[ev.Mem
 
 
 def _account(
-    directory: Directory, command: cmd.CreateAccount | cmd.ChangeAccount
+    directory: Directory, command: cmd.CreateAccount | cmd.ChangeAccount, *, now_ms: int
 ) -> Iterator[ev.AccountCreated | ev.AccountChanged]:
     if isinstance(command, cmd.CreateAccount):
         scope = Scope.of(command.tenant, command.project)
         directory.check_scope(scope)
         if command.account in directory.accounts:
             raise Conflict("service account", command.account, "exists already")
+        if _is_somebody(directory, command.account, now_ms=now_ms):
+            raise Conflict("service account", command.account, "is the name of somebody else")
         yield ev.AccountCreated(Owner(*scope), command.account)
         return
     found = directory.account(command.account)
     if found.is_enabled == command.is_enabled:
         raise Conflict("service account", command.account, "is like that already")
     yield ev.AccountChanged(Owner(*found.scope), command.account, command.is_enabled)
+
+
+def _is_somebody(directory: Directory, name: str, *, now_ms: int) -> bool:
+    """Whether a name has a role, or a token that may still be shown."""
+    tokens = directory.tokens.values()
+    return name in directory.roles or any(
+        token.principal == name and not token.revoked and token.expires_ms > now_ms
+        for token in tokens
+    )
 
 
 def _issue(
@@ -161,6 +179,7 @@ def _issue(
         command.expires_ms,
         command.single_use,
         command.keys,
+        command.within,
     )
 
 
@@ -232,6 +251,7 @@ def _put_token(directory: Directory, event: ev.TokenIssued, *, at_ms: int) -> No
         event.expires_ms,
         single_use=event.single_use,
         keys=event.keys,
+        within=event.within,
     )
 
 
@@ -256,6 +276,7 @@ def dump_directory(directory: Directory) -> dict[str, Any]:
                 *(t.token_id, t.principal, t.kind.value, t.digest, t.issued_ms, t.expires_ms),
                 *(int(t.revoked), int(t.single_use)),
                 None if t.keys is None else [key.value for key in t.keys],
+                *([] if t.within is None else [list(t.within)]),
             ]
             for t in directory.tokens.values()
         ],
@@ -275,7 +296,8 @@ def load_directory(dumped: dict[str, Any]) -> Directory:
     for name, tenant, project_name, is_enabled in dumped["accounts"]:
         scope = Scope(tenant, project_name)
         directory.accounts[name] = ServiceAccount(name, scope, bool(is_enabled))
-    for token_id, principal, kind, digest, issued, expires, revoked, once, keys in dumped["tokens"]:
+    for row in dumped["tokens"]:
+        token_id, principal, kind, digest, issued, expires, revoked, once, keys, *within = row
         directory.tokens[token_id] = Token(
             token_id,
             principal,
@@ -286,5 +308,6 @@ def load_directory(dumped: dict[str, Any]) -> Directory:
             bool(revoked),
             bool(once),
             None if keys is None else tuple(Permission(key) for key in keys),
+            tuple(within[0]) if within else None,
         )
     return directory

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bailiwick.executors import Executor, Exited, JobSpec, JobStatus, Limits
-from bailiwick.iam import Permission, PrincipalKind
+from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Scope, check_access
 from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
 from bailiwick.kernel.iam_commands import RevokeToken
 from bailiwick.ports import Clock, JobChange, JobRow
@@ -126,7 +126,12 @@ class Acts:
         self.end(job, verdict=verdict, status=self.status(lease_id))
 
     def end(self, job: JobRow, *, verdict: Verdict, status: JobStatus | None = None) -> None:
-        """Write down how the job ended; its token counts no more."""
+        """Have the job's token count no more, then write down how it ended."""
+        # In this order: of a job that is over nobody would think again.
+        found = self._book.get(job.job_id)
+        if found is not None and found.token_id is not None:
+            with suppress(Conflict, NotFound):
+                self._call(RevokeToken(found.token_id), job.correlation_id)
         change = JobChange(
             phase=verdict.phase, reason=verdict.reason, ended_ms=self._tools.clock.now_ms()
         )
@@ -139,10 +144,6 @@ class Acts:
                 signal=status.signal,
             )
         self._book.change(job.job_id, change)
-        found = self._book.get(job.job_id)
-        if found is not None and found.token_id is not None:
-            with suppress(Conflict, NotFound):
-                self._call(RevokeToken(found.token_id), job.correlation_id)
 
     def give_back(self, job: JobRow, lease_id: int) -> None:
         """The job is over: its lease may go."""
@@ -152,6 +153,8 @@ class Acts:
     def report(self, lease_id: int, correlation_id: str) -> None:
         """See whether anything is left under a lease, and tell the kernel."""
         clean = self._is_cleared(lease_id)
+        if not clean:
+            self._tools.say(f"something of lease {lease_id} may still run: it is fenced")
         with suppress(NotFound):
             self._call(ReportTeardown(lease_id, clean), correlation_id)
 
@@ -188,11 +191,20 @@ class Acts:
             token_id=f"job-{job.job_id}-{secrets.token_hex(8)}",
             now_ms=now_ms,
             ttl_s=ttl_s,
-            terms=Terms(keys=_keys_of(job)),
+            terms=Terms(keys=_keys_of(job), within=self._bounds_of(job)),
         )
         self._call(minted.command, job.correlation_id)
         self._book.change(job.job_id, JobChange(token_id=minted.command.token_id))
         return minted.token
+
+    def _bounds_of(self, job: JobRow) -> tuple[str, ...] | None:
+        """Where a job's token counts: not beyond the role through which its submitter holds it."""
+        roles = self._tools.runner.look(
+            lambda view: dict(view.state.directory.roles.get(job.submitter, {}))
+        )
+        found = check_access(roles, Permission.LEASE_HOLD, scope=Scope(job.tenant, job.project))
+        is_wide = not isinstance(found, Allowed) or found.scope == FLEET
+        return None if is_wide else (str(found.scope),)
 
     def _spec(self, job: JobRow, lease: LeaseSeen, token: str) -> JobSpec:
         return JobSpec(

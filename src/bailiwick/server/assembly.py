@@ -131,14 +131,18 @@ class ThisNode:
         base = self._base
         capacity = read_capacity(self._folder, LABELS)
         base.say(join_fleet(base.runner, self._node, capacity=capacity))
-        beating = threading.Thread(target=self._beat, args=(stop,), name="beat", daemon=True)
+        silent = threading.Event()  # of this run: the next has a heart of its own
+        beating = threading.Thread(target=self._beat, args=(silent,), name="beat", daemon=True)
         beating.start()
-        self._loop.run(stop)
-        beating.join()
+        try:
+            self._loop.run(stop)
+        finally:
+            silent.set()
+            beating.join()
 
-    def _beat(self, stop: threading.Event) -> None:
+    def _beat(self, silent: threading.Event) -> None:
         every_s = self._beats.rule.beat_ms / 1000
-        while True:  # until told to stop
+        while True:  # until the run is over
             self._beats.beat(self._node)
-            if stop.wait(every_s):
+            if silent.wait(every_s):
                 return

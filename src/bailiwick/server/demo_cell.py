@@ -154,6 +154,7 @@ class DemoCell:
         lines = feed.read(self._read, READ_MAX)
         if lines is None:  # too far behind: what was missed ends by its term
             self._read = feed.size
+            self._waiting.clear()  # nobody would ever take those out that were admitted meanwhile
             return
         self._read += len(lines)
         for line in lines:

@@ -4,7 +4,8 @@ Rules:
 
 - A connection that has not finished its headers in time is cut, its first request's as well as any
   later one's. So a caller who drips costs one connection for a few seconds.
-- Headers are bounded in bytes, connections in number.
+- Headers are bounded in bytes, connections in number. The parser keeps a header until it is whole,
+  so bytes that lead to nothing (an endless value, a chunk's extension) are bounded as well.
 - Who began a request when the server ends gets a moment to see its answer.
 """
 
@@ -63,6 +64,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     headers_s = HEADERS_S
     _seen_bytes = 0
+    _silent_bytes = 0
     _cut_at: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -75,34 +77,53 @@ class BoundedProtocol(HttpToolsProtocol):
         self._end_waiting()
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        """Some bytes; whatever they lead to sets the count of those that led to nothing back."""
+        self._silent_bytes += len(data)
+        super().data_received(data)
+        if self._silent_bytes > HEADER_BYTES_MAX:
+            self._cut()
+
     def on_message_begin(self) -> None:
         """A request begins."""
-        self._seen_bytes = 0
+        self._seen_bytes = self._silent_bytes = 0
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
         """Some of its first line."""
-        self._count(url)
+        self._count(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """One of its headers."""
-        self._count(name + value)
+        self._count(len(name) + len(value) + len(": \r\n"))
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """From here on the application's own bounds hold."""
+        self._silent_bytes = 0
         self._end_waiting()
         if self._seen_bytes <= HEADER_BYTES_MAX:
             super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Some of its body, which the application counts."""
+        self._silent_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """All of it."""
+        self._silent_bytes = 0
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """The next request has so long again, however it drips."""
         super().on_response_complete()
         self._begin_waiting()
 
-    def _count(self, data: bytes) -> None:
-        self._seen_bytes += len(data)
+    def _count(self, size: int) -> None:
+        self._silent_bytes = 0
+        self._seen_bytes += size
         if self._seen_bytes > HEADER_BYTES_MAX and not self.transport.is_closing():
             self.send_400_response("The headers are too long.")
 

@@ -20,6 +20,7 @@ import signal
 import socket
 import ssl
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +44,7 @@ from bailiwick.vocab.errors import Conflict, InvalidValue, Unavailable
 
 _LOG = logging.getLogger("bailiwick")
 TRY_EVERY_S = 2.0
+THREADS = 32
 WATCH_EVERY_S = 0.05
 SAME_AGAIN_S = 2.0
 """A warning that repeats is said this often at most."""
@@ -118,6 +120,9 @@ class _Process:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._ending.set)
+        # The default is a thread for each core and four more: on a small machine, a few slow
+        # questions of the past would keep everybody from his job's output.
+        loop.set_default_executor(ThreadPoolExecutor(THREADS, thread_name_prefix="aside"))
         options = self._options
         telemetry = open_telemetry(options.folder, self._name, otlp=options.otlp)
         try:
@@ -229,7 +234,7 @@ class _Process:
         if self._welcomed or not (found.is_new or self._options.shows_login):
             return ""
         code = make_login(runner, self._authority, admin=found.admin, clock=self._clock)
-        return _welcome(self._url, code)
+        return _welcome(self._url, code, self._options)
 
     def _tell_standing(self, replica: Replica) -> None:
         now = _standing(replica)
@@ -238,8 +243,13 @@ class _Process:
             self._say(f"{self._name} {now}")
 
 
-def _welcome(url: str, code: str) -> str:
+def _welcome(url: str, code: str, options: ProcessOptions) -> str:
     server = "" if url == "http://127.0.0.1:7077" else f" --server {url}"
+    if options.tls is not None and options.tls.ca is not None:
+        server += f" --ca-file {options.tls.ca}"
+    first = """submit --follow -- python3 -c 'print("hello from a lease")'"""
+    if not options.is_node:
+        first = "node list                         # docs/agent.md says how machines join"
     return f"""
 Log in (this code works once, within the hour):
 
@@ -247,7 +257,7 @@ Log in (this code works once, within the hour):
 
 Then try:
 
-  bailiwick submit --follow -- python3 -c 'print("hello from a lease")'
+  bailiwick {first}
   bailiwick plan --gpus 8 --generation nvidia_hopper --ttl 2h
   bailiwick watch
 """

@@ -2,9 +2,9 @@
 
 Rules:
 
-- A token is a JWT under Ed25519; no other algorithm is read. It names its principal, its id and
-  when it runs out, and nothing secret. One that works only once (a login) is short instead: an id
-  and a hundred random bits, for it may be typed.
+- A token is a JWT under Ed25519 with the header that we write; no other is read. It names its
+  principal, its id and when it runs out, and nothing secret. One that works only once (a login) is
+  short instead: an id and a hundred random bits, for it may be typed.
 - The signature alone lets nobody in: the token must be one that the journal knows, with the same
   digest, not revoked, not run out, and its account enabled. Digests are compared in constant time.
 - It lives for at most ``TTL_S_MAX``. The token itself is given out once and kept nowhere.
@@ -27,7 +27,16 @@ from joserfc import jwt
 from joserfc.errors import BadSignatureError, JoseError
 from joserfc.jwk import OKPKey
 
-from bailiwick.iam import Access, Directory, Permission, PrincipalKind, Role, Scope, check_access
+from bailiwick.iam import (
+    Access,
+    Directory,
+    Permission,
+    PrincipalKind,
+    Role,
+    Scope,
+    check_access,
+    roles_within,
+)
 from bailiwick.kernel.iam_commands import IssueToken
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer
@@ -68,6 +77,8 @@ class Principal:
     roles: dict[Scope, Role] = field(compare=False)
     keys: frozenset[Permission] | None = None
     single_use: bool = False
+    within: tuple[str, ...] | None = None
+    """The only tenants and projects in which its token counts; ``roles`` is cut down to them."""
 
     def may(self, permission: Permission, scope: Scope) -> Access:
         """Whether it may do that there."""
@@ -100,7 +111,10 @@ class Authority:
         if key.curve_name != ALGORITHM or not key.is_private:
             raise InvalidValue("key", key.curve_name, f"a private key on {ALGORITHM}")
         self._key = key
-        self._seen: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        # What a header may ask for (``crit``, ``b64``, ``zip``) is never even looked at.
+        example = jwt.encode({"alg": ALGORITHM}, {}, key, algorithms=[ALGORITHM])
+        self._header = example.partition(".")[0]
+        self._seen: OrderedDict[str, tuple[str, str, int]] = OrderedDict()
 
     @classmethod
     def from_pem(cls, pem: bytes) -> Authority:
@@ -136,7 +150,14 @@ class Authority:
             claims = {"sub": principal, "jti": token_id, "exp": expires_ms // 1000}
             token = jwt.encode({"alg": ALGORITHM}, claims, self._key, algorithms=[ALGORITHM])
         command = IssueToken(
-            token_id, principal, kind, digest_of(token), expires_ms, terms.single_use, terms.keys
+            token_id,
+            principal,
+            kind,
+            digest_of(token),
+            expires_ms,
+            terms.single_use,
+            terms.keys,
+            within=terms.within,
         )
         return Minted(token, command)
 
@@ -153,11 +174,21 @@ class Authority:
         found = self._verified(token, digest)
         if isinstance(found, RefusedToken):
             return found
-        subject, token_id = found
-        return _known(directory, digest, token_id, subject=subject, now_ms=now_ms)
+        subject, token_id, until_s = found
+        known = _known(directory, digest, token_id, subject=subject, now_ms=now_ms)
+        is_unknown = isinstance(known, RefusedToken) and known.word is RefusalWord.UNKNOWN_TOKEN
+        if is_unknown and until_s * 1000 <= now_ms:  # it may have been forgotten since
+            return RefusedToken(RefusalWord.EXPIRED_TOKEN, subject)
+        return known
 
-    def _verified(self, token: str, digest: str) -> tuple[str, str] | RefusedToken:
-        """Whom a token names and its id, if the signature holds.
+    def has_seen(self, token: str | None) -> bool:
+        """Whether this token's signature was seen to hold; that it still counts is not said."""
+        if not token or len(token) > TOKEN_CHARS_MAX or not token.isascii():
+            return False
+        return digest_of(token) in self._seen
+
+    def _verified(self, token: str, digest: str) -> tuple[str, str, int] | RefusedToken:
+        """Whom a token names, its id and when it runs out, if the signature holds.
 
         That never changes, so it is remembered (by the digest; the token itself is not kept). That
         the token still counts is looked up every time.
@@ -165,19 +196,23 @@ class Authority:
         known = self._seen.get(digest)
         if known is not None:
             return known
+        if token.partition(".")[0] != self._header:
+            return RefusedToken(RefusalWord.MALFORMED_TOKEN)
         try:
             claims = jwt.decode(token, self._key, algorithms=[ALGORITHM]).claims
         except BadSignatureError:
             return RefusedToken(RefusalWord.BAD_SIGNATURE)
         except (JoseError, ValueError):
             return RefusedToken(RefusalWord.MALFORMED_TOKEN)
-        subject, token_id = claims.get("sub"), claims.get("jti")
-        if not isinstance(subject, str) or not isinstance(token_id, str):
+        subject, token_id, until_s = claims.get("sub"), claims.get("jti"), claims.get("exp")
+        if not (
+            isinstance(subject, str) and isinstance(token_id, str) and isinstance(until_s, int)
+        ):
             return RefusedToken(RefusalWord.MALFORMED_TOKEN)
-        self._seen[digest] = subject, token_id
+        self._seen[digest] = subject, token_id, until_s
         if len(self._seen) > SEEN_MAX:
             self._seen.popitem(last=False)
-        return subject, token_id
+        return subject, token_id, until_s
 
     def vouch(self, source: str, *, now_ms: int) -> str:
         """A short-lived word from one replica to another: for whom it asks."""
@@ -186,7 +221,8 @@ class Authority:
 
     def vouched(self, text: str, *, now_ms: int) -> str | None:
         """For whom a replica asks; nothing if no replica said so, or too long ago."""
-        if len(text) > TOKEN_CHARS_MAX or not text.isascii():
+        is_ours = text.isascii() and text.partition(".")[0] == self._header
+        if len(text) > TOKEN_CHARS_MAX or not is_ours:
             return None
         try:
             claims = jwt.decode(text, self._key, algorithms=[ALGORITHM]).claims
@@ -200,10 +236,11 @@ class Authority:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What narrows a token: the keys that are all it carries, and whether it works only once."""
+    """What narrows a token: all the keys it carries, where it counts, if it works only once."""
 
     keys: tuple[Permission, ...] | None = None
     single_use: bool = False
+    within: tuple[str, ...] | None = None
 
 
 def _new_secret() -> str:
@@ -234,9 +271,10 @@ def _known(
         found.principal,
         found.kind,
         token_id,
-        directory.roles.get(found.principal, {}),
+        roles_within(directory.roles.get(found.principal, {}), found.within),
         None if found.keys is None else frozenset(found.keys),
         found.single_use,
+        found.within,
     )
 
 

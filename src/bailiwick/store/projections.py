@@ -10,8 +10,8 @@ Rules:
 - A lease begins with the first record that grants it, and ends with the first that ends it. The end
   of a lease that was never granted is passed over.
 - A lease's GPUs are of the generation asked for, or else that its node was registered with.
-- Usage is counted when a lease ends: resources times the milliseconds from grant to end. One that is
-  lost with its node ended at the node's last proof of life, not when that was noticed. It is an
+- Usage is counted when a lease ends: resources times the milliseconds from grant to end. One that
+  is lost with its node ended at the node's last proof of life, not when that was noticed. It is an
   overview; what is billed comes from metering, which also counts what still runs.
 
 :mod:`bailiwick.store.history` asks these tables.

@@ -169,6 +169,9 @@ class SqliteStore(SqlStore):
             return
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # The folder may have been there, open to all. One that is there keeps its mode, and the
+            # log beside it gets the same.
+            self._path.touch(mode=0o600)
         except OSError as error:
             raise Unavailable(self._where, error) from error
         for _ in range(int(BUSY_S / _TRY_EVERY_S)):

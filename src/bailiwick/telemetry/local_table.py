@@ -6,7 +6,8 @@ Rules:
   full a row is dropped and counted. A disk that fails costs rows, never a request.
 - It is bounded by age and by size; the oldest goes first. It can be deleted at any time: the
   journal is the truth, this is only what makes it quick to look into.
-- A file that is damaged, or of another version, is put aside and a new one is begun.
+- A file that is damaged, or of another version, is put aside and a new one is begun; also under a
+  server that runs. Who looks meanwhile finds nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ from bailiwick.telemetry.rows import Found, LogRow, RecordRow, Row, SpanRow
 VERSION: Final = 1
 _TABLES: Final[dict[type[Row], str]] = {SpanRow: "spans", LogRow: "log_lines", RecordRow: "records"}
 _TIMES: Final = {"spans": "at_us / 1000", "log_lines": "at_us / 1000", "records": "at_ms"}
+_TERMS: Final[dict[str, Any]] = {
+    "isolation_level": None,
+    "check_same_thread": False,
+    "timeout": 5.0,
+}
 _SCHEMA: Final = """
 CREATE TABLE spans (
   correlation_id TEXT NOT NULL, at_us INTEGER NOT NULL, duration_us INTEGER NOT NULL,
@@ -67,8 +73,14 @@ class LocalTable:
         self._wake = threading.Event()
         self._ending = False
         self._pruned = time.monotonic()
-        self._connection = _open(path)
-        self.last_seq = _last_seq(self._connection)
+        self._is_damaged = False
+        self.last_seq = -1
+        try:
+            self._connection = _open(path)
+            self._inode = path.stat().st_ino
+            self.last_seq = _last_seq(self._connection)
+        except (sqlite3.Error, OSError):  # a disk that is full or read-only: tried with each row
+            self._connection, self._inode = sqlite3.connect(":memory:", **_TERMS), 0
         self._thread = threading.Thread(target=self._run, name="telemetry-table", daemon=True)
         self._thread.start()
 
@@ -93,19 +105,27 @@ class LocalTable:
 
     def find(self, correlation_id: str) -> Found:
         """What is kept under a correlation id, oldest first."""
-        most = self.limits.rows_max
-        with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as it:
-            spans = [SpanRow(*row) for row in _rows(it, SpanRow, correlation_id, most=most)]
-            logs = [LogRow(*row) for row in _rows(it, LogRow, correlation_id, most=most)]
-            records = [RecordRow(*row) for row in _rows(it, RecordRow, correlation_id, most=most)]
-        is_cut = max(len(spans), len(logs), len(records)) > most
-        return Found(spans[:most], logs[:most], records[:most], is_cut)
+        try:
+            return self._find(correlation_id, self.limits.rows_max)
+        except sqlite3.OperationalError:
+            return Found([], [], [], False)  # it was deleted, and is made again with the next row
+        except sqlite3.DatabaseError:
+            self._is_damaged = True
+            return Found([], [], [], False)
 
     def close(self) -> None:
         """Write what is queued, and let go of the file."""
         self._ending = True
         self._wake.set()
         self._thread.join(10.0)
+
+    def _find(self, correlation_id: str, most: int) -> Found:
+        with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as it:
+            spans = [SpanRow(*row) for row in _rows(it, SpanRow, correlation_id, most=most)]
+            logs = [LogRow(*row) for row in _rows(it, LogRow, correlation_id, most=most)]
+            records = [RecordRow(*row) for row in _rows(it, RecordRow, correlation_id, most=most)]
+        is_cut = max(len(spans), len(logs), len(records)) > most
+        return Found(spans[:most], logs[:most], records[:most], is_cut)
 
     # -- the writer's thread -----------------------------------------------------------------
 
@@ -130,17 +150,32 @@ class LocalTable:
         count = sum(map(len, rows.values()))
         try:
             if count:
+                self._hold_file()
                 self._insert(rows)
                 self.written += count
             if time.monotonic() - self._pruned >= self.limits.prune_s:
                 self._pruned = time.monotonic()
                 self._prune(time.time_ns() // 1_000_000)
-        except sqlite3.Error:
+        except (sqlite3.Error, OSError) as error:
             self.dropped += count  # a full disk; the next rows may fare better
+            # Nothing more special than this is raised for a file that is no database any more.
+            self._is_damaged = self._is_damaged or type(error) is sqlite3.DatabaseError
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
         for flush in flushes:
             flush.set()
+
+    def _hold_file(self) -> None:
+        """Begin anew if somebody has deleted, replaced or damaged the file."""
+        with suppress(FileNotFoundError):
+            if self.path.stat().st_ino == self._inode and not self._is_damaged:
+                return
+        with suppress(sqlite3.Error):
+            self._connection.close()
+        if self._is_damaged:
+            _put_aside(self.path)
+        self._connection = _open(self.path)
+        self._inode, self._is_damaged = self.path.stat().st_ino, False
 
     def _insert(self, rows: dict[type[Row], list[Row]]) -> None:
         self._connection.execute("BEGIN")
@@ -195,13 +230,16 @@ def _drop_oldest_tenth(connection: sqlite3.Connection, table: str) -> None:
 def _open(path: Path) -> sqlite3.Connection:
     try:
         return _connect(path)
+    except sqlite3.OperationalError:
+        raise  # it says something about the disk or about others, and nothing about the file
     except sqlite3.DatabaseError:
         _put_aside(path)
         return _connect(path)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=5.0)
+    path.touch(mode=0o600)  # before SQLite makes it, and its log after it, for all to read
+    connection: sqlite3.Connection = sqlite3.connect(path, **_TERMS)
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version == 0:
@@ -227,6 +265,7 @@ def _last_seq(connection: sqlite3.Connection) -> int:
 
 
 def _put_aside(path: Path) -> None:
-    path.replace(path.with_name(path.name + ".aside"))
+    with suppress(FileNotFoundError):
+        path.replace(path.with_name(path.name + ".aside"))
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -197,5 +197,5 @@ def _route(handler: logging.Handler, level: int) -> None:
         library.handlers.clear()
         library.propagate = True
     # One line for each statement or request would drown everything else.
-    for name in (*_CHATTY, "sqlalchemy.engine", "opentelemetry", "urllib3"):
+    for name in (*_CHATTY, "sqlalchemy.engine", "opentelemetry", "urllib3", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(max(level, logging.WARNING))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,11 @@ def test_aliases_do_not_grow(tmp_path: Path) -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
     lines += ["models: *a8", "env: {A: *a8}", "gpus: *a8"]
     assert len(mistakes(tmp_path, "\n".join(lines) + "\n")) == 12
+
+
+def test_a_file_may_come_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Input:
+        buffer = io.BytesIO(b"gpus: 2\ncommand: [echo, hi]\n")
+
+    monkeypatch.setattr("sys.stdin", Input())
+    assert load_job_file(Path("-"))["command"] == ["echo", "hi"]

@@ -27,6 +27,12 @@ changes = st.sampled_from([("display_name", "a", "b"), ("is_open", "yes", "no")]
 reasons = st.text("abc", min_size=20, max_size=40)
 
 
+bounds = st.none() | st.lists(
+    names | st.builds(lambda t, p: f"{t}/{p}", names, names), max_size=3
+).map(tuple)
+"""The only scopes in which a token counts."""
+
+
 @st.composite
 def members(draw: st.DrawFn) -> cmd.SetMember:
     """A role at its own level, or none at any."""
@@ -47,7 +53,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.AccountCreated: st.builds(ev.AccountCreated, scopes, names),
     ev.AccountChanged: st.builds(ev.AccountChanged, scopes, names, st.booleans()),
     ev.TokenIssued: st.builds(
-        ev.TokenIssued, names, principals, kinds, hashes, later, st.booleans(), some_keys
+        ev.TokenIssued, names, principals, kinds, hashes, later, st.booleans(), some_keys, bounds
     ),
     ev.TokenRevoked: st.builds(ev.TokenRevoked, names),
     ev.AccessRefused: st.builds(
@@ -79,6 +85,7 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.booleans(),
         some_keys,
         st.none() | names,
+        bounds,
     ),
     cmd.RevokeToken: st.builds(cmd.RevokeToken, names),
     cmd.NoteRefusal: st.builds(

@@ -110,6 +110,38 @@ def test_a_damaged_or_foreign_file_is_put_aside(path: Path, content: bytes | Non
     assert path.with_name("telemetry.db.aside").exists()
 
 
+@pytest.mark.parametrize("content", [b"no database at all" * 500, None], ids=["damaged", "deleted"])
+def test_a_file_that_is_deleted_or_damaged_meanwhile_is_begun_anew(
+    path: Path, content: bytes | None
+) -> None:
+    with opened(path) as table:
+        table.put(record(1))
+        assert table.flush(5)
+        if content is None:
+            for each in path.parent.glob("telemetry.db*"):
+                each.unlink()
+        else:
+            with closing(sqlite3.connect(path)) as other:
+                other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            path.write_bytes(content)
+        assert table.find("c").records == []
+        table.put(record(2))
+        assert table.flush(5)
+        assert [row.seq for row in table.find("c").records] == [2]
+
+
+def test_a_disk_that_takes_no_file_stops_nobody(tmp_path: Path) -> None:
+    folder = tmp_path / "absent"
+    with opened(folder / "telemetry.db") as table:
+        table.put(record(1))
+        assert table.flush(5)
+        assert (table.dropped, table.find("c").records) == (1, [])
+        folder.mkdir()
+        table.put(record(2))
+        assert table.flush(5)
+        assert [row.seq for row in table.find("c").records] == [2]
+
+
 def test_nobody_else_reads_it(path: Path) -> None:
     with opened(path):
         assert path.stat().st_mode & 0o077 == 0

@@ -10,9 +10,10 @@ Rules:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.dependencies.models import Dependant
@@ -177,31 +178,40 @@ class Health(Model):
 
 
 class StrictRoute(APIRoute):
-    """A route that refuses query parameters which nobody reads: a typo must not pass for a wish."""
+    """A route that refuses query parameters which nobody reads, or of which one is read.
+
+    A typo must not pass for a wish, nor one of two wishes for both.
+    """
 
     def get_route_handler(self) -> Handle:
         """The framework's own handling, after a look at the query."""
         inner = super().get_route_handler()
-        known = _query_names(self.dependant)
+        known = _query_params(self.dependant)
 
         async def strict(request: Request) -> Response:
-            for name in request.query_params:
+            given = Counter(name for name, _ in request.query_params.multi_items())
+            for name, count in given.items():
                 if name not in known:
                     expected = ", ".join(sorted(known)) or "none"
                     raise InvalidValue("query parameter", name, expected)
+                if count > 1 and not known[name]:
+                    raise InvalidValue("query parameter", name, "once")
             return await inner(request)
 
         return strict
 
 
-def _query_names(dependant: Dependant) -> set[str]:
-    """The query parameters of a handler and of all it depends on."""
-    names, rest = set(), [dependant]
+def _query_params(dependant: Dependant) -> dict[str, bool]:
+    """The query parameters of a handler and of all it depends on: whether each may be repeated."""
+    found: dict[str, bool] = {}
+    rest = [dependant]
     while rest:  # bounded by the dependencies there are
         each = rest.pop()
-        names |= {param.alias for param in each.query_params}
+        for param in each.query_params:
+            told = param.field_info.annotation
+            found[param.alias] = any(get_origin(one) is list for one in (told, *get_args(told)))
         rest += each.dependencies
-    return names
+    return found
 
 
 class GuardedRoute(StrictRoute):
@@ -256,6 +266,8 @@ def create_app(
         version="1",
         docs_url=None,
         redoc_url=None,
+        # A slash too many is a wrong path, not a way out of the envelope to wherever Host says.
+        redirect_slashes=False,
         # Spans are made in one place, `observe`; the framework's own would say them twice.
         telemetry={"auto_configure": False, "tracing": False, "metrics": False, "logs": False},
         responses={status: {"model": Problem} for status in STATUSES},

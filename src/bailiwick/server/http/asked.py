@@ -24,7 +24,7 @@ from bailiwick.iam import FLEET, Allowed, Permission, Scope
 from bailiwick.journal.keys import Signer
 from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.answers import Answer, Done
-from bailiwick.kernel.codec import encode_answer
+from bailiwick.kernel.codec import command_digest, encode_answer
 from bailiwick.server.http.actions import Action, Where
 from bailiwick.server.http.door import Door, Refusal
 from bailiwick.server.http.forward import Peers
@@ -153,17 +153,22 @@ class Asked:
             raise hidden()
         raise self.refuse_hidden("not_found")
 
-    async def require_at(self, find: Callable[[View], Scope | None]) -> None:
+    async def require_at(
+        self, find: Callable[[View], Scope | None], command: Command | None = None
+    ) -> None:
         """Go on only if the principal has the action's key where the thing in question is.
 
-        Somebody who repeats a command with its key is let through to his first answer, which the
-        kernel gives: what it was about (a lease that he released) may be gone by now.
+        Somebody who repeats this very command with its key is let through to his first answer,
+        which the kernel gives: what it was about (a lease that he released) may be gone by now.
+        Another command under a known key is not: what is absent must look like what is another's.
         """
         name, key = self.principal.name, self.key
 
+        digest = None if key is None or command is None else command_digest(command)
+
         def seen(view: View) -> tuple[Scope | None, bool]:
-            is_known = key is not None and view.state.answers.get(name, key) is not None
-            return find(view), is_known
+            known = None if key is None else view.state.answers.get(name, key)
+            return find(view), known is not None and known.command == digest
 
         scope, is_repeated = await self.house.looks.look(seen)
         if scope is not None:

@@ -22,12 +22,13 @@ from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import planning as pl
 from bailiwick.server.http.asked import Asked, Here, may_everywhere
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber
-from bailiwick.server.http.plans import Speller, spell_denial, spell_remedy, submit_of
+from bailiwick.server.http.plans import ANOTHER, Speller, spell_denial, spell_remedy, submit_of
 from bailiwick.server.http.work import spell_record
 from bailiwick.services.replica import View
 from bailiwick.store.history import DecisionRow, LeaseRow, decisions_of, lease_of, records_about
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Unavailable
+from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import asking as wire
 from bailiwick.wire.base import Page
 from bailiwick.wire.work import JournalRecord, LeaseRequest
@@ -102,7 +103,8 @@ async def list_decisions(
         )
 
     rows = await ask_past(asked, read)
-    shown = [_decision(row) for row in rows[:limit]]
+    whole = may_everywhere(asked.principal, Permission.JOURNAL_READ, scopes={FLEET})
+    shown = [_decision(row, whole=whole) for row in rows[:limit]]
     return Page(items=shown, next=str(shown[-1].seq) if len(rows) > limit else None)
 
 
@@ -153,7 +155,9 @@ def _alone(row: JournalRecord, lease_id: int) -> JournalRecord:
     return row.model_copy(update={"body": {**row.body, "lease_ids": [lease_id]}})
 
 
-def _decision(row: DecisionRow) -> wire.Decision:
+def _decision(row: DecisionRow, *, whole: bool) -> wire.Decision:
     told = asdict(row)
     del told["tenant"]
+    if row.reason == PreemptionReason.PRIORITY_PREEMPTION and not whole:
+        told["correlation_id"] = ANOTHER  # who asked for the room worded it, and may be anybody
     return wire.Decision(**told)

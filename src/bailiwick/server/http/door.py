@@ -4,8 +4,9 @@ Rules:
 
 - Default deny: a route of an action runs only for a principal that the journal knows now.
 - A caller learns that it was not let in, never which check failed. The journal learns which.
-- A source that shows bad tokens too often is not looked at for a while. Showing none guesses
-  nothing, so it costs nothing.
+- A source that shows bad tokens too often is not looked at for a while, but for tokens whose
+  signature was seen to hold: whoever shares an address with a guesser (all of one machine do)
+  keeps his session. Showing none guesses nothing, so it costs nothing.
 - Refusals are sealed in the journal, a bounded number a minute for each source, so that nobody can
   flood it. If nothing can be sealed (a follower, a lost store) the refusal stands all the same.
 - A login code opens nothing but the login.
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from bailiwick.iam import FLEET, Directory, Permission, Scope
+from bailiwick.iam import FLEET, OWN_NAMES, Directory, Permission, Scope
 from bailiwick.journal.fields import PRINCIPAL_SHAPE
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.iam_commands import NoteRefusal
@@ -38,8 +39,8 @@ from bailiwick.services.authority import (
     RefusalWord,
     RefusedToken,
 )
-from bailiwick.services.replica import ACTOR, View
-from bailiwick.vocab.errors import BailiwickError
+from bailiwick.services.replica import Role, View
+from bailiwick.vocab.errors import BailiwickError, Unavailable
 from bailiwick.wire.problem import EdgeCode
 
 NOTE_WAIT_S = 2.0
@@ -82,17 +83,25 @@ class Door:
         """Whose token this is, if it is of the sort that is wanted here."""
         source = source_of(request)
         elapsed_ms = self.clock.elapsed_ms()
-        if not self._guesses.has(source, elapsed_ms=elapsed_ms):
+        is_tired = not self._guesses.has(source, elapsed_ms=elapsed_ms)
+        if is_tired and not self.authority.has_seen(token):
             await self._turn_away(request, RefusedToken(RefusalWord.RATE_LIMITED))
         found = await self.identify(token)
         if isinstance(found, Principal):
-            if found.single_use is single_use and found.name != ACTOR:
+            if found.single_use is single_use and found.name not in OWN_NAMES:
                 return found
             found = RefusedToken(RefusalWord.UNKNOWN_TOKEN, found.name)
+        elif found.word is RefusalWord.UNKNOWN_TOKEN and found.claimed and not self._leads:
+            # Signed by us, so it was made a moment ago: a follower is that much behind.
+            raise Unavailable("this replica", "it does not know this token yet")
         if found.word is not RefusalWord.NO_TOKEN:
             self._guesses.spend(source, elapsed_ms=elapsed_ms)
         await self._turn_away(request, found)
         raise AssertionError("turned away")  # pragma: no cover
+
+    @property
+    def _leads(self) -> bool:
+        return self._looks.runner.replica.role is Role.LEADING
 
     async def identify(self, token: str | None) -> Identified:
         """Who holds this token now; the signature is checked here, not in the replica's thread."""

@@ -123,9 +123,11 @@ async def read_output(
     """A piece of what a job printed; ``wait_s`` holds the answer back until there is more."""
     job = await _require_job(asked, job_id)
     until = asyncio.get_running_loop().time() + wait_s
-    while True:  # bounded by ``wait_s``
+    ending = asked.house.parts.ending
+    while True:  # bounded by ``wait_s``, and by the server's own ending
         found = await asyncio.to_thread(_read, asked, job, offset=offset, limit=limit)
-        is_late = asyncio.get_running_loop().time() >= until
+        is_ending = ending is not None and ending.is_set()
+        is_late = is_ending or asyncio.get_running_loop().time() >= until
         if found.data or found.is_over or is_late:
             return found
         await asyncio.sleep(POLL_S)

@@ -18,7 +18,7 @@ from typing import Any
 from fastapi import Response
 
 from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL
-from bailiwick.iam import FLEET, Permission, PrincipalKind, Scope
+from bailiwick.iam import FLEET, NODE_PREFIX, Permission, PrincipalKind, Scope
 from bailiwick.kernel import ChangeSettings, ClearFence, Evict, RegisterNode, ReportTeardown
 from bailiwick.kernel import Settings as KernelSettings
 from bailiwick.kernel.events import Owner, SettingsChanged
@@ -32,7 +32,7 @@ from bailiwick.server.http.tokens import spell_issued
 from bailiwick.server.problems import hidden
 from bailiwick.services.authority import Terms
 from bailiwick.services.replica import Role, View
-from bailiwick.vocab.errors import Conflict, InvariantBroken, NotLeader, Unavailable
+from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotLeader, Unavailable
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import fleet as wire
 from bailiwick.wire import people
@@ -41,8 +41,6 @@ from bailiwick.wire.settings import Settings
 
 REPORTED = "agent"
 """The heartbeat label's value of a node that its own agent reported."""
-
-NODE_PREFIX = "node:"
 
 # -- nodes about themselves ------------------------------------------------------------------
 
@@ -71,6 +69,9 @@ async def report_inventory(asked: Changing, node: PathName, *, body: wire.Invent
     command = registration(node, body)
     if not isinstance(command, RegisterNode):
         raise InvariantBroken(f"a registration is {command}")
+    if EXECUTOR_LABEL in command.capacity.labels:  # it would draw jobs to where nobody runs them
+        expected = f"none of {EXECUTOR_LABEL}: a server gives that to its own machine"
+        raise InvalidValue("labels", command.capacity.labels[EXECUTOR_LABEL], expected)
     labels = {**command.capacity.labels, HEARTBEAT_LABEL: REPORTED}
     command = replace(command, capacity=replace(command.capacity, labels=labels))
     wanted = _lasting(inventory_body(command.capacity))
@@ -120,9 +121,9 @@ async def evict_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Evict
         state = view.state
         return Scope(*state.owner_of(lease_id)) if lease_id in state.leases else None
 
-    await asked.require_at(owner)
-    reason = PreemptionReason(body.reason)
-    return await asked.do(Evict((lease_id,), reason, body.grace_ms))
+    command = Evict((lease_id,), PreemptionReason(body.reason), body.grace_ms)
+    await asked.require_at(owner, command)
+    return await asked.do(command)
 
 
 async def clear_fence(asked: Changing, lease_id: PathNumber) -> Done:
@@ -190,7 +191,7 @@ async def break_glass(
         token_id=house.ids(),
         now_ms=house.door.clock.now_ms(),
         ttl_s=body.ttl_s,
-        terms=Terms(keys=tuple(sorted(set(Permission) - kept))),
+        terms=Terms(keys=tuple(sorted(set(Permission) - kept)), within=who.within),
     )
     issue = minted.command
     await asked.do(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from fastapi import Response
 
 from bailiwick import iam
-from bailiwick.iam import FLEET, Role, Scope
+from bailiwick.iam import FLEET, NODE_PREFIX, OWN_NAMES, Role, Scope
 from bailiwick.kernel import iam_commands as cmd
 from bailiwick.server.http.asked import Changing, Here
 from bailiwick.server.http.params import (
@@ -24,7 +24,7 @@ from bailiwick.server.http.params import (
     spell_page,
 )
 from bailiwick.server.problems import hidden
-from bailiwick.services.replica import ACTOR, View
+from bailiwick.services.replica import View
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
@@ -181,9 +181,11 @@ async def _members(
 
 async def _set_member(asked: Changing, scope: Scope, *, body: wire.MemberChange) -> Done:
     asked.require(scope)
-    if body.member == ACTOR:
-        raise InvalidValue("member", body.member, "any name but the kernel's own")
     role = None if body.role is None else Role(body.role)
+    if role is not None and body.member in OWN_NAMES:
+        raise InvalidValue("member", body.member, "any name but the server's own")
+    if role is not None and scope != FLEET and body.member.startswith(NODE_PREFIX):
+        raise InvalidValue("member", body.member, "no node: those have roles over the fleet alone")
     return await asked.do(cmd.SetMember(body.member, role, scope.tenant, scope.project))
 
 
@@ -207,8 +209,8 @@ async def create_account(asked: Changing, body: wire.NewAccount) -> Done:
     """Make a service account of a scope."""
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
-    if body.account == ACTOR:
-        raise InvalidValue("account", body.account, "any name but the kernel's own")
+    if body.account in OWN_NAMES:
+        raise InvalidValue("account", body.account, "any name but the server's own")
     return await asked.do(cmd.CreateAccount(body.account, scope.tenant, scope.project))
 
 

@@ -4,7 +4,9 @@ Rules:
 
 - Who makes or revokes a token must have the key everywhere that the token's principal has any role
   (its *reach*), so nobody can borrow what is beyond him. All other principals look alike: absent.
-- A token that carries only some keys makes none that carries others.
+- A token that carries only some keys makes none that carries others. What somebody makes for
+  another counts only where its maker could make one: roles that the other gets elsewhere later are
+  not in it.
 - The token is in the answer that made it and nowhere else. Its digest is in no answer.
 - A login code is spent in the very command that makes its session: of two who show it, one gets
   in, and a login that fails leaves the code as it was.
@@ -18,7 +20,7 @@ from dataclasses import replace
 
 from fastapi import Request, Response
 
-from bailiwick.iam import FLEET, Directory, Permission, PrincipalKind, Scope
+from bailiwick.iam import FLEET, NODE_PREFIX, OWN_NAMES, Directory, Permission, PrincipalKind, Scope
 from bailiwick.iam import Token as KnownToken
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.iam_commands import IssueToken, RevokeToken
@@ -26,7 +28,7 @@ from bailiwick.server.http.asked import Asked, Changing, Here, House, may_everyw
 from bailiwick.server.http.params import Limit, NameCursor, PathName, page_of, spell_page
 from bailiwick.server.problems import Trouble
 from bailiwick.services.authority import Terms
-from bailiwick.services.replica import ACTOR, View
+from bailiwick.services.replica import View
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
@@ -66,15 +68,15 @@ async def issue_token(
 ) -> wire.IssuedToken:
     """Make a token; it is shown this once."""
     asked.require_within(FLEET)
-    if body.principal == ACTOR:
-        raise InvalidValue("principal", body.principal, "any name but the kernel's own")
+    if body.principal in OWN_NAMES:
+        raise InvalidValue("principal", body.principal, "any name but the server's own")
     await _check_reach(asked, body.principal)
     kind, terms = PrincipalKind(body.kind), _terms(asked, body)
     is_account = await asked.look(lambda view: body.principal in view.state.directory.accounts)
     if is_account is not (kind is PrincipalKind.SERVICE_ACCOUNT):
         expected = "service_account for a service account, and for nobody else"
         raise InvalidValue("kind", body.kind, expected)
-    if body.principal.startswith("node:") is not (kind is PrincipalKind.NODE):
+    if body.principal.startswith(NODE_PREFIX) is not (kind is PrincipalKind.NODE):
         raise InvalidValue("kind", body.kind, "node for a principal node:NAME, and for nobody else")
     minted = asked.house.door.authority.mint(
         body.principal,
@@ -108,7 +110,7 @@ async def log_in(request: Request, body: wire.Login, *, response: Response) -> w
         token_id=house.ids(),
         now_ms=door.clock.now_ms(),
         ttl_s=body.ttl_s,
-        terms=Terms(keys=None if who.keys is None else tuple(sorted(who.keys))),
+        terms=Terms(keys=None if who.keys is None else tuple(sorted(who.keys)), within=who.within),
     )
     command = replace(minted.command, spends=who.token_id)
     try:
@@ -155,7 +157,10 @@ def _terms(asked: Asked, body: wire.NewToken) -> Terms:
     keys = None if body.keys is None else tuple(sorted({Permission(key) for key in body.keys}))
     if own is not None and (keys is None or not own.issuperset(keys)):
         raise Trouble(EdgeCode.FORBIDDEN, "a narrowed token makes none that carries more")
-    return Terms(keys=keys, single_use=body.single_use)
+    within = None
+    if not asked.may(FLEET):  # it must not reach further than its maker, now or ever
+        within = tuple(sorted(str(each) for each in asked.principal.roles if asked.may(each)))
+    return Terms(keys=keys, single_use=body.single_use, within=within)
 
 
 def spell_issued(token: str, command: IssueToken) -> wire.IssuedToken:

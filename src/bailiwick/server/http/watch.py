@@ -233,8 +233,6 @@ class _Watch:
         if not self._may(Scope(record.tenant, record.project)):
             return None
         told = spell_record(record, whole=self._may(FLEET)).model_dump(mode="json")
-        if record.kind is RecordKind.ACCESS_TOKEN_ISSUED:
-            del told["body"]["digest"]  # what a token is known by is in no answer
         data = json.dumps(told, ensure_ascii=True)
         return format_sse_event(event=record.kind.value, data_str=data, id=str(record.seq))
 

@@ -20,7 +20,8 @@ from pydantic import TypeAdapter
 
 from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.kernel import Cancel, Granted, Queued, Release, Renew, ReportCheckpoint
+from bailiwick.journal.words import RecordKind
+from bailiwick.kernel import Cancel, Command, Granted, Queued, Release, Renew, ReportCheckpoint
 from bailiwick.kernel import State as KernelState
 from bailiwick.kernel import events as ev
 from bailiwick.kernel.answers import Refused
@@ -104,19 +105,20 @@ async def read_lease(asked: Here, lease_id: PathNumber) -> wire.Lease:
 
 async def renew_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Renewal) -> told.Done:
     """Hold a lease for another term from now."""
-    await _require_lease(asked, lease_id)
-    return await asked.do(Renew(lease_id, body.ttl_ms, body.generation))
+    command = Renew(lease_id, body.ttl_ms, body.generation)
+    await _require_lease(asked, lease_id, command)
+    return await asked.do(command)
 
 
 async def release_lease(asked: Changing, lease_id: PathNumber) -> told.Done:
     """Give a lease back."""
-    await _require_lease(asked, lease_id)
+    await _require_lease(asked, lease_id, Release(lease_id))
     return await asked.do(Release(lease_id))
 
 
 async def report_checkpoint(asked: Changing, lease_id: PathNumber) -> told.Done:
     """Say that the work is saved; during grace this ends the lease now."""
-    await _require_lease(asked, lease_id)
+    await _require_lease(asked, lease_id, ReportCheckpoint(lease_id))
     return await asked.do(ReportCheckpoint(lease_id))
 
 
@@ -149,7 +151,7 @@ async def read_entry(asked: Here, entry_id: PathNumber) -> wire.QueueEntry:
 
 async def cancel_entry(asked: Changing, entry_id: PathNumber) -> told.Done:
     """Take a waiting request out of the queue."""
-    await _require_entry(asked, entry_id)
+    await _require_entry(asked, entry_id, Cancel(entry_id))
     return await asked.do(Cancel(entry_id))
 
 
@@ -200,6 +202,8 @@ def _has_foreign_actor(record: Record) -> bool:
 def spell_record(record: Record, *, whole: bool) -> wire.JournalRecord:
     """A record as its owner may read it; ``whole`` for who may read everybody's."""
     body = {name: _thawed(value) for name, value in record.body.items()}
+    if record.kind is RecordKind.ACCESS_TOKEN_ISSUED:
+        del body["digest"]  # what a token is known by is in no answer
     actor, correlation_id = record.actor, record.correlation_id
     if not whole:
         if body.get("preemptor", record.tenant) != record.tenant:
@@ -244,20 +248,20 @@ class _Seen:
         return found
 
 
-async def _require_lease(asked: Asked, lease_id: int) -> None:
+async def _require_lease(asked: Asked, lease_id: int, command: Command | None = None) -> None:
     def owner(view: View) -> Scope | None:
         state = view.state
         return Scope(*state.owner_of(lease_id)) if lease_id in state.leases else None
 
-    await asked.require_at(owner)
+    await asked.require_at(owner, command)
 
 
-async def _require_entry(asked: Asked, entry_id: int) -> None:
+async def _require_entry(asked: Asked, entry_id: int, command: Command | None = None) -> None:
     def owner(view: View) -> Scope | None:
         entry = view.state.line.entries.get(entry_id)
         return None if entry is None else Scope(*ev.Owner.of(entry.request))
 
-    await asked.require_at(owner)
+    await asked.require_at(owner, command)
 
 
 def _lease_row(state: KernelState, lease_id: int) -> Plain:

@@ -1,0 +1,91 @@
+"""What a replica that follows says by itself: how old it may be, and what it cannot know yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from bailiwick.iam import PrincipalKind
+from bailiwick.server.http.app import create_app
+from bailiwick.services import replica as rep
+from bailiwick.services.runner import Runner, SystemClock
+from bailiwick.store import open_store
+from tests.support.http_house import HttpHouse, http_house
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("followed")
+
+
+@pytest.fixture(scope="module")
+def house(folder: Path) -> Iterator[HttpHouse]:
+    with http_house(folder) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def follower(house: HttpHouse, folder: Path) -> Iterator[TestClient]:
+    runner = Runner(rep.Replica(open_store(str(folder)), SystemClock(), name="two"), wait_s=20.0)
+    runner.start()
+    try:
+        assert runner.wait_for(rep.Role.FOLLOWING, wait_s=20.0)
+        app = create_app(runner, house.authority, clock=SystemClock(), ids=lambda: "id")
+        with TestClient(app, raise_server_exceptions=False) as client:
+            yield client
+    finally:
+        runner.stop()
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def unsaid(house: HttpHouse) -> str:
+    """A token with our signature of which the journal knows nothing, or nothing yet."""
+    return house.authority.mint(
+        "fleet_admin",
+        PrincipalKind.HUMAN,
+        token_id="unsaid",
+        now_ms=SystemClock().now_ms(),
+        ttl_s=60,
+    ).token
+
+
+def test_a_token_that_it_does_not_know_yet_may_be_shown_again(
+    house: HttpHouse, follower: TestClient
+) -> None:
+    told = follower.get("/v1/leases", headers=bearer(unsaid(house)))
+    assert (told.status_code, told.json()["retryable"]) == (503, True)
+    assert house.client.get("/v1/leases", headers=bearer(unsaid(house))).status_code == 401
+
+
+def test_what_nobody_signed_is_refused_for_good(house: HttpHouse, follower: TestClient) -> None:
+    forged = unsaid(house)[:-8] + "AAAAAAAA"
+    for token in (forged, "a.b.c", "some.code"):
+        assert follower.get("/v1/leases", headers=bearer(token)).status_code == 401
+
+
+def test_its_reads_say_how_old_they_may_be(house: HttpHouse, follower: TestClient) -> None:
+    token = house.token("fleet_admin")
+    for _ in range(200):  # bounded: it follows several times a second
+        told = follower.get("/v1/replica", headers=bearer(token))
+        if told.status_code == 200:
+            break
+    assert told.json()["role"] == "following"
+    assert int(told.headers["x-age-ms"]) >= 0
+
+
+def test_without_a_leader_to_ask_a_change_may_be_tried_again(
+    house: HttpHouse, follower: TestClient
+) -> None:
+    token = house.token("fleet_admin")
+    for _ in range(200):  # bounded: until it knows the token
+        told = follower.post("/v1/tenants", json={"tenant": "x"}, headers=bearer(token))
+        assert (told.status_code, told.json()["retryable"]) == (503, True)
+        if told.json()["code"] == "not_leader":
+            return
+    raise AssertionError(told.json())

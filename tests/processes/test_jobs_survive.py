@@ -1,0 +1,258 @@
+"""A server that runs jobs is killed again and again: each job runs once and ends as it should.
+
+What judges is not the server: jobs write down themselves that they ran, and the process table
+tells whether any is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.processes.caller import HttpCaller
+from tests.processes.harness import Server, running, wait_until
+
+KILLS = int(os.environ.get("BAILIWICK_JOB_KILLS", "8"))
+OVER = ("succeeded", "failed", "cancelled", "preempted", "expired", "refused", "lost")
+TENANT = {"tenant": "main", "project": "default"}
+END_S = 60.0
+THREADS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What becomes of a job: what it does after its mark, what is done to it, how it ends."""
+
+    does: str
+    phase: str
+    exit_code: int | None
+    ttl_ms: int = 3_600_000
+    act: str = ""
+
+
+FATES = (
+    Fate("exit 0", "succeeded", 0),
+    Fate("sleep 0.7; exit 3", "failed", 3),
+    Fate("sleep 500", "cancelled", None, act="cancel"),
+    Fate("sleep 500", "cancelled", None, act="release"),
+    Fate("sleep 500", "preempted", None, act="evict"),
+    Fate("(sleep 500 &) ; setsid sleep 500 & wait", "preempted", None, act="evict"),
+    Fate("sleep 500", "expired", None, ttl_ms=1_500),
+)
+
+
+class Work:
+    """Submits jobs, does to each what is its fate, and stops when told; in threads of its own."""
+
+    def __init__(self, server: Server, folder: Path, *, seed: int) -> None:
+        self._marks, self._server, self._seed = folder / "marks", server, seed
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(n,)) for n in range(THREADS)]
+        self._failed: BaseException | None = None
+        self.fates: dict[int, Fate] = {}
+        self.numbers: dict[int, int] = {}
+
+    def __enter__(self) -> Work:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(END_S)
+        if self._failed is not None and raised[0] is None:
+            raise self._failed
+
+    def marks(self) -> dict[int, list[str]]:
+        """By number, under which leases a job says that it ran."""
+        found: dict[int, list[str]] = {}
+        for line in self._marks.read_text().splitlines():
+            number, lease_id = line.split()
+            found.setdefault(int(number), []).append(lease_id)
+        return found
+
+    def _run(self, number: int) -> None:
+        chance = random.Random(f"{self._seed}-{number}")
+        server = self._server
+        try:
+            with HttpCaller([server.address], server.token, deadline_s=END_S) as caller:
+                while not self._stop.is_set():
+                    self._one(caller, number, chance=chance)
+                    number += THREADS
+        except BaseException as error:
+            self._failed = error
+
+    def _one(self, caller: HttpCaller, number: int, *, chance: random.Random) -> None:
+        fate = chance.choice(FATES)
+        mark = f"echo {number} $BAILIWICK_LEASE_ID >> {self._marks}"
+        body = TENANT | {
+            "command": ["/bin/sh", "-c", f"{mark}; {fate.does}"],
+            "resources": {"cpu_milli": 50, "mem_bytes": 64 * 2**20},
+            "ttl_ms": fate.ttl_ms,
+        }
+        job = caller.ask("POST", "/v1/jobs", body, key=f"work-{number}")
+        job_id = int(job["job_id"])
+        self.fates[job_id] = fate
+        self.numbers[job_id] = number
+        self._stop.wait(chance.choice((0.0, 0.0, 0.3)))
+        if fate.act == "cancel":
+            caller.ask("DELETE", f"/v1/jobs/{job_id}", key=f"cancel-{job_id}")
+        elif fate.act:
+            lease, key = f"/v1/leases/{lease_of(caller, job_id)}", f"{fate.act}-{job_id}"
+            if fate.act == "release":
+                caller.ask("DELETE", lease, key=key)
+            else:
+                grace = {"grace_ms": chance.choice((0, 200, 1_000))}
+                caller.ask("POST", f"{lease}/evict", grace, key=key)
+
+
+def lease_of(caller: HttpCaller, job_id: int) -> int:
+    """The job's lease, as soon as it has one."""
+    found: dict[str, Any] = {}
+
+    def has_lease() -> bool:
+        found.update(caller.ask("GET", f"/v1/jobs/{job_id}"))
+        return found["lease_id"] is not None
+
+    wait_until(has_lease, END_S, f"job {job_id} has a lease")
+    return int(found["lease_id"])
+
+
+def test_each_job_runs_once_and_ends_as_it_should(tmp_path: Path) -> None:
+    seed = int(os.environ.get("BAILIWICK_SEED", random.randrange(10**6)))
+    print(f"seed {seed}: BAILIWICK_SEED={seed} repeats the work")
+    chance = random.Random(seed)
+    data = tmp_path / "data"
+    server = Server(tmp_path, "alone", "--data-dir", str(data), is_node=True)
+    with no_process_left_behind(tmp_path), running(server):
+        with server.client() as client, Work(server, tmp_path, seed=seed) as work:
+            steady = client.ask("POST", "/v1/jobs", steady_job(tmp_path), key="steady")
+            for _ in range(KILLS):
+                time.sleep(chance.uniform(0.1, 0.9))
+                server.kill9()
+                time.sleep(chance.choice((0.0, 0.0, 0.5)))
+                server.start()
+            time.sleep(0.5)
+        with server.client() as client:
+            jobs = wait_for_all(client, work)
+            check_steady(client, int(steady["job_id"]), tmp_path)
+            assert client.ask("GET", "/v1/leases")["items"] == []
+            assert client.ask("GET", "/v1/queue")["items"] == []
+        wait_until(lambda: not processes_of(tmp_path), 5, "no process of a job is left")
+        check_fates(jobs, work)
+        assert "Traceback" not in server.errors
+        assert server.stop() == 0
+    verify = (sys.executable, "-m", "bailiwick.cli.main", "journal", "verify", str(data))
+    done = subprocess.run(verify, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    print(f"{KILLS} kills, {len(jobs)} jobs")
+
+
+def test_a_stop_lets_whoever_waits_for_output_go_and_the_job_runs_on(tmp_path: Path) -> None:
+    server = Server(tmp_path, "alone", "--data-dir", str(tmp_path / "data"), is_node=True)
+    with no_process_left_behind(tmp_path), running(server):
+        with server.client() as client:
+            job = client.ask("POST", "/v1/jobs", steady_job(tmp_path), key="steady")
+            job_id = int(job["job_id"])
+            wait_until((tmp_path / "steady").exists, END_S, "it runs")
+            told: list[dict[str, Any]] = []
+            path = f"/v1/jobs/{job_id}/output?wait_s=20"
+            waiter = threading.Thread(target=lambda: told.append(client.ask("GET", path)))
+            waiter.start()
+            time.sleep(0.5)  # it is surely being held back
+            assert server.stop() == 0
+            waiter.join(END_S)
+        assert [(each["data"], each["is_over"]) for each in told] == [("", False)]
+        assert "Traceback" not in server.errors
+        server.start()
+        with server.client() as client:
+            check_steady(client, job_id, tmp_path)
+
+
+def wait_for_all(client: HttpCaller, work: Work) -> dict[int, dict[str, Any]]:
+    """Every job of the work, once all are over."""
+    jobs: dict[int, dict[str, Any]] = {}
+
+    def are_over() -> bool:
+        for job_id in work.fates.keys() - jobs.keys():
+            job = client.ask("GET", f"/v1/jobs/{job_id}")
+            if job["phase"] in OVER:
+                jobs[job_id] = job
+        return len(jobs) == len(work.fates)
+
+    try:
+        wait_until(are_over, END_S, "all jobs are over")
+    except AssertionError:
+        for job_id in work.fates.keys() - jobs.keys():
+            print(client.ask("GET", f"/v1/jobs/{job_id}"))
+        raise
+    return jobs
+
+
+def check_fates(jobs: dict[int, dict[str, Any]], work: Work) -> None:
+    """Each ran once at most, under its own lease, and ended as it had to."""
+    marks = work.marks()
+    for job_id, job in jobs.items():
+        fate, ran = work.fates[job_id], marks.get(work.numbers[job_id], [])
+        assert job["phase"] == fate.phase, (fate, job)
+        assert len(ran) <= 1, (ran, job)
+        assert ran in ([], [str(job["lease_id"])]), (ran, job)
+        if fate.exit_code is not None:
+            assert len(ran) == 1, job
+            assert (job["exit_code"], job["signal"]) == (fate.exit_code, None), job
+        assert fate.phase != "preempted" or job["reason"] == "operator_drain", job
+    assert len({job["lease_id"] for job in jobs.values()}) == len(jobs)
+
+
+def steady_job(folder: Path) -> dict[str, Any]:
+    """A job that runs through all of it, and writes down whenever it begins."""
+    does = f"echo $$ >> {folder}/steady; exec sleep 500"
+    return TENANT | {"command": ["/bin/sh", "-c", does], "resources": {"cpu_milli": 50}}
+
+
+def check_steady(client: HttpCaller, job_id: int, folder: Path) -> None:
+    """It is the process that it was at the beginning; then it is ended."""
+    (pid,) = (folder / "steady").read_text().split()
+    assert client.ask("GET", f"/v1/jobs/{job_id}")["phase"] == "running"
+    assert Path(f"/proc/{pid}").exists()
+    client.ask("DELETE", f"/v1/jobs/{job_id}", key="steady-end")
+
+    def is_over() -> bool:
+        return str(client.ask("GET", f"/v1/jobs/{job_id}")["phase"]) == "cancelled"
+
+    wait_until(is_over, END_S, "it is cancelled")
+    wait_until(lambda: client.ask("GET", "/v1/leases")["items"] == [], END_S, "its lease is gone")
+
+
+def processes_of(folder: Path) -> list[int]:
+    """Every process that works in the folder or was started by a job of a server there."""
+    found, mark = [], os.fsencode(folder) + b"/"
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            told = (path / "cmdline").read_bytes() + (path / "environ").read_bytes()
+            is_server = b"bailiwick.cli.main" in told
+            if mark in told and not is_server and int(path.name) != os.getpid():
+                found.append(int(path.name))
+    return found
+
+
+@contextlib.contextmanager
+def no_process_left_behind(folder: Path) -> Iterator[None]:
+    """Whatever happened, the jobs of this folder's server are gone afterwards."""
+    try:
+        yield
+    finally:
+        for pid in processes_of(folder):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
