@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -27,6 +28,7 @@ from bailiwick.executors import (
 from bailiwick.executors.launch import PATH
 from bailiwick.executors.local import LocalExecutor
 from bailiwick.executors.proc import load_processes
+from bailiwick.executors.teardown import Waits
 from bailiwick.vocab.errors import BailiwickError, Conflict, InvalidValue, NotFound, Unavailable
 from tests.executors.jobs import ended, eventually, python, said, shell, text_of
 
@@ -443,3 +445,25 @@ def test_a_job_that_replaces_its_output_neither_hangs_nor_shows_others_files(
     executor.start(shell(1, f"cd .. && rm output && {trick} output; echo said"))
     ended(executor, 1)
     assert executor.read_output(1, 0).data == b""
+
+
+@pytest.mark.parametrize("patience_s", [0.01, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.3])
+def test_a_start_that_was_given_up_never_runs_the_program_twice(
+    root: Path, tmp_path: Path, patience_s: float
+) -> None:
+    runs = tmp_path / "runs"
+    spec = shell(1, f"echo once >> {runs}")
+    hasty = LocalExecutor(root, waits=Waits(start_s=patience_s))
+    for _ in range(5):
+        try:
+            hasty.start(spec)
+            break
+        except Unavailable:
+            continue
+        except Conflict:  # it is on record: nobody starts it again
+            break
+    patient = LocalExecutor(root)
+    with contextlib.suppress(NotFound):
+        eventually(lambda: not isinstance(patient.status(1), Running))
+        assert patient.tear_down(1)
+    assert not runs.exists() or runs.read_text() == "once\n"

@@ -36,6 +36,9 @@ WORK, TOKEN, LOCK, WARNING = "work", "token", "lock", "PREEMPTION"
 DRAFT = ".new-"
 """How the folder of a job is called before it is complete."""
 
+_KILLED_S = 10.0
+"""How long a process that was killed may take to be gone."""
+
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -104,7 +107,7 @@ def launch(folder: Path, order: dict[str, Any], *, lock: int, wait_s: float) -> 
             process.communicate(json.dumps(order).encode(), timeout=wait_s)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(wait_s)
+            process.wait(max(wait_s, _KILLED_S))
             raise Unavailable("the job's supervisor", f"not ready in {wait_s:g} s") from None
         return _hear(heard, until)
 

@@ -118,10 +118,10 @@ class LocalExecutor:
             with laid_out(folder, spec, state=order["state"]) as lock:
                 answer = launch(folder, order, lock=lock, wait_s=self._waits.start_s)
         except Unavailable:
-            self._undo(spec.lease_id)
+            self._undo(spec.lease_id, may_have_run=True)
             raise
         except OSError as error:
-            self._undo(spec.lease_id)
+            self._undo(spec.lease_id, may_have_run=True)
             raise Unavailable("the local executor", error.strerror) from error
         if "fault" in answer:
             self._undo(spec.lease_id)
@@ -266,10 +266,16 @@ class LocalExecutor:
         }
         return order, unenforced
 
-    def _undo(self, lease_id: int) -> None:
-        """Leave nothing of a start that failed, unless something of it lives."""
+    def _undo(self, lease_id: int, *, may_have_run: bool = False) -> None:
+        """Leave nothing of a start that failed, unless something of it lives.
+
+        A program that came past its gate before it was given up stays on record, as one that
+        ended: it must not be started again.
+        """
         with contextlib.suppress(NotFound):  # it may not have come as far as a folder
-            if self.tear_down(lease_id):
+            is_gone = self.tear_down(lease_id)
+            never_ran = self.status(lease_id) == Lost(LostReason.NEVER_STARTED)
+            if is_gone and (never_ran or not may_have_run):
                 self.forget(lease_id)
 
     def _status(self, folder: Path) -> JobStatus:
