@@ -1,0 +1,46 @@
+"""Metering: whose every share of every device was at every instant, exactly, from the journal."""
+
+from bailiwick.metering.fold import JournalMeter
+from bailiwick.metering.meter import Meter, Pool
+from bailiwick.metering.owners import (
+    IDLE,
+    UNAVAILABLE,
+    Account,
+    Idle,
+    Leased,
+    Owner,
+    Payer,
+    Unavailable,
+    UnavailableCause,
+    free_owner,
+)
+from bailiwick.metering.records import FoldedRecord, MeterFinding, MeterFindingWord
+from bailiwick.metering.sources import Position, SourceEvent, Sources
+from bailiwick.metering.values import Balance, Line, Part, Segment, Share
+
+__all__ = [
+    "IDLE",
+    "UNAVAILABLE",
+    "Account",
+    "Balance",
+    "FoldedRecord",
+    "Idle",
+    "JournalMeter",
+    "Leased",
+    "Line",
+    "Meter",
+    "MeterFinding",
+    "MeterFindingWord",
+    "Owner",
+    "Part",
+    "Payer",
+    "Pool",
+    "Position",
+    "Segment",
+    "Share",
+    "SourceEvent",
+    "Sources",
+    "Unavailable",
+    "UnavailableCause",
+    "free_owner",
+]
