@@ -59,7 +59,7 @@ schema = schemathesis.pytest.from_fixture("api")
 
 @schema.parametrize()
 @settings(
-    max_examples=25,
+    max_examples=5,
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
