@@ -10,13 +10,14 @@ from bailiwick.metering.owners import (
     Leased,
     Owner,
     Payer,
+    Stage,
     Unavailable,
     UnavailableCause,
     free_owner,
 )
 from bailiwick.metering.records import FoldedRecord, MeterFinding, MeterFindingWord
 from bailiwick.metering.sources import Position, SourceEvent, Sources
-from bailiwick.metering.values import Balance, Line, Part, Segment, Share
+from bailiwick.metering.values import Balance, Line, Part, Segment, Share, Use
 
 __all__ = [
     "IDLE",
@@ -40,7 +41,9 @@ __all__ = [
     "Share",
     "SourceEvent",
     "Sources",
+    "Stage",
     "Unavailable",
     "UnavailableCause",
+    "Use",
     "free_owner",
 ]

@@ -22,7 +22,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.words import HardwareGeneration, LeaseClass
+from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason
 
 
 class UnavailableCause(StrEnum):
@@ -40,15 +40,31 @@ class UnavailableCause(StrEnum):
     """Its node (or its gang's) was gone, and that was not noticed yet."""
 
 
+class Stage(StrEnum):
+    """How far a lease has come; what it costs may depend on that."""
+
+    HELD = "held"
+    """From its grant until it is told to go."""
+    GRACE = "grace"
+    """Warned, and still running."""
+    TEARDOWN = "teardown"
+    """Its term is over, and what ran there is being ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What a lease's usage is added up by; the generation is that of its GPUs, if it has any."""
+    """What a lease's usage is added up by; the generation is that of its GPUs, if it has any.
+
+    ``reason`` is why it has to go, once it was told to and that was not its holder's wish.
+    """
 
     tenant: str
     project: str | None
     tag: str | None
     lease_class: LeaseClass
     generation: HardwareGeneration | None
+    stage: Stage = Stage.HELD
+    reason: PreemptionReason | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from bailiwick.metering.owners import Owner, Payer
+from bailiwick.metering.owners import Account, Owner, Payer
 from bailiwick.vocab.words import HardwareGeneration, ResourceKind
 
 
@@ -53,6 +53,21 @@ class Line:
     kind: ResourceKind
     generation: HardwareGeneration | None
     payer: Payer
+
+
+class Use(NamedTuple):
+    """What one account used of one kind of resource for ``from_ms <= t < to_ms``."""
+
+    account: Account
+    kind: ResourceKind
+    from_ms: int
+    to_ms: int
+    used: int
+    segments: int
+    """How many segments that adds up."""
+    first_seq: int
+    last_seq: int
+    """The first and the last record that had to do with it."""
 
 
 @dataclass(frozen=True, slots=True)
