@@ -1,4 +1,4 @@
-"""Builds the scheduler's compiled twin: every C file of the engine into one extension module.
+"""Builds the compiled twins (scheduler, meter): the C files of each folder into one module.
 
 Rules:
 
@@ -25,6 +25,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ENGINE = Path("src/bailiwick/scheduler/engine")
+METER = Path("src/bailiwick/metering")
 FLAGS = ["-O3", "-fPIC", "-shared", "-std=c11", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
 
@@ -43,27 +44,28 @@ class CompiledTwinHook(BuildHookInterface):  # type: ignore[type-arg]
         """Compile; a wheel (not an editable install) that holds the result is for one platform."""
         root = Path(self.root)
         try:
-            module = build_in_place(root)
+            modules = [build_in_place(root, folder) for folder in (ENGINE, METER)]
         except NotCompiled as reason:
             print(describe(reason), file=sys.stderr)
             return
         if version == "standard":
             build_data["pure_python"] = False
             build_data["infer_tag"] = True
-            # git ignores the file, so hatchling would leave it out unless it is named.
-            build_data["artifacts"].append(f"/{module.relative_to(root).as_posix()}")
+            # git ignores the files, so hatchling would leave them out unless they are named.
+            names = [f"/{module.relative_to(root).as_posix()}" for module in modules]
+            build_data["artifacts"].extend(names)
 
 
-def build_in_place(root: Path) -> Path:
-    """Return the path of the current extension module, compiling it if a source is newer."""
-    module = root / ENGINE / f"_compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
-    folder = root / ENGINE / "compiled"
+def build_in_place(root: Path, package: Path = ENGINE) -> Path:
+    """Return the path of a package's current extension module, compiling it if need be."""
+    module = root / package / f"_compiled{sysconfig.get_config_var('EXT_SUFFIX')}"
+    folder = root / package / "compiled"
     sources = sorted(folder.glob("*.c"))
     try:
         if os.environ.get("BAILIWICK_PURE") == "1":
             raise NotCompiled("BAILIWICK_PURE=1")
         if not sources:
-            raise NotCompiled(f"no C sources in {ENGINE / 'compiled'}")
+            raise NotCompiled(f"no C sources in {package / 'compiled'}")
         # The folder's own time changes when a source is added, removed or renamed.
         inputs = [folder, *sources, *folder.glob("*.h"), Path(__file__)]
         if not is_current(module, inputs=inputs):
@@ -113,13 +115,14 @@ def find_headers() -> Path:
 
 def describe(reason: NotCompiled) -> str:
     """Return the one line a person reads when nothing was compiled."""
-    return f"bailiwick: the pure-Python twin of the scheduler core will be used ({reason})"
+    return f"bailiwick: the pure-Python twins of the compiled cores will be used ({reason})"
 
 
 def main() -> int:
     """Build in place, from wherever it is called."""
     try:
-        build_in_place(Path(__file__).resolve().parent)
+        for folder in (ENGINE, METER):
+            build_in_place(Path(__file__).resolve().parent, folder)
     except NotCompiled as reason:
         print(describe(reason))
     except CompileFailed as fault:

@@ -4,17 +4,20 @@ that writes down each tick of each unit.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from bailiwick.metering.core import has_compiled, new_core
 from bailiwick.metering.meter import Meter, Pool
 from bailiwick.metering.owners import IDLE, UNAVAILABLE, Account, Leased, Owner, Payer
 from bailiwick.metering.values import Refused, Segment, Share, Short, Switched, Taken
 from bailiwick.vocab.words import LeaseClass, ResourceKind
-from tests.support.naive_meter import NaiveMeter
+from tests.support.naive_meter import NaiveMeter, Unit
 
 # Three leases, two of them of one account; shares so small that they get in each other's way.
 ACCOUNTS = [Account(name, None, None, LeaseClass.STANDARD, None) for name in ("a", "b")]
@@ -31,15 +34,18 @@ SHARES = [
 owners = st.sampled_from(OWNERS)
 # Mostly forwards, often at the same instant, sometimes back: clocks step.
 steps = st.sampled_from([0, 0, 1, 2, 5, -1, -7])
+EDGES = (15, 16, 40)
 
 
 class MeterMachine(RuleBasedStateMachine):
     """The meter and the reference are told the same, and must say the same."""
 
+    which = "pure"
+
     def __init__(self) -> None:
         super().__init__()
+        self.meter = Meter(EDGES, core=new_core(EDGES, logs=True, which=self.which))
         self.segments: list[Segment] = []
-        self.meter = Meter(self.segments.append)
         self.naive = NaiveMeter()
         self.clock_ms = 10
 
@@ -58,35 +64,25 @@ class MeterMachine(RuleBasedStateMachine):
             return
         at_ms = self.time(step)
         pool = self.meter.open(share, capacity, owner=owner, at_ms=at_ms)
-        (part,) = self.meter.parts_of(pool)
-        self.naive.open(part.number, share, capacity=capacity, owner=owner, at_ms=at_ms)
+        self.naive.open(pool.free, share, capacity=capacity, owner=owner, at_ms=at_ms)
 
     @precondition(lambda self: self.meter.pools())
-    @rule(data=st.data(), amount=st.integers(1, 6), owner=owners, new=owners, step=steps)
-    def take(self, data: Any, amount: int, owner: Owner, new: Owner, step: int) -> None:
+    @rule(data=st.data(), amount=st.integers(1, 6), new=owners, step=steps)
+    def take(self, data: Any, amount: int, new: Owner, step: int) -> None:
         pool, at_ms = self.pool(data), self.time(step)
-        before = {part.number: part for part in self.meter.parts_of(pool)}
-        found = sum(part.amount for part in before.values() if part.owner == owner)
-        answer = self.meter.take(pool, amount, expected=owner, owner=new, at_ms=at_ms)
-        if amount > found:
-            assert answer == Short(amount, found)
-            assert {part.number: part for part in self.meter.parts_of(pool)} == before
+        before, free = self.meter.parts_of(pool), len(self.naive.parts[pool.free])
+        answer = self.meter.take(pool, amount, owner=new, at_ms=at_ms)
+        if amount > free:
+            assert answer == Short(amount, free)
+            assert self.meter.parts_of(pool) == before
             return
         assert isinstance(answer, Taken)
-        after = {part.number: part for part in self.meter.parts_of(pool)}
-        assert sum(after[number].amount for number in answer.parts) == amount
-        for number in set(after) - set(before):
-            (cut,) = (n for n in before if before[n].amount > after[n].amount)
-            self.naive.cut(cut, number, after[number].amount)
-        for number in answer.parts:
-            assert self.naive.parts[number][0].owner == owner
-            self.naive.switch(number, new, at_ms)
+        self.naive.take(pool.free, answer.part, amount=amount, owner=new, at_ms=at_ms)
 
-    @precondition(lambda self: self.meter.pools())
+    @precondition(lambda self: any(self.naive.parts.values()))
     @rule(data=st.data(), expected=st.none() | owners, new=owners, step=steps)
     def switch(self, data: Any, expected: Owner | None, new: Owner, step: int) -> None:
-        number, at_ms = data.draw(st.sampled_from(sorted(self.naive.parts))), self.time(step)
-        unit = self.naive.parts[number][0]
+        number, unit, at_ms = self.part(data, step)
         late_ms, cursor_ms = max(0, unit.cursor_ms - at_ms), unit.cursor_ms
         answer = self.meter.switch(number, expected, owner=new, at_ms=at_ms)
         if expected is not None and expected != unit.owner:
@@ -95,14 +91,26 @@ class MeterMachine(RuleBasedStateMachine):
         assert answer == Switched(max(0, at_ms - cursor_ms), late_ms)
         self.naive.switch(number, new, at_ms)
 
-    @precondition(lambda self: self.meter.pools())
-    @rule(data=st.data())
-    def gather(self, data: Any) -> None:
-        pool = self.pool(data)
-        owner = data.draw(st.sampled_from([part.owner for part in self.meter.parts_of(pool)]))
-        self.meter.gather(pool, owner, parts_max=0)
-        (part,) = self.meter.parts_of(pool, owner)
-        self.naive.gather(part.number)
+    @precondition(lambda self: set(self.naive.parts) - set(self.naive.ghosts))
+    @rule(data=st.data(), expected=st.none() | owners, step=steps)
+    def give(self, data: Any, expected: Owner | None, step: int) -> None:
+        number, unit, at_ms = self.part(data, step, is_free=False)
+        cursor_ms, guard = unit.cursor_ms, unit.owner if expected is None else expected
+        answer = self.meter.give(number, guard, at_ms=at_ms)
+        if guard != unit.owner:
+            assert answer == Refused(number, guard, unit.owner)
+            return
+        assert answer == Switched(max(0, at_ms - cursor_ms), max(0, cursor_ms - at_ms))
+        free = next(n for n, ghost in self.naive.ghosts.items() if ghost.share == unit.share)
+        self.naive.give(number, free, at_ms)
+
+    def part(self, data: Any, step: int, *, is_free: bool = True) -> tuple[int, Unit, int]:
+        """Some part that is not empty, one of its units, and a time."""
+        left = {n for n, units in self.naive.parts.items() if units}
+        if not is_free:
+            left -= set(self.naive.ghosts)
+        number = data.draw(st.sampled_from(sorted(left)))
+        return number, self.naive.parts[number][0], self.time(step)
 
     @precondition(lambda self: self.meter.pools())
     @rule(data=st.data(), step=steps)
@@ -115,9 +123,9 @@ class MeterMachine(RuleBasedStateMachine):
     def every_part_is_what_the_reference_has(self) -> None:
         parts = [part for pool in self.meter.pools() for part in self.meter.parts_of(pool)]
         told = {part.number: part for part in parts}
-        assert set(told) == set(self.naive.parts)
-        for number, units in self.naive.parts.items():
-            part = told[number]
+        assert set(told) == {number for number, units in self.naive.parts.items() if units}
+        for number, part in told.items():
+            units = self.naive.parts[number]
             assert part.amount == len(units)
             for unit in units:
                 assert (part.owner, part.cursor_ms) == (unit.owner, unit.cursor_ms)
@@ -125,7 +133,8 @@ class MeterMachine(RuleBasedStateMachine):
     @invariant()
     def every_tick_that_is_charged_has_the_owner_that_the_reference_has(self) -> None:
         painted: Counter[tuple[Share, int, Owner]] = Counter()
-        for share, amount, owner, from_ms, to_ms in self.segments:
+        self.segments += self.meter.drain()
+        for share, amount, owner, from_ms, to_ms, _, _ in self.segments:
             assert amount > 0
             assert from_ms < to_ms
             for tick in range(from_ms, to_ms):
@@ -143,5 +152,29 @@ class MeterMachine(RuleBasedStateMachine):
             assert {key: used for key, used in told.items() if used} == dict(kinds)
             assert all(each.owned == each.capacity for each in self.meter.balances(now_ms))
 
+    @invariant()
+    def every_window_has_the_ticks_that_lie_in_it(self) -> None:
+        now_ms = self.clock_ms + 13
+        told: Counter[tuple[ResourceKind, Payer, int]] = Counter()
+        for use in self.meter.uses(now_ms):
+            told[use.kind, use.account, bisect_right(EDGES, use.from_ms)] += use.used
+        counted: Counter[tuple[ResourceKind, Payer, int]] = Counter()
+        for unit in self.naive.units():
+            until_ms = unit.cursor_ms if unit in self.naive.closed else now_ms
+            owners = [*unit.ticks, *[unit.owner] * (until_ms - unit.cursor_ms)]
+            for tick, owner in enumerate(owners, unit.opened_ms):
+                if isinstance(owner, Leased):
+                    counted[unit.share.kind, owner.account, bisect_right(EDGES, tick)] += 1
+        assert told == counted
+
+
+class CompiledMachine(MeterMachine):
+    """The same of the compiled core."""
+
+    which = "compiled"
+
 
 TestMeter = MeterMachine.TestCase
+TestCompiledMeter = pytest.mark.skipif(not has_compiled(), reason="no compiled core was built")(
+    CompiledMachine.TestCase
+)

@@ -4,6 +4,7 @@ which nothing changed and each share, which of all leases there ever were held s
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
@@ -34,10 +35,12 @@ from bailiwick.kernel import (
     Settings,
     Tick,
 )
+from bailiwick.metering.core import has_compiled, new_core
 from bailiwick.metering.fold import JournalMeter
+from bailiwick.metering.meter import Meter
 from bailiwick.metering.owners import Leased, Owner
 from bailiwick.metering.records import MeterFindingWord
-from bailiwick.metering.values import Segment
+from bailiwick.metering.snapshot import read_meter, write_meter
 from bailiwick.vocab.errors import BailiwickError, InvariantBroken
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason, Priority
@@ -281,8 +284,7 @@ def _word(owner: Owner) -> str:
 
 def metered(records: list[Record]) -> tuple[Counter[tuple[Where, str]], JournalMeter]:
     """Amount x time of each share by owner, as the meter says, with all shares charged to now."""
-    segments: list[Segment] = []
-    meter = JournalMeter(segments.append)
+    meter = JournalMeter(Meter(logs=True))
     for record in records:
         meter.add(record)
         meter.check()
@@ -290,7 +292,7 @@ def metered(records: list[Record]) -> tuple[Counter[tuple[Where, str]], JournalM
     for pool in meter.meter.pools():
         meter.meter.close(pool, meter.clock_ms)
     sums: Counter[tuple[Where, str]] = Counter()
-    for each in segments:
+    for each in meter.meter.drain():
         where = (each.share.node, str(each.share.kind), each.share.index)
         sums[where, str(_word(each.owner))] += each.used
     return sums, meter
@@ -312,7 +314,6 @@ def test_each_share_is_whose_the_records_say_for_exactly_as_long(seed: int) -> N
     sums, meter = metered(records)
     assert sums == expected(records)
     assert meter.counts == {}
-    assert meter.meter.clamped == 0
 
 
 @given(seed=st.integers(0, 2**32))
@@ -334,17 +335,47 @@ def _merged(sums: Counter[tuple[Where, str]], *, is_late: bool) -> dict[tuple[Wh
     return dict(merged)
 
 
-@pytest.mark.parametrize("at", [0, 1, 17, 60])
-def test_the_fold_of_a_beginning_and_of_the_rest_is_the_fold_of_the_whole(at: int) -> None:
-    records = crowded(7, steps=80, is_seen=True)
-    whole, resumed = JournalMeter(), JournalMeter()
+@given(seed=st.integers(0, 2**32), at=st.integers(0, 150))
+def test_a_meter_that_was_written_and_read_back_goes_on_as_if_nothing_had_been(
+    seed: int, at: int
+) -> None:
+    records = crowded(seed, steps=60, is_seen=True)
+    whole, resumed = JournalMeter(Meter(logs=True)), JournalMeter()
+    for number, record in enumerate(records):
+        if number == at:
+            body = json.loads(json.dumps(write_meter(whole)))
+            resumed = read_meter(body, logs=True)
+            assert json.loads(json.dumps(write_meter(resumed))) == body
+            whole.meter.drain()
+        found = whole.add(record)
+        if number >= at:
+            assert resumed.add(record) == found
+            assert resumed.meter.drain() == whole.meter.drain()
+            resumed.check()
+    if len(records) > at:
+        now_ms = whole.clock_ms + 99
+        assert resumed.meter.totals(now_ms) == whole.meter.totals(now_ms)
+        assert resumed.meter.uses(now_ms) == whole.meter.uses(now_ms)
+        assert resumed.meter.balances(now_ms) == whole.meter.balances(now_ms)
+        assert (resumed.size, resumed.counts) == (whole.size, whole.counts)
+
+
+@pytest.mark.skipif(not has_compiled(), reason="no compiled core was built")
+@given(seed=st.integers(0, 2**32))
+def test_the_compiled_core_says_what_the_readable_one_says_charge_by_charge(seed: int) -> None:
+    records = crowded(seed, steps=60, is_seen=True)
+    edges = (records[0].at_ms + 7, records[0].at_ms + 60)
+    pure, compiled = (
+        JournalMeter(Meter(edges, core=new_core(edges, logs=True, which=which)))
+        for which in ("pure", "compiled")
+    )
     for record in records:
-        whole.add(record)
-    for part in (records[:at], records[at:]):
-        for record in part:
-            resumed.add(record)
-        resumed.check()
-    assert resumed.meter.totals(10**6) == whole.meter.totals(10**6)
+        assert pure.add(record) == compiled.add(record)
+        assert pure.meter.core.log == compiled.meter.core.log
+    assert pure.meter.core.rows() == compiled.meter.core.rows()
+    assert pure.meter.core.measured() == compiled.meter.core.measured()
+    for account in range(len(pure.meter.lines)):
+        assert pure.meter.core.used(account) == compiled.meter.core.used(account)
 
 
 def test_these_histories_hold_all_that_the_table_speaks_of() -> None:

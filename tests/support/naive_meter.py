@@ -37,40 +37,54 @@ class Unit:
 
 @dataclass
 class NaiveMeter:
-    """Units by the number of the meter's part that they belong to, and those of closed shares."""
+    """Units by the number of the meter's part that they belong to, and those of closed shares.
+
+    What is free of a share may be no unit at all; a ghost, which counts for nothing, tells whose it
+    would be and how far it is charged.
+    """
 
     parts: dict[int, list[Unit]] = field(default_factory=dict)
+    ghosts: dict[int, Unit] = field(default_factory=dict)
     closed: list[Unit] = field(default_factory=list)
 
     def open(self, part: int, share: Share, *, capacity: int, owner: Owner, at_ms: int) -> None:
-        """All units of a new share."""
+        """All units of a new share; they are what is free of it."""
         self.parts[part] = [Unit(share, at_ms, owner) for _ in range(capacity)]
+        self.ghosts[part] = Unit(share, at_ms, owner)
+
+    def all_of(self, part: int) -> list[Unit]:
+        """The units of a part, and its ghost."""
+        ghosts = [self.ghosts[part]] if part in self.ghosts else []
+        return self.parts[part] + ghosts
 
     def switch(self, part: int, owner: Owner, at_ms: int) -> None:
         """Each unit of the part."""
-        for unit in self.parts[part]:
+        for unit in self.all_of(part):
             unit.switch(owner, at_ms)
 
-    def cut(self, part: int, new: int, amount: int) -> None:
-        """So many units of a part are another part."""
-        self.parts[new] = [self.parts[part].pop() for _ in range(amount)]
+    def take(self, free: int, new: int, *, amount: int, owner: Owner, at_ms: int) -> None:
+        """So many units of what is free are a part of their own, with another owner."""
+        self.switch(free, self.ghosts[free].owner, at_ms)
+        self.parts[new] = [self.parts[free].pop() for _ in range(amount)]
+        self.switch(new, owner, at_ms)
 
-    def gather(self, into: int) -> None:
-        """All parts of the share with this one's owner become this one, charged equally far."""
-        share, owner = self.parts[into][0].share, self.parts[into][0].owner
-        alike = [n for n, units in self.parts.items() if _is(units, share, owner)]
-        units = [unit for number in alike for unit in self.parts.pop(number)]
-        self.parts[into] = units
-        self.switch(into, owner, max(unit.cursor_ms for unit in units))
+    def give(self, part: int, free: int, at_ms: int) -> None:
+        """The units of a part are free again, charged as far as the others are."""
+        owner = self.ghosts[free].owner
+        self.switch(part, owner, at_ms)
+        both_ms = max(at_ms, *(unit.cursor_ms for unit in self.parts[part] + self.all_of(free)))
+        self.parts[free] += self.parts.pop(part)
+        self.switch(free, owner, both_ms)
 
     def close(self, share: Share, at_ms: int) -> None:
         """Every unit of the share is charged to the end, and there is no more of it."""
-        gone = [n for n, units in self.parts.items() if units[0].share == share]
-        units = [unit for n in gone for unit in self.parts.pop(n)]
-        end_ms = max(at_ms, *(unit.cursor_ms for unit in units))
-        for unit in units:
+        gone = [n for n in self.parts if any(u.share == share for u in self.all_of(n))]
+        end_ms = max(at_ms, *(unit.cursor_ms for n in gone for unit in self.all_of(n)))
+        for unit in [unit for n in gone for unit in self.parts.pop(n)]:
             unit.switch(unit.owner, end_ms)
-        self.closed += units
+            self.closed.append(unit)
+        for n in gone:
+            self.ghosts.pop(n, None)
 
     def units(self) -> list[Unit]:
         """Every unit there ever was."""
@@ -99,7 +113,3 @@ class NaiveMeter:
 def payer_of(owner: Owner) -> Payer:
     """At whose cost an owner holds."""
     return owner.account if isinstance(owner, Leased) else owner
-
-
-def _is(units: list[Unit], share: Share, owner: Owner) -> bool:
-    return units[0].share == share and units[0].owner == owner

@@ -6,7 +6,9 @@ Rules:
   :data:`bailiwick.metering.records.SILENT`. A kind in neither is refused, so that a new one must
   be thought of here.
 - A lease's shares are its own from its grant to its end; the last steps of its ending are its own
-  too. Once it is fenced they are ``unavailable``, and cost it nothing.
+  too, each as a stage of its own: held, grace, teardown. A term or a grace that ran out was over
+  when it ran out, not when that was recorded. Once a lease is fenced its shares are
+  ``unavailable``.
 - What no lease holds is idle where the node takes leases, and else unavailable, by what the node
   is: quarantined, or in which mode.
 - What is lost with a node was its owner's up to the node's last proof of life (that of a gang's
@@ -22,18 +24,17 @@ Rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from bailiwick.metering.meter import Meter, Pool
+from bailiwick.metering.holds import Hold, Node, Payers
+from bailiwick.metering.meter import FIRST_LEASE, NOBODY, Meter, code_of
 from bailiwick.metering.owners import (
     IDLE,
     UNAVAILABLE,
-    Account,
     Idle,
-    Leased,
-    Owner,
+    Stage,
     Unavailable,
     UnavailableCause,
     free_owner,
@@ -45,74 +46,55 @@ from bailiwick.metering.records import (
     MeterFindingWord,
     device_generations,
 )
-from bailiwick.metering.values import Segment, Share, Short
+from bailiwick.metering.share import REFUSED
+from bailiwick.metering.values import Share
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
-from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.values import MILLI
-from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
+from bailiwick.vocab.transitions import NodeMode, RevokeState
+from bailiwick.vocab.values import MILLI, TTL_DEFAULT_MS
+from bailiwick.vocab.words import PreemptionReason, ResourceKind
 
 _FENCED = UNAVAILABLE[UnavailableCause.FENCED]
 _DEPARTED = UNAVAILABLE[UnavailableCause.DEPARTED]
 _PLAIN = (ResourceKind.CPU_MILLI, ResourceKind.MEM_BYTES, ResourceKind.BLOCK_BYTES)
-
-
-@dataclass(slots=True)
-class _Node:
-    plain: dict[ResourceKind, Pool] = field(default_factory=dict)
-    gpus: list[Pool] = field(default_factory=list)
-    mode: NodeMode = NodeMode.ACCEPTING
-    is_quarantined: bool = False
-    free: Idle | Unavailable = IDLE
-    leases: set[int] = field(default_factory=set)
-
-    def pools(self) -> list[Pool]:
-        return [*self.plain.values(), *self.gpus]
-
-
-@dataclass(slots=True)
-class _Piece:
-    """What one lease holds of one share."""
-
-    pool: Pool
-    owner: Owner
-    parts: tuple[int, ...]
-
-
-@dataclass(slots=True)
-class _Hold:
-    node: str
-    pieces: list[_Piece]
-
-
-_Want = tuple[Pool, int, Leased]
+_STAGES: Final = {
+    RevokeState.REVOKE_WARNING.value: Stage.GRACE,
+    RevokeState.GRACE_RUNNING.value: Stage.GRACE,
+    RevokeState.CHECKPOINT_REPORTED.value: Stage.TEARDOWN,
+    RevokeState.FORCED_TEARDOWN.value: Stage.TEARDOWN,
+    RevokeState.EXPIRED.value: Stage.TEARDOWN,
+}
 
 
 class JournalMeter:
     """The meter that a journal makes: fold records in, read shares and sums off ``meter``."""
 
-    def __init__(self, emit: Callable[[Segment], None] | None = None) -> None:
-        self.meter = Meter() if emit is None else Meter(emit)
+    def __init__(self, meter: Meter | None = None) -> None:
+        self.meter = Meter() if meter is None else meter
         self.clock_ms = 0
+        self.size = 0
+        """How many records were folded, if it began with the first one."""
         self.counts: Counter[MeterFindingWord] = Counter()
         """How often each finding was made."""
-        self._nodes: dict[str, _Node] = {}
-        self._leases: dict[int, _Hold] = {}
-        self._accounts: dict[tuple[str | None, ...], Account] = {}
+        self.nodes: dict[str, Node] = {}
+        self.leases: dict[int, Hold] = {}
+        self.payers = Payers(self.meter)
         self._found: list[MeterFinding] = []
-        self._seq = 0
 
     def add(self, record: FoldedRecord) -> tuple[MeterFinding, ...]:
         """Fold one more record; what does not fit about it, if anything."""
         meaning = MEANINGS.get(record.kind)
         if meaning is None and record.kind not in SILENT:
             raise InvalidValue("kind", str(record.kind), "a kind that the metering table has")
-        self._seq = record.seq
-        if record.at_ms < self.clock_ms:
-            late_ms = self.clock_ms - record.at_ms
+        at_ms, self.meter.seq = record.at_ms, record.seq
+        self.size = record.seq + 1
+        if at_ms < self.clock_ms:
+            late_ms = self.clock_ms - at_ms
             self._report(MeterFindingWord.TIME_WENT_BACK, record.kind, late_ms=late_ms)
-        self.clock_ms = max(self.clock_ms, record.at_ms)
+            at_ms = self.clock_ms
+        self.clock_ms = at_ms
         if meaning is not None:
-            meaning(self, record, self.clock_ms)
+            self.meter.core.now(at_ms, record.seq)
+            meaning(self, record, at_ms)
         if not self._found:
             return ()
         found, self._found = tuple(self._found), []
@@ -132,28 +114,28 @@ class JournalMeter:
         found: int = 0,
     ) -> None:
         self.counts[word] += 1
-        self._found.append(MeterFinding(word, self._seq, subject, late_ms, wanted, found))
+        self._found.append(MeterFinding(word, self.meter.seq, subject, late_ms, wanted, found))
 
     # -- nodes -------------------------------------------------------------------------------
 
     def _registered(self, record: FoldedRecord, at_ms: int) -> None:
         name = record.body["node"]
-        if name in self._nodes:
+        if name in self.nodes:
             self._report(MeterFindingWord.ALREADY_REGISTERED, name)
             return
-        node = self._nodes[name] = _Node()
+        node = self.nodes[name] = Node()
         for kind in _PLAIN:
-            amount = record.body["resources"].get(kind, 0)
+            amount = record.body["resources"].get(kind.value, 0)
             if amount:
                 share = Share(name, kind)
-                node.plain[kind] = self.meter.open(share, amount, owner=IDLE, at_ms=at_ms)
+                node.plain[kind.value] = self.meter.open(share, amount, owner=IDLE, at_ms=at_ms)
         for index, generation in enumerate(device_generations(record.body)):
             share = Share(name, ResourceKind.GPU_MILLI, index, generation)
             node.gpus.append(self.meter.open(share, MILLI, owner=IDLE, at_ms=at_ms))
 
     def _departed(self, record: FoldedRecord, at_ms: int) -> None:
         name = record.body["node"]
-        node = self._nodes.get(name)
+        node = self.nodes.get(name)
         if node is None:
             self._report(MeterFindingWord.UNKNOWN_NODE, name)
             return
@@ -168,21 +150,26 @@ class JournalMeter:
             return
         late_ms = self._hand_over(node, _DEPARTED, last_ms)
         self._check_late(name, late_ms)
+        self.meter.core.now(at_ms, record.seq)
+        self._give(code_of(_DEPARTED), node.lost)
         for pool in node.pools():
             self.meter.close(pool, at_ms)
-        del self._nodes[name]
+        del self.nodes[name]
 
     def _lose(self, lease_id: int, gone: str, *, last_ms: int, at_ms: int) -> None:
-        hold = self._leases.get(lease_id)
+        hold = self.leases.get(lease_id)
         if hold is None:
             self._report(MeterFindingWord.UNKNOWN_LEASE, str(lease_id))
             return
-        late_ms = self._pass_on(hold, _DEPARTED, last_ms)
+        late_ms = self._to_nobody(hold, _DEPARTED, last_ms)
         self._check_late(str(lease_id), late_ms)
+        self.meter.core.now(at_ms, self.meter.seq)
         if hold.node == gone:  # closed with the node, once all of its leases are told
             self._forget(lease_id, hold)
+            if gone in self.nodes:
+                self.nodes[gone].lost += hold.parts
         else:
-            self._free(lease_id, hold, at_ms)
+            self._free(lease_id, hold)
 
     def _mode(self, record: FoldedRecord, at_ms: int) -> None:
         node = self._known(record)
@@ -202,23 +189,22 @@ class JournalMeter:
             node.is_quarantined = False
             self._reopen(node, at_ms)
 
-    def _known(self, record: FoldedRecord) -> _Node | None:
-        node = self._nodes.get(record.body["node"])
+    def _known(self, record: FoldedRecord) -> Node | None:
+        node = self.nodes.get(record.body["node"])
         if node is None:
             self._report(MeterFindingWord.UNKNOWN_NODE, record.body["node"])
         return node
 
-    def _reopen(self, node: _Node, at_ms: int) -> None:
+    def _reopen(self, node: Node, at_ms: int) -> None:
         """Give what no lease holds to the owner that the node's mode and trust ask for."""
         free = free_owner(node.mode, quarantined=node.is_quarantined)
         if free != node.free:
             self._hand_over(node, free, at_ms)
 
-    def _hand_over(self, node: _Node, free: Idle | Unavailable, at_ms: int) -> int:
-        late_ms = 0
-        for pool in node.pools():
-            parts = tuple(part.number for part in self.meter.parts_of(pool, node.free))
-            late_ms = max(late_ms, self.meter.give(parts, node.free, owner=free, at_ms=at_ms))
+    def _hand_over(self, node: Node, free: Idle | Unavailable, at_ms: int) -> int:
+        self.meter.core.now(at_ms, self.meter.seq)
+        moves = [(pool.free, self.meter.account(pool, free)) for pool in node.pools()]
+        late_ms = self._pass_on(code_of(node.free), code_of(free), moves)
         node.free = free
         return late_ms
 
@@ -231,125 +217,141 @@ class JournalMeter:
     def _approved(self, record: FoldedRecord, at_ms: int) -> None:
         body = record.body
         devices = body.get("devices") or (0,) * len(body["lease_ids"])
+        until_ms = at_ms + body.get("ttl_ms", TTL_DEFAULT_MS)
         for lease_id, node, mask in zip(body["lease_ids"], body["nodes"], devices, strict=True):
-            self._start(lease_id, node, record, mask=mask, at_ms=at_ms)
+            self._start(lease_id, node, record, mask=mask, until_ms=until_ms)
 
     def _granted(self, record: FoldedRecord, at_ms: int) -> None:
+        del at_ms
         body = record.body
-        mask = next(iter(body.get("devices", ())), 0)
-        self._start(body["lease_id"], body["node"], record, mask=mask, at_ms=at_ms)
+        mask, until_ms = next(iter(body.get("devices", ())), 0), body["expires_ms"]
+        self._start(body["lease_id"], body["node"], record, mask=mask, until_ms=until_ms)
 
     def _start(
-        self, lease_id: int, name: str, record: FoldedRecord, *, mask: int, at_ms: int
+        self, lease_id: int, name: str, record: FoldedRecord, *, mask: int, until_ms: int
     ) -> None:
-        if lease_id in self._leases:
+        if lease_id in self.leases:
             self._report(MeterFindingWord.ALREADY_HELD, str(lease_id))
             return
         # Known even if it cannot be metered: its end is then no second finding.
-        hold = self._leases[lease_id] = _Hold(name, [])
-        node = self._nodes.get(name)
+        holder = lease_id + FIRST_LEASE
+        hold = self.leases[lease_id] = Hold(name, holder, (), (), until_ms)
+        node = self.nodes.get(name)
         if node is None:
             self._report(MeterFindingWord.UNKNOWN_NODE, name)
             return
         node.leases.add(lease_id)
-        wants = self._wants(node, record, lease_id, mask=mask)
-        if wants is None or not self._fits(node, wants, lease_id):
+        wants = self.payers.wants(node, record, mask)
+        if isinstance(wants, int):
+            self._short(lease_id, wants, 0)
             return
-        for pool, amount, owner in wants:
-            taken = self.meter.take(pool, amount, expected=node.free, owner=owner, at_ms=at_ms)
-            if isinstance(taken, Short):
-                raise InvariantBroken(f"{pool.share} had {amount} free, and now {taken.found}")
-            hold.pieces.append(_Piece(pool, owner, taken.parts))
-
-    def _wants(
-        self, node: _Node, record: FoldedRecord, lease_id: int, *, mask: int
-    ) -> list[_Want] | None:
-        amounts: Mapping[str, int] = record.body["resources"]
-        pools = [pool for i, pool in enumerate(node.gpus) if mask >> i & 1]
-        milli = amounts.get(ResourceKind.GPU_MILLI, 0)
-        is_told = mask >> len(node.gpus) == 0 and (not milli or bool(pools))
-        if not is_told or (pools and milli % len(pools)):
-            self._short(lease_id, milli, 0)
-            return None
-        first = pools[0].share.generation if pools else None
-        owner = Leased(lease_id, self._account(record, first))
-        wants: list[_Want] = []
-        for kind in _PLAIN:
-            amount = amounts.get(kind, 0)
-            if not amount:
-                continue
-            if kind not in node.plain:
-                self._short(lease_id, amount, 0)
-                return None
-            wants.append((node.plain[kind], amount, owner))
-        for pool in pools:
-            generation = pool.share.generation
-            of_pool = owner
-            if generation is not first:
-                of_pool = Leased(lease_id, self._account(record, generation))
-            wants.append((pool, milli // len(pools), of_pool))
-        return wants
-
-    def _fits(self, node: _Node, wants: list[_Want], lease_id: int) -> bool:
-        for pool, amount, _ in wants:
-            found = self.meter.amount_of(pool, node.free)
-            if found < amount:
-                self._short(lease_id, amount, found)
-                return False
-        return True
+        number = self.payers.number
+        asked = [(pool.free, amount, number(pool, payer)) for pool, amount, payer in wants]
+        taken = self.meter.core.take(holder, asked)
+        if isinstance(taken, int):
+            pool, amount, _ = wants[-taken - 1]
+            row = self.meter.core.row(pool.free)
+            self._short(lease_id, amount, 0 if row is None else row[2])
+            return
+        hold.parts, hold.wants = taken, wants
 
     def _short(self, lease_id: int, wanted: int, found: int) -> None:
         word = MeterFindingWord.OVERCOMMITTED
         self._report(word, str(lease_id), wanted=wanted, found=found)
 
-    def _account(self, record: FoldedRecord, generation: HardwareGeneration | None) -> Account:
-        tag, word = record.body.get("tag"), record.body["lease_class"]
-        key = (record.tenant, record.project, tag, word, generation)
-        account = self._accounts.get(key)
-        if account is None:
-            tenant, lease_class = str(record.tenant), LeaseClass(word)
-            account = Account(tenant, record.project, tag, lease_class, generation)
-            self._accounts[key] = account
-        return account
+    def _renewed(self, record: FoldedRecord, at_ms: int) -> None:
+        del at_ms
+        hold = self._hold(record)
+        if hold is not None:
+            hold.until_ms = record.body["expires_ms"]
+
+    def _stepped(self, record: FoldedRecord, at_ms: int) -> None:
+        """A lease came nearer to its end: what it holds is another stage's from here on."""
+        hold, body = self._hold(record), record.body
+        stage = _STAGES.get(body["after"])
+        if hold is None or stage is None:
+            return
+        word = body.get("reason")
+        reason = None if word is None else PreemptionReason(word)
+        over_ms = at_ms if stage is Stage.GRACE else min(at_ms, hold.until_ms)
+        self._enter(hold, stage, reason, at_ms=over_ms)
+        hold.until_ms = body.get("expires_ms", hold.until_ms)
+
+    def _enter(
+        self, hold: Hold, stage: Stage, reason: PreemptionReason | None, *, at_ms: int
+    ) -> None:
+        """Announce a stage; it is charged as such once it is sure that the lease lasted so long."""
+        if hold.holder < FIRST_LEASE or hold.stage is stage:
+            return
+        hold.stage = stage
+        for part, (pool, _, payer) in zip(hold.parts, hold.wants, strict=True):
+            account = replace(payer.account, stage=stage, reason=reason)
+            step = at_ms, self.meter.account(pool, account)
+            self.meter.announced.setdefault(part, []).append(step)
+
+    def _catch_up(self, hold: Hold, until_ms: int) -> None:
+        """Charge the stages that a lease came to before this time, and forget the others."""
+        found = [(part, self.meter.announced.pop(part, ())) for part in hold.parts]
+        for number, (at_ms, _) in enumerate(found[0][1] if found else ()):
+            if at_ms < until_ms:
+                self.meter.core.now(at_ms, self.meter.seq)
+                moves = [(part, steps[number][1]) for part, steps in found]
+                self._pass_on(hold.holder, hold.holder, moves)
 
     def _ended(self, record: FoldedRecord, at_ms: int) -> None:
-        lease_id = record.body["lease_id"]
-        hold = self._leases.get(lease_id)
-        if hold is None:
-            self._report(MeterFindingWord.UNKNOWN_LEASE, str(lease_id))
-        else:
-            self._free(lease_id, hold, at_ms)
+        hold = self._hold(record)
+        if hold is not None:
+            if record.kind == "lease_expired" and hold.until_ms < at_ms:
+                self._enter(hold, Stage.TEARDOWN, None, at_ms=hold.until_ms)
+            self._free(record.body["lease_id"], hold)
 
     def _fenced(self, record: FoldedRecord, at_ms: int) -> None:
+        hold = self._hold(record)
+        if hold is not None:
+            self._to_nobody(hold, _FENCED, at_ms)
+
+    def _hold(self, record: FoldedRecord) -> Hold | None:
         lease_id = record.body["lease_id"]
-        hold = self._leases.get(lease_id)
+        hold = self.leases.get(lease_id)
         if hold is None:
             self._report(MeterFindingWord.UNKNOWN_LEASE, str(lease_id))
-        else:
-            self._pass_on(hold, _FENCED, at_ms)
+        return hold
 
-    def _pass_on(self, hold: _Hold, owner: Owner, at_ms: int) -> int:
-        """All that a lease holds is another owner's now, but still its place."""
-        late_ms = 0
-        for piece in hold.pieces:
-            late = self.meter.give(piece.parts, piece.owner, owner=owner, at_ms=at_ms)
-            late_ms = max(late_ms, late)
-            piece.owner = owner
+    def _to_nobody(self, hold: Hold, owner: Unavailable, at_ms: int) -> int:
+        """All that a lease holds is nobody's now, but still its place."""
+        self._catch_up(hold, at_ms)
+        self.meter.core.now(at_ms, self.meter.seq)
+        moves = [(part, self.meter.account(pool, owner)) for part, pool in hold.pools()]
+        late_ms = self._pass_on(hold.holder, code_of(owner), moves)
+        hold.holder = code_of(owner)
         return late_ms
 
-    def _free(self, lease_id: int, hold: _Hold, at_ms: int) -> None:
-        self._forget(lease_id, hold)
-        if not hold.pieces:
-            return
-        free = self._nodes[hold.node].free
-        self._pass_on(hold, free, at_ms)
-        for piece in hold.pieces:
-            self.meter.gather(piece.pool, free)
+    def _pass_on(self, expected: int, holder: int, moves: list[tuple[int, int]]) -> int:
+        late_ms = self.meter.core.pass_on((expected, holder), moves)
+        if late_ms == REFUSED:
+            raise InvariantBroken(f"what {_name(expected)} should hold is somebody else's")
+        return late_ms
 
-    def _forget(self, lease_id: int, hold: _Hold) -> None:
-        del self._leases[lease_id]
-        if hold.node in self._nodes:
-            self._nodes[hold.node].leases.discard(lease_id)
+    def _give(self, expected: int, parts: Sequence[int]) -> None:
+        if self.meter.core.give(expected, parts) == REFUSED:
+            raise InvariantBroken(f"what {_name(expected)} should give back is somebody else's")
+
+    def _free(self, lease_id: int, hold: Hold) -> None:
+        self._forget(lease_id, hold)
+        if self.meter.announced:
+            self._catch_up(hold, self.clock_ms)
+            self.meter.core.now(self.clock_ms, self.meter.seq)
+        self._give(hold.holder, hold.parts)
+
+    def _forget(self, lease_id: int, hold: Hold) -> None:
+        del self.leases[lease_id]
+        node = self.nodes.get(hold.node)
+        if node is not None:
+            node.leases.discard(lease_id)
+
+
+def _name(holder: int) -> str:
+    return f"lease {holder - FIRST_LEASE}" if holder >= FIRST_LEASE else str(NOBODY[holder])
 
 
 _Meaning = Callable[[JournalMeter, FoldedRecord, int], None]
@@ -362,10 +364,12 @@ MEANINGS: Final[Mapping[str, _Meaning]] = {
     "node_quarantine_lifted": JournalMeter._lifted,
     "admission_approved": JournalMeter._approved,
     "lease_granted": JournalMeter._granted,
+    "lease_renewed": JournalMeter._renewed,
+    "lease_revoked": JournalMeter._stepped,
     "lease_released": JournalMeter._ended,
     "lease_expired": JournalMeter._ended,
     "lease_preempted": JournalMeter._ended,
     "lease_fenced": JournalMeter._fenced,
     "fence_cleared": JournalMeter._ended,
 }
-"""The kinds of record that move shares from one owner to another."""
+"""The kinds of record that move shares from one owner to another, or tell when one is due."""

@@ -3,40 +3,50 @@
 Rules:
 
 - A *share* is one metered thing: a GPU device (1000 milli-shares), or a node's cores, memory or
-  block storage. From the moment it is opened until it is closed, all of it has owners.
+  block storage. From the moment it is opened until it is closed, all of it has owners: what leases
+  hold is a part each, and what is free is one part.
 - Start, stop, preemption, expiry, drain, quarantine, fence and node failure are one operation:
   *switch this part from the owner it should have to another, at this time*. Where the owner is not
   the one expected, nothing changes and the answer says who it is.
 - **Sum over owners = capacity x time, for every share, at every instant**, as integers: a
   milli-share times a millisecond is one micro-GPU-second. :meth:`Meter.check` proves it of now.
-- A time before what was charged already is clamped to it, and counted. Nothing is ever charged
-  twice, taken back, or negative.
-- Every switch that charges something emits one :class:`Segment`; the meter itself keeps only sums
-  and what is open, so its memory does not grow with time.
+- A time before what was charged already is clamped to it. Nothing is ever charged twice, taken
+  back, or negative.
+- The meter keeps sums (by window, if edges are given) and what is open, so its memory does not
+  grow with time. Every stretch that was charged can be had as a :class:`Segment`, with ``logs``.
 
 >>> from bailiwick.metering.owners import Account
 >>> from bailiwick.vocab.words import LeaseClass
->>> found = []
->>> meter = Meter(found.append)
+>>> meter = Meter(logs=True)
 >>> gpu = meter.open(Share("node-1", ResourceKind.GPU_MILLI), 1000, owner=IDLE, at_ms=0)
 >>> lease = Leased(7, Account("lab", None, None, LeaseClass.STANDARD, None))
->>> meter.take(gpu, 400, expected=IDLE, owner=lease, at_ms=5)
-Taken(parts=(1,), late_ms=0)
->>> meter.switch(1, lease, owner=IDLE, at_ms=9)
+>>> meter.take(gpu, 400, owner=lease, at_ms=5)
+Taken(part=1)
+>>> meter.give(1, lease, at_ms=9)
 Switched(charged_ms=4, late_ms=0)
->>> [(each.amount, each.from_ms, each.to_ms) for each in found]
-[(400, 0, 5), (400, 5, 9)]
+>>> [(each.amount, each.from_ms, each.to_ms) for each in meter.drain()]
+[(1000, 0, 5), (400, 5, 9), (600, 5, 9)]
 >>> [(line.payer, used) for line, used in meter.totals(10).items() if line.payer is IDLE]
 [(Idle(), 8400)]
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from bailiwick.metering.owners import IDLE, UNAVAILABLE, Idle, Leased, Owner, Payer, Unavailable
-from bailiwick.metering.share import ANY, REFUSED, Parts
+from bailiwick.metering.core import LogRow, MeterCore, PartRow, new_core
+from bailiwick.metering.owners import (
+    IDLE,
+    UNAVAILABLE,
+    Account,
+    Idle,
+    Leased,
+    Owner,
+    Payer,
+    Unavailable,
+)
+from bailiwick.metering.share import ANY, REFUSED
 from bailiwick.metering.values import (
     Balance,
     Line,
@@ -49,18 +59,20 @@ from bailiwick.metering.values import (
     Switched,
     TakeAnswer,
     Taken,
+    Use,
 )
 from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotFound
 from bailiwick.vocab.values import check_amount, check_integer
 from bailiwick.vocab.words import HardwareGeneration, ResourceKind
 
-GATHER_AT = 8
-"""So many parts of one share may lie free side by side before they are made one again."""
+NOBODY: tuple[Idle | Unavailable, ...] = (IDLE, *UNAVAILABLE.values())
+"""The owners that are no leases, by the number that the core has for them."""
 
-# Holders are integers in the core: nobody, the causes, and from there on the leases.
-_NOBODY: tuple[Idle | Unavailable, ...] = (IDLE, *UNAVAILABLE.values())
-_CODES = {owner: code for code, owner in enumerate(_NOBODY)}
-_FIRST_LEASE = 64
+FIRST_LEASE = 64
+"""The core's number for the holder of lease 0."""
+
+_CODES = {owner: code for code, owner in enumerate(NOBODY)}
+_Group = tuple[ResourceKind, HardwareGeneration | None]
 
 
 @dataclass(slots=True, eq=False)
@@ -71,81 +83,91 @@ class Pool:
     capacity: int
     opened_ms: int
     number: int
+    free: int
+    """The part that no lease holds; it may be empty."""
     accounts: dict[Payer, int]
-    held: dict[int, list[int]] = field(default_factory=dict)
-    """The parts of each holder."""
-
-    def parts(self) -> Iterator[int]:
-        """The numbers of all its parts."""
-        for each in self.held.values():
-            yield from each
+    """The core's numbers for accounts, of all pools of this kind and generation."""
 
 
-def _ignore(segment: Segment) -> None:
-    del segment
-
-
-def _code(owner: Owner) -> int:
-    if isinstance(owner, Leased):
-        return owner.lease_id + _FIRST_LEASE
-    return _CODES[owner]
+def code_of(owner: Owner) -> int:
+    """The core's number for an owner."""
+    return owner.lease_id + FIRST_LEASE if isinstance(owner, Leased) else _CODES[owner]
 
 
 class Meter:
     """Every open share, its parts and their owners, and what each account has used."""
 
-    def __init__(self, emit: Callable[[Segment], None] = _ignore) -> None:
-        self._emit = emit
-        self._core = Parts()
-        self._owner: list[Owner] = []
-        self._pool: list[Pool] = []
-        self._open: dict[tuple[str, ResourceKind, int], Pool] = {}
-        self._lines: list[Line] = []
-        self._accounts: dict[tuple[str, str], dict[Payer, int]] = {}
-        self._closed: dict[tuple[ResourceKind, HardwareGeneration | None], int] = {}
-        self._latest_ms = 0
-        self.clamped = 0
-        """How many switches came with a time before what was charged already."""
-        self.clamped_ms = 0
+    def __init__(
+        self, edges: Iterable[int] = (), *, logs: bool = False, core: MeterCore | None = None
+    ) -> None:
+        self.edges = tuple(edges)
+        if list(self.edges) != sorted(set(self.edges)):
+            raise InvalidValue("edges", self.edges, "times that rise")
+        self.core = new_core(self.edges, logs=logs) if core is None else core
+        self.lines: list[Line] = []
+        """What each of the core's accounts is."""
+        self.shares: list[Share] = []
+        """What each of the core's pools is or was."""
+        self.open_pools: dict[tuple[str, ResourceKind, int], Pool] = {}
+        self.closed: dict[_Group, int] = {}
+        """Capacity x time of all shares that were closed."""
+        self.closed_ms = 0
+        self.groups: dict[_Group, dict[Payer, int]] = {}
+        self.announced: dict[int, list[tuple[int, int]]] = {}
+        """Of a part: since when it is another account's of the same holder, as far as is known.
+
+        It is switched when its holder changes, because until then it may still come out that the
+        holder had lost it earlier; what is charged is final."""
+        self.seq = 0
 
     # -- shares ------------------------------------------------------------------------------
 
     def open(self, share: Share, capacity: int, *, owner: Owner, at_ms: int) -> Pool:
         """Meter a share from now on; all of it is this owner's."""
         key = (share.node, share.kind, share.index)
-        if key in self._open:
+        if key in self.open_pools:
             raise Conflict("share", key, "is open already", hint="close it first")
         check_integer("capacity", capacity, low=1, high=2**62 - 1)
-        check_amount("at_ms", at_ms)
-        accounts = self._accounts.setdefault((share.kind, share.generation or ""), {})
-        pool = Pool(share, capacity, at_ms, len(self._core.measured), accounts)
-        code, account = _code(owner), self._account(pool, owner)
-        part = self._core.open(capacity, holder=code, account=account, at_ms=at_ms)
-        self._place(part, pool, owner)
-        pool.held[code] = [part]
-        self._open[key] = pool
-        self._latest_ms = max(self._latest_ms, at_ms)
+        self._now(at_ms)
+        accounts = self.groups.setdefault((share.kind, share.generation), {})
+        pool = Pool(share, capacity, at_ms, len(self.shares), -1, accounts)
+        held = code_of(owner), self.account(pool, _payer(owner))
+        pool.free = self.core.open(capacity, held)
+        self.shares.append(share)
+        self.open_pools[key] = pool
         return pool
 
     def close(self, pool: Pool, at_ms: int) -> int:
         """Charge everybody up to now and meter the share no longer; says how late that was."""
-        if self._open.get(_key(pool)) is not pool:
+        key = (pool.share.node, pool.share.kind, pool.share.index)
+        if self.open_pools.get(key) is not pool:
             raise NotFound("open share", pool.share)
-        cursors = [self._core.cursor_ms[part] for part in pool.parts()]
-        end_ms = max(at_ms, *cursors)
-        for part in list(pool.parts()):
-            self._switch(part, self._owner[part], end_ms)
-            self._core.drop(part)
-        del self._open[_key(pool)]
-        pool.held = {}
-        line = (pool.share.kind, pool.share.generation)
+        free = self._row(pool.free)
+        # Mostly nothing else is left of it; to look at every part there is would take long.
+        rows = [free] if free[2] == pool.capacity else list(self._rows_of(pool))
+        end_ms = max(at_ms, *(row[3] for row in rows), 0)
+        self._now(end_ms)
+        for part, _, _, _, holder, account, _ in rows:
+            self.core.switch(part, (holder, holder, account))
+            self.core.drop(part)
+        del self.open_pools[key]
+        group = (pool.share.kind, pool.share.generation)
         spent = pool.capacity * (end_ms - pool.opened_ms)
-        self._closed[line] = self._closed.get(line, 0) + spent
+        self.closed[group] = self.closed.get(group, 0) + spent
+        self.closed_ms = max(self.closed_ms, end_ms)
         return end_ms - at_ms
 
     def pools(self) -> tuple[Pool, ...]:
         """Every open share, in the order of opening."""
-        return tuple(self._open.values())
+        return tuple(self.open_pools.values())
+
+    def account(self, pool: Pool, payer: Payer) -> int:
+        """The core's number for what a payer uses of such shares."""
+        found = pool.accounts.get(payer)
+        if found is None:
+            found = pool.accounts[payer] = self.core.add_account()
+            self.lines.append(Line(pool.share.kind, pool.share.generation, payer))
+        return found
 
     # -- switching ---------------------------------------------------------------------------
 
@@ -153,176 +175,183 @@ class Meter:
         self, part: int, expected: Owner | None, *, owner: Owner, at_ms: int
     ) -> SwitchAnswer:
         """Compare and switch; ``expected=None`` switches whoever holds the part."""
-        check_amount("at_ms", at_ms)
-        if not 0 <= part < len(self._owner) or part not in self._held(part):
-            raise NotFound("part", part)
-        late_ms = max(0, self._core.cursor_ms[part] - at_ms)
-        code = ANY if expected is None else _code(expected)
-        span_ms = self._switch(part, owner, at_ms, expected=code)
+        row, pool = self._row(part), self._pool_of(part)
+        self._now(at_ms)
+        guard = ANY if expected is None else code_of(expected)
+        account = self.account(pool, _payer(owner))
+        span_ms = self.core.switch(part, (guard, code_of(owner), account))
         if expected is not None and span_ms == REFUSED:
-            return Refused(part, expected, self._owner[part])
-        return Switched(span_ms, late_ms)
+            return Refused(part, expected, self._owner(row))
+        return Switched(span_ms, max(0, row[3] - at_ms))
 
-    def take(
-        self, pool: Pool, amount: int, *, expected: Owner, owner: Owner, at_ms: int
-    ) -> TakeAnswer:
-        """Switch an amount, in as few parts as it needs, from one owner to another."""
-        source = pool.held.get(_code(expected), [])
-        amounts = self._core.amount
-        chosen = next((part for part in source if amounts[part] == amount), None)
-        if chosen is not None:
-            parts: tuple[int, ...] = (chosen,)
-        else:
-            found = sum(amounts[part] for part in source)
-            if not 0 < amount <= found:
-                return Short(amount, found)
-            parts = self._cut_off(pool, source, amount)
-        late_ms = 0
-        for part in parts:
-            late_ms = max(late_ms, self._core.cursor_ms[part] - at_ms)
-            self._switch(part, owner, at_ms)
-        return Taken(parts, late_ms)
+    def take(self, pool: Pool, amount: int, *, owner: Owner, at_ms: int) -> TakeAnswer:
+        """Switch an amount of what is free to an owner, as a part of its own."""
+        check_integer("amount", amount, low=1, high=2**62 - 1)
+        self._now(at_ms)
+        want = (pool.free, amount, self.account(pool, _payer(owner)))
+        taken = self.core.take(code_of(owner), (want,))
+        if isinstance(taken, int):
+            return Short(amount, self._row(pool.free)[2])
+        return Taken(taken[0])
 
-    def give(self, parts: tuple[int, ...], expected: Owner, *, owner: Owner, at_ms: int) -> int:
-        """Switch parts that must have this owner; says how late that was."""
-        late_ms = 0
-        for part in parts:
-            late_ms = max(late_ms, self._core.cursor_ms[part] - at_ms)
-            if self._switch(part, owner, at_ms, expected=_code(expected)) == REFUSED:
-                raise InvariantBroken(f"part {part} is {self._owner[part]}'s, not {expected}'s")
-        return late_ms
+    def give(self, part: int, expected: Owner, *, at_ms: int) -> SwitchAnswer:
+        """Give a part back to what is free, if it has this owner; its number is gone then."""
+        row, pool = self._row(part), self._pool_of(part)
+        if part == pool.free:
+            raise Conflict("part", part, "is what is free already")
+        self._now(at_ms)
+        if self.core.give(code_of(expected), (part,)) == REFUSED:
+            return Refused(part, expected, self._owner(row))
+        return Switched(max(0, at_ms - row[3]), max(0, row[3] - at_ms))
 
-    def gather(self, pool: Pool, owner: Owner, *, parts_max: int = GATHER_AT) -> None:
-        """Make one part of all that an owner holds of a share, if those are more than so many.
+    def parts_of(self, pool: Pool) -> tuple[Part, ...]:
+        """The parts of a share that are not empty; slow, since it looks at all there are."""
+        return tuple(
+            Part(row[0], pool.share, row[2], self._owner(row), row[3])
+            for row in self._rows_of(pool)
+            if row[2]
+        )
 
-        They are charged as far as the last of them is; the numbers of all but one are gone.
-        """
-        held = pool.held.get(_code(owner), [])
-        if len(held) <= parts_max:
-            return
-        at_ms = max(self._core.cursor_ms[part] for part in held)
-        for part in held:
-            self._switch(part, owner, at_ms)
-        first, *others = held
-        for part in others:
-            if not self._core.join(first, part):
-                raise InvariantBroken(f"parts {first} and {part} of {pool.share} are not alike")
-        held[1:] = []
+    def drain(self) -> list[Segment]:
+        """What was charged since the last time; nothing without ``logs``."""
+        if self.core.log is None:
+            return []
+        rows = [self.segment(row) for row in self.core.log]
+        self.core.log.clear()
+        return rows
 
-    def amount_of(self, pool: Pool, owner: Owner) -> int:
-        """How much of a share an owner holds now."""
-        return sum(self._core.amount[part] for part in pool.held.get(_code(owner), ()))
+    def segment(self, row: LogRow) -> Segment:
+        """What one row of the core's log tells."""
+        pool, amount, account, holder, *rest = row
+        payer = self.lines[account].payer
+        if isinstance(payer, Account):
+            return Segment(self.shares[pool], amount, Leased(holder - FIRST_LEASE, payer), *rest)
+        return Segment(self.shares[pool], amount, payer, *rest)
 
-    def parts_of(self, pool: Pool, owner: Owner | None = None) -> tuple[Part, ...]:
-        """The parts of a share: all of them, or this owner's."""
-        numbers = pool.parts() if owner is None else pool.held.get(_code(owner), ())
-        return tuple(self._part(number) for number in numbers)
+    def _now(self, at_ms: int) -> None:
+        self.core.now(check_amount("at_ms", at_ms), self.seq)
 
-    def _part(self, number: int) -> Part:
-        core, pool = self._core, self._pool[number]
-        amount, cursor_ms = core.amount[number], core.cursor_ms[number]
-        return Part(number, pool.share, amount, self._owner[number], cursor_ms)
+    def _row(self, part: int) -> PartRow:
+        row = self.core.row(part)
+        if row is None:
+            raise NotFound("part", part)
+        return row
 
-    def _switch(self, part: int, owner: Owner, at_ms: int, *, expected: int = ANY) -> int:
-        core, pool, before = self._core, self._pool[part], self._owner[part]
-        from_ms, was, code = core.cursor_ms[part], core.holder[part], _code(owner)
-        account = self._account(pool, owner)
-        span_ms = core.switch(part, expected, holder=code, account=account, at_ms=at_ms)
-        if span_ms == REFUSED:
-            return REFUSED
-        if span_ms:
-            self._emit(Segment(pool.share, core.amount[part], before, from_ms, from_ms + span_ms))
-            self._latest_ms = max(self._latest_ms, at_ms)
-        elif at_ms < from_ms:
-            self.clamped += 1
-            self.clamped_ms += from_ms - at_ms
-        self._owner[part] = owner
-        if code != was:
-            left = pool.held[was]
-            left.remove(part)
-            if not left:
-                del pool.held[was]
-            pool.held.setdefault(code, []).append(part)
-        return span_ms
+    def _rows_of(self, pool: Pool) -> Iterator[PartRow]:
+        return (row for row in self.core.rows() if row[1] == pool.number)
 
-    def _cut_off(self, pool: Pool, source: list[int], amount: int) -> tuple[int, ...]:
-        chosen, left = [], amount
-        for part in reversed(source):
-            if self._core.amount[part] > left:
-                new = self._core.cut(part, left)
-                self._place(new, pool, self._owner[part])
-                source.append(new)
-                chosen.append(new)
-                break
-            chosen.append(part)
-            left -= self._core.amount[part]
-            if not left:
-                break
-        return tuple(chosen)
+    def _pool_of(self, part: int) -> Pool:
+        share = self.shares[self._row(part)[1]]
+        return self.open_pools[share.node, share.kind, share.index]
 
-    def _place(self, part: int, pool: Pool, owner: Owner) -> None:
-        if part == len(self._owner):
-            self._owner.append(owner)
-            self._pool.append(pool)
-        self._owner[part], self._pool[part] = owner, pool
-
-    def _held(self, part: int) -> list[int]:
-        return self._pool[part].held.get(self._core.holder[part], [])
-
-    def _account(self, pool: Pool, owner: Owner) -> int:
-        payer = owner.account if isinstance(owner, Leased) else owner
-        account = pool.accounts.get(payer)
-        if account is None:
-            account = pool.accounts[payer] = len(self._lines)
-            self._lines.append(Line(pool.share.kind, pool.share.generation, payer))
-            self._core.accounts.append(0)
-        return account
+    def _owner(self, row: PartRow) -> Owner:
+        payer = self.lines[row[5]].payer
+        return Leased(row[4] - FIRST_LEASE, payer) if isinstance(payer, Account) else payer
 
     # -- reading -----------------------------------------------------------------------------
 
     def totals(self, at_ms: int) -> dict[Line, int]:
         """What every payer has used by this time, what is still running among it."""
-        core, sums = self._core, list(self._core.accounts)
-        self._check_now(at_ms)
-        for pool in self._open.values():
-            for part in pool.parts():
-                running = core.amount[part] * (at_ms - core.cursor_ms[part])
-                sums[core.account[part]] += running
-        return dict(zip(self._lines, sums, strict=True))
+        sums = [sum(row[0] for row in self.core.used(n)) for n in range(len(self.lines))]
+        for row in self._rows_now(at_ms):
+            for account, from_ms, to_ms in self._running(row, at_ms):
+                sums[account] += row[2] * (to_ms - from_ms)
+        return dict(zip(self.lines, sums, strict=True))
+
+    def uses(self, until_ms: int) -> list[Use]:
+        """What every lease's account used, by window, with what still runs counted until then."""
+        found: _Sums = {}
+        for number, line in enumerate(self.lines):
+            if isinstance(line.payer, Account):
+                rows = enumerate(self.core.used(number))
+                found |= {(number, window): row for window, row in rows if row[1]}
+        windows = self._windows(until_ms)
+        for row in self.core.rows():
+            if row[4] >= FIRST_LEASE:
+                for account, from_ms, to_ms in self._running(row, until_ms):
+                    _add_running(found, row, account, spans=_cut(windows, from_ms, to_ms))
+        uses = []
+        for (number, window), sums in sorted(found.items()):
+            payer = self.lines[number].payer
+            if isinstance(payer, Account):
+                uses.append(Use(payer, self.lines[number].kind, *windows[window], *sums))
+        return uses
+
+    def _running(self, row: PartRow, until_ms: int) -> Iterator[tuple[int, int, int]]:
+        """What of a part is not charged yet, by account, up to then."""
+        account, from_ms = row[5], row[3]
+        for at_ms, following in self.announced.get(row[0], ()):
+            if at_ms >= until_ms:
+                break
+            if from_ms < at_ms:
+                yield account, from_ms, at_ms
+            account, from_ms = following, max(from_ms, at_ms)
+        if from_ms < until_ms:
+            yield account, from_ms, until_ms
+
+    def _windows(self, until_ms: int) -> list[tuple[int, int]]:
+        end_ms = max((until_ms, *self.edges))
+        return list(zip((0, *self.edges), (*self.edges, end_ms), strict=True))
 
     def balances(self, at_ms: int) -> tuple[Balance, ...]:
         """Both sides of the equation, for each kind and generation, closed shares among them."""
-        owned: dict[tuple[ResourceKind, HardwareGeneration | None], int] = {}
+        owned: dict[_Group, int] = {}
         for line, used in self.totals(at_ms).items():
             key = (line.kind, line.generation)
             owned[key] = owned.get(key, 0) + used
-        there = dict(self._closed)
-        for pool in self._open.values():
+        there = dict(self.closed)
+        for pool in self.open_pools.values():
             key = (pool.share.kind, pool.share.generation)
             there[key] = there.get(key, 0) + pool.capacity * (at_ms - pool.opened_ms)
         return tuple(Balance(*key, owned.get(key, 0), there[key]) for key in there)
 
     def check(self, at_ms: int) -> None:
         """Stop if anything that this module promises does not hold now, share by share."""
-        core = self._core
-        self._check_now(at_ms)
-        for pool in self._open.values():
-            parts = list(pool.parts())
-            if any(core.amount[part] <= 0 or core.pool[part] != pool.number for part in parts):
-                raise InvariantBroken(f"{pool.share} has a part that is empty or another's")
-            if sum(core.amount[part] for part in parts) != pool.capacity:
+        measured = self.core.measured()
+        amounts, running = [0] * len(measured), list(measured)
+        for _, number, amount, cursor_ms, _, _, _ in self._rows_now(at_ms):
+            if amount < 0:
+                raise InvariantBroken(f"{self.shares[number]} has a part of less than nothing")
+            amounts[number] += amount
+            running[number] += amount * (at_ms - cursor_ms)
+        for pool in self.open_pools.values():
+            if amounts[pool.number] != pool.capacity:
                 raise InvariantBroken(f"the parts of {pool.share} are not its capacity")
-            running = sum(core.amount[p] * (at_ms - core.cursor_ms[p]) for p in parts)
-            if core.measured[pool.number] + running != pool.capacity * (at_ms - pool.opened_ms):
+            if running[pool.number] != pool.capacity * (at_ms - pool.opened_ms):
                 raise InvariantBroken(f"the owners of {pool.share} are not its capacity x time")
-        if sum(core.accounts) != sum(core.measured):
+        used = (self.core.used(number) for number in range(len(self.lines)))
+        if sum(row[0] for rows in used for row in rows) != sum(measured):
             raise InvariantBroken("the accounts do not sum to what was measured")
 
-    def _check_now(self, at_ms: int) -> None:
-        """Sums are kept of now, and what was charged since cannot be told apart any more."""
-        if at_ms < self._latest_ms:
-            raise InvalidValue("at_ms", at_ms, f"a time from {self._latest_ms} on")
+    def _rows_now(self, at_ms: int) -> Sequence[PartRow]:
+        """All parts; sums are of now, what was charged since cannot be told apart any more."""
+        rows = self.core.rows()
+        latest_ms = max((row[3] for row in rows if row[2]), default=0)
+        if at_ms < max(latest_ms, self.closed_ms):
+            raise InvalidValue("at_ms", at_ms, f"a time from {max(latest_ms, self.closed_ms)} on")
+        return rows
 
 
-def _key(pool: Pool) -> tuple[str, ResourceKind, int]:
-    return pool.share.node, pool.share.kind, pool.share.index
+_Sums = dict[tuple[int, int], tuple[int, int, int, int]]
+
+
+def _cut(windows: Sequence[tuple[int, int]], from_ms: int, to_ms: int) -> Iterator[tuple[int, int]]:
+    """How long a stretch lies in each window that it reaches into."""
+    for window, (start_ms, end_ms) in enumerate(windows):
+        span_ms = min(end_ms, to_ms) - max(start_ms, from_ms)
+        if span_ms > 0:
+            yield window, span_ms
+
+
+def _add_running(
+    found: _Sums, row: PartRow, account: int, *, spans: Iterable[tuple[int, int]]
+) -> None:
+    amount, since = row[2], row[6]
+    for window, span_ms in spans:
+        used, count, first, last = found.get((account, window), (0, 0, since, since))
+        sums = used + amount * span_ms, count + 1, min(first, since), max(last, since)
+        found[account, window] = sums
+
+
+def _payer(owner: Owner) -> Payer:
+    return owner.account if isinstance(owner, Leased) else owner

@@ -88,7 +88,7 @@ def device_generations(body: Mapping[str, Any]) -> tuple[HardwareGeneration, ...
 SILENT: Final = frozenset(
     (
         *("admission_denied", "request_queued", "request_blocked", "request_cancelled"),
-        *("room_reserved", "lease_renewed", "lease_revoked", "drain_started", "drain_finished"),
+        *("room_reserved", "drain_started", "drain_finished"),
         *("attestation_verdict", "quota_changed", "policy_changed", "token_issued"),
         *("token_refused", "operator_action", "break_glass", "checkpoint_reported"),
         *("tenant_created", "tenant_changed", "project_created", "project_changed"),
@@ -96,9 +96,9 @@ SILENT: Final = frozenset(
         *("entitlement_changed", "app_instance_created", "app_instance_changed"),
         *("app_instance_removed", "shared_runtime_changed", "artifact_promoted"),
         *("secret_issued", "rate_card_changed", "invoice_issued", "budget_changed"),
+        "budget_state_changed",
         *("finding_reported", "share_changed", "settings_changed", "state_checkpoint"),
         *("leader_elected", "access_token_issued", "access_token_revoked", "access_refused"),
     )
 )
-"""The kinds of record that move no share. A drain is told by the mode that it begins and ends; a
-renewed or warned lease holds what it held."""
+"""The kinds of record that move no share. A drain is told by the mode that it begins and ends."""

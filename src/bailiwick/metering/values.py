@@ -8,7 +8,7 @@ Rules:
   dataclass to make and can change as little.
 
 >>> from bailiwick.metering.owners import IDLE
->>> Segment(Share("node-1", ResourceKind.GPU_MILLI), 500, IDLE, 1_000, 3_000).used
+>>> Segment(Share("node-1", ResourceKind.GPU_MILLI), 500, IDLE, 1_000, 3_000, 7, 9).used
 1000000
 """
 
@@ -39,6 +39,9 @@ class Segment(NamedTuple):
     owner: Owner
     from_ms: int
     to_ms: int
+    from_seq: int
+    to_seq: int
+    """The records that made it this owner's, and that ended this stretch."""
 
     @property
     def used(self) -> int:
@@ -107,16 +110,16 @@ class Refused:
     found: Owner
 
 
-class Taken(NamedTuple):
-    """These parts have the new owner now."""
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A new part has the new owner now."""
 
-    parts: tuple[int, ...]
-    late_ms: int
+    part: int
 
 
 @dataclass(frozen=True, slots=True)
 class Short:
-    """The expected owner holds less of the share than was wanted; nothing changed."""
+    """Less of the share is free than was wanted; nothing changed."""
 
     wanted: int
     found: int

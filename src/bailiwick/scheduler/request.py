@@ -24,6 +24,7 @@ from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import (
     GIB,
     MILLI,
+    TTL_DEFAULT_MS,
     AccountingTag,
     ProjectId,
     TenantId,
@@ -67,7 +68,7 @@ class PlacementRequest:
     priority: Priority = Priority.NORMAL
     lease_class: LeaseClass = LeaseClass.STANDARD
     gang_size: int = 1
-    ttl_ms: int = 3_600_000
+    ttl_ms: int = TTL_DEFAULT_MS
     deadline_ms: int | None = None
     preemptible_on_budget: bool = False
     cpu_milli: int = field(init=False, repr=False)

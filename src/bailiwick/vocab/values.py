@@ -33,6 +33,9 @@ GB = 10**9
 MILLI = 1000
 """Milli-shares in one GPU device, and milli-cores in one CPU core."""
 
+TTL_DEFAULT_MS = 3_600_000
+"""The term of a lease of which none was asked for."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from bailiwick.journal.words import RecordKind
 from bailiwick.metering.fold import MEANINGS, JournalMeter
+from bailiwick.metering.meter import Meter
 from bailiwick.metering.owners import (
     IDLE,
     Account,
@@ -20,7 +21,7 @@ from bailiwick.metering.owners import (
     Unavailable,
 )
 from bailiwick.metering.records import SILENT, MeterFinding, MeterFindingWord
-from bailiwick.metering.values import Line, Segment
+from bailiwick.metering.values import Line
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 from tests.support.kernel_histories import busy_journal, small_journal
@@ -45,13 +46,12 @@ class Told:
 class Journal:
     """A journal that is told record by record, and metered."""
 
-    segments: list[Segment] = field(default_factory=list)
     findings: list[MeterFinding] = field(default_factory=list)
     seq: int = 0
     meter: JournalMeter = field(init=False)
 
     def __post_init__(self) -> None:
-        self.meter = JournalMeter(self.segments.append)
+        self.meter = JournalMeter(Meter(logs=True))
 
     def tell(self, at_ms: int, kind: str, **body: Any) -> tuple[MeterFinding, ...]:
         record = Told(self.seq, at_ms, kind, body, body.pop("tenant", None), "vision")
@@ -135,7 +135,7 @@ def test_a_lease_owns_its_shares_from_its_grant_to_its_end(kind: str) -> None:
     assert journal.used(40) == {"lab": 15_000, "idle": 25_000}
     assert journal.used(40, CPU) == {"lab": 15_000, "idle": 8_000 * 40 - 15_000}
     account = Account("lab", "vision", "t", LeaseClass.SPOT, HOPPER)
-    assert Leased(1, account) in {each.owner for each in journal.segments}
+    assert Leased(1, account) in {each.owner for each in journal.meter.meter.drain()}
 
 
 def test_half_a_device_is_half_a_device() -> None:
@@ -178,6 +178,7 @@ def test_a_lease_granted_alone_is_a_lease() -> None:
         node="node-1",
         resources={"gpu_milli": 1_000},
         lease_class="spot",
+        expires_ms=100,
         devices=(1,),
     )
     assert journal.used(9) == {"lab": 4_000, "idle": 5_000}
@@ -190,6 +191,78 @@ def test_what_is_fenced_costs_its_holder_nothing_until_it_is_cleared() -> None:
     journal.tell(20, "lease_fenced", lease_id=1)
     journal.tell(50, "fence_cleared", lease_id=1)
     assert journal.used(60) == {"lab": 10_000, "fenced": 30_000, "idle": 20_000}
+
+
+# --- how a lease ends --------------------------------------------------------------------------
+
+
+def stages(journal: Journal, at_ms: int) -> dict[tuple[str, str | None], int]:
+    """GPU time of each stage and reason, up to now."""
+    sums: Counter[tuple[str, str | None]] = Counter()
+    for line, used in journal.meter.meter.totals(at_ms).items():
+        if line.kind is GPU and isinstance(line.payer, Account) and used:
+            reason = line.payer.reason
+            sums[line.payer.stage.value, None if reason is None else reason.value] += used
+    return dict(sums)
+
+
+def step(journal: Journal, at_ms: int, after: str, **more: Any) -> None:
+    journal.tell(at_ms, "lease_revoked", lease_id=1, before="active", after=after, **more)
+
+
+def test_grace_and_teardown_are_stages_of_their_own_with_the_reason() -> None:
+    journal = Journal()
+    journal.node(0)
+    journal.grant(10, 1)
+    step(journal, 20, "revoke_warning", reason="operator_drain")
+    step(journal, 20, "grace_running", reason="operator_drain", expires_ms=50)
+    assert stages(journal, 45) == {("held", None): 10_000, ("grace", "operator_drain"): 25_000}
+    step(journal, 48, "forced_teardown", reason="operator_drain", expires_ms=90)
+    journal.tell(60, "lease_preempted", lease_id=1)
+    assert stages(journal, 70) == {
+        ("held", None): 10_000,
+        ("grace", "operator_drain"): 28_000,
+        ("teardown", "operator_drain"): 12_000,
+    }
+    assert journal.used(70)["lab"] == 50_000
+
+
+def test_a_grace_that_ran_out_was_over_then_and_not_when_it_was_recorded() -> None:
+    journal = Journal()
+    journal.node(0)
+    journal.grant(10, 1)
+    step(journal, 20, "grace_running", reason="budget_exhausted", expires_ms=30)
+    step(journal, 44, "forced_teardown", reason="budget_exhausted")
+    journal.tell(44, "lease_preempted", lease_id=1)
+    told = stages(journal, 50)
+    assert told["grace", "budget_exhausted"] == 10_000
+    assert told["teardown", "budget_exhausted"] == 14_000
+
+
+@pytest.mark.parametrize("renewed", [False, True])
+def test_a_term_that_ran_out_was_over_then_and_not_when_it_was_recorded(renewed: bool) -> None:
+    journal = Journal()
+    journal.node(0)
+    body = {"lease_ids": (1,), "nodes": ("node-1",), "devices": (1,), "lease_class": "spot"}
+    amounts = {"gpu_milli": 1_000}
+    journal.tell(10, "admission_approved", tenant="lab", resources=amounts, ttl_ms=20, **body)
+    if renewed:
+        journal.tell(15, "lease_renewed", lease_id=1, expires_ms=40, generation=2)
+    journal.tell(55, "lease_expired", lease_id=1)
+    over_ms = 40 if renewed else 30
+    held, late = (over_ms - 10) * 1_000, (55 - over_ms) * 1_000
+    assert stages(journal, 60) == {("held", None): held, ("teardown", None): late}
+
+
+def test_what_was_lost_before_its_warning_was_never_in_grace() -> None:
+    journal = Journal()
+    journal.node(0)
+    journal.grant(10, 1)
+    step(journal, 40, "grace_running", reason="operator_drain", expires_ms=90)
+    journal.tell(60, "node_departed", node="node-1", lease_ids=(1,), last_seen_ms=30)
+    assert stages(journal, 100) == {("held", None): 20_000}
+    assert journal.used(100) == {"lab": 20_000, "idle": 10_000, "departed": 30_000}
+    assert journal.findings == []
 
 
 # --- nodes -------------------------------------------------------------------------------------
@@ -392,9 +465,9 @@ def test_memory_of_the_meter_does_not_grow_with_the_number_of_leases() -> None:
         amounts = {"gpu_milli": chance.randrange(1, 100), "cpu_milli": chance.randrange(1, 800)}
         journal.grant(number, number, **amounts)
         held.append(number)
-    # Three shares, ten leases, and what is free between them; never gathered, it would be 1,000.
-    assert len(journal.meter.meter._core.amount) < 150
-    assert len(journal.meter._leases) == 10
+    # Three shares with what is free of each, and ten leases with a part of two of them.
+    assert len(journal.meter.meter.core.rows()) == 3 + 2 * 10
+    assert len(journal.meter.leases) == 10
 
 
 # --- journals of the real kernel ---------------------------------------------------------------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bailiwick.metering.meter import Meter, Pool
+from bailiwick.metering.core import Core
+from bailiwick.metering.meter import Meter
 from bailiwick.metering.owners import (
     IDLE,
     UNAVAILABLE,
@@ -35,14 +36,20 @@ class Metered:
     """A meter with one device, and what it emitted."""
 
     def __init__(self) -> None:
-        self.segments: list[Segment] = []
-        self.meter = Meter(self.segments.append)
+        self.parts = Parts()
+        self.meter = Meter(core=Core(logs=True, parts=self.parts))
         self.gpu = self.meter.open(GPU, 1000, owner=IDLE, at_ms=0)
+        self._segments: list[Segment] = []
 
-    def take(self, amount: int, owner: Owner, at_ms: int) -> tuple[int, ...]:
-        taken = self.meter.take(self.gpu, amount, expected=IDLE, owner=owner, at_ms=at_ms)
+    @property
+    def segments(self) -> list[Segment]:
+        self._segments += self.meter.drain()
+        return self._segments
+
+    def take(self, amount: int, owner: Owner, at_ms: int) -> int:
+        taken = self.meter.take(self.gpu, amount, owner=owner, at_ms=at_ms)
         assert isinstance(taken, Taken)
-        return taken.parts
+        return taken.part
 
     def used(self, owner: Owner) -> int:
         return sum(each.used for each in self.segments if each.owner == owner)
@@ -109,7 +116,7 @@ def test_a_device_is_shared_by_several_leases_to_the_last_micro_second() -> None
 
 def test_a_switch_that_expects_another_owner_changes_nothing_and_says_whose_it_is() -> None:
     metered = Metered()
-    (part,) = metered.take(400, lease(1), 5)
+    part = metered.take(400, lease(1), 5)
     before = metered.meter.parts_of(metered.gpu)
     answer = metered.meter.switch(part, lease(2), owner=IDLE, at_ms=9)
     assert answer == Refused(part, lease(2), lease(1))
@@ -119,73 +126,89 @@ def test_a_switch_that_expects_another_owner_changes_nothing_and_says_whose_it_i
 
 def test_the_end_of_a_lease_told_twice_is_charged_once() -> None:
     metered = Metered()
-    (part,) = metered.take(1000, lease(1), 5)
-    assert metered.meter.switch(part, lease(1), owner=IDLE, at_ms=9) == Switched(4, 0)
-    again = metered.meter.switch(part, lease(1), owner=IDLE, at_ms=12)
-    assert again == Refused(part, lease(1), IDLE)
+    part = metered.take(1000, lease(1), 5)
+    assert metered.meter.switch(part, lease(1), owner=FENCED, at_ms=9) == Switched(4, 0)
+    again = metered.meter.switch(part, lease(1), owner=FENCED, at_ms=12)
+    assert again == Refused(part, lease(1), FENCED)
+    assert metered.used(lease(1)) == 4000
+
+
+def test_what_was_given_back_cannot_be_given_back_again() -> None:
+    metered = Metered()
+    part = metered.take(1000, lease(1), 5)
+    assert metered.meter.give(part, lease(2), at_ms=9) == Refused(part, lease(2), lease(1))
+    assert metered.meter.give(part, lease(1), at_ms=9) == Switched(4, 0)
+    with pytest.raises(NotFound, match="part"):
+        metered.meter.give(part, lease(1), at_ms=12)
+    with pytest.raises(Conflict, match="free already"):
+        metered.meter.give(metered.gpu.free, IDLE, at_ms=12)
     assert metered.used(lease(1)) == 4000
 
 
 def test_another_lease_of_the_same_account_is_another_owner() -> None:
     metered = Metered()
-    (part,) = metered.take(1000, lease(2), 5)
+    part = metered.take(1000, lease(2), 5)
     assert isinstance(metered.meter.switch(part, lease(1), owner=IDLE, at_ms=9), Refused)
 
 
 def test_a_switch_that_expects_nobody_in_particular_always_happens() -> None:
     metered = Metered()
-    (part,) = metered.take(1000, lease(1), 5)
+    part = metered.take(1000, lease(1), 5)
     assert metered.meter.switch(part, None, owner=FENCED, at_ms=9) == Switched(4, 0)
     assert metered.used(lease(1)) == 4000
 
 
-def test_a_late_time_is_clamped_counted_and_takes_nothing_back() -> None:
+def test_a_late_time_is_clamped_and_takes_nothing_back() -> None:
     metered = Metered()
-    (part,) = metered.take(1000, lease(1), 50)
+    part = metered.take(1000, lease(1), 50)
     answer = metered.meter.switch(part, lease(1), owner=IDLE, at_ms=20)
     assert answer == Switched(0, late_ms=30)
-    assert (metered.meter.clamped, metered.meter.clamped_ms) == (1, 30)
     assert metered.used(lease(1)) == 0
     assert metered.used(IDLE) == 50_000
     metered.meter.check(50)
 
 
-def test_more_than_an_owner_holds_cannot_be_taken_from_it() -> None:
+def test_a_part_given_back_late_is_charged_no_further_and_joins_what_is_free() -> None:
     metered = Metered()
-    metered.take(700, lease(1), 5)
-    for wanted, found in ((301, 300), (0, 300)):
-        answer = metered.meter.take(metered.gpu, wanted, expected=IDLE, owner=lease(2), at_ms=6)
-        assert answer == Short(wanted, found)
-    assert metered.meter.amount_of(metered.gpu, lease(2)) == 0
-
-
-def test_an_amount_is_taken_from_several_parts_where_no_single_one_will_do() -> None:
-    metered = Metered()
-    first, second = metered.take(500, lease(1), 5), metered.take(500, lease(2), 5)
-    metered.meter.give(first, lease(1), owner=IDLE, at_ms=10)
-    metered.meter.give(second, lease(2), owner=IDLE, at_ms=20)
-    assert len(metered.take(700, lease(3), 30)) == 2
-    assert metered.meter.amount_of(metered.gpu, lease(3)) == 700
-    assert metered.meter.amount_of(metered.gpu, IDLE) == 300
+    part = metered.take(400, lease(1), 5)
+    other = metered.take(100, lease(2), 30)
+    assert metered.meter.give(part, lease(1), at_ms=20) == Switched(15, 0)
+    assert metered.used(lease(1)) == 400 * 15
+    assert metered.meter.give(other, lease(2), at_ms=10) == Switched(0, 20)
+    assert metered.used(IDLE) == 30_000 - 400 * 15
     metered.meter.check(30)
 
 
-def test_many_free_parts_become_one_and_the_time_of_each_stays_its_owners() -> None:
+def test_more_than_is_free_cannot_be_taken() -> None:
+    metered = Metered()
+    metered.take(700, lease(1), 5)
+    answer = metered.meter.take(metered.gpu, 301, owner=lease(2), at_ms=6)
+    assert answer == Short(301, 300)
+    assert {part.owner for part in metered.meter.parts_of(metered.gpu)} == {IDLE, lease(1)}
+    with pytest.raises(InvalidValue, match="amount"):
+        metered.meter.take(metered.gpu, 0, owner=lease(2), at_ms=6)
+
+
+def test_what_many_leases_gave_back_is_one_part_and_the_time_of_each_stays_its_own() -> None:
     metered = Metered()
     taken = [metered.take(100, lease(n), n) for n in range(1, 11)]
-    for n, parts in enumerate(taken, 1):
-        metered.meter.give(parts, lease(n), owner=IDLE, at_ms=20 + n)
-    metered.meter.gather(metered.gpu, IDLE)
+    for n, part in enumerate(taken, 1):
+        metered.meter.give(part, lease(n), at_ms=20 + n)
     assert len(metered.meter.parts_of(metered.gpu)) == 1
     assert [metered.used(lease(n)) for n in range(1, 11)] == [2_000] * 10
     metered.meter.check(40)
 
 
-def test_giving_what_another_holds_is_a_bug_of_the_caller() -> None:
+def test_a_stretch_names_the_records_that_began_and_ended_it() -> None:
     metered = Metered()
-    parts = metered.take(100, lease(1), 1)
-    with pytest.raises(InvariantBroken, match="not"):
-        metered.meter.give(parts, lease(2), owner=IDLE, at_ms=3)
+    for seq, act in enumerate((metered.take, metered.meter.give), 3):
+        metered.meter.seq = seq
+        if act == metered.take:
+            part = metered.take(400, lease(1), 5)
+        else:
+            metered.meter.give(part, lease(1), at_ms=9)
+    (held,) = (each for each in metered.segments if each.owner == lease(1))
+    assert (held.from_seq, held.to_seq) == (3, 4)
 
 
 def test_a_part_that_does_not_exist_is_not_found() -> None:
@@ -230,12 +253,11 @@ def test_a_share_closed_too_late_was_open_until_all_of_it_is_charged() -> None:
 
 
 def test_memory_and_cores_are_metered_by_the_same_operation() -> None:
-    segments: list[Segment] = []
-    meter = Meter(segments.append)
+    meter = Meter()
     memory = meter.open(Share("n", ResourceKind.MEM_BYTES), 2**40, owner=IDLE, at_ms=0)
     cores = meter.open(Share("n", ResourceKind.CPU_MILLI), 64_000, owner=IDLE, at_ms=0)
     for pool, amount in ((memory, 2**33 + 1), (cores, 1_500)):
-        meter.take(pool, amount, expected=IDLE, owner=lease(1), at_ms=1_000)
+        meter.take(pool, amount, owner=lease(1), at_ms=1_000)
     totals = meter.totals(4_000)
     assert totals[Line(ResourceKind.MEM_BYTES, None, LAB)] == (2**33 + 1) * 3_000
     assert totals[Line(ResourceKind.CPU_MILLI, None, LAB)] == 1_500 * 3_000
@@ -254,46 +276,49 @@ def test_reading_changes_nothing() -> None:
 # --- the checker can fail ----------------------------------------------------------------------
 
 
-def _two_parts() -> tuple[Meter, Pool]:
+def _two_parts() -> Metered:
     metered = Metered()
     metered.take(400, lease(1), 5)
     metered.meter.check(9)
-    return metered.meter, metered.gpu
+    return metered
 
 
 def test_the_check_sees_an_amount_that_is_gone() -> None:
-    meter, _ = _two_parts()
-    meter._core.amount[1] -= 1
+    metered = _two_parts()
+    metered.parts.amount[1] -= 1
     with pytest.raises(InvariantBroken, match="not its capacity"):
-        meter.check(9)
+        metered.meter.check(9)
 
 
-def test_the_check_sees_a_part_that_is_empty() -> None:
-    meter, _ = _two_parts()
-    meter._core.amount[0] += meter._core.amount[1]
-    meter._core.amount[1] = 0
-    with pytest.raises(InvariantBroken, match="empty"):
-        meter.check(9)
+def test_the_check_sees_a_part_of_less_than_nothing() -> None:
+    metered = _two_parts()
+    metered.parts.amount[0] += 401
+    metered.parts.amount[1] -= 401
+    with pytest.raises(InvariantBroken, match="less than nothing"):
+        metered.meter.check(9)
 
 
 def test_the_check_sees_time_that_nobody_was_charged_for() -> None:
-    meter, _ = _two_parts()
-    meter._core.cursor_ms[1] += 1
+    metered = _two_parts()
+    metered.parts.cursor_ms[1] += 1
     with pytest.raises(InvariantBroken, match="capacity x time"):
-        meter.check(9)
+        metered.meter.check(9)
 
 
 def test_the_check_sees_a_sum_that_was_changed() -> None:
-    meter, _ = _two_parts()
-    meter._core.accounts[0] += 1
+    metered = _two_parts()
+    metered.parts.measured[0] += 1
+    with pytest.raises(InvariantBroken, match="capacity x time"):
+        metered.meter.check(9)
+    metered.parts.measured.append(-1)  # of a share that was closed
+    metered.parts.measured[0] -= 1
     with pytest.raises(InvariantBroken, match="do not sum"):
-        meter.check(9)
+        metered.meter.check(9)
 
 
 def test_the_check_is_not_of_the_past() -> None:
-    meter, _ = _two_parts()
     with pytest.raises(InvalidValue, match="at_ms"):
-        meter.check(4)
+        _two_parts().meter.check(4)
 
 
 def test_sums_are_not_told_of_the_past() -> None:

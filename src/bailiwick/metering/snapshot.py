@@ -1,0 +1,202 @@
+"""A journal's meter as plain data, and back: so that not every start folds the whole journal.
+
+Rules:
+
+- What is read back answers every question, and folds every later record, exactly as what was
+  written; a property test holds the two against each other.
+- Plain data is lists, words and integers (which may be larger than 64 bits). Parts are numbered
+  anew, densely; pools and accounts keep their numbers, because kept segments refer to them.
+- What cannot be a meter's is refused, and nothing is half read.
+
+>>> from bailiwick.metering.fold import JournalMeter
+>>> read_meter(write_meter(JournalMeter())).size
+0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bailiwick.metering.core import new_core
+from bailiwick.metering.fold import JournalMeter
+from bailiwick.metering.holds import Hold, Node
+from bailiwick.metering.meter import Meter, Pool
+from bailiwick.metering.owners import (
+    IDLE,
+    UNAVAILABLE,
+    Account,
+    Idle,
+    Payer,
+    Stage,
+    Unavailable,
+    UnavailableCause,
+    free_owner,
+)
+from bailiwick.metering.records import MeterFindingWord
+from bailiwick.metering.values import Line, Share
+from bailiwick.vocab.errors import BailiwickError, InvalidValue
+from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason, ResourceKind
+
+FORMAT: Final = 1
+_IDLE = "idle"
+
+
+def payer_words(payer: Payer) -> list[str | None]:
+    """A payer as words: one for nobody, seven for an account."""
+    match payer:
+        case Idle():
+            return [_IDLE]
+        case Unavailable():
+            return [payer.cause.value]
+        case Account():
+            words = (payer.lease_class, payer.generation, payer.stage, payer.reason)
+            names = [payer.tenant, payer.project, payer.tag]
+            return names + [None if word is None else word.value for word in words]
+
+
+def payer_of(words: list[str | None]) -> Payer:
+    """The payer that such words mean."""
+    if len(words) == 1:
+        word = str(words[0])
+        return IDLE if word == _IDLE else UNAVAILABLE[UnavailableCause(word)]
+    tenant, project, tag, lease_class, generation, stage, reason = words
+    return Account(
+        str(tenant),
+        project,
+        tag,
+        LeaseClass(str(lease_class)),
+        _generation(generation),
+        Stage(str(stage)),
+        None if reason is None else PreemptionReason(reason),
+    )
+
+
+def _generation(word: str | None) -> HardwareGeneration | None:
+    return None if word is None else HardwareGeneration(word)
+
+
+# -- writing -------------------------------------------------------------------------------------
+
+
+def write_meter(whole: JournalMeter) -> dict[str, Any]:
+    """All that a journal's meter knows."""
+    meter, rows = whole.meter, whole.meter.core.rows()
+    place = {row[0]: number for number, row in enumerate(rows)}
+    free = [0] * len(meter.shares)
+    for pool in meter.pools():
+        free[pool.number] = place[pool.free]
+    accounts = range(len(meter.lines))
+    return {
+        "format": FORMAT,
+        "size": whole.size,
+        "clock_ms": whole.clock_ms,
+        "edges": list(meter.edges),
+        "counts": {word.value: count for word, count in whole.counts.items()},
+        "lines": [_line_words(line) for line in meter.lines],
+        "shares": [[s.node, s.kind.value, s.index, s.generation] for s in meter.shares],
+        "pools": [[p.number, p.capacity, p.opened_ms] for p in meter.pools()],
+        "closed": [[*key, amount] for key, amount in meter.closed.items()],
+        "closed_ms": meter.closed_ms,
+        "rows": [[number, *row[1:]] for number, row in enumerate(rows)],
+        "sums": [[list(row) for row in meter.core.used(number)] for number in accounts],
+        "measured": meter.core.measured(),
+        "free": free,
+        "announced": [
+            [place[part], [list(step) for step in steps]] for part, steps in meter.announced.items()
+        ],
+        "nodes": [_node_row(name, node, place) for name, node in whole.nodes.items()],
+        "leases": [_hold_row(number, hold, place) for number, hold in whole.leases.items()],
+    }
+
+
+def _line_words(line: Line) -> list[Any]:
+    generation = None if line.generation is None else line.generation.value
+    return [line.kind.value, generation, payer_words(line.payer)]
+
+
+def _node_row(name: str, node: Node, place: Mapping[int, int]) -> list[Any]:
+    plain = [pool.number for pool in node.plain.values()]
+    gpus = [pool.number for pool in node.gpus]
+    lost = [place[part] for part in node.lost]
+    return [name, node.mode.value, int(node.is_quarantined), plain, gpus, lost]
+
+
+def _hold_row(number: int, hold: Hold, place: Mapping[int, int]) -> list[Any]:
+    wants = [[pool.number, amount, payer_words(p.account)] for pool, amount, p in hold.wants]
+    parts = [place[part] for part in hold.parts]
+    return [number, hold.node, hold.holder, parts, wants, hold.until_ms, hold.stage.value]
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def read_meter(body: Mapping[str, Any], *, logs: bool = False) -> JournalMeter:
+    """The meter that :func:`write_meter` wrote."""
+    if body.get("format") != FORMAT:
+        raise InvalidValue("format", body.get("format"), f"{FORMAT}; fold the journal again")
+    try:
+        return _read(body, logs=logs)
+    except BailiwickError:
+        raise
+    except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
+        raise InvalidValue("snapshot", str(error), "a meter's; fold the journal again") from error
+
+
+def _read(body: Mapping[str, Any], *, logs: bool) -> JournalMeter:
+    edges = tuple(body["edges"])
+    meter = Meter(edges, core=new_core(edges, logs=logs))
+    for kind, generation, words in body["lines"]:
+        line = Line(ResourceKind(kind), _generation(generation), payer_of(words))
+        accounts = meter.groups.setdefault((line.kind, line.generation), {})
+        accounts[line.payer] = len(meter.lines)
+        meter.lines.append(line)
+    meter.shares = [
+        Share(node, ResourceKind(kind), index, _generation(generation))
+        for node, kind, index, generation in body["shares"]
+    ]
+    sums = [[tuple(row) for row in rows] for rows in body["sums"]]
+    rows = [tuple(row) for row in body["rows"]]
+    meter.core.restore(rows, (sums, body["measured"], body["free"]))
+    meter.closed = {
+        (ResourceKind(kind), _generation(generation)): amount
+        for kind, generation, amount in body["closed"]
+    }
+    meter.closed_ms = body["closed_ms"]
+    meter.announced = {
+        part: [(at_ms, account) for at_ms, account in steps] for part, steps in body["announced"]
+    }
+    pools: dict[int, Pool] = {}
+    for number, capacity, opened_ms in body["pools"]:
+        share = meter.shares[number]
+        accounts = meter.groups.setdefault((share.kind, share.generation), {})
+        pool = Pool(share, capacity, opened_ms, number, body["free"][number], accounts)
+        pools[number] = meter.open_pools[share.node, share.kind, share.index] = pool
+    return _read_fold(body, meter, pools)
+
+
+def _read_fold(body: Mapping[str, Any], meter: Meter, pools: Mapping[int, Pool]) -> JournalMeter:
+    whole = JournalMeter(meter)
+    whole.size, whole.clock_ms = body["size"], body["clock_ms"]
+    whole.counts.update({MeterFindingWord(word): n for word, n in body["counts"].items()})
+    for name, mode, is_quarantined, plain, gpus, lost in body["nodes"]:
+        node = whole.nodes[name] = Node(mode=NodeMode(mode), is_quarantined=bool(is_quarantined))
+        node.plain = {pools[number].share.kind.value: pools[number] for number in plain}
+        node.gpus = [pools[number] for number in gpus]
+        node.lost = list(lost)
+        node.free = free_owner(node.mode, quarantined=node.is_quarantined)
+    for lease_id, name, holder, parts, wants, until_ms, stage in body["leases"]:
+        hold = Hold(name, holder, tuple(parts), (), until_ms, Stage(stage))
+        hold.wants = [(pools[n], amount, _payer(whole, words)) for n, amount, words in wants]
+        whole.leases[lease_id] = hold
+        if name in whole.nodes:
+            whole.nodes[name].leases.add(lease_id)
+    return whole
+
+
+def _payer(whole: JournalMeter, words: list[str | None]) -> Any:
+    payer = payer_of(words)
+    if not isinstance(payer, Account):
+        raise InvalidValue("account", words, "a lease's account")
+    return whole.payers.of(payer)
