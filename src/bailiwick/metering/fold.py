@@ -241,7 +241,7 @@ class JournalMeter:
             self._report(MeterFindingWord.UNKNOWN_NODE, name)
             return
         node.leases.add(lease_id)
-        wants = self.payers.wants(node, record, mask)
+        wants = self.payers.wants(node, record, mask=mask)
         if isinstance(wants, int):
             self._short(lease_id, wants, 0)
             return
@@ -254,6 +254,10 @@ class JournalMeter:
             self._short(lease_id, amount, 0 if row is None else row[2])
             return
         hold.parts, hold.wants = taken, wants
+        if wants:
+            payer = wants[0][2]
+            payer.started += 1
+            payer.running += 1
 
     def _short(self, lease_id: int, wanted: int, found: int) -> None:
         word = MeterFindingWord.OVERCOMMITTED
@@ -345,6 +349,8 @@ class JournalMeter:
 
     def _forget(self, lease_id: int, hold: Hold) -> None:
         del self.leases[lease_id]
+        if hold.wants:
+            hold.wants[0][2].running -= 1
         node = self.nodes.get(hold.node)
         if node is not None:
             node.leases.discard(lease_id)

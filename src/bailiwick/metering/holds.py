@@ -47,6 +47,10 @@ class LeasePayer:
 
     account: Account
     numbers: dict[int, int] = field(default_factory=dict)
+    started: int = 0
+    """How many leases began for it."""
+    running: int = 0
+    """And how many of them hold something still."""
 
 
 Want: TypeAlias = tuple[Pool, int, LeasePayer]
@@ -79,7 +83,7 @@ class Payers:
         self._meter = meter
         self._payers: dict[tuple[str | None, ...], LeasePayer] = {}
 
-    def wants(self, node: Node, record: FoldedRecord, mask: int) -> list[Want] | int:
+    def wants(self, node: Node, record: FoldedRecord, *, mask: int) -> list[Want] | int:
         """What a lease takes of a node's shares; or an amount that the node cannot have at all."""
         amounts: Mapping[str, int] = record.body["resources"]
         pools = [pool for i, pool in enumerate(node.gpus) if mask >> i & 1]
@@ -120,6 +124,9 @@ class Payers:
             tenant, lease_class = str(record.tenant), LeaseClass(word)
             return self.of(Account(tenant, record.project, tag, lease_class, generation))
         return payer
+
+    def __iter__(self) -> Iterator[LeasePayer]:
+        return iter(self._payers.values())
 
     def of(self, account: Account) -> LeasePayer:
         """The payer of an account of a lease that is held."""

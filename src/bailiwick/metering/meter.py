@@ -35,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bailiwick.metering.core import LogRow, MeterCore, PartRow, new_core
+from bailiwick.metering.core import LogRow, MeterCore, PartRow, UsedRow, new_core
 from bailiwick.metering.owners import (
     IDLE,
     UNAVAILABLE,
@@ -61,6 +61,7 @@ from bailiwick.metering.values import (
     Taken,
     Use,
 )
+from bailiwick.metering.windows import cut_windows, windows_of
 from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotFound
 from bailiwick.vocab.values import check_amount, check_integer
 from bailiwick.vocab.words import HardwareGeneration, ResourceKind
@@ -260,22 +261,28 @@ class Meter:
 
     def uses(self, until_ms: int) -> list[Use]:
         """What every lease's account used, by window, with what still runs counted until then."""
-        found: _Sums = {}
+        windows = windows_of((0, *self.edges, max((until_ms, *self.edges))))
+        found: dict[tuple[int, int], UsedRow] = {}
         for number, line in enumerate(self.lines):
             if isinstance(line.payer, Account):
                 rows = enumerate(self.core.used(number))
                 found |= {(number, window): row for window, row in rows if row[1]}
-        windows = self._windows(until_ms)
-        for row in self.core.rows():
-            if row[4] >= FIRST_LEASE:
-                for account, from_ms, to_ms in self._running(row, until_ms):
-                    _add_running(found, row, account, spans=_cut(windows, from_ms, to_ms))
+        for running in self.running(until_ms):
+            if running[3] >= FIRST_LEASE:
+                cut_windows(found, running, windows)
         uses = []
         for (number, window), sums in sorted(found.items()):
             payer = self.lines[number].payer
             if isinstance(payer, Account):
                 uses.append(Use(payer, self.lines[number].kind, *windows[window], *sums))
         return uses
+
+    def running(self, until_ms: int) -> Iterator[LogRow]:
+        """What is not charged yet, as rows of the log, as if it ended then."""
+        for row in self.core.rows():
+            _, pool, amount, _, holder, _, since = row
+            for account, from_ms, to_ms in self._running(row, until_ms) if amount else ():
+                yield pool, amount, account, holder, from_ms, to_ms, since, since
 
     def _running(self, row: PartRow, until_ms: int) -> Iterator[tuple[int, int, int]]:
         """What of a part is not charged yet, by account, up to then."""
@@ -288,10 +295,6 @@ class Meter:
             account, from_ms = following, max(from_ms, at_ms)
         if from_ms < until_ms:
             yield account, from_ms, until_ms
-
-    def _windows(self, until_ms: int) -> list[tuple[int, int]]:
-        end_ms = max((until_ms, *self.edges))
-        return list(zip((0, *self.edges), (*self.edges, end_ms), strict=True))
 
     def balances(self, at_ms: int) -> tuple[Balance, ...]:
         """Both sides of the equation, for each kind and generation, closed shares among them."""
@@ -330,27 +333,6 @@ class Meter:
         if at_ms < max(latest_ms, self.closed_ms):
             raise InvalidValue("at_ms", at_ms, f"a time from {max(latest_ms, self.closed_ms)} on")
         return rows
-
-
-_Sums = dict[tuple[int, int], tuple[int, int, int, int]]
-
-
-def _cut(windows: Sequence[tuple[int, int]], from_ms: int, to_ms: int) -> Iterator[tuple[int, int]]:
-    """How long a stretch lies in each window that it reaches into."""
-    for window, (start_ms, end_ms) in enumerate(windows):
-        span_ms = min(end_ms, to_ms) - max(start_ms, from_ms)
-        if span_ms > 0:
-            yield window, span_ms
-
-
-def _add_running(
-    found: _Sums, row: PartRow, account: int, *, spans: Iterable[tuple[int, int]]
-) -> None:
-    amount, since = row[2], row[6]
-    for window, span_ms in spans:
-        used, count, first, last = found.get((account, window), (0, 0, since, since))
-        sums = used + amount * span_ms, count + 1, min(first, since), max(last, since)
-        found[account, window] = sums
 
 
 def _payer(owner: Owner) -> Payer:

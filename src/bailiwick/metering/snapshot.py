@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from bailiwick.metering.core import new_core
 from bailiwick.metering.fold import JournalMeter
-from bailiwick.metering.holds import Hold, Node
+from bailiwick.metering.holds import Hold, LeasePayer, Node
 from bailiwick.metering.meter import Meter, Pool
 from bailiwick.metering.owners import (
     IDLE,
@@ -107,6 +107,7 @@ def write_meter(whole: JournalMeter) -> dict[str, Any]:
             [place[part], [list(step) for step in steps]] for part, steps in meter.announced.items()
         ],
         "nodes": [_node_row(name, node, place) for name, node in whole.nodes.items()],
+        "started": [[payer_words(p.account), p.started] for p in whole.payers if p.started],
         "leases": [_hold_row(number, hold, place) for number, hold in whole.leases.items()],
     }
 
@@ -186,16 +187,20 @@ def _read_fold(body: Mapping[str, Any], meter: Meter, pools: Mapping[int, Pool])
         node.gpus = [pools[number] for number in gpus]
         node.lost = list(lost)
         node.free = free_owner(node.mode, quarantined=node.is_quarantined)
+    for words, started in body["started"]:
+        _payer(whole, words).started = started
     for lease_id, name, holder, parts, wants, until_ms, stage in body["leases"]:
         hold = Hold(name, holder, tuple(parts), (), until_ms, Stage(stage))
         hold.wants = [(pools[n], amount, _payer(whole, words)) for n, amount, words in wants]
         whole.leases[lease_id] = hold
+        if hold.wants:
+            hold.wants[0][2].running += 1
         if name in whole.nodes:
             whole.nodes[name].leases.add(lease_id)
     return whole
 
 
-def _payer(whole: JournalMeter, words: list[str | None]) -> Any:
+def _payer(whole: JournalMeter, words: list[str | None]) -> LeasePayer:
     payer = payer_of(words)
     if not isinstance(payer, Account):
         raise InvalidValue("account", words, "a lease's account")

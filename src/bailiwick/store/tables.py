@@ -6,6 +6,9 @@ Rules:
   ``lease_history``, ``decision_history``, ``record_index``, ``node_gpus``, ``usage_by_tenant`` and
   ``usage_by_group`` are folds of the journal that can be thrown away, and ``projection_state`` says
   how far they have come.
+- ``meter_segments`` is a fold too: every stretch of time that was charged, as the meter numbers
+  shares, accounts and holders; ``meter_state`` is the meter after so many records, with which they
+  were committed.
 - ``jobs`` is no fold: what a job was told to run may be secret and is in no journal. It has one row
   for each job, and the journal knows the job's request by the key ``job-ID``.
 - ``writer`` has one row. Its ``size`` is the number of the next record, and whoever appends holds
@@ -161,6 +164,31 @@ projection_state = Table(
     metadata,
     Column("name", String, primary_key=True),
     Column("size", BigInteger, nullable=False),
+)
+
+meter_state = Table(
+    "meter_state",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("size", BigInteger, nullable=False),
+    Column("segments", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    CheckConstraint("id = 1", name="meter_is_one"),
+)
+
+meter_segments = Table(
+    "meter_segments",
+    metadata,
+    Column("number", NUMBER, primary_key=True, autoincrement=False),
+    Column("pool", BigInteger, nullable=False),
+    Column("amount", BigInteger, nullable=False),
+    Column("account", BigInteger, nullable=False),
+    Column("holder", BigInteger, nullable=False),
+    Column("from_ms", BigInteger, nullable=False),
+    Column("to_ms", BigInteger, nullable=False),
+    Column("from_seq", BigInteger, nullable=False),
+    Column("to_seq", BigInteger, nullable=False),
+    Index("meter_segments_by_account", "account", "to_ms"),
 )
 
 # ``env`` is emptied as soon as it is not needed any more.

@@ -1,0 +1,205 @@
+"""The meter of one database's journal: folded as it grows, kept with every stretch it charged.
+
+Rules:
+
+- What was charged by records and how far the fold has come are committed together. After a crash
+  the fold goes on from there: what was not committed is charged again by the same records, since
+  nobody was told of it. Of two that keep at once, one does; the other begins again from its row.
+- Asking folds what is new in memory; only the leader keeps, now and then (:meth:`MeterBook.keep`).
+- What a period's accounts used is the stretches that are kept, those that are not kept yet, and
+  what still runs. It is the same, unit by unit, as folding the whole journal; a test says so.
+- A meter that cannot be read (another version's) is folded again from the beginning.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import Final
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from bailiwick.journal import Record, RecordRefused, parse_record
+from bailiwick.metering import Account, JournalMeter, Meter, MeterFinding, Segment, Use
+from bailiwick.metering.core import LogRow, UsedRow
+from bailiwick.metering.snapshot import read_meter, write_meter
+from bailiwick.metering.windows import Window, cut_windows
+from bailiwick.store.sql_store import SqlStore
+from bailiwick.store.tables import meter_segments, meter_state
+from bailiwick.vocab.errors import Damaged, InvalidValue
+
+BATCH: Final = 1_000
+"""Records that are read at once."""
+PENDING_MAX: Final = 50_000
+"""Stretches that a replica that does not keep remembers before it looks at what is kept."""
+_ASK_MAX = 500
+_COLUMNS = [each for each in meter_segments.c if each.name != "number"]
+_NAMES = tuple(each.name for each in _COLUMNS)
+
+
+class MeterBook:
+    """The meter of one store; any thread may ask, one at a time."""
+
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+        self._turn = threading.RLock()
+        self._kept = 0
+        self._segments = 0
+        self._replaced: int | None = None
+        """How far a meter had come that cannot be read, and is folded again from the beginning."""
+        self._findings: list[MeterFinding] = []
+        self._meter: JournalMeter | None = None
+
+    @contextmanager
+    def current(self) -> Iterator[JournalMeter]:
+        """The meter with everything that is durable now folded in; it must not be kept."""
+        with self._turn:
+            yield self._advance()
+
+    def keep(self) -> tuple[int, int]:
+        """Keep what is folded; how many records and how many stretches that were."""
+        with self._turn:
+            meter = self._advance()
+            rows = list(meter.meter.core.log or ())
+            records = meter.size - self._kept
+            if not records:
+                return 0, 0
+            body = zlib.compress(json.dumps(write_meter(meter), separators=(",", ":")).encode(), 1)
+            with self._store.changing() as connection:
+                if not self._claim(connection):
+                    self._meter = None  # another has kept meanwhile: begin again from there
+                    return 0, 0
+                _put_rows(connection, rows, first=self._segments)
+                self._segments += len(rows)
+                state = {"size": meter.size, "segments": self._segments, "body": body}
+                connection.execute(update(meter_state).values(state))
+            self._kept = meter.size
+            self._forget_rows(meter)
+            return records, len(rows)
+
+    def findings(self) -> list[MeterFinding]:
+        """What did not fit since this was last asked."""
+        with self._turn:
+            self._advance()
+            found, self._findings = self._findings, []
+            return found
+
+    def uses(
+        self, wanted: Callable[[Account], bool], windows: Sequence[Window]
+    ) -> tuple[list[Use], int]:
+        """What such accounts used in each window, and of how many records that is."""
+        with self._turn:
+            meter = self._advance()
+            numbers = _accounts(meter, wanted)
+            sums: dict[tuple[int, int], UsedRow] = {}
+            for row in self._rows(meter, numbers, windows):
+                cut_windows(sums, row, windows)
+            for row in meter.meter.running(windows[-1][1]):
+                if row[2] in numbers:
+                    cut_windows(sums, row, windows)
+            uses = [
+                Use(numbers[account], meter.meter.lines[account].kind, *windows[window], *row)
+                for (account, window), row in sorted(sums.items())
+            ]
+            return uses, meter.size
+
+    def trace(
+        self, wanted: Callable[[Account], bool], window: Window, *, limit: int
+    ) -> list[Segment]:
+        """The stretches of such accounts that reach into a window, the oldest first."""
+        with self._turn:
+            meter = self._advance()
+            numbers = _accounts(meter, wanted)
+            running = (row for row in meter.meter.running(window[1]) if row[2] in numbers)
+            found = chain(self._rows(meter, numbers, [window]), running)
+            rows = [row for row in found if row[4] < window[1] and row[5] > window[0]]
+            rows.sort(key=lambda row: (row[4], row[6], row[3], row[0]))
+            return [meter.meter.segment(row) for row in rows[:limit]]
+
+    # -- folding -----------------------------------------------------------------------------
+
+    def _advance(self) -> JournalMeter:
+        meter = self._meter
+        if meter is None or len(meter.meter.core.log or ()) > PENDING_MAX:
+            meter = self._load(meter)
+        while lines := self._store.read(meter.size, BATCH):
+            for line in lines:
+                self._findings += meter.add(self._parse(line, meter.size))
+        return meter
+
+    def _load(self, held: JournalMeter | None) -> JournalMeter:
+        """From what is kept; the one that is held, if it knows more already."""
+        with self._store.reading() as connection:
+            row = connection.execute(select(meter_state)).one_or_none()
+        size, segments, body = (0, 0, b"") if row is None else (row.size, row.segments, row.body)
+        if held is not None and size <= self._kept:
+            return held
+        self._kept, self._segments, self._replaced = size, segments, None
+        try:
+            meter = read_meter(json.loads(zlib.decompress(body)), logs=True) if body else None
+        except (zlib.error, ValueError, InvalidValue):
+            meter = None
+        if meter is None:
+            self._kept, self._segments, self._replaced = 0, 0, size
+            meter = JournalMeter(Meter(logs=True))
+        self._meter = meter
+        return meter
+
+    def _parse(self, line: bytes, seq: int) -> Record:
+        try:
+            return parse_record(line.removesuffix(b"\n"))
+        except RecordRefused as error:
+            where = f"record {seq} of {self._store.where}"
+            raise Damaged("journal", where, error) from error
+
+    def _claim(self, connection: Connection) -> bool:
+        """Whether nobody else has kept anything since; until the transaction ends, nobody can."""
+        size = connection.scalar(select(meter_state.c.size).with_for_update())
+        if size is None:
+            values = {"id": 1, "size": 0, "segments": 0, "body": b""}
+            connection.execute(insert(meter_state).values(values))
+            size = 0
+        if self._replaced is not None and size == self._replaced:
+            connection.execute(delete(meter_segments))  # of a meter that nobody can read
+            self._replaced, size = None, 0
+        return bool(size == self._kept)
+
+    def _forget_rows(self, meter: JournalMeter) -> None:
+        if meter.meter.core.log is not None:
+            meter.meter.core.log.clear()
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def _rows(
+        self, meter: JournalMeter, accounts: Iterable[int], windows: Sequence[Window]
+    ) -> Iterator[LogRow]:
+        """Stretches of these accounts that may reach into the windows: kept, then not kept yet."""
+        numbers, c = sorted(accounts), meter_segments.c
+        for start in range(0, len(numbers), _ASK_MAX):
+            these = c.account.in_(numbers[start : start + _ASK_MAX])
+            spans = (c.to_ms > windows[0][0], c.from_ms < windows[-1][1], c.to_seq < self._kept)
+            with self._store.reading() as connection:
+                query = select(*_COLUMNS).where(these, *spans).order_by(c.number)
+                for row in connection.execute(query):
+                    yield (row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7])
+        known = set(numbers)
+        yield from (row for row in meter.meter.core.log or () if row[2] in known)
+
+
+def _accounts(meter: JournalMeter, wanted: Callable[[Account], bool]) -> dict[int, Account]:
+    lines = enumerate(meter.meter.lines)
+    payers = ((number, line.payer) for number, line in lines)
+    return {n: payer for n, payer in payers if isinstance(payer, Account) and wanted(payer)}
+
+
+def _put_rows(connection: Connection, rows: Sequence[LogRow], *, first: int) -> None:
+    if rows:
+        named = [
+            {"number": number, **dict(zip(_NAMES, row, strict=True))}
+            for number, row in enumerate(rows, first)
+        ]
+        connection.execute(insert(meter_segments), named)
