@@ -62,18 +62,18 @@ def test_what_is_kept_in_pieces_is_what_the_whole_journal_gives(place: Place) ->
         records, rows = book.keep()
         assert records == len(RECORDS[start : start + 97])
         assert rows
-    uses, size = book.uses(anybody, WINDOWS)
-    assert size == len(RECORDS)
-    assert sorted(uses, key=str) == sorted(folded(RECORDS), key=str)
+    found = book.uses(anybody, WINDOWS)
+    assert found.size == len(RECORDS)
+    assert sorted(found.uses, key=str) == sorted(folded(RECORDS), key=str)
 
 
 def test_asking_needs_nothing_kept_and_keeps_nothing(place: Place) -> None:
     store = place.open()
     append(store, RECORDS)
     reader = MeterBook(place.open(read_only=True))
-    uses, size = reader.uses(anybody, WINDOWS)
-    assert size == len(RECORDS)
-    assert sorted(uses, key=str) == sorted(folded(RECORDS), key=str)
+    found = reader.uses(anybody, WINDOWS)
+    assert found.size == len(RECORDS)
+    assert sorted(found.uses, key=str) == sorted(folded(RECORDS), key=str)
     assert used_in_all(store) == 0
 
 
@@ -92,7 +92,7 @@ def test_after_a_crash_the_fold_goes_on_from_what_was_kept(place: Place) -> None
     with second.current() as meter:
         charged = sum(meter.meter.core.measured())
     assert used_in_all(store) == charged
-    assert sorted(second.uses(anybody, WINDOWS)[0], key=str) == sorted(
+    assert sorted(second.uses(anybody, WINDOWS).uses, key=str) == sorted(
         folded(RECORDS[:300]), key=str
     )
 
@@ -111,7 +111,7 @@ def test_of_two_that_keep_the_same_records_one_does(place: Place) -> None:
         count = connection.scalar(select(func.count()).select_from(meter_segments))
         assert connection.scalar(select(meter_state.c.segments)) == count
     wanted = sorted(folded(RECORDS), key=str)
-    assert all(sorted(b.uses(anybody, WINDOWS)[0], key=str) == wanted for b in books)
+    assert all(sorted(b.uses(anybody, WINDOWS).uses, key=str) == wanted for b in books)
 
 
 def test_one_who_only_asks_does_not_count_twice_what_another_keeps(
@@ -124,7 +124,7 @@ def test_one_who_only_asks_does_not_count_twice_what_another_keeps(
         append(store, RECORDS[start : start + 61])
         reader.uses(anybody, WINDOWS)
         keeper.keep()
-    assert sorted(reader.uses(anybody, WINDOWS)[0], key=str) == sorted(folded(RECORDS), key=str)
+    assert sorted(reader.uses(anybody, WINDOWS).uses, key=str) == sorted(folded(RECORDS), key=str)
 
 
 @pytest.mark.parametrize("body", [b"not a meter", b"x\x9c\xab\xae\x05\x00\x01u\x00\xf9"])
@@ -136,7 +136,7 @@ def test_a_meter_that_cannot_be_read_is_folded_again(place: Place, body: bytes) 
     with store.changing() as connection:
         connection.execute(update(meter_state).values(body=body))
     again = MeterBook(place.open())
-    assert sorted(again.uses(anybody, WINDOWS)[0], key=str) == sorted(folded(RECORDS), key=str)
+    assert sorted(again.uses(anybody, WINDOWS).uses, key=str) == sorted(folded(RECORDS), key=str)
     assert again.keep()[0] == len(RECORDS)
     assert used_in_all(store) == whole
 
@@ -146,7 +146,7 @@ def test_a_line_is_traced_to_the_records_that_began_and_ended_each_stretch(place
     append(store, RECORDS)
     book = MeterBook(store)
     book.keep()
-    uses, _ = book.uses(anybody, WINDOWS[:1])
+    uses = book.uses(anybody, WINDOWS[:1]).uses
     account = max(uses, key=lambda use: use.segments).account
     segments = book.trace(lambda each: each == account, WINDOWS[0], limit=1_000)
     total = sum(use.used for use in uses if use.account == account)

@@ -28,11 +28,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from bailiwick.metering.core import SHORT
 from bailiwick.metering.holds import Hold, Node, Payers
 from bailiwick.metering.meter import FIRST_LEASE, NOBODY, Meter, code_of
 from bailiwick.metering.owners import (
     IDLE,
     UNAVAILABLE,
+    Account,
     Idle,
     Stage,
     Unavailable,
@@ -161,6 +163,7 @@ class JournalMeter:
         if hold is None:
             self._report(MeterFindingWord.UNKNOWN_LEASE, str(lease_id))
             return
+        self._run_out(hold, last_ms)
         late_ms = self._to_nobody(hold, _DEPARTED, last_ms)
         self._check_late(str(lease_id), late_ms)
         self.meter.core.now(at_ms, self.meter.seq)
@@ -235,7 +238,7 @@ class JournalMeter:
             return
         # Known even if it cannot be metered: its end is then no second finding.
         holder = lease_id + FIRST_LEASE
-        hold = self.leases[lease_id] = Hold(name, holder, (), (), until_ms)
+        hold = self.leases[lease_id] = Hold(name, holder, (), until_ms)
         node = self.nodes.get(name)
         if node is None:
             self._report(MeterFindingWord.UNKNOWN_NODE, name)
@@ -245,19 +248,13 @@ class JournalMeter:
         if isinstance(wants, int):
             self._short(lease_id, wants, 0)
             return
-        number = self.payers.number
-        asked = [(pool.free, amount, number(pool, payer)) for pool, amount, payer in wants]
-        taken = self.meter.core.take(holder, asked)
+        taken = self.meter.core.take(holder, wants)
         if isinstance(taken, int):
-            pool, amount, _ = wants[-taken - 1]
-            row = self.meter.core.row(pool.free)
+            free, amount, _ = wants[SHORT - taken]
+            row = self.meter.core.row(free)
             self._short(lease_id, amount, 0 if row is None else row[2])
             return
-        hold.parts, hold.wants = taken, wants
-        if wants:
-            payer = wants[0][2]
-            payer.started += 1
-            payer.running += 1
+        hold.parts = taken
 
     def _short(self, lease_id: int, wanted: int, found: int) -> None:
         word = MeterFindingWord.OVERCOMMITTED
@@ -277,6 +274,8 @@ class JournalMeter:
             return
         word = body.get("reason")
         reason = None if word is None else PreemptionReason(word)
+        if hold.stage is Stage.HELD:
+            self._run_out(hold, at_ms)
         over_ms = at_ms if stage is Stage.GRACE else min(at_ms, hold.until_ms)
         self._enter(hold, stage, reason, at_ms=over_ms)
         hold.until_ms = body.get("expires_ms", hold.until_ms)
@@ -285,13 +284,20 @@ class JournalMeter:
         self, hold: Hold, stage: Stage, reason: PreemptionReason | None, *, at_ms: int
     ) -> None:
         """Announce a stage; it is charged as such once it is sure that the lease lasted so long."""
-        if hold.holder < FIRST_LEASE or hold.stage is stage:
+        if hold.holder < FIRST_LEASE or hold.stage in (stage, Stage.TEARDOWN):
             return
         hold.stage = stage
-        for part, (pool, _, payer) in zip(hold.parts, hold.wants, strict=True):
-            account = replace(payer.account, stage=stage, reason=reason)
-            step = at_ms, self.meter.account(pool, account)
-            self.meter.announced.setdefault(part, []).append(step)
+        for part in hold.parts:
+            pool, payer = self.meter.held(part)
+            if isinstance(payer, Account):
+                account = replace(payer, stage=stage, reason=reason)
+                step = at_ms, self.meter.account(pool, account)
+                self.meter.announced.setdefault(part, []).append(step)
+
+    def _run_out(self, hold: Hold, at_ms: int) -> None:
+        """A term or grace that is over by this time was over when it ran out, not when told."""
+        if hold.until_ms < at_ms:
+            self._enter(hold, Stage.TEARDOWN, None, at_ms=hold.until_ms)
 
     def _catch_up(self, hold: Hold, until_ms: int) -> None:
         """Charge the stages that a lease came to before this time, and forget the others."""
@@ -305,8 +311,7 @@ class JournalMeter:
     def _ended(self, record: FoldedRecord, at_ms: int) -> None:
         hold = self._hold(record)
         if hold is not None:
-            if record.kind == "lease_expired" and hold.until_ms < at_ms:
-                self._enter(hold, Stage.TEARDOWN, None, at_ms=hold.until_ms)
+            self._run_out(hold, at_ms)
             self._free(record.body["lease_id"], hold)
 
     def _fenced(self, record: FoldedRecord, at_ms: int) -> None:
@@ -325,7 +330,8 @@ class JournalMeter:
         """All that a lease holds is nobody's now, but still its place."""
         self._catch_up(hold, at_ms)
         self.meter.core.now(at_ms, self.meter.seq)
-        moves = [(part, self.meter.account(pool, owner)) for part, pool in hold.pools()]
+        held = [(part, self.meter.held(part)[0]) for part in hold.parts]
+        moves = [(part, self.meter.account(pool, owner)) for part, pool in held]
         late_ms = self._pass_on(hold.holder, code_of(owner), moves)
         hold.holder = code_of(owner)
         return late_ms
@@ -349,8 +355,6 @@ class JournalMeter:
 
     def _forget(self, lease_id: int, hold: Hold) -> None:
         del self.leases[lease_id]
-        if hold.wants:
-            hold.wants[0][2].running -= 1
         node = self.nodes.get(hold.node)
         if node is not None:
             node.leases.discard(lease_id)

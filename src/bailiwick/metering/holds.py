@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -36,9 +36,20 @@ class Node:
     lost: list[int] = field(default_factory=list)
     """The parts of leases that were lost with it, to be closed with it."""
 
+    masks: dict[int, list[Pool]] = field(default_factory=dict)
+    """The devices of every mask that was asked for."""
+
     def pools(self) -> list[Pool]:
         """All its shares."""
         return [*self.plain.values(), *self.gpus]
+
+    def devices(self, mask: int) -> list[Pool] | None:
+        """The devices that a mask names; ``None`` if it names one that is not there."""
+        found = self.masks.get(mask)
+        if found is None and mask >> len(self.gpus) == 0:
+            found = [pool for index, pool in enumerate(self.gpus) if mask >> index & 1]
+            self.masks[mask] = found
+        return found
 
 
 @dataclass(slots=True)
@@ -47,33 +58,23 @@ class LeasePayer:
 
     account: Account
     numbers: dict[int, int] = field(default_factory=dict)
-    started: int = 0
-    """How many leases began for it."""
-    running: int = 0
-    """And how many of them hold something still."""
 
 
-Want: TypeAlias = tuple[Pool, int, LeasePayer]
-"""So much of a share, for an account."""
+Want: TypeAlias = tuple[int, int, int]
+"""What the core is asked for: a part that is free, how much of it, and for which account."""
 
 
 @dataclass(slots=True)
 class Hold:
-    """What a lease holds: of each share a part, for an account."""
+    """What a lease holds: a part of each share; for whose account, the core knows."""
 
     node: str
     holder: int
     """Who holds it in the core: the lease, or why nobody does any more."""
     parts: tuple[int, ...]
-    wants: Sequence[Want]
-    """What it asked for, by part."""
     until_ms: int
     """When its term, or its grace, is over."""
     stage: Stage = Stage.HELD
-
-    def pools(self) -> Iterator[tuple[int, Pool]]:
-        """Each of its parts, and of which share that is."""
-        return zip(self.parts, (want[0] for want in self.wants), strict=True)
 
 
 class Payers:
@@ -86,10 +87,8 @@ class Payers:
     def wants(self, node: Node, record: FoldedRecord, *, mask: int) -> list[Want] | int:
         """What a lease takes of a node's shares; or an amount that the node cannot have at all."""
         amounts: Mapping[str, int] = record.body["resources"]
-        pools = [pool for i, pool in enumerate(node.gpus) if mask >> i & 1]
-        milli = amounts.get(_GPU, 0)
-        is_told = mask >> len(node.gpus) == 0 and (not milli or bool(pools))
-        if not is_told or (pools and milli % len(pools)):
+        pools, milli = node.devices(mask), amounts.get(_GPU, 0)
+        if pools is None or (milli and not pools) or (pools and milli % len(pools)):
             return milli
         first = pools[0].share.generation if pools else None
         payer = self._payer(record, first)
@@ -100,14 +99,18 @@ class Payers:
             plain = node.plain.get(word)
             if plain is None:
                 return amount
-            found.append((plain, amount, payer))
-        for pool in pools if milli else ():
-            generation = pool.share.generation
-            of_pool = payer if generation is first else self._payer(record, generation)
-            found.append((pool, milli // len(pools), of_pool))
+            found.append((plain.free, amount, self._number(plain, payer)))
+        if milli:
+            each, number = milli // len(pools), self._number(pools[0], payer)
+            for pool in pools:
+                if pool.accounts is not pools[0].accounts:
+                    other = self._payer(record, pool.share.generation)
+                    found.append((pool.free, each, self._number(pool, other)))
+                else:
+                    found.append((pool.free, each, number))
         return found
 
-    def number(self, pool: Pool, payer: LeasePayer) -> int:
+    def _number(self, pool: Pool, payer: LeasePayer) -> int:
         """The core's number for what an account uses of such a share."""
         # Accounts of one kind and generation of share are one table: its identity is the key.
         number = payer.numbers.get(id(pool.accounts))
@@ -119,17 +122,9 @@ class Payers:
     def _payer(self, record: FoldedRecord, generation: HardwareGeneration | None) -> LeasePayer:
         tag, word = record.body.get("tag"), record.body["lease_class"]
         of_gpus = None if generation is None else generation.value
-        payer = self._payers.get((record.tenant, record.project, tag, word, of_gpus))
+        key = (record.tenant, record.project, tag, word, of_gpus)
+        payer = self._payers.get(key)
         if payer is None:
-            tenant, lease_class = str(record.tenant), LeaseClass(word)
-            return self.of(Account(tenant, record.project, tag, lease_class, generation))
+            account = Account(str(record.tenant), record.project, tag, LeaseClass(word), generation)
+            payer = self._payers[key] = LeasePayer(account)
         return payer
-
-    def __iter__(self) -> Iterator[LeasePayer]:
-        return iter(self._payers.values())
-
-    def of(self, account: Account) -> LeasePayer:
-        """The payer of an account of a lease that is held."""
-        of_gpus = None if account.generation is None else account.generation.value
-        key = (account.tenant, account.project, account.tag, account.lease_class.value, of_gpus)
-        return self._payers.setdefault(key, LeasePayer(account))

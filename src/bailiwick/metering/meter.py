@@ -176,7 +176,7 @@ class Meter:
         self, part: int, expected: Owner | None, *, owner: Owner, at_ms: int
     ) -> SwitchAnswer:
         """Compare and switch; ``expected=None`` switches whoever holds the part."""
-        row, pool = self._row(part), self._pool_of(part)
+        row, (pool, _) = self._row(part), self.held(part)
         self._now(at_ms)
         guard = ANY if expected is None else code_of(expected)
         account = self.account(pool, _payer(owner))
@@ -197,13 +197,19 @@ class Meter:
 
     def give(self, part: int, expected: Owner, *, at_ms: int) -> SwitchAnswer:
         """Give a part back to what is free, if it has this owner; its number is gone then."""
-        row, pool = self._row(part), self._pool_of(part)
+        row, (pool, _) = self._row(part), self.held(part)
         if part == pool.free:
             raise Conflict("part", part, "is what is free already")
         self._now(at_ms)
         if self.core.give(code_of(expected), (part,)) == REFUSED:
             return Refused(part, expected, self._owner(row))
         return Switched(max(0, at_ms - row[3]), max(0, row[3] - at_ms))
+
+    def held(self, part: int) -> tuple[Pool, Payer]:
+        """Of which share a part is, and at whose cost it is held."""
+        row = self._row(part)
+        share = self.shares[row[1]]
+        return self.open_pools[share.node, share.kind, share.index], self.lines[row[5]].payer
 
     def parts_of(self, pool: Pool) -> tuple[Part, ...]:
         """The parts of a share that are not empty; slow, since it looks at all there are."""
@@ -240,10 +246,6 @@ class Meter:
 
     def _rows_of(self, pool: Pool) -> Iterator[PartRow]:
         return (row for row in self.core.rows() if row[1] == pool.number)
-
-    def _pool_of(self, part: int) -> Pool:
-        share = self.shares[self._row(part)[1]]
-        return self.open_pools[share.node, share.kind, share.index]
 
     def _owner(self, row: PartRow) -> Owner:
         payer = self.lines[row[5]].payer

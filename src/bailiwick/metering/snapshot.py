@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from bailiwick.metering.core import new_core
 from bailiwick.metering.fold import JournalMeter
-from bailiwick.metering.holds import Hold, LeasePayer, Node
+from bailiwick.metering.holds import Hold, Node
 from bailiwick.metering.meter import Meter, Pool
 from bailiwick.metering.owners import (
     IDLE,
@@ -107,7 +107,6 @@ def write_meter(whole: JournalMeter) -> dict[str, Any]:
             [place[part], [list(step) for step in steps]] for part, steps in meter.announced.items()
         ],
         "nodes": [_node_row(name, node, place) for name, node in whole.nodes.items()],
-        "started": [[payer_words(p.account), p.started] for p in whole.payers if p.started],
         "leases": [_hold_row(number, hold, place) for number, hold in whole.leases.items()],
     }
 
@@ -125,9 +124,8 @@ def _node_row(name: str, node: Node, place: Mapping[int, int]) -> list[Any]:
 
 
 def _hold_row(number: int, hold: Hold, place: Mapping[int, int]) -> list[Any]:
-    wants = [[pool.number, amount, payer_words(p.account)] for pool, amount, p in hold.wants]
     parts = [place[part] for part in hold.parts]
-    return [number, hold.node, hold.holder, parts, wants, hold.until_ms, hold.stage.value]
+    return [number, hold.node, hold.holder, parts, hold.until_ms, hold.stage.value]
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -187,21 +185,8 @@ def _read_fold(body: Mapping[str, Any], meter: Meter, pools: Mapping[int, Pool])
         node.gpus = [pools[number] for number in gpus]
         node.lost = list(lost)
         node.free = free_owner(node.mode, quarantined=node.is_quarantined)
-    for words, started in body["started"]:
-        _payer(whole, words).started = started
-    for lease_id, name, holder, parts, wants, until_ms, stage in body["leases"]:
-        hold = Hold(name, holder, tuple(parts), (), until_ms, Stage(stage))
-        hold.wants = [(pools[n], amount, _payer(whole, words)) for n, amount, words in wants]
-        whole.leases[lease_id] = hold
-        if hold.wants:
-            hold.wants[0][2].running += 1
+    for lease_id, name, holder, parts, until_ms, stage in body["leases"]:
+        whole.leases[lease_id] = Hold(name, holder, tuple(parts), until_ms, Stage(stage))
         if name in whole.nodes:
             whole.nodes[name].leases.add(lease_id)
     return whole
-
-
-def _payer(whole: JournalMeter, words: list[str | None]) -> LeasePayer:
-    payer = payer_of(words)
-    if not isinstance(payer, Account):
-        raise InvalidValue("account", words, "a lease's account")
-    return whole.payers.of(payer)

@@ -18,6 +18,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
@@ -26,6 +27,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from bailiwick.journal import Record, RecordRefused, parse_record
 from bailiwick.metering import Account, JournalMeter, Meter, MeterFinding, Segment, Use
 from bailiwick.metering.core import LogRow, UsedRow
+from bailiwick.metering.meter import FIRST_LEASE
 from bailiwick.metering.snapshot import read_meter, write_meter
 from bailiwick.metering.windows import Window, cut_windows
 from bailiwick.store.sql_store import SqlStore
@@ -39,6 +41,18 @@ PENDING_MAX: Final = 50_000
 _ASK_MAX = 500
 _COLUMNS = [each for each in meter_segments.c if each.name != "number"]
 _NAMES = tuple(each.name for each in _COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Metered:
+    """What was used, of how many records that is, and by which leases."""
+
+    uses: list[Use]
+    size: int
+    leases: dict[Account, set[int]] = field(default_factory=dict)
+    """The leases of each account that held something then."""
+    running: set[int] = field(default_factory=set)
+    """Every lease that holds something now, whoever's it is."""
 
 
 class MeterBook:
@@ -88,24 +102,24 @@ class MeterBook:
             found, self._findings = self._findings, []
             return found
 
-    def uses(
-        self, wanted: Callable[[Account], bool], windows: Sequence[Window]
-    ) -> tuple[list[Use], int]:
-        """What such accounts used in each window, and of how many records that is."""
+    def uses(self, wanted: Callable[[Account], bool], windows: Sequence[Window]) -> Metered:
+        """What such accounts used in each window."""
         with self._turn:
             meter = self._advance()
             numbers = _accounts(meter, wanted)
             sums: dict[tuple[int, int], UsedRow] = {}
-            for row in self._rows(meter, numbers, windows):
-                cut_windows(sums, row, windows)
-            for row in meter.meter.running(windows[-1][1]):
-                if row[2] in numbers:
+            found = Metered([], meter.size)
+            until_ms = windows[-1][1]
+            for row in chain(self._rows(meter, numbers, windows), meter.meter.running(until_ms)):
+                if row[2] in numbers and row[4] < until_ms and row[5] > windows[0][0]:
                     cut_windows(sums, row, windows)
-            uses = [
+                    found.leases.setdefault(numbers[row[2]], set()).add(row[3] - FIRST_LEASE)
+            found.running.update(meter.leases)
+            found.uses.extend(
                 Use(numbers[account], meter.meter.lines[account].kind, *windows[window], *row)
                 for (account, window), row in sorted(sums.items())
-            ]
-            return uses, meter.size
+            )
+            return found
 
     def trace(
         self, wanted: Callable[[Account], bool], window: Window, *, limit: int
@@ -119,6 +133,25 @@ class MeterBook:
             rows = [row for row in found if row[4] < window[1] and row[5] > window[0]]
             rows.sort(key=lambda row: (row[4], row[6], row[3], row[0]))
             return [meter.meter.segment(row) for row in rows[:limit]]
+
+    def of_leases(
+        self, lease_ids: Sequence[int], until_ms: int
+    ) -> tuple[list[Segment], list[Segment]]:
+        """Every stretch that these leases held: charged, and what still runs, until then.
+
+        What runs is told up to a moment past the last record at least, so that none is missed.
+        """
+        with self._turn:
+            meter = self._advance()
+            holders = {lease_id + FIRST_LEASE for lease_id in lease_ids}
+            until_ms = max(until_ms, meter.clock_ms + 1)
+            charged = chain(self._held(sorted(holders)), meter.meter.core.log or ())
+            running = (row for row in meter.meter.running(until_ms) if row[3] in holders)
+            segment = meter.meter.segment
+            return (
+                [segment(row) for row in charged if row[3] in holders],
+                [segment(row) for row in running],
+            )
 
     # -- folding -----------------------------------------------------------------------------
 
@@ -188,6 +221,16 @@ class MeterBook:
                     yield (row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7])
         known = set(numbers)
         yield from (row for row in meter.meter.core.log or () if row[2] in known)
+
+    def _held(self, holders: Sequence[int]) -> Iterator[LogRow]:
+        """Stretches of these holders that are kept."""
+        c = meter_segments.c
+        for start in range(0, len(holders), _ASK_MAX):
+            these = c.holder.in_(holders[start : start + _ASK_MAX])
+            query = select(*_COLUMNS).where(these, c.to_seq < self._kept).order_by(c.number)
+            with self._store.reading() as connection:
+                for row in connection.execute(query):
+                    yield (row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7])
 
 
 def _accounts(meter: JournalMeter, wanted: Callable[[Account], bool]) -> dict[int, Account]:

@@ -1,0 +1,215 @@
+"""The meter and the bill: folding, rating, keeping, and a whole month of a large fleet.
+
+CPU time of one thread for folding and rating, wall time where a disk is waited for. The records of
+:mod:`bench.fleet_month` are made beforehand, block by block, outside the time that is taken. The
+reference in the same run is the readable core, which is the one that the proof speaks of.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from time import perf_counter, process_time, thread_time
+
+from bailiwick.billing.bills import PeriodBill, invoice_of
+from bailiwick.billing.invoices import InvoiceHead, split_by_tenant
+from bailiwick.billing.rates import RateBook
+from bailiwick.journal import Chain, Context, Record, RecordKind, parse_record
+from bailiwick.metering import JournalMeter, Meter
+from bailiwick.metering.core import has_compiled, new_core
+from bailiwick.store import open_store
+from bailiwick.store.meter_rows import MeterBook
+from bailiwick.store.sql_store import SqlStore
+from bench.fleet_month import MONTH_MS, START_MS, FleetMonth, Told
+from bench.measure import in_blocks, no_collection, say
+from bench.memory import resident_bytes
+from bench.report import Section, Table
+
+LEASES, LEASES_QUICK = 1_000_000, 60_000
+KEPT, KEPT_QUICK = 40_000, 5_000
+BLOCK = 20_000
+FOLD_BAR_S, KEEP_BAR, MONTH_BAR_S = 10, 10_000, 60
+
+
+def fold(records: Iterable[Told], bill: PeriodBill, *, mark: int = 0) -> tuple[float, list[int]]:
+    """CPU seconds of folding, and resident memory after a tenth of the records and at the end."""
+    seconds, held, count = 0.0, [], 0
+    for block in in_blocks(records, BLOCK):
+        with no_collection():
+            begin = thread_time()
+            for record in block:
+                bill.add(record)
+            seconds += thread_time() - begin
+        count += len(block)
+        if mark and count >= mark:
+            held.append(resident_bytes())
+            mark = 0
+    return seconds, [*held, resident_bytes()]
+
+
+def folding(leases: int) -> tuple[dict[str, float], list[int]]:
+    """Seconds for so many leases, folded and rated; with the readable core for a tenth."""
+    found: dict[str, float] = {}
+    to_ms = START_MS + MONTH_MS
+    say(f"metering: {leases:,} leases, folded and rated")
+    bill = PeriodBill(RateBook(), from_ms=START_MS, to_ms=to_ms)
+    found["fold"], memory = fold(FleetMonth(leases), bill, mark=leases // 5)
+    begin = thread_time()
+    lines = bill.lines()
+    found["rate"] = thread_time() - begin
+    found["lines"] = len(lines)
+    bill.meter.check()
+    if has_compiled():
+        say("metering: the readable core, a tenth of them")
+        pure = PeriodBill(RateBook(), from_ms=START_MS, to_ms=to_ms)
+        pure.meter = JournalMeter(
+            Meter(pure.meter.meter.edges, core=new_core(pure.meter.meter.edges, which="pure"))
+        )
+        seconds, _ = fold(FleetMonth(leases // 10), pure)
+        found["pure"] = 10 * seconds
+    return found, memory
+
+
+def sealed(records: Iterable[Told]) -> Iterator[bytes]:
+    """The same records as a journal has them."""
+    chain = Chain()
+    for each in records:
+        context = Context("scheduler", f"req-{each.seq:08}", each.tenant, each.project)
+        done = chain.seal(RecordKind(each.kind), context, at_ms=each.at_ms, body=each.body)
+        yield done.line
+
+
+def keeping(leases: int, store: SqlStore) -> tuple[int, float]:
+    """Segments that were kept, and the wall seconds of reading, folding and keeping them."""
+    leader = store.lead("bench", "")
+    if leader is None:
+        return 0, 0.0
+    first, segments, seconds, book = 0, 0, 0.0, MeterBook(store)
+    for lines in in_blocks(sealed(FleetMonth(leases, nodes=200)), 2_000):
+        store.append(leader.epoch, first, lines)
+        first += len(lines)
+        begin = perf_counter()
+        segments += book.keep()[1]
+        seconds += perf_counter() - begin
+    return segments, seconds
+
+
+def month(leases: int, path: Path) -> dict[str, float]:
+    """Everybody's invoices of a month from a journal in a file, read line by line."""
+    say(f"metering: the journal of a month, {leases:,} leases on {10_000:,} GPUs")
+    found = {"records": 0.0}
+    with path.open("wb") as file:
+        for line in sealed(FleetMonth(leases)):
+            file.write(line)
+            found["records"] += 1
+    say("metering: everybody's invoices from that file")
+    begin = process_time()
+    bill = PeriodBill(RateBook(), from_ms=START_MS, to_ms=START_MS + MONTH_MS)
+    with path.open("rb") as file:
+        for record in _parsed(file):
+            bill.add(record)
+    invoices = [
+        invoice_of(
+            InvoiceHead(
+                invoice_id=f"{tenant}-2026-11",
+                tenant=tenant,
+                from_ms=START_MS,
+                to_ms=START_MS + MONTH_MS,
+                currency=bill.book.currency,
+                journal_size=bill.size,
+            ),
+            lines,
+        )
+        for tenant, lines in split_by_tenant(bill.lines()).items()
+    ]
+    found |= {"seconds": process_time() - begin, "invoices": len(invoices)}
+    found["lines"] = sum(len(invoice.lines) for invoice in invoices)
+    return found
+
+
+def _parsed(lines: Iterable[bytes]) -> Iterator[Record]:
+    for line in lines:
+        yield parse_record(line[:-1])
+
+
+def run(*, quick: bool = False) -> Section:
+    """The section: fold and rate, keep, and bill a month."""
+    section = Section("metering", "The meter and the bill")
+    leases = LEASES_QUICK if quick else LEASES
+    took, memory = folding(leases)
+    whole = took["fold"] + took["rate"]
+    grown = (memory[-1] - memory[0]) / 2**20
+    table = Table(
+        f"{leases:,} lease intervals folded and rated, CPU time",
+        ["core", "fold, s", "rate, s", "leases per s"],
+    )
+    table.rows.append(["used", f"{took['fold']:.2f}", f"{took['rate']:.2f}", _rate(leases, whole)])
+    if "pure" in took:
+        row = ["readable (a tenth, times ten)", f"{took['pure']:.2f}", "", ""]
+        table.rows.append([*row[:3], _rate(leases, took["pure"])])
+    section.tables.append(table)
+    section.notes.append(
+        f"Memory grew by {grown:.1f} MiB between a tenth of the records and all of them; "
+        f"{took['lines']:,.0f} lines were rated."
+    )
+    section.data |= {"fold_and_rate_s": whole, "memory_grown_mib": grown}
+    _keep(section, quick=quick)
+    _month(section, leases=leases // 2)
+    if not quick:
+        section.bar_at_most("1,000,000 leases folded and rated", whole, FOLD_BAR_S, unit=" s")
+    return section
+
+
+def _rate(count: float, seconds: float) -> str:
+    return f"{count / seconds:,.0f}"
+
+
+def _keep(section: Section, *, quick: bool) -> None:
+    table = Table(
+        "segments kept durably with how far the fold has come, wall time",
+        ["store", "segments", "per second"],
+    )
+    leases = KEPT_QUICK if quick else KEPT
+    for name, count, seconds in _kept(leases):
+        table.rows.append([name, f"{count:,}", _rate(count, seconds)])
+        section.data[f"segments_{name}"] = count / seconds
+        section.bar_at_least(f"durable segments, {name}", count / seconds, KEEP_BAR, unit="/s")
+    section.tables.append(table)
+
+
+def _kept(leases: int) -> Iterator[tuple[str, int, float]]:
+    from tests.support.postgres import PostgresServer, find_programs
+
+    say(f"metering: keeping the segments of {leases:,} leases")
+    with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
+        yield "SQLite", *keeping(leases, store)
+    programs = find_programs()
+    if programs is not None:
+        server = PostgresServer(programs)
+        try:
+            with open_store(server.new_database()) as store:
+                yield "PostgreSQL", *keeping(leases, store)
+        finally:
+            server.close()
+
+
+def _month(section: Section, *, leases: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        found = month(leases, Path(folder) / "journal.jsonl")
+    section.tables.append(
+        Table(
+            "a month of 10,000 GPUs invoiced from its journal, CPU time",
+            ["records", "invoices", "lines", "seconds"],
+            [
+                [
+                    f"{found['records']:,.0f}",
+                    f"{found['invoices']:,.0f}",
+                    f"{found['lines']:,.0f}",
+                    f"{found['seconds']:.1f}",
+                ]
+            ],
+        )
+    )
+    section.data["month_s"] = found["seconds"]
+    section.bar_at_most("a month of 10,000 GPUs", found["seconds"], MONTH_BAR_S, unit=" s")
