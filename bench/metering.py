@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from time import perf_counter, process_time, thread_time
 
-from bailiwick.billing.bills import PeriodBill, invoice_of
+from bailiwick.billing.bills import PeriodBill, bill_to
 from bailiwick.billing.invoices import InvoiceHead, split_by_tenant
 from bailiwick.billing.rates import RateBook
 from bailiwick.journal import Chain, Context, Record, RecordKind, parse_record
@@ -110,7 +110,7 @@ def month(leases: int, path: Path) -> dict[str, float]:
         for record in _parsed(file):
             bill.add(record)
     invoices = [
-        invoice_of(
+        bill_to(
             InvoiceHead(
                 invoice_id=f"{tenant}-2026-11",
                 tenant=tenant,

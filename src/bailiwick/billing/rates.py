@@ -1,4 +1,4 @@
-"""The rate card: what an hour of each resource costs, and what work on it comes to.
+"""Rate cards: what an hour of each resource costs, when and for whom, and what work comes to.
 
 Rules:
 
@@ -9,6 +9,9 @@ Rules:
 - Half a GPU costs half a GPU: shares are counted in thousandths of a device.
 - A card has a price for every generation and a factor for every lease class. One that lacks any
   cannot be built: work is never free because somebody forgot a row.
+- A book has every card of a journal. The latest effective one holds; among equal dates, the one
+  that was set last. A tenant's own card replaces the list for it until it is withdrawn.
+- ``LIST_PRICES`` underlie every book, from 0 on.
 
 >>> half_a_gpu = Charge(Used.over(HOUR_MS, gpu_milli=500), HardwareGeneration.NVIDIA_HOPPER)
 >>> cost_of(LIST_PRICES, [half_a_gpu])
@@ -17,12 +20,13 @@ Rules:
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeGuard, TypeVar
 
-from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.errors import InvalidValue, InvariantBroken
 from bailiwick.vocab.values import GIB, MILLI, check_integer, check_name
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass
 
@@ -30,9 +34,13 @@ HOUR_MS: Final = 3_600_000
 RATE_MAX: Final = 10**15
 """The largest price, in micros an hour, that a card can say."""
 
+WHOLE: Final = MILLI * GIB * HOUR_MS * MILLI
+"""What one micro is, in the exact integers that costs are added up in."""
+
 W = TypeVar("W", HardwareGeneration, LeaseClass)
 
 _G = HardwareGeneration
+_PRICES = ("core_micros_per_hour", "mem_micros_per_gib_hour", "block_micros_per_gib_hour")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +99,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateCard:
-    """The list prices that hold from ``effective_ms`` on."""
+    """The prices that hold from ``effective_ms`` on, for one tenant or (the list) for all."""
 
     currency: str
     gpu_micros_per_hour: Mapping[HardwareGeneration, int] = field(hash=False)
@@ -100,17 +108,17 @@ class RateCard:
     block_micros_per_gib_hour: int
     class_per_mille: Mapping[LeaseClass, int] = field(hash=False)
     effective_ms: int = 0
+    name: str = "list"
+    tenant: str | None = None
 
     def __post_init__(self) -> None:
         check_name("currency", self.currency)
+        check_name("name", self.name)
+        if self.tenant is not None:
+            check_name("tenant", self.tenant)
         _check_whole("gpu_micros_per_hour", self.gpu_micros_per_hour, HardwareGeneration)
         _check_whole("class_per_mille", self.class_per_mille, LeaseClass)
-        for name in (
-            "core_micros_per_hour",
-            "mem_micros_per_gib_hour",
-            "block_micros_per_gib_hour",
-            "effective_ms",
-        ):
+        for name in (*_PRICES, "effective_ms"):
             check_integer(name, getattr(self, name), low=0, high=RATE_MAX)
 
     def dearest(self, generations: Iterable[HardwareGeneration]) -> HardwareGeneration | None:
@@ -130,12 +138,11 @@ def _check_whole(name: str, prices: Mapping[W, int], words: type[W]) -> None:
 
 def cost_of(card: RateCard, charges: Iterable[Charge]) -> int:
     """What all of these cost together, in micros."""
-    # In micros, times milli-shares, times GiB, times milliseconds, times per mille.
-    whole = sum(_weigh(card, each) for each in charges)
-    return _nearest(whole, MILLI * GIB * HOUR_MS * MILLI)
+    return nearest_micro(sum(weigh(card, each) for each in charges))
 
 
-def _weigh(card: RateCard, charge: Charge) -> int:
+def weigh(card: RateCard, charge: Charge) -> int:
+    """What this costs, exactly: in micros times ``WHOLE``."""
     used, gpu = charge.used, 0
     if used.gpu_milli_ms:
         if charge.generation is None:
@@ -149,10 +156,10 @@ def _weigh(card: RateCard, charge: Charge) -> int:
     return (shares * GIB + stored * MILLI) * card.class_per_mille[charge.lease_class]
 
 
-def _nearest(whole: int, parts: int) -> int:
-    """The nearest integer of a fraction that is not negative; a tie goes to the even one."""
-    quotient, rest = divmod(whole, parts)
-    if 2 * rest > parts or (2 * rest == parts and quotient % 2):
+def nearest_micro(whole: int) -> int:
+    """An exact cost that is not negative as micros: the nearest; a tie goes to the even one."""
+    quotient, rest = divmod(whole, WHOLE)
+    if 2 * rest > WHOLE or (2 * rest == WHOLE and quotient % 2):
         return quotient + 1
     return quotient
 
@@ -187,3 +194,137 @@ LIST_PRICES: Final = RateCard(
     ),
 )
 """The card that holds until an operator sets another."""
+
+
+# -- many cards ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CardWithdrawn:
+    """From ``effective_ms`` on the list holds for this tenant again; ``name`` is its last card."""
+
+    tenant: str
+    effective_ms: int
+    name: str
+
+    def __post_init__(self) -> None:
+        check_name("tenant", self.tenant)
+        check_name("name", self.name)
+        check_integer("effective_ms", self.effective_ms, low=0, high=RATE_MAX)
+
+
+RateChange: TypeAlias = RateCard | CardWithdrawn
+"""What one record of a journal can say about prices."""
+
+_TABLES: Final[Mapping[str, type[HardwareGeneration] | type[LeaseClass]]] = {
+    "gpu_micros_per_hour": HardwareGeneration,
+    "class_per_mille": LeaseClass,
+}
+
+
+class RateBook:
+    """Every card of a journal, in the order in which they were set; one currency for all.
+
+    >>> from dataclasses import replace
+    >>> book = RateBook([replace(LIST_PRICES, name="ours", tenant="acme", effective_ms=500)])
+    >>> [book.card_for("acme", at_ms).name for at_ms in (499, 500)]
+    ['list', 'ours']
+    >>> book.edges(0, 501)
+    (500,)
+    """
+
+    __slots__ = ("_at", "_edges", "_of", "changes")
+
+    def __init__(self, changes: Iterable[RateChange] = ()) -> None:
+        self.changes = tuple(changes)
+        """As they were set."""
+        self._edges = sorted({each.effective_ms for each in self.changes})
+        rows: dict[str | None, list[RateChange]] = {None: [LIST_PRICES]}
+        for each in self.changes:
+            rows.setdefault(each.tenant, []).append(each)
+        self._of: dict[str | None, list[RateChange]] = {}
+        self._at: dict[str | None, list[int]] = {}
+        for tenant, found in rows.items():
+            found.sort(key=_effective)  # stable: of equal dates the last one set stays the last
+            self._of[tenant] = found
+            self._at[tenant] = [each.effective_ms for each in found]
+        self._check_currency()
+
+    @property
+    def currency(self) -> str:
+        """That of the first list card; until there is one, that of the list prices."""
+        return next(
+            (each.currency for each in self.changes if _is_list(each)), LIST_PRICES.currency
+        )
+
+    def card_for(self, tenant: str | None, at_ms: int) -> RateCard:
+        """The card that holds at this time for this tenant; for no tenant, the list."""
+        own = None if tenant is None else self.own_card(tenant, at_ms)
+        if own is not None:
+            return own
+        listed = self._latest(None, at_ms)
+        if not isinstance(listed, RateCard):
+            raise InvariantBroken(f"no list prices hold at {at_ms}")
+        return listed
+
+    def own_card(self, tenant: str, at_ms: int) -> RateCard | None:
+        """The card that is this tenant's own at this time, if it has one."""
+        own = self._latest(tenant, at_ms) if tenant in self._of else None
+        return own if isinstance(own, RateCard) else None
+
+    def edges(self, from_ms: int, to_ms: int) -> tuple[int, ...]:
+        """The instants strictly inside at which any prices change, in order."""
+        low, high = bisect_right(self._edges, from_ms), bisect_left(self._edges, to_ms)
+        return tuple(self._edges[low:high])
+
+    def _latest(self, tenant: str | None, at_ms: int) -> RateChange | None:
+        index = bisect_right(self._at[tenant], at_ms)
+        return self._of[tenant][index - 1] if index else None
+
+    def _check_currency(self) -> None:
+        for each in self.changes:
+            if isinstance(each, RateCard) and each.currency != self.currency:
+                raise InvalidValue("currency", each.currency, f"{self.currency}, as all cards")
+
+
+def _effective(change: RateChange) -> int:
+    return change.effective_ms
+
+
+def _is_list(change: RateChange) -> TypeGuard[RateCard]:
+    return isinstance(change, RateCard) and change.tenant is None
+
+
+def card_body(change: RateChange) -> dict[str, Any]:
+    """All of it, as the record ``rate_card_changed`` tells it."""
+    body: dict[str, Any] = {"card": change.name, "effective_ms": change.effective_ms}
+    if change.tenant is not None:
+        body["of_tenant"] = change.tenant
+    if isinstance(change, CardWithdrawn):
+        return body | {"withdrawn": 1}
+    body |= {name: getattr(change, name) for name in ("currency", *_PRICES)}
+    return body | {name: _by_word(getattr(change, name)) for name in _TABLES}
+
+
+def card_of(body: Mapping[str, Any]) -> RateChange:
+    """What such a record tells; the inverse of :func:`card_body`."""
+    try:
+        if body.get("withdrawn"):
+            return CardWithdrawn(body["of_tenant"], body["effective_ms"], body["card"])
+        values: dict[str, Any] = {name: body[name] for name in ("currency", *_PRICES)}
+        values |= {name: _from_words(name, body[name]) for name in _TABLES}
+        values |= {"name": body["card"], "tenant": body.get("of_tenant")}
+        return RateCard(**values, effective_ms=body["effective_ms"])
+    except KeyError as error:
+        raise InvalidValue("rate_card", sorted(body), f"also {error.args[0]}") from None
+
+
+def _by_word(prices: Mapping[W, int]) -> dict[str, int]:
+    return {str(word): price for word, price in prices.items()}
+
+
+def _from_words(name: str, prices: object) -> Mapping[Any, int]:
+    words = _TABLES[name]
+    if not isinstance(prices, Mapping) or not {*prices} <= {str(word) for word in words}:
+        raise InvalidValue(name, prices, "a price by " + ", ".join(words))
+    return MappingProxyType({words(word): price for word, price in prices.items()})

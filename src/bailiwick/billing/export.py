@@ -1,0 +1,126 @@
+"""Invoices as CSV: one row for each line, under a header that does not change.
+
+Rules:
+
+- Times are UTC, in ISO 8601 with ``Z``. Amounts are decimals made from integers, and exact.
+- What has no value is an empty cell. Rows end as RFC 4180 says, and cells are quoted where they
+  have to be.
+- A text that a spreadsheet could take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a
+  tab or a line's end, and is no plain number) gets an apostrophe before it. So does a text that
+  begins with an apostrophe: taking one away gives back what was there (:func:`plain_cell`).
+- Control characters within a text stay there, quoted; they end no row.
+
+>>> iso_time(1_700_000_000_000)
+'2023-11-14T22:13:20Z'
+>>> csv_text(["tag"], [["=1+1"], ["-3.5"], [None]])
+"tag\\r\\n'=1+1\\r\\n-3.5\\r\\n\\r\\n"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from bailiwick.billing.invoices import Invoice
+from bailiwick.billing.lines import RatedLine, money_text, unit_of
+from bailiwick.vocab.values import check_integer
+
+Cell: TypeAlias = str | int | None
+
+_RISKY: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?\Z")
+_TO_QUOTE: Final = re.compile(r'[",\r\n]|^\s|\s\Z')
+
+_DAY_MS: Final = 86_400_000
+_TIME_MS_MAX: Final = 253_402_300_800_000 - 1
+"""The last millisecond of the year 9999."""
+_MONTH_DAYS: Final = (31, 30, 31, 30, 31, 31, 30, 31, 30)
+"""From March to November."""
+
+COLUMNS: Final = (
+    *("invoice_id", "corrects", "tenant", "project", "period_start", "period_end"),
+    *("journal_size", "currency", "generation", "tag", "lease_class", "resource", "stage"),
+    *("cause", "card", "card_tenant", "card_effective", "window_start", "window_end", "used"),
+    *("used_unit", "quantity", "unit", "price_per_hour", "cost", "segments"),
+    *("first_record", "last_record"),
+)
+"""The header of :func:`invoice_csv`."""
+
+
+def invoice_csv(invoices: Iterable[Invoice]) -> str:
+    """All lines of these invoices."""
+    rows = (_row(each, line) for each in invoices for line in each.lines)
+    return csv_text(COLUMNS, rows)
+
+
+def _row(invoice: Invoice, line: RatedLine) -> Iterator[Cell]:
+    head, key, unit = invoice.head, line.key, unit_of(line.key.kind)
+    yield from (head.invoice_id, head.corrects, key.tenant, key.project)
+    yield from (iso_time(head.from_ms), iso_time(head.to_ms), head.journal_size, head.currency)
+    yield from (key.generation, key.tag, key.lease_class, key.kind, key.stage, key.cause)
+    yield from (key.card.name, key.card.tenant, iso_time(key.card.effective_ms))
+    yield from (iso_time(line.from_ms), iso_time(line.to_ms))
+    yield from (line.used, unit.native, line.quantity, unit.name, key.price.text())
+    yield from (money_text(line.cost_micros), line.segments, line.first_seq, line.last_seq)
+
+
+# -- cells -----------------------------------------------------------------------------------
+
+
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[Cell]]) -> str:
+    """A whole CSV document."""
+    return "".join(",".join(map(_cell, row)) + "\r\n" for row in (header, *rows))
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return ""
+    text = str(value)
+    if text.startswith(_RISKY) and not _NUMBER.match(text):
+        text = f"'{text}"
+    if _TO_QUOTE.search(text):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def plain_cell(cell: str) -> str | None:
+    """What a cell of ours says, as a CSV reader hands it over; none for an empty one.
+
+    >>> plain_cell("'=1+1"), plain_cell("")
+    ('=1+1', None)
+    """
+    return cell.removeprefix("'") or None
+
+
+@lru_cache(maxsize=256, typed=True)  # the same few begins and ends stand in every row
+def iso_time(at_ms: int) -> str:
+    """A time in UTC; with milliseconds only where it has any."""
+    check_integer("at_ms", at_ms, low=0, high=_TIME_MS_MAX)
+    days, ms = divmod(at_ms, _DAY_MS)
+    seconds, ms = divmod(ms, 1000)
+    year, month, day = _date(days)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{year:04}-{month:02}-{day:02}T{clock}{f'.{ms:03}' if ms else ''}Z"
+
+
+def _date(days: int) -> tuple[int, int, int]:
+    """The date so many days after the first of January 1970."""
+    year = 1970 + days // 366  # never too late, and too early by less than a year in 366
+    while _days_before(year + 1) <= days:
+        year += 1
+    days -= _days_before(year)
+    is_leap = _days_before(year + 1) - _days_before(year) == 366
+    month = 1
+    for length in (31, 28 + is_leap, *_MONTH_DAYS):
+        if days < length:
+            break
+        days -= length
+        month += 1
+    return year, month, days + 1
+
+
+def _days_before(year: int) -> int:
+    before = year - 1
+    return 365 * (year - 1970) + before // 4 - before // 100 + before // 400 - 477

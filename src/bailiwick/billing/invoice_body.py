@@ -1,0 +1,215 @@
+"""An invoice as plain values: what is stored, sent, exported and hashed.
+
+Rules:
+
+- A body has texts, integers, lists and nothing else, so it has one canonical form: JSON as
+  RFC 8785 writes it. The digest of an invoice is the SHA-256 of those bytes.
+- An amount of usage can be beyond what every JSON reader keeps exactly, so it is written as its
+  digits. Money cannot: an invoice bounds it.
+- Totals, subtotals and the amounts for people stand in a body beside what they follow from. When
+  one is read back they have to be what they follow to be, or the body is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, Final, TypeVar
+
+from bailiwick.billing.charges import ChargeCause
+from bailiwick.billing.invoices import MONEY_MAX, Invoice, InvoiceHead, InvoiceScope
+from bailiwick.billing.lines import CardId, LineKey, Price, RatedLine, unit_of
+from bailiwick.billing.rating import LINES_MAX
+from bailiwick.metering.owners import Stage
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.values import check_integer
+from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
+
+VERSION: Final = 1
+_TEXT_MAX: Final = 256
+_DIGITS_MAX: Final = 60
+
+Body = dict[str, Any]
+W = TypeVar("W", bound=StrEnum)
+
+
+def body_of(invoice: Invoice) -> Body:
+    """The invoice as plain values."""
+    head = invoice.head
+    return {
+        "version": VERSION,
+        "invoice_id": head.invoice_id,
+        "tenant": head.tenant,
+        "scope": head.scope.value,
+        "project": head.project,
+        "from_ms": head.from_ms,
+        "to_ms": head.to_ms,
+        "currency": head.currency,
+        "journal_size": head.journal_size,
+        "corrects": head.corrects,
+        "total_micros": invoice.total_micros,
+        "by_project": [
+            {"project": project, "cost_micros": cost} for project, cost in invoice.by_project()
+        ],
+        "by_generation": [
+            {"generation": _word(generation), "cost_micros": cost}
+            for generation, cost in invoice.by_generation()
+        ],
+        "lines": [_line_body(line) for line in invoice.lines],
+    }
+
+
+def _line_body(line: RatedLine) -> Body:
+    key, card = line.key, line.key.card
+    return {
+        "project": key.project,
+        "generation": _word(key.generation),
+        "tag": key.tag,
+        "lease_class": key.lease_class.value,
+        "kind": key.kind.value,
+        "stage": key.stage.value,
+        "cause": _word(key.cause),
+        "card": card.name,
+        "card_tenant": card.tenant,
+        "card_effective_ms": card.effective_ms,
+        "price_micros_per_hour": key.price.micros_per_hour,
+        "price_per_mille": key.price.per_mille,
+        "list_micros_per_hour": key.list_price.micros_per_hour,
+        "list_per_mille": key.list_price.per_mille,
+        "used": str(line.used),
+        "quantity": line.quantity,
+        "unit": unit_of(key.kind).name,
+        "cost_micros": line.cost_micros,
+        "list_cost_micros": line.list_cost_micros,
+        "segments": line.segments,
+        "from_ms": line.from_ms,
+        "to_ms": line.to_ms,
+        "first_seq": line.first_seq,
+        "last_seq": line.last_seq,
+    }
+
+
+def _word(word: StrEnum | None) -> str | None:
+    return None if word is None else word.value
+
+
+def canonical_bytes(invoice: Invoice) -> bytes:
+    """The bytes that stand for this invoice and for no other."""
+    text = json.dumps(
+        body_of(invoice), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return text.encode()
+
+
+def digest_of(invoice: Invoice) -> str:
+    """The SHA-256 of the canonical bytes, in hexadecimal."""
+    return sha256(canonical_bytes(invoice)).hexdigest()
+
+
+# -- reading one back ------------------------------------------------------------------------
+
+
+def invoice_of(body: object) -> Invoice:
+    """The invoice that such a body tells; refused unless it is that body to the last value."""
+    values = _Values("invoice", body)
+    check_integer("version", values.take("version"), low=VERSION, high=VERSION)
+    head = InvoiceHead(
+        invoice_id=values.text("invoice_id"),
+        tenant=values.text("tenant"),
+        scope=values.word("scope", InvoiceScope),
+        project=values.maybe_text("project"),
+        from_ms=values.number("from_ms"),
+        to_ms=values.number("to_ms"),
+        currency=values.text("currency"),
+        journal_size=values.number("journal_size"),
+        corrects=values.maybe_text("corrects"),
+    )
+    rows = values.take("lines")
+    if not isinstance(rows, list) or len(rows) > LINES_MAX:
+        raise InvalidValue("lines", type(rows).__name__, f"a list of at most {LINES_MAX} lines")
+    invoice = Invoice(head, tuple(_line_of(row, head) for row in rows))
+    if (told := body_of(invoice)) != body:
+        wrong = next(name for name in sorted({*told, *values.names}) if not values.is_(name, told))
+        raise InvalidValue(wrong, values.names.get(wrong), "what follows from the invoice's lines")
+    return invoice
+
+
+def _line_of(row: object, head: InvoiceHead) -> RatedLine:
+    values = _Values("line", row)
+    key = LineKey(
+        head.tenant,
+        values.maybe_text("project"),
+        values.maybe_word("generation", HardwareGeneration),
+        values.maybe_text("tag"),
+        values.word("lease_class", LeaseClass),
+        values.word("kind", ResourceKind),
+        values.word("stage", Stage),
+        values.maybe_word("cause", ChargeCause),
+        CardId(
+            values.text("card"),
+            values.maybe_text("card_tenant"),
+            values.number("card_effective_ms"),
+            head.currency,
+        ),
+        Price(values.number("price_micros_per_hour"), values.number("price_per_mille")),
+        Price(values.number("list_micros_per_hour"), values.number("list_per_mille")),
+    )
+    return RatedLine(
+        key,
+        used=values.digits("used"),
+        cost_micros=values.number("cost_micros", low=-MONEY_MAX),
+        list_cost_micros=values.number("list_cost_micros", low=-MONEY_MAX),
+        segments=values.number("segments", low=-MONEY_MAX),
+        from_ms=values.number("from_ms"),
+        to_ms=values.number("to_ms"),
+        first_seq=values.number("first_seq"),
+        last_seq=values.number("last_seq"),
+    )
+
+
+class _Values:
+    """The values of one object of a body, each checked as it is taken."""
+
+    def __init__(self, what: str, body: object) -> None:
+        if not isinstance(body, Mapping):
+            raise InvalidValue(what, body, "an object")
+        self.names: Mapping[str, Any] = body
+
+    def is_(self, name: str, told: Body) -> bool:
+        return name in told and name in self.names and told[name] == self.names[name]
+
+    def take(self, name: str) -> object:
+        if name not in self.names:
+            raise InvalidValue(name, None, "a value")
+        return self.names[name]
+
+    def number(self, name: str, *, low: int = 0) -> int:
+        return check_integer(name, self.take(name), low=low, high=MONEY_MAX)
+
+    def digits(self, name: str) -> int:
+        text = self.text(name)
+        plain = text.removeprefix("-")
+        if not (plain.isascii() and plain.isdigit() and len(plain) <= _DIGITS_MAX):
+            raise InvalidValue(name, text, f"at most {_DIGITS_MAX} digits")
+        return int(text)
+
+    def text(self, name: str) -> str:
+        value = self.take(name)
+        if not isinstance(value, str) or not 0 < len(value) <= _TEXT_MAX:
+            raise InvalidValue(name, value, f"a text of at most {_TEXT_MAX} characters")
+        return value
+
+    def maybe_text(self, name: str) -> str | None:
+        return None if self.take(name) is None else self.text(name)
+
+    def word(self, name: str, words: type[W]) -> W:
+        text = self.text(name)
+        try:
+            return words(text)
+        except ValueError:
+            raise InvalidValue(name, text, "one of " + ", ".join(words)) from None
+
+    def maybe_word(self, name: str, words: type[W]) -> W | None:
+        return None if self.take(name) is None else self.word(name, words)
