@@ -67,6 +67,16 @@ class JobState:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class ExitCounts:
+    """What the kernel counted for all of a job, from its start to the end of the last of it."""
+
+    began_ms: int
+    emptied_ms: int
+    cpu_ms: int
+    mem_peak_bytes: int | None
+
+
 def digest_of(argv: Sequence[str]) -> str:
     """The command as a digest: the same command can be recognised, and not read back."""
     text = json.dumps(list(argv)).encode()
@@ -106,6 +116,16 @@ def parse_exit(data: bytes) -> Exited:
     return Exited(code, number, body.amount("ended_ms"), body.flag("emptied"))
 
 
+def parse_counts(data: bytes) -> ExitCounts | None:
+    """What the exit file's content says was counted; ``None`` while not all of it has ended."""
+    body = _Body("the exit file of a job", data)
+    if not body.flag("emptied") or "cpu_ms" not in body.content:
+        return None
+    peak = body.amount("mem_peak_bytes") if "mem_peak_bytes" in body.content else None
+    began_ms, emptied_ms = body.amount("began_ms"), body.amount("emptied_ms")
+    return ExitCounts(began_ms, max(began_ms, emptied_ms), body.amount("cpu_ms"), peak)
+
+
 def load_state(folder: Path) -> JobState | None:
     """The state of the job in this folder, ``None`` if none was written."""
     data = _load(folder / STATE)
@@ -116,6 +136,12 @@ def load_exit(folder: Path) -> Exited | None:
     """How the job in this folder ended, ``None`` if that is not written."""
     data = _load(folder / EXIT)
     return None if data is None else parse_exit(data)
+
+
+def load_counts(folder: Path) -> ExitCounts | None:
+    """What was counted for the job in this folder, once all of it has ended."""
+    data = _load(folder / EXIT)
+    return None if data is None else parse_counts(data)
 
 
 def _load(path: Path) -> bytes | None:

@@ -10,7 +10,8 @@ Rules:
   process dies before, the gate opens onto nothing and the job's process leaves.
 - It is the subreaper of all the job starts: a daemon that leaves the session stays a descendant,
   as long as this process lives. It lives until the last descendant has ended.
-- How the job ended is on disk before its process id can be used again.
+- How the job ended is on disk before its process id can be used again; once the last descendant
+  has ended, so is what the kernel counted for all of them together.
 - Output past the bound, or that a full disk refuses, is read and dropped: a job is neither
   blocked nor killed for talking, and the mark ``output.truncated`` says that there was more.
 """
@@ -89,6 +90,7 @@ class _Watch:
     def __init__(self, folder: str, order: dict[str, Any], ready: int) -> None:
         self._folder, self._order, self._ready = folder, order, ready
         self._exit: dict[str, Any] | None = None
+        self._began_ms = _now_ms()
         self._room = int(order["output_bytes_max"])
         self._pid = 0
         self._file = os.open(
@@ -150,7 +152,24 @@ class _Watch:
                 elif self._pump() == 0:
                     poll.unregister(self._source)
         self._drain()
-        self._save_exit((self._exit or {}) | {"emptied": True})
+        counts = {"began_ms": self._began_ms, "emptied_ms": _now_ms(), **self._counts()}
+        self._save_exit((self._exit or {}) | {"emptied": True} | counts)
+
+    def _counts(self) -> dict[str, int]:
+        """CPU time and, from a control group, the most memory: the group's word before ours."""
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found = {"cpu_ms": int((used.ru_utime + used.ru_stime) * 1000)}
+        cgroup = self._order["cgroup"]
+        if cgroup:
+            with contextlib.suppress(OSError, ValueError):
+                with open(os.path.join(cgroup, "cpu.stat")) as stat:
+                    told = dict(line.split(" ", 1) for line in stat.read(65536).splitlines())
+                found["cpu_ms"] = int(told.get("usage_usec", "")) // 1000
+                with open(os.path.join(cgroup, "memory.peak")) as peak:
+                    found["mem_peak_bytes"] = int(peak.read(64))
+        return found
 
     def _reap(self) -> bool:
         """Take note of all that ended; whether any child is left."""
@@ -164,7 +183,7 @@ class _Watch:
             if ended.si_pid == self._pid and self._exit is None:
                 self._drain()
                 key = "code" if ended.si_code == os.CLD_EXITED else "signal"
-                self._exit = {key: ended.si_status, "ended_ms": time.time_ns() // 1_000_000}
+                self._exit = {key: ended.si_status, "ended_ms": _now_ms()}
                 self._save_exit(self._exit | {"emptied": False})
             os.waitpid(ended.si_pid, 0)
 
@@ -201,6 +220,10 @@ class _Watch:
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, name)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _become_job(order: dict[str, Any], *, gate: int, fault: int, output: int) -> None:

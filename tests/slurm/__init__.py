@@ -1,0 +1,1 @@
+"""Slurm: its answers as values, and a real cluster."""

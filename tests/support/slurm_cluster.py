@@ -1,0 +1,387 @@
+"""A private, real Slurm cluster for tests: controller, accounting, database and nodes with GPUs.
+
+Everything lives in one folder and on ports that were free. Every daemon is a child of the test, in
+the foreground, and dies with it; what a node leaves behind (the jobs and their keepers outlive
+their daemon by design) is found by this cluster's own SLURM_CONF in its environment. The GPUs are
+links to /dev/null: Slurm counts and hands them out as it does real ones.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = (
+    *("slurmctld", "slurmd", "slurmdbd", "sacct", "sacctmgr", "scontrol", "squeue", "sbatch"),
+    *("munged", "mariadbd", "mariadb-install-db", "setpriv"),
+)
+NODES = {"h1": ("hopper", 4), "h2": ("hopper", 4), "a1": ("ampere", 8)}
+WAIT_S = 90
+
+JOB = """#!/bin/bash
+# SECONDS EXIT_CODE: writes down by its own clock when it began and ended. SECONDS may be "gate":
+# then it runs until the test opens it.
+told() { echo "$SLURM_JOB_ID $1 $(date +%s%3N)" >> "$JOB_LOG"; }
+told began
+trap 'told ended; exit "$2"' EXIT
+trap 'exit 143' TERM
+if [ "$1" = gate ]; then while [ ! -e "$JOB_LOG.gate" ]; do sleep 0.1; done; exit; fi
+sleep "$1" & wait
+"""
+
+
+def check_installed() -> None:
+    """Skip where Slurm cannot be had; on CI its absence is a failure."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+    missing = [name for name in PROGRAMS if shutil.which(name, path=path) is None]
+    if not missing:
+        return
+    why = f"Slurm is not installed ({', '.join(missing)} not found); `make setup` as root adds it"
+    if os.environ.get("CI"):
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+def until(what: str, is_so: Callable[[], bool], *, wait_s: int = WAIT_S) -> None:
+    """Wait for a condition."""
+    end = time.monotonic() + wait_s
+    while not is_so():
+        if time.monotonic() > end:
+            raise AssertionError(f"after {wait_s} s still not: {what}")
+        time.sleep(0.05)
+
+
+@dataclass
+class SlurmCluster:
+    """The daemons, and how a test talks to them."""
+
+    folder: Path
+    ports: list[int]
+    daemons: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def env(self) -> dict[str, str]:
+        """What Slurm's programs need to find this cluster."""
+        return {
+            **{name: value for name, value in os.environ.items() if name != "LD_PRELOAD"},
+            "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin",
+            "SLURM_CONF": str(self.folder / "etc/slurm.conf"),
+            "MYSQL_UNIX_PORT": str(self.folder / "run/mysql.sock"),
+            "JOB_LOG": str(self.folder / "jobs.log"),
+            "TZ": "UTC",
+        }
+
+    @property
+    def logs(self) -> Path:
+        """Where the nodes' own logs are."""
+        return self.folder / "log"
+
+    # -- talking to it -----------------------------------------------------------------------
+
+    def run(self, *words: str, is_checked: bool = True) -> str:
+        """Call one of Slurm's programs."""
+        done = subprocess.run(
+            words,
+            env=self.env,
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+            check=False,
+        )
+        if is_checked and done.returncode:
+            raise AssertionError(f"{words} ended with {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def submit(self, *words: str, seconds: int | None = None, exit_code: int = 0) -> str:
+        """Submit a job of so many seconds, or one that runs until the gate opens; its id."""
+        length = "gate" if seconds is None else str(seconds)
+        job = (str(self.folder / "job.sh"), length, str(exit_code))
+        return self.run("sbatch", "--parsable", "-o", "/dev/null", *words, *job).strip()
+
+    def open_gate(self) -> None:
+        """Let the jobs end that wait for it."""
+        (self.folder / "jobs.log.gate").touch()
+
+    def told(self, job_id: str, what: str) -> int | None:
+        """When a job began or ended, by its own clock."""
+        path = self.folder / "jobs.log"
+        for line in path.read_text().splitlines() if path.exists() else ():
+            name, word, at_ms = line.split()
+            if (name, word) == (job_id, what):
+                return int(at_ms)
+        return None
+
+    def state(self, job_id: str) -> str:
+        """A job's state in the accounting database."""
+        return self.run("sacct", "-aXnP", "-D", "-j", job_id, "-o", "state").strip()
+
+    def await_saved(self) -> None:
+        """Wait until the controller has saved all that happened so far; it does so now and then."""
+        now = time.time()
+        path = self.folder / "state/job_state"
+        self.run("sbatch", "--parsable", "-o", "/dev/null", "-A", "uni", "--hold", "job.sh", "0")
+        until("the state is saved", lambda: path.exists() and path.stat().st_mtime > now + 0.2)
+
+    # -- daemons -----------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start everything, from munge to the nodes."""
+        at, me = self.folder, pwd.getpwuid(os.getuid()).pw_name
+        for name in ("etc", "run", "log", "state", "spool", "dev", "db"):
+            (at / name).mkdir()
+        self._configure(me)
+        self._daemon(
+            *("munged", "-F", "--num-threads=4"),
+            *(f"--socket={at}/run/munge.sock", f"--key-file={at}/etc/munge.key"),
+            *(f"--pid-file={at}/run/munged.pid", f"--seed-file={at}/state/munge.seed"),
+            f"--log-file={at}/log/munged.log",
+        )
+        self.run(
+            *("mariadb-install-db", "--no-defaults", f"--datadir={at}/db", f"--user={me}"),
+            *("--auth-root-authentication-method=normal", "--skip-test-db"),
+            *("--innodb-log-file-size=16M", "--innodb-flush-method=nosync"),
+        )
+        self._daemon("mariadbd", f"--defaults-file={at}/etc/my.cnf", f"--user={me}")
+        sql = ("mariadb", "--no-defaults", "-S", f"{at}/run/mysql.sock", "-uroot", "-e")
+        until("the database answers", lambda: self._is_ready(*sql, "select 1"))
+        self.run(
+            *sql,
+            "create database slurm; create user slurm@localhost identified by 'slurm'; "
+            "grant all on slurm.* to slurm@localhost",
+        )
+        self._daemon("slurmdbd", "-D")
+        # The cluster must be known before its controller first starts.
+        add = ("sacctmgr", "-iQ", "add", "cluster", "test")
+        until("the accounting answers", lambda: self._is_ready(*add))
+        self.start_controller()
+        for name in NODES:
+            (at / "spool" / name).mkdir()
+            self._daemon("slurmd", "-D", "-N", name, label=name)
+        until("all nodes are idle", self._are_idle)
+
+    def start_controller(self) -> None:
+        """Start the controller and wait for its answer."""
+        self._daemon("slurmctld", "-D")
+        ping = ("scontrol", "ping")
+        until("the controller answers", lambda: " UP" in self.run(*ping, is_checked=False))
+
+    def kill(self, label: str) -> int:
+        """End a daemon without a warning; when, in milliseconds."""
+        process = self.daemons.pop(label)
+        process.kill()
+        process.wait()
+        return int(time.time() * 1000)
+
+    def kill_node(self, name: str, job_id: str) -> int:
+        """Lose a node: its daemon, and the job on it with all its keepers; when."""
+        at_ms = self.kill(name)
+        mark = f"SLURM_JOB_ID={job_id}".encode()
+        for pid in self.left():
+            environ = _environ(pid)
+            if mark in environ or _is_keeper_of(pid, job_id):
+                os.kill(pid, signal.SIGKILL)
+        return at_ms
+
+    def stop(self) -> None:
+        """End everything by its id, and leave no file."""
+        for label in [*self.daemons][::-1]:
+            process = self.daemons.pop(label)
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for pid in self.left():
+            os.kill(pid, signal.SIGKILL)
+        until("nothing of the cluster lives", lambda: not self.left(), wait_s=20)
+        shutil.rmtree(self.folder)
+
+    def left(self) -> list[int]:
+        """The processes of this cluster that are no daemon of ours: jobs and their keepers."""
+        mark = f"SLURM_CONF={self.folder}/etc/slurm.conf".encode()
+        ours = {process.pid for process in self.daemons.values()}
+        found = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
+        return [pid for pid in found if pid not in ours and mark in _environ(pid)]
+
+    def _is_ready(self, *words: str) -> bool:
+        try:
+            self.run(*words)
+        except AssertionError:
+            return False
+        return True
+
+    def _are_idle(self) -> bool:
+        rows = self.run("scontrol", "-o", "show", "node").splitlines()
+        return sum(" State=IDLE " in row for row in rows) == len(NODES)
+
+    def _daemon(self, *words: str, label: str | None = None) -> None:
+        name = label or words[0]
+        with (self.folder / f"log/{name}.out").open("ab") as out:
+            self.daemons[name] = subprocess.Popen(
+                # The daemon dies with the test, however that ends.
+                ("setpriv", "--pdeathsig", "KILL", *words),
+                env=self.env,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+
+    def _configure(self, me: str) -> None:
+        at, (controller, accounting, *nodes) = self.folder, self.ports
+        host = socket.gethostname().split(".")[0]
+        _write(at / "etc/munge.key", secrets.token_bytes(128), mode=0o600)
+        _write(at / "job.sh", JOB.encode(), mode=0o755)
+        _write(at / "etc/my.cnf", MY_CNF.format(at=at).encode())
+        told = SLURMDBD_CONF.format(at=at, me=me, port=accounting)
+        _write(at / "etc/slurmdbd.conf", told.encode(), mode=0o600)
+        conf = SLURM_CONF.format(at=at, me=me, host=host, port=controller, dbd=accounting)
+        gres = "AutoDetect=off\n"
+        for (name, (kind, count)), port in zip(NODES.items(), nodes, strict=True):
+            where = f"NodeHostname={host} NodeAddr=127.0.0.1 Port={port}"
+            conf += f"NodeName={name} {where} CPUs=64 RealMemory=64000 Gres=gpu:{kind}:{count}\n"
+            gres += f"NodeName={name} Name=gpu Type={kind} File={at}/dev/gpu[0-{count - 1}]\n"
+        for index in range(max(count for _, count in NODES.values())):
+            (at / f"dev/gpu{index}").symlink_to("/dev/null")
+        _write(at / "etc/slurm.conf", conf.encode())
+        _write(at / "etc/gres.conf", gres.encode())
+
+
+@contextmanager
+def slurm_cluster() -> Iterator[SlurmCluster]:
+    """A cluster for as long as the block lasts."""
+    check_installed()
+    shm = Path("/dev/shm")
+    base = shm if os.access(shm, os.W_OK) else None
+    folder = Path(tempfile.mkdtemp(prefix="bw-slurm-", dir=base))
+    folder.chmod(0o755)  # munge insists that everybody may pass through
+    cluster = SlurmCluster(folder, _free_ports(2 + len(NODES)))
+    try:
+        cluster.start()
+        yield cluster
+    except BaseException:
+        for path in sorted(cluster.logs.glob("*")):
+            print(f"== {path.name}\n{path.read_text(errors='replace')[-1500:]}")
+        raise
+    finally:
+        cluster.stop()
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        found = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in found:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in found]
+
+
+def _environ(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def _is_keeper_of(pid: int, job_id: str) -> bool:
+    """Whether this is the process that watches over one of the job's steps."""
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return f"slurmstepd: [{job_id}.".encode() in line
+
+
+def _write(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    path.touch(mode)
+    path.write_bytes(data)
+
+
+MY_CNF = """[mariadbd]
+datadir={at}/db
+socket={at}/run/mysql.sock
+pid-file={at}/run/mariadbd.pid
+log-error={at}/log/mariadb.log
+skip-networking
+skip-name-resolve
+innodb_buffer_pool_size=64M
+innodb_log_file_size=16M
+innodb_flush_log_at_trx_commit=0
+innodb_flush_method=nosync
+performance_schema=OFF
+"""
+
+SLURMDBD_CONF = """AuthType=auth/munge
+AuthInfo=socket={at}/run/munge.sock
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={port}
+CommunicationParameters=NoInAddrAny
+SlurmUser={me}
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=slurm
+StoragePass=slurm
+StorageLoc=slurm
+LogFile={at}/log/slurmdbd.log
+PidFile={at}/run/slurmdbd.pid
+"""
+
+# The nodes' logs are at the level at which they tell when a script really ended.
+SLURM_CONF = """ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+SlurmUser={me}
+SlurmdUser={me}
+AuthType=auth/munge
+AuthInfo=socket={at}/run/munge.sock
+CredType=cred/munge
+StateSaveLocation={at}/state
+SlurmdSpoolDir={at}/spool/%n
+SlurmctldPidFile={at}/run/slurmctld.pid
+SlurmdPidFile={at}/run/slurmd-%n.pid
+SlurmctldLogFile={at}/log/slurmctld.log
+SlurmdLogFile={at}/log/slurmd-%n.log
+SlurmdDebug=verbose
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/linux
+MpiDefault=none
+MailProg=/bin/true
+ReturnToService=2
+SlurmdTimeout=300
+KillWait=2
+SlurmdParameters=config_overrides
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+DefMemPerCPU=100
+GresTypes=gpu
+PreemptType=preempt/qos
+PreemptMode=REQUEUE
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={dbd}
+AccountingStoragePass={at}/run/munge.sock
+AccountingStorageEnforce=associations,limits,qos
+AccountingStorageTRES=gres/gpu,gres/gpu:ampere,gres/gpu:hopper
+AccountingStoreFlags=job_comment
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
