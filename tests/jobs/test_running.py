@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from bailiwick.billing.budgets import Budget
 from bailiwick.executors import Exited, JobSpec, Lost, LostReason
 from bailiwick.executors.proc import Process
 from bailiwick.executors.teardown import Census, Sight
@@ -23,6 +24,7 @@ from bailiwick.kernel import (
     Release,
     Renew,
     ReportCheckpoint,
+    SetBudget,
     Settings,
     Submit,
     decode_command,
@@ -47,6 +49,7 @@ from bailiwick.vocab.words import PreemptionReason
 from tests.jobs.house import (
     ANN,
     MANY,
+    TENANT,
     JobHouse,
     draft_of,
     eventually,
@@ -319,6 +322,25 @@ def test_when_grace_runs_out_the_job_is_ended(tmp_path: Path) -> None:
         found = house.until(job, P.PREEMPTED)
         assert (found.reason, is_alive(pid)) == ("operator_drain", False)
         house.quiet()
+
+
+def test_a_job_that_ended_with_its_budget_is_not_started_again_by_a_top_up(
+    tmp_path: Path,
+) -> None:
+    with job_house(tmp_path, settings=Settings(grace_ms=0)) as house:
+        ended, pid = forever(house, preemptible_on_budget=1)
+        house.do(SetBudget(Budget(TENANT, limit_micros=0)))
+        found = house.until(ended, P.PREEMPTED)
+        assert (found.reason, is_alive(pid)) == ("budget_exhausted", False)
+        waiting = house.shell("exit 0")
+        for _ in range(3):
+            house.loop.once()
+        assert house.job(waiting).phase is P.WAITING
+        house.do(SetBudget(Budget(TENANT, limit_micros=10**15)))
+        house.until(waiting, P.SUCCEEDED)
+        house.quiet()
+        assert house.job(ended) == found
+        assert house.kinds().count("admission_approved") == 2, "one each, and no second one"
 
 
 def test_more_urgent_work_takes_the_place_only_once_it_is_empty(tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from bailiwick.billing.budgets import Budget
+from bailiwick.billing.rates import LIST_PRICES
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
 from bailiwick.journal import Verified, parse_record, verify_lines
@@ -27,10 +30,13 @@ from bailiwick.kernel import (
     Quarantine,
     RegisterNode,
     Release,
+    RemoveBudget,
     Renew,
     ReportCheckpoint,
     ReportTeardown,
+    SetBudget,
     SetQuota,
+    SetRateCard,
     SetShare,
     Settings,
     State,
@@ -326,6 +332,27 @@ class KernelMachine(RuleBasedStateMachine):
     @rule(tenant=st.sampled_from(["a", "b"]), project=st.sampled_from([None, "p"]))
     def set_share(self, tenant: str, project: str | None) -> None:
         self.tell(SetShare(tenant, 3, project))
+
+    @rule(
+        tenant=st.sampled_from(["a", "b"]),
+        project=st.sampled_from([None, "p"]),
+        limit=st.sampled_from([0, 5, 100]),
+        cap=st.sampled_from([None, 60]),
+        opening=st.sampled_from([None, None, 3]),
+    )
+    def set_budget(
+        self, tenant: str, project: str | None, limit: int, cap: int | None, opening: int | None
+    ) -> None:
+        budget = Budget(tenant, project, limit_micros=limit, cap_micros=cap, thresholds=(500,))
+        self.tell(SetBudget(budget, opening))
+
+    @rule(tenant=st.sampled_from(["a", "b"]), project=st.sampled_from([None, "p"]))
+    def remove_budget(self, tenant: str, project: str | None) -> None:
+        self.tell(RemoveBudget(tenant, project))
+
+    @rule(tenant=st.sampled_from([None, "a"]), price=st.sampled_from([0, 3_600_000, 10**9]))
+    def set_card(self, tenant: str | None, price: int) -> None:
+        self.tell(SetRateCard(replace(LIST_PRICES, tenant=tenant, core_micros_per_hour=price)))
 
     @rule(chosen=rules)
     def change_settings(self, chosen: Settings) -> None:

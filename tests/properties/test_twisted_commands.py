@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
+from bailiwick.billing.rates import LIST_PRICES, card_body
 from bailiwick.kernel import Envelope, Kernel
 from bailiwick.kernel.codec import COMMANDS, decode_command
 from bailiwick.vocab.errors import BailiwickError, InvariantBroken
@@ -61,6 +63,7 @@ def models() -> list[dict[str, Any]]:
             "command": "change_settings",
             "settings": {"strategy": "best_fit", "grace_ms": 5, "headroom": {"cpu_milli": 1}},
         },
+        *money_models(),
         *iam_models(),
     ]
     missing = set(COMMANDS) - {each["command"] for each in found} - {"tick", "elect"}
@@ -85,6 +88,48 @@ def test_twisted_commands_never_break_anything() -> None:
                 raise AssertionError((seed, plain)) from error
         assert not kernel.is_lost, (seed, plain)
     assert decided > ROUNDS // 20
+
+
+def money_models() -> list[dict[str, Any]]:
+    """One of each command about money."""
+    budget = {"limit_micros": 5, "cap_micros": 9, "from_ms": 0, "until_ms": 2**50}
+    return [
+        {"command": "set_rate_card", "card": card_body(LIST_PRICES)},
+        {
+            "command": "set_rate_card",
+            "card": card_body(replace(LIST_PRICES, tenant="lab", effective_ms=10**14)),
+        },
+        {"command": "withdraw_rate_card", "tenant": "lab", "effective_ms": 0},
+        {"command": "set_budget", "tenant": "lab", "budget": {**budget, "thresholds": [500, 900]}},
+        {
+            "command": "set_budget",
+            "tenant": "lab",
+            "project": "p",
+            "budget": budget,
+            "opening_micros": 2,
+        },
+        {"command": "remove_budget", "tenant": "lab", "project": "p"},
+        {
+            "command": "report_finding",
+            "finding": "attribution_drift",
+            "severity": "high",
+            "subject": "node-f/gpu-0",
+            "evidence": "ab" * 32,
+            "note": "used more than granted",
+            "tenant": "lab",
+        },
+        {
+            "command": "issue_invoice",
+            "invoice": "inv-1",
+            "tenant": "lab",
+            "period_start_ms": 0,
+            "period_end_ms": 1,
+            "journal_size": 1,
+            "total_micros": -5,
+            "currency": "credit",
+            "digest": "ab" * 32,
+        },
+    ]
 
 
 def iam_models() -> list[dict[str, Any]]:

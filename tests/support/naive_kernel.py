@@ -15,6 +15,7 @@ from typing import Any
 from bailiwick.journal import Record
 from bailiwick.kernel import State
 from bailiwick.vocab.transitions import NODE_MODE_EDGES, REVOKE_EDGES, NodeMode, RevokeState
+from bailiwick.vocab.words import HardwareGeneration
 
 CPU, MEM, BLOCK, GPU = "cpu_milli", "mem_bytes", "block_bytes", "gpu_milli"
 KINDS = (CPU, MEM, BLOCK, GPU)
@@ -108,6 +109,8 @@ class NaiveKernel:
     waiters: dict[int, Waiter] = field(default_factory=dict)
     limits: dict[Scope, dict[str, int]] = field(default_factory=dict)
     bursts: set[Scope] = field(default_factory=set)
+    budgets: dict[Scope, tuple[str, int]] = field(default_factory=dict)
+    invoices: set[str] = field(default_factory=set)
     part: tuple[int, int] | None = None
     """The gang that is being told, and how many members are still to come."""
 
@@ -166,6 +169,37 @@ class NaiveKernel:
         self.bursts.discard(owner)
         if "burst_dimension" in body:
             self.bursts.add(owner)
+
+    def _rate_card_changed(self, body: dict[str, Any], owner: Scope) -> None:
+        assert body["effective_ms"] >= self.clock, "prices of what was used already"
+        assert body.get("of_tenant", "") == owner[0]
+        if not body.get("withdrawn"):
+            assert len(body["gpu_micros_per_hour"]) == len(HardwareGeneration)
+
+    def _budget_changed(self, body: dict[str, Any], owner: Scope) -> None:
+        if body.get("removed"):
+            del self.budgets[owner]
+            return
+        assert "opening_micros" in body or owner in self.budgets, "counts on from nothing"
+        self.budgets[owner] = self.budgets.get(owner, ("healthy", 0))
+
+    def _budget_state_changed(self, body: dict[str, Any], owner: Scope) -> None:
+        state, crossed = self.budgets[owner]
+        assert body["before"] == state
+        assert (body["after"], body["crossed"]) != (state, crossed), "told, though nothing is new"
+        if body["after"] in ("depleted", "auto_release_pending"):
+            assert body["spent_micros"] >= body["limit_micros"]
+        self.budgets[owner] = body["after"], body["crossed"]
+
+    def _finding_reported(self, body: dict[str, Any], owner: Scope) -> None:
+        assert body["severity"] in ("low", "medium", "high", "critical")
+
+    def _invoice_issued(self, body: dict[str, Any], owner: Scope) -> None:
+        assert body["invoice"] not in self.invoices, "issued twice"
+        assert body.get("corrects") in (None, *self.invoices)
+        assert body["journal_size"] < self.size
+        assert body["period_end_ms"] <= self.clock
+        self.invoices.add(body["invoice"])
 
     def _share_changed(self, body: dict[str, Any], owner: Scope) -> None:
         assert 1 <= body["share"] <= 1_000_000
@@ -376,6 +410,9 @@ class NaiveKernel:
             assert told_of(state, lease_id) == naive_of(hold), lease_id
         self._compare_nodes(state)
         self._compare_line(state)
+        standing = {s: p.standing for s, p in state.spending.purses.items()}
+        assert {s: (w.state.value, w.crossed) for s, w in standing.items()} == self.budgets
+        assert set(state.invoices) == self.invoices
         for scope, rate in self.rates().items():
             assert state.shares.running[scope].rate == rate
         running = {scope for scope, run in state.shares.running.items() if run.rate}

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Final
 
 OWN_NAMES: Final = frozenset(
-    ("kernel", "http-door", "jobs", "liveness", "bailiwick-up", "demo-campus", "another")
+    ("kernel", "http-door", "jobs", "liveness", "meter", "bailiwick-up", "demo-campus", "another")
 )
 """Under these the server itself acts, or tells of one who is not named; nobody else has them."""
 
@@ -70,6 +70,14 @@ class Permission(StrEnum):
     TOKEN_REVOKE = "iam.token.revoke"
     JOURNAL_READ = "journal.record.read"
     USAGE_READ = "metering.usage.read"
+    FINDING_REPORT = "metering.finding.report"
+    RATE_CARD_READ = "billing.rate_card.read"
+    RATE_CARD_SET = "billing.rate_card.set"
+    BUDGET_READ = "billing.budget.read"
+    BUDGET_SET = "billing.budget.set"
+    PROJECT_BUDGET_SET = "billing.project_budget.set"
+    INVOICE_READ = "billing.invoice.read"
+    INVOICE_ISSUE = "billing.invoice.issue"
     METRICS_READ = "telemetry.metrics.read"
     TRACE_READ = "telemetry.trace.read"
     BREAK_GLASS = "iam.break_glass.use"
@@ -104,16 +112,20 @@ _VIEW = frozenset(
     {
         *(_P.QUEUE_READ, _P.LEASE_READ, _P.QUOTA_READ, _P.NODE_READ, _P.CATALOG_READ),
         *(_P.INSTANCE_READ, _P.USAGE_READ, _P.TENANT_READ, _P.TRACE_READ),
+        *(_P.RATE_CARD_READ, _P.BUDGET_READ),
     }
 )
 _MEMBER = _VIEW | {_P.QUEUE_SUBMIT, _P.QUEUE_CANCEL, _P.LEASE_HOLD}
 _APPS = frozenset({_P.INSTANCE_CREATE, _P.INSTANCE_UPDATE, _P.INSTANCE_DELETE})
 _PEOPLE = frozenset({_P.MEMBER_READ, _P.MEMBER_MANAGE, _P.ACCOUNT_READ, _P.ACCOUNT_MANAGE})
 _TOKENS = frozenset({_P.TOKEN_ISSUE, _P.TOKEN_REVOKE})
-_AUDIT = _VIEW | {_P.JOURNAL_READ, _P.MEMBER_READ, _P.ACCOUNT_READ}
-_PROJECT_ADMIN = _MEMBER | _APPS | _PEOPLE | _TOKENS
+_AUDIT = _VIEW | {_P.JOURNAL_READ, _P.MEMBER_READ, _P.ACCOUNT_READ, _P.INVOICE_READ}
+_PROJECT_ADMIN = _MEMBER | _APPS | _PEOPLE | _TOKENS | {_P.INVOICE_READ}
 _OPERATE = frozenset(
-    {_P.NODE_OPERATE, _P.NODE_REPORT, _P.LEASE_EVICT, _P.SETTINGS_READ, _P.METRICS_READ}
+    {
+        *(_P.NODE_OPERATE, _P.NODE_REPORT, _P.LEASE_EVICT, _P.SETTINGS_READ, _P.METRICS_READ),
+        _P.FINDING_REPORT,
+    }
 )
 
 ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
@@ -122,7 +134,9 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.FLEET_OPERATOR: _VIEW | _OPERATE,
     Role.FLEET_AUDITOR: _AUDIT | {_P.SETTINGS_READ, _P.METRICS_READ},
     Role.NODE_AGENT: frozenset({_P.NODE_REPORT}),
-    Role.TENANT_ADMIN: _PROJECT_ADMIN | {_P.PROJECT_MANAGE, _P.JOURNAL_READ},
+    # What a tenant may spend is the fleet's to say; how that is shared out, the tenant's.
+    Role.TENANT_ADMIN: _PROJECT_ADMIN
+    | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET},
     Role.TENANT_AUDITOR: _AUDIT,
     Role.PROJECT_ADMIN: _PROJECT_ADMIN,
     Role.PROJECT_MEMBER: _MEMBER,

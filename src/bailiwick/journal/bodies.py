@@ -50,6 +50,7 @@ from bailiwick.journal.words import (
 )
 from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.words import (
+    BudgetState,
     CapacityDenial,
     Dimension,
     Exclusivity,
@@ -295,14 +296,28 @@ _BODIES: Mapping[RecordKind, BodySpec] = {
     RecordKind.SECRET_ISSUED: BodySpec(
         {"secret": NAME, "audience": PRINCIPAL, "expires_ms": AMOUNT}
     ),
+    # The whole card, so that a journal alone says what everything cost; one that is withdrawn has
+    # no prices.
     RecordKind.RATE_CARD_CHANGED: BodySpec(
-        {"card": NAME, "digest": DIGEST, "effective_ms": AMOUNT}, {"digest_before": DIGEST}
+        {"card": NAME, "effective_ms": AMOUNT},
+        {
+            "of_tenant": NAME,
+            "currency": NAME,
+            "gpu_micros_per_hour": _GPU_LIMITS,
+            "class_per_mille": Amounts(LeaseClass),
+            **dict.fromkeys(
+                ("core_micros_per_hour", "mem_micros_per_gib_hour", "block_micros_per_gib_hour"),
+                AMOUNT,
+            ),
+            "withdrawn": AMOUNT,
+        },
     ),
     RecordKind.INVOICE_ISSUED: BodySpec(
         {
             "invoice": NAME,
             "period_start_ms": AMOUNT,
             "period_end_ms": AMOUNT,
+            "journal_size": AMOUNT,
             "total_micros": SIGNED,
             "currency": NAME,
             "digest": DIGEST,
@@ -310,7 +325,18 @@ _BODIES: Mapping[RecordKind, BodySpec] = {
         {"corrects": NAME},
     ),
     RecordKind.BUDGET_CHANGED: BodySpec(
-        {"budget": NAME, "limit_micros": AMOUNT}, {"limit_before_micros": AMOUNT}
+        {"limit_micros": AMOUNT, "from_ms": AMOUNT},
+        {
+            **dict.fromkeys(("cap_micros", "until_ms", "opening_micros", "removed"), AMOUNT),
+            "thresholds": INTEGERS,
+        },
+    ),
+    RecordKind.BUDGET_STATE_CHANGED: BodySpec(
+        {
+            "before": Words((BudgetState,)),
+            "after": Words((BudgetState,)),
+            **dict.fromkeys(("spent_micros", "limit_micros", "crossed"), AMOUNT),
+        },
     ),
     RecordKind.FINDING_REPORTED: BodySpec(
         {"finding": NAME, "severity": Words((Severity,)), "subject": PRINCIPAL},

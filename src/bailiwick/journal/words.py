@@ -72,6 +72,7 @@ class RecordKind(StrEnum):
     RATE_CARD_CHANGED = "rate_card_changed"
     INVOICE_ISSUED = "invoice_issued"
     BUDGET_CHANGED = "budget_changed"
+    BUDGET_STATE_CHANGED = "budget_state_changed"
     FINDING_REPORTED = "finding_reported"
     SHARE_CHANGED = "share_changed"
     SETTINGS_CHANGED = "settings_changed"

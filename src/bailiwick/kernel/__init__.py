@@ -29,6 +29,14 @@ from bailiwick.kernel.commands import (
     Tick,
 )
 from bailiwick.kernel.machine import Kernel, Outcome
+from bailiwick.kernel.money_commands import (
+    IssueInvoice,
+    RemoveBudget,
+    ReportFinding,
+    SetBudget,
+    SetRateCard,
+    WithdrawRateCard,
+)
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.snapshot import decode, digest_of, encode
 from bailiwick.kernel.state import State
@@ -46,6 +54,7 @@ __all__ = [
     "Envelope",
     "Evict",
     "Granted",
+    "IssueInvoice",
     "Kernel",
     "LiftQuarantine",
     "Outcome",
@@ -54,15 +63,20 @@ __all__ = [
     "Refused",
     "RegisterNode",
     "Release",
+    "RemoveBudget",
     "Renew",
     "ReportCheckpoint",
+    "ReportFinding",
     "ReportTeardown",
+    "SetBudget",
     "SetQuota",
+    "SetRateCard",
     "SetShare",
     "Settings",
     "State",
     "Submit",
     "Tick",
+    "WithdrawRateCard",
     "decode",
     "decode_answer",
     "decode_command",

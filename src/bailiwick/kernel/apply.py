@@ -16,8 +16,16 @@ from bailiwick.journal.record import Record
 from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
+from bailiwick.kernel.charging import (
+    begin_charges,
+    change_charges,
+    end_charges,
+    enter_stage,
+)
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.iam_rules import IamEvent, apply_iam
+from bailiwick.kernel.money_events import MoneyEvent
+from bailiwick.kernel.money_rules import apply_money
 from bailiwick.kernel.state import Claim, State
 from bailiwick.kernel.usage import weight_of
 from bailiwick.scheduler.engine.protocol import FLAG_RELEASED, ROUND_ROBIN
@@ -55,8 +63,9 @@ def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
 
 
 def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
+    seen_ms = at_ms if event.last_seen_ms is None else min(at_ms, event.last_seen_ms)
     for lease_id in event.lease_ids:
-        _end(state, lease_id, at_ms)
+        _end(state, lease_id, at_ms, until_ms=max(seen_ms, state.fields(lease_id)[11]))
     if event.leases_left:
         return
     if state.ledger.depart_node(event.node, now_ms=at_ms):
@@ -124,6 +133,8 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
     each = weight_of(request.gpu_milli_total, request.cpu_milli)
     rate = len(event.lease_ids) * each
     state.shares.change(request.tenant, request.project, rate=rate, now_ms=at_ms)
+    if state.spending.purses:
+        begin_charges(state, event.lease_ids)
     first = event.gang is None or event.gang > state.gang_serial
     state.gang_serial = max(state.gang_serial, gang)
     if event.entry_id is None:
@@ -187,56 +198,60 @@ def _renewed(state: State, event: le.LeaseRenewed, at_ms: int) -> None:
     state.ledger.engine.update_lease(
         handle, fields[7], fields[8], event.generation, event.expires_ms, fields[13]
     )
+    state.spending.renew(event.lease_id, event.expires_ms)
 
 
 def _stepped(state: State, event: le.LeaseStepped, at_ms: int) -> None:
-    del at_ms
     handle, fields = state.handle(event.lease_id), state.fields(event.lease_id)
     if REVOKE_STATES[fields[7]] is not event.before:
         raise InvariantBroken(f"lease {event.lease_id} is not {event.before}")
+    enter_stage(state, event.lease_id, after=event.after, at_ms=at_ms)
     expires = fields[12] if event.expires_ms is None else event.expires_ms
     after = REVOKE_STATES.index(event.after)
     flags = fields[8] | (FLAG_RELEASED if event.is_released else 0)
     state.ledger.engine.update_lease(handle, after, flags, fields[10], expires, fields[13])
     if event.reason is not None:
         state.ledger.revoking[handle] = event.reason
+    change_charges(state, event.lease_id, at_ms=at_ms)
 
 
 def _ended(
     state: State, event: le.LeaseReleased | le.LeaseExpired | le.LeasePreempted, at_ms: int
 ) -> None:
-    _end(state, event.lease_id, at_ms)
+    _end(state, event.lease_id, at_ms, until_ms=at_ms)
 
 
-def _end(state: State, lease_id: int, at_ms: int) -> None:
+def _end(state: State, lease_id: int, at_ms: int, *, until_ms: int) -> None:
     handle = state.handle(lease_id)
-    _stop_usage(state, lease_id, at_ms)
+    _stop_usage(state, lease_id, at_ms, until_ms=until_ms)
+    state.leaving.pop(lease_id, None)
     state.ledger.drop(handle, now_ms=at_ms)
     del state.leases[lease_id], state.ids[handle]
     state.fenced.pop(lease_id, None)
 
 
-def _stop_usage(state: State, lease_id: int, at_ms: int) -> None:
+def _stop_usage(state: State, lease_id: int, at_ms: int, *, until_ms: int) -> None:
     """The owner is not charged any more; a fenced lease was nobody's already."""
     if lease_id in state.fenced:
         return
+    end_charges(state, lease_id, until_ms=until_ms, at_ms=at_ms)
     fields = state.fields(lease_id)
     account = state.ledger.handles.accounts[fields[1]]
     shape = state.ledger.handles.shapes[fields[2]]
     rate = -weight_of(shape.device_count * shape.device_milli, shape.cpu_milli)
-    state.shares.change(account.tenant, account.project, rate=rate, now_ms=at_ms)
+    state.shares.change(account.tenant, account.project, rate=rate, now_ms=at_ms, until_ms=until_ms)
 
 
 def _fenced(state: State, event: le.LeaseFenced, at_ms: int) -> None:
     handle = state.handle(event.lease_id)
-    _stop_usage(state, event.lease_id, at_ms)
+    _stop_usage(state, event.lease_id, at_ms, until_ms=at_ms)
     state.fenced[event.lease_id] = event.owner
     cause = EndCause.EXPIRED if event.reason is None else EndCause.PREEMPTED
     state.ledger.fence(handle, cause, now_ms=at_ms, reason=event.reason)
 
 
 def _cleared(state: State, event: le.FenceCleared, at_ms: int) -> None:
-    _end(state, event.lease_id, at_ms)
+    _end(state, event.lease_id, at_ms, until_ms=at_ms)
 
 
 def _checkpoint(state: State, event: le.CheckpointReported, at_ms: int) -> None:
@@ -257,6 +272,10 @@ def _elected(state: State, event: ev.LeaderElected, at_ms: int) -> None:
 def _nothing(state: State, event: ev.StateCheckpoint, at_ms: int) -> None:
     """A digest changes nothing; whoever replays may compare it (:mod:`.snapshot`)."""
     del state, event, at_ms
+
+
+def _money(state: State, event: MoneyEvent, at_ms: int) -> None:
+    apply_money(state, event, at_ms=at_ms)
 
 
 def _iam(state: State, event: IamEvent, at_ms: int) -> None:
@@ -288,6 +307,7 @@ _APPLY: dict[type[Any], Callable[[State, Any, int], None]] = {
     le.LeaseFenced: _fenced,
     le.FenceCleared: _cleared,
     le.CheckpointReported: _checkpoint,
+    **dict.fromkeys(get_args(MoneyEvent), _money),
     **dict.fromkeys(get_args(IamEvent), _iam),
 }
 EVENTS: dict[RecordKind, type[Any]] = {kind.kind: kind for kind in _APPLY}

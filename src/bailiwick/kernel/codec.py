@@ -21,14 +21,17 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
+from bailiwick.billing.rates import RateCard, card_body, card_of
 from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.journal.bodies import BODIES
 from bailiwick.journal.record import encode_json
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.words import RecordKind, Severity
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel.answers import Answer, Done, Granted, Queued, Refused
 from bailiwick.kernel.events import Owner, QuotaChanged, SettingsChanged
 from bailiwick.kernel.iam_commands import NoteRefusal, SetMember
+from bailiwick.kernel.money_commands import SetBudget, SetRateCard
+from bailiwick.kernel.money_events import budget_body, budget_of
 from bailiwick.kernel.request_body import (
     denial_body,
     denial_from,
@@ -40,6 +43,7 @@ from bailiwick.kernel.request_body import (
 from bailiwick.kernel.settings import NUMBERS
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import check_kind
 from bailiwick.vocab.words import PreemptionReason
 
 Plain = dict[str, Any]
@@ -56,6 +60,7 @@ _ENUMS: Mapping[str, type[StrEnum]] = {
     "role": Role,
     "kind": PrincipalKind,
     "permission": Permission,
+    "severity": Severity,
 }
 # Where a reason is any name, not one of the nine.
 _FREE_REASON = (cmd.Quarantine, NoteRefusal)
@@ -92,6 +97,18 @@ _NESTED: Mapping[str, tuple[RecordKind, tuple[str, ...]]] = {
             "confirm_teardown",
         ),
     ),
+    "card": (
+        RecordKind.RATE_CARD_CHANGED,
+        (
+            *("card", "of_tenant", "currency", "effective_ms", "gpu_micros_per_hour"),
+            *("core_micros_per_hour", "mem_micros_per_gib_hour", "block_micros_per_gib_hour"),
+            "class_per_mille",
+        ),
+    ),
+    "budget": (
+        RecordKind.BUDGET_CHANGED,
+        ("limit_micros", "cap_micros", "from_ms", "until_ms", "thresholds"),
+    ),
 }
 
 
@@ -114,6 +131,14 @@ def encode_command(command: cmd.Command) -> Plain:
             owner = Owner(command.tenant, command.project)
             plain |= {"tenant": command.tenant, "quota": QuotaChanged(owner, command.quota).body()}
             plain |= {} if command.project is None else {"project": command.project}
+            return plain | ({} if command.seen is None else {"seen": command.seen})
+        case SetRateCard():
+            return plain | {"card": card_body(command.card)}
+        case SetBudget():
+            budget, opening = command.budget, command.opening_micros
+            plain |= {"tenant": budget.tenant, "budget": budget_body(budget)}
+            plain |= {} if budget.project is None else {"project": budget.project}
+            plain |= {} if opening is None else {"opening_micros": opening}
             return plain | ({} if command.seen is None else {"seen": command.seen})
         case cmd.ChangeSettings():
             plain |= {"settings": SettingsChanged(command.settings).body()}
@@ -175,6 +200,14 @@ def _decode(kind: type[Any], values: Plain) -> Any:
         _only(values, "settings", "seen")
         settings = SettingsChanged.read(values["settings"], Owner()).settings
         return cmd.ChangeSettings(settings, values.get("seen"))
+    if kind is SetRateCard:
+        _only(values, "card")
+        return SetRateCard(check_kind("card", card_of(values["card"]), RateCard))
+    if kind is SetBudget:
+        _only(values, "tenant", "project", "budget", "opening_micros", "seen")
+        owner = Owner(values["tenant"], values.get("project"))
+        budget = budget_of(values["budget"], owner)
+        return SetBudget(budget, values.get("opening_micros"), values.get("seen"))
     for name, enum in _ENUMS.items():
         free = name == "reason" and kind in _FREE_REASON
         if values.get(name) is not None and not free:

@@ -16,6 +16,7 @@ from bailiwick.fleet.node import NodeCapacity
 from bailiwick.journal.fields import DIGEST, INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.journal.record import Context
 from bailiwick.kernel.iam_commands import IamCommand
+from bailiwick.kernel.money_commands import MoneyCommand
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.scheduler.request import PlacementRequest
@@ -301,6 +302,7 @@ Command: TypeAlias = (
     | ChangeSettings
     | Elect
     | Tick
+    | MoneyCommand
     | IamCommand
 )
 

@@ -21,6 +21,7 @@ from bailiwick.kernel.ending import (
     end_due,
     end_of,
     evict,
+    evict_active,
     fence_of,
     give_back,
     tear_down,
@@ -28,6 +29,16 @@ from bailiwick.kernel.ending import (
 from bailiwick.kernel.events import MEMBERS_MAX, Event, Owner
 from bailiwick.kernel.iam_commands import IamCommand
 from bailiwick.kernel.iam_rules import decide_iam
+from bailiwick.kernel.money_commands import (
+    IssueInvoice,
+    MoneyCommand,
+    RemoveBudget,
+    ReportFinding,
+    SetBudget,
+    SetRateCard,
+    WithdrawRateCard,
+)
+from bailiwick.kernel.money_rules import decide_money, watch_budgets
 from bailiwick.kernel.placing import cancel, look_at_line, submit
 from bailiwick.kernel.precondition import check_seen, quota_digest, settings_digest
 from bailiwick.kernel.state import State
@@ -78,6 +89,7 @@ def _decide_rule(
     | cmd.SetQuota
     | cmd.SetShare
     | cmd.ChangeSettings
+    | MoneyCommand
     | IamCommand,
     now_ms: int,
 ) -> Iterator[Event]:
@@ -105,6 +117,15 @@ def _decide_rule(
             return iter((ev.ShareChanged(owner, command.share),))
         case cmd.ChangeSettings():
             return _change_settings(state, command)
+        case (
+            SetRateCard()
+            | WithdrawRateCard()
+            | SetBudget()
+            | RemoveBudget()
+            | ReportFinding()
+            | IssueInvoice()
+        ):
+            return decide_money(state, command, now_ms=now_ms)
         case _:
             return decide_iam(state.directory, command, now_ms=now_ms)
 
@@ -203,7 +224,7 @@ def _change_mode(state: State, command: cmd.ChangeMode, now_ms: int) -> Iterator
         holds = []
     spared = command.reason is PreemptionReason.MAINTENANCE_WINDOW
     leaving = [i for i in holds if not (spared and _is_critical(state, i))]
-    yield from _evict_active(
+    yield from evict_active(
         state, leaving, reason=command.reason, now_ms=now_ms, grace_ms=command.grace_ms
     )
     yield from _finish_drains(state)
@@ -214,27 +235,13 @@ def _quarantine(state: State, command: cmd.Quarantine, now_ms: int) -> Iterator[
     yield ev.NodeQuarantined(command.node, command.reason)
     reason, grace = PreemptionReason.POLICY_VIOLATION_RECOVERY, command.grace_ms
     holds = state.leases_on(command.node)
-    yield from _evict_active(state, holds, reason=reason, now_ms=now_ms, grace_ms=grace)
+    yield from evict_active(state, holds, reason=reason, now_ms=now_ms, grace_ms=grace)
 
 
 def _lift(state: State, command: cmd.LiftQuarantine) -> Iterator[Event]:
     if not state.ledger.entry(command.node).quarantined:
         raise Conflict("node", command.node, "is not quarantined")
     yield ev.QuarantineLifted(command.node)
-
-
-def _evict_active(
-    state: State,
-    lease_ids: list[int],
-    *,
-    reason: PreemptionReason,
-    now_ms: int,
-    grace_ms: int | None,
-) -> Iterator[Event]:
-    """Evict those that are not on their way out already, and their gangs."""
-    members = state.with_gangs(lease_ids)
-    active = [i for i in members if state.phase(i) is RevokeState.ACTIVE]
-    yield from evict(state, active, reason=reason, now_ms=now_ms, grace_ms=grace_ms)
 
 
 def _is_critical(state: State, lease_id: int) -> bool:
@@ -266,7 +273,8 @@ def _tick(state: State, command: cmd.Tick, now_ms: int) -> Iterator[Event]:
     for overrun in state.quotas.burst_exhausted(now_ms):
         plan = plan_burst(state.ledger, overrun, now_ms=now_ms)
         ids = [state.ids[victim.lease_id] for victim in plan.victims]
-        yield from _evict_active(state, ids, reason=plan.reason, now_ms=now_ms, grace_ms=None)
+        yield from evict_active(state, ids, reason=plan.reason, now_ms=now_ms, grace_ms=None)
+    yield from watch_budgets(state, now_ms=now_ms)
     if state.line.entries:
         yield from look_at_line(state, now_ms=now_ms, limit=command.limit)
 

@@ -65,6 +65,20 @@ def evict(
             )
 
 
+def evict_active(
+    state: State,
+    lease_ids: list[int],
+    *,
+    reason: PreemptionReason,
+    now_ms: int,
+    grace_ms: int | None,
+) -> Iterator[Event]:
+    """Evict those that are not on their way out already, and their gangs."""
+    members = state.with_gangs(lease_ids)
+    active = [i for i in members if state.phase(i) is RevokeState.ACTIVE]
+    yield from evict(state, active, reason=reason, now_ms=now_ms, grace_ms=grace_ms)
+
+
 def runs_under_executor(state: State, lease_id: int) -> bool:
     """Whether the lease's node has an executor of its own."""
     return EXECUTOR_LABEL in state.ledger.entry(state.node_of(lease_id)).capacity.labels

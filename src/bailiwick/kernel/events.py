@@ -47,6 +47,13 @@ from bailiwick.kernel.lease_events import (
     LeaseRenewed,
     LeaseStepped,
 )
+from bailiwick.kernel.money_events import (
+    BudgetChanged,
+    BudgetStateChanged,
+    FindingReported,
+    InvoiceIssued,
+    RateCardChanged,
+)
 from bailiwick.kernel.owner import FLEET, MEMBERS_MAX, Owner
 from bailiwick.kernel.request_events import (
     AdmissionApproved,
@@ -93,6 +100,11 @@ Event: TypeAlias = (
     | TokenRevoked
     | AccessRefused
     | GlassBroken
+    | RateCardChanged
+    | BudgetChanged
+    | BudgetStateChanged
+    | FindingReported
+    | InvoiceIssued
 )
 
 __all__ = [
@@ -103,10 +115,14 @@ __all__ = [
     "AccountCreated",
     "AdmissionApproved",
     "AdmissionDenied",
+    "BudgetChanged",
+    "BudgetStateChanged",
     "CheckpointReported",
     "Event",
     "FenceCleared",
+    "FindingReported",
     "GlassBroken",
+    "InvoiceIssued",
     "LeaderElected",
     "LeaseExpired",
     "LeaseFenced",
@@ -124,6 +140,7 @@ __all__ = [
     "ProjectCreated",
     "QuarantineLifted",
     "QuotaChanged",
+    "RateCardChanged",
     "RequestBlocked",
     "RequestCancelled",
     "RequestQueued",

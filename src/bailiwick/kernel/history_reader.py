@@ -13,9 +13,9 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
+from bailiwick.billing.rates import RateCard
 from bailiwick.journal.record import Record
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel import commands as cmd
@@ -28,7 +28,6 @@ from bailiwick.kernel.history import (
     Arrive,
     CancelWork,
     ClearMember,
-    EvictMembers,
     Grid,
     Happened,
     History,
@@ -39,7 +38,11 @@ from bailiwick.kernel.history import (
     Teardown,
     Work,
 )
+from bailiwick.kernel.history_draft import Draft, Held
 from bailiwick.kernel.iam_rules import IamEvent
+from bailiwick.kernel.money_commands import RemoveBudget, SetBudget, SetRateCard, WithdrawRateCard
+from bailiwick.kernel.money_events import ToldOnly
+from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
@@ -47,51 +50,7 @@ from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.words import PreemptionReason
 
 _BY_SCHEDULER = (PreemptionReason.PRIORITY_PREEMPTION, PreemptionReason.BURST_CREDIT_EXHAUSTED)
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A command whose records are still coming: whom it evicts, why, and with what grace."""
-
-    at: tuple[int, int]
-    node: str | None = None
-    mode: NodeMode | None = None
-    trust: str | None = None
-    members: list[Member] = field(default_factory=list)
-    reason: PreemptionReason = PreemptionReason.OPERATOR_DRAIN
-    grace_ms: int | None = None
-
-    def may_evict_for(self, reason: PreemptionReason) -> bool:
-        """Whether an eviction right behind can be one more of this command."""
-        if self.trust is not None:
-            return reason is PreemptionReason.POLICY_VIOLATION_RECOVERY
-        if self.mode is None or self.members:
-            return reason is self.reason
-        return not reason.spares_guaranteed
-
-    def graced(self, grace_ms: int, *, capped: bool, usual_ms: int) -> None:
-        """A lease got so much grace; if its term cut that short, it may have been more."""
-        if grace_ms > usual_ms or (grace_ms < usual_ms and not capped):
-            self.grace_ms = max(grace_ms, self.grace_ms or 0)
-
-    def action(self) -> Action:
-        """The command as it must have been."""
-        if self.node is None:
-            return EvictMembers(tuple(self.members), self.reason, self.grace_ms)
-        if self.mode is not None:
-            return cmd.ChangeMode(self.node, self.mode, self.reason, self.grace_ms)
-        return cmd.Quarantine(self.node, str(self.trust), self.grace_ms)
-
-
-@dataclass(slots=True)
-class _Held:
-    """What the reader knows of a lease."""
-
-    member: Member
-    expires_ms: int
-    noticed: bool = False
-    graced: tuple[int, str, str] | None = None
-    tearing: tuple[int, int] | None = None
+_OF_MONEY = (PreemptionReason.BUDGET_EXHAUSTED, PreemptionReason.COST_CAP_EVICTION)
 
 
 Key: TypeAlias = tuple[int, str, str]
@@ -102,15 +61,16 @@ class HistoryReader:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self._works: list[Work] = []
-        self._plan: list[Planned | _Draft] = []
+        self._plan: list[Planned | Draft] = []
         self._happened: list[Happened] = []
-        self._leases: dict[int, _Held] = {}
+        self._leases: dict[int, Held] = {}
         self._entries: dict[int, int] = {}
         self._line: dict[int, int] = {}  # entries that wait, with the rank of their priority
         self._gangs: dict[int, int] = {}
         self._settings = settings or Settings()
         self._key: Key = (-1, "", "")
-        self._open: _Draft | type[cmd.Tick] | None = None
+        self._open: Draft | type[cmd.Tick | SetBudget] | None = None
+        self._budgets: set[Owner] = set()
         self._victims: frozenset[int] = frozenset()
         self._claimant: int | None = None
 
@@ -164,7 +124,7 @@ class HistoryReader:
     # -- one record ----------------------------------------------------------------------------
 
     def _read(self, record: Record, event: Event) -> None:
-        if isinstance(event, ev.StateCheckpoint | IamEvent):
+        if isinstance(event, ev.StateCheckpoint | IamEvent | ToldOnly):
             return  # who may do what is asked before the kernel is; it decides no placement
         match event:
             case ev.AdmissionApproved() | ev.AdmissionDenied() | ev.RequestQueued():
@@ -190,6 +150,8 @@ class HistoryReader:
                 self._do(record, cmd.SetShare(tenant, event.share, project))
             case ev.LeaderElected():
                 self._do(record, cmd.Elect(event.epoch, event.leader, event.address))
+            case ev.RateCardChanged() | ev.BudgetChanged() | ev.BudgetStateChanged():
+                self._read_money(record, event)
             case _:
                 self._read_node_or_lease(record, event)
 
@@ -234,6 +196,31 @@ class HistoryReader:
             case _:
                 assert_never(event)
 
+    def _read_money(
+        self, record: Record, event: ev.RateCardChanged | ev.BudgetChanged | ev.BudgetStateChanged
+    ) -> None:
+        match event:
+            case ev.RateCardChanged(RateCard() as card):
+                self._do(record, SetRateCard(card))
+            case ev.RateCardChanged(gone):
+                self._do(record, WithdrawRateCard(str(gone.tenant), gone.effective_ms))
+            case ev.BudgetChanged(is_removed=True):
+                self._budgets.discard(event.owner)
+                self._do(record, RemoveBudget(event.budget.tenant, event.budget.project))
+            case ev.BudgetChanged():
+                self._budgets.add(event.owner)
+                self._do(record, SetBudget(event.budget, event.opening_micros))
+                self._open = SetBudget
+            case ev.BudgetStateChanged():
+                if self._open is not SetBudget:  # setting a budget tells at once how it stands
+                    self._tick(record)
+            case _:
+                assert_never(event)
+
+    def _has_budget(self, owner: Owner) -> bool:
+        """Whether a tick may evict for money: of others only an operator can have done so."""
+        return bool({owner, Owner(owner.tenant)} & self._budgets)
+
     def _do(self, record: Record, action: Action) -> None:
         self._plan.append(Planned(record.at_ms, record.seq, action))
         self._open = None
@@ -250,8 +237,8 @@ class HistoryReader:
         node: str | None = None,
         mode: NodeMode | None = None,
         trust: str | None = None,
-    ) -> _Draft:
-        draft = _Draft((record.at_ms, record.seq), node, mode, trust)
+    ) -> Draft:
+        draft = Draft((record.at_ms, record.seq), node, mode, trust)
         self._plan.append(draft)
         self._open = draft
         return draft
@@ -290,7 +277,7 @@ class HistoryReader:
         work, expires = self._works[number], record.at_ms + event.request.ttl_ms
         work.started_ms = record.at_ms
         for lease_id in event.lease_ids:
-            self._leases[lease_id] = _Held(Member(number, len(work.lease_ids)), expires)
+            self._leases[lease_id] = Held(Member(number, len(work.lease_ids)), expires)
             work.lease_ids.append(lease_id)
 
     def _passed(self, request: PlacementRequest) -> bool:
@@ -299,7 +286,7 @@ class HistoryReader:
 
     def _arrived(self, record: Record, request: PlacementRequest, wait: bool) -> int:
         draft = self._open
-        if isinstance(draft, _Draft) and draft.node is None and draft.reason in _BY_SCHEDULER:
+        if isinstance(draft, Draft) and draft.node is None and draft.reason in _BY_SCHEDULER:
             self._plan.pop()  # they made room for this very request
         number = len(self._works)
         self._works.append(Work(record.at_ms, record.seq, request, wait, record.actor))
@@ -314,7 +301,7 @@ class HistoryReader:
 
     # -- leases ----------------------------------------------------------------------------------
 
-    def _step(self, record: Record, held: _Held, word: StepWord, *, ttl_ms: int = 0) -> None:
+    def _step(self, record: Record, held: Held, word: StepWord, *, ttl_ms: int = 0) -> None:
         work = self._works[held.member.work]
         offset = record.at_ms - (work.started_ms or 0)
         step = Step(word, offset, record.seq, ttl_ms, held.noticed)
@@ -332,7 +319,7 @@ class HistoryReader:
                 held.graced = self._key
                 until = held.expires_ms if event.expires_ms is None else event.expires_ms
                 draft = self._open
-                if isinstance(draft, _Draft):
+                if isinstance(draft, Draft):
                     draft.graced(until - now, capped=until == held.expires_ms, usual_ms=usual)
                 held.expires_ms = until
             case _ if event.is_released:
@@ -348,15 +335,16 @@ class HistoryReader:
             held.tearing = now, event.expires_ms
             self._works[held.member.work].teardowns[held.member.index] = Teardown(None)
 
-    def _warned(self, record: Record, event: le.LeaseStepped, held: _Held) -> None:
+    def _warned(self, record: Record, event: le.LeaseStepped, held: Held) -> None:
         reason = event.reason
         if reason is None or event.lease_id in self._victims:
             return
-        if reason is PreemptionReason.BURST_CREDIT_EXHAUSTED:
+        by_budget = reason in _OF_MONEY and self._has_budget(event.owner)
+        if by_budget or reason is PreemptionReason.BURST_CREDIT_EXHAUSTED:
             self._tick(record)
             return
         draft = self._open
-        if not isinstance(draft, _Draft) or not draft.may_evict_for(reason):
+        if not isinstance(draft, Draft) or not draft.may_evict_for(reason):
             draft = self._begin(record)
         draft.reason = reason
         draft.members.append(held.member)
@@ -379,7 +367,7 @@ class HistoryReader:
 
     def _mode(self, record: Record, event: ev.ModeChanged) -> None:
         if (event.before, event.after) == (NodeMode.DRAINING, NodeMode.DRAINED):
-            drains = isinstance(self._open, _Draft) and self._open.mode is NodeMode.DRAINING
+            drains = isinstance(self._open, Draft) and self._open.mode is NodeMode.DRAINING
             if not drains:
                 self._tick(record)
             return

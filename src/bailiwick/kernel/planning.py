@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias, assert_never
 
+from bailiwick.kernel import money_hook
 from bailiwick.kernel.commands import Submit
 from bailiwick.kernel.ending import check_evictable, is_confirmed
 from bailiwick.kernel.events import Owner
@@ -25,7 +26,6 @@ from bailiwick.kernel.views import AHEAD_MAX, Estimate, estimate_newcomer
 from bailiwick.scheduler.decision import Approved, Denied, HeadroomKept
 from bailiwick.scheduler.explain import Remedy, remedy_for
 from bailiwick.scheduler.fairness import QueueEntry
-from bailiwick.scheduler.handles import Shape
 from bailiwick.scheduler.preemption import Preemptable
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
@@ -268,15 +268,7 @@ def _member(state: State, node: NodeId, devices: int) -> HardwareGeneration | No
 
 def generations_for(state: State, request: PlacementRequest) -> tuple[HardwareGeneration, ...]:
     """The generations of all devices in the fleet that could serve the request, free or not."""
-    shape = Shape.of(request)
-    if not shape.device_count:
-        return ()
-    found = {
-        entry.capacity.gpus[index].generation
-        for entry in state.ledger.class_samples()
-        for index in state.ledger.serving(entry, shape)
-    }
-    return tuple(each for each in HardwareGeneration if each in found)
+    return money_hook.generations_for(state.ledger, request)
 
 
 @dataclass(frozen=True, slots=True)

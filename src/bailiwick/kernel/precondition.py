@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+from bailiwick.billing.budgets import Budget
 from bailiwick.journal.record import encode_json
 from bailiwick.kernel.fleet_events import QuotaChanged, SettingsChanged
+from bailiwick.kernel.money_events import budget_body
 from bailiwick.kernel.owner import FLEET
 from bailiwick.kernel.request_body import Body
 from bailiwick.kernel.settings import Settings
@@ -28,6 +30,11 @@ def settings_digest(settings: Settings) -> str:
 def quota_digest(quota: Quota) -> str:
     """What this quota is known by."""
     return _digest(QuotaChanged(FLEET, quota).body())
+
+
+def budget_digest(budget: Budget | None) -> str:
+    """What this budget is known by; where there is none, that has a digest too."""
+    return _digest({} if budget is None else budget_body(budget))
 
 
 def check_seen(kind: str, name: str, *, seen: str | None, current: str) -> None:

@@ -301,7 +301,7 @@ class Replayer:
 
     def _is_idle_watched(self) -> bool:
         """Whether time alone may make a difference."""
-        if self._state.line.entries:
+        if self._state.line.entries or self._state.spending.purses:
             return True
         return any(bucket is not None for _, _, bucket in self._state.quotas.settings())
 

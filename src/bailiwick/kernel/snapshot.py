@@ -24,6 +24,7 @@ from bailiwick.kernel.arrivals import shape_from, shape_row
 from bailiwick.kernel.codec import decode_answer, encode_answer
 from bailiwick.kernel.events import Owner, QuotaChanged, SettingsChanged
 from bailiwick.kernel.iam_rules import dump_directory, load_directory
+from bailiwick.kernel.money_rules import dump_money, load_money
 from bailiwick.kernel.request_body import (
     denial_body,
     denial_from,
@@ -32,6 +33,7 @@ from bailiwick.kernel.request_body import (
     request_body,
     request_from,
 )
+from bailiwick.kernel.spending import Leaving
 from bailiwick.kernel.state import Claim, State
 from bailiwick.kernel.usage import Running
 from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
@@ -43,7 +45,7 @@ from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
 from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
 
-FORMAT = "bailiwick-state/v1"
+FORMAT = "bailiwick-state/v2"
 WIDTH = 15
 """Columns of the table of leases: their numbers, then the engine's fourteen fields."""
 
@@ -93,6 +95,8 @@ def encode(state: State) -> bytes:
             for name, kept in state.answers.entries.items()
         ],
         "directory": dump_directory(state.directory),
+        "leaving": [[i, *times] for i, times in sorted(state.leaving.items())],
+        "money": dump_money(state),
     }
     return encode_json(header).encode() + b"\n" + rows
 
@@ -125,6 +129,8 @@ def decode(data: bytes, digest: str, *, engine: str = "auto") -> State:
     state.directory = load_directory(header["directory"])
     bursts = [(QuotaScope.of(t, p), *level) for t, p, _, level in header["quotas"] if level]
     state.quotas.restore_bursts(bursts, clock_ms=header["burst_clock_ms"])
+    state.leaving = {i: Leaving(*times) for i, *times in header["leaving"]}
+    load_money(state, header["money"])
     return state
 
 

@@ -18,6 +18,7 @@ from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.arrivals import ArrivalBook
 from bailiwick.kernel.events import Owner
 from bailiwick.kernel.settings import Settings
+from bailiwick.kernel.spending import Leaving, Spending
 from bailiwick.kernel.usage import RunningShares
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, HeadroomKept
@@ -123,7 +124,10 @@ class State:
         self.leases: dict[int, int] = {}
         self.ids: dict[int, int] = {}
         self.fenced: dict[int, Owner] = {}
+        self.leaving: dict[int, Leaving] = {}
         self.draining: dict[str, None] = {}
+        self.spending = Spending()
+        self.invoices: dict[str, tuple[Owner, str]] = {}
         self.answers = AnswerBook()
         self.directory = Directory()
         self.use_settings(self.settings)

@@ -4,6 +4,8 @@ Rules:
 
 - Each scope has a rate (what its leases weigh together); usage grows by rate times time. The rate
   changes only when a lease begins or ends, so nothing has to be counted in between.
+- A lease counts for the time that the meter says was its: from its grant to its end or its fence,
+  and what is lost with its node up to the last proof of life. What grew beyond is taken off again.
 - What has grown is charged to the fading account at most once in ``SETTLE_MS`` of the journal's
   time, since charging is much dearer than adding. Reading counts the rest in, unfaded.
 """
@@ -41,8 +43,20 @@ class RunningShares(FairShares):
         super().__init__(half_life_ms)
         self.running: dict[Scope, Running] = {}
 
-    def change(self, tenant: str, project: str | None, *, rate: int, now_ms: int) -> None:
-        """Leases of this owner began (``rate`` above zero) or ended (below)."""
+    def change(
+        self,
+        tenant: str,
+        project: str | None,
+        *,
+        rate: int,
+        now_ms: int,
+        until_ms: int | None = None,
+    ) -> None:
+        """Leases of this owner began (``rate`` above zero) or ended (below).
+
+        Those that ended count up to ``until_ms``, if that is before now.
+        """
+        beyond = 0 if until_ms is None else -rate * (now_ms - until_ms)
         for scope in ((tenant,), (tenant, project or "")):
             run = self.running.get(scope)
             if run is None:
@@ -51,12 +65,26 @@ class RunningShares(FairShares):
             run.pending += run.rate * (now_ms - run.since_ms)
             run.since_ms = now_ms
             run.rate += rate
+            if beyond:
+                self._take_off(scope, run, beyond, from_ms=now_ms if until_ms is None else until_ms)
             if run.pending and now_ms - run.charged_ms >= SETTLE_MS:
                 self.add(scope, run.pending, now_ms=now_ms)
                 run.pending, run.charged_ms = 0, now_ms
 
+    def _take_off(self, scope: Scope, run: Running, amount: int, *, from_ms: int) -> None:
+        """Take off what was counted since then: first of what does not fade yet.
+
+        The rest was charged at that time or later, so taken off as of that time it has faded no
+        less than what it is taken from.
+        """
+        pending = min(run.pending, amount)
+        run.pending -= pending
+        if amount > pending:
+            self.add(scope, pending - amount, now_ms=from_ms)
+
     def _usage(self, scope: Scope, now_ms: int) -> int:
-        charged = super()._usage(scope, now_ms)
+        # What was taken off is rounded away from zero: a part of a unit may be missing.
+        charged = max(super()._usage(scope, now_ms), 0)
         run = self.running.get(scope)
         if run is None:
             return charged

@@ -260,13 +260,6 @@ def leases(state: State) -> Iterator[Lease]:
         yield told
 
 
-def held_by(state: State, tenant: str) -> Iterator[Lease]:
-    """A tenant's leases by their kernel numbers; what is fenced is held by nobody any more."""
-    for lease_id, handle in state.leases.items():
-        if lease_id not in state.fenced and state.owner_of(lease_id).tenant == tenant:
-            yield replace(state.ledger.told(handle), id=lease_id)
-
-
 # -- tenants ---------------------------------------------------------------------------------
 
 

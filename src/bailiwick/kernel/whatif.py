@@ -23,6 +23,7 @@ from bailiwick.kernel.changes import Change, Changes
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.history import History, member_of
 from bailiwick.kernel.iam_rules import IamEvent
+from bailiwick.kernel.money_events import ToldOnly
 from bailiwick.kernel.replaying import Replayer, Watch, World
 from bailiwick.kernel.state import State
 from bailiwick.kernel.tally import Counter, Ending, Fate, Outcome, Tally
@@ -158,11 +159,15 @@ def _decisions(world: World) -> list[tuple[int, Event]]:
     return [each for each in world.events[world.opening :] if not isinstance(each[1], _RULES)]
 
 
-_RULES = (ev.SettingsChanged, ev.QuotaChanged, ev.ShareChanged)
+_RULES = (
+    *(ev.SettingsChanged, ev.QuotaChanged, ev.ShareChanged),
+    *(ev.RateCardChanged, ev.BudgetChanged),
+)
 
 
 def _fidelity(history: History, control: World) -> Fidelity:
-    told = [h for h in history.happened if not isinstance(h.event, ev.StateCheckpoint | IamEvent)]
+    untold = ev.StateCheckpoint | IamEvent | ToldOnly
+    told = [h for h in history.happened if not isinstance(h.event, untold)]
     journal = [_print(h.at_ms, h.event) for h in told]
     replay = [_print(at_ms, event) for at_ms, event in control.events]
     first = None

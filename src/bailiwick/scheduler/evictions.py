@@ -97,12 +97,15 @@ def plan_policy_recovery(ledger: CapacityLedger, node: str, *, now_ms: int) -> E
     return _plan(ledger, reason, ledger.leases(node=node), now_ms=now_ms)
 
 
-def plan_budget(ledger: CapacityLedger, tenant: str, *, now_ms: int) -> EvictionPlan:
-    """The work of a tenant without budget that agreed to end on that."""
+def plan_budget(
+    ledger: CapacityLedger, tenant: str, *, now_ms: int, project: str | None = None
+) -> EvictionPlan:
+    """The work of a tenant (or project) without budget that agreed to end on that."""
+    scope = QuotaScope.of(tenant, project)
     leases = [
         le
         for le in ledger.leases()
-        if le.tenant == tenant
+        if _owned(le, scope)
         and le.preemptible_on_budget
         and le.lease_class is not LeaseClass.GUARANTEED
     ]
@@ -116,9 +119,10 @@ def plan_cost_cap(
     excess_micros: int,
     price_of: Callable[[Lease], int],
     now_ms: int,
+    project: str | None = None,
 ) -> EvictionPlan:
-    """The cheapest leases whose end brings a tenant back under its hard cost cap."""
-    scope = QuotaScope.of(tenant)
+    """The cheapest leases whose end brings a tenant (or project) back under its hard cost cap."""
+    scope = QuotaScope.of(tenant, project)
     reason = PreemptionReason.COST_CAP_EVICTION
     return _cover(ledger, reason, scope, excess=excess_micros, amount_of=price_of, now_ms=now_ms)
 

@@ -119,6 +119,7 @@ OCSF_MAPPINGS: Mapping[RecordKind, OcsfMapping] = {
     RecordKind.RATE_CARD_CHANGED: OcsfMapping(_ENTITY, _UPDATE, _LOW),
     RecordKind.INVOICE_ISSUED: OcsfMapping(_ENTITY, _CREATE),
     RecordKind.BUDGET_CHANGED: OcsfMapping(_ENTITY, _UPDATE, _LOW),
+    RecordKind.BUDGET_STATE_CHANGED: OcsfMapping(_ENTITY, _UPDATE, _MEDIUM),
     RecordKind.FINDING_REPORTED: OcsfMapping(_DETECTION, 1, _MEDIUM),
     RecordKind.SHARE_CHANGED: OcsfMapping(_ENTITY, _UPDATE, _LOW),
     RecordKind.SETTINGS_CHANGED: OcsfMapping(_ENTITY, _UPDATE, _MEDIUM),
@@ -149,7 +150,6 @@ _RESOURCE_FIELDS = {
     "secret": "secret",
     "card": "rate_card",
     "invoice": "invoice",
-    "budget": "budget",
     "subject": "subject",
 }
 

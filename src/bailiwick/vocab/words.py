@@ -93,6 +93,16 @@ _ENDS_GUARANTEED = frozenset(
 )
 
 
+class BudgetState(StrEnum):
+    """How a budget stands."""
+
+    HEALTHY = "healthy"
+    LOW_BALANCE = "low_balance"
+    AUTO_RELEASE_PENDING = "auto_release_pending"
+    """Spent, and work that agreed to end on that is still being ended."""
+    DEPLETED = "depleted"
+
+
 class AttestationState(StrEnum):
     """What is known of whether a node is the machine, and runs the software, that it should."""
 

@@ -1,7 +1,8 @@
-"""The closed words of authority and estimates as the contract spells them.
+"""The closed words of authority, estimates and bills as the contract spells them.
 
-The words themselves are decided elsewhere (``bailiwick.iam``, ``bailiwick.kernel.views``), which
-the contract may not import; ``tests/contract`` holds the two against each other.
+The words themselves are decided elsewhere (``bailiwick.iam``, ``bailiwick.kernel.views``,
+``bailiwick.metering``, ``bailiwick.billing``), which the contract may not import;
+``tests/contract`` holds the two against each other.
 """
 
 from __future__ import annotations
@@ -52,6 +53,14 @@ PermissionWord: TypeAlias = Literal[
     "iam.token.revoke",
     "journal.record.read",
     "metering.usage.read",
+    "metering.finding.report",
+    "billing.rate_card.read",
+    "billing.rate_card.set",
+    "billing.budget.read",
+    "billing.budget.set",
+    "billing.project_budget.set",
+    "billing.invoice.read",
+    "billing.invoice.issue",
     "telemetry.metrics.read",
     "telemetry.trace.read",
     "iam.break_glass.use",
@@ -81,4 +90,27 @@ RemedyWord: TypeAlias = Literal[
     "raise_quota",
     "free_own_leases",
     "wait_or_preempt",
+]
+
+StageWord: TypeAlias = Literal["held", "grace", "teardown"]
+
+CauseWord: TypeAlias = Literal[
+    "released_early",
+    "expired",
+    "preempted",
+    "spot_evicted",
+    "own_limit",
+    "node_lost",
+    "teardown_failed",
+]
+
+UnavailableWord: TypeAlias = Literal[
+    "draining",
+    "drained",
+    "maintenance",
+    "returning",
+    "fence_lost",
+    "quarantined",
+    "fenced",
+    "departed",
 ]

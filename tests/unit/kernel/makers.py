@@ -37,7 +37,7 @@ from bailiwick.vocab.words import (
     Strategy,
 )
 from tests.unit.journal.makers import amounts, hashes, names, principals
-from tests.unit.kernel import iam_makers
+from tests.unit.kernel import iam_makers, money_makers
 
 ids = st.integers(1, INTEGER_MAX)
 times = st.integers(0, INTEGER_MAX)
@@ -230,6 +230,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.LeaseFenced: st.builds(ev.LeaseFenced, owners, ids, names, resources, st.none() | reasons),
     ev.FenceCleared: st.builds(ev.FenceCleared, owners, ids, names),
     ev.CheckpointReported: st.builds(ev.CheckpointReported, owners, ids),
+    **money_makers.EVENTS,
     **iam_makers.EVENTS,
 }
 graces = st.none() | st.integers(0, 2**52)
@@ -264,5 +265,6 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     commands.ChangeSettings: st.builds(commands.ChangeSettings, settings(), seen),
     commands.Elect: st.builds(commands.Elect, ids, names, st.text(max_size=9)),
     commands.Tick: st.builds(commands.Tick, st.integers(2, 10**6)),
+    **money_makers.COMMANDS,
     **iam_makers.COMMANDS,
 }

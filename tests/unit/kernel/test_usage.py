@@ -7,6 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bailiwick.kernel import DepartNode, ReportTeardown
 from bailiwick.kernel.usage import SETTLE_MS, RunningShares, weight_of
 from bailiwick.scheduler.fairness import CORES_PER_GPU
 from tests.unit.kernel.desk import Desk, cores
@@ -91,3 +92,44 @@ def test_the_kernel_counts_every_lease_from_its_start_to_its_end() -> None:
     assert abs(d.state.shares.usage("lab", 55_000, project="p") - 2_000 * 40_000) <= 2
     assert Fraction(d.state.shares.running[("lab",)].rate) == 2_000
     assert lease in d.state.leases
+
+
+def test_what_is_lost_with_its_node_counts_up_to_the_last_proof_of_life() -> None:
+    d = Desk(nodes=[cores(64, gpus=2)], half_life_ms=10**15)
+    d.at(10_000).lease("lab", gpu_count=1, ttl_ms=10**6)
+    d.at(70_000).do(DepartNode("n1", last_seen_ms=30_000))
+    assert abs(d.state.shares.usage("lab", 90_000) - 1_000 * 20_000) <= 1
+    assert d.state.shares.running[("lab",)].rate == 0
+
+
+def test_a_fenced_lease_counts_up_to_its_fence() -> None:
+    d = Desk(
+        nodes=[cores(64, gpus=2)], half_life_ms=10**15, confirm_teardown=True, teardown_ms=9_000
+    )
+    lease = d.at(10_000).lease("lab", gpu_count=1, ttl_ms=5_000)
+    d.tick(20_000)
+    d.at(25_000).do(ReportTeardown(lease, clean=False))
+    assert abs(d.state.shares.usage("lab", 90_000) - 1_000 * 15_000) <= 1
+
+
+@given(
+    st.integers(1, 100_000),
+    st.lists(st.integers(0, 30_000), min_size=1, max_size=6),
+    st.integers(0, 180_000),
+    st.integers(0, 50_000),
+)
+def test_what_is_taken_off_is_never_more_than_there_is(
+    half_life_ms: int, gaps: list[int], back_ms: int, more: int
+) -> None:
+    """However fast usage fades: against shares that nothing is taken off from."""
+    late, kept = RunningShares(half_life_ms), RunningShares(half_life_ms)
+    now = sum(gaps)
+    for shares, until in ((late, max(now - back_ms, 0)), (kept, None)):
+        shares.change("a", None, rate=9, now_ms=0)
+        at = 0
+        for gap in gaps:  # others come and go, and so what has grown is charged now and then
+            at += gap
+            shares.change("a", None, rate=0, now_ms=at)
+        shares.change("a", None, rate=-9, now_ms=now, until_ms=until)
+    assert 0 <= late.usage("a", now + more) <= kept.usage("a", now + more)
+    assert late.running[("a",)].rate == 0

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 
+from bailiwick.billing.budgets import Budget
+from bailiwick.billing.rates import LIST_PRICES
 from bailiwick.journal.record import parse_record
+from bailiwick.journal.words import Severity
 from bailiwick.kernel import (
     ChangeMode,
+    Evict,
     Kernel,
     RegisterNode,
     Release,
+    RemoveBudget,
+    ReportFinding,
+    SetBudget,
+    SetRateCard,
     Settings,
     State,
     Tick,
+    WithdrawRateCard,
     decode,
     encode,
 )
@@ -27,6 +37,7 @@ from bailiwick.kernel.tally import Ending, Fate, Waits, cost_of
 from bailiwick.kernel.whatif import MoveWord, Report, compare
 from bailiwick.vocab.errors import BailiwickError, Conflict, InvalidValue
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.words import PreemptionReason
 from tests.support.kernel_histories import (
     HOUR,
     MINUTE,
@@ -109,6 +120,36 @@ def test_ticks_at_irregular_times_are_told_and_cost_little() -> None:
     assert not report.fidelity.regular
     assert report.fidelity.differing * 20 <= report.fidelity.records
     assert report.journal.admitted == report.control.tally.admitted
+
+
+def test_budgets_and_prices_are_decided_again_as_they_were() -> None:
+    """With a top-up, evictions for the budget and for the cap, and an operator's own for it."""
+    campus = Campus()
+    campus.do(RegisterNode("node-1", node(8)))
+    campus.do(SetRateCard(replace(LIST_PRICES, name="ours")))
+    budget = Budget("physics", limit_micros=5_000_000, cap_micros=90_000_000, thresholds=(500,))
+    campus.do(SetBudget(budget))
+    for _ in range(2):
+        campus.submit("physics", gpu_count=1, ttl_ms=9 * HOUR, preemptible_on_budget=True)
+    campus.submit("physics", gpu_count=1, ttl_ms=9 * HOUR)
+    campus.submit("biology", gpu_count=1, ttl_ms=9 * HOUR)
+    campus.do(Evict((4,), PreemptionReason.BUDGET_EXHAUSTED, 0))
+    campus.pass_time(2 * HOUR)
+    campus.submit("physics", gpu_count=1, ttl_ms=HOUR)
+    campus.do(SetBudget(replace(budget, limit_micros=90_000_000)))
+    campus.pass_time(HOUR)
+    campus.do(SetRateCard(replace(LIST_PRICES, tenant="physics", effective_ms=campus.now_ms + 7)))
+    campus.do(SetBudget(replace(budget, limit_micros=90_000_000, cap_micros=9_000_000)))
+    campus.pass_time(HOUR)
+    campus.do(ReportFinding("attribution_drift", Severity.LOW, "node-1"))
+    campus.do(WithdrawRateCard("physics"))
+    campus.do(RemoveBudget("physics"))
+    campus.pass_time(HOUR)
+    told = [record.body.get("reason") for record in campus.records]
+    assert {"budget_exhausted", "cost_cap_eviction"} < set(told)
+    report = ask(campus)
+    assert report.fidelity.exact, report.fidelity
+    assert report.same
 
 
 def test_the_same_question_has_the_same_answer_twice() -> None:
