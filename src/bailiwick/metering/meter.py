@@ -271,7 +271,7 @@ class Meter:
                 found |= {(number, window): row for window, row in rows if row[1]}
         for running in self.running(until_ms):
             if running[3] >= FIRST_LEASE:
-                cut_windows(found, running, windows)
+                cut_windows(found, running, windows=windows)
         uses = []
         for (number, window), sums in sorted(found.items()):
             payer = self.lines[number].payer

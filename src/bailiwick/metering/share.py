@@ -11,9 +11,12 @@ Rules:
 - A time at or before the cursor charges nothing and moves nothing back: a late report is clamped.
 - What is charged is final, and is added to one account and one pool alike. So the accounts sum to
   what was measured, and a pool's measure is its capacity times the time its cursors have passed.
+- :class:`Parts` is for one thread, and trusts its caller about numbers. :class:`SharedParts` is for
+  many: it takes the lock it was given, and answers ``REFUSED`` where a number names nothing.
 
 No objects, no words, no exceptions: the equations are those of the machine-checked model, and
-:mod:`bailiwick.metering.meter` speaks with the rest of the world.
+:mod:`bailiwick.metering.meter` speaks with the rest of the world. What ships is verified: it is
+``proofs/nagini/share.py`` without its contracts. Change it there; ``make prove`` says how.
 
 >>> parts = Parts()
 >>> parts.accounts.extend([0, 0])
@@ -29,13 +32,13 @@ True
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 ANY: Final = -1
 """Expected by a switch that does not ask who holds the part."""
 
 REFUSED: Final = -1
-"""What a switch says whose guard did not hold."""
+"""What an operation says that did not take effect."""
 
 GONE: Final = -2
 """The holder of a part that was joined to another, or whose pool is closed."""
@@ -58,6 +61,7 @@ class Parts:
         "measured",
         "pool",
         "spare",
+        "spares",
     )
 
     def __init__(self) -> None:
@@ -69,7 +73,8 @@ class Parts:
         self.accounts: list[int] = []
         self.measured: list[int] = []
         self.spare: list[int] = []
-        """Numbers of parts that are gone, to be used again."""
+        """Numbers of parts that are gone, to be used again: the first ``spares`` of them."""
+        self.spares = 0
 
     def open(self, amount: int, *, holder: int, account: int, at_ms: int) -> int:
         """The one part of a new pool. Pools are numbered as they come, and no number returns."""
@@ -78,8 +83,9 @@ class Parts:
         return self._put(pool, amount, holder=holder, account=account, at_ms=at_ms)
 
     def _put(self, pool: int, amount: int, *, holder: int, account: int, at_ms: int) -> int:
-        if self.spare:
-            part = self.spare.pop()
+        if self.spares > 0:
+            self.spares -= 1
+            part = self.spare[self.spares]
             self.pool[part] = pool
             self.amount[part] = amount
             self.cursor_ms[part] = at_ms
@@ -135,4 +141,91 @@ class Parts:
         """Forget a part: its amount is another's now, or its pool is closed."""
         self.amount[part] = 0
         self.holder[part] = GONE
-        self.spare.append(part)
+        if self.spares < len(self.spare):
+            self.spare[self.spares] = part
+        else:
+            self.spare.append(part)
+        self.spares += 1
+
+
+class PartsLock(Protocol):
+    """What keeps threads apart; ``threading.Lock`` is one."""
+
+    def acquire(self) -> object:
+        """Wait until nobody else has it, and have it."""
+        ...
+
+    def release(self) -> object:
+        """Have it no longer."""
+        ...
+
+
+class SharedParts:
+    """Parts that any number of threads may use: each operation is done under the lock."""
+
+    def __init__(self, parts: Parts, lock: PartsLock) -> None:
+        self.parts = parts
+        self.lock = lock
+
+    def add_account(self) -> int:
+        """A new account, with nothing on it."""
+        self.lock.acquire()
+        parts = self.parts
+        parts.accounts.append(0)
+        answer = len(parts.accounts) - 1
+        self.lock.release()
+        return answer
+
+    def open(self, amount: int, *, holder: int, account: int, at_ms: int) -> int:
+        """As :meth:`Parts.open`; ``REFUSED`` without an amount or to an unknown account."""
+        self.lock.acquire()
+        parts = self.parts
+        answer = REFUSED
+        if amount > 0 and account >= 0 and account < len(parts.accounts):
+            answer = parts.open(amount, holder=holder, account=account, at_ms=at_ms)
+        self.lock.release()
+        return answer
+
+    def switch(self, part: int, expected: int, *, holder: int, account: int, at_ms: int) -> int:
+        """As :meth:`Parts.switch`; ``REFUSED`` also for a part or an account that is none."""
+        self.lock.acquire()
+        parts = self.parts
+        answer = REFUSED
+        is_part = part >= 0 and part < len(parts.amount) and parts.amount[part] > 0
+        if is_part and account >= 0 and account < len(parts.accounts):
+            answer = parts.switch(part, expected, holder=holder, account=account, at_ms=at_ms)
+        self.lock.release()
+        return answer
+
+    def cut(self, part: int, amount: int) -> int:
+        """As :meth:`Parts.cut`; ``REFUSED`` unless it leaves some, and takes some."""
+        self.lock.acquire()
+        parts = self.parts
+        answer = REFUSED
+        is_part = part >= 0 and part < len(parts.amount) and parts.amount[part] > amount
+        if is_part and amount > 0:
+            answer = parts.cut(part, amount)
+        self.lock.release()
+        return answer
+
+    def join(self, part: int, other: int) -> bool:
+        """As :meth:`Parts.join`; not of a part that is gone."""
+        self.lock.acquire()
+        parts = self.parts
+        answer = False
+        is_part = part >= 0 and part < len(parts.amount) and parts.amount[part] > 0
+        is_other = other >= 0 and other < len(parts.amount) and parts.amount[other] > 0
+        if is_part and is_other and part != other:
+            answer = parts.join(part, other)
+        self.lock.release()
+        return answer
+
+    def drop(self, part: int) -> bool:
+        """As :meth:`Parts.drop`, once; whether it was there."""
+        self.lock.acquire()
+        parts = self.parts
+        is_part = part >= 0 and part < len(parts.amount) and parts.amount[part] > 0
+        if is_part:
+            parts.drop(part)
+        self.lock.release()
+        return is_part

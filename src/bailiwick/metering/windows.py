@@ -7,7 +7,7 @@ Rules:
   were, and the first and last record that had to do with them; as the core does for its own sums.
 
 >>> sums = {}
->>> cut_windows(sums, (0, 500, 7, 64, 10, 30, 2, 9), [(0, 20), (20, 50)])
+>>> cut_windows(sums, (0, 500, 7, 64, 10, 30, 2, 9), windows=[(0, 20), (20, 50)])
 >>> sums
 {(7, 0): (5000, 1, 2, 9), (7, 1): (5000, 1, 2, 9)}
 """
@@ -30,7 +30,7 @@ def windows_of(edges: Sequence[int]) -> list[Window]:
 
 
 def cut_windows(
-    sums: dict[tuple[int, int], UsedRow], row: LogRow, windows: Sequence[Window]
+    sums: dict[tuple[int, int], UsedRow], row: LogRow, *, windows: Sequence[Window]
 ) -> None:
     """Add a stretch to the sums of its account, in each window that it reaches into."""
     _, amount, account, _, from_ms, to_ms, from_seq, to_seq = row

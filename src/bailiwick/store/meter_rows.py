@@ -33,6 +33,7 @@ from bailiwick.metering.windows import Window, cut_windows
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import meter_segments, meter_state
 from bailiwick.vocab.errors import Damaged, InvalidValue
+from bailiwick.vocab.words import ResourceKind
 
 BATCH: Final = 1_000
 """Records that are read at once."""
@@ -112,7 +113,7 @@ class MeterBook:
             until_ms = windows[-1][1]
             for row in chain(self._rows(meter, numbers, windows), meter.meter.running(until_ms)):
                 if row[2] in numbers and row[4] < until_ms and row[5] > windows[0][0]:
-                    cut_windows(sums, row, windows)
+                    cut_windows(sums, row, windows=windows)
                     found.leases.setdefault(numbers[row[2]], set()).add(row[3] - FIRST_LEASE)
             found.running.update(meter.leases)
             found.uses.extend(
@@ -122,15 +123,22 @@ class MeterBook:
             return found
 
     def trace(
-        self, wanted: Callable[[Account], bool], window: Window, *, limit: int
+        self,
+        wanted: Callable[[Account], bool],
+        window: Window,
+        *,
+        kind: ResourceKind | None = None,
+        limit: int,
     ) -> list[Segment]:
-        """The stretches of such accounts that reach into a window, the oldest first."""
+        """The stretches of such accounts (of one kind) that reach into a window, oldest first."""
         with self._turn:
             meter = self._advance()
-            numbers = _accounts(meter, wanted)
+            lines = meter.meter.lines
+            found = _accounts(meter, wanted).items()
+            numbers = {n: payer for n, payer in found if kind is None or lines[n].kind is kind}
             running = (row for row in meter.meter.running(window[1]) if row[2] in numbers)
-            found = chain(self._rows(meter, numbers, [window]), running)
-            rows = [row for row in found if row[4] < window[1] and row[5] > window[0]]
+            there = chain(self._rows(meter, numbers, [window]), running)
+            rows = [row for row in there if row[4] < window[1] and row[5] > window[0]]
             rows.sort(key=lambda row: (row[4], row[6], row[3], row[0]))
             return [meter.meter.segment(row) for row in rows[:limit]]
 
