@@ -22,6 +22,9 @@ from bailiwick.ports import Clock
 from bailiwick.reconcile.departures import Departures
 from bailiwick.reconcile.job_acts import Tools
 from bailiwick.reconcile.local_jobs import LocalJobs
+from bailiwick.reconcile.metering import KeepMeter
+from bailiwick.reconcile.usage_check import Books, UsageCheck
+from bailiwick.server.counting import JobCounting
 from bailiwick.server.demo_cell import DemoCell
 from bailiwick.server.duties import Duty
 from bailiwick.server.http.asked import Parts
@@ -35,7 +38,11 @@ from bailiwick.services.beats import Beats
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.runner import Runner
 from bailiwick.store import load_or_create_key
+from bailiwick.store.counter_rows import CounterBook
+from bailiwick.store.finding_rows import FindingBook
+from bailiwick.store.invoice_rows import InvoiceBook
 from bailiwick.store.job_rows import JobBook
+from bailiwick.store.meter_rows import MeterBook
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 
@@ -80,8 +87,10 @@ def open_telemetry(folder: Path, name: str, *, otlp: str | None) -> Telemetry:
 def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
     """The parts that the API needs, and what a leader has to do."""
     runner, clock = base.runner, base.clock
-    beats = Beats(clock)
-    duties: list[Duty] = [Departures(runner, beats)]
+    beats, meter = Beats(clock), MeterBook(base.store)
+    duties: list[Duty] = [Departures(runner, beats), KeepMeter(runner, meter)]
+    books = Books(counters=CounterBook(base.store), meter=meter, findings=FindingBook(base.store))
+    duties.append(UsageCheck(runner, books, clock=clock))
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
     executor = None
@@ -98,6 +107,9 @@ def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
             say=base.say,
         )
         loop = LocalJobs(tools)
+        folder = plan.folder / JOBS_FOLDER
+        counting = JobCounting(books.counters, node, folder, clock=clock, say=base.say)
+        duties.append(counting)
         duties.append(ThisNode(base, beats, node=node, folder=plan.folder, loop=loop))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
@@ -111,6 +123,10 @@ def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
         jobs=jobs,
         executor=executor,
         past=Past(base.store),
+        meter=meter,
+        counters=books.counters,
+        findings=books.findings,
+        invoices=InvoiceBook(base.store),
     )
     return parts, duties
 
