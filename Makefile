@@ -26,16 +26,18 @@ help: ## List the targets
 .PHONY: setup
 # The build script looks at the times of the C sources itself, so it is asked every time: a compiler
 # installed since, or BAILIWICK_PURE=1 given once, then needs no special case here.
-setup: $(INSTALLED) postgres promtool ## Make .venv with the locked packages, Bailiwick itself and the compiled core
+setup: $(INSTALLED) postgres promtool slurm ## Make .venv with the locked packages, Bailiwick itself and the compiled core
 	@$(BIN)/python hatch_build.py
 
 # Only tests need these programs; so a machine that cannot have them is told, and goes on.
-# POSTGRES=no or PROMTOOL=no leaves the machine alone. $(1): the program's name for people, $(2): the
-# variable, $(3): how to see that it is there, $(4): the packages to try in turn, $(5): what is lost
-# without it, $(6): what to do once it is installed.
+# POSTGRES=no, PROMTOOL=no or SLURM=no leaves the machine alone. $(1): the program's name for people,
+# $(2): the variable, $(3): how to see that it is there, $(4): the packages to try in turn (those that
+# belong together in quotes), $(5): what is lost without it, $(6): what to do once it is installed.
+# The file policy-rc.d, there for as long as the installation takes, keeps packages from starting
+# services; a machine that has one of its own keeps it.
 define apt_program
 	@if $(3); then exit 0; fi
-	without="$(5)"
+	without="$(strip $(5))"
 	if [ "$${$(2):-}" = no ]; then echo "==> $(2)=no: $$without"; exit 0; fi
 	if ! command -v apt-get >/dev/null; then
 	  echo "==> no $(1) here and no apt-get to install it: $$without"
@@ -48,9 +50,15 @@ define apt_program
 	fi
 	echo "==> installing $(1) with apt-get, for tests"
 	as_root apt-get update -qq || true
-	for package in $(4); do
+	policy=/usr/sbin/policy-rc.d
+	if [ ! -e $$policy ]; then
+	  trap 'as_root rm -f $$policy' EXIT
+	  printf '#!/bin/sh\nexit 101\n' | as_root tee $$policy >/dev/null
+	  as_root chmod 755 $$policy
+	fi
+	for packages in $(4); do
 	  if as_root env DEBIAN_FRONTEND=noninteractive \
-	    apt-get install -y -qq --no-install-recommends "$$package" >/dev/null 2>&1; then $(6); exit 0; fi
+	    apt-get install -y -qq --no-install-recommends $$packages >/dev/null 2>&1; then $(6); exit 0; fi
 	done
 	echo "==> $(1) could not be installed: $$without"
 endef
@@ -68,6 +76,38 @@ promtool:
 	$(call apt_program,promtool,PROMTOOL,command -v promtool >/dev/null,\
 	  prometheus,tests of the alert rules will be skipped,\
 	  as_root systemctl disable --now prometheus >/dev/null 2>&1 || true)
+
+# A whole cluster of its own for tests/slurm: controller, nodes, accounting and the database below.
+.PHONY: slurm
+slurm:
+	$(call apt_program,Slurm,SLURM,\
+	  type slurmctld slurmd slurmdbd sacct munged mariadbd mariadb-install-db >/dev/null 2>&1,\
+	  'slurmctld slurmd slurm-client slurmdbd munge mariadb-server-core mariadb-client-core',\
+	  tests on a real Slurm will be skipped,true)
+
+# What `make prove` needs; `make test` asks for it too, and leaves the proofs out where it cannot be.
+.PHONY: coq
+coq:
+	$(call apt_program,Coq with Iris,COQ,\
+	  command -v ocamlfind >/dev/null && [ -d "$$(coqc -where 2>/dev/null)/user-contrib/iris" ],\
+	  'coq libcoq-iris libcoq-stdpp ocaml-findlib',the proofs will not be checked,true)
+
+.PHONY: java
+java:
+	$(call apt_program,Java,JAVA,command -v java >/dev/null,\
+	  default-jre-headless,the core of the meter will not be verified,true)
+
+# Nagini's pins are its own, so it lives in an environment of its own. It knows Python 3.11 at most.
+.PHONY: nagini
+nagini: $(INSTALLED) java
+	@if [ .nagini/.made -nt requirements/nagini.txt ]; then exit 0; fi
+	if [ "$${NAGINI:-}" = no ]; then echo "==> NAGINI=no: the core will not be verified"; exit 0; fi
+	echo "==> installing Nagini in .nagini (about two minutes the first time)"
+	if $(BIN)/python -m venv --clear .nagini \
+	  && .nagini/bin/python -m pip --disable-pip-version-check -qq install \
+	    --require-hashes -r requirements/nagini.txt; then touch .nagini/.made; exit 0; fi
+	rm -rf .nagini
+	echo "==> Nagini could not be installed: the core of the meter will not be verified"
 
 .PHONY: run
 run: setup ## Run Bailiwick on ./bailiwick-data until Ctrl-C; ARGS="--demo" adds a simulated campus
@@ -93,16 +133,32 @@ check-imports:
 	@out=$$($(BIN)/lint-imports --no-logo) || { echo "$$out"; exit 1; }
 
 .PHONY: test
-test: check ## Everything a change must pass; ARGS="..." are passed on to pytest
+test: check coq nagini ## Everything a change must pass; ARGS="..." are passed on to pytest
 	@$(PYTEST) -m "not long" $(ARGS)
+
+.PHONY: prove
+prove: $(INSTALLED) coq nagini ## The metering proofs from nothing: Coq, Nagini, oracle, all mutants (long)
+	@for tool in coqc ocamlfind java .nagini/bin/nagini; do
+	  command -v $$tool >/dev/null || { echo "make prove needs $$tool; see above" >&2; exit 1; }
+	done
+	echo "==> 1 of 4: every theorem in Coq and Iris, and every mutant of them refused"
+	proofs/check.sh mutants
+	echo "==> 2 of 4: the core that ships is the annotated one without its contracts"
+	$(BIN)/python proofs/nagini/strip.py --check
+	echo "==> 3 of 4: Nagini verifies the annotated core, and refuses every mutant of it"
+	$(BIN)/python proofs/nagini/verify.py
+	$(BIN)/python proofs/nagini/verify.py --mutants
+	echo "==> 4 of 4: the oracle replays races of what ships, and finds every mutant of it"
+	CI=1 $(BIN)/python -m pytest -n auto tests/proofs/test_oracle.py $(ARGS)
 
 .PHONY: properties
 properties: setup ## The property tests again, with many more examples (long)
 	@HYPOTHESIS_PROFILE=long $(PYTEST) --timeout 3600 tests/properties $(ARGS)
 
 .PHONY: simulate
-simulate: setup ## Whole clusters on simulated clocks, disks and networks; SEEDS=n of them, or SEED=n again
+simulate: setup ## Simulated clusters (SEEDS=n of them, or SEED=n again), then SCHEDULES=n of the meter's protocol
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED) -v,--seeds $(or $(SEEDS),1000)) $(ARGS)
+	$(if $(SEED),,$(BIN)/python -m tests.simulation.metering --schedules $(or $(SCHEDULES),1000000))
 
 .PHONY: bench
 bench: setup ## Measure; ARGS="..." are passed on
@@ -121,7 +177,7 @@ lock: $(LOCKED) ## Resolve pyproject.toml again into requirements/
 
 .PHONY: clean
 clean: ## Remove everything that can be made again, .venv too
-	@rm -rf $(VENV) build dist bench/out .hypothesis .*_cache
+	@rm -rf $(VENV) .nagini proofs/build build dist bench/out .hypothesis .*_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find src -name '*.so' -delete
 

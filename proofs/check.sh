@@ -6,7 +6,7 @@
 #   ./check.sh mutants     also the mutants: each must be refused (some minutes)
 #   ./check.sh oracle      only the oracle and what it comes from (quick)
 #
-# Needs Debian bookworm's coq, libcoq-iris, libcoq-stdpp and ocaml-findlib.
+# Works in build/, or in the folder that BUILD names.  Needs Debian bookworm's coq, libcoq-iris, libcoq-stdpp and ocaml-findlib.
 set -eu
 cd "$(dirname "$0")"
 what=${1:-all}
@@ -20,10 +20,12 @@ done
 
 if [ "$what" = oracle ]; then files="model sources examples extract"; else files="model sources examples maps ledger collector extract"; fi
 
-rm -rf build
-mkdir build
-cp ./*.v oracle.ml build
-cd build
+here=$PWD
+build=${BUILD:-build}
+rm -rf "$build"
+mkdir -p "$build"
+cp ./*.v oracle.ml "$build"
+cd "$build"
 
 # Nothing may be assumed: neither a proof left open nor a fact taken for granted.
 if grep -nE '\b(Admitted|admit|Axioms?|Parameters?|Conjecture|Hypothes[ie]s|Abort|bypass_check|Unset (Guard|Positivity|Universe))\b' ./*.v; then
@@ -55,17 +57,16 @@ if [ "$what" != oracle ]; then
     asked=$(grep -c '^Print' assumptions.v)
     closed=$(grep -c '^Closed under the global context$' assumptions.out || true)
     if [ "$asked" -ne "$closed" ] || [ "$(wc -l <assumptions.out)" -ne "$closed" ]; then
-        echo "check.sh: $asked theorems, $closed closed; see build/assumptions.out" >&2
+        echo "check.sh: $asked theorems, $closed closed; see $build/assumptions.out" >&2
         exit 1
     fi
     echo "$closed of $asked theorems closed under the global context"
 fi
 
 ocamlfind ocamlopt -w -a reference.mli reference.ml oracle.ml -o oracle
-python3 ../selftest.py ./oracle
+python3 "$here/selftest.py" ./oracle
 
 if [ "$what" = mutants ]; then
-    cd ..
-    python3 mutants.py
+    python3 "$here/mutants.py" --build .
 fi
 echo "check.sh: all is well"

@@ -1,8 +1,9 @@
 """Do the proofs notice?  Each mutant in mutants.txt changes one thing in the protocol
 or in a program and leaves the proofs as they are; Coq must refuse every one.
 
-usage: mutants.py [WORDS]     (after check.sh, whose build/ holds the compiled files)
-       WORDS: only the mutants whose description contains them
+usage: mutants.py [--build FOLDER] [WORDS ...]
+       after check.sh, whose build folder (build/ unless told) holds the compiled files
+       WORDS: only the mutants whose description is one of these
 """
 
 import shutil
@@ -38,13 +39,13 @@ def read_mutants(text: str) -> list[Mutant]:
     return mutants
 
 
-def refused(mutant: Mutant) -> tuple[bool, str]:
+def refused(mutant: Mutant, build: Path) -> tuple[bool, str]:
     """Compile the mutated file against the compiled rest; where Coq stopped."""
     text = (HERE / mutant.file).read_text()
     if text.count(mutant.old) != 1:
         return False, f"the text to change occurs {text.count(mutant.old)} times in {mutant.file}"
     with tempfile.TemporaryDirectory() as folder:
-        for compiled in (HERE / "build").glob("*.vo"):
+        for compiled in build.glob("*.vo"):
             shutil.copy(compiled, folder)
         Path(folder, mutant.file).write_text(text.replace(mutant.old, mutant.new))
         command = ["coqc", "-Q", ".", "bailiwick", "-w", "-notation-overridden", mutant.file]
@@ -65,13 +66,20 @@ def refused(mutant: Mutant) -> tuple[bool, str]:
     return done.returncode != 0, said[0] if said else f"exit {done.returncode}"
 
 
-def main(words: str) -> int:
+def main(words: list[str]) -> int:
+    build = HERE / "build"
+    if words[:1] == ["--build"]:
+        build, words = Path(words[1]), words[2:]
+    mutants = read_mutants((HERE / "mutants.txt").read_text())
+    unknown = set(words) - {each.what for each in mutants}
+    if unknown:
+        raise SystemExit(f"there is no mutant called {unknown}")
     survivors = 0
-    for mutant in read_mutants((HERE / "mutants.txt").read_text()):
-        if words not in mutant.what:
+    for mutant in mutants:
+        if words and mutant.what not in words:
             continue
         start = time.monotonic()
-        good, said = refused(mutant)
+        good, said = refused(mutant, build)
         survivors += not good
         verdict = "refused " if good else "SURVIVES"
         print(f"{verdict} {mutant.what} ({time.monotonic() - start:.0f} s): {said}", flush=True)
@@ -79,4 +87,4 @@ def main(words: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(" ".join(sys.argv[1:])))
+    sys.exit(main(sys.argv[1:]))

@@ -48,12 +48,15 @@ let kind = ref Unknown
 let operations = ref 0
 let checks = ref 0
 
+(* Jobs up to this one stand for nobody's: idle, away, or a reason to be so. *)
+let nobody = ref 1
+
 (* Jobs that were ever installed on a share: a number must not come back. *)
 let installed : (int * int, unit) Hashtbl.t = Hashtbl.create 1024
 
 let check_job_number event =
   match event with
-  | Switch (share, _, (job, _), _) when job > 1 && fires !state.book event ->
+  | Switch (share, _, (job, _), _) when job > !nobody && fires !state.book event ->
       let holds_now =
         match cell_of !state.book share with
         | Some cell -> fst cell.holder = job
@@ -150,6 +153,7 @@ let line text =
           check_number ("counter " ^ owner) (counter !state.book (number owner)) (number ticks))
   | [ "total"; ticks ] ->
       checking (fun () -> check_number "the total" !state.book.total (number ticks))
+  | [ "nobody"; last ] -> nobody := number last
   | [ "state"; total; cells; counters ] ->
       checking (fun () -> check_all (number total) (rows cells) (rows counters))
   | _ -> raise Unreadable

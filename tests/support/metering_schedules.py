@@ -1,9 +1,10 @@
 """Sources, a network that does its worst, and a meter that crashes: one schedule for each seed.
 
-What is true is known, because it was done: each source keeps every event it made in its outbox. The
-network drops, doubles and reorders events and acknowledgements; sources start again, with their
-memory or without; the meter's process dies before a commit, between the commit and telling so, or
-before an acknowledgement is out. At the end the network is kind, and lets everything arrive.
+What is true is known, because it was done: the events that each source made are kept here, epoch by
+epoch. The network drops, doubles and reorders events and answers; sources start again, with
+their outbox (and go on) or without (and take a newer epoch); the meter's process dies before a
+commit, between the commit and telling so, or before an acknowledgement is out. At the end the
+network is kind, and lets everything arrive.
 """
 
 from __future__ import annotations
@@ -14,12 +15,10 @@ from random import Random
 from bailiwick.metering.meter import Meter
 from bailiwick.metering.owners import IDLE, UNAVAILABLE, Account, Leased, Owner, UnavailableCause
 from bailiwick.metering.sources import (
-    Begun,
     Conflicting,
     Due,
     Fenced,
     Forgotten,
-    NotBegun,
     Position,
     SourceEvent,
     Sources,
@@ -73,14 +72,19 @@ def random_switch(chance: Random, at_ms: int) -> Switch:
 
 @dataclass
 class Source:
-    """One sender with its outbox."""
+    """One sender: what it made in each epoch, and how much of the newest it may forget."""
 
     name: str
-    outbox: list[bytes] = field(default_factory=list)
-    epoch: int = 1
+    made: dict[int, list[bytes]] = field(default_factory=lambda: {1: []})
     acknowledged: int = 0
-    is_begun: bool = False
-    has_memory: bool = True
+
+    @property
+    def epoch(self) -> int:
+        return max(self.made)
+
+    @property
+    def outbox(self) -> list[bytes]:
+        return self.made[self.epoch]
 
     def event(self, sequence: int) -> SourceEvent:
         return SourceEvent(self.name, self.epoch, sequence, self.outbox[sequence])
@@ -103,10 +107,12 @@ class Schedule:
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)
         self.held_max = self.chance.choice((1, 3, 100))
+        self.remembered_max = self.chance.choice((1, 5, 256))
         self.senders = [Source(f"source-{n}") for n in range(self.chance.randrange(1, 4))]
         self.durable = Durable()
         self.wire: list[SourceEvent] = []
         self.answers: list[Answer] = []
+        self.promised: dict[str, tuple[int, int]] = {}
         self.clock_ms = 0
         self.crashes = 0
         self.conflicts = 0
@@ -116,7 +122,11 @@ class Schedule:
 
     def start(self) -> None:
         """From what is durable, and from nothing else."""
-        self.sources = Sources(self.durable.positions.values(), held_max=self.held_max)
+        self.sources = Sources(
+            self.durable.positions.values(),
+            held_max=self.held_max,
+            remembered_max=self.remembered_max,
+        )
         self.pending: list[SourceEvent] = []
         self.meter = Meter()
         self.pools = [self.meter.open(s, 1000, owner=IDLE, at_ms=0) for s in SHARES]
@@ -125,11 +135,11 @@ class Schedule:
 
     def apply(self, event: SourceEvent) -> None:
         switch = Switch.of(event.payload)
-        (part,) = self.meter.parts_of(self.pools[switch.device])
         owner = owner_of(switch.holder)
         assert owner is not None
         expected = owner_of(switch.expected)
-        self.meter.switch(part.number, expected, owner=owner, at_ms=switch.at_ms)
+        part = self.pools[switch.device].free
+        self.meter.switch(part, expected, owner=owner, at_ms=switch.at_ms)
 
     def arrive(self, event: SourceEvent) -> None:
         answer = self.sources.offer(event)
@@ -164,47 +174,37 @@ class Schedule:
     # -- the senders -------------------------------------------------------------------------
 
     def make(self, sender: Source) -> None:
-        if sender.has_memory:
-            self.clock_ms += self.chance.randrange(4)
-            sender.outbox.append(random_switch(self.chance, self.clock_ms).payload)
+        self.clock_ms += self.chance.randrange(4)
+        sender.outbox.append(random_switch(self.chance, self.clock_ms).payload)
 
     def send(self, sender: Source) -> None:
-        if not sender.is_begun:
-            answer = self.sources.begin(sender.name, sender.epoch)
-            assert isinstance(answer, Begun)
-            return
         left = range(sender.acknowledged, len(sender.outbox))
         if left:
             self.wire.append(sender.event(self.chance.choice(left)))
 
-    def restart(self, sender: Source, *, has_memory: bool) -> None:
-        """A source without memory knows only what the meter tells it of itself."""
-        sender.epoch += 1
-        sender.is_begun = False
-        sender.has_memory = sender.has_memory and has_memory
+    def restart(self, sender: Source, *, has_outbox: bool) -> None:
+        """Without its outbox a source begins a new one; what is still on its way may arrive."""
+        sender.acknowledged = 0
+        if not has_outbox:
+            sender.made[sender.epoch + 1] = []
 
     def hear(self, answer: Answer) -> None:
         name, epoch, up_to = answer
         sender = next(each for each in self.senders if each.name == name)
-        if epoch != sender.epoch:
-            return
-        if not sender.has_memory:
-            # Whatever was never durable is lost with the source's memory; nobody ever billed it.
-            del sender.outbox[up_to:]
-            sender.has_memory = True
-        sender.is_begun = True
-        sender.acknowledged = max(sender.acknowledged, up_to)
+        self.promised[name] = max(self.promised.get(name, (0, 0)), (epoch, up_to))
+        if epoch == sender.epoch:
+            sender.acknowledged = max(sender.acknowledged, up_to)
 
     def forge(self, sender: Source) -> None:
-        """The same key with another payload, after the true one has arrived."""
-        count = self.sources.position(sender.name).next_sequence if sender.is_begun else 0
-        if not count:
+        """A key that was handed out, with another payload."""
+        handed_out = [*self.durable.ledger, *self.pending]
+        keys = [(each.epoch, each.sequence) for each in handed_out if each.source == sender.name]
+        if not keys:
             return
-        key = self.chance.randrange(count)
         answer = self.sources.offer(
-            SourceEvent(sender.name, sender.epoch, key, b"0 any 0 0 forged")
+            SourceEvent(sender.name, *self.chance.choice(keys), b"0 any 0 0 forged")
         )
-        assert isinstance(answer, Conflicting | Forgotten | NotBegun | Fenced), answer
+        assert isinstance(answer, Conflicting | Forgotten | Fenced), answer
         self.conflicts += isinstance(answer, Conflicting)
 
     # -- what happens ------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class Schedule:
         elif roll < 0.93:
             self.crash()
         elif roll < 0.97:
-            self.restart(sender, has_memory=chance.random() < 0.6)
+            self.restart(sender, has_outbox=chance.random() < 0.5)
         else:
             self.forge(sender)
 
@@ -245,10 +245,6 @@ class Schedule:
         for event in self.wire:
             self.arrive(event)
         for sender in self.senders:
-            while not sender.is_begun:
-                self.sources.begin(sender.name, sender.epoch)
-                self.commit(dies=False)
-                self.hear((sender.name, sender.epoch, self.sources.acknowledged_up_to(sender.name)))
             for sequence in range(sender.acknowledged, len(sender.outbox)):
                 self.arrive(sender.event(sequence))
         self.commit(dies=False)
@@ -260,12 +256,26 @@ class Schedule:
         self.settle()
         self.check()
 
+    def check_sender(self, sender: Source) -> None:
+        """All of the newest epoch; of older ones a beginning, with all that was promised."""
+        told: dict[int, list[bytes]] = {}
+        for event in self.durable.ledger:
+            if event.source == sender.name:
+                assert event.epoch == max([*told, event.epoch])
+                told.setdefault(event.epoch, []).append(event.payload)
+        for epoch, payloads in told.items():
+            assert payloads == sender.made[epoch][: len(payloads)]
+        if sender.outbox:
+            assert told[sender.epoch] == sender.outbox
+            assert self.sources.epoch_of(sender.name) == sender.epoch
+            assert self.sources.acknowledged_up_to(sender.name) == len(sender.outbox)
+        epoch, up_to = self.promised.get(sender.name, (0, 0))
+        assert len(told.get(epoch, ())) >= up_to
+
     def check(self) -> None:
         """Nothing lost, nothing doubled, nothing out of order, and every tick with one owner."""
         for sender in self.senders:
-            told = [each.payload for each in self.durable.ledger if each.source == sender.name]
-            assert told == sender.outbox
-            assert self.sources.acknowledged_up_to(sender.name) == len(sender.outbox)
+            self.check_sender(sender)
         now_ms = self.clock_ms + 100
         self.meter.check(now_ms)
         naive = NaiveMeter()
