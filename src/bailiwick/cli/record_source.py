@@ -11,11 +11,11 @@ Rules:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -26,6 +26,7 @@ from bailiwick.cli.bench import PROGRESS_AFTER_S
 if TYPE_CHECKING:
     from bailiwick.journal import Record
     from bailiwick.kernel import Kernel
+    from bailiwick.metering.records import FoldedRecord
     from bailiwick.ports import JournalStore
 
 MOMENTS = "epoch milliseconds, ISO 8601, seq:N, end, or -2h before the end"
@@ -56,6 +57,24 @@ class Source:
     size: int
     end_ms: int
     records: Callable[[], Iterator[Record]]
+    of_kinds: Callable[[Collection[str]], Iterator[Record]]
+    """Only records of these kinds; in a file the others are not even parsed."""
+    plain: Callable[[], Iterator[FoldedRecord]]
+    """All of them, for who reads only what the meter does: in a file they are not parsed twice."""
+
+
+class PlainRecord:
+    """What the meter reads of a record, out of a line that was verified before."""
+
+    __slots__ = ("at_ms", "body", "kind", "project", "seq", "tenant")
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.seq: int = values["seq"]
+        self.at_ms: int = values["at_ms"]
+        self.kind: str = values["kind"]
+        self.tenant: str | None = values["tenant"]
+        self.project: str | None = values["project"]
+        self.body: dict[str, Any] = values["body"]
 
 
 def parse_moment(text: str, source: Source) -> Moment:
@@ -165,10 +184,16 @@ def _of_store(store: JournalStore, target: str) -> Source:
             found, anchor = verified(lines, anchor)
             yield from found
 
-    return Source(target.rpartition("@")[2], size, end_ms, records)
+    def of_kinds(kinds: Collection[str]) -> Iterator[Record]:
+        return (record for record in records() if record.kind in kinds)
+
+    return Source(target.rpartition("@")[2], size, end_ms, records, of_kinds, records)
 
 
 def _of_files(path: Path) -> Source:
+    import json
+    from itertools import islice
+
     from bailiwick.cli.journal_screen import watched
     from bailiwick.journal import Torn, Verified, parse_record
     from bailiwick.store import Directory, describe, read_lines, verify_directory, verify_file
@@ -184,17 +209,30 @@ def _of_files(path: Path) -> Source:
     else:
         end_damaged(path, describe(verdict))
 
+    def sealed() -> Iterator[bytes]:
+        return islice(read_lines(file), size)
+
     def records() -> Iterator[Record]:
-        for seq, line in enumerate(read_lines(file)):
-            if seq >= size:
-                return
-            yield parse_record(line[:-1])
+        return (parse_record(line[:-1]) for line in sealed())
+
+    def of_kinds(kinds: Collection[str]) -> Iterator[Record]:
+        # In canonical bytes a kind has one spelling; a body that has the same is seen as such.
+        marks = [f'"kind":"{kind}"'.encode() for kind in kinds]
+        for line in sealed():
+            if any(mark in line for mark in marks):
+                record = parse_record(line[:-1])
+                if record.kind in kinds:
+                    yield record
+
+    def plain() -> Iterator[FoldedRecord]:
+        # Each line was found to be a record when the file was verified.
+        return (PlainRecord(json.loads(line)) for line in sealed())
 
     end_ms = verdict.anchor.at_ms if isinstance(verdict, Verified) else 0
     if isinstance(verdict, Torn):
         for record in records():
             end_ms = record.at_ms
-    return Source(str(path), size, end_ms, records)
+    return Source(str(path), size, end_ms, records, of_kinds, plain)
 
 
 @contextmanager
