@@ -24,7 +24,7 @@ from bailiwick.billing.invoices import Invoice
 from bailiwick.cli.main import main
 from bailiwick.journal import RecordKind, SeedSigner
 from bailiwick.store import JournalWriter, open_store
-from tests.support.billed_campus import Billed, billed_campus, compute, head_of, seal
+from tests.support.billed_campus import Billed, billed_campus, compute, head_of, late_head, seal
 
 SIGNER = SeedSigner("log.example/fleet", bytes(range(32)))
 PERIOD = ("--from", "2026-11-15", "--to", "2026-11-15T06:00:00Z")
@@ -156,7 +156,7 @@ def test_a_total_that_was_sealed_wrong_is_found_and_not_exported(
     by: int, tmp_path: Path, invoice: Cli
 ) -> None:
     made = billed_campus()
-    right = compute(made.campus, head_of(made.campus, "late", "physics"))
+    right = compute(made.campus, late_head(made.campus))
     seal(made.campus, right, total_micros=right.total_micros + by)
     path = made.campus.write(tmp_path / "wrong.jsonl")
     done = invoice("recompute", path)
@@ -169,7 +169,7 @@ def test_a_total_that_was_sealed_wrong_is_found_and_not_exported(
 
 def test_a_digest_that_was_sealed_wrong_is_found(tmp_path: Path, invoice: Cli) -> None:
     made = billed_campus()
-    right = compute(made.campus, head_of(made.campus, "late", "physics"))
+    right = compute(made.campus, late_head(made.campus))
     seal(made.campus, right, digest="0" * 64)
     done = invoice("recompute", made.campus.write(tmp_path / "wrong.jsonl"))
     assert done.code == 3
@@ -202,6 +202,22 @@ def test_a_journal_without_invoices_says_so(tmp_path: Path, invoice: Cli) -> Non
     path = tmp_path / "few.jsonl"
     path.write_bytes(b"".join(made.campus.lines[:17]))
     assert invoice("recompute", path) == (0, "", f"{path} tells of no invoice\n")
+
+
+def test_the_accounts_of_all_invoices_sum_to_zero(
+    billed: Billed, journal: Path, invoice: Cli
+) -> None:
+    done = invoice("recompute", journal, "--books", "-o", "json")
+    balances = json.loads(done.out)["balances_micros"]
+    assert sum(balances.values()) == 0
+    owed = sum(
+        each.total_micros for each in billed.issued.values() if each.head.tenant == "biology"
+    )
+    assert balances["receivable:biology"] == owed
+    shown = invoice("recompute", journal, "--books")
+    assert "receivable:physics" in shown.out
+    assert shown.out.rstrip().endswith("0.000000")
+    refused(invoice("recompute", journal, "--books", "--tenant", "x"), 2, "all three")
 
 
 # --- against a saved one --------------------------------------------------------------------
@@ -344,7 +360,8 @@ def test_all_invoices_leave_as_csv_with_every_line(
     out = tmp_path / "all.csv"
     done = invoice("export", journal, "--out", out)
     assert (done.code, done.out) == (0, "")
-    assert "49 lines of 6 invoices" in done.err
+    count = sum(len(each.lines) for each in billed.issued.values())
+    assert f"{count} lines of 6 invoices" in done.err
     assert out.read_bytes().decode() == invoice_csv(billed.issued.values())
 
 

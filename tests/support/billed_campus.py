@@ -40,11 +40,18 @@ def head_of(campus: Campus, name: str, tenant: str, project: str | None = None) 
         tenant=tenant,
         scope=scope,
         project=project,
-        from_ms=START_MS,
-        to_ms=END_MS,
+        # What a tenant's invoice covers its projects' cannot: theirs are of the minutes after it.
+        from_ms=START_MS if project is None else END_MS,
+        to_ms=END_MS if project is None else END_MS + 10 * MINUTE,
         currency="credit",
         journal_size=len(campus.lines),
     )
+
+
+def late_head(campus: Campus) -> InvoiceHead:
+    """Of physics as a whole, for time that nothing else bills."""
+    head = head_of(campus, "late", "physics")
+    return replace(head, from_ms=END_MS + 10 * MINUTE, to_ms=END_MS + HOUR)
 
 
 def seal(campus: Campus, invoice: Invoice, **instead: object) -> Invoice:

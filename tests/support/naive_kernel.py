@@ -111,6 +111,7 @@ class NaiveKernel:
     bursts: set[Scope] = field(default_factory=set)
     budgets: dict[Scope, tuple[str, int]] = field(default_factory=dict)
     invoices: set[str] = field(default_factory=set)
+    billed: list[tuple[str | None, str | None, range]] = field(default_factory=list)
     part: tuple[int, int] | None = None
     """The gang that is being told, and how many members are still to come."""
 
@@ -200,6 +201,12 @@ class NaiveKernel:
         assert body["journal_size"] < self.size
         assert body["period_end_ms"] <= self.clock
         self.invoices.add(body["invoice"])
+        if "corrects" not in body:
+            span = range(body["period_start_ms"], body["period_end_ms"])
+            for tenant, project, other in self.billed:
+                if tenant == owner[0] and (None in (project, owner[1]) or project == owner[1]):
+                    assert not range(max(span.start, other.start), min(span.stop, other.stop))
+            self.billed.append((owner[0], owner[1], span))
 
     def _share_changed(self, body: dict[str, Any], owner: Scope) -> None:
         assert 1 <= body["share"] <= 1_000_000

@@ -25,6 +25,7 @@ import typer
 from bailiwick.cli import ExitCode
 from bailiwick.cli.asking import noun
 from bailiwick.cli.bench import Output, with_options
+from bailiwick.cli.invoice_saved import read_saved
 from bailiwick.cli.journal_screen import OutputOption
 from bailiwick.cli.record_source import MOMENTS, Source, open_source, parse_moment, progress
 from bailiwick.cli.screen import printable
@@ -39,7 +40,6 @@ app = noun("Invoices: what a tenant or project owes for a period, built from the
 
 DRAFT: Final = "draft"
 """The id of an invoice that nobody issued."""
-BODY_BYTES_MAX: Final = 2**28
 
 RECOMPUTE_HELP: Final = (
     "Build every invoice that a journal says was issued again, from the journal alone.\n\n"
@@ -102,6 +102,10 @@ class RecomputeOptions(DraftOptions):
         Path | None,
         typer.Option("--against", metavar="FILE", help="Compare with this saved invoice."),
     ] = None
+    books: Annotated[
+        bool,
+        typer.Option("--books", help="Post them to double-entry accounts, and show each balance."),
+    ] = False
     output: OutputOption = Output.TABLE
 
 
@@ -132,13 +136,15 @@ def recompute(options: RecomputeOptions) -> None:
     """Build invoices again."""
     if options.is_told and options.against is not None:
         raise InvalidValue("--against", str(options.against), "not together with --tenant")
+    if options.books and (options.is_told or options.against is not None):
+        raise InvalidValue("--books", True, "alone: of all invoices that were issued")
     with open_source(options.target) as source:
         if options.is_told:
             _show(draft_of(source, options), options.output)
         elif options.against is not None:
             _compare(source, options.against, options.output)
         else:
-            _recompute_all(source, options.output)
+            _recompute_all(source, options.output, books=options.books)
 
 
 @with_options(ExportOptions)
@@ -203,31 +209,6 @@ def _watched(source: Source, step: Callable[[int], None]) -> Iterator[FoldedReco
         yield record
 
 
-def read_body(path: Path) -> Invoice:
-    """The invoice that was saved in a file: its body, or all that a server tells of it."""
-    from bailiwick.billing.invoice_body import digest_of, invoice_of
-
-    try:
-        with path.open("rb") as file:
-            data = file.read(BODY_BYTES_MAX + 1)
-    except OSError as error:
-        raise InvalidValue("FILE", str(path), f"a file to read ({error.strerror})") from None
-    if len(data) > BODY_BYTES_MAX:
-        raise InvalidValue("FILE", str(path), f"at most {BODY_BYTES_MAX} bytes")
-    try:
-        body = json.loads(data)
-    except (ValueError, RecursionError):
-        raise InvalidValue("FILE", str(path), "an invoice as JSON") from None
-    told = body if isinstance(body, dict) and "body" in body else {"body": body}
-    try:
-        invoice = invoice_of(told["body"])
-    except InvalidValue as error:
-        raise InvalidValue("FILE", str(path), f"an invoice ({error})") from None
-    if "digest" in told and told["digest"] != digest_of(invoice):
-        raise InvalidValue("digest", told["digest"], f"{digest_of(invoice)}, by its body")
-    return invoice
-
-
 def draft_of(source: Source, options: DraftOptions) -> Invoice:
     """The invoice that was asked for, from all records there are."""
     from bailiwick.billing.audits import Unbuilt, rebuild
@@ -284,15 +265,25 @@ def _show(invoice: Invoice, output: Output) -> None:
         draw_invoice(invoice)
 
 
-def _recompute_all(source: Source, output: Output) -> None:
-    from bailiwick.cli.invoice_screen import audit_row, draw_audit
+def _recompute_all(source: Source, output: Output, *, books: bool) -> None:
+    from bailiwick.billing.accounts import Books
+    from bailiwick.billing.invoices import entry_of
+    from bailiwick.cli.invoice_screen import audit_row, draw_audit, draw_balances
 
     prices, claims = read_money(source)
-    rows = [audit_row(found) for found in judged(source, claims, prices=prices)]
+    ledger, rows = Books(prices.book(source.size).currency), []
+    for found in judged(source, claims, prices=prices):
+        rows.append(audit_row(found))
+        if found.invoice is not None and found.agrees:
+            ledger.post(entry_of(found.invoice, at_ms=found.claim.head.to_ms))
+    balances = {str(account): micros for account, micros in ledger.balances().items()}
     if output is Output.JSON:
-        typer.echo(json.dumps(rows, indent=2))
+        told = {"invoices": rows, "balances_micros": balances} if books else rows
+        typer.echo(json.dumps(told, indent=2))
     elif rows:
         draw_audit(rows)
+        if books:
+            draw_balances(balances, ledger.currency)
     else:
         typer.echo(f"{source.name} tells of no invoice", err=True)
     _end(source, sum(not row["agrees"] for row in rows), len(rows))
@@ -320,7 +311,7 @@ def _compare(source: Source, path: Path, output: Output) -> None:
         draw_differences,
     )
 
-    saved = read_body(path)
+    saved = read_saved(path)
     prices, claims = read_money(source)
     wanted = [each for each in claims if each.head.invoice_id == saved.head.invoice_id][:1]
     if not wanted:
@@ -352,7 +343,7 @@ def _chosen(options: ExportOptions) -> list[Invoice]:
     if options.body is not None:
         if options.is_told or options.invoice:
             raise InvalidValue("--body", str(options.body), "nothing else: it is one invoice")
-        return [read_body(options.body)]
+        return [read_saved(options.body)]
     with open_source(options.target or "") as source:
         if options.is_told:
             if options.invoice:

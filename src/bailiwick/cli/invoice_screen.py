@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -200,3 +200,11 @@ def name_line(key: LineKey) -> str:
 def _amounts(line: RatedLine) -> str:
     unit = unit_of(line.key.kind)
     return f"{shortened(line.quantity)} {unit.name}, {money_text(line.cost_micros)}"
+
+
+def draw_balances(balances: Mapping[str, int], currency: str) -> None:
+    """What the accounts hold after all invoices: every movement has two sides."""
+    rows = [(printable(name), money_text(micros)) for name, micros in sorted(balances.items())]
+    rows.append(("sum", money_text(sum(balances.values()))))
+    money = printable(currency)
+    print_rows(make_console(), ("account", money), rows=rows, numbers=(money,))

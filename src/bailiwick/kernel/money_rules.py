@@ -5,8 +5,9 @@ Rules:
 - A card never becomes effective before the record that sets it: what was used has its price.
 - One currency for the whole journal. Another than that of the list prices can only be chosen by
   the first card of all, for everybody and at once, before anything was leased or budgeted.
-- The same invoice is issued once. A correction is an invoice of its own that names another one of
-  the same owner.
+- What one invoice covers no other does: neither the same period, nor a project of a tenant that was
+  billed as a whole. A correction is an invoice of its own that names the first, of the same owner
+  and period.
 - How a budget stands is told when it changes, and only then. When it is spent, work that agreed to
   end on that is evicted, and requests are refused; when a cap could not be kept, the cheapest work
   is. Guaranteed work never is. A top-up starts nothing: who still waits may start, and no one else.
@@ -30,7 +31,7 @@ from bailiwick.kernel.money_hook import MoneyHook
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.precondition import budget_digest, check_seen
 from bailiwick.kernel.spending import Purse
-from bailiwick.kernel.state import State
+from bailiwick.kernel.state import Issued, State
 from bailiwick.scheduler.evictions import plan_budget, plan_cost_cap
 from bailiwick.scheduler.lease import Lease
 from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, NotFound
@@ -226,7 +227,7 @@ def _keep_cap(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
 def _issue(state: State, command: cmd.IssueInvoice, now_ms: int) -> ev.InvoiceIssued:
     owner, known = Owner(command.tenant, command.project), state.invoices.get(command.invoice)
     if known is not None:
-        same = known == (owner, command.digest)
+        same = (known.owner, known.digest) == (owner, command.digest)
         why = "was issued already" if same else "was issued already, and says something else"
         hint = "" if same else "issue a correction that names it"
         raise Conflict("invoice", command.invoice, why, hint=hint)
@@ -238,10 +239,10 @@ def _issue(state: State, command: cmd.IssueInvoice, now_ms: int) -> ev.InvoiceIs
         raise InvalidValue("journal_size", command.journal_size, f"{state.size} or less")
     if command.period_end_ms > now_ms:
         raise InvalidValue("period_end_ms", command.period_end_ms, f"{now_ms} or before")
-    if command.corrects is not None and command.corrects not in state.invoices:
-        raise NotFound("invoice", command.corrects, hint="a correction names one that was issued")
-    if command.corrects is not None and state.invoices[command.corrects][0] != owner:
-        raise Conflict("invoice", command.corrects, "is another owner's")
+    if command.corrects is None:
+        _check_billed_once(state, command, owner)
+    else:
+        _check_corrected(state, command, owner)
     return ev.InvoiceIssued(
         owner,
         command.invoice,
@@ -255,7 +256,38 @@ def _issue(state: State, command: cmd.IssueInvoice, now_ms: int) -> ev.InvoiceIs
     )
 
 
+def _check_billed_once(state: State, command: cmd.IssueInvoice, owner: Owner) -> None:
+    """Refuse a bill for what another bill covers: the whole tenant's covers every project's."""
+    for other in state.billed.get(command.tenant, ()):
+        whole = None in (owner.project, other.owner.project)
+        if other.corrects is not None or not (whole or owner.project == other.owner.project):
+            continue
+        if other.from_ms < command.period_end_ms and command.period_start_ms < other.to_ms:
+            why = f"covers what {other.invoice} covers: {other.from_ms} to {other.to_ms}"
+            hint = f"issue what is left of the period, or a correction of {other.invoice}"
+            raise Conflict("invoice", command.invoice, why, hint=hint)
+
+
+def _check_corrected(state: State, command: cmd.IssueInvoice, owner: Owner) -> None:
+    first = state.invoices.get(command.corrects or "")
+    if first is None:
+        raise NotFound("invoice", command.corrects, hint="a correction names one that was issued")
+    if first.owner != owner:
+        raise Conflict("invoice", command.corrects, "is another owner's")
+    if first.corrects is not None:
+        why = f"is itself a correction, of {first.corrects}"
+        raise Conflict("invoice", command.corrects, why, hint="name that one")
+    if (first.from_ms, first.to_ms) != (command.period_start_ms, command.period_end_ms):
+        raise Conflict("invoice", command.corrects, f"is of {first.from_ms} to {first.to_ms}")
+
+
 # -- applying --------------------------------------------------------------------------------
+
+
+def keep_invoice(state: State, issued: Issued) -> None:
+    """Remember that this was issued."""
+    state.invoices[issued.invoice] = issued
+    state.billed.setdefault(str(issued.owner.tenant), []).append(issued)
 
 
 def apply_money(state: State, event: ev.MoneyEvent, *, at_ms: int) -> None:
@@ -272,7 +304,17 @@ def apply_money(state: State, event: ev.MoneyEvent, *, at_ms: int) -> None:
         case ev.FindingReported():
             pass
         case ev.InvoiceIssued():
-            state.invoices[event.invoice] = event.owner, event.digest
+            keep_invoice(
+                state,
+                Issued(
+                    event.owner,
+                    event.digest,
+                    event.period_start_ms,
+                    event.period_end_ms,
+                    event.invoice,
+                    event.corrects,
+                ),
+            )
         case _:
             assert_never(event)
 
@@ -315,7 +357,10 @@ def dump_money(state: State) -> dict[str, Any]:
             ]
             for scope, purse in purses
         ],
-        "invoices": [[i, *owner, digest] for i, (owner, digest) in sorted(state.invoices.items())],
+        "invoices": [
+            [name, *each.owner, *each[1:4], each.corrects]
+            for name, each in sorted(state.invoices.items())
+        ],
     }
 
 
@@ -331,4 +376,6 @@ def load_money(state: State, dumped: dict[str, Any]) -> None:
     for tenant in {scope[0] for scope in spending.purses}:
         recount(state, tenant, at_ms=0)  # there is nothing to settle: it stands where it stood
         _ask_about(state, tenant)
-    state.invoices = {i: (Owner(tenant, p), digest) for i, tenant, p, digest in dumped["invoices"]}
+    for name, tenant, project, digest, from_ms, to_ms, corrects in dumped["invoices"]:
+        owner = Owner(tenant, project)
+        keep_invoice(state, Issued(owner, digest, from_ms, to_ms, name, corrects))

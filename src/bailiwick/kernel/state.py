@@ -12,6 +12,7 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from bailiwick.iam import Directory
 from bailiwick.kernel.answers import AnswerBook
@@ -48,6 +49,17 @@ class Claim:
     victims: tuple[int, ...]
     nodes: tuple[str, ...]
     depth: int
+
+
+class Issued(NamedTuple):
+    """What is remembered of an invoice: enough to see that nothing is billed twice."""
+
+    owner: Owner
+    digest: str
+    from_ms: int
+    to_ms: int
+    invoice: str
+    corrects: str | None
 
 
 class ClaimedNodes:
@@ -127,7 +139,9 @@ class State:
         self.leaving: dict[int, Leaving] = {}
         self.draining: dict[str, None] = {}
         self.spending = Spending()
-        self.invoices: dict[str, tuple[Owner, str]] = {}
+        self.invoices: dict[str, Issued] = {}
+        self.billed: dict[str, list[Issued]] = {}
+        """What was issued for each tenant; it follows from the invoices."""
         self.answers = AnswerBook()
         self.directory = Directory()
         self.use_settings(self.settings)

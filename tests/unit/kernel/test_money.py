@@ -19,6 +19,7 @@ from bailiwick.kernel.money_commands import (
     SetRateCard,
     WithdrawRateCard,
 )
+from bailiwick.kernel.snapshot import decode, digest_of, encode
 from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, NotFound
 from tests.unit.kernel.desk import Desk, cores
 
@@ -199,6 +200,42 @@ def test_a_correction_names_an_invoice_of_the_same_owner() -> None:
     d.refuses(Conflict, invoice("inv-2", corrects="inv-1", project="p"))
     d.do(invoice("inv-2", corrects="inv-1", total_micros=-5))
     assert d.last[0].body["corrects"] == "inv-1"
+
+
+def test_a_correction_is_of_the_same_period_and_names_the_first_invoice() -> None:
+    d = desk(grace_ms=1)
+    d.do(invoice())
+    assert "0 to 1000" in d.refuses(Conflict, invoice("inv-2", corrects="inv-1", period_end_ms=9))
+    d.do(invoice("inv-2", corrects="inv-1"))
+    assert "correction, of inv-1" in d.refuses(Conflict, invoice("inv-3", corrects="inv-2"))
+    d.do(invoice("inv-3", corrects="inv-1"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({}, {"period_start_ms": 999}),
+        ({"period_start_ms": 100, "period_end_ms": 200}, {}),
+        ({}, {"project": "p"}),
+        ({"project": "p"}, {"period_start_ms": 500}),
+        ({"project": "p"}, {"project": "p", "period_end_ms": 1}),
+    ],
+)
+def test_nothing_is_billed_by_two_invoices(first: dict[str, Any], second: dict[str, Any]) -> None:
+    d = desk(grace_ms=1)
+    d.do(invoice(**first))
+    assert "covers what inv-1 covers" in d.refuses(Conflict, invoice("inv-2", **second))
+    again = decode(encode(d.state), digest_of(d.state))
+    with pytest.raises(Conflict):
+        list(ruling.decide_money(again, invoice("inv-2", **second), now_ms=1_000))
+
+
+def test_what_is_left_of_a_period_and_other_owners_can_be_billed() -> None:
+    d = desk(grace_ms=1)
+    d.do(invoice(period_end_ms=400))
+    d.do(invoice("inv-2", period_start_ms=400))
+    d.do(invoice("inv-3", tenant="other", project="p"))
+    d.do(invoice("inv-4", tenant="other", project="q"))
 
 
 @pytest.mark.parametrize(
