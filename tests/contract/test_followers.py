@@ -10,10 +10,13 @@ from starlette.testclient import TestClient
 
 from bailiwick.iam import PrincipalKind
 from bailiwick.server.http.app import create_app
+from bailiwick.server.http.asked import Parts
 from bailiwick.services import replica as rep
 from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
-from tests.support.http_house import HttpHouse, http_house
+from bailiwick.store.invoice_rows import InvoiceBook
+from bailiwick.store.meter_rows import MeterBook
+from tests.support.http_house import INVOICE, OWN, HttpHouse, http_house
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +32,15 @@ def house(folder: Path) -> Iterator[HttpHouse]:
 
 @pytest.fixture(scope="module")
 def follower(house: HttpHouse, folder: Path) -> Iterator[TestClient]:
-    runner = Runner(rep.Replica(open_store(str(folder)), SystemClock(), name="two"), wait_s=20.0)
+    store = open_store(str(folder))
+    runner = Runner(rep.Replica(store, SystemClock(), name="two"), wait_s=20.0)
     runner.start()
     try:
         assert runner.wait_for(rep.Role.FOLLOWING, wait_s=20.0)
-        app = create_app(runner, house.authority, clock=SystemClock(), ids=lambda: "id")
+        parts = Parts(meter=MeterBook(store), invoices=InvoiceBook(store))
+        app = create_app(
+            runner, house.authority, clock=SystemClock(), ids=lambda: "id", parts=parts
+        )
         with TestClient(app, raise_server_exceptions=False) as client:
             yield client
     finally:
@@ -77,6 +84,28 @@ def test_its_reads_say_how_old_they_may_be(house: HttpHouse, follower: TestClien
             break
     assert told.json()["role"] == "following"
     assert int(told.headers["x-age-ms"]) >= 0
+
+
+def test_it_meters_and_shows_bills_as_the_leader_does(
+    house: HttpHouse, follower: TestClient
+) -> None:
+    token = bearer(house.token("tenant_auditor@lab"))
+    for _ in range(200):  # bounded: it follows several times a second
+        if follower.get("/v1/whoami", headers=token).status_code == 200:
+            break
+    until = house.runner.look(lambda view: view.state.clock_ms)
+    for path in (
+        f"/v1/tenants/lab/usage?from_ms=1&to_ms={until}",
+        f"/v1/tenants/lab/invoice-draft?from_ms=1&to_ms={until}",
+        f"/v1/tenants/lab/invoices/{INVOICE[OWN]}",
+        "/v1/tenants/lab/invoices",
+    ):
+        told = [client.get(path, headers=token) for client in (house.client, follower)]
+        assert [each.status_code for each in told] == [200, 200], told[1].text
+        bodies = [each.json() for each in told]
+        for body in bodies:
+            body.pop("as_of_ms", None)
+        assert bodies[0] == bodies[1]
 
 
 def test_without_a_leader_to_ask_a_change_may_be_tried_again(

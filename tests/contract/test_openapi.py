@@ -9,11 +9,14 @@ from typing import Any, get_args
 
 import pytest
 
+from bailiwick.billing.charges import ChargeCause
 from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.kernel.views import EstimateBasis
+from bailiwick.metering.owners import Stage, UnavailableCause
 from bailiwick.scheduler.explain import RemedyWord
 from bailiwick.server.http.actions import ACTIONS, Action, Where
-from bailiwick.server.http.app import HANDLERS, create_app
+from bailiwick.server.http.app import create_app
+from bailiwick.server.http.handlers import HANDLERS
 from bailiwick.server.problems import STATUSES
 from bailiwick.services import authority as auth
 from bailiwick.services.replica import Replica
@@ -82,6 +85,9 @@ def test_an_action_without_a_permission_cannot_exist() -> None:
         (words.PrincipalWord, PrincipalKind),
         (words.EstimateWord, EstimateBasis),
         (words.RemedyWord, RemedyWord),
+        (words.StageWord, Stage),
+        (words.UnavailableWord, UnavailableCause),
+        (words.CauseWord, ChargeCause),
     ],
 )
 def test_words_are_spelled_as_where_they_are_decided(spelled: Any, enum: Any) -> None:

@@ -234,6 +234,8 @@ LISTS = [
     ("job", "list"),
     ("decision", "list"),
     ("journal", "records"),
+    ("budget", "list"),
+    ("invoice", "list"),
 ]
 
 
@@ -268,7 +270,11 @@ SCREENS = [
     ("quota", "show", "--project", "p"),
     ("settings", "show"),
     ("usage", "report"),
-    ("rates",),
+    ("usage", "fleet"),
+    ("rates", "show"),
+    ("budget", "show"),
+    ("budget", "show", "--project", "p"),
+    ("invoice", "show"),
     ("explain", "entry-1"),
     ("explain", "lease-1"),
     ("explain", "--cpus", "100"),

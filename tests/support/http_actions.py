@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bailiwick.server.http.actions import ACTIONS, Action
-from tests.support.http_house import FOREIGN, OWN, HttpHouse
+from tests.support.http_house import FOREIGN, INVOICE, OWN, HttpHouse, price_list
 
 LEASE = {OWN: 1, FOREIGN: 2}
 ENTRY = {OWN: 1, FOREIGN: 2}
@@ -27,6 +27,8 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
         job_id=JOB.get(tenant, 99),
         seq=FOUNDED.get(tenant, 99),
         correlation_id=f"trace-{tenant}",
+        invoice=INVOICE.get(tenant, "inv-none"),
+        line=1,
     )
     # A watch that stays would never answer a test that waits for all of it.
     query = "?follow=false&after=0" if action.name == "record.watch" else ""
@@ -60,6 +62,10 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "project_quota.set": {"limits": {"cpu_milli": 10**6}},
         "node.register": {"node": "n2", "resources": {"cpu_milli": 1000}},
         "node.report": {"resources": {"cpu_milli": 64_000, "mem_bytes": 2**36}},
+        "node.count": {
+            "epoch": 1,
+            "counters": [{"sequence": 0, "lease_id": 1, "at_ms": 2, "from_ms": 1, "cpu_ms": 1}],
+        },
         "node.mode": {"mode": "draining"},
         "node.quarantine": {"reason": "looks-wrong"},
         "lease.request": {
@@ -82,5 +88,9 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "lease.evict": {"reason": "operator_drain"},
         "lease.teardown": {"clean": True},
         "settings.set": {"grace_ms": 1000},
+        "rates.set": price_list(),
+        "tenant_budget.set": {"limit_micros": 10**12},
+        "project_budget.set": {"limit_micros": 10**12},
+        "invoice.issue": {"from_ms": 1, "to_ms": 2},
         "glass.break": {"reason": "nobody of the tenant can be reached", "tenant": tenant},
     }

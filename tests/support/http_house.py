@@ -13,15 +13,25 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from bailiwick.billing.budgets import Budget
+from bailiwick.billing.invoice_body import canonical_bytes, digest_of
+from bailiwick.billing.invoices import Invoice, InvoiceHead
+from bailiwick.billing.rates import LIST_PRICES, RateBook, card_body
+from bailiwick.billing.rating import rate
 from bailiwick.executors.local import LocalExecutor
 from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, Envelope, decode_command
 from bailiwick.kernel import iam_commands as cmd
 from bailiwick.kernel.answers import Answer
+from bailiwick.kernel.money_commands import IssueInvoice, SetBudget
+from bailiwick.metering.owners import Account
+from bailiwick.metering.values import Use
 from bailiwick.ports import NewJobRow
 from bailiwick.server.http.app import Terms, create_app
 from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.billed import Period
+from bailiwick.server.http.invoices import invoice_name
 from bailiwick.server.http.observe import follow_journal
 from bailiwick.server.http.past import Past
 from bailiwick.services import authority as auth
@@ -30,11 +40,18 @@ from bailiwick.services.beats import Beats
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
+from bailiwick.store.counter_rows import CounterBook
+from bailiwick.store.finding_rows import FindingBook
+from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
+from bailiwick.store.meter_rows import MeterBook
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.vocab.words import LeaseClass, ResourceKind
 
 OWN, FOREIGN = "lab", "rival"
 """Each with the project ``p`` and the service account ``bot-TENANT``."""
+INVOICE = {tenant: invoice_name(tenant, None, period=Period(0, 1)) for tenant in (OWN, FOREIGN)}
+"""Each has this one, of a time long ago and with one line."""
 
 _IDS = count(1)
 
@@ -142,6 +159,10 @@ def http_house(
                 parts or make_parts(),
                 telemetry=telemetry,
                 past=Past(store),
+                meter=MeterBook(store),
+                counters=CounterBook(store),
+                findings=FindingBook(store),
+                invoices=InvoiceBook(store),
                 jobs=Jobs(JobBook(store), runner, clock=SystemClock(), node="n1"),
                 executor=LocalExecutor(folder / "jobs"),
             ),
@@ -150,6 +171,7 @@ def http_house(
             house = HttpHouse(runner, authority, app, client, telemetry)
             _furnish(house)
             _add_jobs(JobBook(store))
+            _add_money(house, InvoiceBook(store))
             yield house
     finally:
         telemetry.close()
@@ -179,6 +201,44 @@ def _add_jobs(book: JobBook) -> None:
             since_seq=0,
         )
         book.insert(row, live_max=2)
+
+
+def price_list(**more: Any) -> dict[str, Any]:
+    """The list prices, as they are set over the API."""
+    body = card_body(LIST_PRICES)
+    return {name: value for name, value in body.items() if name != "card"} | more
+
+
+def _add_money(house: HttpHouse, book: InvoiceBook) -> None:
+    """A budget that nobody will ever spend, and an invoice, of each tenant."""
+    for tenant in (OWN, FOREIGN):
+        for project in (None, "p"):
+            house.do(SetBudget(Budget(tenant, project, limit_micros=10**15)))
+        account = Account(tenant, "p", None, LeaseClass.STANDARD, None)
+        use = Use(account, ResourceKind.CPU_MILLI, 0, 1, 1_000, 1, 0, 0)
+        head = InvoiceHead(
+            invoice_id=INVOICE[tenant],
+            tenant=tenant,
+            from_ms=0,
+            to_ms=1,
+            currency=LIST_PRICES.currency,
+            journal_size=1,
+        )
+        invoice = Invoice(head, rate([use], RateBook()))
+        digest, body = digest_of(invoice), canonical_bytes(invoice)
+        book.put(InvoiceRow(INVOICE[tenant], digest, tenant, None, body))
+        house.do(
+            IssueInvoice(
+                invoice=INVOICE[tenant],
+                tenant=tenant,
+                period_start_ms=0,
+                period_end_ms=1,
+                journal_size=1,
+                total_micros=invoice.total_micros,
+                currency=head.currency,
+                digest=digest,
+            )
+        )
 
 
 def _furnish(house: HttpHouse) -> None:

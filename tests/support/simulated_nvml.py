@@ -34,6 +34,8 @@ class SimulatedGpu:
     links: tuple[tuple[int, str], ...] = ()  # (type of the far end, its address)
     cluster: bytes = bytes(16)
     clique: int = 0
+    accounting_mode: Any = 0
+    accounted: dict[int, dict[str, Any]] = field(default_factory=dict)  # by process
     answers: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -126,6 +128,18 @@ class SimulatedNvml:
 
     def nvmlDeviceGetNvLinkRemotePciInfo(self, gpu: SimulatedGpu, link: int) -> Any:
         return SimpleNamespace(busId=_told(gpu.answers, "remote_bus_id", gpu.links[link][1]))
+
+    def nvmlDeviceGetAccountingMode(self, gpu: SimulatedGpu) -> Any:
+        if gpu.accounting_mode is None:
+            raise NvmlError(NOT_SUPPORTED)
+        return _told(gpu.answers, "accounting_mode", gpu.accounting_mode)
+
+    def nvmlDeviceGetAccountingPids(self, gpu: SimulatedGpu) -> Any:
+        return _told(gpu.answers, "accounting_pids", list(gpu.accounted))
+
+    def nvmlDeviceGetAccountingStats(self, gpu: SimulatedGpu, pid: int) -> Any:
+        _told(gpu.answers, "accounting_stats", None)
+        return SimpleNamespace(**gpu.accounted[pid])
 
 
 def _told(answers: dict[str, Any], name: str, usual: Any) -> Any:

@@ -2,7 +2,8 @@
 
 Rules:
 
-- It reports and beats; it executes nothing, and learns nothing from the server but how often to.
+- It reports, beats and counts; it executes nothing, and learns nothing from the server but how
+  often to, and how far it was heard.
 - A server that is away is tried again after a pause that doubles up to a bound; once it is back the
   inventory is reported anew, because it may have forgotten the node.
 - A report that is not taken (the machine has changed) is told, and the node goes on as it is known.
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from bailiwick.agent.counting import CounterServer, LeaseCounting
 from bailiwick.fleet.node import NodeCapacity
 
 BEAT_MS: Final = 10_000
@@ -36,7 +38,7 @@ class NotKnown(Exception):
     """The server does not know the node (any more)."""
 
 
-class Server(Protocol):
+class Server(CounterServer, Protocol):
     """What the loop wants of a server."""
 
     def report(self, node: str, capacity: NodeCapacity) -> None:
@@ -55,6 +57,8 @@ class Beating:
     read: Callable[[], NodeCapacity]
     wait: Callable[[float], bool]
     say: Callable[[str], None]
+    counting: LeaseCounting | None = None
+    """Counts what leases use, after each beat."""
     _reported: NodeCapacity | None = None
     _beats: int = 0
     _pause_s: float = 0.0
@@ -76,6 +80,8 @@ class Beating:
         try:
             self._report()
             beat_ms = self.server.beat(self.node)
+            if self.counting is not None:
+                self.counting.turn(self.node, self.server)
         except Away as error:
             return self._away(error)
         except NotKnown:

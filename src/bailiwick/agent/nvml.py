@@ -60,18 +60,26 @@ class NvmlGpus:
 
     def read(self) -> Mapping[str, Any]:
         """The readings: ``state``, versions, and one mapping for each device."""
-        library = self._library or _import_pynvml()
-        if library is None:
-            return {"state": SourceState.PACKAGE_MISSING.value}
-        session = _Session(library)
-        if not session.ask("init", library.nvmlInit):
-            code = session.errors["init"]
-            state = _INIT_STATES.get(code, SourceState.FAILED)
-            return {"state": state.value, "code": code}
+        session, why_not = open_session(self._library)
+        if session is None:
+            return why_not
         try:
             return session.read()
         finally:
-            session.ask("shutdown", library.nvmlShutdown)
+            session.close()
+
+
+def open_session(library: Any = None) -> tuple[Session | None, Plain]:
+    """The driver, to be asked; or nothing, and the word (and number) that says why."""
+    library = library or _import_pynvml()
+    if library is None:
+        return None, {"state": SourceState.PACKAGE_MISSING.value}
+    session = Session(library)
+    if session.ask("init", library.nvmlInit):
+        return session, {}
+    code = session.errors["init"]
+    state = _INIT_STATES.get(code, SourceState.FAILED)
+    return None, {"state": state.value, "code": code}
 
 
 def _import_pynvml() -> Any:
@@ -82,7 +90,7 @@ def _import_pynvml() -> Any:
     return pynvml
 
 
-class _Session:
+class Session:
     """One opened library; ``values`` and ``errors`` are what was answered so far."""
 
     def __init__(self, library: Any) -> None:
@@ -99,6 +107,10 @@ class _Session:
             self.errors[name] = code if type(code) is int else BINDING_FAULT
             return False
         return True
+
+    def close(self) -> None:
+        """Let go of the library."""
+        self.ask("shutdown", self.library.nvmlShutdown)
 
     def read(self) -> Plain:
         """Everything, once the library is open."""
@@ -117,7 +129,7 @@ class _Session:
 
 
 def _device(nvml: Any, index: int) -> Plain:
-    asked = _Session(nvml)
+    asked = Session(nvml)
     ask = asked.ask
     if not ask("handle", lambda: nvml.nvmlDeviceGetHandleByIndex(index)):
         return {"index": index, "errors": asked.errors}
@@ -151,7 +163,7 @@ def _links(nvml: Any, handle: Any) -> list[Plain]:
 
 
 def _link(nvml: Any, handle: Any, number: int) -> Plain:
-    asked = _Session(nvml)
+    asked = Session(nvml)
     asked.ask("active", lambda: int(nvml.nvmlDeviceGetNvLinkState(handle, number)))
     if asked.values.get("active") == 1:
         asked.ask(

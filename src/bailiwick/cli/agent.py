@@ -87,11 +87,13 @@ def run(
         typer.Option("--ca-file", metavar="FILE", help="Whom to trust for the server's name."),
     ] = None,
 ) -> None:
-    """Report what this machine has and that it lives, until a signal; it executes nothing."""
+    """Report this machine, that it lives and what leases use, until a signal; runs nothing."""
     import signal
     import threading
+    import time
 
     from bailiwick.agent.beating import Beating
+    from bailiwick.agent.counting import LeaseCounting
     from bailiwick.agent.inventory import judge, read_machine
     from bailiwick.agent.report import capacity_of
     from bailiwick.cli.agent_server import HttpServer, node_name
@@ -100,13 +102,18 @@ def run(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     name = node_name(node)
+
+    def say(text: str) -> None:
+        typer.echo(f"bailiwick agent: {text}", err=True)
+
     with HttpServer(server, token_file, ca_file=ca_file) as fleet:
         beating = Beating(
             name,
             fleet,
             read=lambda: capacity_of(judge(read_machine(block_path))),
             wait=stop.wait,
-            say=lambda text: typer.echo(f"bailiwick agent: {text}", err=True),
+            say=say,
+            counting=LeaseCounting(lambda: time.time_ns() // 1_000_000, say),
         )
         if not once:
             beating.run()

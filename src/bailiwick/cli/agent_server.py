@@ -1,10 +1,12 @@
-"""The server as the agent's loop sees it: a report, a beat, and what their refusals mean."""
+"""The server as the agent's loop sees it: report, beat, counters, and what refusals mean."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 import socket
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -14,10 +16,12 @@ from bailiwick.client.errors import Refusal, Unreachable
 from bailiwick.client.http_client import Client
 from bailiwick.vocab.errors import ErrorCode, InvalidValue
 from bailiwick.vocab.values import check_name
+from bailiwick.wire.counting import CounterReport, CountersTaken
 from bailiwick.wire.fleet import Heard, Inventory
 
 if TYPE_CHECKING:
     from bailiwick import NodeCapacity
+    from bailiwick.agent.counting import LeaseCount
 
 TOKEN_CHARS_MAX = 4_096
 
@@ -74,6 +78,26 @@ class HttpServer:
                 raise NotKnown from None
             _judge(refusal)
         return heard.beat_ms
+
+    def count(
+        self, node: str, epoch: int, *, events: Sequence[tuple[int, LeaseCount]]
+    ) -> tuple[int, int]:
+        """Tell what was counted for leases."""
+        rows = [{"sequence": number, **asdict(each)} for number, each in events]
+        counters = [{**row, "gpus": list(row["gpus"])} for row in rows]
+        body = make_body(CounterReport, epoch=epoch, counters=counters)
+        self._renew()
+        try:
+            taken: CountersTaken = self._client.call(
+                "POST", f"/v1/nodes/{node}/counters", kind=CountersTaken, body=body
+            )
+        except Unreachable as error:
+            raise Away(str(error)) from None
+        except Refusal as refusal:
+            if refusal.problem.code is ErrorCode.NOT_FOUND:
+                return 0, 0  # the node has just departed: the next beat says so
+            _judge(refusal)
+        return taken.epoch, taken.acknowledged
 
 
 def _judge(refusal: Refusal) -> NoReturn:

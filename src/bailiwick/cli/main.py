@@ -37,7 +37,11 @@ COMMANDS.update(
         "queue": Later(_CLI + "leases:queue", "Requests that wait.", _WORK),
         "decision": Later(_CLI + "decisions:decisions", "What was decided, and why.", _WORK),
         "usage": Later(_CLI + "money:usage", "What was used, and its cost.", _WORK),
-        "rates": Later(_CLI + "money:rates_app", "What things cost.", _WORK),
+        "finding": Later(_CLI + "findings:findings", "What does not agree.", _WORK),
+        "rates": Later(_CLI + "money:rates", "What things cost.", _WORK),
+        "budget": Later(_CLI + "budgets:budgets", "What may be spent, and how it stands.", _WORK),
+        "cost": Later(_CLI + "cost:app", "What work would cost, beforehand.", _WORK),
+        "invoice": Later(_CLI + "invoices:app", "What is owed, and why.", _WORK),
         "fleet": Later(_CLI + "fleet:fleet_app", "What there is, by generation.", _FLEET),
         "node": Later(_CLI + "nodes:nodes", "Machines and their modes.", _FLEET),
         "quota": Later(_CLI + "fleet:quotas", "What a tenant or project may hold.", _FLEET),
@@ -59,6 +63,7 @@ COMMANDS.update(
         "journal": Later(
             _CLI + "journal_server:app", "The sealed record of every decision.", _SERVER
         ),
+        "meter": Later(_CLI + "meter:app", "GPU time from events, or a cluster's books.", _SERVER),
         "history": Later(_CLI + "history:app", "The past, from a store.", _SERVER),
         "whatif": Later(_CLI + "whatif:whatif", "The past under other rules.", _SERVER),
         "demo": Later(_CLI + "main:demo", "A campus in simulated time.", _SERVER),

@@ -143,7 +143,7 @@ def _phrase_quota(
             credit = f"burst credit {denied.credit:,}"
             return f"{_over(denied.dimension, denied, whose)}, {credit}"
         case ans.BudgetExhausted():
-            left = denied.budget_micros - denied.spent_micros
+            left = max(0, denied.budget_micros - denied.spent_micros)
             return (
                 f"{money(denied.requested_micros)} asked, {money(left)} of the budget{whose} of "
                 f"{money(denied.budget_micros)} left"

@@ -135,8 +135,7 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.FLEET_AUDITOR: _AUDIT | {_P.SETTINGS_READ, _P.METRICS_READ},
     Role.NODE_AGENT: frozenset({_P.NODE_REPORT}),
     # What a tenant may spend is the fleet's to say; how that is shared out, the tenant's.
-    Role.TENANT_ADMIN: _PROJECT_ADMIN
-    | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET},
+    Role.TENANT_ADMIN: _PROJECT_ADMIN | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET},
     Role.TENANT_AUDITOR: _AUDIT,
     Role.PROJECT_ADMIN: _PROJECT_ADMIN,
     Role.PROJECT_MEMBER: _MEMBER,

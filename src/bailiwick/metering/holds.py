@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -20,6 +20,17 @@ from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass
 
 _GPU = "gpu_milli"
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """Some of a node's devices: what of each is free, and of which generation the first is."""
+
+    frees: tuple[int, ...]
+    generation: HardwareGeneration | None
+    word: str | None
+    others: tuple[Pool, ...]
+    """All of them again, if they are of several generations."""
 
 
 @dataclass(slots=True)
@@ -35,29 +46,35 @@ class Node:
     leases: set[int] = field(default_factory=set)
     lost: list[int] = field(default_factory=list)
     """The parts of leases that were lost with it, to be closed with it."""
-
-    masks: dict[int, list[Pool]] = field(default_factory=dict)
+    masks: dict[int, Devices] = field(default_factory=dict)
     """The devices of every mask that was asked for."""
 
     def pools(self) -> list[Pool]:
         """All its shares."""
         return [*self.plain.values(), *self.gpus]
 
-    def devices(self, mask: int) -> list[Pool] | None:
+    def devices(self, mask: int) -> Devices | None:
         """The devices that a mask names; ``None`` if it names one that is not there."""
-        found = self.masks.get(mask)
-        if found is None and mask >> len(self.gpus) == 0:
-            found = [pool for index, pool in enumerate(self.gpus) if mask >> index & 1]
-            self.masks[mask] = found
+        if mask >> len(self.gpus):
+            return None
+        pools = tuple(pool for index, pool in enumerate(self.gpus) if mask >> index & 1)
+        generations = [pool.share.generation for pool in pools]
+        first = generations[0] if generations else None
+        found = self.masks[mask] = Devices(
+            tuple(pool.free for pool in pools),
+            first,
+            None if first is None else first.value,
+            pools if len(set(generations)) > 1 else (),
+        )
         return found
 
 
 @dataclass(slots=True)
 class LeasePayer:
-    """An account, and the core's numbers for it by kind and generation of the share."""
+    """An account, and the core's numbers for it by kind of resource."""
 
     account: Account
-    numbers: dict[int, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
 
 
 Want: TypeAlias = tuple[int, int, int]
@@ -77,6 +94,10 @@ class Hold:
     stage: Stage = Stage.HELD
 
 
+_Owner: TypeAlias = tuple[str | None, str | None, str | None, str]
+"""Tenant, project, tag and lease class."""
+
+
 class Payers:
     """The accounts of leases, and what a lease wants for them."""
 
@@ -86,45 +107,50 @@ class Payers:
 
     def wants(self, node: Node, record: FoldedRecord, *, mask: int) -> list[Want] | int:
         """What a lease takes of a node's shares; or an amount that the node cannot have at all."""
-        amounts: Mapping[str, int] = record.body["resources"]
-        pools, milli = node.devices(mask), amounts.get(_GPU, 0)
-        if pools is None or (milli and not pools) or (pools and milli % len(pools)):
+        body = record.body
+        amounts: Mapping[str, int] = body["resources"]
+        devices, milli = node.masks.get(mask) or node.devices(mask), amounts.get(_GPU, 0)
+        if devices is None or (milli and (not devices.frees or milli % len(devices.frees))):
             return milli
-        first = pools[0].share.generation if pools else None
-        payer = self._payer(record, first)
-        found: list[Want] = []
+        owner = (record.tenant, record.project, body.get("tag"), body["lease_class"])
+        payer = self._payers.get((*owner, devices.word)) or self._new(owner, devices.generation)
+        numbers, found = payer.numbers, []
         for word, amount in amounts.items():
             if word == _GPU or not amount:
                 continue
-            plain = node.plain.get(word)
-            if plain is None:
+            pool = node.plain.get(word)
+            if pool is None:
                 return amount
-            found.append((plain.free, amount, self._number(plain, payer)))
-        if milli:
-            each, number = milli // len(pools), self._number(pools[0], payer)
-            for pool in pools:
-                if pool.accounts is not pools[0].accounts:
-                    other = self._payer(record, pool.share.generation)
-                    found.append((pool.free, each, self._number(pool, other)))
-                else:
-                    found.append((pool.free, each, number))
+            number = numbers.get(word)
+            if number is None:
+                number = self._number(pool, payer)
+            found.append((pool.free, amount, number))
+        if milli and devices.others:
+            found += self._mixed(owner, devices.others, milli // len(devices.frees))
+        elif milli:
+            each, number = milli // len(devices.frees), numbers.get(_GPU)
+            if number is None:
+                number = self._number(node.gpus[(mask & -mask).bit_length() - 1], payer)
+            found += [(free, each, number) for free in devices.frees]
         return found
+
+    def _mixed(self, owner: _Owner, pools: Sequence[Pool], each: int) -> Iterator[Want]:
+        for pool in pools:
+            generation = pool.share.generation
+            word = None if generation is None else generation.value
+            payer = self._payers.get((*owner, word)) or self._new(owner, generation)
+            yield pool.free, each, self._number(pool, payer)
 
     def _number(self, pool: Pool, payer: LeasePayer) -> int:
         """The core's number for what an account uses of such a share."""
-        # Accounts of one kind and generation of share are one table: its identity is the key.
-        number = payer.numbers.get(id(pool.accounts))
-        if number is None:
-            number = self._meter.account(pool, payer.account)
-            payer.numbers[id(pool.accounts)] = number
-        return number
+        word = pool.share.kind.value
+        if word not in payer.numbers:
+            payer.numbers[word] = self._meter.account(pool, payer.account)
+        return payer.numbers[word]
 
-    def _payer(self, record: FoldedRecord, generation: HardwareGeneration | None) -> LeasePayer:
-        tag, word = record.body.get("tag"), record.body["lease_class"]
+    def _new(self, owner: _Owner, generation: HardwareGeneration | None) -> LeasePayer:
+        tenant, project, tag, word = owner
+        account = Account(str(tenant), project, tag, LeaseClass(word), generation)
         of_gpus = None if generation is None else generation.value
-        key = (record.tenant, record.project, tag, word, of_gpus)
-        payer = self._payers.get(key)
-        if payer is None:
-            account = Account(str(record.tenant), record.project, tag, LeaseClass(word), generation)
-            payer = self._payers[key] = LeasePayer(account)
+        payer = self._payers[*owner, of_gpus] = LeasePayer(account)
         return payer

@@ -9,6 +9,10 @@ Rules:
 - ``meter_segments`` is a fold too: every stretch of time that was charged, as the meter numbers
   shares, accounts and holders; ``meter_state`` is the meter after so many records, with which they
   were committed.
+- ``counters`` and ``counter_sources`` are no folds: what nodes counted, and how far each source of
+  that has come, committed together. ``counter_conflicts`` is what a source said twice, differently.
+- ``findings`` is a fold of the journal's findings; ``finding_state`` says how far it has come.
+- ``invoices`` is no fold: what a bill says, under the digest that the journal has of it.
 - ``jobs`` is no fold: what a job was told to run may be secret and is in no journal. It has one row
   for each job, and the journal knows the job's request by the key ``job-ID``.
 - ``writer`` has one row. Its ``size`` is the number of the next record, and whoever appends holds
@@ -189,6 +193,78 @@ meter_segments = Table(
     Column("from_seq", BigInteger, nullable=False),
     Column("to_seq", BigInteger, nullable=False),
     Index("meter_segments_by_account", "account", "to_ms"),
+    Index("meter_segments_by_holder", "holder"),
+)
+
+# ``body`` is the counter's one spelling. ``checked_ms`` is when it was last compared with the
+# journal (0: never), and ``is_settled`` that nothing more can come of that.
+counters = Table(
+    "counters",
+    metadata,
+    Column("lease_id", NUMBER, primary_key=True, autoincrement=False),
+    Column("node", String, primary_key=True),
+    Column("taken_ms", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("checked_ms", BigInteger, nullable=False),
+    Column("is_settled", Boolean, nullable=False),
+    Index("counters_by_check", "is_settled", "checked_ms"),
+)
+
+counter_sources = Table(
+    "counter_sources",
+    metadata,
+    Column("source", String, primary_key=True),
+    Column("position", LargeBinary, nullable=False),
+)
+
+# One row for each source and day: whoever contradicts himself often is told of once a day.
+counter_conflicts = Table(
+    "counter_conflicts",
+    metadata,
+    Column("source", String, primary_key=True),
+    Column("day", BigInteger, primary_key=True, autoincrement=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("known", String, nullable=False),
+    Column("offered", String, nullable=False),
+    Column("is_settled", Boolean, nullable=False),
+)
+
+findings = Table(
+    "findings",
+    metadata,
+    Column("seq", NUMBER, primary_key=True, autoincrement=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("tenant", String),
+    Column("project", String),
+    Column("finding", String, nullable=False),
+    Column("severity", String, nullable=False),
+    Column("subject", String, nullable=False),
+    Column("evidence", String),
+    Column("note", String),
+    Index("findings_by_subject", "subject", "finding"),
+    Index("findings_by_tenant", "tenant", "seq"),
+)
+
+finding_state = Table(
+    "finding_state",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("size", BigInteger, nullable=False),
+    CheckConstraint("id = 1", name="finding_state_is_one"),
+)
+
+invoices = Table(
+    "invoices",
+    metadata,
+    Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("invoice", String, nullable=False),
+    Column("digest", String, nullable=False),
+    Column("tenant", String, nullable=False),
+    Column("project", String),
+    Column("body", LargeBinary, nullable=False),
+    Index("invoices_by_digest", "invoice", "digest", unique=True),
+    Index("invoices_by_tenant", "tenant", "number"),
 )
 
 # ``env`` is emptied as soon as it is not needed any more.

@@ -2,9 +2,10 @@
 
 Rules:
 
-- Money is whole millionths (micros) of the currency. A row's cost is rounded once, and so is the
-  total: the rows' costs may differ from it by as many micros as there are rows.
-- An amount in micro or milli of a unit is exact up to that; what is smaller is left out.
+- Money is whole millionths (micros) of the currency. A cost is the sum of rounded lines, the lines
+  of a bill for the same time; so the rows' costs add up to the total, exactly.
+- An amount in micro or milli of a unit is exact up to that; what is smaller is left out. Where an
+  amount can be beyond what every JSON reader keeps exactly, it is told as its digits.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bailiwick.vocab.words import HardwareGeneration, LeaseClass
-from bailiwick.wire.base import Model
+from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
+from bailiwick.wire.base import Amount, Model, Name
+from bailiwick.wire.words import UnavailableWord
 
-_Generation = Annotated[HardwareGeneration, Field(strict=False)]
-_LeaseClass = Annotated[LeaseClass, Field(strict=False)]
+Generation = Annotated[HardwareGeneration, Field(strict=False)]
+ClassWord = Annotated[LeaseClass, Field(strict=False)]
+KindWord = Annotated[ResourceKind, Field(strict=False)]
+Digits = Annotated[str, Field(pattern=r"^-?[0-9]{1,60}$")]
 
 
 class Amounts(Model):
@@ -25,7 +29,7 @@ class Amounts(Model):
 
     leases: int
     running: int
-    """Of these, the leases that are held still; they count up to ``as_of_ms``."""
+    """Of these, the leases that are held still; they count up to ``to_ms``."""
     gpu_micro_seconds: int
     cpu_milli_seconds: int
     mem_mib_seconds: int
@@ -38,17 +42,22 @@ class UsageRow(Amounts):
 
     project: str | None
     tag: str | None
-    generation: _Generation | None
-    lease_class: _LeaseClass
+    generation: Generation | None
+    lease_class: ClassWord
 
 
 class Usage(Model):
     """What a tenant used: the dearest rows first, and the sum of all, those left out as well."""
 
     tenant: str
+    from_ms: int
+    to_ms: int
+    """It is about ``from_ms <= t < to_ms``."""
     as_of_ms: int
-    basis: Literal["overview"]
-    """An overview by the leases in the journal; it is metering that will bill."""
+    journal_size: int
+    """How many records of the journal it knows."""
+    basis: Literal["metered"]
+    """From the meter, by the lines that a bill for the same time has."""
     currency: str
     rows: list[UsageRow]
     rows_left: int
@@ -56,13 +65,62 @@ class Usage(Model):
     total: Amounts
 
 
-class Rates(Model):
-    """The rate card: list prices, and what each lease class pays of them."""
+class FleetRow(Model):
+    """Where all of one kind of resource, of one generation, went; in ``unit``.
 
-    currency: str
+    ``leased`` and ``idle`` and all of ``unavailable`` are ``capacity``, which is counted apart.
+    """
+
+    kind: KindWord
+    generation: Generation | None
+    unit: str
+    leased: Digits
+    idle: Digits
+    unavailable: dict[UnavailableWord, Digits]
+    capacity: Digits
+
+
+class FleetUsage(Model):
+    """What became of every share of every machine, since the journal began."""
+
+    as_of_ms: int
+    journal_size: int
+    rows: list[FleetRow]
+
+
+class _Prices(Model):
+    currency: Name
+    gpu_micros_per_hour: dict[Generation, Amount]
+    core_micros_per_hour: Amount
+    mem_micros_per_gib_hour: Amount
+    block_micros_per_gib_hour: Amount
+    class_per_mille: dict[ClassWord, Amount]
+
+
+class Rates(_Prices):
+    """The rate card: what an hour costs, and what each lease class pays of that.
+
+    Without ``tenant`` it is the list, which holds for everybody who has no card of his own.
+    """
+
+    name: str
+    tenant: str | None
     effective_ms: int
-    gpu_micros_per_hour: dict[_Generation, int]
-    core_micros_per_hour: int
-    mem_micros_per_gib_hour: int
-    block_micros_per_gib_hour: int
-    class_per_mille: dict[_LeaseClass, int]
+
+
+class NewRates(_Prices):
+    """A card to be set: with ``tenant`` for that one alone, at once or from ``effective_ms`` on."""
+
+    name: Name = "list"
+    tenant: Name | None = None
+    effective_ms: Amount = 0
+
+
+class RateChange(Model):
+    """One change of prices; without ``rates`` the tenant's own card was withdrawn."""
+
+    number: int
+    name: str
+    tenant: str | None
+    effective_ms: int
+    rates: Rates | None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from bailiwick.agent.accounting import NvmlAccounting
 from bailiwick.agent.beating import (
     PAUSE_S_MOST,
     REREAD_BEATS,
@@ -12,8 +14,12 @@ from bailiwick.agent.beating import (
     NotKnown,
     NotTaken,
 )
+from bailiwick.agent.counting import LeaseCount, LeaseCounting
 from bailiwick.fleet.node import NodeCapacity
+from tests.support.simulated_nvml import SimulatedNvml
+from tests.unit.agent.test_counters import Tree
 
+NO_GPUS = NvmlAccounting(SimulatedNvml())
 SMALL = NodeCapacity(cpu_cores=4, mem_bytes=2**33)
 LARGE = NodeCapacity(cpu_cores=8, mem_bytes=2**34)
 
@@ -26,6 +32,8 @@ class ScriptedServer:
         self.reported: list[NodeCapacity] = []
         self.on_beat: list[Exception | int] = []
         self.on_report: list[Exception] = []
+        self.on_count: list[Exception | tuple[int, int]] = []
+        self.counted: list[tuple[int, int, LeaseCount]] = []
 
     def report(self, node: str, capacity: NodeCapacity) -> None:
         self.heard.append("report")
@@ -38,6 +46,16 @@ class ScriptedServer:
         said = self.on_beat.pop(0) if self.on_beat else 10_000
         if isinstance(said, Exception):
             raise said
+        return said
+
+    def count(
+        self, node: str, epoch: int, *, events: Sequence[tuple[int, LeaseCount]]
+    ) -> tuple[int, int]:
+        self.heard.append("count")
+        said = self.on_count.pop(0) if self.on_count else (epoch, events[-1][0] + 1)
+        if isinstance(said, Exception):
+            raise said
+        self.counted += [(epoch, number, each) for number, each in events]
         return said
 
 
@@ -68,6 +86,23 @@ def test_it_reports_once_and_then_beats_as_often_as_it_is_told() -> None:
     assert loop.server.heard == ["report", "beat", "beat", "beat"]
     assert loop.waits == [5.0, 5.0, 10.0]
     assert loop.said == ["n1 is reported: 4 cores, 8 GiB, 0 GPUs"]
+
+
+def test_after_each_beat_it_tells_what_leases_use_and_again_after_an_absence(
+    tmp_path: Path,
+) -> None:
+    tree, loop = Tree(tmp_path), Loop()
+    tree.process(10, lease="7", times=(100, 0, 0, 0))
+    loop.beating.counting = LeaseCounting(
+        lambda: 10**12, loop.said.append, machine=tree.machine, accounting=NO_GPUS
+    )
+    loop.server.on_count = [Away("no")]
+    loop.turns(3)
+    beats = ["report", "beat", "count"]
+    assert loop.server.heard == beats + beats + ["beat", "count"]
+    assert [(epoch, number) for epoch, number, _ in loop.server.counted] == [
+        (10**12, number) for number in (0, 1, 2)
+    ]
 
 
 def test_an_absurd_pace_is_kept_within_bounds() -> None:

@@ -83,6 +83,7 @@ _NODE = "/v1/nodes/{node}"
 _LEASE = "/v1/leases/{lease_id}"
 _JOB = "/v1/jobs/{job_id}"
 _RECORD = _TENANT + "/records/{seq}"
+_INVOICE = _TENANT + "/invoices/{invoice}"
 
 _ALL: Final = (
     Action("tenant.list", "GET", "/v1/tenants", _P.TENANT_READ, _W.ROWS),
@@ -120,6 +121,7 @@ _ALL: Final = (
     Action("node.read", "GET", _NODE, _P.NODE_READ, _W.ROWS),
     Action("node.report", "PUT", _NODE + "/inventory", _P.NODE_REPORT, _W.FLEET),
     Action("node.beat", "POST", _NODE + "/heartbeat", _P.NODE_REPORT, _W.FLEET),
+    Action("node.count", "POST", _NODE + "/counters", _P.NODE_REPORT, _W.FLEET),
     Action("node.depart", "DELETE", _NODE, _P.NODE_OPERATE, _W.FLEET),
     Action("node.mode", "PUT", _NODE + "/mode", _P.NODE_OPERATE, _W.FLEET),
     Action("node.quarantine", "PUT", _NODE + "/quarantine", _P.NODE_OPERATE, _W.FLEET),
@@ -146,7 +148,27 @@ _ALL: Final = (
     Action("replica.read", "GET", "/v1/replica", _P.METRICS_READ, _W.FLEET),
     Action("decision.list", "GET", _TENANT + "/decisions", _P.QUEUE_READ, _W.TENANT_ROWS),
     Action("usage.read", "GET", _TENANT + "/usage", _P.USAGE_READ, _W.TENANT_ROWS),
-    Action("rates.read", "GET", "/v1/rates", _P.CATALOG_READ, _W.ROWS),
+    Action("usage.fleet", "GET", "/v1/usage", _P.USAGE_READ, _W.FLEET),
+    Action("rates.read", "GET", "/v1/rates", _P.RATE_CARD_READ, _W.ROWS),
+    Action("rates.list", "GET", "/v1/rates/changes", _P.RATE_CARD_READ, _W.ROWS),
+    Action("rates.set", "PUT", "/v1/rates", _P.RATE_CARD_SET, _W.FLEET),
+    Action("rates.withdraw", "DELETE", _TENANT + "/rates", _P.RATE_CARD_SET, _W.FLEET),
+    Action("budget.list", "GET", _TENANT + "/budgets", _P.BUDGET_READ, _W.TENANT_ROWS),
+    Action("tenant_budget.read", "GET", _TENANT + "/budget", _P.BUDGET_READ, _W.TENANT),
+    Action("tenant_budget.set", "PUT", _TENANT + "/budget", _P.BUDGET_SET, _W.TENANT),
+    Action("tenant_budget.remove", "DELETE", _TENANT + "/budget", _P.BUDGET_SET, _W.TENANT),
+    Action("project_budget.read", "GET", _PROJECT + "/budget", _P.BUDGET_READ, _W.PROJECT),
+    Action("project_budget.set", "PUT", _PROJECT + "/budget", _P.PROJECT_BUDGET_SET, _W.PROJECT),
+    Action(
+        "project_budget.remove", "DELETE", _PROJECT + "/budget", _P.PROJECT_BUDGET_SET, _W.PROJECT
+    ),
+    Action("invoice.draft", "GET", _TENANT + "/invoice-draft", _P.INVOICE_READ, _W.TENANT_ROWS),
+    Action("invoice.list", "GET", _TENANT + "/invoices", _P.INVOICE_READ, _W.TENANT_ROWS),
+    Action("invoice.issue", "POST", _TENANT + "/invoices", _P.INVOICE_ISSUE, _W.TENANT),
+    Action("invoice.read", "GET", _INVOICE, _P.INVOICE_READ, _W.TENANT_ROWS),
+    Action("invoice.trace", "GET", _INVOICE + "/lines/{line}", _P.INVOICE_READ, _W.TENANT_ROWS),
+    Action("invoice.correct", "POST", _INVOICE + "/corrections", _P.INVOICE_ISSUE, _W.TENANT),
+    Action("finding.list", "GET", "/v1/findings", _P.USAGE_READ, _W.ROWS),
     Action("record.list", "GET", _TENANT + "/records", _P.JOURNAL_READ, _W.TENANT),
     Action("record.prove", "GET", _RECORD + "/proof", _P.JOURNAL_READ, _W.TENANT),
     Action("record.watch", "GET", "/v1/watch", _P.JOURNAL_READ, _W.ROWS),

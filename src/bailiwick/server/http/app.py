@@ -26,26 +26,14 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from bailiwick.ports import Clock
-from bailiwick.server.http import (
-    asking,
-    fleet,
-    jobs,
-    operate,
-    people,
-    proofs,
-    seen,
-    standing,
-    tokens,
-    usage,
-    watch,
-    work,
-)
+from bailiwick.server.http import seen, tokens, watch
 from bailiwick.server.http.actions import ACTIONS
 from bailiwick.server.http.asked import AccessDenied, Asked, House, Parts
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.edge import Bounds, Edge, log_fault, spell_problem
 from bailiwick.server.http.forward import Forward
 from bailiwick.server.http.gauges import GaugeReader
+from bailiwick.server.http.handlers import HANDLERS
 from bailiwick.server.http.observe import Observe, WatchedLooks
 from bailiwick.server.problems import (
     STATUSES,
@@ -73,77 +61,6 @@ Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 AGE_HEADER = "x-age-ms"
 """On every read: how many milliseconds old it may be, if a follower answered."""
-
-HANDLERS: dict[str, Callable[..., Any]] = {
-    "tenant.list": people.list_tenants,
-    "tenant.create": people.create_tenant,
-    "tenant.read": people.read_tenant,
-    "tenant.change": people.change_tenant,
-    "project.list": people.list_projects,
-    "project.create": people.create_project,
-    "project.read": people.read_project,
-    "project.change": people.change_project,
-    "fleet_member.list": people.list_fleet_members,
-    "fleet_member.set": people.set_fleet_member,
-    "tenant_member.list": people.list_tenant_members,
-    "tenant_member.set": people.set_tenant_member,
-    "project_member.list": people.list_project_members,
-    "project_member.set": people.set_project_member,
-    "account.list": people.list_accounts,
-    "account.create": people.create_account,
-    "account.change": people.change_account,
-    "token.list": tokens.list_tokens,
-    "token.issue": tokens.issue_token,
-    "token.revoke": tokens.revoke_token,
-    "tenant_quota.read": fleet.read_tenant_quota,
-    "tenant_quota.set": fleet.set_tenant_quota,
-    "project_quota.read": fleet.read_project_quota,
-    "project_quota.set": fleet.set_project_quota,
-    "node.list": fleet.list_nodes,
-    "node.register": fleet.register_node,
-    "node.read": fleet.read_node,
-    "node.report": operate.report_inventory,
-    "node.beat": operate.beat,
-    "node.depart": fleet.depart_node,
-    "node.mode": fleet.change_mode,
-    "node.quarantine": fleet.quarantine_node,
-    "node.lift": fleet.lift_quarantine,
-    "lease.request": work.request_lease,
-    "lease.list": work.list_leases,
-    "lease.read": work.read_lease,
-    "request.explain": asking.explain_request,
-    "lease.explain": asking.explain_lease,
-    "lease.renew": work.renew_lease,
-    "lease.release": work.release_lease,
-    "lease.checkpoint": work.report_checkpoint,
-    "lease.evict": operate.evict_lease,
-    "lease.clear_fence": operate.clear_fence,
-    "lease.teardown": operate.report_teardown,
-    "queue.list": work.list_queue,
-    "queue.read": work.read_entry,
-    "queue.cancel": work.cancel_entry,
-    "job.submit": jobs.submit_job,
-    "job.list": jobs.list_jobs,
-    "job.read": jobs.read_job,
-    "job.cancel": jobs.cancel_job,
-    "job.output": jobs.read_output,
-    "replica.read": standing.read_replica,
-    "decision.list": asking.list_decisions,
-    "usage.read": usage.read_usage,
-    "rates.read": usage.read_rates,
-    "record.list": work.list_records,
-    "record.prove": proofs.prove_record,
-    "record.watch": watch.watch_records,
-    "checkpoint.read": proofs.read_checkpoint,
-    "settings.read": operate.read_settings,
-    "settings.set": operate.set_settings,
-    "glass.break": operate.break_glass,
-    "self.read": tokens.read_self,
-    "self.log_out": tokens.log_out,
-    "trace.read": seen.read_trace,
-    "metrics.read": seen.read_metrics,
-}
-"""Who answers each action."""
 
 _PLAN: dict[str, Any] = {"model": told.Plan, "description": "What would happen (dry run)"}
 _RESPONSES: dict[str, dict[int | str, dict[str, Any]]] = {

@@ -18,7 +18,6 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 
-from bailiwick.billing.rates import LIST_PRICES, RateCard
 from bailiwick.executors import Executor
 from bailiwick.iam import FLEET, Allowed, Permission, Scope
 from bailiwick.journal.keys import Signer
@@ -37,6 +36,10 @@ from bailiwick.services.beats import Beats
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.replica import View
 from bailiwick.services.tree import JournalTree
+from bailiwick.store.counter_rows import CounterBook
+from bailiwick.store.finding_rows import FindingBook
+from bailiwick.store.invoice_rows import InvoiceBook
+from bailiwick.store.meter_rows import MeterBook
 from bailiwick.telemetry.bearing import note
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.errors import InvariantBroken
@@ -75,14 +78,20 @@ class Parts:
     """Sees what happens: spans, metrics, traces."""
     metrics_open: bool = False
     """Whether ``/metrics`` needs no token, as on loopback."""
-    rates: RateCard = LIST_PRICES
-    """What things cost."""
     jobs: Jobs | None = None
     """Commands that run under leases."""
     executor: Executor | None = None
     """Runs the jobs of this machine, and keeps what they print."""
     past: Past | None = None
     """The way to what the journal says of the past."""
+    counters: CounterBook | None = None
+    """What nodes counted, to be compared with the journal."""
+    findings: FindingBook | None = None
+    """What was found by comparing."""
+    meter: MeterBook | None = None
+    """What was used, to the last unit."""
+    invoices: InvoiceBook | None = None
+    """What every issued bill says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,14 @@ from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import planning as pl
 from bailiwick.server.http.asked import Asked, Here, may_everywhere
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber
-from bailiwick.server.http.plans import ANOTHER, Speller, spell_denial, spell_remedy, submit_of
+from bailiwick.server.http.plans import (
+    ANOTHER,
+    Speller,
+    card_now,
+    spell_denial,
+    spell_remedy,
+    submit_of,
+)
 from bailiwick.server.http.work import spell_record
 from bailiwick.services.replica import View
 from bailiwick.store.history import DecisionRow, LeaseRow, decisions_of, lease_of, records_about
@@ -46,12 +53,12 @@ async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
     command = submit_of(body)
-    speller = Speller(asked.principal, asked.house.parts.rates)
 
     def read(view: View) -> wire.Explanation:
         view.state.directory.check_scope(scope)
         found = pl.explain(view.state, command, now_ms=view.now_ms)
         fleet = pl.generations_for(view.state, command.request)
+        speller = Speller(asked.principal, card_now(view, command))
         return wire.Explanation(
             blocker=None if found.blocker is None else spell_denial(found.blocker),
             blockers=[spell_denial(each) for each in found.blockers],

@@ -47,7 +47,7 @@ REPORTED = "agent"
 
 async def beat(asked: Changing, node: PathName) -> wire.Heard:
     """Say that a node lives."""
-    _require_node(asked, node)
+    require_node(asked, node)
     beats = asked.house.parts.beats
     if beats is None:
         raise Unavailable("heartbeats", "this server does not listen for them")
@@ -65,7 +65,7 @@ async def beat(asked: Changing, node: PathName) -> wire.Heard:
 
 async def report_inventory(asked: Changing, node: PathName, *, body: wire.Inventory) -> Done:
     """Have a machine join the fleet by its own report; one that is known as it is stays so."""
-    _require_node(asked, node)
+    require_node(asked, node)
     command = registration(node, body)
     if not isinstance(command, RegisterNode):
         raise InvariantBroken(f"a registration is {command}")
@@ -104,7 +104,8 @@ def _lasting(inventory: dict[str, Any]) -> dict[str, Any]:
     return inventory | {"resources": kept, "labels": labels}
 
 
-def _require_node(asked: Asked, node: str) -> None:
+def require_node(asked: Asked, node: str) -> None:
+    """Go on only if the caller may report for this node."""
     asked.require(FLEET)
     who = asked.principal
     if who.kind is PrincipalKind.NODE and who.name != NODE_PREFIX + node:
@@ -139,7 +140,7 @@ async def report_teardown(
     """Say whether what a lease held is free; only that, or a fence, ends a confirmed teardown."""
     asked.require(FLEET)
     node = await _node_of(asked, lease_id)
-    _require_node(asked, node)
+    require_node(asked, node)
     return await asked.do(ReportTeardown(lease_id, body.clean))
 
 

@@ -66,15 +66,21 @@ def submit_of(body: LeaseRequest) -> Submit:
 
 async def plan_of(asked: Asked, command: Submit) -> told.Plan:
     """What the command would lead to, as its caller may know it; nothing changes."""
-    speller = Speller(asked.principal, asked.house.parts.rates)
 
     def read(view: View) -> told.Plan:
         planned = pl.plan(view.state, command, now_ms=view.now_ms)
+        speller = Speller(asked.principal, card_now(view, command))
         return speller.spell(
             planned, command, fleet=pl.generations_for(view.state, command.request)
         )
 
     return await asked.look(read)
+
+
+def card_now(view: View, command: Submit) -> RateCard:
+    """The prices that hold now for whoever would pay."""
+    now_ms = max(view.now_ms, view.state.clock_ms)
+    return view.state.spending.book.card_for(str(command.request.tenant), now_ms)
 
 
 @dataclass(frozen=True, slots=True)

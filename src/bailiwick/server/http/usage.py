@@ -1,159 +1,169 @@
-"""Handlers for usage and prices.
+"""Handlers for usage: what a tenant used, and where the whole fleet went.
 
 Rules:
 
-- Usage is an overview until metering bills: ended leases as the journal tells them, and those that
-  are held still up to now. The two are read at the same record where that can be had; under a
-  steady stream of changes a lease that ends just then may show in the next answer only.
+- Usage comes from the meter, line by line as a bill would have it. A row adds lines up, and the
+  total adds rows up, so they agree to the last micro.
 - Who has the key in some projects only sees the usage of those.
 - GPUs of which no generation is known are charged as ``other``.
+- The fleet's sums are told with both sides of their equation, which are counted apart.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from bailiwick.billing.rates import Charge, RateCard, Used, cost_of
+from bailiwick.billing.lines import RatedLine, unit_of
 from bailiwick.iam import FLEET, Scope
-from bailiwick.kernel.views import held_by
+from bailiwick.metering.owners import Account
+from bailiwick.metering.report import Report, Span, make_report
+from bailiwick.metering.values import Use
 from bailiwick.server.http.asked import Here
-from bailiwick.server.http.asking import ask_past, visible_projects
+from bailiwick.server.http.asking import visible_projects
+from bailiwick.server.http.billed import (
+    FromMs,
+    Period,
+    Rated,
+    ToMs,
+    meter_of,
+    period_of,
+    rate_period,
+    see_prices,
+)
 from bailiwick.server.http.params import PathName
-from bailiwick.services.replica import View
-from bailiwick.store.history import GroupRow, usage_groups
-from bailiwick.vocab.words import HardwareGeneration, LeaseClass
+from bailiwick.store.meter_rows import MeterBook
+from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 from bailiwick.wire import usage as wire
 from bailiwick.wire.base import INTEGER_MAX
 
 ROWS_MAX: Final = 1_000
 """Rows of one answer; the sum counts all."""
-_TRIES = 3
-_MIB = 2**20
+_MIB_MS = 2**20 * 1_000
 
-Key = tuple[str | None, str | None, str | None, str]
+Key = tuple[str | None, str | None, HardwareGeneration | None, LeaseClass]
 """Project, tag, generation and lease class."""
 
 
 @dataclass(slots=True)
 class _Sum:
-    used: Used = field(default_factory=Used)
-    leases: int = 0
-    running: int = 0
+    used: dict[ResourceKind, int] = field(default_factory=dict)
+    leases: set[int] = field(default_factory=set)
+    cost_micros: int = 0
+
+    def add(self, line: RatedLine) -> None:
+        kind = line.key.kind
+        self.used[kind] = self.used.get(kind, 0) + line.used
+        self.cost_micros += line.cost_micros
 
 
-async def read_usage(asked: Here, tenant: PathName) -> wire.Usage:
-    """What a tenant used so far, by project, tag, generation and class, and what that costs."""
+async def read_usage(
+    asked: Here, tenant: PathName, *, from_ms: FromMs = None, to_ms: ToMs = None
+) -> wire.Usage:
+    """What a tenant used in a period, by project, tag, generation and class, and its cost."""
     asked.require_within(Scope(tenant))
     await asked.look(lambda view: view.state.directory.tenant(tenant))
     projects = visible_projects(asked, tenant)
-    for _ in range(_TRIES):
-        ended, size = await ask_past(
-            asked, lambda store: usage_groups(store, tenant, projects=projects)
+
+    def wanted(account: Account) -> bool:
+        return account.tenant == tenant and (projects is None or account.project in projects)
+
+    period = await period_of(asked, from_ms=from_ms, to_ms=to_ms)
+    return _spell(tenant, await rate_period(asked, wanted, period=period), period=period)
+
+
+async def read_fleet_usage(asked: Here) -> wire.FleetUsage:
+    """What of every kind and generation was leased, idle and unavailable, by cause."""
+    asked.require(FLEET)
+    now_ms = (await asked.look(see_prices)).now_ms
+    found, size = await asyncio.to_thread(_report, meter_of(asked), now_ms)
+    rows = [
+        wire.FleetRow(
+            kind=each.kind,
+            generation=each.generation,
+            unit=unit_of(each.kind).native,
+            leased=str(each.leased),
+            idle=str(each.idle),
+            unavailable={
+                cause.value: str(each.unavailable[cause]) for cause in sorted(each.unavailable)
+            },
+            capacity=str(each.capacity),
         )
-        running, seen, now_ms = await asked.look(lambda view: _running(view, tenant, projects))
-        if size == seen:
-            break
-    groups = _joined(ended, running)
-    return _spell(tenant, groups, asked.house.parts.rates, now_ms=now_ms)
+        for each in found.equations
+    ]
+    return wire.FleetUsage(as_of_ms=found.span.to_ms, journal_size=size, rows=rows)
 
 
-async def read_rates(asked: Here) -> wire.Rates:
-    """The rate card."""
-    asked.require_within(FLEET)
-    card = asked.house.parts.rates
-    return wire.Rates(
-        currency=card.currency,
-        effective_ms=card.effective_ms,
-        gpu_micros_per_hour=dict(card.gpu_micros_per_hour),
-        core_micros_per_hour=card.core_micros_per_hour,
-        mem_micros_per_gib_hour=card.mem_micros_per_gib_hour,
-        block_micros_per_gib_hour=card.block_micros_per_gib_hour,
-        class_per_mille=dict(card.class_per_mille),
-    )
+def _report(book: MeterBook, now_ms: int) -> tuple[Report, int]:
+    """The meter's own sums and balances, which have to agree, and of how many records."""
+    with book.current() as meter:
+        at_ms = max(now_ms, meter.clock_ms)
+        totals, balances = meter.meter.totals(at_ms), meter.meter.balances(at_ms)
+        return make_report(totals, balances, span=Span(0, at_ms)), meter.size
 
 
-def _running(
-    view: View, tenant: str, projects: tuple[str, ...] | None
-) -> tuple[dict[Key, _Sum], int, int]:
-    """What is held now, by group, and of which record and time that is."""
+def _spell(tenant: str, found: Rated, *, period: Period) -> wire.Usage:
     groups: dict[Key, _Sum] = {}
-    for lease in held_by(view.state, tenant):
-        if projects is not None and lease.project not in projects:
-            continue
-        kind = lease.gpu_generation if lease.resources.gpu_milli else None
-        words = [None if word is None else str(word) for word in (lease.project, lease.tag, kind)]
-        key = (words[0], words[1], words[2], str(lease.lease_class))
-        held = lease.resources
-        found = groups.setdefault(key, _Sum())
-        found.used += Used.over(
-            max(0, view.now_ms - lease.granted_ms),
-            cpu_milli=held.cpu_milli,
-            mem_bytes=held.mem_bytes,
-            block_bytes=held.block_bytes,
-            gpu_milli=held.gpu_milli,
-        )
-        found.leases += 1
-        found.running += 1
-    return groups, view.state.size, view.now_ms
-
-
-def _joined(ended: Iterable[GroupRow], running: dict[Key, _Sum]) -> dict[Key, _Sum]:
-    groups = running
-    for row in ended:
-        key = (row.project, row.tag, row.gpu_generation, row.lease_class)
-        found = groups.setdefault(key, _Sum())
-        found.used += Used(
-            cpu_milli_ms=row.cpu_milli_ms,
-            mem_byte_ms=row.mem_byte_ms,
-            block_byte_ms=row.block_byte_ms,
-            gpu_milli_ms=row.gpu_milli_ms,
-        )
-        found.leases += row.leases_ended
-    return groups
-
-
-def _spell(tenant: str, groups: dict[Key, _Sum], card: RateCard, *, now_ms: int) -> wire.Usage:
+    for line in found.lines:
+        key = line.key.project, line.key.tag, line.key.generation, line.key.lease_class
+        groups.setdefault(key, _Sum()).add(line)
+    for use in found.metered.uses:
+        if use.used:
+            groups[_key_of(use)].leases |= found.metered.leases[use.account]
+    running = found.metered.running
     rows = [
         wire.UsageRow(
             project=key[0],
             tag=key[1],
-            generation=None if key[2] is None else HardwareGeneration(key[2]),
-            lease_class=LeaseClass(key[3]),
-            **_amounts(card, [(key, found)]),
+            generation=key[2],
+            lease_class=key[3],
+            **_amounts([each], running),
         )
-        for key, found in groups.items()
+        for key, each in groups.items()
     ]
     rows.sort(key=lambda r: (-r.cost_micros, r.project or "", r.tag or "", str(r.generation)))
     return wire.Usage(
         tenant=tenant,
-        as_of_ms=now_ms,
-        basis="overview",
-        currency=card.currency,
+        from_ms=period.from_ms,
+        to_ms=period.to_ms,
+        as_of_ms=found.prices.now_ms,
+        journal_size=found.metered.size,
+        basis="metered",
+        currency=found.prices.book.currency,
         rows=rows[:ROWS_MAX],
         rows_left=max(0, len(rows) - ROWS_MAX),
-        total=wire.Amounts(**_amounts(card, list(groups.items()))),
+        total=wire.Amounts(**_amounts(groups.values(), running)),
     )
 
 
-def _amounts(card: RateCard, groups: list[tuple[Key, _Sum]]) -> dict[str, Any]:
-    used = sum((found.used for _, found in groups), Used())
-    charges = [
-        Charge(
-            found.used,
-            HardwareGeneration(key[2]) if key[2] else HardwareGeneration.OTHER,
-            LeaseClass(key[3]),
-        )
-        for key, found in groups
-    ]
-    numbers = {
-        "leases": sum(found.leases for _, found in groups),
-        "running": sum(found.running for _, found in groups),
-        "gpu_micro_seconds": used.gpu_milli_ms,
-        "cpu_milli_seconds": used.cpu_milli_ms // 1_000,
-        "mem_mib_seconds": used.mem_byte_ms // (_MIB * 1_000),
-        "block_mib_seconds": used.block_byte_ms // (_MIB * 1_000),
-        "cost_micros": cost_of(card, charges),
+def _key_of(use: Use) -> Key:
+    """The row that a use is counted in, as rating has it."""
+    account, generation = use.account, use.account.generation
+    if use.kind is ResourceKind.GPU_MILLI and generation is None:
+        generation = HardwareGeneration.OTHER
+    return account.project, account.tag, generation, account.lease_class
+
+
+def _amounts(groups: Iterable[_Sum], running: set[int]) -> dict[str, Any]:
+    leases: set[int] = set()
+    used = dict.fromkeys(ResourceKind, 0)
+    cost_micros = 0
+    for group in groups:
+        leases |= group.leases
+        cost_micros += group.cost_micros
+        for kind, amount in group.used.items():
+            used[kind] += amount
+    amounts = {
+        "gpu_micro_seconds": used[ResourceKind.GPU_MILLI],
+        "cpu_milli_seconds": used[ResourceKind.CPU_MILLI] // 1_000,
+        "mem_mib_seconds": used[ResourceKind.MEM_BYTES] // _MIB_MS,
+        "block_mib_seconds": used[ResourceKind.BLOCK_BYTES] // _MIB_MS,
     }
-    return {name: min(number, INTEGER_MAX) for name, number in numbers.items()}
+    return {
+        "leases": len(leases),
+        "running": len(leases & running),
+        **{name: min(amount, INTEGER_MAX) for name, amount in amounts.items()},
+        "cost_micros": cost_micros,
+    }
