@@ -18,6 +18,7 @@ START_MS = 1_793_491_200_000
 DAY_MS = 86_400_000
 MONTH_MS = 30 * DAY_MS
 NODES, GPUS = 1_250, 8
+TENANTS = [f"team-{number:02}" for number in range(40)]
 _GENERATIONS = ("nvidia_hopper", "nvidia_hopper", "nvidia_ampere", "nvidia_blackwell")
 _CLASSES = ("standard", "standard", "guaranteed", "spot")
 
@@ -58,7 +59,7 @@ class FleetMonth:
         self._seq += 1
         if owner is None:
             return Told(self._seq - 1, at_ms, kind, body)
-        tenant, project = f"team-{owner % 40:02}", f"p{owner // 40 % 3}"
+        tenant, project = TENANTS[owner % 40], f"p{owner // 40 % 3}"
         return Told(self._seq - 1, at_ms, kind, body, tenant, project)
 
     def _node(self, number: int, at_ms: int) -> Told:
@@ -130,8 +131,12 @@ class FleetMonth:
         reason = "priority_preemption"
         step = {"lease_id": lease_id, "before": "revoke_warning", "after": "grace_running"}
         yield self._told(at_ms, "lease_revoked", step | {"reason": reason}, lease_id)
-        tenant = f"team-{lease_id % 40:02}"
-        who = {"reason": reason, "victim": tenant, "preemptor": "team-00", "freed": amounts}
+        who = {
+            "reason": reason,
+            "victim": TENANTS[lease_id % 40],
+            "preemptor": "team-00",
+            "freed": amounts,
+        }
         yield self._told(at_ms, kind, {"lease_id": lease_id, "node": node} | who, lease_id)
 
     def _lose(self, node: int, at_ms: int) -> Iterator[Told]:

@@ -565,7 +565,7 @@ class Parts:
         return span_ms
 
     def cut(self, part: int, amount: int) -> int:
-        """Take this amount, less than the whole, off a part; the new part is like the old one."""
+        """Take this amount, at most the whole, off a part; the new part is like the old one."""
         Requires(Acc(self.pool) and Acc(list_pred(self.pool)))
         Requires(Acc(self.amount) and Acc(list_pred(self.amount)))
         Requires(Acc(self.cursor_ms) and Acc(list_pred(self.cursor_ms)))

@@ -24,7 +24,7 @@ Rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -72,6 +72,7 @@ class JournalMeter:
 
     def __init__(self, meter: Meter | None = None) -> None:
         self.meter = Meter() if meter is None else meter
+        self._core = self.meter.core
         self.clock_ms = 0
         self.size = 0
         """How many records were folded, if it began with the first one."""
@@ -95,7 +96,7 @@ class JournalMeter:
             at_ms = self.clock_ms
         self.clock_ms = at_ms
         if meaning is not None:
-            self.meter.core.now(at_ms, record.seq)
+            self._core.now(at_ms, record.seq)
             meaning(self, record, at_ms)
         if not self._found:
             return ()
@@ -152,8 +153,9 @@ class JournalMeter:
             return
         late_ms = self._hand_over(node, _DEPARTED, last_ms)
         self._check_late(name, late_ms)
-        self.meter.core.now(at_ms, record.seq)
-        self._give(code_of(_DEPARTED), node.lost)
+        self._core.now(at_ms, record.seq)
+        if self._core.give(code_of(_DEPARTED), node.lost) == REFUSED:
+            raise InvariantBroken(f"what was lost with {name} is somebody else's")
         for pool in node.pools():
             self.meter.close(pool, at_ms)
         del self.nodes[name]
@@ -166,7 +168,7 @@ class JournalMeter:
         self._run_out(hold, last_ms)
         late_ms = self._to_nobody(hold, _DEPARTED, last_ms)
         self._check_late(str(lease_id), late_ms)
-        self.meter.core.now(at_ms, self.meter.seq)
+        self._core.now(at_ms, self.meter.seq)
         if hold.node == gone:  # closed with the node, once all of its leases are told
             self._forget(lease_id, hold)
             if gone in self.nodes:
@@ -205,7 +207,7 @@ class JournalMeter:
             self._hand_over(node, free, at_ms)
 
     def _hand_over(self, node: Node, free: Idle | Unavailable, at_ms: int) -> int:
-        self.meter.core.now(at_ms, self.meter.seq)
+        self._core.now(at_ms, self.meter.seq)
         moves = [(pool.free, self.meter.account(pool, free)) for pool in node.pools()]
         late_ms = self._pass_on(code_of(node.free), code_of(free), moves)
         node.free = free
@@ -219,10 +221,11 @@ class JournalMeter:
 
     def _approved(self, record: FoldedRecord, at_ms: int) -> None:
         body = record.body
-        devices = body.get("devices") or (0,) * len(body["lease_ids"])
+        lease_ids, nodes, masks = body["lease_ids"], body["nodes"], body.get("devices")
         until_ms = at_ms + body.get("ttl_ms", TTL_DEFAULT_MS)
-        for lease_id, node, mask in zip(body["lease_ids"], body["nodes"], devices, strict=True):
-            self._start(lease_id, node, record, mask=mask, until_ms=until_ms)
+        for number, lease_id in enumerate(lease_ids):
+            mask = masks[number] if masks else 0
+            self._start(lease_id, nodes[number], record, mask=mask, until_ms=until_ms)
 
     def _granted(self, record: FoldedRecord, at_ms: int) -> None:
         del at_ms
@@ -248,10 +251,10 @@ class JournalMeter:
         if isinstance(wants, int):
             self._short(lease_id, wants, 0)
             return
-        taken = self.meter.core.take(holder, wants)
+        taken = self._core.take(holder, wants)
         if isinstance(taken, int):
             free, amount, _ = wants[SHORT - taken]
-            row = self.meter.core.row(free)
+            row = self._core.row(free)
             self._short(lease_id, amount, 0 if row is None else row[2])
             return
         hold.parts = taken
@@ -304,15 +307,18 @@ class JournalMeter:
         found = [(part, self.meter.announced.pop(part, ())) for part in hold.parts]
         for number, (at_ms, _) in enumerate(found[0][1] if found else ()):
             if at_ms < until_ms:
-                self.meter.core.now(at_ms, self.meter.seq)
+                self._core.now(at_ms, self.meter.seq)
                 moves = [(part, steps[number][1]) for part, steps in found]
                 self._pass_on(hold.holder, hold.holder, moves)
 
     def _ended(self, record: FoldedRecord, at_ms: int) -> None:
-        hold = self._hold(record)
-        if hold is not None:
+        hold = self.leases.get(record.body["lease_id"])
+        if hold is None:
+            self._hold(record)  # tells that nobody knows it
+            return
+        if hold.until_ms < at_ms:
             self._run_out(hold, at_ms)
-            self._free(record.body["lease_id"], hold)
+        self._free(record.body["lease_id"], hold)
 
     def _fenced(self, record: FoldedRecord, at_ms: int) -> None:
         hold = self._hold(record)
@@ -329,7 +335,7 @@ class JournalMeter:
     def _to_nobody(self, hold: Hold, owner: Unavailable, at_ms: int) -> int:
         """All that a lease holds is nobody's now, but still its place."""
         self._catch_up(hold, at_ms)
-        self.meter.core.now(at_ms, self.meter.seq)
+        self._core.now(at_ms, self.meter.seq)
         held = [(part, self.meter.held(part)[0]) for part in hold.parts]
         moves = [(part, self.meter.account(pool, owner)) for part, pool in held]
         late_ms = self._pass_on(hold.holder, code_of(owner), moves)
@@ -337,21 +343,18 @@ class JournalMeter:
         return late_ms
 
     def _pass_on(self, expected: int, holder: int, moves: list[tuple[int, int]]) -> int:
-        late_ms = self.meter.core.pass_on((expected, holder), moves)
+        late_ms = self._core.pass_on((expected, holder), moves)
         if late_ms == REFUSED:
             raise InvariantBroken(f"what {_name(expected)} should hold is somebody else's")
         return late_ms
 
-    def _give(self, expected: int, parts: Sequence[int]) -> None:
-        if self.meter.core.give(expected, parts) == REFUSED:
-            raise InvariantBroken(f"what {_name(expected)} should give back is somebody else's")
-
     def _free(self, lease_id: int, hold: Hold) -> None:
         self._forget(lease_id, hold)
-        if self.meter.announced:
+        if hold.stage is not Stage.HELD:
             self._catch_up(hold, self.clock_ms)
-            self.meter.core.now(self.clock_ms, self.meter.seq)
-        self._give(hold.holder, hold.parts)
+            self._core.now(self.clock_ms, self.meter.seq)
+        if self._core.give(hold.holder, hold.parts) == REFUSED:
+            raise InvariantBroken(f"what {_name(hold.holder)} held is somebody else's")
 
     def _forget(self, lease_id: int, hold: Hold) -> None:
         del self.leases[lease_id]

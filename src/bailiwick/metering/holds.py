@@ -27,7 +27,6 @@ class Devices:
     """Some of a node's devices: what of each is free, and of which generation the first is."""
 
     frees: tuple[int, ...]
-    generation: HardwareGeneration | None
     word: str | None
     others: tuple[Pool, ...]
     """All of them again, if they are of several generations."""
@@ -62,7 +61,6 @@ class Node:
         first = generations[0] if generations else None
         found = self.masks[mask] = Devices(
             tuple(pool.free for pool in pools),
-            first,
             None if first is None else first.value,
             pools if len(set(generations)) > 1 else (),
         )
@@ -94,8 +92,8 @@ class Hold:
     stage: Stage = Stage.HELD
 
 
-_Owner: TypeAlias = tuple[str | None, str | None, str | None, str]
-"""Tenant, project, tag and lease class."""
+_Key: TypeAlias = tuple[str | None, str | None, str | None, str, str | None]
+"""Tenant, project, tag, lease class and generation, as words."""
 
 
 class Payers:
@@ -103,7 +101,7 @@ class Payers:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._payers: dict[tuple[str | None, ...], LeasePayer] = {}
+        self._payers: dict[_Key, LeasePayer] = {}
 
     def wants(self, node: Node, record: FoldedRecord, *, mask: int) -> list[Want] | int:
         """What a lease takes of a node's shares; or an amount that the node cannot have at all."""
@@ -112,8 +110,8 @@ class Payers:
         devices, milli = node.masks.get(mask) or node.devices(mask), amounts.get(_GPU, 0)
         if devices is None or (milli and (not devices.frees or milli % len(devices.frees))):
             return milli
-        owner = (record.tenant, record.project, body.get("tag"), body["lease_class"])
-        payer = self._payers.get((*owner, devices.word)) or self._new(owner, devices.generation)
+        key = (record.tenant, record.project, body.get("tag"), body["lease_class"], devices.word)
+        payer = self._payers.get(key) or self._new(key)
         numbers, found = payer.numbers, []
         for word, amount in amounts.items():
             if word == _GPU or not amount:
@@ -126,7 +124,7 @@ class Payers:
                 number = self._number(pool, payer)
             found.append((pool.free, amount, number))
         if milli and devices.others:
-            found += self._mixed(owner, devices.others, milli // len(devices.frees))
+            found += self._mixed(key, devices.others, milli // len(devices.frees))
         elif milli:
             each, number = milli // len(devices.frees), numbers.get(_GPU)
             if number is None:
@@ -134,11 +132,11 @@ class Payers:
             found += [(free, each, number) for free in devices.frees]
         return found
 
-    def _mixed(self, owner: _Owner, pools: Sequence[Pool], each: int) -> Iterator[Want]:
+    def _mixed(self, first: _Key, pools: Sequence[Pool], each: int) -> Iterator[Want]:
         for pool in pools:
             generation = pool.share.generation
-            word = None if generation is None else generation.value
-            payer = self._payers.get((*owner, word)) or self._new(owner, generation)
+            key = (*first[:4], None if generation is None else generation.value)
+            payer = self._payers.get(key) or self._new(key)
             yield pool.free, each, self._number(pool, payer)
 
     def _number(self, pool: Pool, payer: LeasePayer) -> int:
@@ -148,9 +146,9 @@ class Payers:
             payer.numbers[word] = self._meter.account(pool, payer.account)
         return payer.numbers[word]
 
-    def _new(self, owner: _Owner, generation: HardwareGeneration | None) -> LeasePayer:
-        tenant, project, tag, word = owner
-        account = Account(str(tenant), project, tag, LeaseClass(word), generation)
-        of_gpus = None if generation is None else generation.value
-        payer = self._payers[*owner, of_gpus] = LeasePayer(account)
+    def _new(self, key: _Key) -> LeasePayer:
+        tenant, project, tag, lease_class, word = key
+        generation = None if word is None else HardwareGeneration(word)
+        account = Account(str(tenant), project, tag, LeaseClass(lease_class), generation)
+        payer = self._payers[key] = LeasePayer(account)
         return payer

@@ -113,7 +113,7 @@ class Parts:
         return span_ms
 
     def cut(self, part: int, amount: int) -> int:
-        """Take this amount, less than the whole, off a part; the new part is like the old one."""
+        """Take this amount, at most the whole, off a part; the new part is like the old one."""
         self.amount[part] -= amount
         return self._put(
             self.pool[part],
