@@ -75,13 +75,11 @@ OWN_LIMITS: Final = frozenset(
 
 
 def cause_of(account: Account) -> ChargeCause | None:
-    """Why the time of this account is that of a lease that has to go; none of plain held time.
-
-    An account does not tell a term that ran out from one that was given back: both are said to be
-    ``expired``, and the table charges both alike.
-    """
+    """Why the time of this account is that of a lease that has to go; none of plain held time."""
     if account.stage is Stage.HELD:
         return None
+    if account.is_released:
+        return ChargeCause.RELEASED_EARLY
     if account.reason is None:
         return ChargeCause.EXPIRED
     if account.reason in OWN_LIMITS:

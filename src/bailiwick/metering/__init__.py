@@ -16,6 +16,7 @@ from bailiwick.metering.owners import (
     free_owner,
 )
 from bailiwick.metering.records import FoldedRecord, MeterFinding, MeterFindingWord
+from bailiwick.metering.share import Parts, SharedParts
 from bailiwick.metering.sources import Position, SourceEvent, Sources
 from bailiwick.metering.values import Balance, Line, Part, Segment, Share, Use
 
@@ -34,11 +35,13 @@ __all__ = [
     "MeterFindingWord",
     "Owner",
     "Part",
+    "Parts",
     "Payer",
     "Pool",
     "Position",
     "Segment",
     "Share",
+    "SharedParts",
     "SourceEvent",
     "Sources",
     "Stage",

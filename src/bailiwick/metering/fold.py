@@ -29,7 +29,7 @@ from dataclasses import replace
 from typing import Final
 
 from bailiwick.metering.core import SHORT
-from bailiwick.metering.holds import Hold, Node, Payers
+from bailiwick.metering.holds import Ending, Hold, Node, Payers
 from bailiwick.metering.meter import FIRST_LEASE, NOBODY, Meter, code_of
 from bailiwick.metering.owners import (
     IDLE,
@@ -280,27 +280,26 @@ class JournalMeter:
         if hold.stage is Stage.HELD:
             self._run_out(hold, at_ms)
         over_ms = at_ms if stage is Stage.GRACE else min(at_ms, hold.until_ms)
-        self._enter(hold, stage, reason, at_ms=over_ms)
+        gone = Ending(stage, reason, bool(body.get("released", 0)))
+        self._enter(hold, gone, at_ms=over_ms)
         hold.until_ms = body.get("expires_ms", hold.until_ms)
 
-    def _enter(
-        self, hold: Hold, stage: Stage, reason: PreemptionReason | None, *, at_ms: int
-    ) -> None:
+    def _enter(self, hold: Hold, ending: Ending, *, at_ms: int) -> None:
         """Announce a stage; it is charged as such once it is sure that the lease lasted so long."""
-        if hold.holder < FIRST_LEASE or hold.stage in (stage, Stage.TEARDOWN):
+        if hold.holder < FIRST_LEASE or hold.stage in (ending.stage, Stage.TEARDOWN):
             return
-        hold.stage = stage
+        hold.stage = ending.stage
         for part in hold.parts:
             pool, payer = self.meter.held(part)
             if isinstance(payer, Account):
-                account = replace(payer, stage=stage, reason=reason)
+                account = replace(payer, **ending._asdict())
                 step = at_ms, self.meter.account(pool, account)
                 self.meter.announced.setdefault(part, []).append(step)
 
     def _run_out(self, hold: Hold, at_ms: int) -> None:
         """A term or grace that is over by this time was over when it ran out, not when told."""
         if hold.until_ms < at_ms:
-            self._enter(hold, Stage.TEARDOWN, None, at_ms=hold.until_ms)
+            self._enter(hold, Ending(Stage.TEARDOWN), at_ms=hold.until_ms)
 
     def _catch_up(self, hold: Hold, until_ms: int) -> None:
         """Charge the stages that a lease came to before this time, and forget the others."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from bailiwick.metering.meter import Meter, Pool
 from bailiwick.metering.owners import IDLE, Account, Idle, Stage, Unavailable
 from bailiwick.metering.records import FoldedRecord
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.words import HardwareGeneration, LeaseClass
+from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason
 
 _GPU = "gpu_milli"
 
@@ -77,6 +77,14 @@ class LeasePayer:
 
 Want: TypeAlias = tuple[int, int, int]
 """What the core is asked for: a part that is free, how much of it, and for which account."""
+
+
+class Ending(NamedTuple):
+    """How a lease comes to its end from here on; by these names an account tells it."""
+
+    stage: Stage
+    reason: PreemptionReason | None = None
+    is_released: bool = False
 
 
 @dataclass(slots=True)

@@ -65,6 +65,8 @@ class Account:
     generation: HardwareGeneration | None
     stage: Stage = Stage.HELD
     reason: PreemptionReason | None = None
+    is_released: bool = False
+    """Whether its teardown began because its holder gave it back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,12 +39,12 @@ from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason, ResourceKind
 
-FORMAT: Final = 1
-_IDLE = "idle"
+FORMAT: Final = 2
+_IDLE, _RELEASED = "idle", "released"
 
 
 def payer_words(payer: Payer) -> list[str | None]:
-    """A payer as words: one for nobody, seven for an account."""
+    """A payer as words: one for nobody, eight for an account."""
     match payer:
         case Idle():
             return [_IDLE]
@@ -53,7 +53,8 @@ def payer_words(payer: Payer) -> list[str | None]:
         case Account():
             words = (payer.lease_class, payer.generation, payer.stage, payer.reason)
             names = [payer.tenant, payer.project, payer.tag]
-            return names + [None if word is None else word.value for word in words]
+            words_of = [None if word is None else word.value for word in words]
+            return [*names, *words_of, _RELEASED if payer.is_released else None]
 
 
 def payer_of(words: list[str | None]) -> Payer:
@@ -61,7 +62,7 @@ def payer_of(words: list[str | None]) -> Payer:
     if len(words) == 1:
         word = str(words[0])
         return IDLE if word == _IDLE else UNAVAILABLE[UnavailableCause(word)]
-    tenant, project, tag, lease_class, generation, stage, reason = words
+    tenant, project, tag, lease_class, generation, stage, reason, released = words
     return Account(
         str(tenant),
         project,
@@ -70,6 +71,7 @@ def payer_of(words: list[str | None]) -> Payer:
         _generation(generation),
         Stage(str(stage)),
         None if reason is None else PreemptionReason(reason),
+        released == _RELEASED,
     )
 
 

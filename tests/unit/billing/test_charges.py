@@ -34,10 +34,9 @@ def test_plain_held_time_has_no_cause_and_is_charged() -> None:
 def test_expired_or_released_early_a_lease_is_charged_while_it_was_held_and_no_longer() -> None:
     ended = replace(HELD, stage=S.TEARDOWN)
     assert cause_of(ended) is C.EXPIRED
+    assert cause_of(replace(ended, is_released=True)) is C.RELEASED_EARLY
     assert not is_charged(ended)
-    assert CHARGED[C.EXPIRED] == CHARGED[C.RELEASED_EARLY] == {S.HELD}, (
-        "accounts tell no difference"
-    )
+    assert CHARGED[C.EXPIRED] == CHARGED[C.RELEASED_EARLY] == {S.HELD}
 
 
 @pytest.mark.parametrize("reason", [r for r in R if r not in OWN_LIMITS])

@@ -18,6 +18,7 @@ from bailiwick.metering.owners import (
     Account,
     Leased,
     Owner,
+    Stage,
     Unavailable,
 )
 from bailiwick.metering.records import SILENT, MeterFinding, MeterFindingWord
@@ -237,6 +238,18 @@ def test_a_grace_that_ran_out_was_over_then_and_not_when_it_was_recorded() -> No
     told = stages(journal, 50)
     assert told["grace", "budget_exhausted"] == 10_000
     assert told["teardown", "budget_exhausted"] == 14_000
+
+
+def test_what_its_holder_gave_back_is_told_apart_from_what_ran_out() -> None:
+    journal = Journal()
+    journal.node(0)
+    journal.grant(10, 1)
+    step(journal, 20, "expired", released=1, expires_ms=90)
+    journal.tell(26, "lease_released", lease_id=1)
+    payers = [line.payer for line, used in journal.meter.meter.totals(30).items() if used]
+    torn = [p for p in payers if isinstance(p, Account) and p.stage is Stage.TEARDOWN]
+    assert len(torn) == 2
+    assert all(payer.is_released for payer in torn)
 
 
 @pytest.mark.parametrize("renewed", [False, True])
