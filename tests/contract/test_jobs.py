@@ -273,7 +273,7 @@ def test_a_narrowed_token_makes_a_job_whose_token_carries_no_more(house: HttpHou
         headers={"Authorization": f"Bearer {narrow}"},
         json=body("/bin/sh", "-c", "echo $BAILIWICK_LEASE_TOKEN; exec sleep 1000"),
     )
-    job = response.json()
+    job = until(house, response.json(), lambda j: j["phase"] == "running")
     path = f"/v1/jobs/{job['job_id']}/output"
     part = house.ask(MEMBER, "GET", path, params={"wait_s": 20}).json()
     token = base64.b64decode(part["data"]).decode().strip()
