@@ -26,11 +26,11 @@ help: ## List the targets
 .PHONY: setup
 # The build script looks at the times of the C sources itself, so it is asked every time: a compiler
 # installed since, or BAILIWICK_PURE=1 given once, then needs no special case here.
-setup: $(INSTALLED) postgres promtool slurm ## Make .venv with the locked packages, Bailiwick itself and the compiled core
+setup: $(INSTALLED) postgres promtool slurm tpm ## Make .venv with the locked packages, Bailiwick itself and the compiled core
 	@$(BIN)/python hatch_build.py
 
 # Only tests need these programs; so a machine that cannot have them is told, and goes on.
-# POSTGRES=no, PROMTOOL=no or SLURM=no leaves the machine alone. $(1): the program's name for people,
+# POSTGRES=no, PROMTOOL=no, SLURM=no or TPM=no leaves the machine alone. $(1): the program's name for people,
 # $(2): the variable, $(3): how to see that it is there, $(4): the packages to try in turn (those that
 # belong together in quotes), $(5): what is lost without it, $(6): what to do once it is installed.
 # The file policy-rc.d, there for as long as the installation takes, keeps packages from starting
@@ -84,6 +84,26 @@ slurm:
 	  type slurmctld slurmd slurmdbd sacct munged mariadbd mariadb-install-db >/dev/null 2>&1,\
 	  'slurmctld slurmd slurm-client slurmdbd munge mariadb-server-core mariadb-client-core',\
 	  tests on a real Slurm will be skipped,true)
+
+# A TPM in software, the tools that talk to one, and the library by which `agent --attest tpm2` does.
+.PHONY: swtpm
+swtpm:
+	$(call apt_program,software TPM,TPM,\
+	  type swtpm swtpm_setup tpm2_pcrextend >/dev/null 2>&1 && pkg-config --exists tss2-esys,\
+	  'swtpm swtpm-tools tpm2-tools libtss2-dev pkg-config',\
+	  tests on a software TPM will be skipped,true)
+
+# A source build, so that it is not among the locked packages that everything needs.
+.PHONY: tpm
+tpm: $(INSTALLED) swtpm
+	@if [ $(VENV)/.tpm2 -nt requirements/tpm2.txt ]; then exit 0; fi
+	if [ "$${TPM:-}" = no ] || ! pkg-config --exists tss2-esys 2>/dev/null; then exit 0; fi
+	echo "==> building tpm2-pytss (half a minute)"
+	if $(PIP) install --require-hashes --no-build-isolation -r requirements/tpm2.txt; then
+	  touch $(VENV)/.tpm2
+	else
+	  echo "==> tpm2-pytss could not be built: tests on a software TPM will be skipped"
+	fi
 
 # What `make prove` needs; `make test` asks for it too, and leaves the proofs out where it cannot be.
 .PHONY: coq
@@ -174,6 +194,7 @@ lock: $(LOCKED) ## Resolve pyproject.toml again into requirements/
 	compile --output-file requirements/runtime.txt
 	compile --extra server --constraints requirements/runtime.txt --output-file requirements/server.txt
 	compile --extra dev --constraints requirements/server.txt --output-file requirements/dev.txt
+	compile --extra tpm2 --constraints requirements/dev.txt --output-file requirements/tpm2.txt
 
 .PHONY: clean
 clean: ## Remove everything that can be made again, .venv too
