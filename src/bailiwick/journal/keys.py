@@ -30,19 +30,14 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Protocol
 
+from bailiwick.vocab.ed25519_points import KEY_BYTES, PRIME, is_small_order, y_of
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_kind
 
-KEY_BYTES = 32
 SIGNATURE_BYTES = 64
 NAME_BYTES_MAX = 255
 VKEY_CHARS_MAX = 512
 
-_P = 2**255 - 19
-_ORDER_8_Y = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
-# The y of every point whose order divides eight: the neutral element, the point of order two,
-# the two of order four, and the four of order eight.
-_SMALL_ORDER_Y = frozenset((1, _P - 1, 0, _ORDER_8_Y, _P - _ORDER_8_Y))
 _VKEY = re.compile(r"([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})")
 
 
@@ -97,10 +92,9 @@ def check_public_key(key: bytes) -> bytes:
     """The key if it is written canonically and is not of small order."""
     if not isinstance(key, bytes) or len(key) != KEY_BYTES:
         raise InvalidValue("public_key", key, f"{KEY_BYTES} bytes")
-    y = int.from_bytes(key, "little") & (2**255 - 1)
-    if y % _P in _SMALL_ORDER_Y:
+    if is_small_order(key):
         raise WeakKey("public_key", key.hex(), "a key that is not of small order")
-    if y >= _P:
+    if y_of(key) >= PRIME:
         raise InvalidValue("public_key", key.hex(), "a canonical encoding")
     return key
 

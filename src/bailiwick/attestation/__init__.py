@@ -1,0 +1,1 @@
+"""May this node be trusted: evidence, verifiers, policy and gate."""

@@ -1,0 +1,1 @@
+"""Published cases of evidence, judged: one module per kind of case."""

@@ -1,0 +1,1 @@
+"""Scoped tokens for leases: claims, minters, the broker, and verification."""
