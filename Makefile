@@ -175,6 +175,10 @@ prove: $(INSTALLED) coq nagini ## The metering proofs from nothing: Coq, Nagini,
 properties: setup ## The property tests again, with many more examples (long)
 	@HYPOTHESIS_PROFILE=long $(PYTEST) --timeout 3600 tests/properties $(ARGS)
 
+.PHONY: fuzz
+fuzz: setup ## Parsers of evidence and tokens under atheris; ARGS="nitro --runs 1000000 --seconds 600"
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
 .PHONY: simulate
 simulate: setup ## Simulated clusters (SEEDS=n of them, or SEED=n again), then SCHEDULES=n of the meter's protocol
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED) -v,--seeds $(or $(SEEDS),1000)) $(ARGS)

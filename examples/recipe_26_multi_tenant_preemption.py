@@ -1,12 +1,16 @@
 """Recipe 26: two teams share two machines; urgent work takes room from less urgent work.
 
+A machine proves what it runs before it gets work, and the work gets a token for what it holds.
 Everything happens in this process, on data that this file owns: no server, no database. Time is
 an argument, so the same story always ends the same way. Run it:
 
     python examples/recipe_26_multi_tenant_preemption.py
 """
 
+import secrets
 from dataclasses import asdict
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from bailiwick import (
     AccountingTag,
@@ -15,6 +19,7 @@ from bailiwick import (
     CapacityLedger,
     Denied,
     Impossible,
+    Lease,
     LeaseRevoker,
     NodeCapacity,
     PlacementRequest,
@@ -30,7 +35,12 @@ from bailiwick import (
     TenantId,
     WithinQuota,
 )
+from bailiwick import capability as tokens
+from bailiwick.attestation.ed25519 import Ed25519Verifier, statement_of
+from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.verdict import Trusted, Untrusted
 from bailiwick.journal import Chain, Context, RecordKind
+from bailiwick.vocab.trust import EvidenceKind
 
 GB = 1_000_000_000
 
@@ -110,6 +120,56 @@ def main() -> None:
             print(f"admission: urgent work runs on {decision.node}")
         case Impossible() as refusal:
             raise SystemExit(f"no room can be made: {refusal.reason}")
+
+    attest(ledger)
+    for make in (tokens.HmacMinter, tokens.BiscuitMinter):
+        use_token(decision.leases[0], make(secrets.token_bytes(32)))
+
+
+def attest(ledger: CapacityLedger) -> None:
+    """5. Verify attestation before scheduling: a node that cannot prove itself gets no work."""
+    key, firmware = Ed25519PrivateKey.generate(), b"f" * 32
+    public = key.public_key().public_bytes_raw()
+    verifier = Ed25519Verifier(frozenset({public}), frozenset({firmware}), max_age_ms=300_000)
+    for node, runs in (("node-1", b"x" * 32), ("node-2", firmware)):
+        nonce = secrets.token_bytes(32)
+        said = statement_of(node, nonce, firmware=runs)
+        evidence = Evidence(EvidenceKind.ED25519, {"statement": said, "signature": key.sign(said)})
+        asked = Asked(node=node, nonce=nonce, at_ms=60_000, enrolled={"public_key": public})
+        match verifier.verify(evidence, asked):
+            case Trusted():
+                print(f"attestation: {node} is trusted")
+            case Untrusted(reason=reason):
+                ledger.set_quarantine(node, True)
+                print(f"attestation: {node} is quarantined: {reason}")
+
+
+def use_token(lease: Lease, minter: tokens.Minter) -> None:
+    """6. Mint a capability token for the lease, narrow it, and check it where the data is."""
+    read, write = tokens.Operation.MEM_READ, tokens.Operation.MEM_WRITE
+    wish = tokens.MintWish(token_id="t-1", tenant=str(lease.tenant), operations=(read, write))
+    view = tokens.LeaseView(
+        lease_id=lease.id,
+        tenant=str(lease.tenant),
+        node=str(lease.node),
+        generation=lease.generation,
+        expires_ms=lease.expires_ms,
+    )
+    match tokens.CapBroker(minter).mint(wish, view, now_ms=60_000):
+        case tokens.Issued(token=token):
+            key = minter.key if isinstance(minter.key, tokens.BiscuitKey) else None
+            for bearer in (token, tokens.narrow(token, operations=[read], key=key)):
+                found = tokens.verify(
+                    bearer,
+                    tokens.Use(write, lease_id=lease.id),
+                    audience=str(lease.node),
+                    keys=tokens.KeyRing((minter.key,)),
+                    revoked=tokens.Revocations(),
+                    now_ms=61_000,
+                )
+                print(f"capability: {token[:4]} mem_write is {type(found).__name__}")
+        case tokens.Denied(reason=reason):
+            raise SystemExit(f"no token: {reason}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from bailiwick.agent.inventory import Readings, judge
@@ -72,6 +73,42 @@ def test_the_raw_dump_needs_only_the_source_tree_and_can_be_judged_again() -> No
     assert done.returncode == 0, done.stderr
     found = judge(replay(json.loads(done.stdout)))
     assert list(found.host.cpus_allowed) == sorted(os.sched_getaffinity(0))
+
+
+def run_with(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    token = tmp_path / "token"
+    token.write_text("t")
+    server = ("--server", "http://127.0.0.1:1", "--token-file", str(token), "--once")
+    return agent("run", *server, "--attest-state", str(tmp_path / "state"), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--tpm", "device:/dev/tpm0"), "--tpm: expected --attest tpm2 beside it"),
+        (("--attest", "ed25519", "--tpm", "x"), "--tpm: expected --attest tpm2 beside it"),
+        (("--attest", "tpm2", "--firmware", "x"), "--firmware: expected --attest ed25519"),
+        (("--attest", "ed25519"), "--firmware: expected the digest"),
+        (("--attest", "ed25519", "--firmware", "/absent"), "--firmware: expected a SHA-256"),
+        (("--attest", "tpm2", "--tpm", "cmd:true"), "--tpm: expected device:/dev/tpmrm0"),
+        (("--mint",), "--mint: expected --attest beside it"),
+    ],
+)
+def test_a_proof_that_cannot_be_is_refused_in_one_line_before_anything_is_reported(
+    tmp_path: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    done = run_with(tmp_path, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"bailiwick: {told}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_tpm_that_is_not_there_is_told_with_what_to_do(tmp_path: Path) -> None:
+    done = run_with(tmp_path, "--attest", "tpm2", "--tpm", "device:/dev/absent")
+    assert done.returncode == 2
+    assert "--tpm says which" in done.stderr or "bailiwick[tpm2]" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "TSS2" not in done.stderr
 
 
 def test_a_machine_with_gpus_shows_them_and_what_is_wrong() -> None:

@@ -29,6 +29,22 @@ def test_the_preemption_recipe_evicts_with_a_typed_reason_and_then_admits() -> N
     out = run(sys.executable, "examples/recipe_26_multi_tenant_preemption.py")
     assert "reason priority_preemption" in out
     assert "urgent work runs on node-2" in out
+    assert "node-1 is quarantined: firmware" in out
+    for kind in ("bwh1", "bwb1"):
+        told = [line for line in out.splitlines() if line.startswith(f"capability: {kind}")]
+        assert [line.split()[-1] for line in told] == ["Accepted", "Refused"]
+
+
+def test_the_data_service_serves_who_holds_the_lease_and_tells_the_others_why_not() -> None:
+    out = run(sys.executable, "examples/data_service.py")
+    assert out.splitlines() == [
+        "GET, no token: 401 unauthenticated",
+        "GET, a token of the lease: 200 a page of team-alpha's lease 7",
+        "PUT, a token of the lease: 200 a page of team-alpha's lease 7",
+        "PUT, narrowed to reading: 403 operation_not_allowed",
+        "GET, the lease renewed since: 403 revoked",
+        "GET, forged by another: 403 unknown_key",
+    ]
 
 
 def test_the_generation_recipe_shows_all_three_denials() -> None:
@@ -52,6 +68,12 @@ def test_the_ten_lines_of_the_kernels_manual_run_as_they_stand() -> None:
     printed = re.search(r"print\(outcome.answer\)  # (.*)", block[1])
     assert printed is not None
     assert run(sys.executable, "-c", block[1]).strip() == printed[1]
+
+
+def test_the_tokens_of_the_manual_are_judged_as_it_says() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/capability.md").read_text(), re.S)
+    shown = re.findall(r"print\(.*\)  # (.*)", blocks[1])
+    assert run(sys.executable, "-c", blocks[1]).splitlines() == shown
 
 
 def test_every_path_on_the_readmes_map_exists() -> None:

@@ -113,8 +113,9 @@ def test_a_first_start_gives_a_login_and_a_signal_ends_it_well(
         told = ""
         while not (login := LOGIN.search(told)):
             told += process.stdout.readline()
-        key = tmp_path / "bailiwick-data" / "authority.pem"
-        assert stat.S_IMODE(key.stat().st_mode) == 0o600
+        for name in ("authority.pem", "capability.key"):
+            key = tmp_path / "bailiwick-data" / name
+            assert stat.S_IMODE(key.stat().st_mode) == 0o600
         token = log_in(found[1], login[1])
         with HttpCaller([found[1]], token) as caller:
             assert caller.call(node_command("n"), key="n")["answer"] == "done"

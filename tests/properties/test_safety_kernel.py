@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
 from bailiwick.journal import Verified, parse_record, verify_lines
 from bailiwick.journal.anchor import GENESIS
+from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import (
     Cancel,
     ChangeMode,
@@ -23,11 +25,14 @@ from bailiwick.kernel import (
     Command,
     DepartNode,
     Elect,
+    EnrolNode,
     Envelope,
     Evict,
+    GrantToken,
     Kernel,
     LiftQuarantine,
     Quarantine,
+    RecordVerdict,
     RegisterNode,
     Release,
     RemoveBudget,
@@ -39,9 +44,11 @@ from bailiwick.kernel import (
     SetRateCard,
     SetShare,
     Settings,
+    SetTrustPolicy,
     State,
     Submit,
     Tick,
+    WithdrawEnrolment,
     decode,
     decode_command,
     digest_of,
@@ -58,6 +65,7 @@ from bailiwick.vocab.errors import (
     Stale,
 )
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.trust import EvidenceKind, Operation, UntrustedReason
 from bailiwick.vocab.words import (
     Dimension,
     Exclusivity,
@@ -69,6 +77,7 @@ from bailiwick.vocab.words import (
 )
 from tests.support.naive_kernel import NaiveKernel
 
+KINDS = [EvidenceKind.TPM2, EvidenceKind.TPM2, EvidenceKind.GPU_CC, EvidenceKind.NITRO]
 HOPPER, AMPERE = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_AMPERE
 ERRORS = (Conflict, IllegalTransition, LimitReached, NotFound, Stale)
 
@@ -96,12 +105,11 @@ terms = st.sampled_from(
         {"gpu_milli": 200, "exclusivity": Exclusivity.SESSION_EXCLUSIVE, "gpu_vram": 4},
     ]
 )
+wishes = st.sampled_from([{}, {}, {}, {}, {"rack": "a"}, {"attested.tpm2.mode": "secure"}])
 requests = st.builds(
-    lambda wanted, rack, **others: PlacementRequest(
-        **wanted, **others, labels={"rack": rack} if rack else {}
-    ),
+    lambda wanted, labels, **others: PlacementRequest(**wanted, **others, labels=labels),
     terms,
-    st.sampled_from(["", "", "", "a"]),
+    wishes,
     tenant=st.sampled_from(["a", "b", "c"]),
     project=st.sampled_from([None, None, "p", "q"]),
     tag=st.sampled_from([None, None, "t"]),
@@ -231,7 +239,7 @@ class KernelMachine(RuleBasedStateMachine):
 
     # -- the rules ---------------------------------------------------------------------------
 
-    @rule(passed=st.sampled_from([-5, 0, 1, 5, 20, 60]))
+    @rule(passed=st.sampled_from([-5, 0, 1, 5, 20, 60, 1100]))
     def time_passes(self, passed: int) -> None:
         self.now_ms = max(0, self.now_ms + passed)
 
@@ -324,6 +332,76 @@ class KernelMachine(RuleBasedStateMachine):
     @rule(pick=small)
     def lift(self, pick: int) -> None:
         self.tell(LiftQuarantine(self.node(pick)))
+
+    # -- trust -------------------------------------------------------------------------------
+
+    @rule(pick=small, note=st.sampled_from(["", "seen by eye"]))
+    def lift_by_word(self, pick: int, note: str) -> None:
+        self.tell(LiftQuarantine(self.node(pick), override=bool(note), note=note))
+
+    @rule(pick=st.integers(1, 6))
+    def lift_by_name(self, pick: int) -> None:
+        """Of a node that may have departed."""
+        self.tell(LiftQuarantine(f"n{pick}", override=True, note="gone for good"))
+
+    @precondition(lambda self: len(self.kernel.state.ledger) < 5)
+    @rule(pick=st.integers(1, 6), capacity=machines)
+    def come_back(self, pick: int, capacity: NodeCapacity) -> None:
+        self.tell(RegisterNode(f"n{pick}", capacity))
+
+    @rule(
+        pattern=st.sampled_from(["*", "n1", "n*2", "m*"]),
+        require=st.sampled_from(["tpm2", "tpm2 and gpu_cc", "tpm2 or nitro"]),
+        grace_s=st.sampled_from([0, 0, 1]),
+    )
+    def ask_for_proof(self, pattern: str, require: str, grace_s: int) -> None:
+        pool = {"nodes": [pattern], "require": require, "stale_grace_s": grace_s, "max_age_s": 10}
+        self.tell(SetTrustPolicy(json.dumps({"pools": {"p": pool}})))
+
+    @rule()
+    def ask_for_nothing(self) -> None:
+        self.tell(SetTrustPolicy('{"pools": {}}'))
+
+    @rule(
+        pick=small, kind=st.sampled_from(KINDS), life_ms=st.sampled_from([-1, 0, 30, 2000, 10**6])
+    )
+    def trust(self, pick: int, kind: EvidenceKind, life_ms: int) -> None:
+        until = max(0, self.now_ms + life_ms)
+        claims = {"mode": "secure", "boots": str(self.now_ms)}
+        node, word = self.node(pick), AttestationWord.TRUSTED
+        digest = f"{self.now_ms:064x}"
+        self.tell(RecordVerdict(node, kind, word, digest, None, until, claims))
+
+    @rule(
+        pick=small,
+        kind=st.sampled_from(KINDS),
+        word=st.sampled_from([w for w in AttestationWord if w is not AttestationWord.TRUSTED]),
+    )
+    def distrust(self, pick: int, kind: EvidenceKind, word: AttestationWord) -> None:
+        bad = UntrustedReason.PCR_POLICY if word is AttestationWord.UNTRUSTED else None
+        self.tell(RecordVerdict(self.node(pick), kind, word, "ab" * 32, bad))
+
+    @rule(pick=st.integers(1, 4), kind=st.sampled_from(KINDS), who=st.integers(0, 3))
+    def enrol(self, pick: int, kind: EvidenceKind, who: int) -> None:
+        keys = {"public_key": f"{who:02x}" * 32} | ({"capability_key": "01" * 32} if who else {})
+        self.tell(EnrolNode(f"n{pick}", kind, keys, f"{who:064x}"))
+
+    @rule(pick=st.integers(1, 4), kind=st.sampled_from(KINDS))
+    def withdraw(self, pick: int, kind: EvidenceKind) -> None:
+        self.tell(WithdrawEnrolment(f"n{pick}", kind))
+
+    @rule(
+        pick=small,
+        tenant=st.sampled_from(["a", "b", "c"]),
+        operations=st.sampled_from([(), (Operation.MEM_READ,), tuple(Operation)]),
+        audience=st.sampled_from([None, None, "n1"]),
+        ttl_ms=st.sampled_from([1, 300_000, 300_001]),
+        generation=st.sampled_from([None, 1, 2]),
+        key=st.sampled_from([None, "k", "t"]),
+        by_node=st.booleans(),
+    )
+    def grant_token(self, pick: int, key: str | None, **terms: Any) -> None:
+        self.tell(GrantToken(lease_id=self.lease(pick), token_id="t-1", **terms), key)
 
     @rule(tenant=st.sampled_from(["a", "b"]), project=st.sampled_from([None, "p"]), quota=quotas())
     def set_quota(self, tenant: str, project: str | None, quota: Quota) -> None:

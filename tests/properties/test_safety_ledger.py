@@ -214,6 +214,22 @@ class LedgerMachine(RuleBasedStateMachine):
         self.ledger.set_quarantine(name, quarantined)
         self.fleet.nodes[name].quarantined = quarantined
 
+    @rule(name=names, gated=st.booleans())
+    def gate(self, name: str, gated: bool) -> None:
+        if name not in self.fleet.nodes:
+            self.refused(NotFound, lambda: self.ledger.set_gate(name, gated))
+            return
+        self.ledger.set_gate(name, gated)
+        self.fleet.nodes[name].gated = gated
+
+    @rule(name=names, proven=st.sampled_from([{}, {"attested.tpm2.boot": "ok"}]))
+    def attest(self, name: str, proven: dict[str, str]) -> None:
+        if name not in self.fleet.nodes:
+            self.refused(NotFound, lambda: self.ledger.set_attested(name, proven))
+            return
+        self.ledger.set_attested(name, proven)
+        self.fleet.nodes[name].attested = proven
+
     # -- holds -------------------------------------------------------------------------------
 
     @rule(name=names, request=requests(), reserve=st.booleans())

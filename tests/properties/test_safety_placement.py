@@ -65,7 +65,9 @@ changes = st.lists(
     st.builds(
         Change,
         st.sampled_from(
-            ["admit"] * 6 + ["release"] * 3 + ["register", "depart", "drain", "open", "quarantine"]
+            ["admit"] * 6
+            + ["release"] * 3
+            + ["register", "depart", "drain", "open", "quarantine", "gate", "attest", "attest"]
         ),
         st.integers(0, 50),
         capacities,
@@ -73,6 +75,9 @@ changes = st.lists(
     ),
     max_size=25,
 )
+
+
+NODE_CHANGES = ("depart", "drain", "open", "quarantine", "gate", "attest")
 
 
 class World:
@@ -103,7 +108,7 @@ class World:
             lease_id = leases[change.where % len(leases)]
             self.ledger.release(lease_id)
             del self.fleet.leases[lease_id]
-        elif names and change.what in ("depart", "drain", "open", "quarantine"):
+        elif names and change.what in NODE_CHANGES:
             self.change_node(names[change.where % len(names)], change.what)
 
     def change_node(self, name: str, what: str) -> None:
@@ -117,6 +122,12 @@ class World:
         elif what == "quarantine":
             node.quarantined = not node.quarantined
             self.ledger.set_quarantine(name, node.quarantined)
+        elif what == "gate":
+            node.gated = not node.gated
+            self.ledger.set_gate(name, node.gated)
+        elif what == "attest":
+            node.attested = {} if node.attested else {"attested.tpm2.boot": "ok"}
+            self.ledger.set_attested(name, node.attested)
         elif (what, node.mode) in (("drain", "accepting"), ("open", "draining")):
             node.mode = "draining" if what == "drain" else "accepting"
             self.ledger.set_mode(name, NodeMode(node.mode))

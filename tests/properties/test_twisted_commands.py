@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from typing import Any
@@ -64,6 +65,7 @@ def models() -> list[dict[str, Any]]:
             "settings": {"strategy": "best_fit", "grace_ms": 5, "headroom": {"cpu_milli": 1}},
         },
         *money_models(),
+        *trust_models(),
         *iam_models(),
     ]
     missing = set(COMMANDS) - {each["command"] for each in found} - {"tick", "elect"}
@@ -128,6 +130,38 @@ def money_models() -> list[dict[str, Any]]:
             "total_micros": -5,
             "currency": "credit",
             "digest": "ab" * 32,
+        },
+    ]
+
+
+def trust_models() -> list[dict[str, Any]]:
+    """One of each command about trust."""
+    pool = {"nodes": ["node-*"], "require": "tpm2 and gpu_cc", "max_age_s": 60, "tpm2": {}}
+    about = {"node": "node-f", "kind": "tpm2"}
+    verdict = {"command": "record_verdict", **about, "evidence": "ab" * 32}
+    return [
+        {"command": "set_trust_policy", "document": json.dumps({"pools": {"gpu": pool}})},
+        {"command": "set_trust_policy", "document": '{"pools": {}}'},
+        {"command": "lift_quarantine", "node": "node-f", "override": True, "note": "seen by eye"},
+        {
+            "command": "enrol_node",
+            **about,
+            "keys": {"ak_public": "00ff", "ek_public": "ab" * 300},
+            "identity": "cd" * 32,
+        },
+        {"command": "withdraw_enrolment", **about},
+        {**verdict, "verdict": "trusted", "valid_until_ms": 2**40, "claims": {"boot": "secure"}},
+        {**verdict, "verdict": "untrusted", "reason": "pcr_policy"},
+        {
+            "command": "grant_token",
+            "lease_id": 1,
+            "tenant": "lab",
+            "token_id": "t-1",
+            "operations": ["mem_read", "mem_write"],
+            "audience": "node-f",
+            "ttl_ms": 300_000,
+            "generation": 1,
+            "by_node": False,
         },
     ]
 

@@ -6,6 +6,7 @@ really there most of the time, and are made up or somebody else's for the rest.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -13,7 +14,9 @@ from typing import Any
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
+from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import commands as cmd
+from bailiwick.kernel import trust_commands as tc
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.quota_policy import (
     BurstCredit,
@@ -23,6 +26,7 @@ from bailiwick.scheduler.quota_policy import (
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.trust import EvidenceKind, Operation, UntrustedReason
 from bailiwick.vocab.values import GIB
 from bailiwick.vocab.words import (
     Dimension,
@@ -40,6 +44,7 @@ TENANTS = ("acme", "lab", "zoo", "fenced")
 """One bears the name under which fenced holds are shown: it must not be mistaken for them."""
 
 GENERATIONS = (HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_AMPERE)
+_UNTRUSTED = AttestationWord.UNTRUSTED
 _REASONS = tuple(PreemptionReason)
 _OPERATOR_REASONS = tuple(r for r in _REASONS if not r.spares_guaranteed)
 
@@ -90,6 +95,7 @@ class Actors:
             (self._executor, rng.choice((2, 10))),
             (self._operator, rng.choice((2, 6, 12))),
             (self._liar, rng.choice((1, 4))),
+            (self._attest, rng.choice((0, 4, 12))),
         )
 
     def first(self) -> list[Said]:
@@ -121,7 +127,8 @@ class Actors:
         if rng.random() < 0.6:
             terms |= self._devices()
         if rng.random() < 0.15:
-            terms["labels"] = {"zone": rng.choice(("a", "b"))}
+            wishes = ({"zone": "a"}, {"zone": "b"}, {"attested.tpm2.boot": "secure"})
+            terms["labels"] = rng.choice(wishes)
         if rng.random() < 0.15:
             terms["deadline_ms"] = EPOCH_MS + self._now() + rng.randrange(-500, 6_000)
         if rng.random() < 0.1:
@@ -217,6 +224,48 @@ class Actors:
             )
         )
         return Said("agent:liar", lie)
+
+    # -- trust -----------------------------------------------------------------------------------
+
+    def _attest(self) -> Said:
+        """Somebody asks for proof, a node gives some, good or bad, or a token is asked for."""
+        rng, model = self._rng, self._model
+        pick, node = rng.randrange(10), rng.choice(self._nodes)
+        kind = rng.choice((EvidenceKind.TPM2, EvidenceKind.GPU_CC))
+        if pick == 0:
+            return Said("operator", tc.SetTrustPolicy(self._policy()))
+        if pick == 1:
+            identity = f"{rng.randrange(6):064x}"
+            return Said("operator", tc.EnrolNode(node, kind, {"key": "ab"}, identity))
+        if pick == 2:
+            return Said("operator", tc.WithdrawEnrolment(node, kind))
+        if pick == 3 and model.leases:
+            lease_id = rng.choice([*model.leases, model.lease_serial + 1])
+            operations = rng.choice(((), (Operation.MEM_READ,)))
+            ttl_ms, tenant = rng.choice((1_000, 300_000, 400_000)), rng.choice(TENANTS)
+            token = f"t-{rng.randrange(10**6)}"
+            asked = tc.GrantToken(lease_id, tenant, token, operations, None, ttl_ms)
+            return Said(f"user:{tenant}", asked)
+        if pick == 4:
+            return Said("operator", cmd.LiftQuarantine(node, override=True, note="seen by eye"))
+        evidence = f"{rng.randrange(2**64):064x}"
+        if pick == 5:
+            word = rng.choice((_UNTRUSTED, AttestationWord.UNSUPPORTED, AttestationWord.STALE))
+            why = UntrustedReason.PCR_POLICY if word is _UNTRUSTED else None
+            return Said("gate", tc.RecordVerdict(node, kind, word, evidence, why))
+        until = EPOCH_MS + self._now() + rng.choice((100, 2_000, 60_000))
+        word, claims = AttestationWord.TRUSTED, {"boot": rng.choice(("secure", "measured"))}
+        return Said("gate", tc.RecordVerdict(node, kind, word, evidence, None, until, claims))
+
+    def _policy(self) -> str:
+        rng = self._rng
+        pool = {
+            "nodes": [rng.choice(("node-*", "node-1", "node-*2"))],
+            "require": rng.choice(("tpm2", "tpm2 and gpu_cc", "tpm2 or gpu_cc")),
+            "max_age_s": 10,
+            "stale_grace_s": rng.choice((0, 1, 5)),
+        }
+        return json.dumps({"pools": {"p": pool} if rng.random() < 0.7 else {}})
 
     # -- operators -----------------------------------------------------------------------------
 

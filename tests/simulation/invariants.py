@@ -150,7 +150,9 @@ class Judge:
             cpu = machine.capacity.get("cpu_milli", 0) - sum(
                 lease.held.get("cpu_milli", 0) for lease in here
             )
-            if usage.free.cpu_milli != cpu or usage.mode.value != machine.mode:
+            told = usage.mode.value, usage.quarantined, state.ledger.entry(name).gated
+            known = machine.mode, machine.quarantined, model.trust.gated(name)
+            if usage.free.cpu_milli != cpu or told != known:
                 raise Violation("state and journal agree", f"node {name}")
         scopes = dict.fromkeys(
             each
@@ -209,7 +211,17 @@ class Judge:
                 raise Violation("nothing acknowledged is lost", f"{key}: {told}")
 
     def check_nothing_overdue(self) -> None:
-        """Whatever was due is done: no lease outlives its term or its teardown."""
+        """Whatever was due is done: no lease outlives its term, its teardown or its node's trust.
+
+        What still runs on a node in quarantine is on its way out.
+        """
+        closed = [
+            (lease_id, lease.node)
+            for lease_id, lease in self.model.leases.items()
+            if self.model.nodes[lease.node].quarantined and lease.phase == "active"
+        ]
+        if closed:
+            raise Violation("quarantine ends what runs there", f"{closed[:5]}")
         late = [
             (lease_id, lease.phase)
             for lease_id, lease in self.model.leases.items()

@@ -16,6 +16,7 @@ from typing import Any
 from bailiwick.journal import GENESIS_HASH
 from bailiwick.kernel import Answer, encode_answer
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
+from tests.support.naive_trust import Broken, NaiveTrust
 
 Told = tuple[Any, ...]
 Key = tuple[str, str]
@@ -43,6 +44,10 @@ def told_by(answer: Answer) -> Told:
             return ("queued", plain["entry_id"])
         case "refused":
             return ("refused", plain["denied"]["reason"], plain["denied"]["detail"])
+        case "token_granted":
+            return ("token", plain["token_id"], plain["expires_ms"])
+        case "token_denied":
+            return ("no token", plain["reason"])
         case _:
             return ("done", plain["seq"])
 
@@ -102,6 +107,7 @@ class Model:
     quotas: dict[Scope, dict[str, Any]] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
+    trust: NaiveTrust = field(default_factory=NaiveTrust)
 
     @property
     def size(self) -> int:
@@ -120,12 +126,20 @@ class Model:
             self.epoch = body["epoch"]
         why = f"record {record['seq']} of epoch {self.epoch} was stored by {stored_epoch}"
         _check(stored_epoch == self.epoch, "one epoch writes", why)
+        self._read_trust(record)
         _FOLD[kind](self, body, (record.get("tenant"), record.get("project")))
         if "key" in body:
             self._note_key((record["actor"], body["key"]), record)
         self.lines.append(line)
         self.stored.append(stored_epoch)
         self.hashes.append(sha256(line[:-1]).hexdigest())
+
+    def _read_trust(self, record: dict[str, Any]) -> None:
+        kind, body = record["kind"], record["body"]
+        try:
+            self.trust.read(kind, body, at_ms=record["at_ms"], seq=record["seq"])
+        except Broken as broken:
+            raise Violation("trust is proven", f"record {record['seq']}: {broken}") from broken
 
     def _check_order(self, record: dict[str, Any]) -> None:
         seq, at_ms = record["seq"], record["at_ms"]
@@ -188,7 +202,15 @@ class Model:
 
     def _lifted(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
-        self.nodes[body["node"]].quarantined = False
+        if body["node"] in self.nodes:  # it may have departed
+            self.nodes[body["node"]].quarantined = False
+
+    def _token(self, body: dict[str, Any], scope: Scope) -> None:
+        lease = self._of(body["lease_id"])
+        _check(lease.scope == scope, "records name the owner", str(body))
+        alive = lease.phase == "active" and not self.nodes[lease.node].quarantined
+        _check(alive, "no token for what is ending", f"{body}: {lease.phase}")
+        _check(body["expires_ms"] <= lease.expires_ms, "a token ends with its lease", str(body))
 
     # -- rules ---------------------------------------------------------------------------------
 
@@ -405,6 +427,11 @@ def _told_of(record: dict[str, Any]) -> Told:
             return ("queued", body["entry_id"])
         case "admission_denied":
             return ("refused", body["reason"], body["detail"])
+        case "token_issued":
+            return ("token", body["token_id"], body["expires_ms"])
+        case "token_refused":
+            hidden = {"not_owner": "no_such_lease"}
+            return ("no token", hidden.get(body["reason"], body["reason"]))
         case _:
             return ("done", record["seq"])
 
@@ -438,4 +465,12 @@ _FOLD = {
     "lease_fenced": Model._fenced,
     "fence_cleared": Model._cleared,
     "checkpoint_reported": Model._checkpoint,
+    "token_issued": Model._token,
+    **dict.fromkeys(
+        (
+            *("policy_changed", "node_enrolled", "node_enrolment_withdrawn"),
+            *("attestation_verdict", "token_refused"),
+        ),
+        _nothing,
+    ),
 }

@@ -31,7 +31,10 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
         line=1,
     )
     # A watch that stays would never answer a test that waits for all of it.
-    query = "?follow=false&after=0" if action.name == "record.watch" else ""
+    query = {
+        "record.watch": "?follow=false&after=0",
+        "node.withdraw": "?kind=ed25519",
+    }.get(action.name, "")
     return path + query, _bodies(tenant).get(action.name)
 
 
@@ -68,6 +71,15 @@ def _bodies(tenant: str) -> dict[str, Any]:
         },
         "node.mode": {"mode": "draining"},
         "node.quarantine": {"reason": "looks-wrong"},
+        "node.enrol": {"kind": "ed25519", "parts": {"public_key": "AA=="}},
+        "node.prove": {"enrolment_id": "0" * 32, "parts": {"signature": "AA=="}},
+        "node.attest": {
+            "nonce": "0" * 64,
+            "pieces": [{"kind": "ed25519", "parts": {"statement": "AA==", "signature": "AA=="}}],
+        },
+        "node.token": {"lease_id": LEASE.get(tenant, 99), "operations": ["mem_read"]},
+        "trust_policy.set": {"document": '{"pools": {}}'},
+        "lease.token": {"operations": ["mem_read"]},
         "lease.request": {
             "tenant": tenant,
             "project": "p",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -21,23 +22,27 @@ from bailiwick.billing.rating import rate
 from bailiwick.executors.local import LocalExecutor
 from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
-from bailiwick.kernel import Command, Envelope, decode_command
+from bailiwick.kernel import Command, EnrolNode, Envelope, decode_command
 from bailiwick.kernel import iam_commands as cmd
 from bailiwick.kernel.answers import Answer
 from bailiwick.kernel.money_commands import IssueInvoice, SetBudget
 from bailiwick.metering.owners import Account
 from bailiwick.metering.values import Use
-from bailiwick.ports import NewJobRow
+from bailiwick.ports import Clock, NewJobRow
 from bailiwick.server.http.app import Terms, create_app
 from bailiwick.server.http.asked import Parts
 from bailiwick.server.http.billed import Period
 from bailiwick.server.http.invoices import invoice_name
-from bailiwick.server.http.observe import follow_journal
+from bailiwick.server.http.observe import follow_journal, follow_revocations
 from bailiwick.server.http.past import Past
 from bailiwick.services import authority as auth
 from bailiwick.services import replica as rep
+from bailiwick.services.attesting import Attesting
 from bailiwick.services.beats import Beats
+from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.enrolling import Enrolling
 from bailiwick.services.jobs import Jobs
+from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.counter_rows import CounterBook
@@ -46,6 +51,7 @@ from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.meter_rows import MeterBook
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
 
 OWN, FOREIGN = "lab", "rival"
@@ -125,10 +131,29 @@ def scope_of(role: Role, tenant: str) -> Scope:
             return Scope(tenant, "p")
 
 
-def make_parts(**more: Any) -> Parts:
+class MovedClock(SystemClock):
+    """This machine's clocks, so much ahead as a test says."""
+
+    ahead_ms = 0
+
+    def now_ms(self) -> int:
+        """The time of day."""
+        return super().now_ms() + self.ahead_ms
+
+    def elapsed_ms(self) -> int:
+        """A clock that never goes back."""
+        return super().elapsed_ms() + self.ahead_ms
+
+
+def make_parts(clock: Clock | None = None, **more: Any) -> Parts:
     """Every part that an application can have without a store of its own."""
+    clock = clock or SystemClock()
+    attesting = Attesting(clock, secrets.token_bytes)
     given: dict[str, Any] = {
-        "beats": Beats(SystemClock()),
+        "attesting": attesting,
+        "enrolling": Enrolling(attesting, clock, randomness=secrets.token_bytes),
+        "capabilities": Capabilities(bytes(range(32)), RevocationBook()),
+        "beats": Beats(clock),
         "signer": SeedSigner("log.example/house", bytes(range(32))),
     }
     return Parts(**(given | more))
@@ -136,27 +161,36 @@ def make_parts(**more: Any) -> Parts:
 
 @contextmanager
 def http_house(
-    folder: Path, terms: Terms | None = None, *, parts: Parts | None = None
+    folder: Path,
+    terms: Terms | None = None,
+    *,
+    parts: Parts | None = None,
+    clock: Clock | None = None,
 ) -> Iterator[HttpHouse]:
     """The API, with two tenants, people, one node, and a lease, an entry and a job of each."""
     telemetry = Telemetry.open(folder)
     store = open_store(str(folder))
-    replica = rep.Replica(telemetry.watch_store(store), SystemClock(), name="one")
+    clock = clock or SystemClock()
+    replica = rep.Replica(telemetry.watch_store(store), clock, name="one")
     runner = Runner(replica, wait_s=20.0)
     runner.start()
+    parts = parts or make_parts(clock)
+    following = None
     try:
         assert runner.wait_for(rep.Role.LEADING, wait_s=20.0)
         follow_journal(telemetry, runner)
+        if parts.capabilities is not None:
+            following = follow_revocations(parts.capabilities, runner)
         authority = auth.Authority.from_pem(auth.Authority.new_key())
         ids = (f"id-{n}" for n in count(1))
         app = create_app(
             runner,
             authority,
-            clock=SystemClock(),
+            clock=clock,
             ids=lambda: next(ids),
             terms=terms or Terms(guesses=auth.Allowance(burst=10**6, per_minute=10**6)),
             parts=replace(
-                parts or make_parts(),
+                parts,
                 telemetry=telemetry,
                 past=Past(store),
                 meter=MeterBook(store),
@@ -174,6 +208,8 @@ def http_house(
             _add_money(house, InvoiceBook(store))
             yield house
     finally:
+        if following is not None:
+            following.close()
         telemetry.close()
         runner.stop()
 
@@ -255,6 +291,7 @@ def _furnish(house: HttpHouse) -> None:
         node="n1",
         inventory={"resources": {"cpu_milli": 64_000, "mem_bytes": 2**36}},
     )
+    house.do(EnrolNode("n1", EvidenceKind.ED25519, {"public_key": "11" * 32}, "22" * 32))
     for cores in (1_000, 63_000):  # the first run, the second wait
         for tenant in (OWN, FOREIGN):
             house.plain(

@@ -6,6 +6,7 @@ drain and quarantine, ticks on a grid. ``small_journal`` is the worked example o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from random import Random
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.journal import Record, parse_record
+from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import (
     Cancel,
     ChangeMode,
@@ -22,12 +24,15 @@ from bailiwick.kernel import (
     Command,
     DepartNode,
     Elect,
+    EnrolNode,
     Envelope,
     Evict,
     Granted,
+    GrantToken,
     Kernel,
     LiftQuarantine,
     Quarantine,
+    RecordVerdict,
     RegisterNode,
     Release,
     Renew,
@@ -36,14 +41,17 @@ from bailiwick.kernel import (
     SetQuota,
     SetShare,
     Settings,
+    SetTrustPolicy,
     Submit,
     Tick,
+    WithdrawEnrolment,
 )
 from bailiwick.kernel.answers import Answer
 from bailiwick.scheduler.quota_policy import BurstCredit, Quota, ResourceLimit
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import BailiwickError, InvariantBroken
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.trust import EvidenceKind, Operation, UntrustedReason
 from bailiwick.vocab.values import GIB, TenantId
 from bailiwick.vocab.words import (
     Dimension,
@@ -152,8 +160,12 @@ def busy_journal(
     tick_ms: int = 10_000,
     settings: Settings | None = None,
     executors: int = 0,
+    guarded: bool = False,
 ) -> Campus:
-    """A random campus; the same seed gives the same one. So many nodes have an executor."""
+    """A random campus; the same seed gives the same one. So many nodes have an executor.
+
+    On a ``guarded`` one nodes must attest, and do so well, badly or too late.
+    """
     chance, campus = Random(seed), Campus()
     campus.do(Elect(1, "replica-1"), "kernel")
     campus.do(ChangeSettings(settings or Settings(min_run_ms=chance.choice((0, 60_000)))), "kernel")
@@ -171,6 +183,9 @@ def busy_journal(
         for _ in range(chance.randrange(3)):
             with suppress(BailiwickError):
                 _act(campus, chance)
+        if guarded:
+            with suppress(BailiwickError):
+                _guard(campus, chance)
         gap = chance.choice((1_000, 2_500, 5_000, 20_000))
         while gap > 0:
             part = min(gap, tick_ms - since_tick)
@@ -203,6 +218,32 @@ def _act(campus: Campus, chance: Random) -> None:
         campus.do(Evict((chance.choice(held),), reason, chance.choice((None, 0, 7_000))))
     else:
         _operate(campus, chance)
+
+
+def _guard(campus: Campus, chance: Random) -> None:
+    name = f"node-{chance.randrange(6)}"
+    kind = chance.choice((EvidenceKind.TPM2, EvidenceKind.TPM2, EvidenceKind.GPU_CC))
+    digest, roll = f"{chance.randrange(2**64):064x}", chance.random()
+    if roll < 0.06:
+        require = chance.choice(("tpm2", "tpm2 and gpu_cc", "tpm2 or gpu_cc"))
+        of, grace_s = chance.choice(("*", "node-*3")), chance.choice((0, 20, 60))
+        pool = {"nodes": [of], "require": require, "stale_grace_s": grace_s}
+        campus.do(SetTrustPolicy(json.dumps({"pools": {"p": pool}})))
+    elif roll < 0.1:
+        campus.do(EnrolNode(name, kind, {"key": digest}, f"{int(name[-1]):064x}"))
+    elif roll < 0.12:
+        campus.do(WithdrawEnrolment(name, kind))
+    elif roll < 0.2:
+        bad, word = UntrustedReason.PCR_POLICY, AttestationWord.UNTRUSTED
+        campus.do(RecordVerdict(name, kind, word, digest, bad), "gate")
+    elif roll < 0.25:
+        campus.do(LiftQuarantine(name, override=True, note="seen by eye"))
+    elif roll < 0.3 and campus.kernel.state.leases:
+        held, wanted = min(campus.kernel.state.leases), (Operation.MEM_READ,)
+        campus.do(GrantToken(held, "lab-a", "t-1", wanted, None, 5_000), "user")
+    elif roll < 0.9:
+        until, word = campus.now_ms + chance.choice((15_000, 90_000)), AttestationWord.TRUSTED
+        campus.do(RecordVerdict(name, kind, word, digest, None, until, {"boot": "ok"}), "gate")
 
 
 def _ask(campus: Campus, chance: Random) -> None:

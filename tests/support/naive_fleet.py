@@ -64,6 +64,13 @@ class NaiveNode:
     capacity: NodeCapacity
     mode: str = "accepting"
     quarantined: bool = False
+    gated: bool = False
+    attested: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes leases."""
+        return self.mode == "accepting" and not self.quarantined and not self.gated
 
     @property
     def total(self) -> Amounts:
@@ -123,8 +130,9 @@ class NaiveFleet:
         checks = [
             ("node_mode", node.mode == "accepting"),
             ("quarantined", not node.quarantined),
+            ("attestation", not node.gated),
             ("gpu_kind", not request.device_count or usable),
-            ("labels", request.labels.items() <= node.capacity.labels.items()),
+            ("labels", request.labels.items() <= {**node.capacity.labels, **node.attested}.items()),
             ("policy", allowed is None or name in allowed),
             ("cpu", cpu >= request.cpu_milli),
             ("memory", mem >= request.mem_bytes),
@@ -307,7 +315,7 @@ def requests(draw: st.DrawFn, *, gang_max: int = 1, small: bool = False) -> Plac
     if draw(st.booleans()):
         terms |= draw(gpu_terms())
     if not small and draw(st.integers(0, 3)) == 0:
-        terms["labels"] = draw(st.sampled_from([{"zone": "a"}, {"zone": "b", "net": "ib"}, {
+        terms["labels"] = draw(st.sampled_from([{"attested.tpm2.boot": "ok"}, {"zone": "a"}, {"zone": "b", "net": "ib"}, {
             "net": "ib"}]))  # fmt: skip
     return PlacementRequest(
         tenant=tenant,  # type: ignore[arg-type]
@@ -366,6 +374,9 @@ def problems(ledger: CapacityLedger, fleet: NaiveFleet) -> Iterator[str]:
             yield f"{node.id}: reserved {node.reserved}"
         if list(node.device_free_milli) != fleet.device_free(node.id):
             yield f"{node.id}: devices {node.device_free_milli}"
+        entry = ledger.entry(node.id)
+        if (entry.gated, entry.attested) != (naive.gated, naive.attested):
+            yield f"{node.id}: gated {entry.gated}, attested {entry.attested}"
         if (node.mode, node.quarantined) != (naive.mode, naive.quarantined):
             yield f"{node.id}: {node.mode}, quarantined {node.quarantined}"
         if not node.lease_count == len(mine) == len(list(ledger.leases(node=node.id))):
@@ -376,7 +387,7 @@ def problems(ledger: CapacityLedger, fleet: NaiveFleet) -> Iterator[str]:
         return
     for lease_id, naive_lease in fleet.leases.items():
         yield from _lease_problems(told_leases[lease_id], naive_lease)
-    open_nodes = [n for n, x in fleet.nodes.items() if x.mode == "accepting" and not x.quarantined]
+    open_nodes = [n for n, x in fleet.nodes.items() if x.is_open]
     free = [fleet.free(name) for name in open_nodes]
     if ledger.free.as_tuple() != tuple(map(sum, zip(*[(0, 0, 0, 0), *free], strict=True))):
         yield f"free in all: {ledger.free}"

@@ -16,6 +16,7 @@ from bailiwick.journal import Record
 from bailiwick.kernel import State
 from bailiwick.vocab.transitions import NODE_MODE_EDGES, REVOKE_EDGES, NodeMode, RevokeState
 from bailiwick.vocab.words import HardwareGeneration
+from tests.support.naive_trust import NaiveTrust
 
 CPU, MEM, BLOCK, GPU = "cpu_milli", "mem_bytes", "block_bytes", "gpu_milli"
 KINDS = (CPU, MEM, BLOCK, GPU)
@@ -112,6 +113,7 @@ class NaiveKernel:
     budgets: dict[Scope, tuple[str, int]] = field(default_factory=dict)
     invoices: set[str] = field(default_factory=set)
     billed: list[tuple[str | None, str | None, range]] = field(default_factory=list)
+    trust: NaiveTrust = field(default_factory=NaiveTrust)
     part: tuple[int, int] | None = None
     """The gang that is being told, and how many members are still to come."""
 
@@ -122,6 +124,7 @@ class NaiveKernel:
         self.size, self.clock = record.seq + 1, record.at_ms
         if record.kind in PEOPLE:
             return
+        self.trust.read(record.kind, dict(record.body), at_ms=record.at_ms, seq=record.seq)
         owner = (record.tenant or "", record.project)
         told = getattr(self, f"_{record.kind}")
         if self.part is not None:
@@ -160,8 +163,32 @@ class NaiveKernel:
         self.machines[body["node"]].quarantined = True
 
     def _node_quarantine_lifted(self, body: dict[str, Any], owner: Scope) -> None:
-        assert self.machines[body["node"]].quarantined
-        self.machines[body["node"]].quarantined = False
+        if body["node"] in self.machines:
+            assert self.machines[body["node"]].quarantined
+            self.machines[body["node"]].quarantined = False
+
+    # -- trust (folded on its own) and tokens ------------------------------------------------
+
+    def _of_trust(self, body: dict[str, Any], owner: Scope) -> None:
+        assert owner == ("", None)
+
+    _policy_changed = _node_enrolled = _node_enrolment_withdrawn = _of_trust
+    _attestation_verdict = _of_trust
+
+    def _token_issued(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self.holds[body["lease_id"]]
+        assert (hold.owner, hold.phase) == (owner, "active")
+        assert (hold.generation, hold.node) == (body["generation"], body["audience"])
+        assert not self.machines[hold.node].quarantined
+        assert self.clock < body["expires_ms"] <= min(hold.expires, self.clock + 300_000)
+        assert body["operations"], "a token for nothing"
+
+    def _token_refused(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self.holds.get(body["lease_id"])
+        hidden = body["reason"] in ("no_such_lease", "not_owner")
+        assert hidden == (owner == ("", None)), "told to somebody whose it is not"
+        assert (body["reason"] == "no_such_lease") == (hold is None)
+        assert hidden or (hold is not None and hold.owner == owner)
 
     # -- rules -------------------------------------------------------------------------------
 
@@ -430,8 +457,22 @@ class NaiveKernel:
         for name, machine in self.machines.items():
             usage = state.ledger.node(name)
             assert (str(usage.mode), usage.quarantined) == (machine.mode, machine.quarantined)
+            if machine.quarantined:
+                assert all(hold.phase != "active" for hold in self.on(name)), "it goes on there"
+            entry = state.ledger.entry(name)
+            assert entry.gated == self.trust.gated(name)
+            assert dict(entry.attested) == self.trust.labels(name)
             assert dict(zip(KINDS, usage.free.as_tuple(), strict=True)) == self.free(name)
             assert list(usage.device_free_milli) == self.device_free(name)
+        assert set(state.trust.quarantines) == set(self.trust.quarantined)
+        there = {name for name, machine in self.machines.items() if machine.quarantined}
+        assert there == set(self.trust.quarantined) & set(self.machines)
+        known = {
+            (node, kind): state.trust.enrolled(node)[kind].identity
+            for node in state.trust.names_enrolled
+            for kind in state.trust.enrolled(node)
+        }
+        assert known == self.trust.enrolled
         draining = {name for name, m in self.machines.items() if m.mode == "draining"}
         assert set(state.draining) == draining
 

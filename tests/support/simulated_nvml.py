@@ -12,6 +12,7 @@ from typing import Any
 
 GIB = 2**30
 NOT_SUPPORTED = 3
+UNKNOWN = 999
 
 
 class NvmlError(Exception):
@@ -36,6 +37,8 @@ class SimulatedGpu:
     clique: int = 0
     accounting_mode: Any = 0
     accounted: dict[int, dict[str, Any]] = field(default_factory=dict)  # by process
+    report: Any = None  # from a nonce, the report's bytes; None where confidential mode is off
+    certificates: bytes = b""
     answers: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -128,6 +131,24 @@ class SimulatedNvml:
 
     def nvmlDeviceGetNvLinkRemotePciInfo(self, gpu: SimulatedGpu, link: int) -> Any:
         return SimpleNamespace(busId=_told(gpu.answers, "remote_bus_id", gpu.links[link][1]))
+
+    def nvmlSystemGetConfComputeState(self) -> Any:
+        return SimpleNamespace(ccFeature=_told(self.answers, "cc_feature", 0))
+
+    def nvmlDeviceGetConfComputeGpuCertificate(self, gpu: SimulatedGpu) -> Any:
+        if gpu.report is None:
+            raise NvmlError(UNKNOWN)
+        size = _told(gpu.answers, "certificates_size", len(gpu.certificates))
+        buffer = (ctypes.c_uint8 * 0x1400).from_buffer_copy(gpu.certificates.ljust(0x1400, b"\0"))
+        return SimpleNamespace(attestationCertChain=buffer, attestationCertChainSize=size)
+
+    def nvmlDeviceGetConfComputeGpuAttestationReport(self, gpu: SimulatedGpu, nonce: Any) -> Any:
+        if gpu.report is None:
+            raise NvmlError(UNKNOWN)
+        raw = _told(gpu.answers, "report", gpu.report(bytes(nonce)))
+        size = _told(gpu.answers, "report_size", len(raw))
+        buffer = (ctypes.c_uint8 * 0x2000).from_buffer_copy(raw.ljust(0x2000, b"\0"))
+        return SimpleNamespace(attestationReport=buffer, attestationReportSize=size)
 
     def nvmlDeviceGetAccountingMode(self, gpu: SimulatedGpu) -> Any:
         if gpu.accounting_mode is None:

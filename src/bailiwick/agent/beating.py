@@ -2,8 +2,8 @@
 
 Rules:
 
-- It reports, beats and counts; it executes nothing, and learns nothing from the server but how
-  often to, and how far it was heard.
+- It reports, beats, counts and proves itself; it executes nothing, and learns nothing from the
+  server but how often to, how far it was heard, and which nonce to answer.
 - A server that is away is tried again after a pause that doubles up to a bound; once it is back the
   inventory is reported anew, because it may have forgotten the node.
 - A report that is not taken (the machine has changed) is told, and the node goes on as it is known.
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from bailiwick.agent.attesting import Attesting, TrustServer
 from bailiwick.agent.counting import CounterServer, LeaseCounting
 from bailiwick.fleet.node import NodeCapacity
 
@@ -38,14 +39,22 @@ class NotKnown(Exception):
     """The server does not know the node (any more)."""
 
 
-class Server(CounterServer, Protocol):
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A beat was heard: the milliseconds to the next, and what the node is to answer, if at all."""
+
+    beat_ms: int
+    nonce: bytes | None = None
+
+
+class Server(CounterServer, TrustServer, Protocol):
     """What the loop wants of a server."""
 
     def report(self, node: str, capacity: NodeCapacity) -> None:
         """Have the machine be a node. Raises ``Away`` or ``NotTaken``."""
 
-    def beat(self, node: str) -> int:
-        """Say that it lives; the milliseconds to the next. Raises ``Away`` or ``NotKnown``."""
+    def beat(self, node: str) -> Heard:
+        """Say that it lives. Raises ``Away`` or ``NotKnown``."""
 
 
 @dataclass(slots=True)
@@ -59,6 +68,8 @@ class Beating:
     say: Callable[[str], None]
     counting: LeaseCounting | None = None
     """Counts what leases use, after each beat."""
+    attesting: Attesting | None = None
+    """Proves which machine this is, when it is asked."""
     _reported: NodeCapacity | None = None
     _beats: int = 0
     _pause_s: float = 0.0
@@ -79,7 +90,9 @@ class Beating:
         """One report (where needed) and one beat; the seconds until the next."""
         try:
             self._report()
-            beat_ms = self.server.beat(self.node)
+            heard = self.server.beat(self.node)
+            if self.attesting is not None:
+                self.attesting.turn(self.node, self.server, asked=heard.nonce)
             if self.counting is not None:
                 self.counting.turn(self.node, self.server)
         except Away as error:
@@ -92,7 +105,7 @@ class Beating:
             self.say("the server is back")
             self._pause_s = 0.0
         self._beats += 1
-        return min(max(beat_ms, BEAT_MS_LEAST), BEAT_MS_MOST) / 1000
+        return min(max(heard.beat_ms, BEAT_MS_LEAST), BEAT_MS_MOST) / 1000
 
     def _report(self) -> None:
         if self._reported is not None and self._beats % REREAD_BEATS:

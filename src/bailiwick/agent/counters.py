@@ -114,6 +114,18 @@ class Machine:
                 return int(number) if _LEASE.match(number) else None
         return None
 
+    def work_of(self, pid: int) -> int | None:
+        """The lease that a process works for: by its control group, which it cannot choose.
+
+        Only where that is no lease's, by what its environment says.
+        """
+        text = self._read(self._proc / str(pid) / "cgroup").decode("utf-8", "replace")
+        parts = [part for line in text.splitlines() for part in line.split(":", 2)[-1].split("/")]
+        grouped = {int(match[1]) for match in map(_GROUP.match, parts) if match}
+        if len(grouped) > 1:
+            return None  # of two leases is of none
+        return grouped.pop() if grouped else self.lease_of(pid)
+
     def memory_of(self, pids: Iterable[int]) -> int | None:
         """What these processes have of the machine's memory; ``None`` if none of them tells."""
         told = [self._read(self._proc / str(pid) / "smaps_rollup") for pid in pids]

@@ -10,11 +10,17 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.errors import BailiwickError, ErrorCode, InvalidValue
 
 
 class Unreadable(InvalidValue):
     """The machine told something that its format does not allow; ``field`` names where."""
+
+
+class CannotAttest(BailiwickError):
+    """The machine cannot prove itself now, or not at all: what is missing, and what would help."""
+
+    code = ErrorCode.UNAVAILABLE
 
 
 class Source(StrEnum):

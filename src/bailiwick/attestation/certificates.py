@@ -10,12 +10,15 @@ Rules:
 - An issuer is one by name *and* by signature, is a CA, may sign certificates, and its path length
   allows what is below it. Every certificate, the pinned one too, is valid at the given time.
 - A critical extension that neither this walker nor its caller understands refuses the path.
-- SHA-1, RSA below 2048 bits and keys of small order sign nothing here.
+- SHA-1, DSA, RSA below 2048 bits and keys of small order sign nothing here.
 - Length and number of signature checks are bounded, whatever the bundle holds.
+- What is odd about a certificate is told by a verdict; the library's own warnings are silenced, or
+  whoever sends evidence could write into our logs.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -23,7 +26,8 @@ from typing import TypeVar
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
+from cryptography.x509.oid import NameOID
 
 from bailiwick.attestation.verdict import EvidenceError, refuse
 from bailiwick.vocab.ed25519_points import is_small_order
@@ -40,8 +44,21 @@ SIGNATURE_CHECKS_MAX = 64
 _BASE = frozenset({"2.5.29.15", "2.5.29.19", "2.5.29.37", "2.5.29.17"})
 """Understood here or harmless: key usage, basic constraints, extended usage, subject names."""
 
+_DIGESTS = (hashes.SHA256, hashes.SHA384, hashes.SHA512)
+"""What a certificate may be signed over, where the algorithm leaves a choice."""
+
+warnings.filterwarnings("ignore", module=r"bailiwick\.attestation\.")
+
 _T = TypeVar("_T")
-_ODD = (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension)
+_Extension = TypeVar("_Extension", bound=x509.ExtensionType)
+_ODD = (
+    ValueError,
+    TypeError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
 """What the library raises on certificates that it parses lazily."""
 
 
@@ -140,7 +157,8 @@ def check_valid(certificate: x509.Certificate, *, at_ms: int, reason: UntrustedR
 def is_issued_by(subject: x509.Certificate, issuer: x509.Certificate) -> bool:
     """Whether the issuer's key signed the certificate, with an algorithm that still means that."""
     try:
-        if isinstance(subject.signature_hash_algorithm, hashes.SHA1 | hashes.MD5):
+        digest = subject.signature_hash_algorithm
+        if digest is not None and not isinstance(digest, _DIGESTS):
             return False
         check_key(issuer.public_key())
         subject.verify_directly_issued_by(issuer)
@@ -149,10 +167,25 @@ def is_issued_by(subject: x509.Certificate, issuer: x509.Certificate) -> bool:
     return True
 
 
+def check_leaf(leaf: x509.Certificate, *, rules: PathRules) -> None:
+    """Refuse a certificate of a CA, and one whose key may not sign, where evidence was signed."""
+    constraints = _one(leaf, x509.BasicConstraints, rules)
+    if constraints is not None and constraints.ca:
+        raise refuse(rules.reason, f"{name_of(leaf)} is a CA")
+    usage = _one(leaf, x509.KeyUsage, rules)
+    if usage is not None and not usage.digital_signature:
+        raise refuse(rules.reason, f"{name_of(leaf)} may not sign")
+
+
 def check_key(key: object) -> None:
-    """Refuse a key too weak to prove anything."""
-    if isinstance(key, rsa.RSAPublicKey) and not 2048 <= key.key_size <= 8192:
-        raise refuse(UntrustedReason.WEAK_KEY, f"RSA of {key.key_size} bits")
+    """Refuse a key too weak to prove anything, or made to cost us much."""
+    if isinstance(key, rsa.RSAPublicKey):
+        if not 2048 <= key.key_size <= 8192:
+            raise refuse(UntrustedReason.WEAK_KEY, f"RSA of {key.key_size} bits")
+        if key.public_numbers().e.bit_length() > 64:
+            raise refuse(UntrustedReason.WEAK_KEY, "RSA with a public exponent beyond 64 bits")
+    if isinstance(key, dsa.DSAPublicKey):
+        raise refuse(UntrustedReason.WEAK_KEY, "DSA")
     if isinstance(key, ec.EllipticCurvePublicKey) and not isinstance(
         key.curve, ec.SECP256R1 | ec.SECP384R1 | ec.SECP521R1
     ):
@@ -192,6 +225,8 @@ def read_certificates(
             blocks = [each.public_bytes(serialization.Encoding.DER) for each in found]
         else:
             blocks = [value.raw for value in read_all(raw)]
+    except EvidenceError as error:
+        raise refuse(reason, error.where) from None
     except _ODD as error:
         raise refuse(reason, f"certificates: {error}") from None
     if len(blocks) > BUNDLE_MAX:
@@ -224,10 +259,24 @@ def extension(
     return None
 
 
+def typed_extension(
+    certificate: x509.Certificate, kind: type[_Extension], *, reason: UntrustedReason
+) -> _Extension | None:
+    """An extension that the library knows; None if it is not there."""
+    return _one(certificate, kind, PathRules(reason))
+
+
+def window_of(certificate: x509.Certificate, *, reason: UntrustedReason) -> tuple[int, int]:
+    """The first and the last millisecond at which the certificate is valid."""
+    return _read(lambda: _window(certificate), PathRules(reason))
+
+
 def name_of(certificate: x509.Certificate) -> str:
-    """The subject for a message."""
+    """The subject for a message: its common name, else all of it, cut."""
     try:
-        return certificate.subject.rfc4514_string()[:80] or "a certificate without a name"
+        common = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        told = str(common[0].value) if common else certificate.subject.rfc4514_string()
+        return told[:80] or "a certificate without a name"
     except _ODD:
         return "a certificate whose name cannot be read"
 
@@ -260,9 +309,6 @@ def _check_critical(certificate: x509.Certificate, rules: PathRules) -> None:
         oid = each.oid.dotted_string
         if each.critical and oid not in _BASE and oid not in rules.critical:
             raise refuse(rules.reason, f"{name_of(certificate)}: critical extension {oid}")
-
-
-_Extension = TypeVar("_Extension", bound=x509.ExtensionType)
 
 
 def _one(

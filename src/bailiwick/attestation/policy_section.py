@@ -61,6 +61,13 @@ class Section:
             self._text(f"{self._at(name)}[{i}]", each) for i, each in enumerate(self._list(name))
         )
 
+    def integers(self, name: str, *, low: int, high: int) -> tuple[int, ...]:
+        """A list of whole numbers within the bounds; none if the field is left out."""
+        return tuple(
+            check_integer(f"{self._at(name)}[{i}]", each, low=low, high=high)
+            for i, each in enumerate(self._list(name))
+        )
+
     def digests(self, name: str, *lengths: int) -> frozenset[bytes]:
         """A list of digests in hexadecimal; ``lengths`` in bytes are the allowed ones."""
         where = self._at(name)
@@ -72,6 +79,12 @@ class Section:
     def section(self, name: str) -> Section:
         """A map within this one; an empty one if the field is left out."""
         return Section(self._at(name), self._value(name, {}))
+
+    def sections(self, name: str) -> tuple[Section, ...]:
+        """A list of maps; none if the field is left out."""
+        return tuple(
+            Section(f"{self._at(name)}[{i}]", each) for i, each in enumerate(self._list(name))
+        )
 
     def names(self) -> tuple[str, ...]:
         """All fields, for maps with keys of the operator's own; each must still be read."""

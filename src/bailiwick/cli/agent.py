@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from bailiwick.cli import ExitCode
-from bailiwick.cli.bench import Output
+from bailiwick.cli.agent_run import AgentOptions, BlockPathOption, run_agent
+from bailiwick.cli.bench import Output, with_options
 from bailiwick.cli.journal_screen import OutputOption
 from bailiwick.cli.screen import size
 
@@ -27,15 +28,6 @@ if TYPE_CHECKING:
     from bailiwick.agent.inventory import Inventory
 
 app = typer.Typer(help="This machine as a node: its real inventory.", no_args_is_help=True)
-
-BlockPathOption = Annotated[
-    Path,
-    typer.Option(
-        "--block-path",
-        metavar="DIR",
-        help="The folder whose free space is offered as block storage.",
-    ),
-]
 
 
 @app.callback()
@@ -65,60 +57,10 @@ def inventory(
 
 
 @app.command()
-def run(
-    *,
-    server: Annotated[
-        str,
-        typer.Option("--server", metavar="URL", envvar="BAILIWICK_SERVER", help="Whom to tell."),
-    ],
-    token_file: Annotated[
-        Path,
-        typer.Option(
-            "--token-file", metavar="FILE", help="The node's token; a new one counts at once."
-        ),
-    ],
-    node: Annotated[
-        str | None, typer.Option("--node", metavar="NAME", help="Else the machine's own name.")
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="One report, one beat, then end.")] = False,
-    block_path: BlockPathOption = Path("/"),
-    ca_file: Annotated[
-        str | None,
-        typer.Option("--ca-file", metavar="FILE", help="Whom to trust for the server's name."),
-    ] = None,
-) -> None:
+@with_options(AgentOptions)
+def run(options: AgentOptions) -> None:
     """Report this machine, that it lives and what leases use, until a signal; runs nothing."""
-    import signal
-    import threading
-    import time
-
-    from bailiwick.agent.beating import Beating
-    from bailiwick.agent.counting import LeaseCounting
-    from bailiwick.agent.inventory import judge, read_machine
-    from bailiwick.agent.report import capacity_of
-    from bailiwick.cli.agent_server import HttpServer, node_name
-
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    name = node_name(node)
-
-    def say(text: str) -> None:
-        typer.echo(f"bailiwick agent: {text}", err=True)
-
-    with HttpServer(server, token_file, ca_file=ca_file) as fleet:
-        beating = Beating(
-            name,
-            fleet,
-            read=lambda: capacity_of(judge(read_machine(block_path))),
-            wait=stop.wait,
-            say=say,
-            counting=LeaseCounting(lambda: time.time_ns() // 1_000_000, say),
-        )
-        if not once:
-            beating.run()
-        elif not beating.run_once():
-            raise typer.Exit(ExitCode.UNREACHABLE)
+    run_agent(options)
 
 
 def show_inventory(console: Console, found: Inventory) -> None:

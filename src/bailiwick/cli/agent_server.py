@@ -1,27 +1,36 @@
-"""The server as the agent's loop sees it: report, beat, counters, and what refusals mean."""
+"""The server as the agent's loop sees it: report, beat, counters, proofs; what refusals mean."""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from bailiwick.agent.beating import Away, NotKnown, NotTaken
+from bailiwick.agent.attesting import Found, NotAccepted, Standing
+from bailiwick.agent.beating import Away, Heard, NotKnown, NotTaken
 from bailiwick.client.bodies import make_body
-from bailiwick.client.errors import Refusal, Unreachable
+from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.client.http_client import Client
 from bailiwick.vocab.errors import ErrorCode, InvalidValue
+from bailiwick.vocab.trust import MintDenial
 from bailiwick.vocab.values import check_name
+from bailiwick.wire import fleet, trust
+from bailiwick.wire.answers import TokenDenied
 from bailiwick.wire.counting import CounterReport, CountersTaken
-from bailiwick.wire.fleet import Heard, Inventory
+from bailiwick.wire.problem import EdgeCode
 
 if TYPE_CHECKING:
     from bailiwick import NodeCapacity
     from bailiwick.agent.counting import LeaseCount
+    from bailiwick.agent.minting import LeaveOutcome, Wish
+    from bailiwick.attestation.evidence import Evidence
+    from bailiwick.vocab.trust import EvidenceKind
+    from bailiwick.wire.base import Model
 
 TOKEN_CHARS_MAX = 4_096
 
@@ -66,18 +75,21 @@ class HttpServer:
                 raise NotTaken(refusal.problem.message) from None
             _judge(refusal)
 
-    def beat(self, node: str) -> int:
+    def beat(self, node: str) -> Heard:
         """Say that the machine lives."""
         self._renew()
         try:
-            heard: Heard = self._client.call("POST", f"/v1/nodes/{node}/heartbeat", kind=Heard)
+            heard: fleet.Heard = self._client.call(
+                "POST", f"/v1/nodes/{node}/heartbeat", kind=fleet.Heard
+            )
         except Unreachable as error:
             raise Away(str(error)) from None
         except Refusal as refusal:
             if refusal.problem.code is ErrorCode.NOT_FOUND:
                 raise NotKnown from None
             _judge(refusal)
-        return heard.beat_ms
+        nonce = heard.attest_nonce
+        return Heard(heard.beat_ms, None if nonce is None else bytes.fromhex(nonce))
 
     def count(
         self, node: str, epoch: int, *, events: Sequence[tuple[int, LeaseCount]]
@@ -99,6 +111,104 @@ class HttpServer:
             _judge(refusal)
         return taken.epoch, taken.acknowledged
 
+    # -- proofs ------------------------------------------------------------------------------
+
+    def offer(
+        self, node: str, kind: EvidenceKind, *, parts: Mapping[str, bytes]
+    ) -> tuple[str, Mapping[str, bytes]]:
+        """Offer keys to be known by."""
+        body = make_body(trust.EnrolmentOffer, kind=kind, parts=_texts(parts))
+        told = self._prove(node, "enrolment", body, kind=trust.EnrolmentChallenge)
+        return told.enrolment_id, {name: _bytes(text) for name, text in told.parts.items()}
+
+    def prove(self, node: str, enrolment_id: str, *, parts: Mapping[str, bytes]) -> None:
+        """Answer the challenge that followed."""
+        body = make_body(trust.EnrolmentProof, enrolment_id=enrolment_id, parts=_texts(parts))
+        self._prove(node, "enrolment/proof", body, kind=trust.Enrolled)
+
+    def nonce(self, node: str) -> bytes | None:
+        """What to answer now; nothing of a node that is in no pool."""
+        self._renew()
+        try:
+            told: trust.NewNonce = self._client.call(
+                "POST", f"/v1/nodes/{node}/nonce", kind=trust.NewNonce
+            )
+        except Unreachable as error:
+            raise Away(str(error)) from None
+        except Refusal as refusal:
+            if refusal.problem.code is ErrorCode.CONFLICT:
+                return None
+            _judge_proof(refusal)
+        return bytes.fromhex(told.nonce)
+
+    def present(self, node: str, nonce: bytes, *, pieces: Sequence[Evidence]) -> Standing:
+        """Send evidence; what was found."""
+        rows = [{"kind": each.kind, "parts": _texts(each.parts)} for each in pieces]
+        body = make_body(trust.Attestation, nonce=nonce.hex(), pieces=rows)
+        told = self._prove(node, "attestation", body, kind=trust.Attested)
+        found = (Found(row.kind, row.verdict, row.reason, row.where) for row in told.verdicts)
+        return Standing(told.state, tuple(found))
+
+    def leave(self, node: str, wish: Wish) -> LeaveOutcome:
+        """Ask whether a token may be minted here."""
+        from bailiwick.agent.minting import Leave
+        from bailiwick.capability.broker import Denied
+        from bailiwick.capability.claims import TokenClaims
+
+        body = make_body(
+            trust.NodeTokenWish,
+            lease_id=wish.lease_id,
+            operations=list(wish.operations),
+            ttl_ms=wish.ttl_ms,
+            generation=wish.generation,
+        )
+        self._renew()
+        try:
+            told: trust.IssuedLeaseToken = self._client.call(
+                "POST", f"/v1/nodes/{node}/lease-tokens", kind=trust.IssuedLeaseToken, body=body
+            )
+        except (Unreachable, Misunderstood) as error:
+            raise Away(str(error)) from None
+        except Refusal as refusal:
+            decision = refusal.problem.decision
+            if isinstance(decision, TokenDenied):
+                return Denied(decision.reason)
+            if refusal.problem.code is ErrorCode.NOT_FOUND:
+                return Denied(MintDenial.NO_SUCH_LEASE)
+            raise Away(str(refusal)) from None
+        claims = told.claims.model_dump()
+        return Leave(TokenClaims(**{**claims, "operations": tuple(claims["operations"])}))
+
+    def _prove(self, node: str, what: str, body: Model, *, kind: type[Model]) -> Any:
+        self._renew()
+        try:
+            return self._client.call("POST", f"/v1/nodes/{node}/{what}", kind=kind, body=body)
+        except Unreachable as error:
+            raise Away(str(error)) from None
+        except Refusal as refusal:
+            _judge_proof(refusal)
+
+
+def _judge_proof(refusal: Refusal) -> NoReturn:
+    """What an operator may settle does not end the agent: it is told, and tried again later."""
+    code = refusal.problem.code
+    if code is ErrorCode.NOT_FOUND:
+        raise NotKnown from None
+    if refusal.problem.retryable or code in (EdgeCode.UNAUTHENTICATED, EdgeCode.FORBIDDEN):
+        _judge(refusal)
+    raise NotAccepted(refusal.problem.message) from None
+
+
+def _texts(parts: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: base64.b64encode(value).decode() for name, value in parts.items()}
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        raise NotAccepted("the server's challenge is not in base64") from None
+
 
 def _judge(refusal: Refusal) -> NoReturn:
     """Wait for what may pass; what may not ends the agent."""
@@ -107,10 +217,10 @@ def _judge(refusal: Refusal) -> NoReturn:
     raise refusal
 
 
-def inventory_of(capacity: NodeCapacity) -> Inventory:
+def inventory_of(capacity: NodeCapacity) -> fleet.Inventory:
     """A node's capacity as the contract tells it."""
     return make_body(
-        Inventory,
+        fleet.Inventory,
         resources={
             "cpu_milli": capacity.cpu_milli,
             "mem_bytes": capacity.mem_bytes,

@@ -146,7 +146,7 @@ def placement(options: PlacementOptions) -> None:
         lists, strategies, seeds=seeds, arrived=options.arrived, engine=options.engine.value
     )
     trials = []
-    with _progress(len(strategies) * len(seeds)) as step:
+    with progress(len(strategies) * len(seeds)) as step:
         for trial in runs:
             trials.append(trial)
             step(f"{trial.strategy}, seed {trial.seed}: {trial.allocation_ratio:.2f} %")
@@ -205,7 +205,7 @@ def _table(trials: list[Trial], lists: Lists, options: PlacementOptions) -> Tabl
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[str], None]]:
+def progress(total: int) -> Iterator[Callable[[str], None]]:
     """A bar on stderr that appears once the work has taken two seconds."""
     import threading
 

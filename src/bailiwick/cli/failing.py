@@ -80,12 +80,17 @@ def tell(error: Exception) -> tuple[str, ExitCode] | None:
 
 
 def _told_refusal(problem: Problem) -> tuple[str, ExitCode]:
-    from bailiwick.cli.phrases import fix_of, phrase_denial
+    from bailiwick.cli.phrases import MINT_DENIALS, fix_of, phrase_denial
+    from bailiwick.wire.answers import Refused, TokenDenied
 
     what, fix = problem.message, _FIXES.get(problem.code, "")
-    if problem.decision is not None:
-        denied = problem.decision.denied
-        what, fix = f"refused: {phrase_denial(denied)}", fix_of(denied)
+    match problem.decision:
+        case Refused(denied=denied):
+            what, fix = f"refused: {phrase_denial(denied)}", fix_of(denied)
+        case TokenDenied(reason=reason):
+            what, fix = f"no token: {MINT_DENIALS[reason]}", ""
+        case None:
+            pass
     errors = problem.details.get("errors")
     if isinstance(errors, list):
         what = "; ".join(errors)

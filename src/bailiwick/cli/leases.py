@@ -13,6 +13,7 @@ from bailiwick.cli.output import Columns, draw_details
 from bailiwick.cli.phrases import amount, clock, moment
 from bailiwick.cli.screen import owner, span
 from bailiwick.cli.submit import request_lease
+from bailiwick.cli.trust import add_lease_verbs
 from bailiwick.cli.units import parse_span
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.transitions import RevokeState
@@ -249,6 +250,9 @@ def clear_fence(ask: Ask, lease: _LeaseId) -> None:
     name = f"lease-{path.rpartition('/')[2]}"
     ask.confirm(f"Has somebody made sure that nothing of {name} is left running?")
     ask.change("POST", f"{path}/clear-fence", told=f"what {name} held is free again")
+
+
+add_lease_verbs(leases)
 
 
 # -- the queue -------------------------------------------------------------------------------

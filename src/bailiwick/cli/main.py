@@ -60,6 +60,7 @@ COMMANDS.update(
         "up": Later(_CLI + "up:up", "Run a server.", _SERVER),
         "status": Later(_CLI + "standing:status_app", "How the server stands.", _SERVER),
         "agent": Later(_CLI + "agent:app", "This machine as a node.", _SERVER),
+        "attest": Later(_CLI + "attest:app", "What nodes must prove, and evidence.", _SERVER),
         "journal": Later(
             _CLI + "journal_server:app", "The sealed record of every decision.", _SERVER
         ),

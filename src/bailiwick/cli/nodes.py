@@ -14,6 +14,7 @@ from bailiwick.cli.output import Columns, Format, draw_details
 from bailiwick.cli.phrases import age
 from bailiwick.cli.screen import make_console, milli, print_rows, size
 from bailiwick.cli.session import load_session
+from bailiwick.cli.trust import add_node_verbs
 from bailiwick.cli.units import parse_bytes, parse_cores, parse_span
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.transitions import NodeMode
@@ -281,10 +282,7 @@ def quarantine(
     ask.change("PUT", f"{_path(node)}/quarantine", body=body, told=f"node {node} is quarantined")
 
 
-@verb(nodes, "trust", changes=True)
-def trust(ask: Ask, node: _NodeName) -> None:
-    """Lift a node's quarantine."""
-    ask.change("DELETE", f"{_path(node)}/quarantine", told=f"node {node} is trusted again")
+add_node_verbs(nodes)
 
 
 @verb(nodes, "depart", changes=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final, assert_never
 
 from bailiwick.cli.screen import milli, money, printable, size, span
+from bailiwick.vocab.trust import MintDenial
 from bailiwick.vocab.words import PendingReason
 from bailiwick.wire import answers as ans
 from bailiwick.wire.words import EstimateWord
@@ -30,6 +31,7 @@ REASONS: Final[dict[PendingReason, str]] = {
 FILTERS: Final[dict[str, str]] = {
     "node_mode": "are not accepting work",
     "quarantined": "are quarantined",
+    "attestation": "have not proven what is asked of them",
     "gpu_kind": "have no such GPU",
     "labels": "lack a label",
     "policy": "are closed to it by policy",
@@ -37,6 +39,18 @@ FILTERS: Final[dict[str, str]] = {
     "memory": "have too little free memory",
     "block": "have too little free storage",
     "gpu": "have no such GPU free",
+}
+
+MINT_DENIALS: Final[dict[MintDenial, str]] = {
+    MintDenial.NO_SUCH_LEASE: "there is no such lease, or it is not yours",
+    MintDenial.NOT_OWNER: "the lease is another tenant's",
+    MintDenial.LEASE_ENDING: "the lease is ending or over",
+    MintDenial.STALE_GENERATION: "the lease was renewed since; read it again",
+    MintDenial.NODE_QUARANTINED: "its node is quarantined",
+    MintDenial.WRONG_AUDIENCE: "the lease is not on that node",
+    MintDenial.NO_OPERATION: "it would allow nothing",
+    MintDenial.TTL_TOO_LONG: "no token lives longer than 5 minutes",
+    MintDenial.NODE_MINTS: "its node mints tokens itself; ask there",
 }
 
 _ESTIMATES: Final[dict[EstimateWord, str]] = {

@@ -137,6 +137,7 @@ def tell(state: State, now_ms: int, *, limit: int) -> dict[str, Any]:
             "nodes": fleet.nodes,
             "modes": {mode.value: count for mode, count in fleet.modes.items()},
             "quarantined": fleet.quarantined,
+            "gated": fleet.gated,
             "fenced": fleet.fenced,
             "capacity": dataclasses.asdict(fleet.capacity),
             "leased": dataclasses.asdict(fleet.leased),
@@ -240,7 +241,8 @@ def _show(console: Console, state: State, told: dict[str, Any]) -> None:
 
 def _show_fleet(console: Console, fleet: dict[str, Any]) -> None:
     modes = ", ".join(f"{count:,} {mode}" for mode, count in fleet["modes"].items())
-    extra = f", {fleet['quarantined']} quarantined" if fleet["quarantined"] else ""
+    closed = {word: fleet[word] for word in ("quarantined", "gated") if fleet[word]}
+    extra = "".join(f", {count} {word}" for word, count in closed.items())
     extra += f", {fleet['fenced']} leases fenced" if fleet["fenced"] else ""
     generations = fleet["generations"]
     rows = [_fleet_row(row["generation"], row, row["devices"] * 1_000) for row in generations]

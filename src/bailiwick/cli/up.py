@@ -151,9 +151,15 @@ def check_options(options: UpOptions) -> ProcessOptions:
     """The process that was meant; a wrong or dangerous combination is refused."""
     from bailiwick import InvalidValue
     from bailiwick.journal.fields import NAME
-    from bailiwick.server.keys import AUTHORITY_NAME, load_key, load_or_create_key
+    from bailiwick.server.keys import (
+        AUTHORITY_NAME,
+        CAPABILITY_NAME,
+        load_key,
+        load_or_create_key,
+    )
     from bailiwick.server.process import ProcessOptions, is_loopback
     from bailiwick.services.authority import Authority
+    from bailiwick.services.capabilities import new_seed, read_seed
 
     if options.database is not None and "://" not in options.database:
         raise InvalidValue("--database", "...", "postgresql://user@host/name")
@@ -176,11 +182,13 @@ def check_options(options: UpOptions) -> ProcessOptions:
     else:
         key = load_or_create_key(key_file, Authority.new_key)
     Authority.from_pem(key)  # refused here, before anything is made
+    seed = read_seed(load_or_create_key(key_file.with_name(CAPABILITY_NAME), new_seed))
     default = alone and options.database is None
     return ProcessOptions(
         where=options.database or str(folder),
         folder=folder,
         authority=key,
+        capability=seed,
         host=host,
         port=options.port,
         name=options.name,

@@ -183,6 +183,7 @@ def _numbers(unit: str, **values: int) -> str:
 FALLEN = {
     FilterReason.NODE_MODE: "not accepting: draining or in maintenance",
     FilterReason.QUARANTINED: "quarantined, not trusted now",
+    FilterReason.ATTESTATION: "have yet to prove what is asked of them",
     FilterReason.GPU_KIND: "have no GPU of the kind asked for",
     FilterReason.LABELS: "do not carry the labels asked for",
     FilterReason.POLICY: "kept for others by policy",

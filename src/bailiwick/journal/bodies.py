@@ -5,9 +5,10 @@ Rules:
 - A field that the table does not name is refused on write and on read; so is a missing one.
 - A preemption names its typed reason, its victim, its preemptor and what it freed; without them
   it cannot be built.
-- A reason is a closed word where an enum for it exists; a ``NAME`` where the package that will
-  own the enum is still to come (token refusals, attestation reasons).
-- No body holds a secret: a secret, a token and a policy are named by id or digest.
+- A reason is a closed word where an enum for it exists; a ``NAME`` where people give it too (why a
+  node is in quarantine).
+- No body holds a secret: a secret and a token are named by id, evidence by its digest. Keys that
+  nodes enrolled with are public ones.
 
 >>> check_body(RecordKind.LEASE_RENEWED, {"lease_id": 4, "generation": 2, "expires_ms": 9_000})
 >>> check_body(RecordKind.LEASE_PREEMPTED, {"lease_id": 4})
@@ -37,9 +38,9 @@ from bailiwick.journal.fields import (
     ListOf,
     Words,
 )
+from bailiwick.journal.trust_bodies import TRUST_BODIES
 from bailiwick.journal.words import (
     ArtifactChannel,
-    AttestationWord,
     CancelCause,
     GrantChange,
     MemberChange,
@@ -222,18 +223,11 @@ _BODIES: Mapping[RecordKind, BodySpec] = {
     RecordKind.NODE_MODE_CHANGED: BodySpec(
         {"node": NAME, "before": _NODE_MODE, "after": _NODE_MODE}, {"note": TEXT}
     ),
-    RecordKind.NODE_QUARANTINED: BodySpec(
-        {"node": NAME, "reason": NAME}, {"evidence": DIGEST, "note": TEXT}
-    ),
-    RecordKind.NODE_QUARANTINE_LIFTED: BodySpec({"node": NAME}, {"evidence": DIGEST, "note": TEXT}),
+    **TRUST_BODIES,
     RecordKind.DRAIN_STARTED: BodySpec(
         {"node": NAME, "reason": _REASON}, {"deadline_ms": AMOUNT, "lease_ids": INTEGERS}
     ),
     RecordKind.DRAIN_FINISHED: BodySpec({"node": NAME}, {"lease_ids": INTEGERS}),
-    RecordKind.ATTESTATION_VERDICT: BodySpec(
-        {"node": NAME, "verdict": Words((AttestationWord,))},
-        {"reason": NAME, "verifier": NAME, "evidence": DIGEST, "valid_until_ms": AMOUNT},
-    ),
     RecordKind.QUOTA_CHANGED: BodySpec(
         {"limits": _LIMITS},
         {
@@ -245,17 +239,6 @@ _BODIES: Mapping[RecordKind, BodySpec] = {
             "burst_refill_per_s": AMOUNT,
             "burst_ceiling": AMOUNT,
         },
-    ),
-    RecordKind.POLICY_CHANGED: BodySpec(
-        {"policy": NAME, "digest": DIGEST}, {"digest_before": DIGEST, "note": TEXT}
-    ),
-    RecordKind.TOKEN_ISSUED: BodySpec(
-        {"token_id": NAME, "lease_id": AMOUNT, "generation": AMOUNT, "expires_ms": AMOUNT},
-        {"audience": PRINCIPAL, "operations": NAMES},
-    ),
-    RecordKind.TOKEN_REFUSED: BodySpec(
-        {"reason": NAME},
-        {"token_id": NAME, "lease_id": AMOUNT, "generation": AMOUNT, "audience": PRINCIPAL},
     ),
     RecordKind.OPERATOR_ACTION: BodySpec({"action": NAME, "target": PRINCIPAL}, {"note": TEXT}),
     RecordKind.BREAK_GLASS: BodySpec(

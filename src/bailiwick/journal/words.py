@@ -45,6 +45,8 @@ class RecordKind(StrEnum):
     NODE_MODE_CHANGED = "node_mode_changed"
     NODE_QUARANTINED = "node_quarantined"
     NODE_QUARANTINE_LIFTED = "node_quarantine_lifted"
+    NODE_ENROLLED = "node_enrolled"
+    NODE_ENROLMENT_WITHDRAWN = "node_enrolment_withdrawn"
     DRAIN_STARTED = "drain_started"
     DRAIN_FINISHED = "drain_finished"
     ATTESTATION_VERDICT = "attestation_verdict"
@@ -95,6 +97,8 @@ _SCOPES = dict.fromkeys(
         RecordKind.NODE_MODE_CHANGED,
         RecordKind.NODE_QUARANTINED,
         RecordKind.NODE_QUARANTINE_LIFTED,
+        RecordKind.NODE_ENROLLED,
+        RecordKind.NODE_ENROLMENT_WITHDRAWN,
         RecordKind.DRAIN_STARTED,
         RecordKind.DRAIN_FINISHED,
         RecordKind.ATTESTATION_VERDICT,

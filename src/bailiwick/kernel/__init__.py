@@ -4,7 +4,15 @@
 state from the journal. Durability, clocks and sockets live outside (``bailiwick.services``).
 """
 
-from bailiwick.kernel.answers import Answer, Done, Granted, Queued, Refused
+from bailiwick.kernel.answers import (
+    Answer,
+    Done,
+    Granted,
+    Queued,
+    Refused,
+    TokenDenied,
+    TokenGranted,
+)
 from bailiwick.kernel.codec import decode_answer, decode_command, encode_answer, encode_command
 from bailiwick.kernel.commands import (
     Cancel,
@@ -40,6 +48,13 @@ from bailiwick.kernel.money_commands import (
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.snapshot import decode, digest_of, encode
 from bailiwick.kernel.state import State
+from bailiwick.kernel.trust_commands import (
+    EnrolNode,
+    GrantToken,
+    RecordVerdict,
+    SetTrustPolicy,
+    WithdrawEnrolment,
+)
 
 __all__ = [
     "Answer",
@@ -51,8 +66,10 @@ __all__ = [
     "DepartNode",
     "Done",
     "Elect",
+    "EnrolNode",
     "Envelope",
     "Evict",
+    "GrantToken",
     "Granted",
     "IssueInvoice",
     "Kernel",
@@ -60,6 +77,7 @@ __all__ = [
     "Outcome",
     "Quarantine",
     "Queued",
+    "RecordVerdict",
     "Refused",
     "RegisterNode",
     "Release",
@@ -72,10 +90,14 @@ __all__ = [
     "SetQuota",
     "SetRateCard",
     "SetShare",
+    "SetTrustPolicy",
     "Settings",
     "State",
     "Submit",
     "Tick",
+    "TokenDenied",
+    "TokenGranted",
+    "WithdrawEnrolment",
     "WithdrawRateCard",
     "decode",
     "decode_answer",

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bailiwick.scheduler.decision import Denied
+from bailiwick.vocab.trust import MintDenial, Operation
 from bailiwick.vocab.words import PendingReason
 
 
@@ -54,7 +55,34 @@ class Done:
     seq: int | None
 
 
-Answer: TypeAlias = Granted | Queued | Refused | Done
+@dataclass(frozen=True, slots=True)
+class TokenGranted:
+    """A token may be minted, with exactly this in it."""
+
+    token_id: str
+    tenant: str
+    project: str | None
+    lease_id: int
+    generation: int
+    node: str
+    """The audience: who is to accept it."""
+    operations: tuple[Operation, ...]
+    expires_ms: int
+
+    @property
+    def resource(self) -> str:
+        """What the token is about: all that the lease holds."""
+        return f"lease/{self.lease_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDenied:
+    """No token may be minted. A lease of somebody else's is told as one that is not there."""
+
+    reason: MintDenial
+
+
+Answer: TypeAlias = Granted | Queued | Refused | Done | TokenGranted | TokenDenied
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ from bailiwick.kernel.iam_rules import IamEvent, apply_iam
 from bailiwick.kernel.money_events import MoneyEvent
 from bailiwick.kernel.money_rules import apply_money
 from bailiwick.kernel.state import Claim, State
+from bailiwick.kernel.trust_events import TokenEvent, TrustEvent
+from bailiwick.kernel.trust_rules import apply_lift, apply_quarantine, apply_trust, gate
 from bailiwick.kernel.usage import weight_of
 from bailiwick.scheduler.engine.protocol import FLAG_RELEASED, ROUND_ROBIN
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
@@ -59,6 +61,8 @@ def event_of(record: Record) -> Event:
 def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
     del at_ms
     state.ledger.register_node(event.node, event.capacity)
+    state.trust.join(event.node)
+    gate(state, event.node)
     state.claimed.refresh(state.claims)
 
 
@@ -70,6 +74,7 @@ def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
         return
     if state.ledger.depart_node(event.node, now_ms=at_ms):
         raise InvariantBroken(f"node {event.node} departed with leases that no record tells")
+    state.trust.leave(event.node)
     state.draining.pop(event.node, None)
     state.claimed.refresh(state.claims)
 
@@ -83,13 +88,12 @@ def _mode(state: State, event: ev.ModeChanged, at_ms: int) -> None:
 
 
 def _quarantined(state: State, event: ev.NodeQuarantined, at_ms: int) -> None:
-    del at_ms
-    state.ledger.set_quarantine(event.node, True)
+    apply_quarantine(state, event, at_ms=at_ms)
 
 
 def _lifted(state: State, event: ev.QuarantineLifted, at_ms: int) -> None:
     del at_ms
-    state.ledger.set_quarantine(event.node, False)
+    apply_lift(state, event)
 
 
 # -- rules -----------------------------------------------------------------------------------
@@ -269,13 +273,17 @@ def _elected(state: State, event: ev.LeaderElected, at_ms: int) -> None:
     state.epoch = event.epoch
 
 
-def _nothing(state: State, event: ev.StateCheckpoint, at_ms: int) -> None:
-    """A digest changes nothing; whoever replays may compare it (:mod:`.snapshot`)."""
+def _nothing(state: State, event: ev.StateCheckpoint | TokenEvent, at_ms: int) -> None:
+    """A digest changes nothing (whoever replays may compare it), nor does a token of a lease."""
     del state, event, at_ms
 
 
 def _money(state: State, event: MoneyEvent, at_ms: int) -> None:
     apply_money(state, event, at_ms=at_ms)
+
+
+def _trust(state: State, event: TrustEvent, at_ms: int) -> None:
+    apply_trust(state, event, at_ms=at_ms)
 
 
 def _iam(state: State, event: IamEvent, at_ms: int) -> None:
@@ -309,5 +317,7 @@ _APPLY: dict[type[Any], Callable[[State, Any, int], None]] = {
     le.CheckpointReported: _checkpoint,
     **dict.fromkeys(get_args(MoneyEvent), _money),
     **dict.fromkeys(get_args(IamEvent), _iam),
+    **dict.fromkeys(get_args(TrustEvent), _trust),
+    **dict.fromkeys(get_args(TokenEvent), _nothing),
 }
 EVENTS: dict[RecordKind, type[Any]] = {kind.kind: kind for kind in _APPLY}

@@ -24,6 +24,7 @@ from bailiwick.kernel import commands as cmd
 from bailiwick.kernel.history import Action, History
 from bailiwick.kernel.settings import NUMBERS, Settings
 from bailiwick.kernel.state import State
+from bailiwick.kernel.trust_commands import RecordVerdict
 from bailiwick.scheduler.quota_policy import (
     GpuGenerationQuota,
     Quota,
@@ -239,6 +240,7 @@ class Changes:
                 | cmd.ChangeMode()
                 | cmd.Quarantine()
                 | cmd.LiftQuarantine()
+                | RecordVerdict()
             ) if action.node in self.absent:
                 return None
             case _:

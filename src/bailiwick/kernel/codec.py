@@ -25,9 +25,17 @@ from bailiwick.billing.rates import RateCard, card_body, card_of
 from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.journal.bodies import BODIES
 from bailiwick.journal.record import encode_json
-from bailiwick.journal.words import RecordKind, Severity
+from bailiwick.journal.words import AttestationWord, RecordKind, Severity
 from bailiwick.kernel import commands as cmd
-from bailiwick.kernel.answers import Answer, Done, Granted, Queued, Refused
+from bailiwick.kernel.answers import (
+    Answer,
+    Done,
+    Granted,
+    Queued,
+    Refused,
+    TokenDenied,
+    TokenGranted,
+)
 from bailiwick.kernel.events import Owner, QuotaChanged, SettingsChanged
 from bailiwick.kernel.iam_commands import NoteRefusal, SetMember
 from bailiwick.kernel.money_commands import SetBudget, SetRateCard
@@ -41,8 +49,15 @@ from bailiwick.kernel.request_body import (
     request_from,
 )
 from bailiwick.kernel.settings import NUMBERS
+from bailiwick.kernel.trust_commands import (
+    EnrolNode,
+    GrantToken,
+    RecordVerdict,
+    WithdrawEnrolment,
+)
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.trust import EvidenceKind, MintDenial, Operation, UntrustedReason
 from bailiwick.vocab.values import check_kind
 from bailiwick.vocab.words import PreemptionReason
 
@@ -62,6 +77,17 @@ _ENUMS: Mapping[str, type[StrEnum]] = {
     "permission": Permission,
     "severity": Severity,
 }
+# Where a word of that name is of another list.
+_OF_TRUST: Mapping[str, type[StrEnum]] = {
+    "kind": EvidenceKind,
+    "verdict": AttestationWord,
+    "reason": UntrustedReason,
+}
+_ENUMS_OF: Mapping[type[Any], Mapping[str, type[StrEnum]]] = dict.fromkeys(
+    (EnrolNode, WithdrawEnrolment, RecordVerdict), _OF_TRUST
+)
+# A field that must be said, if only that there is none.
+_NONE_OF: Mapping[type[Any], str] = {SetMember: "role", GrantToken: "audience"}
 # Where a reason is any name, not one of the nine.
 _FREE_REASON = (cmd.Quarantine, NoteRefusal)
 
@@ -154,6 +180,8 @@ def encode_command(command: cmd.Command) -> Plain:
 
 
 def _bare(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
     return value.value if isinstance(value, StrEnum) else value
 
 
@@ -208,7 +236,7 @@ def _decode(kind: type[Any], values: Plain) -> Any:
         owner = Owner(values["tenant"], values.get("project"))
         budget = budget_of(values["budget"], owner)
         return SetBudget(budget, values.get("opening_micros"), values.get("seen"))
-    for name, enum in _ENUMS.items():
+    for name, enum in {**_ENUMS, **_ENUMS_OF.get(kind, {})}.items():
         free = name == "reason" and kind in _FREE_REASON
         if values.get(name) is not None and not free:
             values[name] = _word(name, values[name], enum)
@@ -216,10 +244,13 @@ def _decode(kind: type[Any], values: Plain) -> Any:
         values["lease_ids"] = tuple(values["lease_ids"])
     if isinstance(values.get("keys"), list):
         values["keys"] = tuple(_word("keys", key, Permission) for key in values["keys"])
+    if isinstance(values.get("operations"), list):
+        words = values["operations"]
+        values["operations"] = tuple(_word("operations", each, Operation) for each in words)
     if isinstance(values.get("within"), list):
         values["within"] = tuple(values["within"])
-    if kind is SetMember:
-        values.setdefault("role", None)
+    if kind in _NONE_OF:
+        values.setdefault(_NONE_OF[kind], None)
     return kind(**values)
 
 
@@ -268,6 +299,12 @@ def encode_answer(answer: Answer) -> Plain:
             return {"answer": "refused", "denied": denial_body(answer.denied)}
         case Done():
             return {"answer": "done", "seq": answer.seq}
+        case TokenGranted():
+            told = {each.name: getattr(answer, each.name) for each in fields(answer)}
+            words = [operation.value for operation in answer.operations]
+            return {"answer": "token_granted", **told, "operations": words}
+        case TokenDenied():
+            return {"answer": "token_denied", "reason": answer.reason.value}
 
 
 def decode_answer(plain: Mapping[str, Any]) -> Answer:
@@ -285,6 +322,12 @@ def decode_answer(plain: Mapping[str, Any]) -> Answer:
                 return Refused(denied)
         case "done":
             return Done(plain["seq"])
+        case "token_granted":
+            told = {each.name: plain[each.name] for each in fields(TokenGranted)}
+            words = tuple(Operation(word) for word in plain["operations"])
+            return TokenGranted(**{**told, "operations": words})
+        case "token_denied":
+            return TokenDenied(MintDenial(plain["reason"]))
         case _:
             pass
     raise InvalidValue("answer", plain, "an answer of the kernel")

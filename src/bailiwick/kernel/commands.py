@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from bailiwick.fleet.node import NodeCapacity
-from bailiwick.journal.fields import DIGEST, INTEGER_MAX, NAME, PRINCIPAL
+from bailiwick.journal.fields import DIGEST, INTEGER_MAX, NAME, PRINCIPAL, TEXT
 from bailiwick.journal.record import Context
 from bailiwick.kernel.iam_commands import IamCommand
 from bailiwick.kernel.money_commands import MoneyCommand
 from bailiwick.kernel.settings import Settings
+from bailiwick.kernel.trust_commands import TrustCommand
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
@@ -204,12 +205,18 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True)
 class LiftQuarantine:
-    """A node is trusted again."""
+    """A node is trusted again; with ``override`` because an operator says so, and ``note`` why."""
 
     node: str
+    override: bool = False
+    note: str = ""
 
     def __post_init__(self) -> None:
         check_name("node", self.node)
+        check_kind("override", self.override, bool)
+        TEXT.check("note", self.note)
+        if self.override and not self.note.strip():
+            raise InvalidValue("note", self.note, "why the quarantine is lifted without evidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +310,7 @@ Command: TypeAlias = (
     | Elect
     | Tick
     | MoneyCommand
+    | TrustCommand
     | IamCommand
 )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bailiwick.fleet.node import check_inventory
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
@@ -42,6 +43,15 @@ from bailiwick.kernel.money_rules import decide_money, watch_budgets
 from bailiwick.kernel.placing import cancel, look_at_line, submit
 from bailiwick.kernel.precondition import check_seen, quota_digest, settings_digest
 from bailiwick.kernel.state import State
+from bailiwick.kernel.trust_commands import (
+    EnrolNode,
+    GrantToken,
+    RecordVerdict,
+    SetTrustPolicy,
+    TrustCommand,
+    WithdrawEnrolment,
+)
+from bailiwick.kernel.trust_rules import close_again, decide_trust, lapse, lift, quarantine
 from bailiwick.scheduler.engine.protocol import FLAG_PINNED
 from bailiwick.scheduler.evictions import plan_burst
 from bailiwick.vocab.errors import Conflict, LimitReached, Stale
@@ -90,6 +100,7 @@ def _decide_rule(
     | cmd.SetShare
     | cmd.ChangeSettings
     | MoneyCommand
+    | TrustCommand
     | IamCommand,
     now_ms: int,
 ) -> Iterator[Event]:
@@ -101,9 +112,9 @@ def _decide_rule(
         case cmd.ChangeMode():
             return _change_mode(state, command, now_ms)
         case cmd.Quarantine():
-            return _quarantine(state, command, now_ms)
+            return quarantine(state, command, now_ms=now_ms)
         case cmd.LiftQuarantine():
-            return _lift(state, command)
+            return lift(state, command, now_ms=now_ms)
         case cmd.SetQuota():
             # A table that is full is told here; the row itself, still blank, changes nothing.
             state.quotas.row_of(command.tenant, command.project)
@@ -126,6 +137,8 @@ def _decide_rule(
             | IssueInvoice()
         ):
             return decide_money(state, command, now_ms=now_ms)
+        case SetTrustPolicy() | EnrolNode() | WithdrawEnrolment() | RecordVerdict() | GrantToken():
+            return decide_trust(state, command, now_ms=now_ms)
         case _:
             return decide_iam(state.directory, command, now_ms=now_ms)
 
@@ -197,8 +210,10 @@ def _register(state: State, command: cmd.RegisterNode) -> Iterator[Event]:
         raise Conflict("node", command.node, "is registered already", hint="depart it first")
     if len(state.ledger) >= NODES_MAX:
         raise LimitReached("nodes", NODES_MAX)
+    check_inventory(command.capacity)
     state.ledger.handles.check_room(command.capacity)
     yield ev.NodeRegistered(command.node, command.capacity)
+    yield from close_again(state, command.node)
 
 
 def _depart(state: State, command: cmd.DepartNode) -> Iterator[Event]:
@@ -228,20 +243,6 @@ def _change_mode(state: State, command: cmd.ChangeMode, now_ms: int) -> Iterator
         state, leaving, reason=command.reason, now_ms=now_ms, grace_ms=command.grace_ms
     )
     yield from _finish_drains(state)
-
-
-def _quarantine(state: State, command: cmd.Quarantine, now_ms: int) -> Iterator[Event]:
-    state.ledger.entry(command.node)  # it must exist; to say it again is a record all the same
-    yield ev.NodeQuarantined(command.node, command.reason)
-    reason, grace = PreemptionReason.POLICY_VIOLATION_RECOVERY, command.grace_ms
-    holds = state.leases_on(command.node)
-    yield from evict_active(state, holds, reason=reason, now_ms=now_ms, grace_ms=grace)
-
-
-def _lift(state: State, command: cmd.LiftQuarantine) -> Iterator[Event]:
-    if not state.ledger.entry(command.node).quarantined:
-        raise Conflict("node", command.node, "is not quarantined")
-    yield ev.QuarantineLifted(command.node)
 
 
 def _is_critical(state: State, lease_id: int) -> bool:
@@ -275,6 +276,7 @@ def _tick(state: State, command: cmd.Tick, now_ms: int) -> Iterator[Event]:
         ids = [state.ids[victim.lease_id] for victim in plan.victims]
         yield from evict_active(state, ids, reason=plan.reason, now_ms=now_ms, grace_ms=None)
     yield from watch_budgets(state, now_ms=now_ms)
+    yield from lapse(state, now_ms=now_ms, limit=command.limit)
     if state.line.entries:
         yield from look_at_line(state, now_ms=now_ms, limit=command.limit)
 

@@ -63,6 +63,14 @@ from bailiwick.kernel.request_events import (
     RequestQueued,
     RoomReserved,
 )
+from bailiwick.kernel.trust_events import (
+    EnrolmentWithdrawn,
+    LeaseTokenIssued,
+    LeaseTokenRefused,
+    NodeEnrolled,
+    TrustPolicyChanged,
+    VerdictSealed,
+)
 
 Event: TypeAlias = (
     LeaderElected
@@ -105,6 +113,12 @@ Event: TypeAlias = (
     | BudgetStateChanged
     | FindingReported
     | InvoiceIssued
+    | TrustPolicyChanged
+    | NodeEnrolled
+    | EnrolmentWithdrawn
+    | VerdictSealed
+    | LeaseTokenIssued
+    | LeaseTokenRefused
 )
 
 __all__ = [
@@ -118,6 +132,7 @@ __all__ = [
     "BudgetChanged",
     "BudgetStateChanged",
     "CheckpointReported",
+    "EnrolmentWithdrawn",
     "Event",
     "FenceCleared",
     "FindingReported",
@@ -130,9 +145,12 @@ __all__ = [
     "LeaseReleased",
     "LeaseRenewed",
     "LeaseStepped",
+    "LeaseTokenIssued",
+    "LeaseTokenRefused",
     "MemberChanged",
     "ModeChanged",
     "NodeDeparted",
+    "NodeEnrolled",
     "NodeQuarantined",
     "NodeRegistered",
     "Owner",
@@ -152,4 +170,6 @@ __all__ = [
     "TenantCreated",
     "TokenIssued",
     "TokenRevoked",
+    "TrustPolicyChanged",
+    "VerdictSealed",
 ]

@@ -33,6 +33,9 @@ from bailiwick.vocab.words import (
 CORDON = "cordon"
 """The note of a drain that evicts nobody."""
 
+KEPT = "kept"
+"""The note of a quarantine in which a node had departed."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeRegistered(OfFleet):
@@ -107,39 +110,59 @@ class ModeChanged(OfFleet):
 
 @dataclass(frozen=True, slots=True)
 class NodeQuarantined(OfFleet):
-    """A node is closed because it is not trusted."""
+    """A node is closed because it is not trusted; by what evidence, if evidence showed it.
+
+    ``is_kept``: it had departed in quarantine, and is there again.
+    """
 
     kind: ClassVar = RecordKind.NODE_QUARANTINED
     node: str
     reason: str
+    evidence: str | None = None
+    is_kept: bool = False
 
     def body(self) -> Body:
         """The node and why."""
-        return {"node": str(self.node), "reason": self.reason}
+        body: Body = {"node": str(self.node), "reason": self.reason}
+        if self.evidence is not None:
+            body["evidence"] = self.evidence
+        return body | ({"note": KEPT} if self.is_kept else {})
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         del owner
-        return cls(body["node"], body["reason"])
+        return cls(body["node"], body["reason"], body.get("evidence"), body.get("note") == KEPT)
 
 
 @dataclass(frozen=True, slots=True)
 class QuarantineLifted(OfFleet):
-    """A node is trusted again."""
+    """A node is trusted again: by evidence, or (``is_override``) because somebody answers for it.
+
+    After an override nothing counts that the node proved before; it stays gated until it attests.
+    """
 
     kind: ClassVar = RecordKind.NODE_QUARANTINE_LIFTED
     node: str
+    evidence: str | None = None
+    note: str = ""
+    is_override: bool = False
 
     def body(self) -> Body:
-        """The node."""
-        return {"node": str(self.node)}
+        """The node, and by what right."""
+        body: Body = {"node": str(self.node)}
+        if self.evidence is not None:
+            body["evidence"] = self.evidence
+        if self.note:
+            body["note"] = self.note
+        return body | ({"override": 1} if self.is_override else {})
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         del owner
-        return cls(body["node"])
+        more = body.get("evidence"), body.get("note", ""), bool(body.get("override", 0))
+        return cls(body["node"], *more)
 
 
 @dataclass(frozen=True, slots=True)

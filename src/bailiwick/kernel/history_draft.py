@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from bailiwick.kernel import commands as cmd
+from bailiwick.kernel import trust_commands as tc
+from bailiwick.kernel import trust_events as te
+from bailiwick.kernel.fleet_events import LeaderElected, QuotaChanged, ShareChanged
 from bailiwick.kernel.history import Action, EvictMembers, Member
+from bailiwick.kernel.trust_events import TrustEvent
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import PreemptionReason
 
@@ -42,6 +47,46 @@ class Draft:
         if self.mode is not None:
             return cmd.ChangeMode(self.node, self.mode, self.reason, self.grace_ms)
         return cmd.Quarantine(self.node, str(self.trust), self.grace_ms)
+
+
+def rule_action(event: QuotaChanged | ShareChanged | LeaderElected) -> Action:
+    """The command that such an event answers."""
+    tenant, project = str(event.owner.tenant), event.owner.project
+    match event:
+        case QuotaChanged():
+            return cmd.SetQuota(tenant, event.quota, project)
+        case ShareChanged():
+            return cmd.SetShare(tenant, event.share, project)
+        case LeaderElected():
+            return cmd.Elect(event.epoch, event.leader, event.address)
+        case _:
+            assert_never(event)
+
+
+def trust_action(event: TrustEvent) -> Action | None:
+    """The command that such an event answers; ``None`` if it is time that brought it about."""
+    match event:
+        case te.TrustPolicyChanged():
+            return tc.SetTrustPolicy(event.policy.text)
+        case te.NodeEnrolled():
+            keys = dict(event.keys)
+            return tc.EnrolNode(event.node, event.evidence_kind, keys, event.identity)
+        case te.EnrolmentWithdrawn():
+            return tc.WithdrawEnrolment(event.node, event.evidence_kind)
+        case te.VerdictSealed(is_lapse=True):
+            return None
+        case te.VerdictSealed():
+            return tc.RecordVerdict(
+                event.node,
+                event.evidence_kind,
+                event.verdict,
+                event.evidence,
+                event.reason,
+                event.valid_until_ms,
+                dict(event.claims),
+            )
+        case _:
+            assert_never(event)
 
 
 @dataclass(slots=True)

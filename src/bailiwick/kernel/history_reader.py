@@ -38,12 +38,14 @@ from bailiwick.kernel.history import (
     Teardown,
     Work,
 )
-from bailiwick.kernel.history_draft import Draft, Held
+from bailiwick.kernel.history_draft import Draft, Held, rule_action, trust_action
 from bailiwick.kernel.iam_rules import IamEvent
 from bailiwick.kernel.money_commands import RemoveBudget, SetBudget, SetRateCard, WithdrawRateCard
 from bailiwick.kernel.money_events import ToldOnly
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.settings import Settings
+from bailiwick.kernel.trust_events import TokenEvent, TrustEvent
+from bailiwick.kernel.trust_rules import STALE
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
 from bailiwick.vocab.transitions import NodeMode, RevokeState
@@ -73,6 +75,7 @@ class HistoryReader:
         self._budgets: set[Owner] = set()
         self._victims: frozenset[int] = frozenset()
         self._claimant: int | None = None
+        self._fell = False  # whether what comes next may be evictions from a node the kernel closed
 
     def take(self, record: Record) -> None:
         """Read the next record."""
@@ -83,7 +86,7 @@ class HistoryReader:
             raise InvalidValue("journal", told, "a record of the kernel") from error
         key = record.at_ms, record.actor, record.correlation_id
         if key != self._key:
-            self._key, self._open = key, None
+            self._key, self._open, self._fell = key, None, False
             self._victims, self._claimant = frozenset(), None
         began = len(self._works)
         self._read(record, event)
@@ -124,8 +127,12 @@ class HistoryReader:
     # -- one record ----------------------------------------------------------------------------
 
     def _read(self, record: Record, event: Event) -> None:
-        if isinstance(event, ev.StateCheckpoint | IamEvent | ToldOnly):
+        if isinstance(event, ev.StateCheckpoint | IamEvent | ToldOnly | TokenEvent):
             return  # who may do what is asked before the kernel is; it decides no placement
+        if isinstance(event, TrustEvent):
+            done = trust_action(event)
+            self._tick(record) if done is None else self._do(record, done)
+            return
         match event:
             case ev.AdmissionApproved() | ev.AdmissionDenied() | ev.RequestQueued():
                 self._answered(record, event)
@@ -142,14 +149,8 @@ class HistoryReader:
             case ev.SettingsChanged():
                 self._settings = event.settings
                 self._do(record, cmd.ChangeSettings(event.settings))
-            case ev.QuotaChanged():
-                tenant, project = str(event.owner.tenant), event.owner.project
-                self._do(record, cmd.SetQuota(tenant, event.quota, project))
-            case ev.ShareChanged():
-                tenant, project = str(event.owner.tenant), event.owner.project
-                self._do(record, cmd.SetShare(tenant, event.share, project))
-            case ev.LeaderElected():
-                self._do(record, cmd.Elect(event.epoch, event.leader, event.address))
+            case ev.QuotaChanged() | ev.ShareChanged() | ev.LeaderElected():
+                self._do(record, rule_action(event))
             case ev.RateCardChanged() | ev.BudgetChanged() | ev.BudgetStateChanged():
                 self._read_money(record, event)
             case _:
@@ -178,9 +179,9 @@ class HistoryReader:
             case ev.ModeChanged():
                 self._mode(record, event)
             case ev.NodeQuarantined():
-                self._begin(record, node=event.node, trust=event.reason)
+                self._quarantined(record, event)
             case ev.QuarantineLifted():
-                self._do(record, cmd.LiftQuarantine(event.node))
+                self._do(record, cmd.LiftQuarantine(event.node, event.is_override, event.note))
             case le.LeaseStepped():
                 self._stepped(record, event)
             case le.LeaseReleased() | le.LeaseExpired() | le.LeasePreempted() | le.LeaseFenced():
@@ -221,7 +222,17 @@ class HistoryReader:
         """Whether a tick may evict for money: of others only an operator can have done so."""
         return bool({owner, Owner(owner.tenant)} & self._budgets)
 
+    def _quarantined(self, record: Record, event: ev.NodeQuarantined) -> None:
+        """By an operator; or by evidence, time or a return, told before or as a tick."""
+        if event.evidence is None and not event.is_kept:
+            self._begin(record, node=event.node, trust=event.reason)
+            return
+        if event.reason == STALE and not event.is_kept:
+            self._tick(record)
+        self._fell = True
+
     def _do(self, record: Record, action: Action) -> None:
+        self._fell = False
         self._plan.append(Planned(record.at_ms, record.seq, action))
         self._open = None
 
@@ -240,7 +251,7 @@ class HistoryReader:
     ) -> Draft:
         draft = Draft((record.at_ms, record.seq), node, mode, trust)
         self._plan.append(draft)
-        self._open = draft
+        self._open, self._fell = draft, False
         return draft
 
     # -- requests --------------------------------------------------------------------------------
@@ -339,6 +350,8 @@ class HistoryReader:
         reason = event.reason
         if reason is None or event.lease_id in self._victims:
             return
+        if self._fell and reason is PreemptionReason.POLICY_VIOLATION_RECOVERY:
+            return  # the node was closed by what stands before
         by_budget = reason in _OF_MONEY and self._has_budget(event.owner)
         if by_budget or reason is PreemptionReason.BURST_CREDIT_EXHAUSTED:
             self._tick(record)

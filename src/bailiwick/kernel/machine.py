@@ -21,7 +21,16 @@ from bailiwick.journal.chain import Chain
 from bailiwick.journal.record import Context, Record
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel import events as ev
-from bailiwick.kernel.answers import Answer, Done, Granted, Queued, Refused, Remembered
+from bailiwick.kernel.answers import (
+    Answer,
+    Done,
+    Granted,
+    Queued,
+    Refused,
+    Remembered,
+    TokenDenied,
+    TokenGranted,
+)
 from bailiwick.kernel.apply import apply, event_of
 from bailiwick.kernel.codec import command_digest
 from bailiwick.kernel.decide import decide
@@ -29,6 +38,7 @@ from bailiwick.kernel.events import FLEET, Event
 from bailiwick.kernel.request_body import Body
 from bailiwick.kernel.snapshot import digest_of, encode
 from bailiwick.kernel.state import State
+from bailiwick.kernel.token_rules import as_told
 from bailiwick.vocab.errors import Conflict, InvariantBroken, Unavailable
 
 _ANSWERS = (ev.AdmissionApproved, ev.AdmissionDenied, ev.RequestQueued)
@@ -171,8 +181,26 @@ def _answer_of(
             return Refused(event.denied)
         case ev.RequestQueued():
             return Queued(event.entry_id, event.denied)
+        case ev.LeaseTokenIssued():
+            return _granted(event)
+        case ev.LeaseTokenRefused():
+            return TokenDenied(as_told(event.reason))
         case _:
             return Done(seq)
+
+
+def _granted(event: ev.LeaseTokenIssued) -> TokenGranted:
+    tenant, project = event.owner
+    return TokenGranted(
+        event.token_id,
+        str(tenant),
+        None if project is None else str(project),
+        event.lease_id,
+        event.generation,
+        event.audience,
+        event.operations,
+        event.expires_ms,
+    )
 
 
 def _joined(before: Answer | None, told: Answer | None) -> Answer | None:

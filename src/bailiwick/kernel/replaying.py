@@ -261,6 +261,9 @@ class Replayer:
                 work = None
             case le.LeaseRenewed():
                 self._due(event.expires_ms)
+            case ev.VerdictSealed() | ev.TrustPolicyChanged() | ev.QuarantineLifted():
+                if self._state.trust.next_due_ms is not None:
+                    self._due(self._state.trust.next_due_ms)
             case le.LeaseStepped() if event.expires_ms is not None:
                 self._due(event.expires_ms)
                 if event.after in _TEARING:

@@ -35,6 +35,7 @@ from bailiwick.kernel.request_body import (
 )
 from bailiwick.kernel.spending import Leaving
 from bailiwick.kernel.state import Claim, State
+from bailiwick.kernel.trust_rules import gate
 from bailiwick.kernel.usage import Running
 from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
 from bailiwick.scheduler.fairness import QueueEntry
@@ -45,7 +46,7 @@ from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
 from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
 
-FORMAT = "bailiwick-state/v2"
+FORMAT = "bailiwick-state/v3"
 WIDTH = 15
 """Columns of the table of leases: their numbers, then the engine's fourteen fields."""
 
@@ -97,6 +98,7 @@ def encode(state: State) -> bytes:
         "directory": dump_directory(state.directory),
         "leaving": [[i, *times] for i, times in sorted(state.leaving.items())],
         "money": dump_money(state),
+        "trust": state.trust.dump(),
     }
     return encode_json(header).encode() + b"\n" + rows
 
@@ -131,6 +133,7 @@ def decode(data: bytes, digest: str, *, engine: str = "auto") -> State:
     state.quotas.restore_bursts(bursts, clock_ms=header["burst_clock_ms"])
     state.leaving = {i: Leaving(*times) for i, *times in header["leaving"]}
     load_money(state, header["money"])
+    _load_trust(state, header["trust"])
     return state
 
 
@@ -162,6 +165,15 @@ def _close_nodes(state: State, header: dict[str, Any]) -> None:
         ledger.restore_mode(name, NodeMode(mode), quarantined=bool(quarantined))
     ledger.engine.cursor(header["cursor"])
     state.draining = dict.fromkeys(header["draining"])
+
+
+def _load_trust(state: State, dumped: dict[str, Any]) -> None:
+    """What is known of trust; who is gated by it follows."""
+    for name in state.ledger.entries:
+        state.trust.join(name)
+    state.trust.load(dumped)
+    for name in state.ledger.entries:
+        gate(state, name)
 
 
 # -- quotas ----------------------------------------------------------------------------------

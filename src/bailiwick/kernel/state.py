@@ -20,6 +20,7 @@ from bailiwick.kernel.arrivals import ArrivalBook
 from bailiwick.kernel.events import Owner
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.spending import Leaving, Spending
+from bailiwick.kernel.trust import TrustBook
 from bailiwick.kernel.usage import RunningShares
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, HeadroomKept
@@ -144,6 +145,7 @@ class State:
         """What was issued for each tenant; it follows from the invoices."""
         self.answers = AnswerBook()
         self.directory = Directory()
+        self.trust = TrustBook()
         self.use_settings(self.settings)
 
     def use_settings(self, settings: Settings) -> None:

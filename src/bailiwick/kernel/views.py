@@ -209,6 +209,8 @@ class FleetSummary:
     nodes: int
     modes: Mapping[NodeMode, int]
     quarantined: int
+    gated: int
+    """Nodes that have yet to prove what is asked of them."""
     capacity: Resources
     leased: Resources
     free: Resources
@@ -221,11 +223,12 @@ class FleetSummary:
 def fleet(state: State) -> FleetSummary:
     """The fleet in numbers."""
     modes = dict.fromkeys(NodeMode, 0)
-    capacity, unused, closed = NOTHING, NOTHING, 0
+    capacity, unused, closed, gated = NOTHING, NOTHING, 0, 0
     rows: dict[HardwareGeneration, list[int]] = {}
     for entry in state.ledger.entries.values():
         modes[entry.mode] += 1
         closed += entry.quarantined
+        gated += entry.gated
         has = entry.capacity
         _, _, cpu, mem, block, devices, _ = state.ledger.engine.node(entry.handle)
         capacity += Resources(has.cpu_milli, has.mem_bytes, has.block_bytes, has.gpu_milli)
@@ -241,6 +244,7 @@ def fleet(state: State) -> FleetSummary:
         nodes=len(state.ledger),
         modes=MappingProxyType({mode: count for mode, count in modes.items() if count}),
         quarantined=closed,
+        gated=gated,
         capacity=capacity,
         leased=capacity - unused,
         free=state.ledger.free,

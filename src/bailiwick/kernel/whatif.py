@@ -27,6 +27,7 @@ from bailiwick.kernel.money_events import ToldOnly
 from bailiwick.kernel.replaying import Replayer, Watch, World
 from bailiwick.kernel.state import State
 from bailiwick.kernel.tally import Counter, Ending, Fate, Outcome, Tally
+from bailiwick.kernel.trust_events import TokenEvent
 from bailiwick.vocab.errors import InvariantBroken
 
 ASSUMPTIONS: tuple[str, ...] = (
@@ -162,11 +163,12 @@ def _decisions(world: World) -> list[tuple[int, Event]]:
 _RULES = (
     *(ev.SettingsChanged, ev.QuotaChanged, ev.ShareChanged),
     *(ev.RateCardChanged, ev.BudgetChanged),
+    *(ev.TrustPolicyChanged, ev.NodeEnrolled, ev.EnrolmentWithdrawn),
 )
 
 
 def _fidelity(history: History, control: World) -> Fidelity:
-    untold = ev.StateCheckpoint | IamEvent | ToldOnly
+    untold = ev.StateCheckpoint | IamEvent | ToldOnly | TokenEvent
     told = [h for h in history.happened if not isinstance(h.event, untold)]
     journal = [_print(h.at_ms, h.event) for h in told]
     replay = [_print(at_ms, event) for at_ms, event in control.events]

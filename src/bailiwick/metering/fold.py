@@ -189,8 +189,8 @@ class JournalMeter:
             self._reopen(node, at_ms)
 
     def _lifted(self, record: FoldedRecord, at_ms: int) -> None:
-        node = self._known(record)
-        if node is not None:
+        node = self.nodes.get(record.body["node"])
+        if node is not None:  # of one that departed in it, a quarantine can be lifted too
             node.is_quarantined = False
             self._reopen(node, at_ms)
 

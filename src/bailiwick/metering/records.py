@@ -89,6 +89,7 @@ SILENT: Final = frozenset(
     (
         *("admission_denied", "request_queued", "request_blocked", "request_cancelled"),
         *("room_reserved", "drain_started", "drain_finished"),
+        *("node_enrolled", "node_enrolment_withdrawn"),
         *("attestation_verdict", "quota_changed", "policy_changed", "token_issued"),
         *("token_refused", "operator_action", "break_glass", "checkpoint_reported"),
         *("tenant_created", "tenant_changed", "project_created", "project_changed"),

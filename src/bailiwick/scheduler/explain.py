@@ -12,10 +12,11 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
+from bailiwick.fleet.node import ATTESTED_PREFIX
 from bailiwick.fleet.resources import Resources
 from bailiwick.scheduler.decision import (
     AdmissionDecision,
@@ -119,9 +120,11 @@ def _fails_at(
         return FilterReason.NODE_MODE
     if entry.quarantined:
         return FilterReason.QUARANTINED
+    if entry.gated:
+        return FilterReason.ATTESTATION
     if shape.device_count and not ledger.serving(entry, shape):
         return FilterReason.GPU_KIND
-    if any(entry.capacity.labels.get(k) != v for k, v in request.labels.items()):
+    if not entry.has_labels(request.labels):
         return FilterReason.LABELS
     return None
 
@@ -167,11 +170,11 @@ def capacity_denial(
     never = hardware_denial(ledger, request)
     if never is not None:
         return never
-    shape = Shape.of(request)
-    labelled, ready = ledger.prepare(request), ledger.prepare(request, filters)
+    shape, lasting = Shape.of(request), _lasting(request)
+    labelled, ready = ledger.prepare(lasting), ledger.prepare(lasting, filters)
     suitable = ledger.engine.survey(ready.shape, ledger.mask_of(labelled))[0]
     permitted, taking, *free = ledger.engine.survey(ready.shape, mask := ledger.mask_of(ready))
-    if not suitable and request.labels:
+    if not suitable and lasting.labels:
         return NoSuchHardware(len(ledger))
     if suitable and not permitted:
         return NodesForbidden(suitable)
@@ -180,10 +183,19 @@ def capacity_denial(
         too_large = _largest(ledger, list(left), shape, need=_need(shape))
         if too_large is not None:
             return too_large
+    if lasting is not request:
+        now = ledger.mask_of(ledger.prepare(request, filters))
+        _, taking, *free = ledger.engine.survey(ready.shape, now)
     for kind, have, one in zip(RESOURCE_KINDS, free, _need(shape).as_tuple(), strict=True):
         if have < one * request.gang_size:
             return NotEnoughFree(kind, have, one * request.gang_size)
     return Fragmented(taking, placed, request.gang_size)
+
+
+def _lasting(request: PlacementRequest) -> PlacementRequest:
+    """The request without labels that attestation gives: a node may come to have those yet."""
+    labels = {k: v for k, v in request.labels.items() if not k.startswith(ATTESTED_PREFIX)}
+    return request if len(labels) == len(request.labels) else replace(request, labels=labels)
 
 
 def _need(shape: Shape) -> Resources:

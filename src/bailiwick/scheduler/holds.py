@@ -22,6 +22,7 @@ from bailiwick.scheduler.engine.protocol import (
 )
 from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Account, Handles, Prepared, Shape
 from bailiwick.scheduler.lease import EndedLease, Lease
+from bailiwick.scheduler.node_labels import LabelIndex
 from bailiwick.scheduler.node_set import MaskCache, NodeFilter, NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.quota import QuotaManager
@@ -46,7 +47,7 @@ class Holds:
         self.handles = Handles(self.engine)
         self.entries: dict[NodeId, NodeEntry] = {}
         self.by_handle: list[NodeEntry | None] = []
-        self.labelled: dict[tuple[str, str], NodeSet] = {}
+        self.labelled = LabelIndex(self.entries)
         self.node_sets: list[NodeSet] = []
         self.quotas: QuotaManager | None = None
         self.gangs: dict[int, list[int]] = {}
@@ -102,9 +103,7 @@ class Holds:
         if self.quotas is not None:
             row = self.quotas.row_for(request)
             self.sync_quota()
-        sets = [
-            self.labelled.setdefault(label, NodeSet()) for label in sorted(request.labels.items())
-        ]
+        sets = [self.labelled.nodes_with(label) for label in sorted(request.labels.items())]
         shape = self.handles.shape(request)
         account = self.handles.account(request, row)
         return Prepared(

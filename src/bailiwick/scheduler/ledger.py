@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.node import NodeCapacity, check_inventory
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.engine.protocol import FLAG_RESERVED
 from bailiwick.scheduler.handles import Prepared
@@ -64,6 +64,7 @@ class CapacityLedger(Holds):
         """Add a machine from its inventory; it takes leases at once."""
         name = NodeId(check_name("node_id", node_id))
         check_kind("capacity", capacity, NodeCapacity)
+        check_inventory(capacity)
         if name in self.entries:
             raise Conflict("node", str(name), "is registered already", hint="depart it first")
         machine_class = self.handles.machine_class(capacity)
@@ -83,8 +84,7 @@ class CapacityLedger(Holds):
         self.by_handle[entry.handle] = entry
         self.total += _total(entry.capacity)
         self.count_devices(entry.capacity, 1)
-        for key, value in entry.capacity.labels.items():
-            self.labelled.setdefault((key, value), NodeSet()).add(entry.handle)
+        self.labelled.enter(entry)
 
     def restore_nodes(
         self, nodes: Mapping[int, tuple[str, NodeCapacity]], *, vacant: Sequence[int]
@@ -122,8 +122,7 @@ class CapacityLedger(Holds):
         ended = tuple(self.end(i, EndCause.NODE_DEPARTED, now_ms=now_ms) for i in lost)
         self.engine.remove_node(entry.handle)
         self.vacant.append(entry.handle)
-        for members in self.labelled.values():
-            members.discard(entry.handle)
+        self.labelled.leave(entry)
         for members in self.node_sets:
             members.discard(entry.handle)
         self.by_handle[entry.handle] = None
@@ -150,6 +149,17 @@ class CapacityLedger(Holds):
         check_kind("quarantined", quarantined, bool)
         entry.quarantined = quarantined
         self.engine.set_eligible(entry.handle, int(entry.takes_leases))
+
+    def set_gate(self, node_id: str, gated: bool) -> None:
+        """Close a node that has not proven what is asked of it, or open it once it has."""
+        entry = self.entry(node_id)
+        check_kind("gated", gated, bool)
+        entry.gated = gated
+        self.engine.set_eligible(entry.handle, int(entry.takes_leases))
+
+    def set_attested(self, node_id: str, labels: Mapping[str, str]) -> None:
+        """What the node has proven, as labels: these, and none that it had before."""
+        self.labelled.attest(self.entry(node_id), labels)
 
     def node(self, node_id: str) -> NodeUsage:
         """One node's total, reserved, leased and free."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.fleet.resources import Resources
@@ -20,11 +21,20 @@ class NodeEntry:
     capacity: NodeCapacity
     mode: NodeMode = NodeMode.ACCEPTING
     quarantined: bool = False
+    gated: bool = False
+    """Whether it still has to prove what is asked of it."""
+    attested: Mapping[str, str] = field(default_factory=dict)
+    """What it has proven, as labels beside those of its inventory."""
 
     @property
     def takes_leases(self) -> bool:
         """Whether new leases may land here."""
-        return self.mode is NodeMode.ACCEPTING and not self.quarantined
+        return self.mode is NodeMode.ACCEPTING and not self.quarantined and not self.gated
+
+    def has_labels(self, wanted: Mapping[str, str]) -> bool:
+        """Whether it has all of these labels, from its inventory or by attestation."""
+        own, proven = self.capacity.labels, self.attested
+        return all(own.get(key, proven.get(key)) == value for key, value in wanted.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class _Reserved:
         policies = [f.nodes_for(request) for f in old.filters]
         self._rooms: dict[int, _Room] = {}
         for node in self.ledger.entries.values():
-            labelled = all(node.capacity.labels.get(k) == v for k, v in request.labels.items())
+            labelled = node.has_labels(request.labels)
             allowed = all(nodes is None or node.handle in nodes for nodes in policies)
             if node.takes_leases and labelled and allowed:
                 self._rooms[node.handle] = _Room.now(self.ledger, node, shape=self.shape)

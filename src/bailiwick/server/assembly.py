@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bailiwick.executors.local import LocalExecutor
@@ -33,9 +34,13 @@ from bailiwick.server.http.observe import WatchedExecutor
 from bailiwick.server.http.past import Past
 from bailiwick.server.keys import SIGNER_NAME
 from bailiwick.server.this_node import join_fleet, machine_name, read_capacity
+from bailiwick.services.attesting import Attesting
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
+from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.enrolling import Enrolling
 from bailiwick.services.jobs import Jobs
+from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.runner import Runner
 from bailiwick.store import load_or_create_key
 from bailiwick.store.counter_rows import CounterBook
@@ -63,6 +68,8 @@ class Plan:
     is_open: bool
     """Whether only this machine reaches it, so that metrics need no token."""
     demo: bool
+    capability: bytes = field(repr=False)
+    """The key that signs tokens of leases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +120,7 @@ def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
         duties.append(ThisNode(base, beats, node=node, folder=plan.folder, loop=loop))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
+    attesting = Attesting(clock, secrets.token_bytes)
     parts = Parts(
         peers=base.peers,
         beats=beats,
@@ -127,6 +135,9 @@ def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
         counters=books.counters,
         findings=books.findings,
         invoices=InvoiceBook(base.store),
+        attesting=attesting,
+        enrolling=Enrolling(attesting, clock, randomness=secrets.token_bytes),
+        capabilities=Capabilities(plan.capability, RevocationBook()),
     )
     return parts, duties
 

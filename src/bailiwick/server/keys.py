@@ -19,6 +19,9 @@ from bailiwick.vocab.errors import InvalidValue, NotFound
 AUTHORITY_NAME = "authority.pem"
 """Signs tokens; in a data directory. Replicas on one database share it."""
 
+CAPABILITY_NAME = "capability.key"
+"""Signs tokens of leases; beside the authority's. Replicas on one database share it."""
+
 SIGNER_NAME = "signer.key"
 """Signs checkpoints of the journal."""
 

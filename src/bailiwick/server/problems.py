@@ -25,7 +25,7 @@ from bailiwick.vocab.errors import (
     NotLeader,
     Stale,
 )
-from bailiwick.wire.answers import Refused
+from bailiwick.wire.answers import Refused, TokenDenied
 from bailiwick.wire.problem import EdgeCode, Problem
 
 Code: TypeAlias = ErrorCode | EdgeCode
@@ -82,7 +82,7 @@ class Trouble(Exception):
     code: Code
     message: str
     details: Details = field(default_factory=dict)
-    decision: Refused | None = None
+    decision: Refused | TokenDenied | None = None
     retryable: bool | None = None
     """If not as the table says."""
 

@@ -21,7 +21,7 @@ import socket
 import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from uuid_utils import uuid7
@@ -32,7 +32,7 @@ from bailiwick.server.first_start import furnish, make_login
 from bailiwick.server.http.app import create_app
 from bailiwick.server.http.asked import Parts
 from bailiwick.server.http.forward import Peers
-from bailiwick.server.http.observe import follow_journal
+from bailiwick.server.http.observe import follow_journal, follow_revocations
 from bailiwick.server.port import Port, Tls, open_port
 from bailiwick.server.this_node import machine_name
 from bailiwick.services.authority import Authority
@@ -60,6 +60,8 @@ class ProcessOptions:
     """For what is this process's own: jobs, spans, keys."""
     authority: bytes
     """The key that signs tokens, as PEM."""
+    capability: bytes = field(repr=False)
+    """The key that signs tokens of leases: 32 bytes."""
     host: str = "127.0.0.1"
     port: int = 7077
     name: str | None = None
@@ -153,6 +155,7 @@ class _Process:
             is_node=options.is_node,
             is_open=is_loopback(options.host),
             demo=options.demo,
+            capability=options.capability,
         )
         parts, tasks = assemble(base, plan)
         duties = Duties(tasks, say=self._say)
@@ -162,6 +165,9 @@ class _Process:
         port = open_port(app, options.tls)
         runner.start()
         follow_journal(base.telemetry, runner)
+        following = None
+        if parts.capabilities is not None:
+            following = follow_revocations(parts.capabilities, runner)
         serving = asyncio.create_task(port.serve(sockets=[self._bound]))
         try:
             while not port.started and not serving.done():  # a moment: it only has to listen
@@ -169,6 +175,8 @@ class _Process:
             print(f"Bailiwick listens on {self._url} as {self._name}", flush=True)
             await self._watch(runner, duties, serving=serving)
         finally:
+            if following is not None:
+                await asyncio.to_thread(following.close)
             await self._wind_up(base, parts, duties=duties, port=port, serving=serving)
         if duties.failed is not None:
             raise duties.failed

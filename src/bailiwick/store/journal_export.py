@@ -92,6 +92,8 @@ OCSF_MAPPINGS: Mapping[RecordKind, OcsfMapping] = {
     RecordKind.NODE_MODE_CHANGED: OcsfMapping(_ENTITY, _UPDATE),
     RecordKind.NODE_QUARANTINED: OcsfMapping(_DETECTION, 1, _HIGH),
     RecordKind.NODE_QUARANTINE_LIFTED: OcsfMapping(_DETECTION, 3, _MEDIUM),
+    RecordKind.NODE_ENROLLED: OcsfMapping(_ENTITY, _UPDATE, _MEDIUM),
+    RecordKind.NODE_ENROLMENT_WITHDRAWN: OcsfMapping(_ENTITY, _UPDATE, _MEDIUM),
     RecordKind.DRAIN_STARTED: OcsfMapping(_ENTITY, _UPDATE),
     RecordKind.DRAIN_FINISHED: OcsfMapping(_ENTITY, _UPDATE),
     RecordKind.ATTESTATION_VERDICT: OcsfMapping(OcsfClass.COMPLIANCE_FINDING, 1),

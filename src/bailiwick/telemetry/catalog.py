@@ -17,7 +17,9 @@ from typing import Final
 from bailiwick.journal.words import AttestationWord, RecordKind
 from bailiwick.telemetry.signals import REFUSALS
 from bailiwick.vocab.transitions import NodeMode, RevokeState
+from bailiwick.vocab.trust import UntrustedReason
 from bailiwick.vocab.words import (
+    AttestationState,
     CapacityDenial,
     Dimension,
     EndCause,
@@ -57,6 +59,7 @@ class Spec:
 
 LABELS: Final[dict[str, frozenset[str]]] = {
     "attestation": frozenset(AttestationWord),
+    "attestation_state": frozenset(AttestationState),
     "capacity_denial": frozenset(CapacityDenial),
     "dimension": frozenset(Dimension),
     "end_cause": frozenset(EndCause),
@@ -76,6 +79,7 @@ LABELS: Final[dict[str, frozenset[str]]] = {
     "status": frozenset(
         ("400", "401", "403", "404", "405", "409", "412", "413", "422", "429", "500", "503")
     ),
+    "untrusted_reason": frozenset(UntrustedReason),
     "status_class": frozenset(("1xx", "2xx", "3xx", "4xx", "5xx")),
     "wait": frozenset(("call", "look")),
 }
@@ -137,10 +141,22 @@ CATALOG: Final = (
     ),
     Spec("bailiwick_attestation_verdicts_total", _C, ("attestation",), "Verdicts about nodes."),
     Spec(
+        "bailiwick_untrusted_verdicts_total",
+        _C,
+        ("untrusted_reason",),
+        "Verdicts that closed a node or kept it closed, by why.",
+    ),
+    Spec(
+        "bailiwick_unjudged_evidence_total",
+        _C,
+        ("untrusted_reason",),
+        "Evidence that was refused and said nothing about its node: replays, unknown keys.",
+    ),
+    Spec(
         "bailiwick_attested_nodes",
         _G,
-        ("attestation",),
-        "Nodes by their latest verdict since the start; the journal says which.",
+        ("attestation_state",),
+        "Nodes by how they stand, once a policy asks for proof.",
     ),
     Spec(
         "bailiwick_placement_score_ratio",
@@ -157,6 +173,7 @@ CATALOG: Final = (
     Spec("bailiwick_fenced_leases", _G, (), "Leases whose room waits for an operator."),
     Spec("bailiwick_nodes", _G, ("mode",), "Nodes by mode."),
     Spec("bailiwick_quarantined_nodes", _G, (), "Nodes in quarantine."),
+    Spec("bailiwick_gated_nodes", _G, (), "Nodes that have yet to prove what is asked of them."),
     Spec("bailiwick_quarantines_total", _C, (), "Nodes that were put in quarantine."),
     Spec("bailiwick_node_departures_total", _C, (), "Nodes that went away."),
     Spec("bailiwick_drains_total", _C, ("reason",), "Drains that began."),
@@ -164,6 +181,7 @@ CATALOG: Final = (
     Spec("bailiwick_waiting_oldest_seconds", _G, (), "How long the oldest request waits."),
     # who is turned away
     Spec("bailiwick_refusals_total", _C, ("refusal",), "Callers turned away, as sealed."),
+    Spec("bailiwick_lease_tokens_total", _C, (), "Lease tokens that were issued."),
     Spec("bailiwick_lease_token_refusals_total", _C, (), "Lease tokens that were refused."),
     Spec("bailiwick_break_glass_total", _C, (), "Uses of break-glass."),
     # the machine itself

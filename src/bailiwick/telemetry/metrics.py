@@ -40,7 +40,6 @@ from bailiwick.telemetry.catalog import (
 from bailiwick.vocab.words import CapacityDenial, EndCause, QuotaViolation
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
-NODES_MAX: Final = 100_000
 
 Fact = Mapping[str, Any]
 """A record of the journal as JSON says it."""
@@ -75,7 +74,6 @@ class Metrics:
         self._made = {spec.name: _make(spec, self.registry) for spec in CATALOG}
         self._children: dict[tuple[str, ...], Any] = {}
         self._tenants: set[str] = set()
-        self._verdicts: dict[str, str] = {}
         self._lock = threading.Lock()
         self.last_approved: Fact | None = None
         self._begin_at_zero()
@@ -147,11 +145,6 @@ class Metrics:
         if fold is not None:
             fold(self, fact)
 
-    def saw_verdict(self, node: str, verdict: str) -> None:
-        """The latest verdict about a node."""
-        if node in self._verdicts or len(self._verdicts) < NODES_MAX:
-            self._verdicts[node] = verdict
-
     # -- telling -----------------------------------------------------------------------------
 
     def expose(self, gauges: Gauges) -> bytes:
@@ -159,9 +152,6 @@ class Metrics:
         with self._lock:
             for name, rows in gauges.values.items():
                 self._put(name, rows.items())
-            verdicts = list(self._verdicts.values())
-            words = {(word,): verdicts.count(word) for word in set(verdicts)}
-            self._put("bailiwick_attested_nodes", words.items())
             for score in gauges.scores:
                 self.observe("bailiwick_placement_score_ratio", score)
             gauges.scores.clear()  # sampled once, however often the same look is told
@@ -258,7 +248,8 @@ def _plain(name: str, label: str | None = None) -> Fold:
 def _verdict(metrics: Metrics, fact: Fact) -> None:
     body = fact["body"]
     metrics.count("bailiwick_attestation_verdicts_total", body["verdict"])
-    metrics.saw_verdict(body["node"], body["verdict"])
+    if "reason" in body:
+        metrics.count("bailiwick_untrusted_verdicts_total", body["reason"])
 
 
 _QUOTA: Final = frozenset(QuotaViolation)
@@ -278,6 +269,7 @@ _FOLDS: Final[dict[str, Fold]] = {
     RecordKind.DRAIN_STARTED: _plain("bailiwick_drains_total", "reason"),
     RecordKind.ATTESTATION_VERDICT: _verdict,
     RecordKind.ACCESS_REFUSED: _plain("bailiwick_refusals_total", "reason"),
+    RecordKind.TOKEN_ISSUED: _plain("bailiwick_lease_tokens_total"),
     RecordKind.TOKEN_REFUSED: _plain("bailiwick_lease_token_refusals_total"),
     RecordKind.BREAK_GLASS: _plain("bailiwick_break_glass_total"),
 }

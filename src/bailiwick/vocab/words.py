@@ -212,6 +212,8 @@ class FilterReason(StrEnum):
 
     NODE_MODE = "node_mode"
     QUARANTINED = "quarantined"
+    ATTESTATION = "attestation"
+    """It has not proven, or not lately, what is asked of nodes like it."""
     GPU_KIND = "gpu_kind"
     LABELS = "labels"
     POLICY = "policy"

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from bailiwick.vocab.trust import MintDenial
 from bailiwick.vocab.words import (
     Dimension,
     HardwareGeneration,
@@ -207,6 +208,13 @@ class Done(Model):
 
     answer: Literal["done"]
     seq: int | None
+
+
+class TokenDenied(Model):
+    """No token for the lease, and the one reason."""
+
+    answer: Literal["token_denied"]
+    reason: Annotated[MintDenial, Field(strict=False)]
 
 
 Answer: TypeAlias = Annotated[Granted | Queued | Refused | Done, Field(discriminator="answer")]

@@ -66,7 +66,8 @@ class Node(Model):
     """A machine, what it has, whether it takes leases, and what is known of its life and trust.
 
     ``unheard`` is a node that has sent no heartbeat to the server that answers; it may have nobody
-    who does.
+    who does. ``claims`` (``KIND.CLAIM``) is what its evidence proves now, and ``attested_ms`` when
+    that was last judged.
     """
 
     node: str
@@ -76,17 +77,23 @@ class Node(Model):
     liveness: LivenessWord
     last_seen_ms: int | None
     attestation: Annotated[AttestationState, Field(strict=False)]
+    attested_ms: int | None
+    claims: dict[str, str]
     resources: Held
     gpus: list[Gpu]
     labels: list[str]
 
 
 class Heard(Model):
-    """A heartbeat was heard: how often one is expected, and after what silence a node is gone."""
+    """A heartbeat was heard: how often one is expected, and after what silence a node is gone.
+
+    ``attest_nonce`` is there when the node is to prove itself again, with that nonce.
+    """
 
     node: str
     beat_ms: int
     timeout_ms: int
+    attest_nonce: str | None = None
 
 
 class ModeChange(Model):

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bailiwick.vocab.errors import ErrorCode
-from bailiwick.wire.answers import Refused
+from bailiwick.wire.answers import Refused, TokenDenied
 from bailiwick.wire.base import Model
 
 
@@ -37,5 +37,5 @@ class Problem(Model):
     correlation_id: str
     details: dict[str, str | int | list[str] | None]
     retryable: bool
-    decision: Refused | None = None
+    decision: Annotated[Refused | TokenDenied, Field(discriminator="answer")] | None = None
     trace_id: str | None = None

@@ -6,17 +6,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bailiwick.agent.accounting import NvmlAccounting
+from bailiwick.agent.attesting import Attesting
 from bailiwick.agent.beating import (
     PAUSE_S_MOST,
     REREAD_BEATS,
     Away,
     Beating,
+    Heard,
     NotKnown,
     NotTaken,
 )
 from bailiwick.agent.counting import LeaseCount, LeaseCounting
 from bailiwick.fleet.node import NodeCapacity
 from tests.support.simulated_nvml import SimulatedNvml
+from tests.unit.agent.test_attesting import ASKED, Line, ScriptedGate, ScriptedProver
 from tests.unit.agent.test_counters import Tree
 
 NO_GPUS = NvmlAccounting(SimulatedNvml())
@@ -24,13 +27,13 @@ SMALL = NodeCapacity(cpu_cores=4, mem_bytes=2**33)
 LARGE = NodeCapacity(cpu_cores=8, mem_bytes=2**34)
 
 
-class ScriptedServer:
+class ScriptedServer(ScriptedGate):
     """Answers as it is told, and remembers what it was told."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        super().__init__()
         self.reported: list[NodeCapacity] = []
-        self.on_beat: list[Exception | int] = []
+        self.on_beat: list[Exception | int | Heard] = []
         self.on_report: list[Exception] = []
         self.on_count: list[Exception | tuple[int, int]] = []
         self.counted: list[tuple[int, int, LeaseCount]] = []
@@ -41,12 +44,12 @@ class ScriptedServer:
             raise self.on_report.pop(0)
         self.reported.append(capacity)
 
-    def beat(self, node: str) -> int:
+    def beat(self, node: str) -> Heard:
         self.heard.append("beat")
         said = self.on_beat.pop(0) if self.on_beat else 10_000
         if isinstance(said, Exception):
             raise said
-        return said
+        return said if isinstance(said, Heard) else Heard(said)
 
     def count(
         self, node: str, epoch: int, *, events: Sequence[tuple[int, LeaseCount]]
@@ -103,6 +106,24 @@ def test_after_each_beat_it_tells_what_leases_use_and_again_after_an_absence(
     assert [(epoch, number) for epoch, number, _ in loop.server.counted] == [
         (10**12, number) for number in (0, 1, 2)
     ]
+
+
+def test_it_proves_itself_at_the_start_and_when_a_beat_is_answered_with_a_nonce() -> None:
+    loop = Loop()
+    loop.beating.attesting = Attesting(ScriptedProver(), Line(), loop.said.append)
+    loop.server.on_beat = [10_000, 10_000, Heard(10_000, ASKED)]
+    loop.turns(3)
+    start = ["report", "beat", "nonce", "offer", "prove", "present"]
+    assert loop.server.heard == [*start, "beat", "beat", "present"]
+
+
+def test_a_server_that_goes_away_while_a_node_proves_itself_is_tried_again() -> None:
+    loop = Loop()
+    loop.beating.attesting = Attesting(ScriptedProver(), Line(), loop.said.append)
+    loop.server.on_present = [Away("no")]
+    loop.turns(2)
+    assert loop.waits == [1.0, 10.0]
+    assert loop.server.heard[-4:] == ["report", "beat", "nonce", "present"]
 
 
 def test_an_absurd_pace_is_kept_within_bounds() -> None:

@@ -37,7 +37,7 @@ from bailiwick.vocab.words import (
     Strategy,
 )
 from tests.unit.journal.makers import amounts, hashes, names, principals
-from tests.unit.kernel import iam_makers, money_makers
+from tests.unit.kernel import iam_makers, money_makers, trust_makers
 
 ids = st.integers(1, INTEGER_MAX)
 times = st.integers(0, INTEGER_MAX)
@@ -196,8 +196,12 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.NodeRegistered: st.builds(ev.NodeRegistered, names, machines),
     ev.NodeDeparted: st.builds(ev.NodeDeparted, names, lists, amounts, st.none() | times),
     ev.ModeChanged: st.builds(ev.ModeChanged, names, modes, modes, st.booleans()),
-    ev.NodeQuarantined: st.builds(ev.NodeQuarantined, names, names),
-    ev.QuarantineLifted: st.builds(ev.QuarantineLifted, names),
+    ev.NodeQuarantined: st.builds(
+        ev.NodeQuarantined, names, names, st.none() | hashes, st.booleans()
+    ),
+    ev.QuarantineLifted: st.builds(
+        ev.QuarantineLifted, names, st.none() | hashes, models | st.just(""), st.booleans()
+    ),
     ev.QuotaChanged: st.builds(ev.QuotaChanged, owners, quotas()),
     ev.ShareChanged: st.builds(ev.ShareChanged, owners, st.integers(1, 10**6)),
     ev.SettingsChanged: st.builds(ev.SettingsChanged, settings()),
@@ -231,6 +235,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.FenceCleared: st.builds(ev.FenceCleared, owners, ids, names),
     ev.CheckpointReported: st.builds(ev.CheckpointReported, owners, ids),
     **money_makers.EVENTS,
+    **trust_makers.EVENTS,
     **iam_makers.EVENTS,
 }
 graces = st.none() | st.integers(0, 2**52)
@@ -259,12 +264,14 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         graces,
     ),
     commands.Quarantine: st.builds(commands.Quarantine, names, names, graces),
-    commands.LiftQuarantine: st.builds(commands.LiftQuarantine, names),
+    commands.LiftQuarantine: st.builds(commands.LiftQuarantine, names, st.just(False), models)
+    | st.builds(commands.LiftQuarantine, names, st.just(True), names),
     commands.SetQuota: st.builds(commands.SetQuota, names, quotas(), maybe_names, seen),
     commands.SetShare: st.builds(commands.SetShare, names, st.integers(1, 10**6), maybe_names),
     commands.ChangeSettings: st.builds(commands.ChangeSettings, settings(), seen),
     commands.Elect: st.builds(commands.Elect, ids, names, st.text(max_size=9)),
     commands.Tick: st.builds(commands.Tick, st.integers(2, 10**6)),
     **money_makers.COMMANDS,
+    **trust_makers.COMMANDS,
     **iam_makers.COMMANDS,
 }

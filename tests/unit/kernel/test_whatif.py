@@ -87,9 +87,27 @@ def test_the_control_decides_everything_as_it_was_decided(
     assert report.moved == ()
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("settings", [None, CONFIRMED], ids=["at_once", "confirmed"])
+def test_the_control_of_a_guarded_campus_is_exact_too(seed: int, settings: Settings | None) -> None:
+    campus = busy_journal(seed, steps=110, settings=settings, guarded=True)
+    told = [record.body for record in campus.records if record.kind == "node_quarantined"]
+    assert any("evidence" in body for body in told), "nobody was closed by evidence or its want"
+    report = ask(campus)
+    assert report.fidelity.exact, report.fidelity
+    assert report.journal == report.control.tally
+
+
+def test_a_node_that_never_came_attests_nothing_either() -> None:
+    campus = busy_journal(3, steps=110, guarded=True)
+    report = ask(campus, "nodes.node-1=absent")
+    assert not any(getattr(e, "node", None) == "node-1" for _, e in report.changed.events)
+
+
+@pytest.mark.parametrize("guarded", [False, True], ids=["open", "guarded"])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_control_is_exact_from_any_moment_on(seed: int) -> None:
-    records = busy_journal(seed, steps=120).records
+def test_the_control_is_exact_from_any_moment_on(seed: int, guarded: bool) -> None:
+    records = busy_journal(seed, steps=120, guarded=guarded).records
     reader = HistoryReader()
     for record in records:
         reader.take(record)

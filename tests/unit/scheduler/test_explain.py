@@ -87,6 +87,8 @@ def fleet(request: pytest.FixtureRequest) -> CapacityLedger:
     ledger.set_mode("closed", NodeMode.DRAINING)
     ledger.register_node("untrusted", node(**good))
     ledger.set_quarantine("untrusted", True)
+    ledger.register_node("unproven", node(**good))
+    ledger.set_gate("unproven", True)
     ledger.register_node("other-gpu", node(gpus=(A40, A40), **good))
     ledger.register_node("elsewhere", node(labels={"zone": "b"}))
     ledger.register_node("forbidden", node(**good))
@@ -119,7 +121,7 @@ def controller(ledger: CapacityLedger, **parts: Any) -> AdmissionController:
 def test_a_node_is_counted_at_each_filter_and_one_fits(fleet: CapacityLedger) -> None:
     told = controller(fleet).explain(ask(**WANTED))
     assert told.fallen == dict.fromkeys(F, 1)
-    assert (told.fitting, told.nodes) == (1, 10)
+    assert (told.fitting, told.nodes) == (1, 11)
     assert told.decision == Approved(("fits",))
 
 
@@ -129,7 +131,7 @@ def test_filters_are_told_in_the_order_they_are_asked(fleet: CapacityLedger) -> 
 
 def test_a_filter_at_which_no_node_fell_is_not_told(fleet: CapacityLedger) -> None:
     fallen, fitting = count_filters(fleet, ask(cpu_cores=1))
-    assert fallen == {F.NODE_MODE: 1, F.QUARANTINED: 1}
+    assert fallen == {F.NODE_MODE: 1, F.QUARANTINED: 1, F.ATTESTATION: 1}
     assert fitting == 8
 
 

@@ -65,7 +65,8 @@ def test_severity_follows_the_finding_and_the_verdict() -> None:
     finding = {"finding": "x", "severity": "critical", "subject": "node/n1"}
     event = ocsf_event(make_record(kind=RecordKind.FINDING_REPORTED, body=finding))
     assert event["severity_id"] == 5
-    verdict = {"node": "n1", "verdict": "untrusted"}
+    verdict = {"node": "n1", "verdict": "untrusted", "reason": "pcr_policy"}
+    verdict |= {"evidence_kind": "tpm2", "evidence": "ab" * 32}
     event = ocsf_event(make_record(kind=RecordKind.ATTESTATION_VERDICT, body=verdict))
     assert event["severity_id"] == 4
 

@@ -90,13 +90,16 @@ def test_decisions_are_counted_by_tenant_priority_and_outcome() -> None:
     assert value(metrics, denied, tenant="lab", quota_violation=word) == 3
 
 
-def test_verdicts_are_counted_and_nodes_stand_at_their_latest() -> None:
+def test_verdicts_are_counted_by_word_and_bad_ones_by_reason() -> None:
     metrics = Metrics()
-    for verdict in ("trusted", "untrusted"):
-        metrics.follow(fact("attestation_verdict", {"node": "n1", "verdict": verdict}, tenant=None))
-    metrics.expose(Gauges())
-    assert value(metrics, "bailiwick_attested_nodes", attestation="untrusted") == 1
-    assert value(metrics, "bailiwick_attested_nodes", attestation="trusted") is None
+    for verdict in ("trusted", "untrusted", "untrusted"):
+        bad = {"reason": "pcr_policy"} if verdict == "untrusted" else {}
+        body = {"node": "n1", "verdict": verdict, **bad}
+        metrics.follow(fact("attestation_verdict", body, tenant=None))
+    verdicts, reasons = "bailiwick_attestation_verdicts_total", "bailiwick_untrusted_verdicts_total"
+    assert value(metrics, verdicts, attestation="untrusted") == 2
+    assert value(metrics, verdicts, attestation="trusted") == 1
+    assert value(metrics, reasons, untrusted_reason="pcr_policy") == 2
 
 
 def test_a_gauge_that_is_gone_is_not_told_any_more() -> None:

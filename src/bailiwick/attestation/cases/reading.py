@@ -38,6 +38,8 @@ class Judged:
     verdict: str
     reason: str | None = None
     where: str = ""
+    unused: tuple[str, ...] = ()
+    """Fields of the case that no check looked at."""
 
 
 class CaseFields:

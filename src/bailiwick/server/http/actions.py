@@ -3,8 +3,9 @@
 Rules:
 
 - An action has a permission key; one without cannot be built, but for those where everybody asks
-  about himself alone (``Where.SELF``), which have none. Its route is made from this list and from
-  nowhere else, and so are the tests that another's scope is closed to it.
+  about himself alone (``Where.SELF``) or for what is public (``Where.EVERYBODY``). Its route is
+  made from this list and from nowhere else, and so are the tests that another's scope is closed to
+  it.
 - ``where`` says how the scope is found at which the key is asked for.
 
 >>> ACTIONS["lease.renew"].path
@@ -48,6 +49,8 @@ class Where(StrEnum):
     """Somewhere at all; what belongs to the correlation id is then judged piece by piece."""
     SELF = "self"
     """The caller and the token that it shows: whoever is let in may."""
+    EVERYBODY = "everybody"
+    """Nobody's in particular, and needed to judge others: whoever is let in may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +65,10 @@ class Action:
 
     def __post_init__(self) -> None:
         check_kind("where", self.where, Where)
-        if self.where is not Where.SELF:
+        if self.where not in (Where.SELF, Where.EVERYBODY):
             check_kind("permission", self.permission, Permission)
         elif self.permission is not None:
-            raise InvalidValue("permission", self.permission, "none, where one asks about oneself")
+            raise InvalidValue("permission", self.permission, "none, where everybody may ask")
 
     @property
     def changes(self) -> bool:
@@ -126,6 +129,15 @@ _ALL: Final = (
     Action("node.mode", "PUT", _NODE + "/mode", _P.NODE_OPERATE, _W.FLEET),
     Action("node.quarantine", "PUT", _NODE + "/quarantine", _P.NODE_OPERATE, _W.FLEET),
     Action("node.lift", "DELETE", _NODE + "/quarantine", _P.NODE_OPERATE, _W.FLEET),
+    Action("node.enrol", "POST", _NODE + "/enrolment", _P.NODE_REPORT, _W.FLEET),
+    Action("node.prove", "POST", _NODE + "/enrolment/proof", _P.NODE_REPORT, _W.FLEET),
+    Action("node.withdraw", "DELETE", _NODE + "/enrolment", _P.NODE_OPERATE, _W.FLEET),
+    Action("node.nonce", "POST", _NODE + "/nonce", _P.NODE_REPORT, _W.FLEET),
+    Action("node.attest", "POST", _NODE + "/attestation", _P.NODE_REPORT, _W.FLEET),
+    Action("node.attestation", "GET", _NODE + "/attestation", _P.NODE_READ, _W.ROWS),
+    Action("node.token", "POST", _NODE + "/lease-tokens", _P.NODE_REPORT, _W.FLEET),
+    Action("trust_policy.read", "GET", "/v1/attestation/policy", _P.SETTINGS_READ, _W.FLEET),
+    Action("trust_policy.set", "PUT", "/v1/attestation/policy", _P.NODE_OPERATE, _W.FLEET),
     Action("lease.request", "POST", "/v1/leases", _P.QUEUE_SUBMIT, _W.BODY),
     Action("lease.list", "GET", "/v1/leases", _P.LEASE_READ, _W.ROWS),
     Action("lease.read", "GET", _LEASE, _P.LEASE_READ, _W.LEASE),
@@ -135,6 +147,7 @@ _ALL: Final = (
     Action("lease.release", "DELETE", _LEASE, _P.LEASE_HOLD, _W.LEASE),
     Action("lease.checkpoint", "POST", _LEASE + "/checkpoint", _P.LEASE_HOLD, _W.LEASE),
     Action("lease.evict", "POST", _LEASE + "/evict", _P.LEASE_EVICT, _W.LEASE),
+    Action("lease.token", "POST", _LEASE + "/tokens", _P.LEASE_HOLD, _W.LEASE),
     Action("lease.clear_fence", "POST", _LEASE + "/clear-fence", _P.NODE_OPERATE, _W.FLEET),
     Action("lease.teardown", "POST", _LEASE + "/teardown", _P.NODE_REPORT, _W.FLEET),
     Action("queue.list", "GET", "/v1/queue", _P.QUEUE_READ, _W.ROWS),
@@ -178,6 +191,8 @@ _ALL: Final = (
     Action("glass.break", "POST", "/v1/break-glass", _P.BREAK_GLASS, _W.FLEET),
     Action("trace.read", "GET", "/v1/traces/{correlation_id}", _P.TRACE_READ, _W.TRACE),
     Action("metrics.read", "GET", "/metrics", _P.METRICS_READ, _W.FLEET),
+    Action("capability.keys", "GET", "/v1/capabilities/keys", None, _W.EVERYBODY),
+    Action("capability.revocations", "GET", "/v1/capabilities/revocations", None, _W.EVERYBODY),
     Action("self.read", "GET", "/v1/whoami", None, _W.SELF),
     Action("self.log_out", "DELETE", "/v1/session", None, _W.SELF),
 )

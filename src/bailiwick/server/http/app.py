@@ -62,6 +62,7 @@ Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 AGE_HEADER = "x-age-ms"
 """On every read: how many milliseconds old it may be, if a follower answered."""
 
+_MADE = frozenset({"token.issue", "glass.break", "lease.token"})
 _PLAN: dict[str, Any] = {"model": told.Plan, "description": "What would happen (dry run)"}
 _RESPONSES: dict[str, dict[int | str, dict[str, Any]]] = {
     "lease.request": {
@@ -220,7 +221,7 @@ def _add_action_routes(app: FastAPI) -> None:
             name=name,
             operation_id=name.replace(".", "_"),
             tags=[name.partition(".")[0]],
-            status_code=201 if name in ("token.issue", "glass.break") else 200,
+            status_code=201 if name in _MADE else 200,
             responses=_RESPONSES.get(name) or _content_of(HANDLERS[name]),
             response_model=None if is_request else _returned(HANDLERS[name]),
             response_class=_class_of(HANDLERS[name]),

@@ -31,8 +31,11 @@ from bailiwick.server.http.looks import Looks
 from bailiwick.server.http.past import Past
 from bailiwick.server.http.watchers import Watchers
 from bailiwick.server.problems import Trouble, hidden
+from bailiwick.services.attesting import Attesting
 from bailiwick.services.authority import Principal
 from bailiwick.services.beats import Beats
+from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.enrolling import Enrolling
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.replica import View
 from bailiwick.services.tree import JournalTree
@@ -92,6 +95,12 @@ class Parts:
     """What was used, to the last unit."""
     invoices: InvoiceBook | None = None
     """What every issued bill says."""
+    attesting: Attesting | None = None
+    """Asks nodes to prove themselves, and judges what they answer."""
+    enrolling: Enrolling | None = None
+    """Takes up the keys by which nodes prove themselves."""
+    capabilities: Capabilities | None = None
+    """Mints tokens for leases, and tells who checks them what counts no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +142,12 @@ class Asked:
         """Go on as whoever was let in, to ask about oneself; only for actions that say so."""
         if self.action.where is not Where.SELF:
             raise InvariantBroken(f"{self.action.name} is not about the caller alone")
+        self.cleared = True
+
+    def require_login(self) -> None:
+        """Go on as whoever was let in, for what is everybody's; only for actions that say so."""
+        if self.action.where is not Where.EVERYBODY:
+            raise InvariantBroken(f"{self.action.name} is not for everybody")
         self.cleared = True
 
     def require(self, scope: Scope) -> None:

@@ -9,9 +9,9 @@ Rules:
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from fastapi import Response
+from fastapi import Query, Response
 
 from bailiwick.fleet.liveness import Alive, Departed, Late
 from bailiwick.iam import FLEET, Scope
@@ -32,13 +32,19 @@ from bailiwick.server.http.params import (
     spell_page,
 )
 from bailiwick.services.replica import View
-from bailiwick.vocab.words import AttestationState, PreemptionReason
+from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import fleet as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
+from bailiwick.wire.trust import NOTE_CHARS_MAX
 from bailiwick.wire.words import LivenessWord
 
 Plain = dict[str, Any]
+Override = Annotated[
+    str,
+    Query(pattern="^(true|false)$", description="Without a fresh trusted verdict; needs `note`."),
+]
+Note = Annotated[str, Query(max_length=NOTE_CHARS_MAX, description="Why; it is recorded.")]
 
 # -- nodes -----------------------------------------------------------------------------------
 
@@ -52,7 +58,7 @@ async def list_nodes(
     def read(view: View) -> tuple[list[Plain], str | None]:
         entries = view.state.ledger.entries.values()
         rows, after = page_of(entries, after=cursor, limit=limit, key=lambda e: str(e.id))
-        return [_node_row(entry) for entry in rows], after
+        return [_node_row(view, entry) for entry in rows], after
 
     return spell_page(await asked.look(read), lambda row: _node(asked, row))
 
@@ -60,7 +66,8 @@ async def list_nodes(
 async def read_node(asked: Here, node: PathName) -> wire.Node:
     """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
     asked.require_within(FLEET)
-    return _node(asked, await asked.look(lambda view: _node_row(view.state.ledger.entry(node))))
+    row = await asked.look(lambda view: _node_row(view, view.state.ledger.entry(node)))
+    return _node(asked, row)
 
 
 async def register_node(asked: Changing, body: wire.NewNode) -> Done:
@@ -105,15 +112,26 @@ async def quarantine_node(asked: Changing, node: PathName, *, body: wire.Quarant
     return await asked.do(QuarantineNode(node, body.reason, body.grace_ms))
 
 
-async def lift_quarantine(asked: Changing, node: PathName) -> Done:
-    """Trust a node again."""
+async def lift_quarantine(
+    asked: Changing, node: PathName, *, override: Override = "false", note: Note = ""
+) -> Done:
+    """Trust a node again, after a fresh trusted verdict; or (``override``) without, and say why."""
     asked.require(FLEET)
-    return await asked.do(LiftQuarantine(node))
+    return await asked.do(LiftQuarantine(node, override == "true", note))
 
 
-def _node_row(entry: Any) -> Plain:
+def _node_row(view: View, entry: Any) -> Plain:
+    node, trust = str(entry.id), view.state.trust
+    held = trust.standing(node) or {}
     return {
-        "node": str(entry.id),
+        "node": node,
+        "attestation": trust.state_of(node, view.now_ms),
+        "attested_ms": max((each.at_ms for each in held.values()), default=None),
+        "claims": {
+            f"{kind.value}.{name}": value
+            for kind, each in sorted(held.items())
+            for name, value in sorted(each.claims.items())
+        },
         "mode": entry.mode,
         "quarantined": entry.quarantined,
         "takes_leases": entry.takes_leases,
@@ -155,8 +173,6 @@ def _node(asked: Asked, row: Plain) -> wire.Node:
         **row,
         liveness=liveness,
         last_seen_ms=last_seen_ms,
-        # Nobody attests nodes yet; saying so is better than saying nothing.
-        attestation=AttestationState.UNATTESTED,
         resources=resources,
         gpus=gpus,
         labels=labels,

@@ -67,7 +67,7 @@ class GaugeReader:
             return gauges
 
         def begin(view: View) -> list[int]:
-            _fleet(gauges, view.state)
+            _fleet(gauges, view)
             _line(gauges, view)
             _tenants(gauges, view.state)
             return list(view.state.leases)
@@ -81,14 +81,20 @@ class GaugeReader:
         return gauges
 
 
-def _fleet(gauges: Gauges, state: State) -> None:
-    for name in ("bailiwick_nodes", "bailiwick_leases"):
+def _fleet(gauges: Gauges, view: View) -> None:
+    state = view.state
+    for name in ("bailiwick_nodes", "bailiwick_leases", "bailiwick_attested_nodes"):
         gauges.values[name] = {}  # told even if there is none left
-    closed = 0
+    closed = gated = 0
     for entry in state.ledger.entries.values():
         gauges.add("bailiwick_nodes", 1, entry.mode.value)
         closed += entry.quarantined
+        gated += entry.gated
+        if state.trust.policy is not None:
+            word = state.trust.state_of(str(entry.id), view.now_ms)
+            gauges.add("bailiwick_attested_nodes", 1, word.value)
     gauges.put("bailiwick_quarantined_nodes", closed)
+    gauges.put("bailiwick_gated_nodes", gated)
     gauges.put("bailiwick_fenced_leases", len(state.fenced))
 
 

@@ -19,14 +19,18 @@ from typing import Final, TypeVar
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bailiwick.capability.revocation import KEEP_MS
 from bailiwick.executors import Adopted, Executor, JobSpec, JobStatus, OutputPart, Started
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.answers import Answer
 from bailiwick.server.http.actions import ACTIONS
 from bailiwick.server.http.looks import Looks
+from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.replica import View
+from bailiwick.services.revoking import first_since
 from bailiwick.services.runner import Runner
 from bailiwick.telemetry.bearing import CURRENT, Bearing, bearing_of
+from bailiwick.telemetry.following import Follower
 from bailiwick.telemetry.spans import Span
 from bailiwick.telemetry.telemetry import Telemetry
 
@@ -134,6 +138,26 @@ class WatchedLooks(Looks):
 
 def follow_journal(telemetry: Telemetry, runner: Runner) -> None:
     """Have the telemetry count and index what the replica makes durable from now on."""
+    telemetry.attach(runner.replica.feed, _reader(runner))
+
+
+def follow_revocations(capabilities: Capabilities, runner: Runner) -> Follower:
+    """Have the book of revoked tokens follow the journal, from as far back as tokens live."""
+    read_store, book = _reader(runner), capabilities.book
+
+    def begin(size: int) -> int:
+        since_ms = runner.replica.clock.now_ms() - KEEP_MS
+        first = first_since(read_store, size, since_ms=since_ms)
+        book.begin(since_ms)
+        return first
+
+    follower = Follower(runner.replica.feed, read_store, begin=begin, follow=book.follow)
+    capabilities.catch_up = follower.catch_up
+    return follower
+
+
+def _reader(runner: Runner) -> Callable[[int, int], list[bytes]]:
+    """What the feed no longer has, from the store; as far as the state knows of it."""
 
     def read_store(first: int, limit: int) -> list[bytes]:
         def read(view: View) -> list[bytes]:
@@ -141,7 +165,7 @@ def follow_journal(telemetry: Telemetry, runner: Runner) -> None:
 
         return runner.look(read)
 
-    telemetry.attach(runner.replica.feed, read_store)
+    return read_store
 
 
 _WAIT: Final = "bailiwick_kernel_wait_seconds"

@@ -31,6 +31,7 @@ from bailiwick.server.http.params import IfMatchDigest, PathName, PathNumber, di
 from bailiwick.server.http.tokens import spell_issued
 from bailiwick.server.problems import hidden
 from bailiwick.services.authority import Terms
+from bailiwick.services.nonces import Nonce
 from bailiwick.services.replica import Role, View
 from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotLeader, Unavailable
 from bailiwick.vocab.words import PreemptionReason
@@ -46,21 +47,27 @@ REPORTED = "agent"
 
 
 async def beat(asked: Changing, node: PathName) -> wire.Heard:
-    """Say that a node lives."""
+    """Say that a node lives; the answer has a nonce when it is time to attest."""
     require_node(asked, node)
-    beats = asked.house.parts.beats
+    beats, attesting = asked.house.parts.beats, asked.house.parts.attesting
     if beats is None:
         raise Unavailable("heartbeats", "this server does not listen for them")
 
-    def check(view: View) -> bool:
+    def check(view: View) -> Nonce | None:
         view.state.ledger.entry(node)
-        return view.role is Role.LEADING
+        if view.role is not Role.LEADING:
+            raise NotLeader(None)
+        return None if attesting is None or asked.dry_run else attesting.due(view, node)
 
-    if not await asked.look(check):
-        raise NotLeader(None)
+    due = await asked.look(check)
     if not asked.dry_run:
         beats.beat(node)
-    return wire.Heard(node=node, beat_ms=beats.rule.beat_ms, timeout_ms=beats.rule.timeout_ms)
+    return wire.Heard(
+        node=node,
+        beat_ms=beats.rule.beat_ms,
+        timeout_ms=beats.rule.timeout_ms,
+        attest_nonce=None if due is None else due.value.hex(),
+    )
 
 
 async def report_inventory(asked: Changing, node: PathName, *, body: wire.Inventory) -> Done:

@@ -1,0 +1,90 @@
+"""The command ``bailiwick attest rim``: golden values for a policy, from the vendor's manifests.
+
+Rules:
+
+- Only what a pinned root vouches for at the given time is printed; one bad file, and nothing is.
+- As JSON it is the list ``golden`` of a policy's section ``gpu_cc``, as it stands there; as a table
+  only what it is of and how long it holds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bailiwick.cli import ExitCode
+from bailiwick.cli.bench import Output
+from bailiwick.cli.journal_screen import OutputOption, print_table
+
+FILE_BYTES_MAX = 4 * 2**20
+
+HELP = (
+    "Golden values of NVIDIA drivers and VBIOSes, from their signed manifests.\n\n"
+    "Prints the list for the field golden of a policy's section gpu_cc. Ends with 3, and prints "
+    "nothing, if a manifest is not the vendor's."
+)
+
+
+def rim(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE", help="Manifests (.swidtag).", exists=True, dir_okay=False),
+    ],
+    *,
+    root: Annotated[
+        Path,
+        typer.Option(
+            "--root",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="The root to trust, in PEM or DER.",
+        ),
+    ],
+    at: Annotated[str, typer.Option("--at", metavar="TIME", help="Judged at this time.")] = "now",
+    output: OutputOption = Output.JSON,
+) -> None:
+    """Print golden values."""
+    import json
+
+    from bailiwick.attestation.certificates import read_certificates
+    from bailiwick.attestation.rim import read_rim
+    from bailiwick.attestation.verdict import EvidenceError
+    from bailiwick.cli.attest import read_file
+    from bailiwick.cli.periods import parse_time
+    from bailiwick.vocab.errors import InvalidValue
+
+    at_ms = parse_time("--at", at)
+    try:
+        roots = read_certificates(read_file("--root", root, limit=FILE_BYTES_MAX))
+    except EvidenceError as error:
+        raise InvalidValue("--root", str(root), f"a certificate ({error.where})") from None
+    found = []
+    for path in files:
+        try:
+            raw = read_file("FILE", path, limit=FILE_BYTES_MAX)
+            golden = read_rim(raw, roots=roots, at_ms=at_ms)
+        except EvidenceError as error:
+            typer.echo(f"bailiwick: {path}: {error}", err=True)
+            raise typer.Exit(ExitCode.DENIED) from None
+        found.append(golden.document())
+    if output is Output.JSON:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    headings = ("name", "kind", "version", "values", "valid until")
+    print_table(headings, [_row(golden) for golden in found])
+
+
+def _row(golden: dict[str, Any]) -> tuple[str, ...]:
+    from bailiwick.cli.phrases import clock
+
+    until = clock(golden["valid_until_ms"])
+    return (
+        golden["name"],
+        golden["kind"],
+        golden["version"],
+        str(len(golden["measurements"])),
+        until,
+    )

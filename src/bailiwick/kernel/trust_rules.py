@@ -1,0 +1,242 @@
+"""What follows from evidence, policy and time for a node; and how that changes what is known.
+
+Rules:
+
+- Untrusted evidence of a kind that the node's pool asks for puts it in quarantine, and what runs
+  there is revoked. Evidence of another kind is sealed and has no consequence.
+- Evidence that is too old is sealed as stale by the next tick: the node takes no new lease. If the
+  pool's grace passes and it has not attested, it is in quarantine. Each tick looks at a bounded
+  number of nodes; those due longest come first.
+- Trust lifts no quarantine by itself. Somebody does: after evidence that is newer than the
+  quarantine and is enough now, or by an override, whose note is sealed.
+- A quarantine goes with the name: who departs in it is in it again when it registers.
+- Enrolling never takes a name or a machine from another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from bailiwick.attestation.policy import TrustPolicy
+from bailiwick.journal.words import AttestationWord
+from bailiwick.kernel import commands as cmd
+from bailiwick.kernel import fleet_events as fe
+from bailiwick.kernel import trust_commands as tc
+from bailiwick.kernel import trust_events as te
+from bailiwick.kernel.ending import evict_active
+from bailiwick.kernel.events import Event
+from bailiwick.kernel.state import State
+from bailiwick.kernel.token_rules import grant_token
+from bailiwick.kernel.trust import Enrolment, Held, Quarantined
+from bailiwick.vocab.errors import Conflict, LimitReached, NotFound
+from bailiwick.vocab.words import PreemptionReason
+
+STALE = "stale"
+"""Why a node is in quarantine that has not attested in time."""
+
+ENROLLED_MAX = 1_000_000
+"""Names with enrolled keys."""
+
+_STALE = AttestationWord.STALE
+
+
+def decide_trust(state: State, command: tc.TrustCommand, *, now_ms: int) -> Iterator[Event]:
+    """The events that follow from such a command."""
+    match command:
+        case tc.SetTrustPolicy():
+            return _set_policy(state, command)
+        case tc.EnrolNode():
+            return _enrol(state, command)
+        case tc.WithdrawEnrolment():
+            return _withdraw(state, command)
+        case tc.RecordVerdict():
+            return _record(state, command, now_ms=now_ms)
+        case tc.GrantToken():
+            return iter((grant_token(state, command, now_ms=now_ms),))
+        case _:
+            assert_never(command)
+
+
+def _set_policy(state: State, command: tc.SetTrustPolicy) -> Iterator[Event]:
+    before, policy = state.trust.policy, TrustPolicy.read(command.document)
+    if before is None or before.digest != policy.digest:
+        yield te.TrustPolicyChanged(policy, None if before is None else before.digest)
+
+
+def _enrol(state: State, command: tc.EnrolNode) -> Iterator[Event]:
+    book, node, kind = state.trust, command.node, command.kind
+    known, holder = book.enrolled(node).get(kind), book.node_of(command.identity)
+    if holder is not None and holder != node:
+        # Not which: whoever holds a copy of a disk is told nothing about the other.
+        raise Conflict("node", node, "is a machine that is enrolled under another name")
+    if known is not None and known.identity != command.identity:
+        hint = "withdraw the enrolment first, if the machine was replaced"
+        raise Conflict("node", node, f"has enrolled another machine by {kind}", hint=hint)
+    if known is None and len(book.names_enrolled) >= ENROLLED_MAX:
+        raise LimitReached("enrolments", ENROLLED_MAX)
+    if known is None or known.keys != command.keys:
+        yield te.NodeEnrolled(node, kind, command.identity, te.paired(command.keys))
+
+
+def _withdraw(state: State, command: tc.WithdrawEnrolment) -> Iterator[Event]:
+    if command.kind not in state.trust.enrolled(command.node):
+        raise NotFound("enrolment", f"{command.node} by {command.kind}")
+    yield te.EnrolmentWithdrawn(command.node, command.kind)
+
+
+def _record(state: State, command: tc.RecordVerdict, *, now_ms: int) -> Iterator[Event]:
+    node, until_ms = command.node, command.valid_until_ms
+    entry = state.ledger.entry(node)
+    is_trusted = command.verdict is AttestationWord.TRUSTED
+    if is_trusted and until_ms is not None and until_ms < now_ms:
+        raise Conflict("evidence", command.evidence, f"ran out at {until_ms}", hint="attest again")
+    yield te.VerdictSealed(
+        node,
+        command.kind,
+        command.verdict,
+        command.evidence,
+        command.reason,
+        until_ms,
+        te.paired(command.claims),
+    )
+    rule = state.trust.rule_of(node)
+    if command.reason is None or rule is None or command.kind not in rule.require.kinds:
+        return
+    if not entry.quarantined:
+        yield from _close(
+            state, node, reason=command.reason.value, evidence=command.evidence, now_ms=now_ms
+        )
+
+
+# -- quarantine ------------------------------------------------------------------------------
+
+
+def quarantine(state: State, command: cmd.Quarantine, *, now_ms: int) -> Iterator[Event]:
+    """An operator closes a node; to say it again is a record all the same."""
+    state.ledger.entry(command.node)
+    yield fe.NodeQuarantined(command.node, command.reason)
+    reason, grace_ms = PreemptionReason.POLICY_VIOLATION_RECOVERY, command.grace_ms
+    holds = state.leases_on(command.node)
+    yield from evict_active(state, holds, reason=reason, now_ms=now_ms, grace_ms=grace_ms)
+
+
+def _close(
+    state: State, node: str, *, reason: str, evidence: str | None, now_ms: int
+) -> Iterator[Event]:
+    """Evidence, or the want of it, closes a node."""
+    yield fe.NodeQuarantined(node, reason, evidence)
+    why, holds = PreemptionReason.POLICY_VIOLATION_RECOVERY, state.leases_on(node)
+    yield from evict_active(state, holds, reason=why, now_ms=now_ms, grace_ms=None)
+
+
+def lift(state: State, command: cmd.LiftQuarantine, *, now_ms: int) -> Iterator[Event]:
+    """Open a node again, if evidence or somebody's word allows it."""
+    book, node = state.trust, command.node
+    held = book.quarantines.get(node)
+    if held is None:
+        state.ledger.entry(node)
+        raise Conflict("node", node, "is not quarantined")
+    rule = book.rule_of(node)
+    if rule is None:
+        yield fe.QuarantineLifted(node, note=command.note)
+        return
+    fresh = book.trusted_kinds(node, after=held.seq, now_ms=now_ms)
+    if rule.require.holds(fresh):
+        found = book.standing(node) or {}
+        newest = max((found[kind] for kind in fresh), key=lambda each: each.seq)
+        yield fe.QuarantineLifted(node, newest.evidence, command.note)
+        return
+    if not command.override:
+        why = f"has not proven {rule.require.text} since it was quarantined"
+        hint = "let it attest, or override with a note that is sealed"
+        raise Conflict("node", node, why, hint=hint)
+    yield fe.QuarantineLifted(node, note=command.note, is_override=True)
+
+
+def close_again(state: State, node: str) -> Iterator[Event]:
+    """A node that has just registered, and had departed in quarantine, is in it still."""
+    held = state.trust.quarantines.get(node)
+    if held is not None:
+        yield fe.NodeQuarantined(node, held.reason, held.evidence, is_kept=True)
+
+
+# -- time ------------------------------------------------------------------------------------
+
+
+def lapse(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Evidence that became too old, and nodes whose grace after that is over."""
+    book = state.trust
+    for _ in range(limit):
+        node = book.first_due(now_ms)
+        if node is None:
+            return
+        lapsed = book.lapsed(node, now_ms)
+        for kind, held in lapsed:
+            until_ms = book.until_ms(node, held)
+            yield te.VerdictSealed(
+                node, kind, _STALE, held.evidence, valid_until_ms=until_ms, is_lapse=True
+            )
+        if not lapsed:
+            stale = [h for h in (book.standing(node) or {}).values() if h.verdict is _STALE]
+            evidence = max(stale, key=lambda each: each.seq).evidence
+            yield from _close(state, node, reason=STALE, evidence=evidence, now_ms=now_ms)
+
+
+# -- applying --------------------------------------------------------------------------------
+
+
+def apply_trust(state: State, event: te.TrustEvent, *, at_ms: int) -> None:
+    """What is known after one more record, and who is gated by it."""
+    book = state.trust
+    match event:
+        case te.TrustPolicyChanged():
+            book.set_policy(event.policy)
+            for name in state.ledger.entries:
+                gate(state, name)
+            return
+        case te.NodeEnrolled():
+            enrolment = Enrolment(event.evidence_kind, dict(event.keys), event.identity)
+            book.enrol(event.node, enrolment)
+        case te.EnrolmentWithdrawn():
+            book.withdraw(event.node, event.evidence_kind)
+        case te.VerdictSealed():
+            until_ms, claims = event.valid_until_ms, dict(event.claims)
+            told = (until_ms, claims, event.evidence, at_ms, state.size)
+            held = Held(event.verdict, event.reason, *told)
+            book.put(event.node, event.evidence_kind, held, is_lapse=event.is_lapse)
+        case _:
+            assert_never(event)
+    gate(state, event.node)
+
+
+def apply_quarantine(state: State, event: fe.NodeQuarantined, *, at_ms: int) -> None:
+    """The node is closed, and it is known why."""
+    why = Quarantined(event.reason, event.evidence, at_ms, state.size)
+    state.trust.quarantine(event.node, why)
+    state.ledger.set_quarantine(event.node, True)
+
+
+def apply_lift(state: State, event: fe.QuarantineLifted) -> None:
+    """The node is open, unless it is gated."""
+    state.trust.lift(event.node)
+    if event.is_override:
+        state.trust.forget(event.node)
+    if event.node in state.ledger:
+        state.ledger.set_quarantine(event.node, False)
+        gate(state, event.node)
+
+
+def gate(state: State, node: str) -> None:
+    """Let the ledger know what the node has proven, and whether that is enough."""
+    if node not in state.ledger:
+        return
+    entry, gated, labels = state.ledger.entry(node), *_seen(state, node)
+    if entry.attested != labels:
+        state.ledger.set_attested(node, labels)
+    if entry.gated is not gated:
+        state.ledger.set_gate(node, gated)
+
+
+def _seen(state: State, node: str) -> tuple[bool, dict[str, str]]:
+    return state.trust.is_gated(node), state.trust.labels(node)

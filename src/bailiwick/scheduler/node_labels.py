@@ -1,0 +1,64 @@
+"""Which nodes have which label, as sets that the search can read.
+
+Rules:
+
+- Labels of the inventory are indexed when a node joins. Those that attestation gives are indexed
+  from the first time somebody asks for one: a node attests much, and much of it is new every time.
+- A set that was handed out stays the one that is kept up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from bailiwick.fleet.node import ATTESTED_PREFIX
+from bailiwick.scheduler.node_set import NodeSet
+from bailiwick.scheduler.node_state import NodeEntry
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.values import NodeId, check_name
+
+Label: TypeAlias = tuple[str, str]
+
+
+class LabelIndex:
+    """The nodes of one ledger by label."""
+
+    def __init__(self, entries: Mapping[NodeId, NodeEntry]) -> None:
+        self._entries = entries
+        self._sets: dict[Label, NodeSet] = {}
+
+    def nodes_with(self, label: Label) -> NodeSet:
+        """The nodes with that label, now and from now on."""
+        found = self._sets.get(label)
+        if found is None:
+            found = self._sets[label] = NodeSet()
+            key, value = label
+            for entry in self._entries.values() if key.startswith(ATTESTED_PREFIX) else ():
+                if entry.attested.get(key) == value:
+                    found.add(entry.handle)
+        return found
+
+    def enter(self, entry: NodeEntry) -> None:
+        """A node joined, with the labels of its inventory."""
+        for label in entry.capacity.labels.items():
+            self.nodes_with(label).add(entry.handle)
+
+    def leave(self, entry: NodeEntry) -> None:
+        """A node is gone."""
+        for members in self._sets.values():
+            members.discard(entry.handle)
+
+    def attest(self, entry: NodeEntry, labels: Mapping[str, str]) -> None:
+        """A node has proven this: these labels, and of those it had before no others."""
+        for key, value in labels.items():
+            check_name(f"labels[{key}]", value)
+            if not check_name("labels key", key).startswith(ATTESTED_PREFIX):
+                raise InvalidValue("labels", key, f"keys that begin with {ATTESTED_PREFIX}")
+        before, entry.attested = entry.attested.items(), dict(labels)
+        for label in before - labels.items():
+            if label in self._sets:
+                self._sets[label].discard(entry.handle)
+        for label in labels.items() - before:
+            if label in self._sets:
+                self._sets[label].add(entry.handle)

@@ -1,0 +1,358 @@
+"""The gate at work: who is asked to prove itself, with what, and what becomes of the answer.
+
+Rules:
+
+- Only an answer to the nonce that the node was last handed is judged, and that nonce is spent by
+  it. Anything else (a replay, a guess, an answer that comes too late) is told ``nonce_spent`` and
+  never reaches the kernel: it says nothing about the node, and nobody may close a healthy node by
+  sending junk in its name. The same holds for evidence under a key that was never enrolled.
+- Who may answer for a node is decided before (``NODE_REPORT``; a node's own principal for itself
+  alone). Whoever may, holds the node's word: evidence that is judged and is bad closes the node.
+- A companion (a GPU's report) is asked with a nonce made from the gate's and the node's own key,
+  and the node's own piece signs for all companions beside it. Where companions alone are not
+  enough for the pool, they are taken only beside such a piece: a report from another host's GPU
+  has no way in.
+- Several pieces of one kind are one verdict: the worst. A node with one bad GPU is a bad node.
+- Verifiers run in a thread, never in the event loop or the kernel. One that fails is our bug: it
+  counts as untrusted (``verifier_fault``) and the log says everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final, Protocol, TypeVar
+
+from bailiwick.attestation.evidence import (
+    PIECES_MAX,
+    Asked,
+    Evidence,
+    Verifier,
+    bound_nonce,
+    device_nonce,
+)
+from bailiwick.attestation.policy import PoolRule, TrustPolicy
+from bailiwick.attestation.refresh import refresh_at
+from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted, Verdict
+from bailiwick.attestation.verifiers import verifiers_of
+from bailiwick.journal.words import AttestationWord
+from bailiwick.kernel import Command, RecordVerdict, State
+from bailiwick.kernel.answers import Answer
+from bailiwick.ports import Clock
+from bailiwick.services.nonces import Nonce, Nonces, Randomness
+from bailiwick.services.replica import Role, View
+from bailiwick.vocab.errors import Conflict, InvalidValue, NotLeader
+from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
+from bailiwick.vocab.words import AttestationState
+
+T = TypeVar("T")
+
+COMPANIONS: Final = frozenset({EvidenceKind.GPU_CC})
+"""Kinds that say nothing of the host they are in, and so need one that does."""
+
+OWN: Final = (EvidenceKind.TPM2, EvidenceKind.ED25519)
+"""Kinds by which a node signs for its companions."""
+
+ENROLLED: Final = frozenset({EvidenceKind.TPM2, EvidenceKind.ED25519, EvidenceKind.DICE})
+"""Kinds that are judged by a key that the node enrolled."""
+
+_LOG = logging.getLogger("bailiwick.attestation")
+_REBOOTS = frozenset({NodeMode.MAINTENANCE, NodeMode.RETURNING})
+
+
+class Way(Protocol):
+    """The way to the kernel, on behalf of whoever asks."""
+
+    async def look(self, read: Callable[[View], T]) -> T:
+        """What ``read`` makes of the state."""
+
+    async def call(self, command: Command) -> Answer:
+        """The durable answer to a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The pool that a node is in, and of which policy."""
+
+    policy: TrustPolicy
+    rule: PoolRule
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the state says of a node, as values of its own."""
+
+    pool: Pool
+    enrolled: Mapping[EvidenceKind, Mapping[str, bytes]] = field(repr=False)
+    previous: Mapping[EvidenceKind, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict about all evidence of one kind; ``is_sealed`` if the kernel was told."""
+
+    kind: EvidenceKind
+    verdict: Verdict
+    evidence: str
+    is_sealed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """What became of an answer: the verdicts, how the node stands, and when it is due again."""
+
+    judged: tuple[Judged, ...]
+    state: AttestationState
+    refresh_ms: int | None
+
+
+class Attesting:
+    """Nonces out, evidence in; one for each server process."""
+
+    def __init__(self, clock: Clock, randomness: Randomness) -> None:
+        self._clock = clock
+        self._nonces = Nonces(clock, randomness)
+        # The verifiers of the policy that was asked for last, by pool: trust anchors are read once.
+        self._built: tuple[str, dict[str, dict[EvidenceKind, Verifier]]] = ("", {})
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def nonce(self, view: View, node: str) -> Nonce:
+        """A new nonce for a node that a pool names."""
+        return self._nonces.issue(node, life_ms=pool_here(view, node).rule.nonce_life_ms)
+
+    def due(self, view: View, node: str) -> Nonce | None:
+        """The nonce that a node is to answer now; nothing if it need not, or is in no pool."""
+        pool = pool_of(view.state, node)
+        if pool is None or view.role is not Role.LEADING:
+            return None
+        at_ms = due_at(view.state, node, rule=pool.rule)
+        if at_ms is not None and view.now_ms < at_ms:
+            return None
+        return self._nonces.remind(node, life_ms=pool.rule.nonce_life_ms)
+
+    # -- judging -----------------------------------------------------------------------------
+
+    async def present(
+        self, way: Way, node: str, *, nonce: bytes, pieces: Sequence[Evidence], dry_run: bool
+    ) -> Presented:
+        """Judge a node's answer and have the kernel act on it; a dry run only judges."""
+        known = await way.look(lambda view: _known(view, node))
+        check_bundle(known.pool.rule, pieces)
+        use = self._nonces.is_own if dry_run else self._nonces.spend
+        if use(node, nonce):
+            judged = await asyncio.to_thread(self._judge, known, node, nonce=nonce, pieces=pieces)
+        else:
+            spent = Untrusted(UntrustedReason.NONCE_SPENT, "it is not this node's nonce now")
+            judged = _all_refused(pieces, spent)
+        for each in judged:
+            if each.is_sealed and not dry_run:
+                await way.call(_command(node, each))
+
+        def read(view: View) -> tuple[AttestationState, int | None]:
+            state, rule = view.state, known.pool.rule
+            at_ms = due_at(state, node, rule=rule)
+            return state.trust.state_of(node, view.now_ms), at_ms
+
+        return Presented(judged, *await way.look(read))
+
+    def verifiers(self, pool: Pool) -> Mapping[EvidenceKind, Verifier]:
+        """The verifiers of a pool; built once for each policy."""
+        digest, built = self._built
+        if digest != pool.policy.digest:
+            digest, built = self._built = (pool.policy.digest, {})
+        if pool.rule.name not in built:
+            built[pool.rule.name] = verifiers_of(pool.rule)
+        return built[pool.rule.name]
+
+    def _judge(
+        self, known: _Known, node: str, *, nonce: bytes, pieces: Sequence[Evidence]
+    ) -> tuple[Judged, ...]:
+        verifiers, at_ms = self.verifiers(known.pool), self._clock.now_ms()
+        nonces = _nonces_for(known, pieces, nonce)
+        found: dict[EvidenceKind, list[tuple[Verdict, str]]] = {}
+        for piece in pieces:
+            asked = Asked(
+                node=node,
+                nonce=nonces[piece.kind],
+                at_ms=at_ms,
+                enrolled=known.enrolled.get(piece.kind, {}),
+                previous=known.previous.get(piece.kind, {}),
+            )
+            verdict = _verdict(verifiers[piece.kind], piece, asked)
+            found.setdefault(piece.kind, []).append((verdict, piece.digest))
+        return tuple(
+            Judged(
+                kind,
+                worst([verdict for verdict, _ in rows]),
+                joint_digest([digest for _, digest in rows]),
+                kind not in ENROLLED or kind in known.enrolled,
+            )
+            for kind, rows in found.items()
+        )
+
+
+# -- when ------------------------------------------------------------------------------------
+
+
+def pool_of(state: State, node: str) -> Pool | None:
+    """The pool that the node is in, if any."""
+    policy, rule = state.trust.policy, state.trust.rule_of(node)
+    return None if policy is None or rule is None else Pool(policy, rule)
+
+
+def due_at(state: State, node: str, *, rule: PoolRule) -> int | None:
+    """When a node is to prove itself again; ``None`` if it never has, so that it is due now.
+
+    Evidence that was refused is asked for again as rarely as evidence that was good: a node that
+    fails must not fill the journal. What has run out is due at once.
+    """
+    points: list[int] = []
+    for kind, held in (state.trust.standing(node) or {}).items():
+        if kind not in rule.require.kinds:
+            continue
+        until_ms = held.at_ms + rule.max_age_ms
+        if held.is_trusted:
+            until_ms = state.trust.until_ms(node, held)
+        elif held.verdict is AttestationWord.STALE:
+            until_ms = held.at_ms
+        points.append(refresh_at(node, since_ms=held.at_ms, until_ms=until_ms))
+    return min(points, default=None)
+
+
+# -- one bundle ------------------------------------------------------------------------------
+
+
+def check_bundle(rule: PoolRule, pieces: Sequence[Evidence]) -> None:
+    """Refuse a bundle that cannot be judged as a whole, before anything is spent on it."""
+    if not 1 <= len(pieces) <= PIECES_MAX:
+        raise InvalidValue("pieces", len(pieces), f"1 to {PIECES_MAX} pieces")
+    kinds = [piece.kind for piece in pieces]
+    for index, kind in enumerate(kinds):
+        if kind not in rule.require.kinds:
+            wanted = ", ".join(sorted(rule.require.kinds))
+            raise InvalidValue(f"pieces[{index}].kind", kind.value, f"one of {wanted}")
+        if kind not in COMPANIONS and kind in kinds[:index]:
+            raise InvalidValue(f"pieces[{index}].kind", kind.value, "one piece of the node's own")
+    companions = COMPANIONS.intersection(kinds)
+    alone = not any(kind in kinds for kind in OWN)
+    if companions and alone and not rule.require.holds(companions):
+        expected = "the node's own evidence (tpm2 or ed25519) beside its companions"
+        raise InvalidValue("pieces", ", ".join(sorted(companions)), expected)
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """What several pieces of one kind say together: the first that is worst.
+
+    If all are trusted, so is the kind, while all of them are; what they agree on is claimed.
+    """
+    for sort in (Untrusted, Unsupported, Stale):
+        for each in verdicts:
+            if isinstance(each, sort):
+                return each
+    trusted = [each for each in verdicts if isinstance(each, Trusted)]
+    shared = set.intersection(*(set(each.claims.items()) for each in trusted))
+    return Trusted(dict(sorted(shared)), min(each.valid_until_ms for each in trusted))
+
+
+def joint_digest(digests: Sequence[str]) -> str:
+    """What is sealed for several pieces; of one, its own digest."""
+    if len(digests) == 1:
+        return digests[0]
+    return sha256("".join(sorted(digests)).encode()).hexdigest()
+
+
+def _nonces_for(
+    known: _Known, pieces: Sequence[Evidence], nonce: bytes
+) -> Mapping[EvidenceKind, bytes]:
+    """What each kind is asked with."""
+    digests = [piece.digest for piece in pieces if piece.kind in COMPANIONS]
+    own = next((kind for kind in OWN if any(piece.kind is kind for piece in pieces)), None)
+    asked = dict.fromkeys(EvidenceKind, nonce)
+    asked |= dict.fromkeys(OWN, bound_nonce(nonce, digests))
+    identity = None if own is None else _identity(own, known.enrolled.get(own, {}))
+    if identity is not None:
+        asked |= dict.fromkeys(COMPANIONS, device_nonce(nonce, identity))
+    return asked
+
+
+def _identity(kind: EvidenceKind, enrolled: Mapping[str, bytes]) -> bytes | None:
+    """By which key of the host a device is asked: a TPM's key by its name, else the key itself."""
+    if kind is EvidenceKind.ED25519:
+        return enrolled.get("public_key")
+    from bailiwick.attestation.tpm_structures import name_of
+
+    public = enrolled.get("ak_public")
+    return None if public is None else name_of(public)
+
+
+def _verdict(verifier: Verifier, piece: Evidence, asked: Asked) -> Verdict:
+    try:
+        return verifier.verify(piece, asked)
+    except Exception as error:
+        _LOG.exception("the %s verifier failed on evidence %s", piece.kind, piece.digest)
+        return Untrusted(UntrustedReason.VERIFIER_FAULT, type(error).__name__)
+
+
+def _all_refused(pieces: Sequence[Evidence], verdict: Untrusted) -> tuple[Judged, ...]:
+    kinds = dict.fromkeys(piece.kind for piece in pieces)
+    digests = {kind: [p.digest for p in pieces if p.kind is kind] for kind in kinds}
+    return tuple(
+        Judged(kind, verdict, joint_digest(digests[kind]), is_sealed=False) for kind in kinds
+    )
+
+
+def _command(node: str, judged: Judged) -> RecordVerdict:
+    match judged.verdict:
+        case Trusted(claims, valid_until_ms):
+            word = AttestationWord.TRUSTED
+            return RecordVerdict(
+                node,
+                judged.kind,
+                word,
+                judged.evidence,
+                valid_until_ms=valid_until_ms,
+                claims=claims,
+            )
+        case Untrusted(reason):
+            word = AttestationWord.UNTRUSTED
+            return RecordVerdict(node, judged.kind, word, judged.evidence, reason)
+        case Stale():
+            return RecordVerdict(node, judged.kind, AttestationWord.STALE, judged.evidence)
+        case Unsupported():
+            return RecordVerdict(node, judged.kind, AttestationWord.UNSUPPORTED, judged.evidence)
+
+
+# -- what the state says ---------------------------------------------------------------------
+
+
+def pool_here(view: View, node: str) -> Pool:
+    """The pool of a node that is there, on the replica that keeps the nonces; else an error."""
+    view.state.ledger.entry(node)
+    if view.role is not Role.LEADING:
+        raise NotLeader(None)
+    pool = pool_of(view.state, node)
+    if pool is None:
+        hint = "an operator names it in the attestation policy"
+        raise Conflict("node", node, "is in no pool, so nothing is asked of it", hint=hint)
+    return pool
+
+
+def _known(view: View, node: str) -> _Known:
+    pool, book = pool_here(view, node), view.state.trust
+    enrolled = {
+        kind: {name: bytes.fromhex(value) for name, value in each.keys.items()}
+        for kind, each in book.enrolled(node).items()
+    }
+    previous: dict[EvidenceKind, Mapping[str, str]] = {}
+    if view.state.ledger.entry(node).mode not in _REBOOTS:
+        previous = {
+            kind: dict(held.claims)
+            for kind, held in (book.standing(node) or {}).items()
+            if held.is_trusted
+        }
+    return _Known(pool, enrolled, previous)

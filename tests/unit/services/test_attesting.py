@@ -1,0 +1,557 @@
+"""The gate at work, over a real kernel: what is judged, what is sealed, and what has no effect."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import pytest
+
+from bailiwick.attestation.ed25519 import enrolment_statement, statement_of
+from bailiwick.attestation.evidence import Asked, Evidence, Verifier, bound_nonce, device_nonce
+from bailiwick.attestation.policy import TrustPolicy
+from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted, Verdict
+from bailiwick.attestation.verifiers import verifiers_of
+from bailiwick.fleet.node import NodeCapacity
+from bailiwick.kernel import (
+    ChangeMode,
+    Command,
+    Envelope,
+    Kernel,
+    RegisterNode,
+    SetTrustPolicy,
+    Tick,
+)
+from bailiwick.kernel.answers import Answer
+from bailiwick.services import attesting as att
+from bailiwick.services.attesting import Attesting, Presented
+from bailiwick.services.enrolling import Challenge, Enrolled, Enrolling, EnrolmentRefused
+from bailiwick.services.replica import Role, View
+from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound, NotLeader
+from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
+from bailiwick.vocab.words import AttestationState
+from tests.support.evidence_ed25519 import FIRMWARE, SMALL_ORDER_KEYS, key_of, public_of
+
+T = TypeVar("T")
+K, R = EvidenceKind, UntrustedReason
+
+
+def policy(require: str = "ed25519", **more: Any) -> str:
+    keys = [public_of(label).hex() for label in ("a", "b", "c")]
+    pool = {"nodes": ["n*"], "require": require, "max_age_s": 300, "nonce_life_s": 60}
+    pool["ed25519"] = {"keys": keys, "firmware": [FIRMWARE.hex()]}
+    return json.dumps({"pools": {"all": pool | more}})
+
+
+@dataclass
+class House:
+    """A kernel, a gate and a clock that moves when told; every call is kept."""
+
+    kernel: Kernel = field(default_factory=Kernel)
+    ms: int = 10**12
+    role: Role = Role.LEADING
+    told: list[Command] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.gate = Attesting(self, secrets.token_bytes)
+        self.enrolling = Enrolling(self.gate, self, randomness=secrets.token_bytes)
+        for node in ("n1", "n2"):
+            self.do(RegisterNode(node, NodeCapacity(1000, 2**30)))
+        self.do(SetTrustPolicy(policy()))
+
+    def now_ms(self) -> int:
+        return self.ms
+
+    def elapsed_ms(self) -> int:
+        return self.ms
+
+    @property
+    def view(self) -> View:
+        return View(self.kernel.state, self.ms, 0, self.role)
+
+    def do(self, command: Command) -> Answer:
+        return self.kernel.execute(Envelope(command, "test", "test"), self.ms).answer
+
+    async def look(self, read: Callable[[View], T]) -> T:
+        return read(self.view)
+
+    async def call(self, command: Command) -> Answer:
+        self.told.append(command)
+        return self.do(command)
+
+    # -- what a node does ----------------------------------------------------------------------
+
+    def enrol(self, node: str = "n1", label: str = "a", **changes: bytes) -> Any:
+        parts = {"public_key": public_of(label)} | changes
+        return asyncio.run(self.enrolling.offer(self, node, kind=K.ED25519, parts=parts))
+
+    def prove(
+        self, challenge: Challenge, node: str = "n1", *, label: str = "a", nonce: bytes = b""
+    ) -> Any:
+        statement = enrolment_statement(node, nonce or challenge.parts["nonce"])
+        parts = {"signature": key_of(label).sign(statement)}
+        given = {"enrolment_id": challenge.enrolment_id, "parts": parts}
+        return asyncio.run(self.enrolling.prove(self, node, **given))
+
+    def join(self, node: str = "n1", label: str = "a") -> None:
+        assert isinstance(self.prove(self.enrol(node, label), node, label=label), Enrolled)
+        self.told.clear()
+
+    def ask(self, node: str = "n1") -> bytes:
+        return self.gate.nonce(self.view, node).value
+
+    def present(
+        self, *pieces: Evidence, nonce: bytes, node: str = "n1", dry_run: bool = False
+    ) -> Presented:
+        given = {"nonce": nonce, "pieces": pieces, "dry_run": dry_run}
+        return asyncio.run(self.gate.present(self, node, **given))
+
+    def attest(self, node: str = "n1", label: str = "a", **changes: Any) -> Presented:
+        nonce = self.ask(node)
+        return self.present(signed(nonce, node, label, **changes), nonce=nonce, node=node)
+
+    def state(self, node: str = "n1") -> AttestationState:
+        return self.kernel.state.trust.state_of(node, self.ms)
+
+    def is_closed(self, node: str = "n1") -> bool:
+        return self.kernel.state.ledger.entry(node).quarantined
+
+
+def signed(
+    nonce: bytes, node: str = "n1", label: str = "a", *, firmware: bytes = FIRMWARE
+) -> Evidence:
+    statement = statement_of(node, nonce, firmware=firmware)
+    parts = {"statement": statement, "signature": key_of(label).sign(statement)}
+    return Evidence(K.ED25519, parts)
+
+
+def reasons(found: Presented) -> list[UntrustedReason | None]:
+    return [getattr(each.verdict, "reason", None) for each in found.judged]
+
+
+@pytest.fixture
+def house() -> House:
+    return House()
+
+
+# -- enrolment -------------------------------------------------------------------------------
+
+
+def test_a_node_enrols_by_proving_that_it_holds_the_key_it_offers(house: House) -> None:
+    challenge = house.enrol()
+    assert isinstance(challenge, Challenge)
+    found = house.prove(challenge)
+    assert isinstance(found, Enrolled)
+    known = house.kernel.state.trust.enrolled("n1")[K.ED25519]
+    assert known.keys == {"public_key": public_of("a").hex()}
+    assert known.identity == found.identity
+
+
+def test_a_key_that_the_policy_does_not_list_is_not_taken(house: House) -> None:
+    assert house.enrol(label="stranger") == EnrolmentRefused(R.NOT_ENROLLED)
+
+
+@pytest.mark.parametrize("key", SMALL_ORDER_KEYS, ids=range(len(SMALL_ORDER_KEYS)))
+def test_a_weak_key_is_not_taken_even_for_tokens(house: House, key: bytes) -> None:
+    assert house.enrol(public_key=key) == EnrolmentRefused(R.WEAK_KEY)
+    assert house.enrol(capability_key=key) == EnrolmentRefused(R.WEAK_KEY)
+
+
+def test_a_wrong_answer_ends_the_challenge(house: House) -> None:
+    challenge = house.enrol()
+    assert house.prove(challenge, label="b") == EnrolmentRefused(R.BAD_SIGNATURE)
+    assert house.prove(challenge) == EnrolmentRefused(R.NONCE_SPENT)
+    assert not house.kernel.state.trust.enrolled("n1")
+
+
+def test_a_challenge_is_one_nodes_one_time_and_soon_too_old(house: House) -> None:
+    challenge = house.enrol()
+    assert house.prove(challenge, "n2") == EnrolmentRefused(R.NONCE_SPENT)
+    house.ms += 60_000
+    assert house.prove(challenge) == EnrolmentRefused(R.NONCE_SPENT)
+    first, second = house.enrol(), house.enrol()
+    assert house.prove(first) == EnrolmentRefused(R.NONCE_SPENT)
+    assert isinstance(house.prove(second), Enrolled)
+
+
+def test_a_signature_for_attestation_is_no_proof_of_enrolment(house: House) -> None:
+    challenge = house.enrol()
+    parts = {"signature": signed(challenge.parts["nonce"]).parts["signature"]}
+    given = {"enrolment_id": challenge.enrolment_id, "parts": parts}
+    found = asyncio.run(house.enrolling.prove(house, "n1", **given))
+    assert found == EnrolmentRefused(R.BAD_SIGNATURE)
+
+
+def test_a_copied_disk_cannot_enrol_under_another_name_nor_another_machine_under_this(
+    house: House,
+) -> None:
+    house.join()
+    with pytest.raises(Conflict, match="another name"):
+        house.prove(house.enrol("n2"), "n2")
+    with pytest.raises(Conflict, match="another machine"):
+        house.prove(house.enrol(label="b"), label="b")
+
+
+def test_a_kind_that_the_pool_does_not_ask_for_is_not_enrolled(house: House) -> None:
+    offer = house.enrolling.offer(house, "n1", kind=K.TPM2, parts={"ak_public": b"x"})
+    with pytest.raises(InvalidValue, match="ed25519"):
+        asyncio.run(offer)
+
+
+def test_a_dry_run_of_an_enrolment_leaves_nothing_behind(house: House) -> None:
+    parts = {"public_key": public_of("a")}
+    offer = house.enrolling.offer(house, "n1", kind=K.ED25519, parts=parts, dry_run=True)
+    assert asyncio.run(offer) == Challenge("", {}, 60_000)
+    challenge = house.enrol()
+    signature = key_of("a").sign(enrolment_statement("n1", challenge.parts["nonce"]))
+    given: dict[str, Any] = {"enrolment_id": challenge.enrolment_id}
+    given |= {"parts": {"signature": signature}}
+    dry = asyncio.run(house.enrolling.prove(house, "n1", dry_run=True, **given))
+    assert isinstance(dry, Enrolled)
+    assert not house.kernel.state.trust.enrolled("n1")
+    assert isinstance(asyncio.run(house.enrolling.prove(house, "n1", **given)), Enrolled)
+
+
+# -- who is asked ----------------------------------------------------------------------------
+
+
+def test_nothing_is_asked_of_a_node_in_no_pool(house: House) -> None:
+    house.do(RegisterNode("other", NodeCapacity(1, 1)))
+    assert house.gate.due(house.view, "other") is None
+    with pytest.raises(Conflict, match="no pool"):
+        house.gate.nonce(house.view, "other")
+    with pytest.raises(NotFound):
+        house.gate.nonce(house.view, "nobody")
+
+
+def test_only_the_leader_hands_out_nonces(house: House) -> None:
+    house.role = Role.FOLLOWING
+    assert house.gate.due(house.view, "n1") is None
+    with pytest.raises(NotLeader):
+        house.gate.nonce(house.view, "n1")
+
+
+def test_a_node_is_due_until_it_has_attested_and_again_before_that_is_too_old(
+    house: House,
+) -> None:
+    house.join()
+    due = house.gate.due(house.view, "n1")
+    assert due is not None
+    assert house.gate.due(house.view, "n1") == due  # not another at every beat
+    found = house.present(signed(due.value), nonce=due.value)
+    assert found.refresh_ms is not None
+    assert house.gate.due(house.view, "n1") is None
+    house.ms = found.refresh_ms - 1
+    assert house.gate.due(house.view, "n1") is None
+    house.ms = found.refresh_ms
+    assert house.gate.due(house.view, "n1") is not None
+    assert house.state() is AttestationState.TRUSTED
+
+
+def test_what_has_run_out_is_due_at_once(house: House) -> None:
+    house.join()
+    house.attest()
+    house.ms += 300_001
+    house.do(Tick())
+    assert house.state() is AttestationState.STALE
+    assert house.gate.due(house.view, "n1") is not None
+
+
+def test_a_node_that_failed_is_asked_no_more_often_than_one_that_is_good(house: House) -> None:
+    house.join()
+    found = house.attest(firmware=bytes(32))
+    assert reasons(found) == [R.FIRMWARE]
+    assert house.gate.due(house.view, "n1") is None
+    house.ms += 225_001
+    assert house.gate.due(house.view, "n1") is not None
+
+
+# -- what is judged --------------------------------------------------------------------------
+
+
+def test_good_evidence_is_sealed_and_opens_the_node(house: House) -> None:
+    assert not house.kernel.state.ledger.entry("n1").takes_leases
+    house.join()
+    found = house.attest()
+    assert (found.state, reasons(found)) == (AttestationState.TRUSTED, [None])
+    assert house.kernel.state.ledger.entry("n1").takes_leases
+    (told,) = house.told
+    assert told == replace(told, node="n1", evidence=found.judged[0].evidence)  # type: ignore
+
+
+def test_forged_evidence_closes_the_node(house: House) -> None:
+    house.join()
+    found = house.attest(label="b")
+    assert reasons(found) == [R.BAD_SIGNATURE]
+    assert found.judged[0].is_sealed
+    assert house.is_closed()
+
+
+def test_evidence_about_another_node_is_told_as_such(house: House) -> None:
+    house.join()
+    nonce = house.ask()
+    found = house.present(signed(nonce, "n2"), nonce=nonce)
+    assert reasons(found) == [R.IDENTITY_MISMATCH]
+    assert house.is_closed()
+
+
+def test_a_replay_has_no_effect_but_to_be_told(house: House) -> None:
+    house.join()
+    nonce = house.ask()
+    evidence = signed(nonce)
+    house.present(evidence, nonce=nonce)
+    house.told.clear()
+    found = house.present(evidence, nonce=nonce)
+    assert reasons(found) == [R.NONCE_SPENT]
+    assert not found.judged[0].is_sealed
+    assert (found.state, house.told) == (AttestationState.TRUSTED, [])
+    assert not house.is_closed()
+
+
+def test_old_evidence_under_a_new_nonce_is_bad_evidence(house: House) -> None:
+    house.join()
+    house.present(signed(old := house.ask()), nonce=old)
+    fresh = house.ask()
+    assert reasons(house.present(signed(old), nonce=fresh)) == [R.NONCE_MISMATCH]
+    assert house.is_closed()
+
+
+@pytest.mark.parametrize("whose", ["nobody", "another", "late"])
+def test_junk_in_a_nodes_name_closes_nothing(house: House, whose: str) -> None:
+    house.join()
+    house.attest()
+    nonce = house.ask("n2" if whose == "another" else "n1")
+    if whose == "nobody":
+        nonce = bytes(32)
+    if whose == "late":
+        house.ms += 60_000
+    house.told.clear()
+    junk = Evidence(K.ED25519, {"statement": b"junk", "signature": b"junk"})
+    found = house.present(junk, nonce=nonce)
+    assert reasons(found) == [R.NONCE_SPENT]
+    assert house.told == []
+    assert not house.is_closed()
+
+
+def test_evidence_under_a_key_that_was_never_enrolled_says_nothing_about_the_node(
+    house: House,
+) -> None:
+    found = house.attest()
+    assert reasons(found) == [R.NOT_ENROLLED]
+    assert (found.judged[0].is_sealed, house.told) == (False, [])
+    assert not house.is_closed()
+    assert not house.kernel.state.ledger.entry("n1").takes_leases
+
+
+def test_a_dry_run_judges_and_changes_nothing(house: House) -> None:
+    house.join()
+    nonce = house.ask()
+    bad = house.present(signed(nonce, label="b"), nonce=nonce, dry_run=True)
+    assert reasons(bad) == [R.BAD_SIGNATURE]
+    assert (house.told, house.is_closed()) == ([], False)
+    assert house.present(signed(nonce), nonce=nonce).state is AttestationState.TRUSTED
+
+
+def test_a_verifier_that_fails_is_no_reason_to_trust_and_is_said_loudly(
+    house: House, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    house.join()
+    use(house, monkeypatch, {K.ED25519: Said(ZeroDivisionError("a bug"))})
+    with caplog.at_level(logging.ERROR):
+        found = house.attest()
+    assert reasons(found) == [R.VERIFIER_FAULT]
+    assert house.is_closed()
+    assert "ZeroDivisionError: a bug" in caplog.text
+
+
+def test_what_was_proven_before_is_told_to_the_verifier_only_while_it_counts(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.join()
+    said = Said(Trusted({"clock": "7"}, house.ms + 300_000))
+    use(house, monkeypatch, {K.ED25519: said})
+    house.attest()
+    house.attest()
+    assert [asked.previous for asked in said.asked] == [{}, {"clock": "7"}]
+    for mode in (NodeMode.DRAINING, NodeMode.MAINTENANCE):  # empty, so it is drained at once
+        house.do(ChangeMode("n1", mode))
+    house.attest()  # it was rebooted, as was to be expected
+    assert said.asked[-1].previous == {}
+    house.do(ChangeMode("n1", NodeMode.RETURNING))
+    house.do(ChangeMode("n1", NodeMode.ACCEPTING))
+    said.verdict = Untrusted(R.RESET_COUNT_CHANGED)
+    house.attest()
+    assert said.asked[-1].previous == {"clock": "7"}
+    house.attest()  # after a quarantine it begins anew
+    assert said.asked[-1].previous == {}
+
+
+# -- bundles ---------------------------------------------------------------------------------
+
+
+@dataclass
+class Said:
+    """A verifier that says what it was told to, and keeps what it was asked."""
+
+    verdict: Verdict | Exception
+    asked: list[Asked] = field(default_factory=list)
+    kind: EvidenceKind = K.ED25519
+
+    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+        self.asked.append(asked)
+        if isinstance(self.verdict, Exception):
+            raise self.verdict
+        return self.verdict
+
+
+def use(
+    house: House, monkeypatch: pytest.MonkeyPatch, found: Mapping[EvidenceKind, Verifier]
+) -> None:
+    monkeypatch.setattr(att, "verifiers_of", lambda rule: found)
+    house.gate._built = ("", {})
+
+
+def report(name: bytes) -> Evidence:
+    return Evidence(K.GPU_CC, {"report": name})
+
+
+@pytest.fixture
+def gpus(house: House, monkeypatch: pytest.MonkeyPatch) -> dict[EvidenceKind, Said]:
+    house.join()
+    pool = policy("ed25519 and gpu_cc", gpu_cc={"x": 1})
+    house.do(SetTrustPolicy(pool))
+    until_ms = house.ms + 300_000
+    said = {kind: Said(Trusted({"model": "x"}, until_ms)) for kind in (K.ED25519, K.GPU_CC)}
+    use(house, monkeypatch, said)
+    return said
+
+
+def test_a_node_signs_for_its_devices_and_they_are_asked_in_its_name(
+    house: House, gpus: dict[EvidenceKind, Said]
+) -> None:
+    nonce, devices = house.ask(), (report(b"1"), report(b"2"))
+    found = house.present(signed(nonce), *devices, nonce=nonce)
+    assert found.state is AttestationState.TRUSTED
+    digests = [device.digest for device in devices]
+    assert [a.nonce for a in gpus[K.ED25519].asked] == [bound_nonce(nonce, digests)]
+    mine = device_nonce(nonce, public_of("a"))
+    assert [a.nonce for a in gpus[K.GPU_CC].asked] == [mine, mine]
+    assert [each.kind for each in found.judged] == [K.ED25519, K.GPU_CC]
+
+
+def test_devices_are_taken_only_beside_the_node_that_they_are_in(
+    house: House, gpus: dict[EvidenceKind, Said]
+) -> None:
+    nonce = house.ask()
+    with pytest.raises(InvalidValue, match="own evidence"):
+        house.present(report(b"1"), nonce=nonce)
+    assert not gpus[K.GPU_CC].asked
+    house.present(signed(nonce), report(b"1"), nonce=nonce)  # the nonce was not spent by that
+
+
+def test_devices_that_are_enough_by_themselves_are_asked_with_the_nonce_itself(
+    house: House, gpus: dict[EvidenceKind, Said]
+) -> None:
+    house.do(SetTrustPolicy(policy("ed25519 or gpu_cc", gpu_cc={"x": 1})))
+    nonce = house.ask()
+    house.present(report(b"1"), nonce=nonce)
+    assert [asked.nonce for asked in gpus[K.GPU_CC].asked] == [nonce]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "match"),
+    [
+        ((), "1 to 8"),
+        ((K.ED25519,) * 2, "one piece"),
+        ((K.TDX,), "one of ed25519"),
+        ((K.ED25519, *[K.GPU_CC] * 8), "1 to 8"),
+    ],
+)
+def test_a_bundle_that_cannot_be_judged_is_refused_as_a_whole(
+    house: House, gpus: dict[EvidenceKind, Said], kinds: tuple[EvidenceKind, ...], match: str
+) -> None:
+    del gpus
+    nonce = house.ask()
+    with pytest.raises(InvalidValue, match=match):
+        house.present(*(Evidence(kind, {"x": b""}) for kind in kinds), nonce=nonce)
+    assert house.told == []
+
+
+GOOD, LATER = Trusted({"a": "1", "b": "2"}, 500), Trusted({"a": "1", "b": "3"}, 400)
+BAD = Untrusted(R.MODE)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([GOOD], GOOD),
+        ([GOOD, LATER], Trusted({"a": "1"}, 400)),
+        ([GOOD, BAD, Unsupported()], BAD),
+        ([GOOD, Stale(3)], Stale(3)),
+        ([Stale(3), Unsupported("off"), GOOD], Unsupported("off")),
+        ([Untrusted(R.DEBUG), BAD], Untrusted(R.DEBUG)),
+    ],
+)
+def test_several_devices_are_as_good_as_the_worst(
+    verdicts: list[Verdict], expected: Verdict
+) -> None:
+    assert att.worst(verdicts) == expected
+
+
+def test_the_digest_of_several_pieces_does_not_depend_on_their_order() -> None:
+    digests = [report(name).digest for name in (b"1", b"2", b"3")]
+    assert att.joint_digest(digests[:1]) == digests[0]
+    assert att.joint_digest(digests) == att.joint_digest(digests[::-1])
+    assert att.joint_digest(digests) != att.joint_digest(digests[:2])
+
+
+# -- policies --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("require", "more", "field"),
+    [
+        ("ed25519", {"nitro": {"roots": []}}, "pools.all.nitro"),
+        ("ed25519 and tdx", {}, "pools.all.tdx"),
+        ("ed25519", {"ed25519": {"keys": [], "firmware": []}}, "pools.all.ed25519.keys"),
+        ("ed25519", {"ed25519": {"keyz": []}}, "pools.all.ed25519"),
+    ],
+)
+def test_a_section_that_makes_no_sense_is_refused_with_its_field(
+    require: str, more: dict[str, Any], field: str
+) -> None:
+    (rule,) = TrustPolicy.read(policy(require, **more)).pools
+    with pytest.raises(InvalidValue) as caught:
+        verifiers_of(rule)
+    assert caught.value.field == field
+
+
+def test_every_kind_has_a_verifier() -> None:
+    from bailiwick.attestation.verifiers import _class_of
+
+    assert [_class_of(kind).kind for kind in K] == list(K)
+
+
+def test_the_verifiers_of_a_policy_are_built_once(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[str] = []
+
+    def build(rule: Any) -> dict[EvidenceKind, Verifier]:
+        built.append(rule.name)
+        return verifiers_of(rule)
+
+    monkeypatch.setattr(att, "verifiers_of", build)
+    house.join()
+    house.attest()
+    house.attest()
+    assert built == ["all"]
+    house.do(SetTrustPolicy(policy(max_age_s=60)))
+    house.attest()
+    assert built == ["all", "all"]
