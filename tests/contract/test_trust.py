@@ -179,16 +179,15 @@ def test_a_heartbeat_brings_a_nonce_when_it_is_time(
 ) -> None:
     nonce = machine.post("heartbeat").json()["attest_nonce"]
     assert machine.post("heartbeat").json()["attest_nonce"] == nonce
-    assert machine.post("heartbeat?dry_run=true").json()["attest_nonce"] is None
+    assert "attest_nonce" not in machine.post("heartbeat?dry_run=true").json()
     answer = machine.post("attestation", machine.evidence(nonce)).json()
     assert answer["state"] == "trusted"
-    assert machine.post("heartbeat").json()["attest_nonce"] is None
+    assert "attest_nonce" not in machine.post("heartbeat").json()
     clock.ahead_ms += 226_000
-    assert machine.post("heartbeat").json()["attest_nonce"] is not None
+    assert "attest_nonce" in machine.post("heartbeat").json()
     headers = as_node(house, "n1")
-    assert (
-        house.client.post("/v1/nodes/n1/heartbeat", headers=headers).json()["attest_nonce"] is None
-    )
+    other = house.client.post("/v1/nodes/n1/heartbeat", headers=headers).json()
+    assert "attest_nonce" not in other  # no pool names it
 
 
 # -- evidence that is not believed -----------------------------------------------------------

@@ -315,8 +315,8 @@ def requests(draw: st.DrawFn, *, gang_max: int = 1, small: bool = False) -> Plac
     if draw(st.booleans()):
         terms |= draw(gpu_terms())
     if not small and draw(st.integers(0, 3)) == 0:
-        terms["labels"] = draw(st.sampled_from([{"attested.tpm2.boot": "ok"}, {"zone": "a"}, {"zone": "b", "net": "ib"}, {
-            "net": "ib"}]))  # fmt: skip
+        wishes = [{"zone": "a"}, {"zone": "b", "net": "ib"}, {"net": "ib"}]
+        terms["labels"] = draw(st.sampled_from([*wishes, {"attested.tpm2.boot": "ok"}]))
     return PlacementRequest(
         tenant=tenant,  # type: ignore[arg-type]
         project=project,  # type: ignore[arg-type]

@@ -127,7 +127,7 @@ class Attesting:
     capability_key: bytes | None = None
     """The public key that this node mints tokens with, if it does."""
     _is_started: bool = False
-    _refusals: int = 0
+    _pause: int = 1
     _skip: int = 0
     _alone: int = 0
     _told: dict[str, str] = field(default_factory=dict)
@@ -142,11 +142,11 @@ class Attesting:
             return
         try:
             self._answer(node, server, asked=asked)
-            self._is_started, self._refusals = True, 0
+            self._is_started, self._pause = True, 1
         except (CannotAttest, NotAccepted, InvalidValue) as error:
             self._tell("standing", f"{node} cannot prove itself: {error}")
-            self._skip = min(2**self._refusals, SKIP_BEATS_MOST)
-            self._refusals += 1
+            self._skip = self._pause
+            self._pause = min(2 * self._pause, SKIP_BEATS_MOST)
 
     def _answer(self, node: str, server: TrustServer, *, asked: bytes | None) -> None:
         nonce = server.nonce(node) if asked is None else asked
@@ -201,7 +201,9 @@ class Attesting:
         except CannotAttest as error:
             self._tell("devices", f"{node} answers without its devices: {error}")
             return ()
-        return found[: PIECES_MAX - 1]
+        if len(found) >= PIECES_MAX:  # to leave some out would prove less than it seems
+            raise CannotAttest(f"{len(found)} devices; at most {PIECES_MAX - 1} can be told")
+        return found
 
     # -- telling -----------------------------------------------------------------------------
 

@@ -266,17 +266,26 @@ def typed_extension(
     return _one(certificate, kind, PathRules(reason))
 
 
+def critical_extensions(
+    certificate: x509.Certificate, *, reason: UntrustedReason
+) -> tuple[str, ...]:
+    """The identifiers of the extensions that a reader must understand."""
+    extensions = _read(lambda: list(certificate.extensions), PathRules(reason))
+    return tuple(each.oid.dotted_string for each in extensions if each.critical)
+
+
 def window_of(certificate: x509.Certificate, *, reason: UntrustedReason) -> tuple[int, int]:
     """The first and the last millisecond at which the certificate is valid."""
     return _read(lambda: _window(certificate), PathRules(reason))
 
 
 def name_of(certificate: x509.Certificate) -> str:
-    """The subject for a message: its common name, else all of it, cut."""
+    """The subject for a message: its common name, else all of it, cut, and only printable."""
     try:
         common = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
         told = str(common[0].value) if common else certificate.subject.rfc4514_string()
-        return told[:80] or "a certificate without a name"
+        shown = "".join(each if each.isprintable() else "?" for each in told[:80])
+        return shown or "a certificate without a name"
     except _ODD:
         return "a certificate whose name cannot be read"
 
@@ -305,9 +314,8 @@ def _check_issuer(issuer: x509.Certificate, *, below: int, rules: PathRules) -> 
 
 
 def _check_critical(certificate: x509.Certificate, rules: PathRules) -> None:
-    for each in _read(lambda: list(certificate.extensions), rules):
-        oid = each.oid.dotted_string
-        if each.critical and oid not in _BASE and oid not in rules.critical:
+    for oid in critical_extensions(certificate, reason=rules.reason):
+        if oid not in _BASE and oid not in rules.critical:
             raise refuse(rules.reason, f"{name_of(certificate)}: critical extension {oid}")
 
 

@@ -26,6 +26,7 @@ from cryptography import x509
 
 from bailiwick.attestation.cbor import read_map, read_sign1
 from bailiwick.attestation.certificates import (
+    critical_extensions,
     extension,
     read_certificate,
     typed_extension,
@@ -252,12 +253,9 @@ def _raw(certificate: x509.Certificate, oid: str) -> bytes | None:
 
 
 def _check_critical(certificate: x509.Certificate) -> None:
-    try:
-        critical = {each.oid.dotted_string for each in certificate.extensions if each.critical}
-    except (ValueError, TypeError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType):
-        raise refuse(UntrustedReason.MALFORMED, "extensions that cannot be read") from None
-    if unknown := sorted(critical - _UNDERSTOOD):
-        raise refuse(UntrustedReason.CHAIN, f"the critical extension {unknown[0]}")
+    for oid in critical_extensions(certificate, reason=UntrustedReason.MALFORMED):
+        if oid not in _UNDERSTOOD:
+            raise refuse(UntrustedReason.CHAIN, f"the critical extension {oid}")
 
 
 def _check_issued(layer: Layer, issuer: Layer, *, below: int) -> None:

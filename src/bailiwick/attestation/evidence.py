@@ -29,8 +29,8 @@ PART_BYTES_MAX = 512 * 1024
 """One part: an event log of a real machine has some 100 KB."""
 
 PARTS_MAX = 16
-PIECES_MAX = 8
-"""Pieces in one bundle: the node's own, and its GPUs and switches."""
+PIECES_MAX = 33
+"""Pieces in one bundle: the node's own, and up to 16 GPUs and 16 switches."""
 
 NONCE_BYTES = 32
 _DOMAIN = b"bailiwick-evidence-v1\0"

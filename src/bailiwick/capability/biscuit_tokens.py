@@ -35,6 +35,7 @@ from bailiwick.capability.claims import (
     Opened,
     TokenClaims,
     Use,
+    signed_claims,
 )
 from bailiwick.capability.keys import BiscuitKey, KeyRing
 from bailiwick.capability.token_text import decoded, encoded
@@ -123,7 +124,7 @@ def open_token(
         authorizer = _asked(use, now_ms=now_ms).build(biscuit)
         against = _against(authorizer)
         claims = _claims(authorizer.query(_READ)[0].terms, use)
-    except (*_FAULTS, IndexError, InvalidValue) as error:
+    except (*_FAULTS, IndexError) as error:
         return TokenFault.EVALUATION_LIMIT if str(error) == _LIMIT else TokenFault.MALFORMED
     return claims, (claims.token_id, *biscuit.revocation_ids), against
 
@@ -195,14 +196,11 @@ def _against(authorizer: Any) -> TokenFault | None:
 
 def _claims(terms: list[Any], use: Use) -> TokenClaims:
     token_id, tenant, lease_id, generation, resource, audience, expires_ms = terms
-    return TokenClaims(
-        token_id=token_id,
-        tenant=tenant,
+    return signed_claims(
+        use.operation,
+        (token_id, tenant, resource, audience),
         lease_id=lease_id,
         generation=generation,
-        resource=resource,
-        operations=(use.operation,),
-        audience=audience,
         expires_ms=expires_ms,
     )
 

@@ -37,6 +37,7 @@ from bailiwick.capability.claims import (
     Use,
     check_resource,
     covers,
+    signed_claims,
 )
 from bailiwick.capability.keys import HmacKey, HmacRoot, KeyRing
 from bailiwick.capability.token_text import decoded, encoded
@@ -61,7 +62,6 @@ _HEAD = Struct(">4sQQQHBBBB")
 _CAVEAT = Struct(">BB")
 _MASK = Struct(">H")
 _INSTANT = Struct(">Q")
-_new, _set = object.__new__, object.__setattr__
 
 
 class _Kind(IntEnum):
@@ -123,15 +123,13 @@ def open_token(
         signature = hmac.digest(signature, caveat.signed, "sha256")
     if not hmac.compare_digest(signature, raw[-MAC_BYTES:]):
         return TokenFault.BAD_SIGNATURE
-    claims = _new(TokenClaims)
-    _set(claims, "token_id", names[:a])
-    _set(claims, "tenant", names[a:to_resource])
-    _set(claims, "lease_id", lease_id)
-    _set(claims, "generation", generation)
-    _set(claims, "resource", names[to_resource:to_audience])
-    _set(claims, "operations", (use.operation,))
-    _set(claims, "audience", stated)
-    _set(claims, "expires_ms", expires_ms)
+    claims = signed_claims(
+        use.operation,
+        (names[:a], names[a:to_resource], names[to_resource:to_audience], stated),
+        lease_id=lease_id,
+        generation=generation,
+        expires_ms=expires_ms,
+    )
     if caveats:
         against = _against(mask, caveats, use=use, now_ms=now_ms)
     else:

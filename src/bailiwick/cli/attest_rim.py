@@ -54,6 +54,7 @@ def rim(
     from bailiwick.attestation.verdict import EvidenceError
     from bailiwick.cli.attest import read_file
     from bailiwick.cli.periods import parse_time
+    from bailiwick.cli.screen import printable
     from bailiwick.vocab.errors import InvalidValue
 
     at_ms = parse_time("--at", at)
@@ -67,7 +68,7 @@ def rim(
             raw = read_file("FILE", path, limit=FILE_BYTES_MAX)
             golden = read_rim(raw, roots=roots, at_ms=at_ms)
         except EvidenceError as error:
-            typer.echo(f"bailiwick: {path}: {error}", err=True)
+            typer.echo(f"bailiwick: {path}: {printable(str(error))}", err=True)
             raise typer.Exit(ExitCode.DENIED) from None
         found.append(golden.document())
     if output is Output.JSON:

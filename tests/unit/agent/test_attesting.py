@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bailiwick.agent.attesting import (
     ALONE_ANSWERS,
@@ -190,6 +192,14 @@ def test_keys_that_are_refused_are_told_once_and_offered_again_ever_more_rarely(
     assert [line for line in node.said if "cannot" in line] == node.said[:1]
 
 
+def test_after_a_success_pauses_are_short_again() -> None:
+    node = enrolled()
+    for failures, beats in ((3, 2 + 3 + 5), (1, 2)):
+        node.prover.fails = [CannotAttest("no") for _ in range(failures)]
+        assert [node.turn(ASKED) for _ in range(beats)] == [[]] * beats
+        assert node.turn(ASKED) == ["present"]
+
+
 def test_a_verdict_against_the_node_is_told_with_its_reason_and_it_goes_on() -> None:
     node = enrolled()
     bad = refused(UntrustedReason.PCR_POLICY, "register 7 of sha256")
@@ -292,3 +302,73 @@ def test_every_reason_has_a_sentence() -> None:
         told = spell(Found(EvidenceKind.DICE, "untrusted", reason))
         assert told.startswith(f"dice is untrusted ({reason.value}): ")
     assert spell(Found(EvidenceKind.DICE, "unsupported")) == "dice is unsupported"
+
+
+OUTCOMES = st.sampled_from(
+    ["trusted", "untrusted", "forgotten", "refused", "no_tpm", "away", "new_key"]
+)
+
+
+class StrictGate(ScriptedGate):
+    """Sees that no nonce is answered twice, nor with another key than the one it knows."""
+
+    def __init__(self, prover: ScriptedProver) -> None:
+        super().__init__()
+        self.prover, self.outcome, self.count = prover, "trusted", 0
+        self.open: bytes | None = None
+        self.known: bytes | None = None
+
+    def nonce(self, node: str) -> bytes:
+        self.heard.append("nonce")
+        return self.ask()
+
+    def ask(self) -> bytes:
+        self.count += 1
+        self.open = self.count.to_bytes(32, "big")
+        return self.open
+
+    def prove(self, node: str, enrolment_id: str, *, parts: Mapping[str, bytes]) -> None:
+        super().prove(node, enrolment_id, parts=parts)
+        self.known = self.offered[-1]["ak_public"]
+
+    def present(self, node: str, nonce: bytes, *, pieces: Sequence[Evidence]) -> Standing:
+        assert nonce == self.open, "a nonce is answered once"
+        assert self.known in (None, self.prover.key), "another key would close the node"
+        self.heard.append("present")
+        self.open = None
+        match self.outcome:
+            case "refused":
+                raise NotAccepted("no")
+            case "away":
+                raise Away("no")
+            case "forgotten":
+                self.known, self.outcome = None, "trusted"
+        if self.known is None:
+            return UNKNOWN
+        return refused(UntrustedReason.PCR_POLICY) if self.outcome == "untrusted" else TRUSTED
+
+
+@given(st.lists(st.tuples(st.booleans(), OUTCOMES), max_size=40))
+def test_whatever_happens_a_nonce_is_answered_once_when_asked_and_with_a_known_key(
+    beats: list[tuple[bool, str]],
+) -> None:
+    prover = ScriptedProver()
+    gate = StrictGate(prover)
+    attesting, is_started = Attesting(prover, Line(), lambda text: None), False
+    for number, (is_asked, outcome) in enumerate(beats):
+        gate.outcome = outcome
+        prover.fails = [CannotAttest("no")] if outcome == "no_tpm" else []
+        prover.key = bytes([number]) if outcome == "new_key" else prover.key
+        gate.heard.clear()
+        try:
+            attesting.turn("n1", gate, asked=gate.ask() if is_asked else None)
+        except Away:
+            continue
+        assert is_asked or not is_started or gate.heard == []
+        assert gate.heard.count("present") <= 2
+        is_started = is_started or ("present" in gate.heard and outcome != "refused")
+    # However often it failed, it proves itself again within a bounded number of beats.
+    gate.outcome, prover.fails = "trusted", []
+    for _ in range(SKIP_BEATS_MOST + 1):
+        attesting.turn("n1", gate, asked=gate.ask())
+    assert attesting._state is AttestationState.TRUSTED

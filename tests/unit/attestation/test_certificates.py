@@ -446,8 +446,9 @@ def test_a_leaf_is_no_ca_and_may_sign() -> None:
             check_leaf(issue("leaf", "middle", wanted=wanted), rules=RULES)
 
 
-def test_a_name_for_a_message_is_short() -> None:
+def test_a_name_for_a_message_is_short_and_steers_no_terminal() -> None:
     assert name_of(LEAF) == "leaf"
+    assert name_of(issue("red \x1b[31m\n", "root", key="x")) == "red ?[31m?"
     nameless = (
         x509.CertificateBuilder()
         .subject_name(x509.Name([]))

@@ -129,6 +129,12 @@ def test_the_signer_must_lead_to_the_pinned_root_at_that_time() -> None:
         made.Signing(transforms=(made.C14N,)),
         made.Signing(transforms=(made.C14N, made.DS + "enveloped-signature")),
         made.Signing(transforms=(made.DS + "enveloped-signature",)),
+        made.Signing(
+            transforms=(
+                made.DS + "enveloped-signature",
+                "http://www.w3.org/2001/10/xml-exc-c14n#",
+            )
+        ),
         made.Signing(transforms=(made.DS + "enveloped-signature", made.C14N, made.C14N)),
         made.Signing(method=made.MORE + "ecdsa-sha256"),
         made.Signing(method=made.DS + "hmac-sha1"),

@@ -87,6 +87,14 @@ def test_only_what_can_have_no_token_left_is_dropped(entries: list[Entry], now_m
         assert len(made) == 0
 
 
+def test_an_entry_stays_to_the_last_millisecond_in_which_it_can_refuse() -> None:
+    made = book([("ended", 1, 0, 1_000), ("revoke", 2, 0, 1_000)])
+    assert made.drop_old(now_ms=1_000 + KEEP_MS) == 0
+    assert made.refuses(1, generation=1, ids=())
+    assert made.refuses(3, generation=1, ids=("t-2",))
+    assert made.drop_old(now_ms=1_001 + KEEP_MS) == 2
+
+
 @given(ENTRIES)
 def test_what_is_told_can_be_read_back_through_json(entries: list[Entry]) -> None:
     made = book(entries)

@@ -224,6 +224,8 @@ def _add_action_routes(app: FastAPI) -> None:
             status_code=201 if name in _MADE else 200,
             responses=_RESPONSES.get(name) or _content_of(HANDLERS[name]),
             response_model=None if is_request else _returned(HANDLERS[name]),
+            # An agent of before there were nonces knows no field for one that is not there.
+            response_model_exclude_none=name == "node.beat",
             response_class=_class_of(HANDLERS[name]),
         )
 
