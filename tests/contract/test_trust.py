@@ -11,6 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from bailiwick.attestation.ed25519 import enrolment_statement, statement_of
+from bailiwick.attestation.evidence import PIECES_MAX
 from bailiwick.attestation.policy import POLICY_BYTES_MAX
 from bailiwick.capability import TOKEN_TTL_MS_MAX
 from bailiwick.cli.phrases import MINT_DENIALS
@@ -405,5 +406,6 @@ def test_where_nothing_judges_evidence_that_is_said(tmp_path: Path) -> None:
 def test_the_contract_spells_what_the_gate_says() -> None:
     assert set(get_args(wire.VerdictWord)) == set(AttestationWord)
     assert wire.POLICY_BYTES_MAX == POLICY_BYTES_MAX
+    assert wire.PIECES_MAX == PIECES_MAX
     assert wire.TOKEN_TTL_MS_MAX == TOKEN_TTL_MS_MAX
     assert set(MINT_DENIALS) == set(MintDenial)

@@ -20,6 +20,7 @@ from bailiwick.wire.base import Model, Name, Number, Within
 
 POLICY_BYTES_MAX = 48 * 1024
 NOTE_CHARS_MAX = 500
+PIECES_MAX = 33
 TOKEN_TTL_MS_MAX = 300_000
 
 _Kind = Annotated[EvidenceKind, Field(strict=False)]
@@ -90,7 +91,7 @@ class Attestation(Model):
     """A node's answer to its nonce: its own evidence, and that of its devices."""
 
     nonce: Hex32
-    pieces: Annotated[list[Piece], Field(min_length=1, max_length=8)]
+    pieces: Annotated[list[Piece], Field(min_length=1, max_length=PIECES_MAX)]
 
 
 class KindVerdict(Model):

@@ -16,6 +16,7 @@ from bailiwick.kernel import (
     Quarantine,
     Queued,
     RecordVerdict,
+    Refused,
     RegisterNode,
     SetTrustPolicy,
     Submit,
@@ -484,6 +485,17 @@ def test_what_a_node_has_proven_is_a_label_while_it_holds() -> None:
     d.tick(d.now_ms + LIFE_MS + 1)
     told = d.state.admission.explain(ask(labels=wanted), now_ms=d.now_ms)
     assert told.fallen == {FilterReason.ATTESTATION: 1, FilterReason.QUARANTINED: 1}
+
+
+def test_a_label_that_a_node_no_longer_proves_is_gone_for_those_who_asked_for_it_before() -> None:
+    d = Gate()
+    d.trust(firmware="v1")
+    wanted = {"attested.tpm2.firmware": "v1"}
+    d.lease(labels=wanted)
+    d.trust(number=5, firmware="v2")
+    assert isinstance(d.beside(labels=wanted), Refused)
+    d.trust(number=6, firmware="v1")
+    d.lease(labels=wanted)
 
 
 def test_a_label_that_no_node_has_proven_yet_is_waited_for() -> None:

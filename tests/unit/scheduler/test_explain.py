@@ -141,7 +141,7 @@ def test_a_node_is_counted_once_at_the_first_filter_it_fails(fleet: CapacityLedg
     told = controller(fleet).explain(ask(**WANTED))
     assert (told.fallen[F.NODE_MODE], told.fallen[F.QUARANTINED]) == (2, 1)
     assert F.GPU_KIND not in told.fallen
-    assert told.nodes == 10
+    assert told.nodes == 11
 
 
 def test_explaining_changes_nothing(fleet: CapacityLedger) -> None:
@@ -216,7 +216,7 @@ def test_the_remedy_for_quota_clears_the_blocker(fleet: CapacityLedger) -> None:
 def test_the_remedy_for_room_says_how_much_is_missing(fleet: CapacityLedger) -> None:
     told = controller(fleet).explain(ask(cpu_cores=0.1, mem_bytes=50, gang_size=12))
     free = sum(n.free.mem_bytes for n in fleet.nodes() if n.id not in (
-        "closed", "untrusted", "forbidden"))  # fmt: skip
+        "closed", "untrusted", "unproven", "forbidden"))  # fmt: skip
     assert told.remedy == Remedy(W.WAIT_OR_PREEMPT, 600 - free, "mem_bytes")
 
 

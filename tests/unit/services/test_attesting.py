@@ -13,7 +13,14 @@ from typing import Any, TypeVar
 import pytest
 
 from bailiwick.attestation.ed25519 import enrolment_statement, statement_of
-from bailiwick.attestation.evidence import Asked, Evidence, Verifier, bound_nonce, device_nonce
+from bailiwick.attestation.evidence import (
+    PIECES_MAX,
+    Asked,
+    Evidence,
+    Verifier,
+    bound_nonce,
+    device_nonce,
+)
 from bailiwick.attestation.policy import TrustPolicy
 from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted, Verdict
 from bailiwick.attestation.verifiers import verifiers_of
@@ -467,10 +474,10 @@ def test_devices_that_are_enough_by_themselves_are_asked_with_the_nonce_itself(
 @pytest.mark.parametrize(
     ("kinds", "match"),
     [
-        ((), "1 to 8"),
+        ((), f"1 to {PIECES_MAX}"),
         ((K.ED25519,) * 2, "one piece"),
         ((K.TDX,), "one of ed25519"),
-        ((K.ED25519, *[K.GPU_CC] * 8), "1 to 8"),
+        ((K.ED25519, *[K.GPU_CC] * PIECES_MAX), f"1 to {PIECES_MAX}"),
     ],
 )
 def test_a_bundle_that_cannot_be_judged_is_refused_as_a_whole(

@@ -89,3 +89,13 @@ def test_a_book_that_begins_late_knows_nothing_of_before() -> None:
     book = RevocationBook()
     book.begin(1_000)
     assert (book.complete_from_ms, book.since(0)) == (1_000, [])
+
+
+def test_an_entry_is_kept_as_long_as_a_token_may_live_and_no_longer() -> None:
+    book = RevocationBook()
+    for at_ms, lease_id in ((1, 1), (1 + KEEP_MS, 2)):
+        book.follow({"kind": "lease_expired", "at_ms": at_ms, "body": {"lease_id": lease_id}})
+    assert [row.lease_id for row in book.since(0)] == [1, 2]
+    book.follow({"kind": "lease_granted", "at_ms": 2 + KEEP_MS, "body": {"lease_id": 3}})
+    assert [row.lease_id for row in book.since(0)] == [2]
+    assert book.complete_from_ms == 2

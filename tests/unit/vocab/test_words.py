@@ -69,7 +69,7 @@ SPELLED: dict[type[StrEnum], str] = {
         "deadline_passed no_such_hardware nodes_forbidden larger_than_any_node headroom_kept"
         " not_enough_free fragmented victims_leaving"
     ),
-    FilterReason: "node_mode quarantined gpu_kind labels policy cpu memory block gpu",
+    FilterReason: "node_mode quarantined attestation gpu_kind labels policy cpu memory block gpu",
     HardwareGeneration: (
         "nvidia_volta nvidia_turing nvidia_ampere nvidia_ada nvidia_hopper nvidia_blackwell"
         " nvidia_rubin amd_mi200 amd_mi300 amd_mi350 intel_gaudi2 intel_gaudi3 google_tpu_v5"

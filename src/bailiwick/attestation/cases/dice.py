@@ -7,6 +7,7 @@ validity, which no gate would accept, and the rest is judged all the same.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 
 from bailiwick.attestation.cases.reading import CaseFields, Judged, told, unhex
 from bailiwick.attestation.dice import DiceRules, answer, appraise, claims_of, read_format
@@ -20,13 +21,13 @@ ASKS_NOTHING = DiceRules()
 
 def judge(case: CaseFields) -> Judged:
     """The verdict on one chain."""
-    rules = DiceRules.read(Section("policy", case.get("policy") or {}), left_out=ASKS_NOTHING)
+    known = case.policy(*(each.name for each in fields(DiceRules)))
+    rules = DiceRules.read(Section("policy", known), left_out=ASKS_NOTHING)
     challenge = case.get("challenge")
     if challenge is not None:
-        fields = Section("challenge", challenge)
-        nonce = unhex("challenge.nonce", fields.text("nonce"))
-        signature = unhex("challenge.signature", fields.text("signature"))
-        fields.done()
+        given = Section("challenge", challenge)
+        nonce = unhex("challenge.nonce", given.text("nonce"))
+        signature = unhex("challenge.signature", given.text("signature"))
     root, certificates = case.file("root_public_key"), case.files("chain")
     at_ms = None if case.get("at") is None else case.at_ms()
 

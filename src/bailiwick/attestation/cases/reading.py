@@ -48,6 +48,7 @@ class CaseFields:
     def __init__(self, case: Mapping[str, Any], read: Read) -> None:
         self._case, self._read_file = case, read
         self._used = {"id", "kind", "expect", "reason", "note", "machine", "device", "format"}
+        self._skipped: set[str] = set()
 
     def get(self, name: str) -> Any:
         """The value as it stands; None if it is left out or null."""
@@ -93,10 +94,22 @@ class CaseFields:
         """The instant to judge at; 0 if the case says none."""
         return 0 if self.get(name) is None else instant_ms(name, self.text(name))
 
+    def policy(self, *known: str) -> dict[str, Any]:
+        """The rules of the case that we know; the others are told as not looked at."""
+        found = self.get("policy")
+        if found is None:
+            return {}
+        if not isinstance(found, dict):
+            raise InvalidValue("policy", found, "a map")
+        self._skipped |= {f"policy.{name}" for name in found if name not in known}
+        return {name: value for name, value in found.items() if name in known}
+
     @property
     def unused(self) -> tuple[str, ...]:
         """Fields of the case that nothing looked at."""
-        return tuple(sorted(name for name in self._case if name not in self._used))
+        return tuple(
+            sorted({name for name in self._case if name not in self._used} | self._skipped)
+        )
 
 
 def told(verdict: Verdict) -> Judged:

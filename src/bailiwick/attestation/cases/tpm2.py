@@ -115,13 +115,12 @@ def _judge_names(case: CaseFields) -> Judged:
 
 
 def _policy(case: CaseFields) -> dict[str, bool]:
-    """The rules of the case; one that is not known is an error, not a rule left out."""
-    known = dict.fromkeys(("require_event_log", "require_secure_boot", "accept_resume"), False)
-    for name, value in _map("policy", case.get("policy")).items():
-        if name not in known or not isinstance(value, bool):
-            raise InvalidValue(f"policy.{name}", value, f"true or false of {', '.join(known)}")
-        known[name] = value
-    return known
+    names = ("require_event_log", "require_secure_boot", "accept_resume")
+    found = dict.fromkeys(names, False) | case.policy(*names)
+    for name, value in found.items():
+        if not isinstance(value, bool):
+            raise InvalidValue(f"policy.{name}", value, "true or false")
+    return found
 
 
 def _selection(case: CaseFields) -> dict[int, frozenset[int]]:

@@ -217,6 +217,7 @@ async def set_policy(asked: Changing, body: wire.TrustPolicyChange) -> Done:
     """Replace what is asked of nodes, if every part of it makes sense; nodes are gated anew."""
     asked.require(FLEET)
     policy = TrustPolicy.read(body.document)
+    await asyncio.to_thread(_check_policy, policy)
     return await asked.do(SetTrustPolicy(policy.text))
 
 
