@@ -36,11 +36,16 @@ from bailiwick import (
     WithinQuota,
 )
 from bailiwick import capability as tokens
-from bailiwick.attestation.ed25519 import Ed25519Verifier, statement_of
-from bailiwick.attestation.evidence import Asked, Evidence
-from bailiwick.attestation.verdict import Trusted, Untrusted
+from bailiwick.attestation import (
+    AttestationGate,
+    Ed25519Verifier,
+    Evidence,
+    EvidenceKind,
+    Trusted,
+    Untrusted,
+)
+from bailiwick.attestation.ed25519 import statement_of
 from bailiwick.journal import Chain, Context, RecordKind
-from bailiwick.vocab.trust import EvidenceKind
 
 GB = 1_000_000_000
 
@@ -131,12 +136,14 @@ def attest(ledger: CapacityLedger) -> None:
     key, firmware = Ed25519PrivateKey.generate(), b"f" * 32
     public = key.public_key().public_bytes_raw()
     verifier = Ed25519Verifier(frozenset({public}), frozenset({firmware}), max_age_ms=300_000)
+    gate = AttestationGate(verifier)
     for node, runs in (("node-1", b"x" * 32), ("node-2", firmware)):
         nonce = secrets.token_bytes(32)
-        said = statement_of(node, nonce, firmware=runs)
-        evidence = Evidence(EvidenceKind.ED25519, {"statement": said, "signature": key.sign(said)})
-        asked = Asked(node=node, nonce=nonce, at_ms=60_000, enrolled={"public_key": public})
-        match verifier.verify(evidence, asked):
+        gate.ask(node, nonce, now_ms=60_000)
+        said = statement_of(node, nonce, firmware=runs)  # on the node
+        sent = Evidence(EvidenceKind.ED25519, {"statement": said, "signature": key.sign(said)})
+        enrolled = {"public_key": public}
+        match gate.verify(node, nonce, evidence=sent, now_ms=60_100, enrolled=enrolled):
             case Trusted():
                 print(f"attestation: {node} is trusted")
             case Untrusted(reason=reason):

@@ -261,6 +261,28 @@ def test_evidence_that_is_replayed_or_forged_fails_each_with_its_own_word(
         assert verdict(now, forged) == ("untrusted", "bad_signature", True)
 
 
+def test_a_reboot_is_expected_in_maintenance_and_closes_a_node_otherwise(
+    tmp_path: Path, house: Fleet, tpms: tuple[SoftwareTpm, SoftwareTpm]
+) -> None:
+    tpm = tpms[0]
+
+    def move(mode: str, *, reached: str = "") -> None:
+        assert house.ask("PUT", "/v1/nodes/gpu-boot/mode", {"mode": mode}).ok
+        wanted = reached or mode
+        wait_until(lambda: house.node("gpu-boot")["mode"] == wanted, WAIT_S, wanted)
+
+    with trusted(house, "gpu-boot", tpm, state=tmp_path / "state") as agent:
+        move("draining", reached="drained")
+        move("maintenance")
+        tpm.reboot()
+        assert "gpu-boot has proved itself: trusted" in agent.once().stderr
+        move("returning")
+        move("accepting")
+        tpm.reboot()
+        assert "tpm2 is untrusted (reset_count_changed)" in agent.once().stderr
+        assert house.node("gpu-boot")["quarantined"] is True
+
+
 def test_a_node_mints_tokens_for_its_own_leases_with_its_own_key(
     tmp_path: Path, house: Fleet, tpms: tuple[SoftwareTpm, SoftwareTpm]
 ) -> None:

@@ -10,6 +10,11 @@ Rules:
 - Which node is due next is known in logarithmic time; that order follows from the rest and is not
   part of the state.
 - A name and a machine go together: an identity is enrolled under one name only.
+
+>>> book = TrustBook()
+>>> book.set_policy(TrustPolicy.read('{"pools": {"p": {"nodes": ["n*"], "require": "tpm2"}}}'))
+>>> book.is_gated("n1"), book.is_gated("login"), book.state_of("n1", 0).value
+(True, False, 'unattested')
 """
 
 from __future__ import annotations

@@ -439,13 +439,21 @@ def test_records_about_what_nobody_told_of_are_findings() -> None:
     words += [each.word for each in journal.tell(1, "node_departed", node="node-1", lease_ids=(9,))]
     assert words == [MeterFindingWord.UNKNOWN_LEASE] * 4
     words = [each.word for each in journal.grant(2, 1, "node-9")]
-    for kind in ("node_departed", "node_quarantined", "node_quarantine_lifted"):
+    for kind in ("node_departed", "node_quarantined"):
         words += [each.word for each in journal.tell(2, kind, node="node-9")]
     words += [
         each.word for each in journal.tell(2, "node_mode_changed", node="node-9", after="draining")
     ]
-    assert words == [MeterFindingWord.UNKNOWN_NODE] * 5
+    assert words == [MeterFindingWord.UNKNOWN_NODE] * 4
     assert journal.tell(3, "lease_released", lease_id=1) == ()
+
+
+def test_a_quarantine_in_which_a_node_departed_may_be_lifted_while_it_is_away() -> None:
+    journal = Journal()
+    journal.node(0)
+    journal.tell(1, "node_quarantined", node="node-1")
+    journal.tell(2, "node_departed", node="node-1")
+    assert journal.tell(3, "node_quarantine_lifted", node="node-1") == ()
 
 
 def test_what_is_told_twice_counts_once() -> None:
