@@ -247,7 +247,7 @@ class TrustBook:
         self._standing.pop(node, None)
         self._reckon(node)
 
-    def put(self, node: str, kind: EvidenceKind, held: Held, *, is_lapse: bool = False) -> None:
+    def put(self, node: str, kind: EvidenceKind, *, held: Held, is_lapse: bool = False) -> None:
         """One more verdict, if it counts: evidence that says nothing changes nothing that stands.
 
         Else a node could put off the end of its grace, or cover bad evidence, with more of that.

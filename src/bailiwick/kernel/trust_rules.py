@@ -204,7 +204,7 @@ def apply_trust(state: State, event: te.TrustEvent, *, at_ms: int) -> None:
             until_ms, claims = event.valid_until_ms, dict(event.claims)
             told = (until_ms, claims, event.evidence, at_ms, state.size)
             held = Held(event.verdict, event.reason, *told)
-            book.put(event.node, event.evidence_kind, held, is_lapse=event.is_lapse)
+            book.put(event.node, event.evidence_kind, held=held, is_lapse=event.is_lapse)
         case _:
             assert_never(event)
     gate(state, event.node)

@@ -115,7 +115,9 @@ def test_the_same_policy_again_is_no_record_and_another_names_the_one_before() -
     d.ask_for("nitro")
     (record,) = d.last
     assert (record.body["policy"], record.body["digest_before"]) == ("trust", before)
-    assert "".join(record.body["document"]) == d.state.trust.policy.text  # type: ignore[arg-type, union-attr]
+    policy = d.state.trust.policy
+    assert policy is not None
+    assert "".join(record.body["document"]) == policy.text  # type: ignore[arg-type]
 
 
 def test_the_largest_policy_there_may_be_can_be_sealed() -> None:
