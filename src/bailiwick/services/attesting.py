@@ -12,7 +12,8 @@ Rules:
   and the node's own piece signs for all companions beside it. Where companions alone are not
   enough for the pool, they are taken only beside such a piece: a report from another host's GPU
   has no way in.
-- Several pieces of one kind are one verdict: the worst. A node with one bad GPU is a bad node.
+- Several pieces of one kind are one verdict: the worst. A node with one bad GPU is a bad node, and
+  so is one with a GPU in its inventory of which there is no report.
 - Verifiers run in a thread, never in the event loop or the kernel. One that fails is our bug: it
   counts as untrusted (``verifier_fault``) and the log says everything.
 """
@@ -89,6 +90,8 @@ class _Known:
     pool: Pool
     enrolled: Mapping[EvidenceKind, Mapping[str, bytes]] = field(repr=False)
     previous: Mapping[EvidenceKind, Mapping[str, str]]
+    gpus: int
+    """GPUs of its inventory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,7 @@ class Attesting:
         return tuple(
             Judged(
                 kind,
-                worst([verdict for verdict, _ in rows]),
+                _together(kind, [verdict for verdict, _ in rows], gpus=known.gpus),
                 joint_digest([digest for _, digest in rows]),
                 kind not in ENROLLED or kind in known.enrolled,
             )
@@ -257,6 +260,26 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
     trusted = [each for each in verdicts if isinstance(each, Trusted)]
     shared = set.intersection(*(set(each.claims.items()) for each in trusted))
     return Trusted(dict(sorted(shared)), min(each.valid_until_ms for each in trusted))
+
+
+def every_device(verdicts: Sequence[Verdict], *, gpus: int) -> Verdict:
+    """What the reports of a node's devices say together, if each of its GPUs is among them.
+
+    One good GPU, asked again and again, must not vouch for the others.
+    """
+    found = worst(verdicts)
+    if not isinstance(found, Trusted):
+        return found
+    claims = [each.claims for each in verdicts if isinstance(each, Trusted)]
+    told = {each.get("device_id") for each in claims if each.get("device") == "gpu"}
+    if len(told) < gpus:
+        where = f"reports of {len(told)} GPUs, and the node has {gpus}"
+        return Untrusted(UntrustedReason.DEVICE_MISSING, where)
+    return Trusted({**found.claims, "gpus": str(len(told))}, found.valid_until_ms)
+
+
+def _together(kind: EvidenceKind, verdicts: Sequence[Verdict], *, gpus: int) -> Verdict:
+    return every_device(verdicts, gpus=gpus) if kind in COMPANIONS else worst(verdicts)
 
 
 def joint_digest(digests: Sequence[str]) -> str:
@@ -355,4 +378,5 @@ def _known(view: View, node: str) -> _Known:
             for kind, held in (book.standing(node) or {}).items()
             if held.is_trusted
         }
-    return _Known(pool, enrolled, previous)
+    gpus = len(view.state.ledger.entry(node).capacity.gpus)
+    return _Known(pool, enrolled, previous, gpus)

@@ -77,6 +77,8 @@ class UntrustedReason(StrEnum):
     """The firmware digest that the node states is not an allowed one."""
     NO_MEASUREMENTS = "no_measurements"
     MEASUREMENT_MISMATCH = "measurement_mismatch"
+    DEVICE_MISSING = "device_missing"
+    """Good reports, but of fewer devices than the node says that it has."""
     CODE_HASH = "code_hash"
     CONFIGURATION_HASH = "configuration_hash"
     FWID = "fwid"

@@ -24,10 +24,11 @@ from bailiwick.attestation.evidence import (
 from bailiwick.attestation.policy import TrustPolicy
 from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted, Verdict
 from bailiwick.attestation.verifiers import verifiers_of
-from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.kernel import (
     ChangeMode,
     Command,
+    DepartNode,
     Envelope,
     Kernel,
     RegisterNode,
@@ -450,6 +451,40 @@ def test_a_node_signs_for_its_devices_and_they_are_asked_in_its_name(
     mine = device_nonce(nonce, public_of("a"))
     assert [a.nonce for a in gpus[K.GPU_CC].asked] == [mine, mine]
     assert [each.kind for each in found.judged] == [K.ED25519, K.GPU_CC]
+
+
+def gpu(device_id: str, *, device: str = "gpu") -> Trusted:
+    return Trusted({"device": device, "device_id": device_id, "driver_version": "570"}, 9)
+
+
+def test_every_gpu_of_the_inventory_must_be_among_the_reports() -> None:
+    both = att.every_device([gpu("a"), gpu("b"), gpu("s", device="switch")], gpus=2)
+    assert both == Trusted({"driver_version": "570", "gpus": "2"}, 9)
+    missing = Untrusted(R.DEVICE_MISSING)
+    assert att.every_device([gpu("a")], gpus=2) == missing
+    assert att.every_device([gpu("a"), gpu("s", device="switch")], gpus=2) == missing
+
+
+def test_a_node_with_a_gpu_of_which_there_is_no_report_is_not_believed(
+    house: House, gpus: dict[EvidenceKind, Said]
+) -> None:
+    house.do(DepartNode("n1"))
+    two = [GpuDevice.named("NVIDIA H100 80GB HBM3")] * 2
+    house.do(RegisterNode("n1", NodeCapacity(1000, 2**30, gpus=two)))
+    gpus[K.GPU_CC].verdict = gpu("a")
+    nonce = house.ask()
+    found = house.present(signed(nonce), report(b"1"), report(b"2"), nonce=nonce)
+    assert found.judged[1].verdict == Untrusted(R.DEVICE_MISSING)
+    assert found.state is AttestationState.UNTRUSTED
+
+
+def test_one_gpu_asked_twice_does_not_vouch_for_another() -> None:
+    assert att.every_device([gpu("a"), gpu("a")], gpus=2) == Untrusted(R.DEVICE_MISSING)
+
+
+def test_a_bad_device_is_told_before_a_missing_one() -> None:
+    bad = Untrusted(R.BAD_SIGNATURE)
+    assert att.every_device([gpu("a"), bad], gpus=3) == bad
 
 
 def test_devices_are_taken_only_beside_the_node_that_they_are_in(
