@@ -21,6 +21,7 @@ class CannotAttest(BailiwickError):
     """The machine cannot prove itself now, or not at all: what is missing, and what would help."""
 
     code = ErrorCode.UNAVAILABLE
+    retryable = True
 
 
 class Source(StrEnum):

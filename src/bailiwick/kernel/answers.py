@@ -69,11 +69,6 @@ class TokenGranted:
     operations: tuple[Operation, ...]
     expires_ms: int
 
-    @property
-    def resource(self) -> str:
-        """What the token is about: all that the lease holds."""
-        return f"lease/{self.lease_id}"
-
 
 @dataclass(frozen=True, slots=True)
 class TokenDenied:
