@@ -97,7 +97,10 @@ def test_a_nodes_standing_is_told_and_its_quarantine_lifted(
     machine.attest()
     assert done(admin("node", "lift", "t-1")) == "node t-1 is trusted again\n"
     machine.attest(label="b")
-    done(admin("node", "lift", "t-1", "--override", "--note", "seen myself", "-y"))
+    told = done(admin("node", "lift", "t-1", "--override", "--note", "seen myself", "-y"))
+    assert "trusted" not in told
+    assert "takes no lease before" in told
+    assert "no: unattested" in done(admin("node", "list"))
     assert house.records("node_quarantine_lifted")[-1]["note"] == "seen myself"
     gone = admin("node", "enrolment-withdraw", "t-1", "--kind", "ed25519", "-y")
     assert "count no more" in done(gone)

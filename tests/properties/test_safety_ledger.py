@@ -253,9 +253,9 @@ class LedgerMachine(RuleBasedStateMachine):
             assert len(answer.leases) == request.gang_size
             assert (answer.leases[0].gang is not None) == (request.gang_size > 1)
             for lease in answer.leases:
-                assert (
-                    request.labels.items() <= self.ledger.entry(lease.node).capacity.labels.items()
-                )
+                entry = self.ledger.entry(lease.node)
+                labels = {**entry.capacity.labels, **entry.attested}
+                assert request.labels.items() <= labels.items()
             self.took(answer.leases, request)
         else:
             assert snapshot(self.ledger) == before

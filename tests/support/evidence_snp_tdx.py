@@ -203,6 +203,8 @@ class Quote:
     body_type: int = 2
     size: int | None = None
     attributes: bytes = bytes.fromhex("0000004000000000")
+    module: bytes = bytes(56)
+    """Signer and attributes of the TDX module; zeros for Intel's."""
     report_data: bytes = DATA
     mrtd: bytes = MEASUREMENT
     key_type: int = 2
@@ -243,7 +245,7 @@ class Quote:
             48, b"\1"
         )
         body = bytearray(648 if self.body_type == 3 else 584)
-        body[120:128], body[136:184] = self.attributes, self.mrtd
+        body[64:120], body[120:128], body[136:184] = self.module, self.attributes, self.mrtd
         body[520:584] = self.report_data
         if self.version == 4:
             return header + bytes(body)

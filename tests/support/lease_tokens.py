@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from bailiwick.capability import (
     BiscuitMinter,
@@ -130,20 +132,27 @@ def framed(number: int, value: bytes) -> bytes:
     return bytes([*head, size]) + value
 
 
-def with_block(token: str, block: bytes) -> str:
-    """The token with these bytes as one more block, signed as a bearer can sign it."""
+def with_block(token: str, block: bytes, *, is_p256: bool = False) -> str:
+    """The token with these bytes as one more block, signed as a bearer can sign it.
+
+    Who adds the next block signs that with an Ed25519 key, or with one on P-256.
+    """
     raw = decoded("bwb1.", token)
     fields = list(_messages(raw))
     [proof] = [value for number, value in fields if number == 4]
     [(_, secret)] = list(_messages(proof))
-    following = Ed25519PrivateKey.from_private_bytes(bytes(31) + b"\x05")
-    public = following.public_key().public_bytes_raw()
-    payload = block + bytes(4) + public
+    following = bytes(31) + b"\x05"
+    if is_p256:
+        point = ec.derive_private_key(5, ec.SECP256R1()).public_key()
+        public = point.public_bytes(Encoding.X962, PublicFormat.CompressedPoint)
+    else:
+        public = Ed25519PrivateKey.from_private_bytes(following).public_key().public_bytes_raw()
+    payload = block + bytes([is_p256, 0, 0, 0]) + public
     signature = Ed25519PrivateKey.from_private_bytes(secret).sign(payload)
-    key = b"\x08\x00" + framed(2, public)
+    key = bytes([8, is_p256]) + framed(2, public)
     signed = framed(1, block) + framed(2, key) + framed(3, signature)
     kept = raw[: len(raw) - len(framed(4, proof))]
-    return encoded("bwb1.", kept + framed(3, signed) + framed(4, framed(1, bytes(31) + b"\x05")))
+    return encoded("bwb1.", kept + framed(3, signed) + framed(4, framed(1, following)))
 
 
 def signed_block(token: str) -> bytes:

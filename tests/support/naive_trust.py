@@ -99,7 +99,11 @@ class NaiveTrust:
         must(others <= {body["node"]}, "a machine is enrolled under one name")
         must(self.enrolled.get(key, body["identity"]) == body["identity"], "a name has one machine")
         self.enrolled[key] = body["identity"]
-        self.proven.pop(key, None)
+        held = self.proven.pop(key, None)
+        if held is not None and held["verdict"] == "trusted":
+            held = held | {"verdict": "stale", "at": at_ms, "seq": seq, "until": 0, "claims": ()}
+        if held is not None and held["verdict"] == "stale":
+            self.proven[key] = held
 
     def _node_enrolment_withdrawn(self, body: dict[str, Any], at_ms: int, seq: int) -> None:
         key = body["node"], body["evidence_kind"]

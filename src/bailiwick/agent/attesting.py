@@ -151,7 +151,9 @@ class Attesting:
     def _answer(self, node: str, server: TrustServer, *, asked: bytes | None) -> None:
         nonce = server.nonce(node) if asked is None else asked
         if nonce is None:
-            return  # in no pool: nothing is asked of it
+            text = f"no proof is asked of {node}: no pool of the policy names it"
+            self._tell("standing", f"{text}; it is {self.prover.spell()}")
+            return
         if self.memory.recall() != self._mark(node):
             self._enrol(node, server)
         standing = self._present(node, server, nonce=nonce)

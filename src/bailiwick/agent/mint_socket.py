@@ -5,6 +5,7 @@ Rules:
 - The file lies in the agent's own folder, for the agent's user and group alone; who is to ask is
   put into that group. So the group may go through that folder, and still read nothing in it.
 - Who asks is told by the kernel (the number of the process when it connected), never by the caller.
+  Once that process is gone nobody is answered: its number may be another's by then.
 - Bounded: so many callers at a time and no more, a line of so many bytes, and so many seconds.
 - A file that a dead agent left is taken over; one that answers is another agent's, and is refused.
 """
@@ -13,14 +14,15 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 import stat
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -80,13 +82,16 @@ class MintSocket:
 
     def _serve(self, caller: socket.socket) -> None:
         try:
-            with caller:
+            with caller, _watching(pid := _pid_of(caller)) as watch:
                 line = _line(caller, time.monotonic() + CALLER_S)
                 if line is None:
                     told = f"wish: expected one line of at most {LINE_BYTES_MAX} bytes"
                     _refuse(caller, _spell(ErrorCode.INVALID_VALUE, told))
                 else:
-                    caller.sendall(self._answer(line, _pid_of(caller)))
+                    _check_there(watch)
+                    found = self._answer(line, pid)
+                    _check_there(watch)
+                    caller.sendall(found)
         except OSError:
             pass  # it hung up, or was too slow
         except Exception as error:
@@ -132,6 +137,23 @@ def _pid_of(caller: socket.socket) -> int:
     raw = caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid: int = _CREDENTIALS.unpack(raw)[0]
     return pid
+
+
+@contextmanager
+def _watching(pid: int) -> Iterator[int]:
+    """A handle by which it is known whether that process is still there."""
+    watch = os.pidfd_open(pid)
+    try:
+        yield watch
+    finally:
+        os.close(watch)
+
+
+def _check_there(watch: int) -> None:
+    gone = select.poll()
+    gone.register(watch, select.POLLIN)
+    if gone.poll(0):
+        raise ConnectionAbortedError("who connected is gone, and its number may be another's")
 
 
 def _line(caller: socket.socket, end_s: float) -> bytes | None:

@@ -243,7 +243,7 @@ def _names(certificate: x509.Certificate) -> tuple[x509.Name, x509.Name]:
     """Issuer and subject. The library reads names only when asked, and may refuse them then."""
     try:
         return certificate.issuer, certificate.subject
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise refuse(UntrustedReason.MALFORMED, f"a name in a certificate: {error}") from None
 
 

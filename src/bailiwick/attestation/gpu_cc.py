@@ -7,7 +7,8 @@ Rules, in this order:
 - Firmware that the report names is firmware that the device's certificate names.
 - Golden values: where the policy lists any of a kind (driver, VBIOS), the report's version must be
   among them, and every block that they name must hold one of the alternatives. Golden index i is
-  block i + 1. Golden values that have run out count no more.
+  block i + 1. Golden values that have run out count no more. A video decoder that the report calls
+  switched off has no measurement: as the vendor's own verifiers do, its index is passed over.
 - A device that says that confidential computing is off is no forgery, and no proof either.
 
 Whether a certificate was revoked is not asked here: that needs the vendor's service.
@@ -53,8 +54,10 @@ from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
 from bailiwick.vocab.values import AMOUNT_MAX, check_name
 
 DIGEST_BYTES = 48
-_DRIVER, _VBIOS, _FWID = 3, 6, 20
+_DRIVER, _VBIOS, _DECODER, _FWID = 3, 6, 11, 20
 """Fields of a report's opaque data."""
+
+_DECODER_OFF, _DECODER_INDEX = b"\x55", 35
 
 _COMPOSITE, _TCB_INFO = "2.23.133.5.4.1", "2.23.133.5.4.1.1"
 """Where a device's certificate names its firmware: Hopper in the older form, Blackwell in TCG's."""
@@ -135,7 +138,10 @@ class Golden:
 
     def difference(self, report: SpdmReport) -> int | None:
         """The first index where the report holds none of the alternatives; None if none does."""
+        is_decoder_off = report.opaque.get(_DECODER) == _DECODER_OFF
         for index, allowed in sorted(self.measurements.items()):
+            if index == _DECODER_INDEX and is_decoder_off:
+                continue
             if report.measurements.get(index + 1) not in allowed:
                 return index
         return None
@@ -301,7 +307,7 @@ def _model(leaf: x509.Certificate) -> str:
     """The first word of a name like "GH100 A01 GSP FMC LF"; a switch is called LS_10 in it."""
     try:
         names = leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    except ValueError:  # the library reads names when it is asked for them
+    except (ValueError, TypeError):  # the library reads names when it is asked for them
         return ""
     return str(names[0].value).split(" ")[0].replace("_", "") if names else ""
 

@@ -12,6 +12,7 @@ Rules, in this order:
 - That enclave is one of Intel's (by its signer: whoever owns a machine can run enclaves of their
   own), is not under debug, and its report names the attestation key.
 - The attestation key signed the quote; the report data is the nonce, filled up with zeros.
+- The TDX module under the guest is Intel's own, as its signer and attributes (all zero) tell.
 - A guest under debug is refused unless allowed. Then its measurement.
 
 >>> TdxVerifier.kind.value
@@ -84,6 +85,11 @@ class TdxQuote:
     def mrtd(self) -> bytes:
         """The measurement of the guest as it was started."""
         return self.body[136:184]
+
+    @property
+    def is_of_intels_module(self) -> bool:
+        """Whether signer and attributes of the TDX module are zero, as they are of Intel's."""
+        return not any(self.body[64:120])
 
     @property
     def is_debug(self) -> bool:
@@ -177,6 +183,8 @@ class TdxVerifier:
         expected = asked.nonce.ljust(REPORT_DATA_BYTES, b"\0")
         if not compare_digest(quote.report_data, expected):
             raise refuse(UntrustedReason.REPORT_DATA_MISMATCH, "report_data is not the nonce")
+        if not quote.is_of_intels_module:
+            raise refuse(UntrustedReason.MEASUREMENT_MISMATCH, "a TDX module that is not Intel's")
         if quote.is_debug and not self.allow_debug:
             raise refuse(UntrustedReason.DEBUG, "the guest is under debug")
         if self.mrtds and quote.mrtd not in self.mrtds:

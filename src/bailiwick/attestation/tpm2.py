@@ -201,21 +201,24 @@ class Tpm2Verifier:
                 raise refuse(UntrustedReason.PCR_SELECTION, where)
 
     def _check_log(self, raw: bytes | None, registers: Registers) -> bool | None:
-        """Whether secure boot is proven on or off; None if nothing proves either."""
+        """Whether secure boot is proven on or off; None if nothing proves either.
+
+        On is what every bank says: one that firmware leaves alone is the node's to fill.
+        """
         if raw is None:
             if self.is_log_required or self.require_secure_boot:
                 raise refuse(UntrustedReason.EVENTLOG_MISSING, "the policy asks for an event log")
             return None
-        log, secure_boot = read_event_log(raw), None
+        log, told = read_event_log(raw), set[bool | None]()
         replayed = [each for each in registers if each in log.banks or each in self.selection]
-        for bank in replayed:
+        for bank in replayed or registers:
             boot = {i: value for i, value in registers[bank].items() if i in BOOT_REGISTERS}
             log.check_replay(bank, boot)
         for bank in replayed:
             log.check_data(bank, BOOT_REGISTERS.intersection(registers[bank]))
             if SECURE_BOOT_REGISTER in registers[bank]:
-                secure_boot = log.secure_boot(bank)
-        return secure_boot
+                told.add(log.secure_boot(bank))
+        return False if False in told else True if told == {True} else None
 
     def _check_policy(self, registers: Registers, secure_boot: bool | None) -> None:
         for bank, allowed in self.references.items():

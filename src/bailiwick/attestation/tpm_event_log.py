@@ -76,6 +76,9 @@ _SECURE_BOOT = bytes.fromhex("61dfe48bca93d211aa0d00e098032b8c") + struct.pack("
 _SECURE_BOOT += "SecureBoot".encode("utf-16-le")
 """The variable of that name in the space of UEFI's own, of one byte, which follows."""
 
+_DEBUGGED = b"UEFI Debug Mode"
+"""What firmware measures beside its variables while a debugger can change what it does."""
+
 
 class LogEvent(NamedTuple):
     """One event: the register it extends, with what in each bank, and what it tells."""
@@ -126,15 +129,18 @@ class EventLog:
     def secure_boot(self, bank: int) -> bool | None:
         """Whether firmware measured secure boot as on; None if it did not say.
 
-        Only for a log whose replay and data were checked in this bank.
+        Only for a log whose replay and data were checked in this bank. Under a debugger it is off.
         """
         separators = {HASHES[bank](each).digest() for each in _SEPARATORS}
+        debugged = HASHES[bank](_DEBUGGED).digest()
         found: bool | None = None
         for register, kind, digests, data in self.events:
             if register != SECURE_BOOT_REGISTER or kind == Event.NO_ACTION:
                 continue
             if digests.get(bank) in separators:
                 return found
+            if digests.get(bank) == debugged:
+                found = False
             is_variable = kind == Event.EFI_VARIABLE_DRIVER_CONFIG and bank in digests
             if is_variable and data.startswith(_SECURE_BOOT):
                 found = found is not False and data[len(_SECURE_BOOT) :] == b"\x01"

@@ -194,7 +194,7 @@ def _check_certified(
 def _is_anonymous(certificate: x509.Certificate) -> bool:
     try:
         return not certificate.subject.rdns
-    except ValueError:  # a name that cannot be read is none
+    except (ValueError, TypeError):  # a name that cannot be read is none
         return True
 
 

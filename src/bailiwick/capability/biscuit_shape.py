@@ -15,6 +15,8 @@ Rules:
 - The first block is the minter's own and is not looked into.
 - Fields stand in their order, each number in as few bytes as it takes, and nothing unknown stands
   around the blocks; blocks that a third party signed are not taken.
+- Every key in the chain is an Ed25519 key. The library takes P-256 as well, whose signatures anyone
+  can rewrite without the key; a block's signature is its id, and a new id is not revoked.
 - Bytes that are no such message are malformed; one that would cost too much is
   ``evaluation_limit``.
 
@@ -44,7 +46,7 @@ the rights of the first block."""
 _VARINT, _BYTES = 0, 2
 _KEY_ID, _AUTHORITY, _ADDED, _PROOF = 1, 2, 3, 4
 _SIGNED = [1, 2, 3], [1, 2, 3, 5]
-_KEY = [1, 2]
+_KEY, _ED25519 = [1, 2], 0
 _FACT, _RULE, _CHECK = 4, 5, 6
 _QUERY = 1
 _PREDICATE, _EXPRESSION = 2, 3
@@ -93,7 +95,8 @@ def _signed(value: int | bytes) -> bytes:
     fields = _fields(_message(value))
     if [number for number, _ in fields] not in _SIGNED:
         raise ShapeError(TokenFault.MALFORMED)
-    if [number for number, _ in _fields(_message(fields[1][1]))] != _KEY:
+    key = _fields(_message(fields[1][1]))
+    if [number for number, _ in key] != _KEY or key[0][1] != _ED25519:
         raise ShapeError(TokenFault.MALFORMED)
     return _message(fields[0][1])
 

@@ -7,6 +7,8 @@ Rules:
 - A token is refused with the first fault in the order of :class:`TokenFault`. A refusal that comes
   before the signature was found good is about what the token states.
 - The key is the one that counts for this audience, whatever the token says of itself.
+- An end that no broker gives (further off than 300 s, and a minute for clocks that differ) makes
+  it no token: what is revoked is remembered for as long as tokens last, and no longer.
 - A token must be in time, unrevoked, for this audience, and good for the asked operation; and for
   the tenant, lease and resource where the use names them.
 
@@ -39,7 +41,7 @@ from bailiwick.capability.claims import (
     covers,
 )
 from bailiwick.capability.keys import BiscuitKey, KeyRing
-from bailiwick.capability.revocation import Revocations
+from bailiwick.capability.revocation import KEEP_MS, Revocations
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import Operation, TokenFault
 
@@ -80,6 +82,8 @@ def _first_fault(
 ) -> TokenFault | None:
     """What the claims say against the use, or the narrowings, whichever comes first."""
     claims, ids, against = opened
+    if claims.expires_ms - now_ms > KEEP_MS:
+        return TokenFault.MALFORMED
     if now_ms >= claims.expires_ms or against is TokenFault.EXPIRED:
         return TokenFault.EXPIRED
     if revoked.refuses(claims.lease_id, generation=claims.generation, ids=ids):

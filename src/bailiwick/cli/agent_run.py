@@ -258,6 +258,6 @@ def _prover(options: AgentOptions) -> Prover:
 
     if options.firmware is None:
         expected = "the digest of what the machine runs, or the file to take it of"
-        raise InvalidValue("--firmware", None, expected)
+        raise InvalidValue("--firmware", "nothing", expected)
     key = load_or_make_key(options.key_file or options.attest_state / KEY_NAME)
     return KeyFileProver(key, firmware_digest(options.firmware))

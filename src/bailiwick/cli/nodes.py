@@ -47,12 +47,20 @@ def _mode(found: Node) -> str:
     return f"{found.mode.value}, quarantined" if found.quarantined else found.mode.value
 
 
+def _takes_leases(found: Node) -> str:
+    """Whether, and why not where the mode does not tell it already."""
+    if found.takes_leases:
+        return "yes"
+    is_gated = found.mode is NodeMode.ACCEPTING and not found.quarantined
+    return f"no: {found.attestation.value}" if is_gated else "no"
+
+
 NODES: Columns[Node] = Columns(
     ("node", "mode", "takes leases", "heard", "gpus*", "cores", "memory", "storage"),
     lambda n: (
         n.node,
         _mode(n),
-        "yes" if n.takes_leases else "no",
+        _takes_leases(n),
         n.liveness,
         _gpus(n),
         milli(n.resources.cpu_milli),
@@ -90,7 +98,7 @@ def _draw(found: Node) -> None:
     heard = "never" if found.last_seen_ms is None else f"{age(found.last_seen_ms)} ago"
     rows = [
         ("mode", _mode(found)),
-        ("takes leases", "yes" if found.takes_leases else "no"),
+        ("takes leases", _takes_leases(found)),
         ("heard of", f"{heard} ({found.liveness})"),
         ("attestation", found.attestation.value),
         ("cores", milli(found.resources.cpu_milli)),
@@ -99,6 +107,9 @@ def _draw(found: Node) -> None:
         ("gpus", _gpus(found)),
         ("labels", ", ".join(found.labels) or "-"),
     ]
+    if found.claims:
+        proven = ", ".join(f"attested.{name}={value}" for name, value in found.claims.items())
+        rows.append(("proven", proven))
     draw_details("node", found.node, rows=rows)
     if found.gpus:
         draw_gpus(found.gpus)

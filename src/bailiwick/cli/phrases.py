@@ -211,6 +211,9 @@ def phrase_remedy(remedy: str, *, value: int, unit: str) -> str:
             return f"a higher quota{by}"
         case "free_own_leases":
             return f"end leases of your own{by}"
+        case "open_nodes":
+            closed = "the one node is" if value == 1 else f"all {value} nodes are"
+            return f"{closed} closed: to be opened, or to attest (bailiwick node list)"
         case "wait_or_preempt":
             return f"wait until others free {amount(unit, value)}" if by else "wait, or be urgent"
         case _:

@@ -124,11 +124,16 @@ def lift_quarantine(
 ) -> None:
     """Lift a node's quarantine, once it has proven itself again."""
     if override and not (note or "").strip():
-        raise InvalidValue("--note", note, "why the node is opened without evidence")
+        raise InvalidValue("--note", "nothing", "why the node is opened without evidence")
     if override:
         ask.confirm(f"Open {node} although it has not proven itself? That is on record.")
     query = {"override": "true" if override else None, "note": note}
-    _delete(ask, f"{_path(node)}/quarantine", query, told=f"node {node} is trusted again")
+    told = f"node {node} is trusted again"
+    if override:
+        told = (
+            f"node {node} is open again; where proof is asked of it, it takes no lease before that"
+        )
+    _delete(ask, f"{_path(node)}/quarantine", query, told=told)
 
 
 def _delete(ask: Ask, path: str, query: dict[str, str | None], *, told: str) -> None:

@@ -211,6 +211,8 @@ def remedy(advice: Remedy) -> str:
             return f"a limit higher by {what}"
         case RemedyWord.FREE_OWN_LEASES:
             return f"give back {what} of its own"
+        case RemedyWord.OPEN_NODES:
+            return f"{what} that could serve it must attest, or be opened by an operator"
         case RemedyWord.WAIT_OR_PREEMPT:
             if advice.unit == "members":
                 return f"wait until {plural(advice.amount, 'more member')} can be placed, or evict"

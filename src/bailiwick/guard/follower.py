@@ -6,9 +6,12 @@ Rules:
   waited for, so that a wrong address or login is noticed when the service starts.
 - A server that does not answer changes nothing at once: what is known is good for a minute after it
   was last heard (``STALE_MS_MAX``). Past that the guard lets nobody in.
-- Only news is asked for, with an overlap. If the server says that it lost what was before a point,
-  and that leaves a gap, the answer does not count.
-- The server's clock dates the revocations, this machine's clock how old the answer is.
+- Only news is asked for, with an overlap that is longer than the clocks of two replicas may differ:
+  one of them dates a revocation, the other may be the one that is asked. If the server says that it
+  lost what was before a point, and that leaves a gap, the answer does not count.
+- The server's clock dates the revocations, this machine's clock how old the answer is. An answer
+  that shows the two more than a minute apart does not count: here a token might outlive the note
+  that it was revoked.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import threading
 from collections.abc import Callable
 
 from bailiwick.capability import KeyRing, Revocations
-from bailiwick.capability.revocation import KEEP_MS
+from bailiwick.capability.revocation import KEEP_MS, SKEW_MS_MAX
 from bailiwick.client import Client
 from bailiwick.client.errors import ClientError
 from bailiwick.guard.guard import Known, wall_ms
@@ -30,7 +33,7 @@ KEYS_PATH = "/v1/capabilities/keys"
 REVOCATIONS_PATH = "/v1/capabilities/revocations"
 STALE_MS_MAX = 60_000
 REFRESH_S = 5.0
-OVERLAP_MS = 10_000
+OVERLAP_MS = SKEW_MS_MAX + 10_000
 
 _log = logging.getLogger("bailiwick.guard")
 
@@ -71,6 +74,10 @@ class Follower:
         news = self._client.read(REVOCATIONS_PATH, wire.Revocations, query={"since": since_ms})
         if news.complete_from_ms > max(since_ms, news.now_ms - KEEP_MS):
             raise Unavailable("the list of revoked tokens", "the server lost a part of it")
+        if not asked_ms - SKEW_MS_MAX <= news.now_ms <= self._now_ms() + SKEW_MS_MAX:
+            apart_s = abs(news.now_ms - asked_ms) // 1000
+            told = f"this machine's clock and the server's are {apart_s} s apart; set them right"
+            raise Unavailable("the list of revoked tokens", told)
         revoked = self._revoked.copy()
         revoked.merge(Revocations.read(news.revoked.model_dump(mode="json")))
         revoked.drop_old(now_ms=news.now_ms)

@@ -62,6 +62,8 @@ def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
     del at_ms
     state.ledger.register_node(event.node, event.capacity)
     state.trust.join(event.node)
+    # Closed by this record already: the next one says so, and a journal may break off before it.
+    state.ledger.set_quarantine(event.node, event.node in state.trust.quarantines)
     gate(state, event.node)
     state.claimed.refresh(state.claims)
 

@@ -24,7 +24,7 @@ from bailiwick.kernel.events import Owner
 from bailiwick.kernel.state import State
 from bailiwick.kernel.views import AHEAD_MAX, Estimate, estimate_newcomer
 from bailiwick.scheduler.decision import Approved, Denied, HeadroomKept
-from bailiwick.scheduler.explain import Remedy, remedy_for
+from bailiwick.scheduler.explain import Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.preemption import Preemptable
 from bailiwick.scheduler.quota_rows import demand_of
@@ -294,5 +294,7 @@ def explain(state: State, command: Submit, *, now_ms: int) -> Explained:
     if denied is not None and denied not in blockers:
         blockers = tuple(sorted((*blockers, denied), key=lambda b: b.reason.rank))
     first = min(blockers, key=lambda b: b.reason.rank, default=None)
-    remedy = found.remedy if first is None else remedy_for(first)
+    remedy = found.remedy
+    if first is not None:
+        remedy = advise(first, found.fallen, fitting=found.fitting)
     return Explained(planned, first, blockers, found.fallen, found.fitting, remedy)

@@ -260,11 +260,20 @@ class TrustBook:
         found[kind] = held
         self._reckon(node)
 
-    def enrol(self, node: str, enrolment: Enrolment) -> None:
-        """A node's keys of one kind; what it proved with others counts no more."""
-        self.withdraw(node, enrolment.kind)
-        self._enrolled.setdefault(node, {})[enrolment.kind] = enrolment
+    def enrol(self, node: str, enrolment: Enrolment, *, at_ms: int = 0, seq: int = 0) -> None:
+        """A node's keys of one kind; what it proved with others is too old from now on.
+
+        Not forgotten: else a node could put off the end of its grace with new keys, for ever.
+        """
+        kind = enrolment.kind
+        held = self._standing.get(node, {}).get(kind)
+        self.withdraw(node, kind)
+        self._enrolled.setdefault(node, {})[kind] = enrolment
         self._identities[enrolment.identity] = node
+        if held is not None and held.is_trusted:
+            held = Held(AttestationWord.STALE, None, None, {}, held.evidence, at_ms, seq)
+        if held is not None and held.verdict is AttestationWord.STALE:
+            self.put(node, kind, held=held)
 
     def withdraw(self, node: str, kind: EvidenceKind) -> None:
         """A node's keys of one kind are gone, and what it proved with them."""

@@ -80,7 +80,10 @@ class WithdrawEnrolment:
 
 @dataclass(frozen=True, slots=True)
 class RecordVerdict:
-    """What a verifier said of a node's evidence; ``evidence`` is the SHA-256 of that."""
+    """What a verifier said of a node's evidence; ``evidence`` is the SHA-256 of that.
+
+    ``basis`` is the digest of what it was judged by: if that is another by now, it is refused.
+    """
 
     node: str
     kind: EvidenceKind
@@ -89,12 +92,15 @@ class RecordVerdict:
     reason: UntrustedReason | None = None
     valid_until_ms: int | None = None
     claims: Mapping[str, str] = field(default_factory=dict)
+    basis: str | None = None
 
     def __post_init__(self) -> None:
         check_name("node", self.node)
         check_kind("kind", self.kind, EvidenceKind)
         check_kind("verdict", self.verdict, AttestationWord)
         DIGEST.check("evidence", self.evidence)
+        if self.basis is not None:
+            DIGEST.check("basis", self.basis)
         if (self.reason is not None) != (self.verdict is AttestationWord.UNTRUSTED):
             raise InvalidValue("reason", self.reason, "a reason of untrusted evidence, of no other")
         if self.reason is not None:

@@ -10,15 +10,19 @@ Rules:
 - Trust lifts no quarantine by itself. Somebody does: after evidence that is newer than the
   quarantine and is enough now, or by an override, whose note is sealed.
 - A quarantine goes with the name: who departs in it is in it again when it registers.
-- Enrolling never takes a name or a machine from another.
+- Enrolling never takes a name or a machine from another. Other keys make what was proven with the
+  old ones stale: the node keeps what it holds for its grace, and no longer.
+- A verdict counts only if the policy, the node's keys and its devices are those it was given by.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import assert_never
 
 from bailiwick.attestation.policy import TrustPolicy
+from bailiwick.journal.record import encode_json
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel import fleet_events as fe
@@ -88,6 +92,9 @@ def _withdraw(state: State, command: tc.WithdrawEnrolment) -> Iterator[Event]:
 def _record(state: State, command: tc.RecordVerdict, *, now_ms: int) -> Iterator[Event]:
     node, until_ms = command.node, command.valid_until_ms
     entry = state.ledger.entry(node)
+    if command.basis not in (None, basis_of(state, node)):
+        why = "was judged by a policy, keys or devices that are others now"
+        raise Conflict("evidence", command.evidence, why, hint="attest again")
     is_trusted = command.verdict is AttestationWord.TRUSTED
     if is_trusted and until_ms is not None and until_ms < now_ms:
         raise Conflict("evidence", command.evidence, f"ran out at {until_ms}", hint="attest again")
@@ -107,6 +114,17 @@ def _record(state: State, command: tc.RecordVerdict, *, now_ms: int) -> Iterator
         yield from _close(
             state, node, reason=command.reason.value, evidence=command.evidence, now_ms=now_ms
         )
+
+
+def basis_of(state: State, node: str) -> str:
+    """A digest of all by which a node's evidence is judged: what is asked, its keys, its GPUs."""
+    book, gpus = state.trust, len(state.ledger.entry(node).capacity.gpus)
+    keys = [
+        [kind.value, each.identity, *map(list, te.paired(each.keys))]
+        for kind, each in sorted(book.enrolled(node).items())
+    ]
+    told = ["" if book.policy is None else book.policy.digest, gpus, keys]
+    return sha256(encode_json(told).encode()).hexdigest()
 
 
 # -- quarantine ------------------------------------------------------------------------------
@@ -197,7 +215,7 @@ def apply_trust(state: State, event: te.TrustEvent, *, at_ms: int) -> None:
             return
         case te.NodeEnrolled():
             enrolment = Enrolment(event.evidence_kind, dict(event.keys), event.identity)
-            book.enrol(event.node, enrolment)
+            book.enrol(event.node, enrolment, at_ms=at_ms, seq=state.size)
         case te.EnrolmentWithdrawn():
             book.withdraw(event.node, event.evidence_kind)
         case te.VerdictSealed():

@@ -33,10 +33,10 @@ from bailiwick.scheduler.decision import (
 from bailiwick.scheduler.engine.protocol import NO_CAPACITY, ROUND_ROBIN
 from bailiwick.scheduler.explain import (
     Explanation,
+    advise,
     capacity_denial,
     count_filters,
     hardware_denial,
-    remedy_for,
 )
 from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.ledger import CapacityLedger
@@ -149,7 +149,9 @@ class AdmissionController:
         fallen, fitting = count_filters(self.ledger, request, filters=self.scorer.filters)
         blockers = self._blockers(request, decision, now_ms=now_ms)
         first = min(blockers, key=lambda b: b.reason.rank, default=decision)
-        return Explanation(decision, blockers, fallen, fitting, remedy_for(first))
+        return Explanation(
+            decision, blockers, fallen, fitting, advise(first, fallen, fitting=fitting)
+        )
 
     def plan(
         self,

@@ -11,7 +11,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
@@ -59,6 +59,8 @@ class RemedyWord(StrEnum):
     CHANGE_POLICY = "change_policy"
     RAISE_QUOTA = "raise_quota"
     FREE_OWN_LEASES = "free_own_leases"
+    OPEN_NODES = "open_nodes"
+    """Every node that could serve is closed: by its mode, in quarantine, or yet to attest."""
     WAIT_OR_PREEMPT = "wait_or_preempt"
 
 
@@ -219,6 +221,23 @@ def _size(ledger: CapacityLedger, entry: NodeEntry, shape: Shape, *, kind: Resou
     if kind is ResourceKind.GPU_MILLI:
         return MILLI * len(ledger.serving(entry, shape))
     return int(getattr(entry.capacity, kind.value))
+
+
+_CLOSED = (FilterReason.NODE_MODE, FilterReason.QUARANTINED, FilterReason.ATTESTATION)
+_FULL = (FilterReason.CPU, FilterReason.MEMORY, FilterReason.BLOCK, FilterReason.GPU)
+
+
+def advise(first: Denied | Approved, fallen: Mapping[FilterReason, int], *, fitting: int) -> Remedy:
+    """What would clear the first obstacle, seeing where nodes fall.
+
+    To wait for others helps nobody while no node is open on which they could make room.
+    """
+    found = remedy_for(first)
+    closed = sum(fallen.get(reason, 0) for reason in _CLOSED)
+    is_open = fitting or any(reason in fallen for reason in _FULL)
+    if found.word is RemedyWord.WAIT_OR_PREEMPT and closed and not is_open:
+        return Remedy(RemedyWord.OPEN_NODES, closed, "nodes")
+    return found
 
 
 def remedy_for(denied: Denied | Approved) -> Remedy:

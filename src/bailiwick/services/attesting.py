@@ -10,8 +10,8 @@ Rules:
   alone). Whoever may, holds the node's word: evidence that is judged and is bad closes the node.
 - A companion (a GPU's report) is asked with a nonce made from the gate's and the node's own key,
   and the node's own piece signs for all companions beside it. Where companions alone are not
-  enough for the pool, they are taken only beside such a piece: a report from another host's GPU
-  has no way in.
+  enough for the pool, they are taken only beside such a piece, and beside one they count only if
+  it is good: a report from another host's GPU has no way in.
 - Several pieces of one kind are one verdict: the worst. A node with one bad GPU is a bad node, and
   so is one with a GPU in its inventory of which there is no report.
 - Verifiers run in a thread, never in the event loop or the kernel. One that fails is our bug: it
@@ -23,7 +23,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Final, Protocol, TypeVar
 
@@ -42,6 +42,7 @@ from bailiwick.attestation.verifiers import verifiers_of
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import Command, RecordVerdict, State
 from bailiwick.kernel.answers import Answer
+from bailiwick.kernel.trust_rules import basis_of
 from bailiwick.ports import Clock
 from bailiwick.services.nonces import Nonce, Nonces, Randomness
 from bailiwick.services.replica import Role, View
@@ -92,6 +93,8 @@ class _Known:
     previous: Mapping[EvidenceKind, Mapping[str, str]]
     gpus: int
     """GPUs of its inventory."""
+    basis: str
+    """The digest of all this, by which the kernel knows that it is still so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +155,8 @@ class Attesting:
         else:
             spent = Untrusted(UntrustedReason.NONCE_SPENT, "it is not this node's nonce now")
             judged = _all_refused(pieces, spent)
-        for each in judged:
-            if each.is_sealed and not dry_run:
-                await way.call(_command(node, each))
+        if not dry_run:
+            judged = tuple([await _sealed(way, node, each, basis=known.basis) for each in judged])
 
         def read(view: View) -> tuple[AttestationState, int | None]:
             state, rule = view.state, known.pool.rule
@@ -188,15 +190,17 @@ class Attesting:
             )
             verdict = _verdict(verifiers[piece.kind], piece, asked)
             found.setdefault(piece.kind, []).append((verdict, piece.digest))
-        return tuple(
-            Judged(
-                kind,
-                _together(kind, [verdict for verdict, _ in rows], gpus=known.gpus),
-                joint_digest([digest for _, digest in rows]),
-                kind not in ENROLLED or kind in known.enrolled,
-            )
-            for kind, rows in found.items()
-        )
+        own = _own(known, pieces)
+        is_vouched = own is not None and isinstance(found[own][0][0], Trusted)
+        has_own = any(kind in found for kind in OWN)
+        judged: list[Judged] = []
+        for kind, rows in found.items():
+            verdict = _together(kind, [verdict for verdict, _ in rows], gpus=known.gpus)
+            is_sealed = kind not in ENROLLED or kind in known.enrolled
+            if kind in COMPANIONS and has_own and not is_vouched:
+                verdict, is_sealed = Unsupported("no good piece of the node vouches for it"), False
+            judged.append(Judged(kind, verdict, joint_digest([row[1] for row in rows]), is_sealed))
+        return tuple(judged)
 
 
 # -- when ------------------------------------------------------------------------------------
@@ -294,13 +298,19 @@ def _nonces_for(
 ) -> Mapping[EvidenceKind, bytes]:
     """What each kind is asked with."""
     digests = [piece.digest for piece in pieces if piece.kind in COMPANIONS]
-    own = next((kind for kind in OWN if any(piece.kind is kind for piece in pieces)), None)
+    own = _own(known, pieces)
     asked = dict.fromkeys(EvidenceKind, nonce)
     asked |= dict.fromkeys(OWN, bound_nonce(nonce, digests))
     identity = None if own is None else _identity(own, known.enrolled.get(own, {}))
     if identity is not None:
         asked |= dict.fromkeys(COMPANIONS, device_nonce(nonce, identity))
     return asked
+
+
+def _own(known: _Known, pieces: Sequence[Evidence]) -> EvidenceKind | None:
+    """By which of its own kinds a node vouches for its companions: one that it enrolled."""
+    kinds = {piece.kind for piece in pieces}.intersection(known.enrolled)
+    return next((kind for kind in OWN if kind in kinds), None)
 
 
 def _identity(kind: EvidenceKind, enrolled: Mapping[str, bytes]) -> bytes | None:
@@ -329,18 +339,23 @@ def _all_refused(pieces: Sequence[Evidence], verdict: Untrusted) -> tuple[Judged
     )
 
 
+async def _sealed(way: Way, node: str, judged: Judged, *, basis: str) -> Judged:
+    """The verdict once the kernel has it; what came too late for that is told, and asked again."""
+    if not judged.is_sealed:
+        return judged
+    try:
+        await way.call(replace(_command(node, judged), basis=basis))
+    except Conflict as error:
+        verdict = Untrusted(UntrustedReason.NONCE_SPENT, str(error))
+        return replace(judged, verdict=verdict, is_sealed=False)
+    return judged
+
+
 def _command(node: str, judged: Judged) -> RecordVerdict:
     match judged.verdict:
         case Trusted(claims, valid_until_ms):
-            word = AttestationWord.TRUSTED
-            return RecordVerdict(
-                node,
-                judged.kind,
-                word,
-                judged.evidence,
-                valid_until_ms=valid_until_ms,
-                claims=claims,
-            )
+            word, digest = AttestationWord.TRUSTED, judged.evidence
+            return RecordVerdict(node, judged.kind, word, digest, None, valid_until_ms, claims)
         case Untrusted(reason):
             word = AttestationWord.UNTRUSTED
             return RecordVerdict(node, judged.kind, word, judged.evidence, reason)
@@ -379,4 +394,4 @@ def _known(view: View, node: str) -> _Known:
             if held.is_trusted
         }
     gpus = len(view.state.ledger.entry(node).capacity.gpus)
-    return _Known(pool, enrolled, previous, gpus)
+    return _Known(pool, enrolled, previous, gpus, basis_of(view.state, node))

@@ -89,6 +89,7 @@ RemedyWord: TypeAlias = Literal[
     "change_policy",
     "raise_quota",
     "free_own_leases",
+    "open_nodes",
     "wait_or_preempt",
 ]
 

@@ -155,11 +155,13 @@ def test_after_its_start_it_proves_itself_only_when_it_is_asked() -> None:
     assert node.gate.presented[-1][0].parts == {"attest": ASKED}
 
 
-def test_a_node_of_which_nothing_is_asked_does_nothing() -> None:
+def test_a_node_of_which_nothing_is_asked_says_once_who_it_is() -> None:
+    """So that an operator can write a policy that names its key."""
     node = Node()
     node.gate.fresh = None
     assert node.turn() == ["nonce"]
-    assert (node.turn(), node.said) == ([], [])
+    assert node.turn() == []
+    assert node.said == ["no proof is asked of n1: no pool of the policy names it; it is a TPM"]
 
 
 def test_a_node_that_was_forgotten_enrols_again() -> None:

@@ -211,6 +211,29 @@ def call(path: Path, data: bytes) -> bytes:
         return caller.makefile("rb").read()
 
 
+def test_who_connected_and_is_gone_is_answered_no_more_whoever_has_the_connection(
+    tmp_path: Path,
+) -> None:
+    """By then its number may be another's, and so would be the lease."""
+    path = tmp_path / "s"
+    hand_over = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]);"
+        "socket.send_fds(socket.socket(fileno=int(sys.argv[2])), [b'x'], [s.fileno()])"
+    )
+    with served(path, echo) as said:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            command = [sys.executable, "-c", hand_over, str(path), str(theirs.fileno())]
+            subprocess.run(command, check=True, pass_fds=[theirs.fileno()])
+            with socket.socket(fileno=socket.recv_fds(ours, 1, 1)[1][0]) as caller:
+                caller.settimeout(20)
+                with suppress(BrokenPipeError):
+                    caller.sendall(b"hello\n")
+                with suppress(ConnectionResetError):
+                    assert caller.recv(100) == b""
+    assert len(said) == 1
+
+
 def test_a_line_is_answered_with_a_line_and_who_asks_is_known(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with served(path, echo):

@@ -10,7 +10,7 @@ import cbor2
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed448, padding, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, padding, rsa
 from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
@@ -417,3 +417,21 @@ def test_certificates_that_the_library_cannot_read_are_malformed_and_nothing_els
     for raw in (unknown, odd):
         changed = made.replace(chain, chain=[raw, *chain.chain[1:]])
         assert reason_of(judge(changed)) == "malformed"
+
+
+def test_a_name_that_the_library_does_not_read_is_malformed() -> None:
+    key = ed25519.Ed25519PrivateKey.from_private_bytes(bytes(32))
+    name = x509.Name([x509.NameAttribute(NameOID.SERIAL_NUMBER, "ab")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1)
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    made_of = builder.not_valid_before(when).not_valid_after(when.replace(year=2027))
+    # "ab" as a BIT STRING, which a serial number cannot be.
+    tbs = made_of.sign(key, None).tbs_certificate_bytes.replace(b"\x13\x02ab", b"\x03\x02\0b")
+    algorithm = bytes.fromhex("300506032b6570")
+    whole = tbs + algorithm + b"\x03\x41\0" + key.sign(tbs)
+    raw = b"\x30\x81" + bytes([len(whole)]) + whole
+    public = key.public_key().public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    with pytest.raises(EvidenceError, match="malformed"):
+        check_chain([raw], public, form=TCG, at_ms=None)

@@ -169,6 +169,25 @@ def test_a_report_that_matches_golden_values_says_of_which_kind() -> None:
     assert claims_of(judge(GOOD, golden=[GOLDEN, VBIOS]))["golden"] == "driver-vbios"
 
 
+@pytest.mark.parametrize(
+    ("opaque", "index", "is_trusted"),
+    [
+        ({11: b"\x55"}, 35, True),
+        ({11: b"\xaa"}, 35, False),
+        ({11: b"\x55\0"}, 35, False),
+        ({}, 35, False),
+        ({11: b"\x55"}, 34, False),
+    ],
+)
+def test_a_video_decoder_that_is_off_has_no_measurement_to_compare(
+    opaque: dict[int, bytes], index: int, is_trusted: bool
+) -> None:
+    fields = {key: value for key, value in made.HOPPER.opaque.items() if key != 11} | opaque
+    parts = replace(made.HOPPER, blocks=made.BLOCKS * 3, opaque=fields).parts()
+    golden = GOLDEN | {"measurements": {"7": [made.BLOCKS[7].hex()], str(index): ["00" * 48]}}
+    assert isinstance(judge(parts, golden=[golden]), Trusted) == is_trusted
+
+
 def test_any_listed_set_of_the_same_version_will_do() -> None:
     other = GOLDEN | {"name": "GB100", "measurements": {"7": ["11" * 48]}}
     assert isinstance(judge(GOOD, golden=[other, GOLDEN]), Trusted)

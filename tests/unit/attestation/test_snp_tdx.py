@@ -187,6 +187,13 @@ def test_a_tdx_verdict_ends_with_the_platforms_certificate() -> None:
         (made.Quote(attributes=b"\1" + bytes(7)), {}, "debug"),
         (made.Quote(attributes=b"\x80" + bytes(7)), {}, "debug"),
         (made.Quote(attributes=b"\1" + bytes(7)), {"allow_debug": True}, None),
+        (made.Quote(module=b"\1" + bytes(55)), {}, "measurement_mismatch"),
+        (made.Quote(module=bytes(55) + b"\x80"), {"allow_debug": True}, "measurement_mismatch"),
+        (
+            made.Quote(version=5, body_type=3, module=bytes(48) + b"\1" + bytes(7)),
+            {},
+            "measurement_mismatch",
+        ),
         (made.Quote(), {"mrtds": [OTHER]}, "measurement_mismatch"),
         (made.Quote(), {"mrtds": [OTHER, made.MEASUREMENT.hex()]}, None),
         (made.Quote(report_data=made.NONCE * 2), {}, "report_data_mismatch"),

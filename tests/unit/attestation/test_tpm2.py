@@ -44,6 +44,7 @@ from tests.support.paper_tpm import (
     certify,
     ek_certificate,
     ek_public,
+    event_of,
     keys_of,
     log_of,
     registers_of,
@@ -343,6 +344,8 @@ def test_a_log_must_tell_of_each_required_bank_and_may_leave_out_others() -> Non
     assert reason(piece) == "Trusted"
     both = {BANKS[name]: frozenset(FIRST) for name in banks}
     assert reason(piece, selection=both) == "eventlog_replay_mismatch"
+    elsewhere = replace(GOOD, log=log_of(EVENTS, banks=("sha384",)))
+    assert reason(elsewhere, selection={}) == "eventlog_replay_mismatch", "a log of nothing quoted"
 
 
 def test_a_boot_that_is_not_a_reference_value_is_refused() -> None:
@@ -373,6 +376,30 @@ def test_what_the_operating_system_extends_is_not_taken_for_the_firmwares_word()
     assert reason(GOOD.of_boot((*hidden, *late)), **policy) == "pcr_policy"
     both = (*off[:3], on, *off[3:])
     assert reason(GOOD.of_boot(both), **policy) == "pcr_policy", "off and on is not on"
+
+
+def test_a_bank_that_firmware_left_alone_does_not_speak_for_it() -> None:
+    # The firmware of this machine measures into one bank only: the other is the node's to fill.
+    truth, told = boot_events(secure_boot=0), boot_events()
+    banks = {"sha256": registers_of(truth), "sha384": registers_of(told, "sha384")}
+    log = log_of((), banks=tuple(banks))
+    for name, events in (("sha256", truth), ("sha384", told)):
+        for each in events:
+            digests = {name: each.digest(name)}
+            log += event_of(each.register, each.kind, data=each.data, digests=digests)
+    for order in (banks, dict(reversed(banks.items()))):
+        piece = replace(GOOD, quote=replace(QUOTE, registers=order), reported=order, log=log)
+        assert reason(piece, references={}, require_secure_boot=True) == "pcr_policy"
+        assert trusted(piece, references={}).claims["secure_boot"] == "off"
+
+
+def test_secure_boot_under_a_debugger_of_the_firmware_is_none() -> None:
+    debugged = (Measured(7, 0x80000007, b"UEFI Debug Mode"), *EVENTS)
+    policy: dict[str, Any] = {"references": {}, "require_secure_boot": True}
+    assert reason(GOOD.of_boot(debugged), **policy) == "pcr_policy"
+    # The type of an event is not measured, and data of most types is not compared.
+    renamed = Measured(7, 0x800000E0, b"a harmless blob", b"UEFI Debug Mode")
+    assert reason(GOOD.of_boot((*EVENTS[:3], renamed, *EVENTS[3:])), **policy) == "pcr_policy"
 
 
 # --- the clock -----------------------------------------------------------------------------------

@@ -23,7 +23,15 @@ from bailiwick.capability import (
 )
 from bailiwick.capability.token_text import decoded, encoded
 from bailiwick.vocab.errors import InvalidValue
-from tests.support.lease_tokens import OTHER_SEED, READ, WRITE, framed, kit, with_block
+from tests.support.lease_tokens import (
+    OTHER_SEED,
+    READ,
+    WRITE,
+    framed,
+    kit,
+    signed_block,
+    with_block,
+)
 
 BISCUIT = kit("biscuit")
 LIBRARY = biscuit_auth
@@ -138,6 +146,14 @@ def test_a_third_partys_block_is_not_taken() -> None:
     token = known.append_third_party(stranger.public_key, block)
     text = encoded("bwb1.", bytes(token.to_bytes()))
     assert BISCUIT.verify(text) == Refused(TokenFault.MALFORMED)
+
+
+def test_a_chain_goes_on_under_no_key_whose_signatures_anyone_can_rewrite() -> None:
+    """Of (r, s) on P-256 one makes (r, -s) with no key: an id that nobody has revoked."""
+    block = signed_block(BISCUIT.narrow(BISCUIT.mint(), operations=[Operation.MEM_READ]))
+    assert isinstance(BISCUIT.verify(with_block(BISCUIT.mint(), block)), Accepted)
+    token = with_block(BISCUIT.mint(), block, is_p256=True)
+    assert BISCUIT.verify(token) == Refused(TokenFault.MALFORMED)
 
 
 def test_a_block_cannot_be_taken_away() -> None:

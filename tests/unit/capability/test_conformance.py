@@ -16,6 +16,7 @@ from bailiwick.capability import (
     Use,
 )
 from bailiwick.capability.claims import NARROWINGS_MAX
+from bailiwick.capability.revocation import KEEP_MS
 from bailiwick.vocab.errors import InvalidValue, LimitReached
 from tests.support.lease_tokens import CLAIMS, MAKERS, READ, WRITE, Kit, kit
 
@@ -87,6 +88,13 @@ def test_the_last_millisecond_counts_and_the_next_does_not(each: Kit) -> None:
     token = each.mint(expires_ms=1_000)
     assert isinstance(each.verify(token, now_ms=999), Accepted)
     assert each.verify(token, now_ms=1_000) == Refused(TokenFault.EXPIRED)
+
+
+def test_an_end_that_no_broker_gives_makes_it_no_token(each: Kit) -> None:
+    """Whoever stole a key can sign any end; what is revoked is remembered for KEEP_MS only."""
+    token = each.mint(expires_ms=KEEP_MS + 10)
+    assert each.verify(token, now_ms=9) == Refused(TokenFault.MALFORMED)
+    assert isinstance(each.verify(token, now_ms=10), Accepted)
 
 
 def test_a_token_of_another_key_is_unknown(each: Kit) -> None:

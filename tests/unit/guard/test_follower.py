@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bailiwick.capability import Accepted, Operation, Refused, TokenFault, Use
-from bailiwick.capability.revocation import KEEP_MS
+from bailiwick.capability.revocation import KEEP_MS, SKEW_MS_MAX
 from bailiwick.client import Unreachable
 from bailiwick.guard import Follower, Guard
 from bailiwick.guard.follower import OVERLAP_MS, STALE_MS_MAX
@@ -27,6 +27,7 @@ class House:
 
     def __init__(self) -> None:
         self.now_ms = 1_000_000
+        self.ahead_ms = 0  # of the clock of whoever asks
         self.complete_from_ms = 0
         self.leases: list[tuple[int, int | None, int]] = []
         self.is_up = True
@@ -47,7 +48,9 @@ class House:
         )
         self._asked(since_ms)
         return wire.Revocations(
-            now_ms=self.now_ms, complete_from_ms=self.complete_from_ms, revoked=revoked
+            now_ms=self.now_ms + self.ahead_ms,
+            complete_from_ms=self.complete_from_ms,
+            revoked=revoked,
         )
 
     def close(self) -> None:
@@ -150,6 +153,33 @@ def test_a_list_with_a_gap_does_not_count() -> None:
         house.complete_from_ms = house.now_ms - 1_000 - OVERLAP_MS
         house.wait_for_next()
         assert follower.known().until_ms == until_ms + 1_000  # type: ignore[operator]
+
+
+def test_a_replica_whose_clock_is_ahead_hides_no_revocation_that_another_dates() -> None:
+    house = House()
+    house.ahead_ms = SKEW_MS_MAX
+    with following(house) as (_, guard):
+        house.leases = [(7, None, house.now_ms)]
+        house.wait_for_next()
+        assert guard.check(token(house), READ) == Refused(TokenFault.REVOKED)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_clocks_that_are_more_than_a_minute_apart_are_told_and_nothing_is_believed(
+    sign: int,
+) -> None:
+    house = House()
+    client: Any = house
+    house.ahead_ms = sign * (SKEW_MS_MAX + 1)
+    with pytest.raises(Unavailable, match="60 s apart"):
+        Follower(client, now_ms=lambda: house.now_ms)
+    house.ahead_ms -= sign
+    with following(house) as (follower, _):
+        until_ms = follower.known().until_ms
+        house.ahead_ms += sign
+        house.now_ms += 1
+        house.wait_for_next()
+        assert follower.known().until_ms == until_ms
 
 
 def test_the_use_decides_with_what_is_known() -> None:

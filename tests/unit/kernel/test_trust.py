@@ -24,6 +24,8 @@ from bailiwick.kernel import (
     decode,
     encode,
 )
+from bailiwick.kernel.apply import apply, event_of
+from bailiwick.kernel.state import State
 from bailiwick.kernel.views import fleet
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.vocab.trust import EvidenceKind
@@ -449,6 +451,18 @@ def test_who_departs_in_quarantine_is_in_it_again_when_it_comes_back() -> None:
     d.refuses(Conflict, LiftQuarantine("n1"))
 
 
+def test_a_journal_that_breaks_off_before_that_record_opens_the_node_to_nobody() -> None:
+    d = Gate(require="tpm2", of=("other",))
+    d.do(Quarantine("n1", "suspect"))
+    d.do(DepartNode("n1"))
+    d.do(RegisterNode("n1", cores(4)))
+    torn, told = State(), d.records
+    assert told[-1].kind == "node_quarantined"
+    for record in told[:-1]:
+        apply(torn, event_of(record), record.at_ms)
+    assert not torn.ledger.entry("n1").takes_leases
+
+
 def test_a_quarantine_of_a_node_that_departed_can_be_lifted_by_an_override() -> None:
     d = Gate()
     d.distrust()
@@ -546,7 +560,32 @@ def test_the_same_keys_again_are_no_record_and_new_ones_ask_for_new_proof() -> N
     assert d.enrol(ak_public="ab") == Done(None)
     assert not d.gated()
     d.enrol(ak_public="cd")
-    assert (d.gated(), d.stands()) == (True, "unattested")
+    assert (d.gated(), d.stands()) == (True, "stale")
+
+
+@pytest.mark.parametrize("at_ms", [20_000, 70_000])
+def test_new_keys_do_not_put_off_the_end_of_a_node_that_attests_no_more(at_ms: int) -> None:
+    d = Gate()
+    d.enrol(ak_public="ab")
+    d.trust()
+    held = d.lease(ttl_ms=10**6)
+    d.tick(min(at_ms, 61_001))
+    d.at(at_ms).enrol(ak_public="cd")
+    for again in range(1, 9):  # each within the grace of the one before
+        d.tick(at_ms + 10_000 * again)
+        d.enrol(ak_public=f"{again:02x}")
+    assert (d.quarantined(), held in d.state.leases) == (True, False)
+
+
+def test_new_keys_cover_no_grace_that_runs_already() -> None:
+    d = Gate()
+    d.enrol(ak_public="ab")
+    d.trust()
+    lapsed = d.now_ms + LIFE_MS + 1
+    d.tick(lapsed)
+    d.at(lapsed + 29_000).enrol(ak_public="cd")
+    assert d.tick(lapsed + 29_999) == []
+    assert d.tick(lapsed + 30_000)[0] == "node_quarantined"
 
 
 def test_withdrawing_keys_takes_away_what_was_proven_with_them() -> None:

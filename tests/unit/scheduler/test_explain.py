@@ -200,6 +200,22 @@ def test_what_no_machine_could_ever_hold_is_not_told_to_wait_for_quota(
     assert told.remedy == Remedy(W.CHANGE_REQUEST, 1000, "cpu_milli")
 
 
+@pytest.mark.parametrize("close", ["set_quarantine", "set_gate"])
+def test_where_every_node_is_closed_waiting_for_others_is_no_advice(close: str) -> None:
+    ledger = CapacityLedger()
+    for name in ("n1", "n2"):
+        ledger.register_node(name, NodeCapacity(cpu_cores=2, mem_bytes=100))
+    request = PlacementRequest(tenant="red", cpu_cores=1, mem_bytes=1)
+    getattr(ledger, close)("n1", True)
+    admission = AdmissionController(ledger)
+    assert admission.explain(request).remedy == Remedy(W.NOTHING_NEEDED)
+    getattr(ledger, close)("n2", True)
+    assert admission.explain(request).remedy == Remedy(W.OPEN_NODES, 2, "nodes")
+    ledger.register_node("n3", NodeCapacity(cpu_cores=1, mem_bytes=100))
+    admission.admit(request)
+    assert admission.explain(request).remedy == Remedy(W.WAIT_OR_PREEMPT, 1000, "cpu_milli")
+
+
 def test_the_remedy_for_quota_clears_the_blocker(fleet: CapacityLedger) -> None:
     quotas = fleet.quotas
     assert quotas is not None

@@ -34,6 +34,7 @@ from bailiwick.kernel import (
     RegisterNode,
     SetTrustPolicy,
     Tick,
+    WithdrawEnrolment,
 )
 from bailiwick.kernel.answers import Answer
 from bailiwick.services import attesting as att
@@ -48,6 +49,7 @@ from tests.support.evidence_ed25519 import FIRMWARE, SMALL_ORDER_KEYS, key_of, p
 
 T = TypeVar("T")
 K, R = EvidenceKind, UntrustedReason
+H100 = (GpuDevice.named("NVIDIA H100 80GB HBM3"),)
 
 
 def policy(require: str = "ed25519", **more: Any) -> str:
@@ -293,6 +295,34 @@ def test_good_evidence_is_sealed_and_opens_the_node(house: House) -> None:
     assert told == replace(told, node="n1", evidence=found.judged[0].evidence)  # type: ignore
 
 
+@pytest.mark.parametrize("label", ["a", "b"])
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        (SetTrustPolicy(policy(max_age_s=20)),),
+        (WithdrawEnrolment("n1", K.ED25519),),
+        (DepartNode("n1"), RegisterNode("n1", NodeCapacity(1000, 2**30, gpus=H100))),
+    ],
+    ids=["policy", "keys", "devices"],
+)
+def test_a_verdict_by_what_counts_no_more_is_not_taken(
+    house: House, meanwhile: tuple[Command, ...], label: str
+) -> None:
+    house.join()
+    nonce, call = house.ask(), house.call
+
+    async def late(command: Command) -> Answer:
+        for each in meanwhile:
+            house.do(each)
+        return await call(command)
+
+    house.call = late  # type: ignore[method-assign]
+    found = house.present(signed(nonce, label=label), nonce=nonce)
+    assert (reasons(found), found.judged[0].is_sealed) == ([R.NONCE_SPENT], False)
+    assert (house.state(), house.is_closed()) == (AttestationState.UNATTESTED, False)
+    assert not house.kernel.state.ledger.entry("n1").takes_leases
+
+
 def test_forged_evidence_closes_the_node(house: House) -> None:
     house.join()
     found = house.attest(label="b")
@@ -469,7 +499,7 @@ def test_a_node_with_a_gpu_of_which_there_is_no_report_is_not_believed(
     house: House, gpus: dict[EvidenceKind, Said]
 ) -> None:
     house.do(DepartNode("n1"))
-    two = [GpuDevice.named("NVIDIA H100 80GB HBM3")] * 2
+    two = H100 * 2
     house.do(RegisterNode("n1", NodeCapacity(1000, 2**30, gpus=two)))
     gpus[K.GPU_CC].verdict = gpu("a")
     nonce = house.ask()
@@ -495,6 +525,43 @@ def test_devices_are_taken_only_beside_the_node_that_they_are_in(
         house.present(report(b"1"), nonce=nonce)
     assert not gpus[K.GPU_CC].asked
     house.present(signed(nonce), report(b"1"), nonce=nonce)  # the nonce was not spent by that
+
+
+@pytest.mark.parametrize("own", [Untrusted(R.BAD_SIGNATURE), Stale(1), Unsupported()])
+@pytest.mark.parametrize("device", [Trusted({}, 9 * 10**12), Untrusted(R.NONCE_MISMATCH)])
+def test_devices_that_no_good_piece_vouches_for_say_nothing_about_the_node(
+    house: House, gpus: dict[EvidenceKind, Said], own: Verdict, device: Verdict
+) -> None:
+    gpus[K.ED25519].verdict, gpus[K.GPU_CC].verdict = own, device
+    nonce = house.ask()
+    found = house.present(signed(nonce), report(b"1"), nonce=nonce)
+    assert [each.is_sealed for each in found.judged] == [True, False]
+    assert not isinstance(found.judged[1].verdict, Trusted)
+    assert K.GPU_CC not in (house.kernel.state.trust.standing("n1") or {})
+
+
+@pytest.mark.parametrize("device", [Trusted({}, 9 * 10**12), Untrusted(R.NONCE_MISMATCH)])
+def test_a_key_that_was_never_enrolled_vouches_for_no_device_and_closes_no_node(
+    house: House, gpus: dict[EvidenceKind, Said], device: Verdict
+) -> None:
+    house.do(WithdrawEnrolment("n1", K.ED25519))
+    gpus[K.ED25519].verdict = Untrusted(R.NOT_ENROLLED)
+    gpus[K.GPU_CC].verdict = device
+    nonce = house.ask()
+    found = house.present(signed(nonce), report(b"1"), nonce=nonce)
+    assert (house.told, house.is_closed()) == ([], False)
+    assert [each.is_sealed for each in found.judged] == [False, False]
+
+
+def test_devices_are_asked_by_the_key_that_is_enrolled_whatever_lies_beside_it(
+    house: House, gpus: dict[EvidenceKind, Said]
+) -> None:
+    house.do(SetTrustPolicy(policy("(ed25519 or tpm2) and gpu_cc", tpm2={}, gpu_cc={})))
+    gpus[K.TPM2] = Said(Untrusted(R.NOT_ENROLLED))
+    nonce = house.ask()
+    junk = Evidence(K.TPM2, {"attest": b"junk"})
+    house.present(junk, signed(nonce), report(b"1"), nonce=nonce)
+    assert [a.nonce for a in gpus[K.GPU_CC].asked] == [device_nonce(nonce, public_of("a"))]
 
 
 def test_devices_that_are_enough_by_themselves_are_asked_with_the_nonce_itself(
