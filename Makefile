@@ -99,7 +99,8 @@ tpm: $(INSTALLED) swtpm
 	@if [ $(VENV)/.tpm2 -nt requirements/tpm2.txt ]; then exit 0; fi
 	if [ "$${TPM:-}" = no ] || ! pkg-config --exists tss2-esys 2>/dev/null; then exit 0; fi
 	echo "==> building tpm2-pytss (half a minute)"
-	if $(PIP) install --require-hashes --no-build-isolation -r requirements/tpm2.txt; then
+	if $(PIP) install --require-hashes -r requirements/tpm2-build.txt \
+	  && $(PIP) install --require-hashes --no-build-isolation -r requirements/tpm2.txt; then
 	  touch $(VENV)/.tpm2
 	else
 	  echo "==> tpm2-pytss could not be built: tests on a software TPM will be skipped"
@@ -199,6 +200,9 @@ lock: $(LOCKED) ## Resolve pyproject.toml again into requirements/
 	compile --extra server --constraints requirements/runtime.txt --output-file requirements/server.txt
 	compile --extra dev --constraints requirements/server.txt --output-file requirements/dev.txt
 	compile --extra tpm2 --constraints requirements/dev.txt --output-file requirements/tpm2.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --custom-compile-command "make lock" $(ARGS) --group tpm2-build \
+	  --constraints requirements/tpm2.txt --output-file requirements/tpm2-build.txt
 
 .PHONY: clean
 clean: ## Remove everything that can be made again, .venv too

@@ -85,6 +85,8 @@ class TrustBook:
 
     def __init__(self) -> None:
         self.policy: TrustPolicy | None = None
+        self.policy_since_ms = 0
+        """Evidence of before was judged by another policy, or by none."""
         self.quarantines: dict[str, Quarantined] = {}
         """By node, whether it is there or has departed."""
         self._enrolled: dict[str, dict[EvidenceKind, Enrolment]] = {}
@@ -226,9 +228,9 @@ class TrustBook:
 
     # -- changing ------------------------------------------------------------------------------
 
-    def set_policy(self, policy: TrustPolicy) -> None:
-        """This is asked of nodes from now on."""
-        self.policy = policy
+    def set_policy(self, policy: TrustPolicy, *, since_ms: int = 0) -> None:
+        """This is asked of nodes from then on."""
+        self.policy, self.policy_since_ms = policy, since_ms
         self._rules = {node: policy.pool_of(node) for node in self._rules}
         for node in self._standing:
             self._reckon(node)
@@ -304,6 +306,7 @@ class TrustBook:
         """Everything as plain lists, in an order that follows from the journal."""
         return {
             "policy": None if self.policy is None else self.policy.text,
+            "policy_since_ms": self.policy_since_ms,
             "enrolled": [
                 [node, e.kind.value, e.identity, [list(pair) for pair in paired(e.keys)]]
                 for node, enrolments in sorted(self._enrolled.items())
@@ -329,7 +332,8 @@ class TrustBook:
         for node, kind, *row in dumped["standing"]:
             self._standing.setdefault(node, {})[EvidenceKind(kind)] = _held_of(*row)
         if dumped["policy"] is not None:
-            self.set_policy(TrustPolicy.read(dumped["policy"]))
+            policy = TrustPolicy.read(dumped["policy"])
+            self.set_policy(policy, since_ms=dumped["policy_since_ms"])
         for node in self._standing:
             self._reckon(node)
 

@@ -209,7 +209,7 @@ def apply_trust(state: State, event: te.TrustEvent, *, at_ms: int) -> None:
     book = state.trust
     match event:
         case te.TrustPolicyChanged():
-            book.set_policy(event.policy)
+            book.set_policy(event.policy, since_ms=at_ms)
             for name in state.ledger.entries:
                 gate(state, name)
             return

@@ -216,9 +216,11 @@ def due_at(state: State, node: str, *, rule: PoolRule) -> int | None:
     """When a node is to prove itself again; ``None`` if it never has, so that it is due now.
 
     Evidence that was refused is asked for again as rarely as evidence that was good: a node that
-    fails must not fill the journal. What has run out is due at once.
+    fails must not fill the journal. What has run out is due at once, and what was judged by an
+    older policy within a quarter of the age that evidence may have: spread, for it is all nodes.
     """
     points: list[int] = []
+    since_ms = state.trust.policy_since_ms
     for kind, held in (state.trust.standing(node) or {}).items():
         if kind not in rule.require.kinds:
             continue
@@ -228,6 +230,10 @@ def due_at(state: State, node: str, *, rule: PoolRule) -> int | None:
         elif held.verdict is AttestationWord.STALE:
             until_ms = held.at_ms
         points.append(refresh_at(node, since_ms=held.at_ms, until_ms=until_ms))
+        if held.at_ms <= since_ms:
+            whole_ms = rule.max_age_ms
+            later = refresh_at(node, since_ms=since_ms, until_ms=since_ms + whole_ms)
+            points.append(later - whole_ms // 2)
     return min(points, default=None)
 
 
