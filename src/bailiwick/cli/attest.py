@@ -18,6 +18,7 @@ import typer
 
 from bailiwick.cli import ExitCode, attest_cases, attest_rim
 from bailiwick.cli.attest_policy import policy
+from bailiwick.cli.attest_rim import read_file
 from bailiwick.cli.bench import Output, with_options
 from bailiwick.cli.journal_screen import OutputOption
 from bailiwick.vocab.errors import InvalidValue
@@ -166,18 +167,6 @@ def _files(option: str, given: list[str]) -> dict[str, bytes]:
             raise InvalidValue(option, name, "each name once")
         found[name] = read_file(option, Path(path), limit=PART_BYTES_MAX)
     return found
-
-
-def read_file(option: str, path: Path, *, limit: int) -> bytes:
-    """The file that an option names, if it can be read and is not too large."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(limit + 1)
-    except OSError as error:
-        raise InvalidValue(option, str(path), f"a file to read ({error.strerror})") from None
-    if len(raw) > limit:
-        raise InvalidValue(option, str(path), f"a file of at most {limit} bytes")
-    return raw
 
 
 def _told(evidence: Evidence, asked: Asked, *, verdict: Verdict) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import typer
 from bailiwick.cli import ExitCode
 from bailiwick.cli.bench import Output
 from bailiwick.cli.journal_screen import OutputOption, print_table
+from bailiwick.vocab.errors import InvalidValue
 
 FILE_BYTES_MAX = 4 * 2**20
 
@@ -52,7 +53,6 @@ def rim(
     from bailiwick.attestation.certificates import read_certificates
     from bailiwick.attestation.rim import read_rim
     from bailiwick.attestation.verdict import EvidenceError
-    from bailiwick.cli.attest import read_file
     from bailiwick.cli.periods import parse_time
     from bailiwick.cli.screen import printable
     from bailiwick.vocab.errors import InvalidValue
@@ -89,3 +89,15 @@ def _row(golden: dict[str, Any]) -> tuple[str, ...]:
         str(len(golden["measurements"])),
         until,
     )
+
+
+def read_file(option: str, path: Path, *, limit: int) -> bytes:
+    """The file that an option names, if it can be read and is not too large."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(limit + 1)
+    except OSError as error:
+        raise InvalidValue(option, str(path), f"a file to read ({error.strerror})") from None
+    if len(raw) > limit:
+        raise InvalidValue(option, str(path), f"a file of at most {limit} bytes")
+    return raw

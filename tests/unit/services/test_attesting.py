@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from bailiwick.attestation.bundle import every_device, joint_digest, worst
 from bailiwick.attestation.ed25519 import enrolment_statement, statement_of
 from bailiwick.attestation.evidence import (
     PIECES_MAX,
@@ -264,6 +265,22 @@ def test_a_node_is_due_until_it_has_attested_and_again_before_that_is_too_old(
     assert house.state() is AttestationState.TRUSTED
 
 
+def test_evidence_that_an_older_policy_judged_is_asked_for_again_soon(house: House) -> None:
+    house.join()
+    house.do(SetTrustPolicy(policy(max_age_s=40_000)))
+    house.ms += 1_000
+    usual = house.attest().refresh_ms
+    assert usual is not None
+    assert usual >= house.ms + 20_000_000
+    house.ms += 1_000
+    house.do(SetTrustPolicy(policy(max_age_s=40_000, stale_grace_s=1)))
+    changed_ms = house.ms
+    while house.gate.due(house.view, "n1") is None:
+        house.ms += 100_000
+    assert house.ms <= changed_ms + 10_000_000
+    assert (house.attest().refresh_ms or 0) >= house.ms + 20_000_000
+
+
 def test_what_has_run_out_is_due_at_once(house: House) -> None:
     house.join()
     house.attest()
@@ -488,11 +505,11 @@ def gpu(device_id: str, *, device: str = "gpu") -> Trusted:
 
 
 def test_every_gpu_of_the_inventory_must_be_among_the_reports() -> None:
-    both = att.every_device([gpu("a"), gpu("b"), gpu("s", device="switch")], gpus=2)
+    both = every_device([gpu("a"), gpu("b"), gpu("s", device="switch")], gpus=2)
     assert both == Trusted({"driver_version": "570", "gpus": "2"}, 9)
     missing = Untrusted(R.DEVICE_MISSING)
-    assert att.every_device([gpu("a")], gpus=2) == missing
-    assert att.every_device([gpu("a"), gpu("s", device="switch")], gpus=2) == missing
+    assert every_device([gpu("a")], gpus=2) == missing
+    assert every_device([gpu("a"), gpu("s", device="switch")], gpus=2) == missing
 
 
 def test_a_node_with_a_gpu_of_which_there_is_no_report_is_not_believed(
@@ -509,12 +526,12 @@ def test_a_node_with_a_gpu_of_which_there_is_no_report_is_not_believed(
 
 
 def test_one_gpu_asked_twice_does_not_vouch_for_another() -> None:
-    assert att.every_device([gpu("a"), gpu("a")], gpus=2) == Untrusted(R.DEVICE_MISSING)
+    assert every_device([gpu("a"), gpu("a")], gpus=2) == Untrusted(R.DEVICE_MISSING)
 
 
 def test_a_bad_device_is_told_before_a_missing_one() -> None:
     bad = Untrusted(R.BAD_SIGNATURE)
-    assert att.every_device([gpu("a"), bad], gpus=3) == bad
+    assert every_device([gpu("a"), bad], gpus=3) == bad
 
 
 def test_devices_are_taken_only_beside_the_node_that_they_are_in(
@@ -610,14 +627,14 @@ BAD = Untrusted(R.MODE)
 def test_several_devices_are_as_good_as_the_worst(
     verdicts: list[Verdict], expected: Verdict
 ) -> None:
-    assert att.worst(verdicts) == expected
+    assert worst(verdicts) == expected
 
 
 def test_the_digest_of_several_pieces_does_not_depend_on_their_order() -> None:
     digests = [report(name).digest for name in (b"1", b"2", b"3")]
-    assert att.joint_digest(digests[:1]) == digests[0]
-    assert att.joint_digest(digests) == att.joint_digest(digests[::-1])
-    assert att.joint_digest(digests) != att.joint_digest(digests[:2])
+    assert joint_digest(digests[:1]) == digests[0]
+    assert joint_digest(digests) == joint_digest(digests[::-1])
+    assert joint_digest(digests) != joint_digest(digests[:2])
 
 
 # -- policies --------------------------------------------------------------------------------
