@@ -13,11 +13,11 @@ from bailiwick.kernel import Cancel, ChangeSettings, Envelope, Settings, Submit
 from bailiwick.kernel import planning as pl
 from bailiwick.kernel.request_body import denial_body
 from bailiwick.kernel.snapshot import digest_of
-from bailiwick.scheduler.explain import remedy_for
+from bailiwick.scheduler.explain import RemedyWord, remedy_for
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.values import TenantId
-from bailiwick.vocab.words import LeaseClass, Priority
+from bailiwick.vocab.words import FilterReason, LeaseClass, Priority
 from tests.support.kernel_histories import AMPERE, HOPPER, Campus, busy_journal
 
 
@@ -94,7 +94,17 @@ def check_explained(campus: Campus, command: Submit, planned: pl.Plan) -> None:
     assert (found.blocker is None) == (not found.blockers)
     if found.blocker is not None:
         assert found.blocker.reason.rank == min(b.reason.rank for b in found.blockers)
-        assert found.remedy == remedy_for(found.blocker)
+        usual = remedy_for(found.blocker)
+        if found.remedy != usual:  # nobody could make room: every node that would serve is closed
+            assert usual.word is RemedyWord.WAIT_OR_PREEMPT
+            assert found.remedy.word is RemedyWord.OPEN_NODES
+            closed = [e for e in campus.kernel.state.ledger.entries.values() if not e.takes_leases]
+            assert 0 < found.remedy.amount == len(closed)
+            hardware = {FilterReason.GPU_KIND, FilterReason.LABELS, FilterReason.POLICY}
+            assert not found.fitting
+            assert set(found.fallen) <= hardware | {
+                *(FilterReason.NODE_MODE, FilterReason.QUARANTINED, FilterReason.ATTESTATION),
+            }
     if isinstance(planned, pl.RefusePlan):
         assert planned.denied in found.blockers
 

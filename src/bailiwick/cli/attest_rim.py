@@ -55,7 +55,6 @@ def rim(
     from bailiwick.attestation.verdict import EvidenceError
     from bailiwick.cli.periods import parse_time
     from bailiwick.cli.screen import printable
-    from bailiwick.vocab.errors import InvalidValue
 
     at_ms = parse_time("--at", at)
     try:
