@@ -252,6 +252,7 @@ def test_a_lost_database_is_told_and_comes_back(
         lead([server])
         with server.client() as client:
             client.call(node_command("node-0"), key="node-0")
+        began_s = time.monotonic()
         postgres.stop()
         with server.client(deadline_s=0.2) as client:
             with pytest.raises(CallFailed) as failed:
@@ -264,7 +265,10 @@ def test_a_lost_database_is_told_and_comes_back(
             assert (failed.value.code, failed.value.retryable) == ("unavailable", True)
         time.sleep(1.0)
         assert "hunter-of-leaks" not in server.errors, "the database's password was shown"
-        assert server.errors.count("starts again from the store") < 10, "it says it too often"
+        told = server.errors.count("starts again from the store")
+        passed_s = time.monotonic() - began_s
+        # A rate: on a busy machine the database takes seconds to stop, and is missed meanwhile.
+        assert told < 10 * max(1.0, passed_s), "it says it too often"
         postgres.start()
         with server.client() as client:
             assert client.call(submit_command(random.Random(2)), key="one")["answer"] == "granted"
