@@ -1,12 +1,19 @@
-"""What every test may rely on: hypothesis profiles and the folder of shared vectors and traces."""
+"""What every test may rely on: hypothesis profiles and the folder of shared vectors and traces.
+
+A run ends with a table of what it left out. Under CI, what is left out without an excuse
+(setup/test_tools.toml) fails the run.
+"""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.support.tools import LeftOut, left_out, table
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,3 +35,38 @@ def shared_dir() -> Path:
     if not path.is_dir():
         pytest.skip(f"no shared folder at {path} (BAILIWICK_SHARED names another place)")
     return path
+
+
+def reasons_of_skips(config: pytest.Config) -> Counter[str]:
+    """Why tests of this run were skipped, and how many for each reason."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter else []
+    # A report's place, line and words; the words alone are the reason.
+    return Counter(str(each.longrepr[2]).removeprefix("Skipped: ") for each in skipped)
+
+
+def rows_of(config: pytest.Config) -> list[LeftOut]:
+    """The table's rows; none in a worker, which sees only its own tests."""
+    return [] if hasattr(config, "workerinput") else left_out(reasons_of_skips(config))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Under CI nothing is left out silently."""
+    rows = rows_of(session.config)
+    if os.environ.get("CI") and exitstatus == 0 and not all(row.is_excused for row in rows):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The table of what was left out, and why."""
+    rows = rows_of(terminalreporter.config)
+    if not rows:
+        return
+    terminalreporter.section("left out")
+    for line in table(rows):
+        terminalreporter.write_line(line)
+    if os.environ.get("CI") and not all(row.is_excused for row in rows):
+        terminalreporter.write_line(
+            "under CI each must be excused in setup/test_tools.toml", red=True
+        )

@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not targets:
         parser.error(f"no such target: {' '.join(given.targets)} (--list names all)")
     if not has_atheris():
-        print("atheris is not installed: it has wheels for Linux, Python 3.11 and 3.12")
+        print("atheris is not installed: `make test-tools` installs it, or says why not")
         return 2
     bounds = Bounds(given.runs, given.seconds, given.input_seconds, given.rss_mb)
     found = [not _run(target, bounds, given.keep) for target in targets]

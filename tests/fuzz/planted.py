@@ -23,7 +23,9 @@ def _swells(data: bytes) -> None:
 
 
 def _is_good(data: bytes) -> None:
-    del data
+    # A branch: some builds of libFuzzer refuse a target in which no input makes a difference.
+    if data[:1] == b"G":
+        _kept.clear()
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {

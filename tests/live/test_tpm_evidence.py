@@ -7,26 +7,21 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from bailiwick.attestation.tpm_credential import CHANCE_BYTES, Credential, make_credential
 from bailiwick.attestation.tpm_structures import read_public
 from tests.support.attestation_cases import check, own
 from tests.support.evidence_tpm2 import EKS, machines, write
 from tests.support.paper_tpm import ak_public
-from tests.support.software_tpm import check_installed
+from tests.support.tools import need
 
 SECRET = bytes(range(32))
 
 
 def test_a_software_tpm_makes_the_same_cases_again(tmp_path: Path) -> None:
-    check_installed()
-    if shutil.which("swtpm_ioctl") is None:
-        pytest.skip("no swtpm_ioctl, which switches a software TPM off and on")
+    need("swtpm")
     write(tmp_path / "tpm2")
     made = _cases(tmp_path / "tpm2")
     for case in made:
@@ -38,7 +33,7 @@ def test_a_software_tpm_makes_the_same_cases_again(tmp_path: Path) -> None:
 
 
 def test_a_real_tpm_gives_the_secret_out_for_its_own_key_and_for_no_other() -> None:
-    check_installed()
+    need("swtpm")
     with machines("alpha") as [alpha], alpha.talk() as talking:
         for kind in EKS:
             name, ak = talking.ak("p256", under=kind)

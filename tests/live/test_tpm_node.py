@@ -37,7 +37,8 @@ from bailiwick.capability import (
 )
 from tests.processes.harness import wait_until
 from tests.support.attested_fleet import WAIT_S, Agent, Answer, Fleet, alive, fleet
-from tests.support.software_tpm import Maker, SoftwareTpm, check_installed, running
+from tests.support.software_tpm import Maker, SoftwareTpm, running
+from tests.support.tools import need
 
 AGE_S = 13
 """Asked again between 6.5 and 9.75 s: at every beat (10 s), and never too late."""
@@ -46,7 +47,7 @@ FIRMWARE = "ab" * 32
 
 @pytest.fixture(scope="module")
 def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    check_installed()
+    need("swtpm")
     return Maker(tmp_path_factory.mktemp("maker"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,17 @@ from bailiwick.telemetry.signals import (
     Signal,
 )
 from bailiwick.vocab.words import PreemptionReason
+from tests.support.tools import need
 
 FOLDER = Path(__file__).resolve().parents[2] / "ops" / "prometheus"
 RULES, CASES = FOLDER / "alerts.yml", FOLDER / "alerts_test.yml"
 WORDS = {**LABELS, ACTION: frozenset(ACTIONS), "job": frozenset(("bailiwick",))}
-PROMTOOL = shutil.which("promtool")
+
+
+@pytest.fixture(scope="session")
+def promtool() -> None:
+    """Prometheus' own judge of rules."""
+    need("promtool")
 
 
 def load(path: Path) -> Any:
@@ -77,22 +82,22 @@ def words_with_a_rule(label: str) -> set[str]:
     }
 
 
-@pytest.mark.skipif(PROMTOOL is None, reason="no promtool here (make promtool)")
+@pytest.mark.usefixtures("promtool")
 @pytest.mark.parametrize("command", [("check", "rules", RULES), ("test", "rules", CASES)])
 def test_promtool_agrees(command: tuple[object, ...]) -> None:
     ran = subprocess.run(
-        [str(PROMTOOL), *map(str, command)], capture_output=True, text=True, check=False
+        ["promtool", *map(str, command)], capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-@pytest.mark.skipif(PROMTOOL is None, reason="no promtool here (make promtool)")
+@pytest.mark.usefixtures("promtool")
 def test_promtool_would_not_agree_with_a_rule_that_never_fires(tmp_path: Path) -> None:
     broken = RULES.read_text().replace('reason="cost_cap_eviction"}', 'reason="cost_cap"}')
     (tmp_path / RULES.name).write_text(broken)
     (tmp_path / CASES.name).write_text(CASES.read_text())
     ran = subprocess.run(
-        [str(PROMTOOL), "test", "rules", str(tmp_path / CASES.name)],
+        ["promtool", "test", "rules", str(tmp_path / CASES.name)],
         capture_output=True,
         check=False,
     )

@@ -150,7 +150,9 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_sent(server: Server) -
 
 
 def test_without_a_token_nothing_is_told(server: Server) -> None:
-    for token in ("", "x", "a.b.c", server.token[:-2] + "AA"):
+    # A signature with one character changed; the last ones may hold bits that nobody reads.
+    changed = server.token[:-9] + ("B" if server.token[-9] == "A" else "A") + server.token[-8:]
+    for token in ("", "x", "a.b.c", changed):
         with Raw(server) as raw:
             raw.send(
                 f"GET /v1/leases HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"

@@ -20,7 +20,8 @@ from types import TracebackType
 from typing import Self
 
 import psycopg
-import pytest
+
+from tests.support.tools import need
 
 PASSWORD = "hunter-of-leaks"
 USER = "keeper"
@@ -46,10 +47,10 @@ def find_programs() -> Path | None:
 
 
 def start_or_skip() -> PostgresServer:
-    """A started server; where there are no programs to start, the test is skipped and says so."""
+    """A started server; where there are no programs to start, the test is left out and says so."""
+    need("postgresql")
     programs = find_programs()
-    if programs is None:
-        pytest.skip("PostgreSQL is not installed (initdb not found); `make setup` as root adds it")
+    assert programs is not None
     return PostgresServer(programs)
 
 

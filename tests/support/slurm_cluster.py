@@ -22,12 +22,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
+from tests.support.tools import need
 
-PROGRAMS = (
-    *("slurmctld", "slurmd", "slurmdbd", "sacct", "sacctmgr", "scontrol", "squeue", "sbatch"),
-    *("munged", "mariadbd", "mariadb-install-db", "setpriv"),
-)
 NODES = {"h1": ("hopper", 4), "h2": ("hopper", 4), "a1": ("ampere", 8)}
 WAIT_S = 90
 
@@ -41,18 +37,6 @@ trap 'exit 143' TERM
 if [ "$1" = gate ]; then while [ ! -e "$JOB_LOG.gate" ]; do sleep 0.1; done; exit; fi
 sleep "$1" & wait
 """
-
-
-def check_installed() -> None:
-    """Skip where Slurm cannot be had; on CI its absence is a failure."""
-    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
-    missing = [name for name in PROGRAMS if shutil.which(name, path=path) is None]
-    if not missing:
-        return
-    why = f"Slurm is not installed ({', '.join(missing)} not found); `make setup` as root adds it"
-    if os.environ.get("CI"):
-        pytest.fail(why)
-    pytest.skip(why)
 
 
 def until(what: str, is_so: Callable[[], bool], *, wait_s: int = WAIT_S) -> None:
@@ -267,7 +251,7 @@ class SlurmCluster:
 @contextmanager
 def slurm_cluster() -> Iterator[SlurmCluster]:
     """A cluster for as long as the block lasts."""
-    check_installed()
+    need("slurm")
     shm = Path("/dev/shm")
     base = shm if os.access(shm, os.W_OK) else None
     folder = Path(tempfile.mkdtemp(prefix="bw-slurm-", dir=base))

@@ -8,7 +8,6 @@ always named by its whole path: swtpm leaves the directory it was started in.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import socket
@@ -20,25 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-PROGRAMS = ("swtpm", "swtpm_setup", "swtpm_localca")
 START_S = 20.0
 STARTS = 5
 os.environ.setdefault("TSS2_LOG", "all+NONE")
-
-
-def check_installed() -> None:
-    """Skip where a software TPM cannot be had, and say why; on CI its absence is a failure."""
-    missing = [name for name in PROGRAMS if shutil.which(name) is None]
-    if importlib.util.find_spec("tpm2_pytss") is None:
-        missing.append("tpm2_pytss")
-    if not missing:
-        return
-    why = f"no software TPM ({', '.join(missing)} not found); `make setup` as root adds it"
-    if os.environ.get("CI"):
-        pytest.fail(why)
-    pytest.skip(why)
 
 
 @dataclass

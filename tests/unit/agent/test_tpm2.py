@@ -28,7 +28,8 @@ from bailiwick.attestation.tpm_keys import read_ek
 from bailiwick.attestation.verdict import Trusted, Untrusted
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import UntrustedReason
-from tests.support.software_tpm import Maker, SoftwareTpm, check_installed, running
+from tests.support.software_tpm import Maker, SoftwareTpm, running
+from tests.support.tools import need
 
 NONCE = bytes(range(32))
 KINDS = [("EK-RSA2048",), ("EK-HIGH-ECC384",)]
@@ -36,7 +37,7 @@ KINDS = [("EK-RSA2048",), ("EK-HIGH-ECC384",)]
 
 @pytest.fixture(scope="module")
 def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    check_installed()
+    need("swtpm")
     return Maker(tmp_path_factory.mktemp("maker"))
 
 
@@ -318,7 +319,7 @@ def test_the_firmwares_log_goes_along(tpm: SoftwareTpm, tmp_path: Path) -> None:
 
 
 def test_a_tpm_that_does_not_answer_is_told_with_a_fix(tmp_path: Path) -> None:
-    check_installed()
+    need("swtpm")
     for way in ("device:/dev/absent", "swtpm:host=127.0.0.1,port=1"):
         with pytest.raises(CannotAttest, match="--tpm says which"):
             TpmProver(way, tmp_path)

@@ -24,7 +24,8 @@ from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
 from bailiwick.vocab.words import AttestationState
 from tests.support import evidence_dice as dice
 from tests.support.evidence_ed25519 import public_of
-from tests.support.software_tpm import Maker, SoftwareTpm, check_installed, running
+from tests.support.software_tpm import Maker, SoftwareTpm, running
+from tests.support.tools import need
 from tests.unit.services.test_attesting import House, policy
 
 K, R = EvidenceKind, UntrustedReason
@@ -50,7 +51,7 @@ def pools(kind: str, section: dict[str, Any], **more: Any) -> SetTrustPolicy:
 
 @pytest.fixture(scope="module")
 def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    check_installed()
+    need("swtpm")
     return Maker(tmp_path_factory.mktemp("maker"))
 
 
