@@ -210,7 +210,8 @@ def run_uv(words: list[str], *, environment: dict[str, str] | None = None) -> No
     )
     if done.returncode != 0:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        raise NotInstalled(lines[0] if lines else "uv failed")
+        # uv tells the fault first and what would help last.
+        raise NotInstalled(lines[-1] if lines else "uv failed")
 
 
 def install_lock(name: str, *words: str, into: Path = VENV) -> None:
