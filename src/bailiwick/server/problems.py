@@ -37,29 +37,35 @@ class Row(NamedTuple):
 
     status: int
     retryable: bool
+    meaning: str
+    """For people: half a sentence in the manual and in the OpenAPI document."""
 
 
 PROBLEMS: Final[dict[Code, Row]] = {
-    EdgeCode.MALFORMED: Row(400, False),
-    EdgeCode.UNAUTHENTICATED: Row(401, False),
-    EdgeCode.FORBIDDEN: Row(403, False),
-    EdgeCode.METHOD_NOT_ALLOWED: Row(405, False),
-    EdgeCode.TOO_LARGE: Row(413, False),
-    EdgeCode.RATE_LIMITED: Row(429, True),
+    EdgeCode.MALFORMED: Row(400, False, "the request is not HTTP, or its body is not JSON"),
+    EdgeCode.UNAUTHENTICATED: Row(401, False, "there is no token, or it is not valid"),
+    EdgeCode.FORBIDDEN: Row(403, False, "you lack the permission in `details` at the scope there"),
+    EdgeCode.METHOD_NOT_ALLOWED: Row(405, False, "the path exists, but not with this method"),
+    EdgeCode.TOO_LARGE: Row(413, False, "the body is larger than the server takes"),
+    EdgeCode.RATE_LIMITED: Row(429, True, "too many bad tokens, or too many watchers"),
     # Whether a refused request may do better later is the decision's own to say.
-    EdgeCode.REFUSED: Row(409, False),
-    ErrorCode.INVALID_VALUE: Row(422, False),
-    ErrorCode.NOT_FOUND: Row(404, False),
-    ErrorCode.CONFLICT: Row(409, False),
-    ErrorCode.ILLEGAL_TRANSITION: Row(409, False),
-    ErrorCode.STALE: Row(412, True),
-    ErrorCode.LIMIT_REACHED: Row(409, False),
-    ErrorCode.UNAVAILABLE: Row(503, True),
-    ErrorCode.NOT_LEADER: Row(503, True),
-    ErrorCode.DEPOSED: Row(503, True),
-    ErrorCode.DAMAGED: Row(500, False),
-    ErrorCode.UNSUPPORTED_SCHEMA: Row(500, False),
-    ErrorCode.INVARIANT_BROKEN: Row(500, False),
+    EdgeCode.REFUSED: Row(409, False, "admission said no; `decision` says why"),
+    ErrorCode.INVALID_VALUE: Row(
+        422, False, "a field is not as the contract says; `details` names it"
+    ),
+    ErrorCode.NOT_FOUND: Row(404, False, "it does not exist, or you may not see it"),
+    ErrorCode.CONFLICT: Row(409, False, "it exists already, or its state does not allow this"),
+    ErrorCode.ILLEGAL_TRANSITION: Row(
+        409, False, "no such step from the node's mode; `details` has those that there are"
+    ),
+    ErrorCode.STALE: Row(412, True, "it changed since you read it; read it again"),
+    ErrorCode.LIMIT_REACHED: Row(409, False, "a limit of the server itself is reached"),
+    ErrorCode.UNAVAILABLE: Row(503, True, "no answer in time; it may have taken effect or not"),
+    ErrorCode.NOT_LEADER: Row(503, True, "another replica decides; `details` may say which"),
+    ErrorCode.DEPOSED: Row(503, True, "another replica took over meanwhile"),
+    ErrorCode.DAMAGED: Row(500, False, "the journal was changed or is incomplete"),
+    ErrorCode.UNSUPPORTED_SCHEMA: Row(500, False, "the data was written by a newer version"),
+    ErrorCode.INVARIANT_BROKEN: Row(500, False, "a fault of the server; its log says more"),
 }
 
 STATUSES: Final = tuple(sorted({row.status for row in PROBLEMS.values()}))

@@ -81,12 +81,13 @@ def test_a_refusal_says_itself_whether_waiting_helps() -> None:
     assert problem_of(trouble, "c")[1].retryable
 
 
-def test_the_manual_lists_every_code_with_its_status() -> None:
+def test_the_manual_lists_every_code_with_its_status_and_meaning() -> None:
     manual = Path(__file__).resolve().parents[3] / "docs" / "api.md"
-    rows = re.findall(r"^\| `([a-z_]+)` \| (\d{3}) \| ([a-z ]+) \|", manual.read_text(), re.M)
-    told = {code: (int(status), again) for code, status, again in rows}
+    row_pattern = r"^\| `([a-z_]+)` \| (\d{3}) \| ([a-z ]+) \| (.+) \|$"
+    rows = re.findall(row_pattern, manual.read_text(), re.M)
+    told = {code: (int(status), again, meaning) for code, status, again, meaning in rows}
     assert told.keys() == {code.value for code in PROBLEMS}
     for code, row in PROBLEMS.items():
-        status, again = told[code.value]
-        assert status == row.status
+        status, again, meaning = told[code.value]
+        assert (status, meaning) == (row.status, row.meaning)
         assert again in (("yes" if row.retryable else "no"), "as the decision says")

@@ -20,13 +20,12 @@ from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
-from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
 
 from bailiwick.ports import Clock
-from bailiwick.server.http import seen, tokens, watch
+from bailiwick.server.http import document, seen, tokens, watch
 from bailiwick.server.http.actions import ACTIONS
 from bailiwick.server.http.asked import AccessDenied, Asked, House, Parts
 from bailiwick.server.http.door import Door
@@ -35,13 +34,8 @@ from bailiwick.server.http.forward import Forward
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.handlers import HANDLERS
 from bailiwick.server.http.observe import Observe, WatchedLooks
-from bailiwick.server.problems import (
-    STATUSES,
-    Trouble,
-    is_fault,
-    trouble_of,
-    trouble_of_status,
-)
+from bailiwick.server.http.tags import tag_of
+from bailiwick.server.problems import Trouble, is_fault, trouble_of, trouble_of_status
 from bailiwick.services.authority import Allowance, Authority
 from bailiwick.services.runner import Runner
 from bailiwick.telemetry.bearing import note
@@ -55,7 +49,7 @@ from bailiwick.vocab.errors import (
 from bailiwick.wire import answers as told
 from bailiwick.wire.base import Model
 from bailiwick.wire.jobs import Job
-from bailiwick.wire.problem import EdgeCode, Problem
+from bailiwick.wire.problem import EdgeCode
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -179,16 +173,15 @@ def create_app(
     wait_s = min(runner.wait_s, terms.bounds.kernel_s)
     looks = WatchedLooks(runner, wait_s=wait_s, telemetry=parts.telemetry)
     door = Door(looks, authority, clock=clock, guesses=terms.guesses, notes=terms.notes)
-    app = FastAPI(
-        title="Bailiwick",
-        version="1",
+    app = document.DocumentedApi(
+        **document.INFO,
         docs_url=None,
         redoc_url=None,
         # A slash too many is a wrong path, not a way out of the envelope to wherever Host says.
         redirect_slashes=False,
         # Spans are made in one place, `observe`; the framework's own would say them twice.
         telemetry={"auto_configure": False, "tracing": False, "metrics": False, "logs": False},
-        responses={status: {"model": Problem} for status in STATUSES},
+        responses=document.ERRORS,
     )
     app.router.route_class = StrictRoute
     app.state.house = House(looks, door, ids, parts)
@@ -208,7 +201,7 @@ def create_app(
 def _add_action_routes(app: FastAPI) -> None:
     if HANDLERS.keys() != ACTIONS.keys():
         raise InvariantBroken(f"no handler or no action: {HANDLERS.keys() ^ ACTIONS.keys()}")
-    bearer = Depends(HTTPBearer(auto_error=False))  # told in the OpenAPI document; the door decides
+    bearer = Depends(document.BEARER)
     for name, action in ACTIONS.items():
         is_request = name in _RESPONSES
         # Not by a router of their own: an included router is searched twice for every request.
@@ -219,8 +212,10 @@ def _add_action_routes(app: FastAPI) -> None:
             dependencies=[bearer],
             methods=[action.method],
             name=name,
-            operation_id=name.replace(".", "_"),
-            tags=[name.partition(".")[0]],
+            operation_id=action.operation_id,
+            summary=action.summary,
+            description=document.description_of(action, HANDLERS[name]),
+            tags=[action.tag],
             status_code=201 if name in _MADE else 200,
             responses=_RESPONSES.get(name) or _content_of(HANDLERS[name]),
             response_model=None if is_request else _returned(HANDLERS[name]),
@@ -247,8 +242,9 @@ def _content_of(handler: Callable[..., Any]) -> dict[int | str, dict[str, Any]] 
     if not _is_response(found) or issubclass(found, JSONResponse):
         return None
     is_stream = found.media_type == watch.WatchResponse.media_type
-    text = {"itemSchema": watch.EVENT_SCHEMA} if is_stream else {"schema": {"type": "string"}}
-    return {200: {"description": "As it says", "content": {found.media_type: text}}}
+    text = watch.STREAM if is_stream else {"schema": {"type": "string"}}
+    told = "A stream of events" if is_stream else "The text"
+    return {200: {"description": told, "content": {found.media_type: text}}}
 
 
 def _is_response(found: Any) -> bool:
@@ -257,21 +253,30 @@ def _is_response(found: Any) -> bool:
 
 def _add_open_routes(app: FastAPI) -> None:
     async def healthz() -> Health:
-        """Whether the process answers."""
+        """Answers while the process runs; says nothing about its state."""
         return Health(status="ok")
 
     async def readyz(request: Request) -> Health:
-        """Whether there is a state to answer from."""
+        """Answers once the state is loaded; until then 503."""
         house: House = request.app.state.house
         if not house.looks.is_ready:
             raise Unavailable("the state", "it is being read from the store, or was lost")
         return Health(status="ok")
 
-    app.add_api_route("/healthz", healthz, methods=["GET"], response_model=Health)
-    app.add_api_route("/readyz", readyz, methods=["GET"], response_model=Health)
-    app.add_api_route(
-        "/v1/login", tokens.log_in, methods=["POST"], name="login", operation_id="login"
-    )
+    for name, summary, method, path, handler in (
+        ("healthz", "Check that the server is up", "GET", "/healthz", healthz),
+        ("readyz", "Check that the server is ready", "GET", "/readyz", readyz),
+        ("login", "Log in with a one-time code", "POST", "/v1/login", tokens.log_in),
+    ):
+        app.add_api_route(
+            path,
+            handler,
+            methods=[method],
+            name=name,
+            operation_id=name,
+            summary=summary,
+            tags=[tag_of(name)],
+        )
 
 
 def _add_handlers(app: FastAPI) -> None:

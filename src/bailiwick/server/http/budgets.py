@@ -75,12 +75,12 @@ async def set_project_budget(
 
 
 async def remove_tenant_budget(asked: Changing, tenant: PathName) -> Done:
-    """What a tenant spends is limited no more."""
+    """What the tenant spends is no longer limited."""
     return await _remove(asked, Scope(tenant))
 
 
 async def remove_project_budget(asked: Changing, tenant: PathName, *, project: PathName) -> Done:
-    """What a project spends is limited by its own budget no more."""
+    """What the project spends is no longer limited by a budget of its own."""
     return await _remove(asked, Scope(tenant, project))
 
 

@@ -72,7 +72,7 @@ async def issue_token(
 async def grant_to_node(
     asked: Changing, node: PathName, *, body: wire.NodeTokenWish
 ) -> wire.IssuedLeaseToken:
-    """Leave for a node to mint a token itself, for a lease on it: the claims, and no token."""
+    """Let a node mint a token for a lease on it: the answer has the claims, and no token."""
     require_node(asked, node)
 
     def owner(view: View) -> str | None:
@@ -98,14 +98,14 @@ async def grant_to_node(
 
 
 async def read_keys(asked: Here) -> wire.CapabilityKeys:
-    """The public keys under which tokens of leases are believed, of the server and of nodes."""
+    """The public keys of the server and of nodes, with which lease tokens are checked."""
     asked.require_login()
     ring = await asked.look(lambda view: capabilities_of(asked).keys(view.state))
     return wire.CapabilityKeys.model_validate(ring.told())
 
 
 async def read_revocations(asked: Here, *, since: Since = 0) -> wire.Revocations:
-    """Which tokens of leases count no more, of those that may still be about."""
+    """Which lease tokens no longer count, of those that have not expired yet."""
     asked.require_login()
     found = capabilities_of(asked)
     await asyncio.to_thread(found.check_complete)

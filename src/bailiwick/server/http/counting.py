@@ -35,7 +35,7 @@ WordQuery = Annotated[
 async def report_counters(
     asked: Changing, node: PathName, *, body: wire.CounterReport
 ) -> wire.CountersTaken:
-    """Tell what was counted for leases on a node; answers how far that is kept."""
+    """What was counted for leases on a node; the answer says how far it is stored."""
     require_node(asked, node)
     book = _counters(asked)
     await asked.look(lambda view: view.state.ledger.entry(node))

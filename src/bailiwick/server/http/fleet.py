@@ -71,7 +71,7 @@ async def read_node(asked: Here, node: PathName) -> wire.Node:
 
 
 async def register_node(asked: Changing, body: wire.NewNode) -> Done:
-    """Have a machine join the fleet."""
+    """Add a machine to the fleet by hand; where an agent runs, it adds its own."""
     asked.require(FLEET)
     return await asked.do(registration(body.node, body))
 
@@ -100,7 +100,7 @@ async def depart_node(asked: Changing, node: PathName) -> Done:
 
 
 async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange) -> Done:
-    """Move a node along the mode table; to ``draining`` evicts, for the reason given."""
+    """Change a node's mode. ``draining`` evicts its work, or cordons it with ``evict`` false."""
     asked.require(FLEET)
     reason = PreemptionReason(body.reason)
     return await asked.do(ChangeMode(node, body.mode, reason, body.grace_ms, body.evict))

@@ -48,7 +48,7 @@ WaitS = Annotated[int, Query(ge=0, le=20, description="How long to wait for some
 
 
 async def submit_job(asked: Changing, body: wire.NewJob) -> JSONResponse:
-    """Have a command run, now or (``wait``) as soon as there is room."""
+    """Run a command now or, with ``wait``, as soon as there is room."""
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
     await asked.look(lambda view: view.state.directory.check_scope(scope))

@@ -47,7 +47,7 @@ REPORTED = "agent"
 
 
 async def beat(asked: Changing, node: PathName) -> wire.Heard:
-    """Say that a node lives; the answer has a nonce when it is time to attest."""
+    """Say that a node is alive; the answer has a nonce when it is time to attest."""
     require_node(asked, node)
     beats, attesting = asked.house.parts.beats, asked.house.parts.attesting
     if beats is None:
@@ -71,7 +71,7 @@ async def beat(asked: Changing, node: PathName) -> wire.Heard:
 
 
 async def report_inventory(asked: Changing, node: PathName, *, body: wire.Inventory) -> Done:
-    """Have a machine join the fleet by its own report; one that is known as it is stays so."""
+    """Say what a machine has; this adds it to the fleet, and said again changes nothing."""
     require_node(asked, node)
     command = registration(node, body)
     if not isinstance(command, RegisterNode):
@@ -123,7 +123,7 @@ def require_node(asked: Asked, node: str) -> None:
 
 
 async def evict_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Eviction) -> Done:
-    """End a lease, and its gang, against its holder's wish."""
+    """End a lease, and its gang, for one of the operator's reasons."""
 
     def owner(view: View) -> Scope | None:
         state = view.state
@@ -135,7 +135,7 @@ async def evict_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Evict
 
 
 async def clear_fence(asked: Changing, lease_id: PathNumber) -> Done:
-    """Say that what a fenced lease held was looked at and is clean."""
+    """Say that you looked at what a fenced lease held, and that it is clean."""
     asked.require(FLEET)
     await _node_of(asked, lease_id)
     return await asked.do(ClearFence(lease_id))
@@ -188,7 +188,7 @@ async def set_settings(asked: Changing, body: Settings, *, if_match: IfMatchDige
 async def break_glass(
     asked: Changing, body: people.BreakGlass, *, response: Response
 ) -> people.IssuedToken:
-    """Take up all of one's own rights for a few minutes; why is recorded first."""
+    """A token with all that your roles allow, for a few minutes; your reason is recorded first."""
     asked.require(FLEET)
     house, who = asked.house, asked.principal
     # Not the key itself (minutes stay minutes), nor what would make or free other tokens.

@@ -47,7 +47,7 @@ async def list_tenants(
 
 
 async def create_tenant(asked: Changing, body: wire.NewTenant) -> Done:
-    """Make a tenant."""
+    """Create a tenant; its name stays, ``display_name`` can change later."""
     asked.require(FLEET)
     return await asked.do(cmd.CreateTenant(body.tenant, body.display_name))
 
@@ -65,7 +65,7 @@ async def read_tenant(asked: Here, tenant: PathName, *, response: Response) -> w
 async def change_tenant(
     asked: Changing, tenant: PathName, *, body: wire.ScopeChange, if_match: IfMatch = None
 ) -> Done:
-    """Rename a tenant for people, or close or open it."""
+    """Change the name for people, or close or open the tenant."""
     asked.require(Scope(tenant))
     revision = revision_of(if_match)
     return await asked.do(cmd.ChangeTenant(tenant, body.display_name, body.is_open, revision))
@@ -86,7 +86,7 @@ async def list_projects(
 
 
 async def create_project(asked: Changing, tenant: PathName, *, body: wire.NewProject) -> Done:
-    """Make a project of a tenant."""
+    """Create a project; its name stays, ``display_name`` can change later."""
     asked.require(Scope(tenant))
     return await asked.do(cmd.CreateProject(tenant, body.project, body.display_name))
 
@@ -111,7 +111,7 @@ async def change_project(
     body: wire.ScopeChange,
     if_match: IfMatch = None,
 ) -> Done:
-    """Rename a project for people, or close or open it."""
+    """Change the name for people, or close or open the project."""
     asked.require(Scope(tenant, project))
     revision = revision_of(if_match)
     command = cmd.ChangeProject(tenant, project, body.display_name, body.is_open, revision)
@@ -206,7 +206,7 @@ async def list_accounts(
 
 
 async def create_account(asked: Changing, body: wire.NewAccount) -> Done:
-    """Make a service account of a scope."""
+    """Create a service account of a project, a tenant or the whole fleet."""
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
     if body.account in OWN_NAMES:

@@ -38,7 +38,7 @@ EffectiveMs = Annotated[
 
 
 async def read_rates(asked: Here, tenant: TenantQuery = None, *, at_ms: AtMs = None) -> wire.Rates:
-    """The rate card that holds now, or then: the list, or for a tenant."""
+    """The prices now, or at a time: the list, or those of a tenant."""
     asked.require_within(FLEET if tenant is None else Scope(tenant))
 
     def read(view: View) -> RateCard:
@@ -67,7 +67,7 @@ async def list_rates(
 
 
 async def set_rates(asked: Changing, body: wire.NewRates) -> Done:
-    """Set prices for everybody, or for one tenant: at once, or from a time to come on."""
+    """Set prices for everybody or for one tenant: at once, or from a time in the future."""
     asked.require(FLEET)
     if body.tenant is not None:
         scope = Scope(body.tenant)
@@ -79,7 +79,7 @@ async def set_rates(asked: Changing, body: wire.NewRates) -> Done:
 async def withdraw_rates(
     asked: Changing, tenant: PathName, *, effective_ms: EffectiveMs = 0
 ) -> Done:
-    """Have the list hold for a tenant again."""
+    """The list prices apply to the tenant again."""
     asked.require(FLEET)
     await asked.look(lambda view: view.state.directory.tenant(tenant))
     return await asked.do(cmd.WithdrawRateCard(tenant, effective_ms))

@@ -66,7 +66,7 @@ async def list_tokens(
 async def issue_token(
     asked: Changing, body: wire.NewToken, *, response: Response
 ) -> wire.IssuedToken:
-    """Make a token; it is shown this once."""
+    """Make a token, shown this once. With ``single_use`` it is a one-time login code."""
     asked.require_within(FLEET)
     if body.principal in OWN_NAMES:
         raise InvalidValue("principal", body.principal, "any name but the server's own")
@@ -92,7 +92,7 @@ async def issue_token(
 
 
 async def revoke_token(asked: Changing, token_id: PathName) -> Done:
-    """Make a token count no more."""
+    """Revoke a token: whoever shows it is no longer let in."""
     asked.require_within(FLEET)
     found = await asked.locate(lambda view: view.state.directory.tokens.get(token_id))
     await _check_reach(asked, found.principal)
@@ -141,7 +141,7 @@ async def read_self(asked: Here) -> wire.Self:
 
 
 async def log_out(asked: Changing) -> Done:
-    """Make the token that is shown count no more."""
+    """Revoke the token that this request is made with."""
     asked.require_self()
     return await asked.do(RevokeToken(asked.principal.token_id))
 

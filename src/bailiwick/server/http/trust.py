@@ -92,7 +92,7 @@ async def prove_keys(
 
 
 async def withdraw_enrolment(asked: Changing, node: PathName, *, kind: KindQuery) -> Done:
-    """Have a node's keys of one kind count no more; it may then enrol anew, with others."""
+    """A node's keys of one kind no longer count; it may then enrol with others."""
     asked.require(FLEET)
     return await asked.do(WithdrawEnrolment(node, kind))
 
@@ -205,7 +205,7 @@ def _verdict(judged: Judged) -> wire.KindVerdict:
 
 
 async def read_policy(asked: Here, response: Response) -> wire.TrustPolicy:
-    """What is asked of which nodes; the ``ETag`` is the document's digest."""
+    """Which nodes must prove what; the ``ETag`` is the policy's digest."""
     asked.require(FLEET)
     found = await asked.look(lambda view: view.state.trust.policy)
     policy = found or TrustPolicy.read('{"pools": {}}')
@@ -214,7 +214,7 @@ async def read_policy(asked: Here, response: Response) -> wire.TrustPolicy:
 
 
 async def set_policy(asked: Changing, body: wire.TrustPolicyChange) -> Done:
-    """Replace what is asked of nodes, if every part of it makes sense; nodes are gated anew."""
+    """Replace the whole policy; one with a mistake is refused. Every node is then judged by it."""
     asked.require(FLEET)
     policy = TrustPolicy.read(body.document)
     await asyncio.to_thread(_check_policy, policy)

@@ -20,7 +20,7 @@ import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 from fastapi import Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
@@ -39,11 +39,48 @@ from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.wire.base import NAME_PATTERN
 from bailiwick.wire.words import WatchEndWord
 
-EVENT_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {name: {"type": "string"} for name in ("event", "id", "data")},
+_COMPONENTS: Final = "#/components/schemas"
+
+
+def _event_schema(told: str, *, event: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    """One kind of event: its fields are text, and ``data`` is JSON."""
+    fields: dict[str, Any] = {
+        "event": {"type": "string", **event},
+        "id": {"type": "string", "description": "Where to go on from, as `Last-Event-ID`."},
+        "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": data},
+    }
+    required = ["event", "data"]
+    return {"type": "object", "description": told, "properties": fields, "required": required}
+
+
+EVENT_SCHEMAS: Final[dict[str, Any]] = {
+    "WatchEvent": {
+        "description": "One event of `GET /v1/watch`. A comment (`: beat`) is none.",
+        "anyOf": [{"$ref": f"{_COMPONENTS}/{name}"} for name in ("WatchRecord", "WatchEnd")],
+    },
+    "WatchRecord": _event_schema(
+        "A record of the journal; `event` is its kind, `id` its number, `data` the record as JSON.",
+        event={"enum": [kind.value for kind in RecordKind]},
+        data={"$ref": f"{_COMPONENTS}/JournalRecord"},
+    ),
+    "WatchEnd": _event_schema(
+        "The last event, and why there are no more. A stream without one was cut.",
+        event={"const": "end"},
+        data={
+            "type": "object",
+            "properties": {"reason": {"type": "string", "enum": list(get_args(WatchEndWord))}},
+            "required": ["reason"],
+        },
+    ),
 }
-"""One event, as the contract spells it."""
+"""The events, as the contract spells them."""
+
+STREAM: Final[dict[str, Any]] = {
+    "schema": {"type": "string", "description": "Server-sent events, each a `WatchEvent`."},
+    # What OpenAPI 3.2 calls `itemSchema`; 3.1 has no word for it.
+    "x-itemSchema": {"$ref": f"{_COMPONENTS}/WatchEvent"},
+}
+"""The stream of them."""
 
 _NUMBER: Final = "^[0-9]{1,15}$"
 _KINDS: Final = "^[a-z_]{1,40}(,[a-z_]{1,40}){0,99}$"

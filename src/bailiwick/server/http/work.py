@@ -52,7 +52,7 @@ _ANSWER: TypeAdapter[told.Granted | told.Queued] = TypeAdapter(told.Granted | to
 
 
 async def request_lease(asked: Changing, body: wire.LeaseRequest) -> JSONResponse:
-    """Ask for resources, now or (``wait``) as soon as they can be had."""
+    """Ask for resources now or, with ``wait``, as soon as they are free."""
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
     await asked.look(lambda view: view.state.directory.check_scope(scope))
