@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,22 +14,15 @@ from bailiwick.vocab.trust import Operation
 from bailiwick.wire import trust as wire
 from bailiwick.wire.work import Renewal
 from tests.support.http_server import Served, served_house
+from tests.support.waiting import until
 
 READ = Use(Operation.MEM_READ)
-WAIT_S = 20.0
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     with served_house(tmp_path) as made:
         yield made
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + WAIT_S
-    while not holds():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.01)
 
 
 def test_a_service_accepts_a_leases_token_until_the_lease_moves_on(served: Served) -> None:
@@ -54,7 +46,8 @@ def test_a_service_accepts_a_leases_token_until_the_lease_moves_on(served: Serve
                 TokenFault.OPERATION_NOT_ALLOWED
             )
             member.change("POST", "/v1/leases/1/renew", body=Renewal(ttl_ms=10**6))
-            until(lambda: guard.check(reading, READ) == Refused(TokenFault.REVOKED))
+            revoked = Refused(TokenFault.REVOKED)
+            until(lambda: guard.check(reading, READ) == revoked, "it counts no more")
         finally:
             follower.close()
 

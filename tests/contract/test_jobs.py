@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from bailiwick.services.jobs import Jobs
 from bailiwick.services.runner import SystemClock
 from bailiwick.vocab.jobs import JobPhase
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
+from tests.support.waiting import until
 
 MEMBER, RIVAL = f"project_member@{OWN}", f"project_member@{FOREIGN}"
 OVER = {phase.value for phase in JobPhase if phase.is_over}
@@ -86,26 +86,33 @@ def submit(house: HttpHouse, *command: str, who: str = MEMBER, **more: Any) -> d
     return found
 
 
-def until(house: HttpHouse, job: dict[str, Any], is_there: Callable[[Any], bool]) -> dict[str, Any]:
-    """The job, once it is there."""
-    path, end = f"/v1/jobs/{job['job_id']}", time.monotonic() + 30
-    while time.monotonic() < end:
-        found: dict[str, Any] = house.ask(MEMBER, "GET", path).json()
-        if is_there(found):
-            return found
-        time.sleep(0.02)
-    raise AssertionError(found)
+def once(house: HttpHouse, job: dict[str, Any], is_so: Callable[[Any], bool]) -> dict[str, Any]:
+    """The job, once something is so of it."""
+
+    def look() -> dict[str, Any] | None:
+        found: dict[str, Any] = house.ask(MEMBER, "GET", f"/v1/jobs/{job['job_id']}").json()
+        return found if is_so(found) else None
+
+    return until(look, f"{is_so.__name__} of job {job['job_id']}")
 
 
 def is_over(job: dict[str, Any]) -> bool:
     return job["phase"] in OVER
 
 
+def runs(job: dict[str, Any]) -> bool:
+    return bool(job["phase"] == "running")
+
+
+def waits_for_room(job: dict[str, Any]) -> bool:
+    return bool(job["reason"] == "waiting_for_capacity")
+
+
 def follow(house: HttpHouse, job: dict[str, Any], *, limit: int = 65_536) -> bytes:
     """All that a job prints, as a client follows it."""
     path, offset, text = f"/v1/jobs/{job['job_id']}/output", 0, b""
     while True:
-        params = {"offset": offset, "limit": limit, "wait_s": 10}
+        params = {"offset": offset, "limit": limit, "wait_s": 20}
         part = house.ask(MEMBER, "GET", path, params=params).json()
         assert part["offset"] == offset
         text += base64.b64decode(part["data"])
@@ -120,14 +127,14 @@ def test_a_job_runs_and_its_output_is_followed_to_its_end(house: HttpHouse) -> N
     assert job["phase"] in ("starting", "running")
     assert (job["node"], job["name"], job["submitter"]) == (NODE, "greet", MEMBER)
     assert follow(house, job) == b"one\ntwo\n"
-    found = until(house, job, is_over)
+    found = once(house, job, is_over)
     assert (found["phase"], found["exit_code"], found["reason"]) == ("failed", 4, None)
     assert found["command"][0] == "/bin/sh"
 
 
 def test_output_is_any_bytes_in_pieces_of_any_size(house: HttpHouse) -> None:
     job = submit(house, "/bin/sh", "-c", r"printf '\377\000abc%0500d' 7")
-    until(house, job, is_over)
+    once(house, job, is_over)
     assert follow(house, job, limit=7) == b"\xff\x00abc" + b"7".rjust(500, b"0")
     path = f"/v1/jobs/{job['job_id']}/output"
     end = house.ask(MEMBER, "GET", path, params={"offset": 10**6}).json()
@@ -144,7 +151,7 @@ def test_a_job_that_waits_says_why_and_is_cancelled(house: HttpHouse) -> None:
     job = response.json()
     assert (job["phase"], job["lease_id"], job["node"]) == ("waiting", None, None)
     assert job["entry_id"] is not None
-    assert until(house, job, lambda j: j["reason"] == "waiting_for_capacity")
+    assert once(house, job, waits_for_room)
     waiting = house.ask(MEMBER, "GET", f"/v1/jobs/{job['job_id']}/output").json()
     assert (waiting["data"], waiting["is_over"]) == ("", False)
     path = f"/v1/jobs/{job['job_id']}"
@@ -154,9 +161,9 @@ def test_a_job_that_waits_says_why_and_is_cancelled(house: HttpHouse) -> None:
     assert house.ask(MEMBER, "DELETE", path).json() == {"answer": "done", "seq": None}
     assert house.ask(MEMBER, "GET", path).json()["phase"] == "cancelled"
     assert house.ask(MEMBER, "DELETE", path).status_code == 200
-    until(house, first, lambda j: j["phase"] == "running")
+    once(house, first, runs)
     assert house.ask(MEMBER, "DELETE", f"/v1/jobs/{first['job_id']}").status_code == 200
-    found = until(house, first, is_over)
+    found = once(house, first, is_over)
     assert (found["phase"], found["signal"]) == ("cancelled", 15)
     again = house.ask(MEMBER, "DELETE", f"/v1/jobs/{first['job_id']}")
     assert again.status_code == 200
@@ -164,16 +171,16 @@ def test_a_job_that_waits_says_why_and_is_cancelled(house: HttpHouse) -> None:
 
 def test_a_job_that_is_over_is_not_cancelled(house: HttpHouse) -> None:
     job = submit(house, "true")
-    until(house, job, is_over)
+    once(house, job, is_over)
     response = house.ask(MEMBER, "DELETE", f"/v1/jobs/{job['job_id']}")
     assert (response.status_code, response.json()["code"]) == (409, "conflict")
 
 
 def test_to_delete_a_jobs_lease_ends_the_job_first(house: HttpHouse) -> None:
     job = submit(house, "sleep", "1000")
-    until(house, job, lambda j: j["phase"] == "running")
+    once(house, job, runs)
     assert house.ask(MEMBER, "DELETE", f"/v1/leases/{job['lease_id']}").status_code == 200
-    assert until(house, job, is_over)["phase"] == "cancelled"
+    assert once(house, job, is_over)["phase"] == "cancelled"
 
 
 def test_a_job_that_can_never_run_is_refused_with_the_decision(house: HttpHouse) -> None:
@@ -238,13 +245,13 @@ def test_what_cannot_be_a_job_is_refused_with_its_field(
 
 def test_a_secret_in_the_environment_is_told_to_nobody(house: HttpHouse) -> None:
     job = submit(house, "sleep", "1000", env={"PASSWORD": "hunter2"})
-    until(house, job, lambda j: j["phase"] == "running")
+    once(house, job, runs)
     path = f"/v1/jobs/{job['job_id']}"
     assert "hunter2" not in house.ask("fleet_admin", "GET", path).text
     lines = house.runner.look(lambda view: house.runner.replica.store.read(0, view.state.size))
     assert not any(b"hunter2" in line for line in lines)
     house.ask(MEMBER, "DELETE", path)
-    until(house, job, is_over)
+    once(house, job, is_over)
 
 
 def test_a_jobs_own_token_holds_leases_and_does_nothing_else(house: HttpHouse) -> None:
@@ -262,7 +269,7 @@ def test_a_jobs_own_token_holds_leases_and_does_nothing_else(house: HttpHouse) -
     more = house.client.post("/v1/jobs", headers=headers, json=body("true"))
     assert more.status_code in (403, 404)
     assert house.client.delete(lease, headers=headers).status_code == 200
-    until(house, job, is_over)
+    once(house, job, is_over)
     assert house.client.get(lease, headers=headers).status_code == 401
 
 
@@ -273,7 +280,7 @@ def test_a_narrowed_token_makes_a_job_whose_token_carries_no_more(house: HttpHou
         headers={"Authorization": f"Bearer {narrow}"},
         json=body("/bin/sh", "-c", "echo $BAILIWICK_LEASE_TOKEN; exec sleep 1000"),
     )
-    job = until(house, response.json(), lambda j: j["phase"] == "running")
+    job = once(house, response.json(), runs)
     path = f"/v1/jobs/{job['job_id']}/output"
     part = house.ask(MEMBER, "GET", path, params={"wait_s": 20}).json()
     token = base64.b64decode(part["data"]).decode().strip()
@@ -282,7 +289,7 @@ def test_a_narrowed_token_makes_a_job_whose_token_carries_no_more(house: HttpHou
     )
     assert response.status_code in (403, 404)
     house.ask(MEMBER, "DELETE", f"/v1/jobs/{job['job_id']}")
-    until(house, job, is_over)
+    once(house, job, is_over)
 
 
 def test_pages_are_newest_first_and_of_the_callers_own(house: HttpHouse) -> None:
@@ -303,7 +310,7 @@ def test_pages_are_newest_first_and_of_the_callers_own(house: HttpHouse) -> None
 def test_output_that_lies_on_another_machine_is_told_where(house: HttpHouse) -> None:
     book = house.app.state.house.parts.jobs.book
     job = submit(house, "sleep", "1000")
-    until(house, job, lambda j: j["phase"] == "running")
+    once(house, job, runs)
     assert book.change(job["job_id"], JobChange(node="elsewhere"))
     path = f"/v1/jobs/{job['job_id']}/output"
     response = house.ask(MEMBER, "GET", path)
@@ -311,13 +318,13 @@ def test_output_that_lies_on_another_machine_is_told_where(house: HttpHouse) -> 
     assert "elsewhere" in response.json()["message"]
     assert book.change(job["job_id"], JobChange(node=NODE))
     house.ask(MEMBER, "DELETE", f"/v1/jobs/{job['job_id']}")
-    until(house, job, is_over)
+    once(house, job, is_over)
 
 
 def test_output_that_was_removed_is_gone(house: HttpHouse) -> None:
     parts = house.app.state.house.parts
-    job = until(house, submit(house, "echo", "x"), is_over)
-    until(house, job, lambda _: parts.executor.status(job["lease_id"]).is_emptied)
+    job = once(house, submit(house, "echo", "x"), is_over)
+    until(lambda: parts.executor.status(job["lease_id"]).is_emptied, "nothing of it is left")
     parts.jobs.book.forget(job["job_id"])
     response = house.ask(MEMBER, "GET", f"/v1/jobs/{job['job_id']}/output")
     assert response.status_code == 404

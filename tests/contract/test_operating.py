@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from bailiwick.cli.main import app as cli
-from bailiwick.fleet.liveness import HeartbeatRule
 from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.journal.keys import SeedSigner, VerifierKey
 from bailiwick.journal.note import TrustedCheckpoint, verify_checkpoint
@@ -21,10 +19,17 @@ from bailiwick.reconcile.departures import Departures
 from bailiwick.server.http.asked import Parts
 from bailiwick.services import authority as auth
 from bailiwick.services.beats import Beats
-from bailiwick.services.runner import SystemClock
 from bailiwick.services.tree import JournalTree
 from bailiwick.store.journal_proof import Proven, check_proof, parse_proof
-from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, make_parts
+from tests.support.http_house import (
+    FOREIGN,
+    OWN,
+    HttpHouse,
+    MovedClock,
+    http_house,
+    make_parts,
+)
+from tests.support.waiting import until
 
 KEY = VerifierKey.of(SeedSigner("log.example/house", bytes(range(32))))
 INVENTORY = {"resources": {"cpu_milli": 8_000, "mem_bytes": 2**33, "block_bytes": 2**30}}
@@ -109,17 +114,18 @@ def test_a_node_speaks_for_itself_alone(house: HttpHouse, what: str) -> None:
 
 
 def test_a_node_that_falls_silent_departs_at_its_last_beat(tmp_path: Path) -> None:
-    beats = Beats(SystemClock(), rule=HeartbeatRule(beat_ms=1, timeout_ms=2))
-    with http_house(tmp_path, parts=make_parts(beats=beats)) as house:
+    clock = MovedClock()
+    beats = Beats(clock)
+    with http_house(tmp_path, parts=make_parts(clock, beats=beats), clock=clock) as house:
         house.client.post("/v1/nodes/n1/heartbeat", headers=as_node(house, "n1"))
         seen = house.ask("fleet_auditor", "GET", "/v1/nodes/n1").json()["last_seen_ms"]
-        loop, gone = Departures(house.runner, beats), ()
-        stop = threading.Event()
-        for _ in range(10_000):  # until it has been silent while somebody looked all the time
-            if gone := loop.once():
-                break
-            stop.wait(0.0005)
-        assert gone == ("n1",)
+        loop = Departures(house.runner, beats)
+
+        def look_again() -> tuple[str, ...]:
+            clock.ahead_ms += beats.rule.beat_ms // 2  # so that somebody looked all the time
+            return loop.once()
+
+        assert until(look_again, "it has been silent for too long") == ("n1",)
         assert house.records("node_departed")[-1]["last_seen_ms"] == seen
         assert house.ask("fleet_auditor", "GET", "/v1/nodes/n1").status_code == 404
         assert loop.once() == ()

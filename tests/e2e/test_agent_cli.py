@@ -16,25 +16,20 @@ from bailiwick.agent.inventory import Readings, judge
 from bailiwick.agent.nvml import NvmlGpus
 from bailiwick.agent.raw import replay
 from bailiwick.cli.agent import show_inventory
+from tests.support.command_line import Ended, call, run
 from tests.support.machine_trees import files_of, host, two_sockets
 from tests.support.simulated_nvml import NvmlError, SimulatedGpu, SimulatedNvml
+from tests.support.waiting import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = Path(sys.executable).with_name("bailiwick")
 
 
-def agent(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(COMMAND), "agent", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+def agent(*arguments: str) -> Ended:
+    return call("agent", *arguments)
 
 
 def test_the_inventory_of_this_machine_is_a_table() -> None:
-    done = agent("inventory")
+    done = run("agent", "inventory")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     for word in ("machine", "cores", "memory", "block storage", "gpus"):
@@ -68,14 +63,14 @@ def test_the_raw_dump_needs_only_the_source_tree_and_can_be_judged_again() -> No
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=WAIT_S,
     )
     assert done.returncode == 0, done.stderr
     found = judge(replay(json.loads(done.stdout)))
     assert list(found.host.cpus_allowed) == sorted(os.sched_getaffinity(0))
 
 
-def run_with(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_with(tmp_path: Path, *arguments: str) -> Ended:
     token = tmp_path / "token"
     token.write_text("t")
     server = ("--server", "http://127.0.0.1:1", "--token-file", str(token), "--once")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,20 +12,14 @@ import pytest
 from tests.support import evidence_ed25519, evidence_nitro
 from tests.support.attestation_cases import OWN, own
 from tests.support.certificates import AT_MS, pem
+from tests.support.command_line import Ended, call, run
 
 TOPICS = ("ed25519", "tpm2", "dice", "nitro", "gpu-cc", "snp-tdx", "tlog")
 AT = "2026-11-15T12:00:00Z"
 
 
-def attest(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "bailiwick.cli.main", "attest", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-        env=os.environ | {"COLUMNS": "160", "TZ": "UTC"},
-    )
+def attest(*arguments: object) -> Ended:
+    return call("attest", *arguments, COLUMNS="160", TZ="UTC")
 
 
 def write_json(path: Path, value: object) -> Path:
@@ -56,7 +48,7 @@ def nitro(tmp_path: Path) -> dict[str, Path]:
 
 def judge_nitro(
     nitro: dict[str, Path], *more: object, policy: str = "section", nonce: bytes | None = None
-) -> subprocess.CompletedProcess[str]:
+) -> Ended:
     asked = (evidence_nitro.NONCE if nonce is None else nonce).hex()
     files = ("--part", f"document={nitro['document']}", "--policy", nitro[policy])
     return attest("verify", "--kind", "nitro", *files, "--nonce", asked, "--at", AT, *more)
@@ -175,7 +167,7 @@ def test_enrolled_keys_come_from_files_too(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_told_case_by_case_with_totals_at_the_end() -> None:
-    done = attest("check-cases", own("ed25519"))
+    done = run("attest", "check-cases", own("ed25519"), COLUMNS="160", TZ="UTC")
     assert done.returncode == 0, done.stdout
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["case", "expected", "verdict", "matches", "note"]
@@ -323,7 +315,7 @@ def test_a_leaf_is_judged_at_the_time_that_is_given(nitro: dict[str, Path]) -> N
 GPU = own("gpu-cc")
 
 
-def rim(*names: str, root: str = "rim", at: str = AT) -> subprocess.CompletedProcess[str]:
+def rim(*names: str, root: str = "rim", at: str = AT) -> Ended:
     files = [GPU / "rims" / f"{name}.swidtag" for name in names]
     return attest("rim", *files, "--root", GPU / "roots" / f"{root}.pem", "--at", at)
 

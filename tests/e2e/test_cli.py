@@ -1,4 +1,4 @@
-"""The command line as a person meets it: a process with arguments, output and an exit code."""
+"""The command line as a person meets it: arguments, output and an exit code."""
 
 from __future__ import annotations
 
@@ -9,23 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import Ended, call, run
+
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = Path(sys.executable).with_name("bailiwick")
 LISTS = ("--nodes", "bench/lists/nodes.csv", "--pods", "bench/lists/pods_default.csv")
 
 
-def bailiwick(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(COMMAND), *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+def bailiwick(*arguments: str) -> Ended:
+    return call(*arguments, cwd=ROOT)
 
 
-def assert_one_line_and_usage(done: subprocess.CompletedProcess[str], *words: str) -> None:
+def assert_one_line_and_usage(done: Ended, *words: str) -> None:
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert done.stderr.startswith("bailiwick: ")
@@ -34,23 +28,23 @@ def assert_one_line_and_usage(done: subprocess.CompletedProcess[str], *words: st
 
 
 def test_help_lists_the_commands() -> None:
-    done = bailiwick("--help")
+    done = run("--help")
     assert done.returncode == 0
     assert all(word in done.stdout for word in ("demo", "bench", "version"))
 
 
 def test_no_command_shows_the_help_as_a_usage_error() -> None:
-    done = bailiwick()
+    done = run()
     assert done.returncode == 2
     assert "Usage" in done.stdout + done.stderr
 
 
 def test_an_unknown_command_is_a_usage_error() -> None:
-    assert bailiwick("nonsense").returncode == 2
+    assert run("nonsense").returncode == 2
 
 
 def test_version_names_the_engine() -> None:
-    done = bailiwick("version")
+    done = run("version")
     assert done.returncode == 0
     assert done.stdout.startswith("bailiwick 0.")
     assert "engine" in done.stdout
@@ -112,7 +106,7 @@ def test_both_engines_answer_alike() -> None:
 
 
 def test_an_unknown_strategy_is_told_the_valid_words() -> None:
-    done = bailiwick("bench", "placement", *LISTS, "--strategy", "bestfit")
+    done = run("bench", "placement", *LISTS, "--strategy", "bestfit", cwd=ROOT)
     assert_one_line_and_usage(done, "round_robin", "fragmentation_aware", "all", "'bestfit'")
 
 

@@ -6,18 +6,19 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import pytest
 from ruamel.yaml import YAML
 
 from bailiwick import NodeCapacity
+from bailiwick.cli import following
 from bailiwick.cli import session as session_module
 from bailiwick.cli.agent_server import HttpServer
 from bailiwick.cli.completing import complete_leases, complete_nodes, complete_tenants
@@ -31,10 +32,9 @@ from bailiwick.wire.base import Page
 from bailiwick.wire.fleet import Node
 from bailiwick.wire.jobs import Job
 from bailiwick.wire.work import Lease
+from tests.support.command_line import COMMAND
 from tests.support.http_server import Served, served_house, served_jobs
-
-COMMAND = Path(sys.executable).with_name("bailiwick")
-WAIT_S = 60.0
+from tests.support.waiting import WAIT_S, until
 
 
 class Ended(NamedTuple):
@@ -538,7 +538,7 @@ def test_a_job_runs_and_its_output_and_outcome_come_through(ann: Cli, tmp_path: 
 
 
 def test_what_a_submit_says_leads_on(ann: Cli) -> None:
-    ended = ann("submit", "--name", "nap", "--tag", "t-1", "--", "sleep", "300")
+    ended = ann("submit", "--name", "nap", "--tag", "t-1", "--", "sleep", "1000")
     name = done(ended).split()[0]
     assert f"bailiwick logs -f {name}" in ended.err
     assert f"bailiwick explain {name}" in ended.err
@@ -550,10 +550,7 @@ def test_what_a_submit_says_leads_on(ann: Cli) -> None:
     assert "first: it waits for free capacity" in done(ann("explain", f"job-{job.job_id}"))
     done(ann("job", "cancel", str(job.job_id)))
     done(ann("job", "cancel", name))
-    end = time.monotonic() + WAIT_S
-    while "cancelled" not in done(ann("job", "show", name)) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert "cancelled" in done(ann("job", "show", name))
+    until(lambda: "cancelled" in done(ann("job", "show", name)), "it is cancelled")
 
 
 def test_a_request_is_explained_as_a_job_or_as_a_lease(ann: Cli) -> None:
@@ -598,7 +595,10 @@ def test_a_job_without_a_command_or_with_two_classes_is_told(ann: Cli) -> None:
     one_line(ann("submit", "--env", "NOT_SET_HERE", "--", "true"), 2, "NAME=VALUE")
 
 
-def test_a_follower_finds_its_server_again(ann: Cli, jobs: Served, tmp_path: Path) -> None:
+def test_a_follower_finds_its_server_again(
+    ann: Cli, jobs: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "PATIENCE_S", WAIT_S)
     go = tmp_path / "go"
     script = f"echo one; until [ -e {go} ]; do sleep 0.05; done; echo two"
     name = done(ann("submit", "-o", "name", "--", "sh", "-c", script)).strip()
@@ -629,33 +629,43 @@ def environment(served: Served, who: str, tmp_path: Path) -> dict[str, str]:
     }
 
 
+@contextmanager
+def watching(served: Served, tmp_path: Path, *words: str, **env: str) -> Iterator[IO[str]]:
+    """What a watched list of the nodes prints; afterwards Ctrl-C must end it well."""
+    # A test run in the background ignores Ctrl-C, as a shell has it, and so would its children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(
+            [str(COMMAND), "node", "list", "--watch", *words],
+            env=environment(served, "fleet_admin", tmp_path) | env,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    try:
+        assert process.stdout is not None
+        yield process.stdout
+        process.send_signal(signal.SIGINT)
+        assert process.wait(WAIT_S) == 0
+    finally:
+        process.kill()
+        process.wait(WAIT_S)
+
+
 def test_a_watched_list_is_a_document_a_line_until_ctrl_c(house: Served, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [str(COMMAND), "node", "list", "--watch", "-o", "json"],
-        env=environment(house, "fleet_admin", tmp_path),
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    first = json.loads(process.stdout.readline())
-    assert first["items"][0]["node"] == "n1"
-    process.send_signal(signal.SIGINT)
-    assert process.wait(WAIT_S) == 0
+    with watching(house, tmp_path, "-o", "json") as told:
+        first = json.loads(told.readline())
+        assert first["items"][0]["node"] == "n1"
 
 
 def test_a_watched_table_is_redrawn_on_a_terminal(house: Served, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [str(COMMAND), "node", "list", "--watch"],
-        env=environment(house, "fleet_admin", tmp_path) | {"FORCE_COLOR": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    told = ""
-    while "accepting" not in told:
-        told += process.stdout.read(1)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(WAIT_S) == 0
+    with watching(house, tmp_path, FORCE_COLOR="1") as lines:
+        told = ""
+        while "accepting" not in told:
+            part = lines.read(1)
+            assert part, f"it ended after {told!r}"
+            told += part
 
 
 @pytest.fixture

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from bailiwick import PreemptionReason
+from tests.support.command_line import run
 
-ROOT = Path(__file__).parents[2]
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def demo(*arguments: str, **settings: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "bailiwick.cli.main", "demo", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        cwd=ROOT,
-        check=False,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **settings},
-    )
+    done = run("demo", *arguments, PYTHONIOENCODING="utf-8", **settings)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     return done.stdout

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import WAIT_S
+
 ROOT = Path(__file__).parents[2]
 
 
 def run(*command: str) -> str:
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False
+        command, capture_output=True, text=True, timeout=WAIT_S, cwd=ROOT, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

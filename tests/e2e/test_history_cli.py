@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,11 +13,12 @@ from bailiwick.kernel import Envelope, RegisterNode, Release, Submit
 from bailiwick.services.replica import Replica, Role
 from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
+from tests.support.command_line import Ended, call, run
+from tests.support.waiting import WAIT_S
 
 
-def history(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bailiwick.cli.main", "history", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+def history(*words: str) -> Ended:
+    return call("history", *words)
 
 
 @pytest.fixture
@@ -27,7 +26,7 @@ def store(tmp_path: Path) -> str:
     """A data directory in which two tenants held leases, one of them given back."""
     runner = Runner(Replica(open_store(tmp_path), SystemClock(), name="one"))
     runner.start()
-    assert runner.wait_for(Role.LEADING, wait_s=10)
+    assert runner.wait_for(Role.LEADING, wait_s=WAIT_S)
     node = NodeCapacity(cpu_cores=8, mem_bytes=2**30)
     runner.call(Envelope(RegisterNode("node-1", node)))
     for tenant in (TenantId("lab"), TenantId("lab"), TenantId("other")):
@@ -38,7 +37,7 @@ def store(tmp_path: Path) -> str:
 
 
 def test_leases_are_the_tenants_own_and_tell_how_they_ended(store: str) -> None:
-    done = history("leases", "lab", "--store", store, "-o", "json")
+    done = run("history", "leases", "lab", "--store", store, "-o", "json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert [(row["lease_id"], row["end_cause"]) for row in rows] == [(2, None), (1, "released")]
@@ -68,9 +67,8 @@ def test_a_store_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> No
     assert not missing.exists()
 
 
-def journal(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bailiwick.cli.main", "journal", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+def journal(*words: str) -> Ended:
+    return call("journal", *words)
 
 
 def change_record(store: str, seq: int) -> None:

@@ -25,6 +25,7 @@ from bailiwick.cli.main import main
 from bailiwick.journal import RecordKind, SeedSigner
 from bailiwick.store import JournalWriter, open_store
 from tests.support.billed_campus import Billed, billed_campus, compute, head_of, late_head, seal
+from tests.support.waiting import WAIT_S
 
 SIGNER = SeedSigner("log.example/fleet", bytes(range(32)))
 PERIOD = ("--from", "2026-11-15", "--to", "2026-11-15T06:00:00Z")
@@ -93,7 +94,7 @@ def test_on_another_machine_every_invoice_and_correction_is_confirmed(
         [sys.executable, "-m", "bailiwick.cli.main", "invoice", "recompute", copy],
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=WAIT_S,
         encoding="utf-8",
         cwd=tmp_path,
         env={"COLUMNS": "200", "HOME": str(tmp_path / "nowhere")},

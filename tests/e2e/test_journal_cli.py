@@ -13,20 +13,15 @@ import pytest
 
 from bailiwick.journal import Context, RecordKind, SeedSigner, VerifierKey
 from bailiwick.store import JournalWriter, siem_page
+from tests.support.command_line import Ended, call, run
 
 SIGNER = SeedSigner("log.example/fleet", bytes(range(32)))
 VKEY = str(VerifierKey.of(SIGNER))
 COUNT = 300
 
 
-def bailiwick(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "bailiwick.cli.main", "journal", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+def bailiwick(*arguments: object) -> Ended:
+    return call("journal", *arguments)
 
 
 def write(path: Path, *, count: int = COUNT, salt: int = 0) -> Path:
@@ -57,7 +52,7 @@ def journal(sound: Path, tmp_path: Path) -> Path:
     return shutil.copytree(sound, tmp_path / "journal")
 
 
-def assert_damaged(done: subprocess.CompletedProcess[str], *words: str) -> None:
+def assert_damaged(done: Ended, *words: str) -> None:
     assert done.returncode == 3, done.stdout + done.stderr
     assert done.stdout == ""
     assert done.stderr.startswith("bailiwick: ")
@@ -66,7 +61,7 @@ def assert_damaged(done: subprocess.CompletedProcess[str], *words: str) -> None:
 
 
 def test_a_sound_journal_verifies_as_directory_and_as_file(sound: Path) -> None:
-    done = bailiwick("verify", sound, "--vkey", VKEY)
+    done = run("journal", "verify", sound, "--vkey", VKEY)
     assert done.returncode == 0, done.stderr
     assert "300 records are as sealed, 300 of them under a signed checkpoint" in done.stdout
     done = bailiwick("verify", sound / "journal.jsonl", "--anchor", sound / "anchor")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from ruamel.yaml import YAML
 
 from bailiwick.cli.meter_screen import phrase
 from bailiwick.metering.report import Finding, FindingWord
+from tests.support.command_line import Ended, call, run
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOKS = ROOT / "tests/vectors/slurm_books"
@@ -45,22 +44,13 @@ def numbered(events: list[dict[str, Any]]) -> str:
     return "".join(f"{json.dumps(line)}\n" for line in lines)
 
 
-def meter(*words: str, given: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bailiwick.cli.main", "meter", *words]
-    return subprocess.run(
-        command,
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={**os.environ, "TZ": "UTC", "COLUMNS": "140", **env},
-    )
+def meter(*words: str, given: str = "", **env: str) -> Ended:
+    return call("meter", *words, given=given, **{"TZ": "UTC", "COLUMNS": "140", **env})
 
 
 def test_events_are_a_table_with_idle_unavailable_and_the_equation(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").write_text(numbered(GOOD))
-    done = meter("events", str(tmp_path / "events.jsonl"))
+    done = run("meter", "events", tmp_path / "events.jsonl", COLUMNS="140", TZ="UTC")
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines()]
     assert ["lab", "vision", "nvidia_hopper", "exp-7", "spot", "20.5"] in rows

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,24 +11,15 @@ import pytest
 from bailiwick.journal import SeedSigner
 from bailiwick.kernel import Kernel, digest_of
 from bailiwick.store import JournalWriter, open_store
+from tests.support.command_line import Ended, call, run
 from tests.support.kernel_histories import HOUR, START_MS, Campus, busy_journal, small_journal
 
 SIGNER = SeedSigner("log.example/fleet", bytes(range(32)))
 MANUAL = Path(__file__).resolve().parents[2] / "docs/journal.md"
 
 
-def bailiwick(
-    *arguments: object, cwd: Path | None = None, columns: int = 80
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "bailiwick.cli.main", "journal", "at", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": str(columns)},
-    )
+def bailiwick(*arguments: object, columns: int = 80) -> Ended:
+    return call("journal", "at", *arguments, COLUMNS=str(columns))
 
 
 @pytest.fixture(scope="module")
@@ -139,8 +127,7 @@ def test_a_place_without_a_journal_and_a_foreign_journal_are_told(tmp_path: Path
     assert bailiwick("end", tmp_path / "none").returncode == 2
     assert bailiwick("end", tmp_path).returncode == 2
     made = tmp_path / "demo.jsonl"
-    demo = [sys.executable, "-m", "bailiwick.cli.main", "demo", "--days", "1", "-q"]
-    subprocess.run([*demo, "--journal", str(made)], check=True, capture_output=True)
+    assert call("demo", "--days", 1, "-q", "--journal", made).returncode == 0
     done = bailiwick("end", made)
     assert done.returncode == 2
     assert "a journal of the kernel" in done.stderr
@@ -170,7 +157,7 @@ def test_the_manual_shows_what_is_really_printed(journal: Path) -> None:
     text = MANUAL.read_text("utf-8")
     found = re.search(r"```\n\$ bailiwick journal at (\S+) (\S+)\n(.*?)```", text, re.DOTALL)
     assert found is not None
-    done = bailiwick(found[1], found[2], cwd=journal.parent)
+    done = run("journal", "at", found[1], found[2], cwd=journal.parent, COLUMNS="80")
     printed = [_without_digest(line.rstrip()) for line in done.stdout.rstrip().splitlines()]
     assert [_without_digest(line) for line in found[3].rstrip().splitlines()] == printed
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,23 +14,14 @@ import pytest
 from bailiwick.kernel import SetQuota
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.store import open_store
+from tests.support.command_line import Ended, call, run
 from tests.support.kernel_histories import Campus, busy_journal, small_journal
 
 MANUAL = Path(__file__).resolve().parents[2] / "docs/journal.md"
 
 
-def bailiwick(
-    *arguments: object, cwd: Path | None = None, columns: int = 80
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "bailiwick.cli.main", "whatif", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": str(columns)},
-    )
+def bailiwick(*arguments: object, columns: int = 80) -> Ended:
+    return call("whatif", *arguments, COLUMNS=str(columns))
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +45,7 @@ def test_the_manual_shows_what_is_really_printed(journal: Path) -> None:
     text = MANUAL.read_text("utf-8")
     found = re.search(r"```\n\$ bailiwick whatif (.*?)\n(.*?)```", text, re.DOTALL)
     assert found is not None
-    done = bailiwick(*shlex.split(found[1]), cwd=journal.parent)
+    done = run("whatif", *shlex.split(found[1]), cwd=journal.parent, COLUMNS="80")
     assert done.returncode == 0, done.stderr
     printed = [line.rstrip() for line in done.stdout.rstrip().splitlines()]
     assert found[2].rstrip().splitlines() == printed
@@ -162,15 +151,13 @@ def test_a_damaged_journal_is_not_used(campus: Campus, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (3, "")
 
 
-def test_help_starts_fast_and_loads_no_kernel() -> None:
-    began = time.monotonic()
+def test_help_loads_no_kernel_and_no_store_so_that_it_starts_fast() -> None:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "bailiwick.cli.main", "--help"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert time.monotonic() - began < 5
     assert "whatif" in done.stdout
     assert "bailiwick.kernel" not in done.stderr
     assert "sqlalchemy" not in done.stderr

@@ -9,8 +9,11 @@ import pytest
 
 from bailiwick.executors.local import LocalExecutor
 from bailiwick.executors.teardown import Waits
+from tests.support.waiting import WAIT_S
 
-QUICK = Waits(start_s=20, term_s=1.0, kill_s=5)
+PATIENT = Waits(start_s=WAIT_S, term_s=WAIT_S, kill_s=WAIT_S)
+HASTY = Waits(start_s=WAIT_S, term_s=0.2, kill_s=WAIT_S)
+"""For jobs that do not end when they are asked to, or not provably."""
 
 
 @pytest.fixture
@@ -19,8 +22,15 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def hasty(executor: LocalExecutor, root: Path) -> LocalExecutor:
+    """Another on the same jobs, who does not wait for long."""
+    del executor  # it ends what is left
+    return LocalExecutor(root, waits=HASTY)
+
+
+@pytest.fixture
 def executor(root: Path) -> Iterator[LocalExecutor]:
-    executor = LocalExecutor(root, waits=QUICK)
+    executor = LocalExecutor(root, waits=PATIENT)
     yield executor
     for found in executor.adopt():
         executor.tear_down(found.lease_id)

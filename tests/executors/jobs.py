@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from bailiwick.executors import Executor, Exited, JobSpec
 from bailiwick.executors.launch import is_locked
-
-T = TypeVar("T")
-
-WAIT_S = 30.0
+from tests.support.waiting import until
 
 
 def python(lease_id: int, text: str, **more: Any) -> JobSpec:
@@ -30,17 +25,6 @@ def shell(lease_id: int, text: str, **more: Any) -> JobSpec:
     return JobSpec(lease_id, argv=("/bin/sh", "-c", text), token="secret-token", **more)
 
 
-def eventually(ask: Callable[[], T | None]) -> T:
-    """The first answer that is one."""
-    until = time.monotonic() + WAIT_S
-    while time.monotonic() < until:
-        answer = ask()
-        if answer:
-            return answer
-        time.sleep(0.01)
-    raise AssertionError("it did not come true in time")
-
-
 def ended(executor: Executor, lease_id: int) -> Exited:
     """How the job ended, with all it had started and its supervisor."""
     folder = executor.output(lease_id)[0].parent
@@ -50,7 +34,7 @@ def ended(executor: Executor, lease_id: int) -> Exited:
         is_over = isinstance(status, Exited) and status.is_emptied and not is_locked(folder)
         return status if isinstance(status, Exited) and is_over else None
 
-    return eventually(look)
+    return until(look, f"the job of lease {lease_id} is over with all it started")
 
 
 def text_of(executor: Executor, lease_id: int) -> str:
@@ -60,4 +44,9 @@ def text_of(executor: Executor, lease_id: int) -> str:
 
 def said(executor: Executor, lease_id: int, word: str) -> str:
     """All the job said, once this word is in it."""
-    return eventually(lambda: text if word in (text := text_of(executor, lease_id)) else None)
+
+    def look() -> str | None:
+        text = text_of(executor, lease_id)
+        return text if word in text else None
+
+    return until(look, f"the job of lease {lease_id} says {word!r}")

@@ -5,11 +5,12 @@ Run as a program: ``python -m tests.executors.owner ROOT [many]``. It tells the 
 
 from __future__ import annotations
 
+import signal
 import sys
-import time
 from pathlib import Path
 
 from bailiwick.executors.local import LocalExecutor
+from tests.executors.conftest import PATIENT
 from tests.executors.jobs import shell
 
 LEASES_MAX = 200
@@ -32,5 +33,7 @@ def start_many(executor: LocalExecutor) -> None:
 
 
 if __name__ == "__main__":
-    (start_many if "many" in sys.argv else start_few)(LocalExecutor(Path(sys.argv[1])))
-    time.sleep(60)
+    (start_many if "many" in sys.argv else start_few)(
+        LocalExecutor(Path(sys.argv[1]), waits=PATIENT)
+    )
+    signal.pause()

@@ -27,10 +27,10 @@ from bailiwick.executors.state import (
     parse_exit,
     parse_state,
 )
-from bailiwick.executors.teardown import wait_until
 from bailiwick.vocab.errors import Damaged
-from tests.executors.conftest import QUICK
+from tests.executors.conftest import PATIENT
 from tests.executors.jobs import ended, said, shell, text_of
+from tests.support.waiting import WAIT_S, until
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -67,9 +67,9 @@ def left_behind(root: Path) -> Iterator[LocalExecutor]:
     assert owner.stdout is not None
     assert owner.stdout.readline() == "started\n"
     owner.send_signal(signal.SIGKILL)
-    owner.wait(10)
+    owner.wait(WAIT_S)
     owner.stdout.close()
-    executor = LocalExecutor(root, waits=QUICK)
+    executor = LocalExecutor(root, waits=PATIENT)
     yield executor
     for found in executor.adopt():
         executor.tear_down(found.lease_id)
@@ -126,9 +126,9 @@ def test_an_owner_killed_at_any_moment_leaves_no_job_unrecorded(root: Path, dela
     assert owner.stdout.readline() == "started\n"
     time.sleep(delay_s)
     owner.send_signal(signal.SIGKILL)
-    owner.wait(10)
+    owner.wait(WAIT_S)
     owner.stdout.close()
-    executor = LocalExecutor(root, waits=QUICK)
+    executor = LocalExecutor(root, waits=PATIENT)
     found = {job.lease_id: job.status for job in executor.adopt()}
     mark = f"BAILIWICK_LEASE_TOKEN_FILE={root}/"
     try:
@@ -139,7 +139,7 @@ def test_an_owner_killed_at_any_moment_leaves_no_job_unrecorded(root: Path, dela
         names = {str(job) for job in running}
         assert _marked(mark) <= names
         # One that is recorded may still stand at its gate: its program comes a moment later.
-        assert wait_until(lambda: _marked(mark) == names, wait_s=10)
+        until(lambda: _marked(mark) == names, "all that is recorded runs")
     finally:
         assert all(executor.tear_down(job) for job in found)
     assert _marked(mark) == set()
@@ -164,7 +164,7 @@ def test_a_job_whose_owner_died_before_it_heard_of_it_runs_on(
     state = STATE | {"phase": "starting", "lease_id": 1, "boot_id": load_boot_id()}
     order = {
         "state": state,
-        "argv": ["/bin/sh", "-c", "sleep 0.3; exit 8"],
+        "argv": ["/bin/sh", "-c", f"until [ -e {root}/go ]; do sleep 0.02; done; exit 8"],
         "env": {},
         "cwd": "/",
         "cgroup": "",
@@ -181,10 +181,11 @@ def test_a_job_whose_owner_died_before_it_heard_of_it_runs_on(
             input=json.dumps(order).encode(),
             pass_fds=(ready, lock),
             check=True,
-            timeout=30,
+            timeout=WAIT_S,
         )
     os.close(ready)
     assert isinstance(executor.status(1), Running)
+    (root / "go").touch()
     assert ended(executor, 1).code == 8
 
 
@@ -198,7 +199,7 @@ def test_an_order_that_was_cut_short_starts_nothing(executor: LocalExecutor, roo
             input=b'{"argv": ["/b',
             pass_fds=(lock,),
             capture_output=True,
-            timeout=30,
+            timeout=WAIT_S,
         )
     assert done.returncode != 0
     assert executor.status(1) == Lost(LostReason.NEVER_STARTED)
@@ -226,7 +227,7 @@ def test_another_start_time_is_another_process_and_is_not_killed(
 def test_an_id_used_again_by_a_stranger_is_not_killed(executor: LocalExecutor, root: Path) -> None:
     executor.start(shell(1, "exit 0"))
     ended(executor, 1)
-    stranger = subprocess.Popen(["sleep", "100"], start_new_session=True)
+    stranger = subprocess.Popen(["sleep", "1000"], start_new_session=True)
     try:
         (root / "1/exit.json").unlink()
         forge(root, 1, {"pid": stranger.pid})
@@ -235,7 +236,7 @@ def test_an_id_used_again_by_a_stranger_is_not_killed(executor: LocalExecutor, r
         assert stranger.poll() is None
     finally:
         stranger.kill()
-        stranger.wait(10)
+        stranger.wait(WAIT_S)
 
 
 def test_a_job_of_another_boot_is_lost_and_nothing_of_it_can_live(

@@ -21,8 +21,9 @@ from bailiwick.services.runner import SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.vocab.errors import Damaged
-from tests.executors.jobs import ended, eventually, python
+from tests.executors.jobs import ended, python
 from tests.support.simulated_nvml import SimulatedGpu, SimulatedNvml
+from tests.support.waiting import until
 
 BURN = "import time\nwhile time.process_time() < 0.4: pass\n"
 FAMILY = f"import os\nfor _ in range(2):\n  if not os.fork():\n    break\n{BURN}"
@@ -34,9 +35,11 @@ class Clock(SystemClock):
     """This machine's, moved ahead by hand."""
 
     ahead_ms = 0
+    held_ms: int | None = None
 
     def now_ms(self) -> int:
-        return super().now_ms() + self.ahead_ms
+        now_ms = super().now_ms() if self.held_ms is None else self.held_ms
+        return now_ms + self.ahead_ms
 
 
 class Desk:
@@ -65,7 +68,7 @@ class Desk:
         rows = self.book.of_lease(lease_id)
         return rows[0].counter if rows else None
 
-    def until(self, ask: Callable[[], Any]) -> Any:
+    def until(self, ask: Callable[[], Any], what: str) -> Any:
         """Look, and tell everything at once, until something is so."""
 
         def look() -> Any:
@@ -73,7 +76,7 @@ class Desk:
             self.counting.once()
             return ask()
 
-        return eventually(look)
+        return until(look, what)
 
 
 @pytest.fixture
@@ -111,12 +114,16 @@ def test_a_job_is_told_of_while_it_runs_and_its_children_count_before_anybody_wa
         counter = desk.of(7)
         return counter is not None and (counter.cpu_ms or 0) >= 1_100
 
-    desk.until(is_burnt)
-    found = desk.until(lambda: c if (c := desk.of(7)) and (c.mem_peak_bytes or 0) > 0 else None)
+    desk.until(is_burnt, "all three have burnt")
+    found = desk.until(
+        lambda: c if (c := desk.of(7)) and (c.mem_peak_bytes or 0) > 0 else None,
+        "memory is counted",
+    )
     assert found.to_ms is None
-    desk.until(lambda: (c := desk.of(7)) and (c.mem_peak_bytes or 0) >= 3 * (32 << 20))
+    kept = 3 * (32 << 20)
+    desk.until(lambda: (c := desk.of(7)) and (c.mem_peak_bytes or 0) >= kept, "all of it is")
     executor.tear_down(7)
-    over = desk.until(lambda: c if (c := desk.of(7)) and c.to_ms is not None else None)
+    over = desk.until(lambda: c if (c := desk.of(7)) and c.to_ms is not None else None, "the end")
     assert over.mem_peak_bytes >= 3 * (32 << 20)  # the last look saw nothing of it any more
     assert over.cpu_ms >= found.cpu_ms
 
@@ -125,6 +132,7 @@ def test_a_running_job_is_told_of_now_and_then_not_at_every_look(
     executor: LocalExecutor, desk: Desk
 ) -> None:
     executor.start(python(7, WAIT))
+    desk.clock.held_ms = desk.clock.now_ms()
     kept = [desk.counting.once() for _ in range(3)]
     assert kept == [1, 0, 0]
     desk.clock.ahead_ms += TELL_MS
@@ -147,7 +155,7 @@ def test_gpu_time_is_counted_by_process_and_stays_after_its_end(
     assert found.gpus[0].active_ms >= 2_000
     gpu.accounted[started.pid] = row | {"time": 5_000, "isRunning": 0}
     executor.tear_down(7)
-    over = desk.until(lambda: c if (c := desk.of(7)) and c.to_ms is not None else None)
+    over = desk.until(lambda: c if (c := desk.of(7)) and c.to_ms is not None else None, "the end")
     assert over.gpus == (GpuCount(0, 5_000, 2_500, over.gpus[0].until_ms),)
 
 
@@ -155,12 +163,12 @@ def test_a_killed_supervisor_leaves_what_was_told_before(
     executor: LocalExecutor, desk: Desk, root: Path
 ) -> None:
     executor.start(python(7, BURN + WAIT))
-    desk.until(lambda: (c := desk.of(7)) and (c.cpu_ms or 0) >= 350)
+    desk.until(lambda: (c := desk.of(7)) and (c.cpu_ms or 0) >= 350, "it has burnt")
     state = load_state(root / "7")
     assert state is not None
     assert state.supervisor is not None
     os.kill(state.supervisor.pid, signal.SIGKILL)
-    eventually(lambda: not is_locked(root / "7"))
+    until(lambda: not is_locked(root / "7"), "the supervisor is gone")
     before = desk.of(7)
     desk.clock.ahead_ms += TELL_MS
     assert desk.counting.once() == 0

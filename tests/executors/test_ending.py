@@ -17,8 +17,9 @@ from bailiwick.executors.local import LocalExecutor
 from bailiwick.executors.proc import Process, load_process, load_processes
 from bailiwick.executors.teardown import Census, Sight, Waits, take_census
 from bailiwick.vocab.errors import Conflict, NotFound
-from tests.executors.conftest import QUICK
-from tests.executors.jobs import ended, eventually, python, said, shell, text_of
+from tests.executors.conftest import HASTY
+from tests.executors.jobs import ended, python, said, shell, text_of
+from tests.support.waiting import WAIT_S, until
 
 # A child of the job, a child that left for a session of its own, and a full daemon.
 FAMILY = """
@@ -57,7 +58,7 @@ def is_alive(pid: int) -> bool:
 def family_of(executor: LocalExecutor, lease_id: int) -> dict[str, int]:
     for word in ("child", "session", "daemon", "main"):
         said(executor, lease_id, word)
-    eventually(lambda: text_of(executor, lease_id).count("\n") == 4)
+    until(lambda: text_of(executor, lease_id).count("\n") == 4, "all four have told")
     lines = text_of(executor, lease_id).splitlines()
     return {word: int(pid) for word, pid in (line.split() for line in lines)}
 
@@ -69,7 +70,7 @@ def supervisor_of(root: Path, lease_id: int) -> int:
 def kill_supervisor(root: Path, lease_id: int) -> None:
     pid = supervisor_of(root, lease_id)
     os.kill(pid, signal.SIGKILL)
-    eventually(lambda: not is_alive(pid))
+    until(lambda: not is_alive(pid), "the supervisor is gone")
 
 
 # --- warning -------------------------------------------------------------------------------------
@@ -84,7 +85,7 @@ def test_a_warning_is_a_file_with_the_deadline_and_hurts_nobody(executor: LocalE
 
 
 def test_a_job_that_did_not_ask_gets_no_signal(executor: LocalExecutor) -> None:
-    executor.start(shell(1, "echo up; exec sleep 100"))
+    executor.start(shell(1, "echo up; exec sleep 1000"))
     said(executor, 1, "up")
     executor.warn(1, 1)
     time.sleep(0.2)
@@ -92,7 +93,7 @@ def test_a_job_that_did_not_ask_gets_no_signal(executor: LocalExecutor) -> None:
 
 
 def test_a_job_that_asked_gets_its_signal_and_its_children_do_not(executor: LocalExecutor) -> None:
-    text = "sleep 100 & trap 'echo warned; kill -0 $! && echo child lives; kill $!; exit 4' USR1; "
+    text = "sleep 1000 & trap 'echo warned; kill -0 $! && echo child lives; kill $!; exit 4' USR1; "
     executor.start(shell(1, text + "echo up; wait", warn_by_signal=True))
     said(executor, 1, "up")
     executor.warn(1, 1)
@@ -103,7 +104,7 @@ def test_a_job_that_asked_gets_its_signal_and_its_children_do_not(executor: Loca
 def test_a_job_that_removed_its_directory_is_warned_all_the_same(
     executor: LocalExecutor, root: Path
 ) -> None:
-    executor.start(shell(1, "rmdir $PWD; echo up; sleep 100"))
+    executor.start(shell(1, "rmdir $PWD; echo up; sleep 1000"))
     said(executor, 1, "up")
     executor.warn(1, 7)
     assert (root / "1/work/PREEMPTION").exists()
@@ -143,25 +144,28 @@ def test_a_job_may_end_by_itself_on_sigterm(executor: LocalExecutor) -> None:
     assert text_of(executor, 1).endswith("saved\n")
 
 
-def test_a_job_that_ignores_sigterm_is_killed(executor: LocalExecutor) -> None:
-    executor.start(python(1, DEAF))
-    eventually(lambda: text_of(executor, 1).count("deaf") == 2)
+def test_a_job_that_ignores_sigterm_is_killed(hasty: LocalExecutor) -> None:
+    hasty.start(python(1, DEAF))
+    until(lambda: text_of(hasty, 1).count("deaf") == 2, "both are deaf")
     began = time.monotonic()
-    assert executor.tear_down(1)
-    assert QUICK.term_s <= time.monotonic() - began < QUICK.term_s + QUICK.kill_s
-    assert ended(executor, 1).signal == signal.SIGKILL
+    assert hasty.tear_down(1)
+    assert time.monotonic() - began >= HASTY.term_s
+    assert ended(hasty, 1).signal == signal.SIGKILL
 
 
 def test_a_job_that_was_stopped_is_ended(executor: LocalExecutor) -> None:
-    started = executor.start(shell(1, "kill -STOP $$; sleep 100"))
-    eventually(lambda: (found := load_process(started.pid)) and found.state == "T")
+    started = executor.start(shell(1, "kill -STOP $$; sleep 1000"))
+    until(lambda: (found := load_process(started.pid)) and found.state == "T", "it is stopped")
     assert executor.tear_down(1)
     assert ended(executor, 1).signal == signal.SIGTERM  # it was heard
 
 
 def test_what_outlives_the_main_process_is_told_and_torn_down(executor: LocalExecutor) -> None:
     executor.start(shell(1, "sleep 1000 & echo $!; exit 0"))
-    status = eventually(lambda: found if isinstance(found := executor.status(1), Exited) else None)
+    status = until(
+        lambda: found if isinstance(found := executor.status(1), Exited) else None,
+        "the main process has ended",
+    )
     assert (status.code, status.is_emptied) == (0, False)
     left = int(text_of(executor, 1))
     assert is_alive(left)
@@ -176,17 +180,17 @@ def test_a_teardown_that_leaves_something_is_not_clean(root: Path) -> None:
     def look(sight: Sight) -> Census:
         return Census((*take_census(sight).ours, immortal))
 
-    executor = LocalExecutor(root, waits=Waits(20, 0.1, 0.3), look=look)
+    executor = LocalExecutor(root, waits=Waits(WAIT_S, 0.1, 0.3), look=look)
     executor.start(shell(1, "sleep 1000"))
     assert executor.tear_down(1) is False
     assert isinstance(ended(executor, 1), Exited)  # what could be ended was
 
 
 def test_teardown_touches_no_other_job_and_no_other_process(executor: LocalExecutor) -> None:
-    other = subprocess.Popen(["sleep", "100"])
+    other = subprocess.Popen(["sleep", "1000"])
     try:
         for lease_id in (1, 2):
-            executor.start(shell(lease_id, "sleep 100"))
+            executor.start(shell(lease_id, "sleep 1000"))
         before = set(load_processes())
         assert executor.tear_down(1)
         assert isinstance(executor.status(2), Running)
@@ -194,7 +198,7 @@ def test_teardown_touches_no_other_job_and_no_other_process(executor: LocalExecu
         assert {os.getpid(), other.pid} <= before & set(load_processes())
     finally:
         other.kill()
-        other.wait(10)
+        other.wait(WAIT_S)
 
 
 # --- without its supervisor ----------------------------------------------------------------------
@@ -224,37 +228,37 @@ def test_without_supervisor_and_main_process_the_rest_of_the_session_is_ended_by
     left = int(said(executor, 1, "\n"))
     kill_supervisor(root, 1)
     os.kill(started.pid, signal.SIGKILL)
-    eventually(lambda: load_process(started.pid) is None)
+    until(lambda: load_process(started.pid) is None, "the main process is gone")
     assert is_alive(left)
     assert executor.tear_down(1)
     assert not is_alive(left)
 
 
 def test_without_supervisor_and_main_process_an_unmarked_one_is_left_alone_and_unclean(
-    executor: LocalExecutor, root: Path
+    hasty: LocalExecutor, root: Path
 ) -> None:
-    started = executor.start(shell(1, "env -i sleep 1000 & echo $!; sleep 1000"))
-    left = int(said(executor, 1, "\n"))
-    eventually(lambda: Path(f"/proc/{left}/environ").read_bytes() == b"")
+    started = hasty.start(shell(1, "env -i sleep 1000 & echo $!; sleep 1000"))
+    left = int(said(hasty, 1, "\n"))
+    until(lambda: Path(f"/proc/{left}/environ").read_bytes() == b"", "it has no mark")
     kill_supervisor(root, 1)
     os.kill(started.pid, signal.SIGKILL)
-    eventually(lambda: load_process(started.pid) is None)
+    until(lambda: load_process(started.pid) is None, "the main process is gone")
     try:
-        assert executor.tear_down(1) is False
+        assert hasty.tear_down(1) is False
         assert is_alive(left)
     finally:
         os.kill(left, signal.SIGKILL)
-    eventually(lambda: executor.tear_down(1))
+    until(lambda: hasty.tear_down(1), "nothing is left")
 
 
 def test_a_daemon_that_left_the_session_of_a_job_without_supervisor_makes_it_unclean(
-    executor: LocalExecutor, root: Path
+    hasty: LocalExecutor, root: Path
 ) -> None:
-    executor.start(python(1, FAMILY))
-    family = family_of(executor, 1)
+    hasty.start(python(1, FAMILY))
+    family = family_of(hasty, 1)
     kill_supervisor(root, 1)
     try:
-        assert executor.tear_down(1) is False  # nothing proves that they are the job's
+        assert hasty.tear_down(1) is False  # nothing proves that they are the job's
         assert not is_alive(family["main"])
         assert not is_alive(family["child"])
         assert is_alive(family["session"])
@@ -262,7 +266,7 @@ def test_a_daemon_that_left_the_session_of_a_job_without_supervisor_makes_it_unc
     finally:
         for word in ("session", "daemon"):
             os.kill(family[word], signal.SIGKILL)
-    eventually(lambda: executor.tear_down(1))
+    until(lambda: hasty.tear_down(1), "nothing is left")
 
 
 def test_a_job_whose_folder_was_removed_is_not_called_clean_while_it_lives(
@@ -277,20 +281,18 @@ def test_a_job_whose_folder_was_removed_is_not_called_clean_while_it_lives(
     finally:
         for pid in (supervisor, started.pid):
             os.kill(pid, signal.SIGKILL)
-    eventually(lambda: not is_alive(started.pid))
+    until(lambda: not is_alive(started.pid), "it is gone")
     with pytest.raises(NotFound):
         executor.tear_down(1)
     executor.start(shell(2, "exit 4"))  # and there is a folder for the next
     assert ended(executor, 2).code == 4
 
 
-def test_a_supervisor_that_is_stuck_is_ended_with_its_job(
-    executor: LocalExecutor, root: Path
-) -> None:
-    executor.start(shell(1, "sleep 1000"))
+def test_a_supervisor_that_is_stuck_is_ended_with_its_job(hasty: LocalExecutor, root: Path) -> None:
+    hasty.start(shell(1, "sleep 1000"))
     supervisor = supervisor_of(root, 1)
     os.kill(supervisor, signal.SIGSTOP)
-    assert executor.tear_down(1)
+    assert hasty.tear_down(1)
     assert not is_alive(supervisor)
 
 

@@ -6,9 +6,9 @@ the loop and says so; the test that started it kills it.
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,27 +35,16 @@ from bailiwick.store import open_store
 from bailiwick.store.job_rows import JobBook
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.words import HardwareGeneration
+from tests.support.waiting import WAIT_S, until
 
 T = TypeVar("T")
 
-WAIT_S = 30.0
 NODE, TENANT = "here", "lab"
 ANN = Principal("ann", PrincipalKind.HUMAN, "t", {})
-SETTINGS = Settings(grace_ms=60_000, teardown_ms=60_000)
-QUICK = Waits(start_s=20, term_s=1.0, kill_s=5)
+SETTINGS = Settings(grace_ms=3_600_000, teardown_ms=3_600_000)
+PATIENT = Waits(start_s=WAIT_S, term_s=WAIT_S, kill_s=WAIT_S)
 KEY = Authority.new_key()
 MANY = 30
-
-
-def eventually(ask: Callable[[], T | None]) -> T:
-    """The first answer that is one."""
-    until = time.monotonic() + WAIT_S
-    while time.monotonic() < until:
-        answer = ask()
-        if answer:
-            return answer
-        time.sleep(0.01)
-    raise AssertionError("it did not come true in time")
 
 
 @dataclass
@@ -95,7 +84,7 @@ class JobHouse:
             assert found.phase in phases or not found.phase.is_over, found
             return found if found.phase in phases else None
 
-        return eventually(look)
+        return until(look, f"job {job.job_id} is {' or '.join(phases)}")
 
     def quiet(self) -> None:
         """Make rounds until nobody does anything and no job lives."""
@@ -104,16 +93,16 @@ class JobHouse:
             self.loop.once()
             return not self.loop.is_busy and not self.jobs.book.live() and not self.leases()
 
-        eventually(look)
+        until(look, "nobody does anything and no job lives")
 
-    def rounds(self, ask: Callable[[], T | None]) -> T:
+    def rounds(self, ask: Callable[[], T | None], what: str) -> T:
         """The first answer that is one; rounds are made meanwhile."""
 
         def look() -> T | None:
             self.loop.once()
             return ask()
 
-        return eventually(look)
+        return until(look, what)
 
     def leases(self) -> dict[int, str]:
         """The leases there are, and their states."""
@@ -209,12 +198,12 @@ def job_house(
 ) -> Iterator[JobHouse]:
     """All of it, on a folder that may hold what an earlier one left; ends with no job running."""
     clock = SystemClock()
-    runner = Runner(Replica(open_store(str(folder / "data")), clock, name="one"))
+    runner = Runner(Replica(open_store(str(folder / "data")), clock, name="one"), wait_s=WAIT_S)
     runner.start()
     try:
         assert runner.wait_for(ReplicaRole.LEADING, wait_s=WAIT_S)
         jobs = Jobs(JobBook(runner.replica.store), runner, clock=clock, node=NODE)
-        executor = LocalExecutor(folder / "jobs", waits=QUICK, look=look)
+        executor = LocalExecutor(folder / "jobs", waits=PATIENT, look=look)
         said: list[str] = []
         authority = Authority.from_pem(KEY)
         tools = Tools(
@@ -235,7 +224,7 @@ def job_house(
         finally:
             house.loop.close()
             for found in executor.adopt():
-                LocalExecutor(folder / "jobs", waits=QUICK).tear_down(found.lease_id)
+                LocalExecutor(folder / "jobs", waits=PATIENT).tear_down(found.lease_id)
     finally:
         runner.stop()
 
@@ -259,9 +248,9 @@ def _be_killed(folder: Path) -> None:
         house.shell("exit 9")
         thread = threading.Thread(target=house.loop.run, args=(threading.Event(),), daemon=True)
         thread.start()
-        eventually(lambda: len(house.executor.adopt()) == 3)
+        until(lambda: len(house.executor.adopt()) == 3, "all three are started")
         print("started", flush=True)
-        time.sleep(60)
+        signal.pause()
 
 
 def submit_many(house: JobHouse, mark: Path) -> list[JobRow]:
@@ -278,7 +267,7 @@ def _be_killed_busy(folder: Path) -> None:
         thread.start()
         print("started", flush=True)
         submit_many(house, folder / "mark")
-        time.sleep(60)
+        signal.pause()
 
 
 if __name__ == "__main__":

@@ -52,12 +52,12 @@ from tests.jobs.house import (
     TENANT,
     JobHouse,
     draft_of,
-    eventually,
     job_house,
     new_row,
     request_of,
     submit_many,
 )
+from tests.support.waiting import WAIT_S, until
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def forever(house: JobHouse, **how: Any) -> tuple[JobRow, int]:
     """A job that runs until it is ended, and its process."""
     job = house.shell("echo pid $$; exec sleep 1000", **how)
     house.until(job, P.RUNNING)
-    text = house.rounds(lambda: t if "\n" in (t := house.output(job)) else None)
+    text = house.rounds(lambda: t if "\n" in (t := house.output(job)) else None, "it tells")
     return job, int(text.split()[1])
 
 
@@ -146,7 +146,7 @@ def test_a_job_finds_its_lease_its_devices_its_server_and_a_token_that_counts(
 def test_the_token_is_the_submitters_and_carries_a_holders_keys_only(house: JobHouse) -> None:
     job = house.shell("echo $BAILIWICK_LEASE_TOKEN; exec sleep 1000")
     house.until(job, P.RUNNING)
-    token = house.rounds(lambda: house.output(job).strip())
+    token = house.rounds(lambda: house.output(job).strip(), "the token is told")
     who = house.runner.look(
         lambda view: house.authority.identify(token, view.state.directory, now_ms=view.now_ms)
     )
@@ -168,7 +168,7 @@ def test_no_job_is_over_while_its_token_still_counts(house: JobHouse, tmp_path: 
     )
     runner.start()
     try:
-        assert runner.wait_for(Role.FOLLOWING, wait_s=30)
+        assert runner.wait_for(Role.FOLLOWING, wait_s=WAIT_S)
         with pytest.raises(NotLeader):  # the kernel cannot be told
             Acts(tools).end(house.job(job), verdict=Verdict(P.SUCCEEDED))
     finally:
@@ -180,7 +180,7 @@ def test_the_environment_is_gone_from_the_row_once_the_job_runs(house: JobHouse)
     job = house.shell("echo $PASSWORD; exec sleep 1000", env={"PASSWORD": "hunter2"})
     assert house.job(job).env == {"PASSWORD": "hunter2"}
     assert house.until(job, P.RUNNING).env == {}
-    house.rounds(lambda: house.output(job) == "hunter2\n")
+    house.rounds(lambda: house.output(job) == "hunter2\n", "the password is told")
 
 
 def test_what_a_job_leaves_behind_is_ended_before_its_lease_is_free(house: JobHouse) -> None:
@@ -305,7 +305,7 @@ def test_a_preempted_job_is_warned_and_ends_early_once_its_work_is_saved(house: 
     job = house.until(house.shell(text), P.RUNNING)
     assert job.lease_id is not None
     house.do(Evict((job.lease_id,), PreemptionReason.PRIORITY_PREEMPTION))
-    told = json.loads(house.rounds(lambda: house.output(job)))
+    told = json.loads(house.rounds(lambda: house.output(job), "it is warned"))
     assert told["lease_id"] == job.lease_id
     assert house.job(job).phase is P.RUNNING  # it has its grace
     house.do(ReportCheckpoint(job.lease_id))
@@ -404,7 +404,7 @@ def test_a_teardown_that_cannot_be_confirmed_fences(tmp_path: Path) -> None:
         job = house.shell("true")
         house.until(job, P.SUCCEEDED)
         lease_id = house.job(job).lease_id
-        house.rounds(lambda: house.leases() == {lease_id: "fenced"})
+        house.rounds(lambda: house.leases() == {lease_id: "fenced"}, "it is fenced")
         assert "could not be confirmed" in " ".join(house.said)
         assert house.said[-1] == f"something of lease {lease_id} may still run: it is fenced"
 
@@ -427,7 +427,7 @@ def test_jobs_outlive_a_server_that_is_killed_and_are_found_by_the_next(tmp_path
         assert server.stdout.readline() == "started\n"
     finally:
         server.kill()
-        server.wait(30)
+        server.wait(WAIT_S)
     with job_house(tmp_path) as house:
         one, two, three = (house.jobs.get(n) for n in (1, 2, 3))
         assert house.until(three, P.FAILED).exit_code == 9
@@ -450,10 +450,10 @@ def test_each_of_many_jobs_runs_once_however_often_the_server_is_killed(tmp_path
         try:
             assert server.stdout is not None
             assert server.stdout.readline() == "started\n"
-            eventually(lambda least=lines: least == 0 or len(ran(mark)) >= least)
+            until(lambda least=lines: least == 0 or len(ran(mark)) >= least, f"{lines} ran")
         finally:
             server.kill()
-            server.wait(30)
+            server.wait(WAIT_S)
     with job_house(tmp_path) as house:
         jobs = submit_many(house, mark)
         house.quiet()
@@ -499,7 +499,7 @@ def test_a_replica_that_follows_takes_no_job(house: JobHouse, tmp_path: Path) ->
     other = Runner(Replica(store, SystemClock(), name="two"))
     other.start()
     try:
-        assert other.wait_for(Role.FOLLOWING, wait_s=30)
+        assert other.wait_for(Role.FOLLOWING, wait_s=WAIT_S)
         jobs = Jobs(JobBook(store), other, clock=SystemClock())
         with pytest.raises(NotLeader):
             jobs.submit(draft_of("true"), principal=ANN, correlation_id="c")
@@ -535,8 +535,8 @@ def test_a_start_that_was_cut_short_is_made_again(house: JobHouse, tmp_path: Pat
 def test_what_no_lease_speaks_for_is_ended(house: JobHouse) -> None:
     started = house.executor.start(JobSpec(77, argv=("sleep", "1000"), token="t"))
     house.loop.once()
-    eventually(lambda: isinstance(house.executor.status(77), Exited))
-    house.rounds(lambda: not house.loop.is_busy)
+    until(lambda: isinstance(house.executor.status(77), Exited), "it is ended")
+    house.rounds(lambda: not house.loop.is_busy, "nobody does anything")
     assert not is_alive(started.pid)
 
 
@@ -546,7 +546,7 @@ def test_old_jobs_are_forgotten_and_their_output_with_them(tmp_path: Path) -> No
         house.quiet()
         house.loop.forget_soon()
         want = [True, True, False]
-        house.rounds(lambda: [house.jobs.get(i).is_forgotten for i in ids] == want)
+        house.rounds(lambda: [house.jobs.get(i).is_forgotten for i in ids] == want, "two are")
         assert len(house.executor.adopt()) == 1
 
 

@@ -17,6 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from tests.support.waiting import WAIT_S
+
+ATTEMPT_S = 30.0
+"""How long one try waits for a server that may be stopped; a busy one answers sooner."""
 PAUSE_S, PAUSE_MOST_S = 0.02, 0.5
 _INVENTORY = ("generations", "vram_bytes", "models", "fabrics", "partitionable")
 
@@ -37,8 +41,8 @@ class HttpCaller:
         addresses: Sequence[str],
         token: str,
         *,
-        deadline_s: float = 30.0,
-        attempt_s: float = 10.0,
+        deadline_s: float = WAIT_S,
+        attempt_s: float = ATTEMPT_S,
     ) -> None:
         self._addresses, self._token = list(addresses), token
         self._deadline_s, self._attempt_s = deadline_s, attempt_s
@@ -67,6 +71,16 @@ class HttpCaller:
     def status(self, *, digest: bool = False) -> dict[str, Any]:
         """How the replica that answers stands."""
         return self.ask("GET", f"/v1/replica?digest={'true' if digest else 'false'}")
+
+    def ask_once(
+        self, method: str, path: str, body: object = None, *, key: str | None = None
+    ) -> dict[str, Any]:
+        """The answer to one try; the code of a failure without an answer is ``no_answer``."""
+        try:
+            return self._try(method, path, body, key=key, until=time.monotonic() + self._attempt_s)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            self.close()
+            raise CallFailed("no_answer", str(error), retryable=True) from error
 
     def ask(
         self, method: str, path: str, body: object = None, *, key: str | None = None
@@ -116,7 +130,7 @@ class HttpCaller:
 
 def log_in(address: str, code: str) -> str:
     """A session's token for a login code."""
-    with HttpCaller([address], "none", deadline_s=10) as caller:
+    with HttpCaller([address], "none") as caller:
         return str(caller.ask("POST", "/v1/login", {"code": code})["token"])
 
 

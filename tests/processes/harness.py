@@ -12,16 +12,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from bailiwick.services.authority import Authority
-from tests.processes.caller import HttpCaller, log_in
+from tests.processes.caller import CallFailed, HttpCaller, log_in
+from tests.support.ports import free_port
+from tests.support.waiting import WAIT_S, until
 
-START_S = 30.0
 LISTENS = re.compile(r"^Bailiwick listens on (\S+) as (\S+)$", re.MULTILINE)
 LOGIN = re.compile(r"^  bailiwick login (?:--server \S+ )?(\S+)$", re.MULTILINE)
 TENANTS = ("lab", "probe")
@@ -38,6 +37,7 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
         self._runs = 0
         self.address = ""
+        self._port = free_port()
         self.key_file = folder / "authority-for-all.pem"
         if not self.key_file.exists():
             self.key_file.touch(mode=0o600)
@@ -62,13 +62,13 @@ class Server:
         """
         assert not self.runs, f"{self.name} runs already"
         self._runs += 1
-        port = str(urlsplit(self.address).port or 0)
         guard = shutil.which("setpriv")
         command = [
             *([guard, "--pdeathsig", "KILL"] if guard else []),
             *before,
             *(sys.executable, "-m", "bailiwick.cli.main", "up", "--name", self.name),
-            *("--port", port, "--key-file", str(self.key_file), self._node, *self._arguments),
+            *("--port", str(self._port), "--key-file", str(self.key_file)),
+            *(self._node, *self._arguments),
         ]
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self._process = subprocess.Popen(
@@ -101,7 +101,7 @@ class Server:
                 raise AssertionError(f"{self.name} ended:\n{self.errors}")
             return bool(found)
 
-        wait_until(listens, START_S, f"{self.name} listens")
+        until(listens, f"{self.name} listens")
 
     @property
     def errors(self) -> str:
@@ -116,7 +116,7 @@ class Server:
     def token(self) -> str:
         """The administrator's session; the first of a group that was given a login makes it."""
         if not self.token_file.exists():
-            wait_until(self._take_login, START_S, "somebody is given a login")
+            until(self._take_login, "somebody is given a login")
         return self.token_file.read_text()
 
     def _take_login(self) -> bool:
@@ -149,10 +149,10 @@ class Server:
         """End it in good order; its exit code."""
         return self._signal(signal.SIGTERM)
 
-    def wait(self, most_s: float = START_S) -> int:
+    def wait(self) -> int:
         """Wait until it ends by itself; its exit code."""
         assert self._process is not None
-        return self._process.wait(most_s)
+        return self._process.wait(WAIT_S)
 
     def close(self) -> None:
         """Whatever it does, it is gone afterwards."""
@@ -162,27 +162,19 @@ class Server:
     def _signal(self, number: signal.Signals) -> int:
         assert self._process is not None
         self._process.send_signal(number)
-        return self._process.wait(START_S)
+        return self._process.wait(WAIT_S)
 
     def role(self) -> str:
         """What it says it is doing; nothing if it does not say."""
-        with contextlib.suppress(Exception), self.client(deadline_s=0.3, attempt_s=0.3) as client:
-            return str(client.status()["role"])
+        if not self.runs or not self.address:
+            return ""
+        with contextlib.suppress(CallFailed), self.client() as client:
+            return str(client.ask_once("GET", "/v1/replica?digest=false")["role"])
         return ""
 
     def is_one_of(self, *roles: str) -> bool:
         """Whether it says that it is in one of these roles."""
         return self.role() in roles
-
-
-def wait_until(true: Callable[[], bool], most_s: float, what: str) -> float:
-    """Wait, and say how long it took; too long is a failure."""
-    began = time.monotonic()
-    while time.monotonic() - began < most_s:
-        if true():
-            return time.monotonic() - began
-        time.sleep(0.01)
-    raise AssertionError(f"not within {most_s:g} s: {what}")
 
 
 @contextlib.contextmanager

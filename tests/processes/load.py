@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.processes.caller import CallFailed, HttpCaller
+from tests.support.waiting import WAIT_S
 
 CPU, MEM = 8_000, 64 << 30
 NODES = 6
@@ -71,7 +72,7 @@ class Caller(threading.Thread):
     def __init__(self, addresses: Sequence[str], token: str, *, name: str, seed: int) -> None:
         super().__init__(name=name, daemon=True)
         self._chance = random.Random(seed)
-        self._client = HttpCaller(addresses, token, deadline_s=60, attempt_s=5)
+        self._client = HttpCaller(addresses, token, attempt_s=10)
         self._held: list[int] = []
         self._stopping = threading.Event()
         self._number = 0
@@ -99,7 +100,7 @@ class Caller(threading.Thread):
             told.answer = self._client.call(told.command, key=told.key)
         except CallFailed as error:
             if error.retryable and error.code != "stale":
-                raise  # nobody answered for a whole minute
+                raise  # nobody answered at all
             told.error = error.code
         self._held.extend(told.answer.get("lease_ids", ()))
         if len(self._held) > 12:
@@ -153,7 +154,7 @@ class Load:
         for caller in self._callers:
             caller.stop()
         for caller in self._callers:
-            caller.join(70)
+            caller.join(2 * WAIT_S)
             assert not caller.is_alive(), f"{caller.name} still waits for an answer"
 
     def check(self) -> None:

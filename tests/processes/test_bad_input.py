@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes.caller import CallFailed
-from tests.processes.harness import Server, running, wait_until
+from tests.processes.caller import CallFailed, spelled
+from tests.processes.harness import Server, running
 from tests.processes.judge import Judge
 from tests.processes.load import node_command, submit_command
+from tests.support.waiting import until
 
 
 def alone(folder: Path, *arguments: str) -> Server:
@@ -61,7 +62,7 @@ def test_a_damaged_snapshot_is_passed_over_with_a_warning(tmp_path: Path, damage
                 (count,) = connection.execute("SELECT count(*) FROM snapshot").fetchone()
                 return bool(count >= 2)
 
-        wait_until(saved, 10, "two snapshots are there")
+        until(saved, "two snapshots are there")
         assert server.stop() == 0
         with opened(tmp_path) as connection:
             newest = "SELECT size, upload FROM snapshot ORDER BY size DESC LIMIT 1"
@@ -75,7 +76,7 @@ def test_a_damaged_snapshot_is_passed_over_with_a_warning(tmp_path: Path, damage
             )
         server.start()
         with server.client() as client:
-            wait_until(lambda: client.status()["role"] == "leading", 10, "it leads")
+            until(lambda: client.status()["role"] == "leading", "it leads")
             status = client.status(digest=True)
         assert f"snapshot {size} is passed over" in server.errors
         assert (status["leases"], status["nodes"]) == (before["leases"], before["nodes"])
@@ -134,10 +135,11 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
 
 def check_that_it_waits_for_room(server: Server) -> None:
     """A caller is told in our words, may try again, and the process lives."""
-    with server.client(deadline_s=0.5) as client:
+    with server.client() as client:
         for number in range(3):
+            asked = spelled(submit_command(random.Random(number)))
             with pytest.raises(CallFailed) as failed:
-                client.call(submit_command(random.Random(number)), key=f"no-room-{number}")
+                client.ask_once(*asked, key=f"no-room-{number}")
             assert failed.value.retryable
             assert failed.value.code in ("unavailable", "not_leader"), failed.value
     assert server.runs
@@ -192,12 +194,12 @@ def check_that_it_waits_for_room_of(server: Server) -> None:
     """As above, after what is left in files that have their room already is used up."""
 
     def refused() -> bool:
-        with server.client(deadline_s=0.2) as client:
+        with server.client() as client:
             try:
-                client.call(submit_command(random.Random(1)) | {"wait": False})
+                client.ask_once(*spelled(submit_command(random.Random(1)) | {"wait": False}))
             except CallFailed as error:
                 return error.retryable
         return False
 
-    wait_until(refused, 30, "the room is used up")
+    until(refused, "the room is used up")
     check_that_it_waits_for_room(server)

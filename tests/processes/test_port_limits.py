@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from starlette.types import Receive, Scope, Send
 
 from bailiwick.server.port import BoundedProtocol, Port, open_port
+from tests.support.waiting import WAIT_S
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -48,7 +49,7 @@ def with_port(use: Use, protocol: type[BoundedProtocol] = Quick) -> None:
         bound.bind(("127.0.0.1", 0))
         serving = asyncio.create_task(port.serve(sockets=[bound]))
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(WAIT_S):
                 while not port.started:
                     await asyncio.sleep(0.01)
                 await use(bound.getsockname()[1], port, app)

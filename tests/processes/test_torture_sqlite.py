@@ -8,9 +8,10 @@ import time
 from functools import partial
 from pathlib import Path
 
-from tests.processes.harness import Server, running, wait_until
+from tests.processes.harness import Server, running
 from tests.processes.judge import Judge
 from tests.processes.load import Load
+from tests.support.waiting import until
 
 KILLS = int(os.environ.get("BAILIWICK_KILLS", "26"))
 
@@ -27,7 +28,7 @@ def test_what_was_told_survives_every_kill(tmp_path: Path) -> None:
             for _ in range(KILLS):
                 # Mostly in the midst of work, now and then while it still starts.
                 if chance.random() < 0.8:
-                    wait_until(partial(load.has_more_than, len(load.told)), 20, "it serves again")
+                    until(partial(load.has_more_than, len(load.told)), "it serves again")
                 time.sleep(chance.uniform(0.0, 0.5))
                 server.kill9()
                 judge.check(load.told)

@@ -22,8 +22,9 @@ from cryptography.x509.oid import NameOID
 
 from bailiwick.services.authority import Authority
 from tests.processes.caller import CallFailed, HttpCaller, log_in
-from tests.processes.harness import LISTENS, LOGIN, Server, running, wait_until
+from tests.processes.harness import LISTENS, LOGIN, Server, leader_of, running
 from tests.processes.load import node_command, submit_command
+from tests.support.waiting import WAIT_S, until
 
 OPEN = "0.0.0.0"
 
@@ -36,7 +37,7 @@ def up(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=WAIT_S,
     )
 
 
@@ -122,7 +123,7 @@ def test_a_first_start_gives_a_login_and_a_signal_ends_it_well(
         with pytest.raises(CallFailed):
             log_in(found[1], login[1])
         process.send_signal(number)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=WAIT_S)
     finally:
         process.kill()
     assert process.returncode == 0
@@ -152,15 +153,14 @@ def test_a_second_process_on_the_folder_follows_and_takes_over(tmp_path: Path) -
     where = ("--data-dir", str(tmp_path / "data"))
     one, two = Server(tmp_path, "one", *where), Server(tmp_path, "two", *where)
     with running(one):
-        wait_until(lambda: one.role() == "leading", 10, "the first leads")
+        until(lambda: one.role() == "leading", "the first leads")
         with running(two):
-            wait_until(lambda: two.role() == "following", 10, "the second follows")
+            until(lambda: two.role() == "following", "the second follows")
             with two.client() as client:
                 client.call(node_command("node-0"), key="node-0")
                 answer = client.call(submit_command(random.Random(1)), key="one")
             one.kill9()
-            took = wait_until(lambda: two.role() == "leading", 10, "the second leads")
-            print(f"it led after {took:.2f} s")
+            until(lambda: two.role() == "leading", "the second leads")
             with two.client() as client:
                 assert client.call(submit_command(random.Random(1)), key="one") == answer
 
@@ -169,10 +169,10 @@ def test_a_stop_lets_another_lead_at_once(tmp_path: Path) -> None:
     where = ("--data-dir", str(tmp_path / "data"))
     one, two = Server(tmp_path, "one", *where), Server(tmp_path, "two", *where)
     with running(one, two):
-        wait_until(lambda: "leading" in (one.role(), two.role()), 10, "one of them leads")
-        first, other = (one, two) if one.role() == "leading" else (two, one)
+        first = until(lambda: leader_of([one, two]), "one of them leads")
+        other = two if first is one else one
         assert first.stop() == 0
-        wait_until(lambda: other.role() == "leading", 5, "the other leads")
+        until(lambda: other.role() == "leading", "the other leads")
 
 
 def test_with_a_certificate_it_speaks_tls_and_nothing_else(tmp_path: Path) -> None:
@@ -187,11 +187,11 @@ def test_with_a_certificate_it_speaks_tls_and_nothing_else(tmp_path: Path) -> No
         assert server.address.startswith("https://0.0.0.0:")
         port = int(server.address.rpartition(":")[2])
         context = ssl.create_default_context(cafile=str(certificate))
-        line = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
+        line = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=WAIT_S)
         line.request("GET", "/healthz")
         assert line.getresponse().status == 200
         line.close()
-        with HttpCaller([f"http://127.0.0.1:{port}"], "none", deadline_s=1) as plain:
+        with HttpCaller([f"http://127.0.0.1:{port}"], "none", deadline_s=1.0) as plain:
             with pytest.raises(CallFailed) as failed:
                 plain.ask("GET", "/healthz")
             assert failed.value.code == "unavailable"

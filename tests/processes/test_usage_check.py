@@ -16,10 +16,10 @@ from bailiwick.executors.limits import find_cgroup
 from bailiwick.store import open_store
 from bailiwick.store.tables import counters
 from tests.processes.caller import HttpCaller
-from tests.processes.harness import Server, running, wait_until
+from tests.processes.harness import Server, running
+from tests.support.waiting import until
 
 TENANT = {"tenant": "main", "project": "default"}
-WAIT_S = 60.0
 MIB = 2**20
 BURN = """
 import time
@@ -28,13 +28,15 @@ while time.process_time() < until:
     pass
 """
 HOARD = """
-import os, time
+import os, sys, time
 for _ in range(2):
     if not os.fork():
         break
 kept = b"x" * (40 * 2**20)
-time.sleep(6)
+while not os.path.exists({go!r}):
+    time.sleep(0.1)
 """
+"""Keeps what it took until it was seen."""
 
 
 def submit(caller: HttpCaller, program: str, *, cpu_milli: int, mem_bytes: int) -> int:
@@ -54,7 +56,7 @@ def ended(caller: HttpCaller, job_id: int) -> int:
     def is_over() -> bool:
         return caller.ask("GET", path)["phase"] in ("succeeded", "failed")
 
-    wait_until(is_over, WAIT_S, f"job {job_id} is over")
+    until(is_over, f"job {job_id} is over")
     found = caller.ask("GET", path)
     assert found["phase"] == "succeeded", found
     return int(found["lease_id"])
@@ -71,9 +73,19 @@ def test_a_job_that_takes_more_than_its_lease_is_sealed_once_and_an_honest_one_i
 ) -> None:
     server = Server(tmp_path, "one", "--data-dir", str(tmp_path / "data"), is_node=True)
     with running(server), server.client() as caller:
-        greedy = submit(caller, BURN, cpu_milli=100, mem_bytes=256 * MIB)
+        # So little that it takes too much however slow the machine is.
+        greedy = submit(caller, BURN, cpu_milli=10, mem_bytes=256 * MIB)
         honest = submit(caller, BURN, cpu_milli=1000, mem_bytes=257 * MIB)
-        hoarder = submit(caller, HOARD, cpu_milli=300, mem_bytes=64 * MIB)
+        go = tmp_path / "go"
+        hoard = HOARD.format(go=str(go))
+        hoarder = submit(caller, hoard, cpu_milli=300, mem_bytes=64 * MIB)
+
+        def evasions() -> set[str]:
+            page = caller.ask("GET", "/v1/findings?finding=quota_evasion")
+            return {row["subject"] for row in page["items"]}
+
+        until(lambda: any(each.endswith("/memory") for each in evasions()), "the hoard is seen")
+        go.touch()
         leases = {each: ended(caller, each) for each in (greedy, honest, hoarder)}
         wanted = {
             f"lease:{leases[greedy]}/{{}}/cpu_time",
@@ -81,13 +93,8 @@ def test_a_job_that_takes_more_than_its_lease_is_sealed_once_and_an_honest_one_i
         }
         node = caller.ask("GET", "/v1/nodes")["items"][0]["node"]
         subjects = {each.format(node) for each in wanted}
-
-        def evasions() -> set[str]:
-            page = caller.ask("GET", "/v1/findings?finding=quota_evasion")
-            return {row["subject"] for row in page["items"]}
-
-        wait_until(lambda: evasions() >= subjects, WAIT_S, "the findings are sealed")
-        wait_until(lambda: is_settled(tmp_path, leases[honest]), WAIT_S, "all is compared")
+        until(lambda: evasions() >= subjects, "the findings are sealed")
+        until(lambda: is_settled(tmp_path, leases[honest]), "all is compared")
         assert evasions() == subjects
         sealed = records(caller, "finding_reported")
         told = [row["body"] for row in sealed if row["body"]["finding"] == "quota_evasion"]

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.slurm_cluster import SlurmCluster, slurm_cluster, until
+from tests.support.slurm_cluster import SlurmCluster, slurm_cluster
+from tests.support.waiting import until
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def _run_everything(cluster: SlurmCluster) -> Iterator[tuple[str, Ran]]:
     )
     _await_told(cluster, {"spread": ids["spread"]}, "ended")
     for name, job_id in ids.items():
-        until(f"{name} ended", lambda n=name, j=job_id: cluster.state(j) == STATES[n])
+        until(lambda n=name, j=job_id: cluster.state(j) == STATES[n], f"{name} ended")
     ids["away"] = cluster.submit(*nlp, *a1, "--gres=gpu:ampere:2")
     _await_told(cluster, {"away": ids["away"]}, "began")
     # What is not saved when the controller dies it forgets; only the end is to be missed.
@@ -98,7 +99,7 @@ def _run_everything(cluster: SlurmCluster) -> Iterator[tuple[str, Ran]]:
     _await_told(cluster, {"away": ids["away"]}, "ended")
     time.sleep(AWAY_S)  # time that passes is what the job is charged for
     cluster.start_controller()
-    until("the end is known", lambda: cluster.state(ids["away"]) == "COMPLETED")
+    until(lambda: cluster.state(ids["away"]) == "COMPLETED", "the end is known")
     for name, job_id in ids.items():
         began, ended = cluster.told(job_id, "began"), cluster.told(job_id, "ended")
         assert began is not None
@@ -121,4 +122,4 @@ def _await_told(
 ) -> None:
     for name, job_id in ids.items():
         if name not in but:
-            until(f"{name} {what}", lambda j=job_id: cluster.told(j, what) is not None)
+            until(lambda j=job_id: cluster.told(j, what) is not None, f"{name} {what}")

@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.slurm.story import AWAY_S, STATES, Story, tell_story
 from tests.support.slurm_cluster import NODES
+from tests.support.waiting import WAIT_S
 
 SLACK_MS = 5_000
 """Whole seconds at both ends, and how long a busy machine takes to start a script."""
@@ -24,7 +25,7 @@ SLACK_MS = 5_000
 def meter(story: Story, *words: str) -> tuple[int, dict[str, Any]]:
     command = [sys.executable, "-m", "bailiwick.cli.main", "meter", "slurm", "-o", "json", *words]
     done = subprocess.run(
-        command, env=story.cluster.env, capture_output=True, text=True, timeout=120, check=False
+        command, env=story.cluster.env, capture_output=True, text=True, timeout=WAIT_S, check=False
     )
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)

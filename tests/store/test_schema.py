@@ -17,6 +17,7 @@ from bailiwick.store.migrations import HEAD, REVISIONS, load_scripts, migrate, r
 from bailiwick.store.tables import metadata
 from bailiwick.vocab.errors import InvalidValue, NotFound, Unavailable, UnsupportedSchema
 from tests.store.conftest import Place
+from tests.support.waiting import WAIT_S
 
 LINES = [b"first\n", b"second\n"]
 
@@ -144,7 +145,7 @@ def test_what_is_no_place_for_a_store_is_refused_without_showing_a_password(wher
 def test_importing_the_package_loads_no_database_package() -> None:
     code = "import sys, bailiwick.store as s; s.open_store; print(*sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=WAIT_S
     )
     assert {"sqlalchemy", "alembic", "psycopg", "sqlite3"} & set(done.stdout.split()) == set()
 

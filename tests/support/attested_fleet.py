@@ -19,10 +19,10 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from tests.processes.harness import Server, running, wait_until
+from tests.processes.harness import Server, running
+from tests.support.waiting import WAIT_S, until
 
 COMMAND = (sys.executable, "-m", "bailiwick.cli.main")
-WAIT_S = 60.0
 WORK = {"tenant": "lab", "wait": False, "resources": {"cpu_milli": 100, "mem_bytes": 2**20}}
 
 
@@ -50,7 +50,7 @@ class Fleet:
     def ask(self, method: str, path: str, body: object = None, *, token: str = "") -> Answer:
         """One request, once."""
         at = urlsplit(self.server.address)
-        line = http.client.HTTPConnection(str(at.hostname), at.port, timeout=30)
+        line = http.client.HTTPConnection(str(at.hostname), at.port, timeout=WAIT_S)
         headers = {"Authorization": f"Bearer {token or self.server.token}"}
         headers |= {} if method == "GET" else {"Idempotency-Key": uuid4().hex}
         data = None if body is None else json.dumps(body)
@@ -98,7 +98,7 @@ class Fleet:
                 return False
             return (answer.ok["attestation"], answer.ok["quarantined"]) == (state, quarantined)
 
-        wait_until(is_so, WAIT_S, f"{node} is {state}, quarantined: {quarantined}")
+        until(is_so, f"{node} is {state}, quarantined: {quarantined}")
 
     def lease(self, *labels: str) -> Answer:
         """Ask for a lease on a node with these labels, now or not at all."""

@@ -53,6 +53,7 @@ from bailiwick.store.meter_rows import MeterBook
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
+from tests.support.waiting import WAIT_S
 
 OWN, FOREIGN = "lab", "rival"
 """Each with the project ``p`` and the service account ``bot-TENANT``."""
@@ -172,12 +173,12 @@ def http_house(
     store = open_store(str(folder))
     clock = clock or SystemClock()
     replica = rep.Replica(telemetry.watch_store(store), clock, name="one")
-    runner = Runner(replica, wait_s=20.0)
+    runner = Runner(replica, wait_s=WAIT_S)
     runner.start()
     parts = parts or make_parts(clock)
     following = None
     try:
-        assert runner.wait_for(rep.Role.LEADING, wait_s=20.0)
+        assert runner.wait_for(rep.Role.LEADING, wait_s=WAIT_S)
         follow_journal(telemetry, runner)
         if parts.capabilities is not None:
             following = follow_revocations(parts.capabilities, runner)

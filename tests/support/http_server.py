@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -20,8 +19,8 @@ from bailiwick.services.runner import SystemClock
 from bailiwick.store.sql_store import SqlStore
 from tests.jobs.house import job_house
 from tests.support.http_house import http_house, make_parts
-
-START_S = 20.0
+from tests.support.ports import free_port
+from tests.support.waiting import WAIT_S, until
 
 
 class Served:
@@ -30,7 +29,7 @@ class Served:
     def __init__(self, app: FastAPI, token: Callable[[str], str]) -> None:
         self.token = token
         """A token of somebody."""
-        self.port = 0
+        self.port = free_port()
         self._app = app
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
@@ -41,7 +40,7 @@ class Served:
         return f"http://127.0.0.1:{self.port}"
 
     def open(self) -> None:
-        """Serve; after the first time on the same port as before."""
+        """Serve; on the same port every time."""
         config = uvicorn.Config(
             self._app,
             host="127.0.0.1",
@@ -53,18 +52,14 @@ class Served:
         server = self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=server.run, daemon=True)
         self._thread.start()
-        until = time.monotonic() + START_S
-        while not server.started and time.monotonic() < until:
-            time.sleep(0.01)
-        assert server.started, "the server did not start"
-        self.port = server.servers[0].sockets[0].getsockname()[1]
+        until(lambda: server.started, "the server listens")
 
     def close(self) -> None:
         """Serve no more; the house goes on."""
         assert self._server is not None
         assert self._thread is not None
         self._server.should_exit = True
-        self._thread.join(START_S)
+        self._thread.join(WAIT_S)
 
 
 @contextmanager
@@ -113,5 +108,5 @@ def served_jobs(folder: Path) -> Iterator[Served]:
             yield served
         finally:
             stop.set()
-            loop.join(START_S)
+            loop.join(WAIT_S)
             served.close()

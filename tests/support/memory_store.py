@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from bailiwick.ports import Leader, StoredSnapshot
 from bailiwick.vocab.errors import Deposed, Unavailable
+from tests.support.waiting import WAIT_S
 
 
 @dataclass(slots=True)
@@ -24,10 +25,18 @@ class MemoryStore:
     keeps_when_failing: bool = False
     gate: threading.Event = field(default_factory=threading.Event)
     """Closed, ``append`` waits: for tests that look at what happens meanwhile."""
+    at_gate: threading.Event = field(default_factory=threading.Event)
+    """Set once somebody waits there."""
     closed: bool = False
 
     def __post_init__(self) -> None:
         self.gate.set()
+
+    def hold_next(self) -> None:
+        """Close the gate, and wait until somebody stands before it."""
+        self.gate.clear()
+        self.at_gate.clear()
+        assert self.at_gate.wait(WAIT_S), "nobody appends anything"
 
     def lead(self, name: str, address: str) -> Leader | None:
         """A new epoch, unless somebody else is said to lead."""
@@ -46,7 +55,9 @@ class MemoryStore:
 
     def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
         """Keep the lines, if the epoch and the number are right and no fault was asked for."""
-        if not self.gate.wait(10):
+        if not self.gate.is_set():
+            self.at_gate.set()
+        if not self.gate.wait(WAIT_S):
             raise AssertionError("the test left the gate closed")
         if self.known is None or epoch != self.known.epoch or first != len(self.lines):
             raise Deposed(epoch, self.known.epoch if self.known is not None else 0)

@@ -11,7 +11,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -21,11 +20,12 @@ from typing import Self
 
 import psycopg
 
+from tests.support.ports import free_port
 from tests.support.tools import need
+from tests.support.waiting import WAIT_S, until
 
 PASSWORD = "hunter-of-leaks"
 USER = "keeper"
-START_S = 30.0
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "fsync": "on",
@@ -63,7 +63,7 @@ class PostgresServer:
         # Short, because the path of a socket has at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="bw-pg-"))
         self._data = self.folder / "data"
-        self.port = _free_port()
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._databases = 0
         try:
@@ -127,9 +127,7 @@ class PostgresServer:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
         # Another may begin only when the last of them has let go of the shared memory.
-        end = time.monotonic() + START_S
-        while any(map(_lives, children)) and time.monotonic() < end:
-            time.sleep(0.01)
+        until(lambda: not any(map(_lives, children)), "the last of its processes is gone")
 
     def restart(self) -> None:
         """Stop and start."""
@@ -155,7 +153,7 @@ class PostgresServer:
                 *("-E", "UTF8", "--locale=C"),
             ]
         )
-        output, _ = done.communicate(timeout=120)
+        output, _ = done.communicate(timeout=WAIT_S)
         assert done.returncode == 0, output.decode()
         settings = {**SETTINGS, "port": str(self.port), "unix_socket_directories": str(self.folder)}
         lines = [f"{name} = '{value}'\n" for name, value in settings.items()]
@@ -183,7 +181,7 @@ class PostgresServer:
         )
 
     def _wait_until_ready(self) -> None:
-        end = time.monotonic() + START_S
+        end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
             with contextlib.suppress(psycopg.OperationalError):
                 psycopg.connect(self.url("postgres"), connect_timeout=2).close()
@@ -198,7 +196,7 @@ class PostgresServer:
         process, self._process = self._process, None
         assert process is not None, "it does not run"
         process.send_signal(how)
-        process.wait(timeout=START_S)
+        process.wait(timeout=WAIT_S)
 
 
 def _children_of(parent: int) -> list[int]:
@@ -227,10 +225,3 @@ def _unprivileged_user() -> pwd.struct_passwd | None:
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
     raise AssertionError("neither a user postgres nor nobody: PostgreSQL does not run as root")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -17,15 +17,16 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.ports import free_ports
 from tests.support.tools import need
+from tests.support.waiting import WAIT_S, until
 
 NODES = {"h1": ("hopper", 4), "h2": ("hopper", 4), "a1": ("ampere", 8)}
-WAIT_S = 90
 
 JOB = """#!/bin/bash
 # SECONDS EXIT_CODE: writes down by its own clock when it began and ended. SECONDS may be "gate":
@@ -37,15 +38,6 @@ trap 'exit 143' TERM
 if [ "$1" = gate ]; then while [ ! -e "$JOB_LOG.gate" ]; do sleep 0.1; done; exit; fi
 sleep "$1" & wait
 """
-
-
-def until(what: str, is_so: Callable[[], bool], *, wait_s: int = WAIT_S) -> None:
-    """Wait for a condition."""
-    end = time.monotonic() + wait_s
-    while not is_so():
-        if time.monotonic() > end:
-            raise AssertionError(f"after {wait_s} s still not: {what}")
-        time.sleep(0.05)
 
 
 @dataclass
@@ -119,7 +111,7 @@ class SlurmCluster:
         now = time.time()
         path = self.folder / "state/job_state"
         self.run("sbatch", "--parsable", "-o", "/dev/null", "-A", "uni", "--hold", "job.sh", "0")
-        until("the state is saved", lambda: path.exists() and path.stat().st_mtime > now + 0.2)
+        until(lambda: path.exists() and path.stat().st_mtime > now + 0.2, "the state is saved")
 
     # -- daemons -----------------------------------------------------------------------------
 
@@ -142,7 +134,7 @@ class SlurmCluster:
         )
         self._daemon("mariadbd", f"--defaults-file={at}/etc/my.cnf", f"--user={me}")
         sql = ("mariadb", "--no-defaults", "-S", f"{at}/run/mysql.sock", "-uroot", "-e")
-        until("the database answers", lambda: self._is_ready(*sql, "select 1"))
+        until(lambda: self._is_ready(*sql, "select 1"), "the database answers")
         self.run(
             *sql,
             "create database slurm; create user slurm@localhost identified by 'slurm'; "
@@ -151,18 +143,18 @@ class SlurmCluster:
         self._daemon("slurmdbd", "-D")
         # The cluster must be known before its controller first starts.
         add = ("sacctmgr", "-iQ", "add", "cluster", "test")
-        until("the accounting answers", lambda: self._is_ready(*add))
+        until(lambda: self._is_ready(*add), "the accounting answers")
         self.start_controller()
         for name in NODES:
             (at / "spool" / name).mkdir()
             self._daemon("slurmd", "-D", "-N", name, label=name)
-        until("all nodes are idle", self._are_idle)
+        until(self._are_idle, "all nodes are idle")
 
     def start_controller(self) -> None:
         """Start the controller and wait for its answer."""
         self._daemon("slurmctld", "-D")
         ping = ("scontrol", "ping")
-        until("the controller answers", lambda: " UP" in self.run(*ping, is_checked=False))
+        until(lambda: " UP" in self.run(*ping, is_checked=False), "the controller answers")
 
     def kill(self, label: str) -> int:
         """End a daemon without a warning; when, in milliseconds."""
@@ -193,7 +185,7 @@ class SlurmCluster:
                 process.wait()
         for pid in self.left():
             os.kill(pid, signal.SIGKILL)
-        until("nothing of the cluster lives", lambda: not self.left(), wait_s=20)
+        until(lambda: not self.left(), "nothing of the cluster lives")
         shutil.rmtree(self.folder)
 
     def left(self) -> list[int]:
@@ -256,7 +248,7 @@ def slurm_cluster() -> Iterator[SlurmCluster]:
     base = shm if os.access(shm, os.W_OK) else None
     folder = Path(tempfile.mkdtemp(prefix="bw-slurm-", dir=base))
     folder.chmod(0o755)  # munge insists that everybody may pass through
-    cluster = SlurmCluster(folder, _free_ports(2 + len(NODES)))
+    cluster = SlurmCluster(folder, free_ports(2 + len(NODES)))
     try:
         cluster.start()
         yield cluster
@@ -266,14 +258,6 @@ def slurm_cluster() -> Iterator[SlurmCluster]:
         raise
     finally:
         cluster.stop()
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        found = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in found:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in found]
 
 
 def _environ(pid: int) -> list[bytes]:

@@ -19,7 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-START_S = 20.0
+from tests.support.ports import free_ports
+from tests.support.waiting import WAIT_S
+
 STARTS = 5
 os.environ.setdefault("TSS2_LOG", "all+NONE")
 
@@ -71,7 +73,7 @@ class Maker:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=WAIT_S,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
@@ -94,7 +96,7 @@ class SoftwareTpm:
     def start(self) -> SoftwareTpm:
         """Switch it on; the port stays the same afterwards."""
         for _ in range(STARTS):
-            self.port = self.port or _two_free_ports()
+            self.port = self.port or free_ports(2)[0]  # the other is for control
             if self._started():
                 return self
             self.port = 0  # somebody was quicker
@@ -116,13 +118,13 @@ class SoftwareTpm:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        end = time.monotonic() + START_S
+        end = time.monotonic() + WAIT_S
         while time.monotonic() < end and self._process.poll() is None:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port + 1)) == 0:
                     return True
             time.sleep(0.01)
-        self.stop()
+        self.kill()
         return False
 
     def stop(self) -> None:
@@ -136,7 +138,7 @@ class SoftwareTpm:
         """Switch it off as a power cut would."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(START_S)
+            self._process.wait(WAIT_S)
             self._process = None
 
     def reboot(self) -> None:
@@ -189,25 +191,6 @@ class SoftwareTpm:
             place = esys.nv_define_space(None, public)
             for at in range(0, len(data), 1024):
                 esys.nv_write(place, data[at : at + 1024], at, auth_handle=tss.ESYS_TR.OWNER)
-
-
-def _two_free_ports() -> int:
-    """A port that is free and whose neighbour is too: swtpm's control port must be the next."""
-    for _ in range(100):
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port: int = first.getsockname()[1]
-            if port < 65535 and not _is_taken(second, port + 1):
-                return port
-    raise AssertionError("no two free ports in a row")
-
-
-def _is_taken(probe: socket.socket, port: int) -> bool:
-    try:
-        probe.bind(("127.0.0.1", port))
-    except OSError:
-        return True
-    return False
 
 
 @contextmanager

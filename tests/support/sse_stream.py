@@ -8,8 +8,7 @@ from typing import Any, Self
 
 from fastapi import FastAPI
 
-WAIT_S = 20.0
-"""Only so that a test that would hang fails."""
+from tests.support.waiting import WAIT_S
 
 
 class Stream:

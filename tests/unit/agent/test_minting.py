@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bailiwick.agent import mint_socket
 from bailiwick.agent.beating import Away
 from bailiwick.agent.counters import Machine
 from bailiwick.agent.mint_socket import CALLERS_MAX, MintSocket
@@ -37,6 +38,7 @@ from bailiwick.capability import (
     verify,
 )
 from bailiwick.vocab.errors import Conflict, InvalidValue
+from tests.support.waiting import WAIT_S
 from tests.unit.agent.test_counters import Tree
 
 NOW = 10**12
@@ -187,6 +189,12 @@ def test_any_line_is_a_wish_or_an_invalid_value(line: bytes) -> None:
 # -- the socket ------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def _slow_callers_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody here is slow on purpose, only by the machine."""
+    monkeypatch.setattr(mint_socket, "CALLER_S", WAIT_S)
+
+
 @contextmanager
 def served(path: Path, answer: Callable[[bytes, int], bytes]) -> Iterator[list[str]]:
     said: list[str] = []
@@ -200,7 +208,7 @@ def echo(line: bytes, pid: int) -> bytes:
 
 def connected(path: Path) -> socket.socket:
     caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    caller.settimeout(20)
+    caller.settimeout(WAIT_S)
     caller.connect(str(path))
     return caller
 
@@ -226,7 +234,7 @@ def test_who_connected_and_is_gone_is_answered_no_more_whoever_has_the_connectio
             command = [sys.executable, "-c", hand_over, str(path), str(theirs.fileno())]
             subprocess.run(command, check=True, pass_fds=[theirs.fileno()])
             with socket.socket(fileno=socket.recv_fds(ours, 1, 1)[1][0]) as caller:
-                caller.settimeout(20)
+                caller.settimeout(WAIT_S)
                 with suppress(BrokenPipeError):
                     caller.sendall(b"hello\n")
                 with suppress(ConnectionResetError):
@@ -264,7 +272,7 @@ def test_more_callers_than_it_takes_are_told_so_and_the_others_are_served(tmp_pa
     path, gate = tmp_path / "s", threading.Event()
 
     def slow(line: bytes, pid: int) -> bytes:
-        gate.wait(20)
+        gate.wait(WAIT_S)
         return line + b"\n"
 
     with served(path, slow):
@@ -328,7 +336,7 @@ def test_a_real_process_gets_a_token_for_the_lease_that_it_was_started_under(
             env=os.environ | {"BAILIWICK_LEASE_ID": "7"},
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=WAIT_S,
             check=True,
         )
     assert isinstance(judged(json.loads(done.stdout)["token"], keys=NODE_KEYS), Accepted)

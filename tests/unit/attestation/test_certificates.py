@@ -47,6 +47,7 @@ from tests.support.certificates import (
 )
 from tests.support.certificates import name_of as name_for
 from tests.support.evidence_ed25519 import SMALL_ORDER_KEYS
+from tests.support.waiting import WAIT_S
 
 RULES = PathRules()
 ROOT = issue("root", "root")
@@ -493,5 +494,7 @@ def test_a_certificate_cannot_write_into_our_logs() -> None:
         "read_certificate(sys.stdin.buffer.read())"
     )
     strict = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(strict, input=bytes(raw), capture_output=True, timeout=60, check=False)
+    done = subprocess.run(
+        strict, input=bytes(raw), capture_output=True, timeout=WAIT_S, check=False
+    )
     assert (done.returncode, done.stderr) == (0, b"")

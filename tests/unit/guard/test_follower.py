@@ -17,9 +17,9 @@ from bailiwick.guard.follower import OVERLAP_MS, STALE_MS_MAX
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.wire import trust as wire
 from tests.support.lease_tokens import READ, kit
+from tests.support.waiting import WAIT_S
 
 BISCUIT = kit("biscuit")
-WAIT_S = 20.0
 
 
 class House:
