@@ -87,29 +87,30 @@ def find_uv() -> str | None:
 
 def install(venv: Path, what: str, *, lock: str, by_pip: bool = False) -> None:
     """An empty environment, and ``what`` in it at the versions that the lock names."""
-    uv = None if by_pip else find_uv()
-    made = run(
-        [uv, "venv", "-q", "--no-project", "--python", sys.executable, str(venv)]
-        if uv
-        else [sys.executable, "-m", "venv", str(venv)]
-    )
-    assert made.returncode == 0
-    # Without the hashes: with them, an installer asks for the hash of our own wheel as well.
-    pins = re.findall(r"^([\w.-]+==[^\s;\\]+(?: *;[^\\\n]*)?)", _lock(lock), re.MULTILINE)
+    uv, python = None if by_pip else find_uv(), str(venv / "bin/python")
+    if uv is None:
+        make = [sys.executable, "-m", "venv", str(venv)]
+        pip = [python, "-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-compile"]
+    else:
+        make = [uv, "venv", "-q", "--no-project", "--python", sys.executable, str(venv)]
+        pip = [uv, "pip", "install", "-q", "--python", python]
+    assert run(make).returncode == 0
     held = venv.with_suffix(".constraints")
-    held.write_text("\n".join(pins) + "\n")
-    python = str(venv / "bin/python")
-    pip = (
-        [uv, "pip", "install", "-q", "--no-config", "--python", python]
-        if uv
-        else ([python, "-m", "pip", "--disable-pip-version-check", "-q", "install"])
-    )
+    held.write_text(_pins(lock))
     done = run([*pip, "--only-binary", ":all:", "--constraint", str(held), what])
     told = done.stdout + done.stderr
-    if done.returncode != 0 and NO_INDEX.search(told) and not os.environ.get("CI"):
-        pytest.skip(f"no package index can be reached: {told.strip().splitlines()[-1]}")
+    if done.returncode != 0 and NO_INDEX.search(told):
+        if uv is not None:  # pip may be told of a mirror that uv does not know of
+            shutil.rmtree(venv)
+            return install(venv, what, lock=lock, by_pip=True)
+        if not os.environ.get("CI"):
+            pytest.skip(f"no package index can be reached: {told.strip().splitlines()[-1]}")
     assert done.returncode == 0, told
+    return None
 
 
-def _lock(name: str) -> str:
-    return (ROOT / "requirements" / name).read_text(encoding="utf-8")
+def _pins(lock: str) -> str:
+    """A lock file without its hashes: with them, an installer asks for those of our own wheel."""
+    text = (ROOT / "requirements" / lock).read_text(encoding="utf-8")
+    found = re.findall(r"^([\w.-]+==[^\s;\\]+(?: *;[^\\\n]*)?)", text, re.MULTILINE)
+    return "\n".join(found) + "\n"
