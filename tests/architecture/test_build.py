@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,13 +35,14 @@ needs_compiler = pytest.mark.skipif(not HAS_COMPILER, reason="no C compiler or n
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository root with a C core in it."""
+    """A repository root with a C core in each folder."""
     monkeypatch.delenv("BAILIWICK_PURE", raising=False)
     monkeypatch.delenv("CC", raising=False)
-    sources = tmp_path / hatch_build.ENGINE / "compiled"
-    sources.mkdir(parents=True)
-    (sources / "answer.h").write_text(HEADER)
-    (sources / "core.c").write_text(SOURCE)
+    for folder in hatch_build.FOLDERS:
+        sources = tmp_path / folder / "compiled"
+        sources.mkdir(parents=True)
+        (sources / "answer.h").write_text(HEADER)
+        (sources / "core.c").write_text(SOURCE)
     return tmp_path
 
 
@@ -97,6 +99,66 @@ def test_a_missing_compiler_is_a_reason_and_not_a_fault(
 
 
 @needs_compiler
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            "-nostdinc",
+            r"fatal error: \w+\.h: No such file",
+        ),  # a compiler, and no C library's headers
+        ("-E", "file too short|invalid ELF|ELF"),  # what it makes is no module
+    ],
+)
+def test_a_compiler_that_cannot_build_an_empty_module_is_a_reason_and_not_a_fault(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, told: str
+) -> None:
+    hatch_build.build_in_place(tree)
+    header = tree / hatch_build.ENGINE / "compiled" / "answer.h"
+    os.utime(header)
+    monkeypatch.setenv("CC", f"cc {arguments}")
+    with pytest.raises(hatch_build.NotCompiled, match=rf"cc cannot build .* here: .*({told})"):
+        hatch_build.build_in_place(tree)
+    assert _built(tree) == []
+
+
+def test_a_compiler_that_only_complains_is_a_reason_in_its_own_words(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "Python.h").touch()
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tree))
+    cc = tree / "cc"
+    cc.write_text("#!/bin/sh\necho 'xcrun: error: no developer tools were found' >&2\nexit 1\n")
+    cc.chmod(0o755)
+    monkeypatch.setenv("CC", str(cc))
+    with pytest.raises(hatch_build.NotCompiled, match="here: xcrun: error: no developer tools"):
+        hatch_build.build_in_place(tree)
+
+
+@needs_compiler
+def test_a_module_that_does_not_load_is_never_put_in_place(tree: Path) -> None:
+    source = tree / hatch_build.ENGINE / "compiled" / "core.c"
+    wanted = SOURCE.replace("PyMODINIT_FUNC", "int nobody_defines(void);\nPyMODINIT_FUNC")
+    source.write_text(wanted.replace("if (", "if (nobody_defines() && "))
+    with pytest.raises(hatch_build.CompileFailed, match="undefined symbol: nobody_defines"):
+        hatch_build.build_in_place(tree)
+    assert _built(tree) == []
+
+
+@needs_compiler
+def test_the_module_does_not_tell_where_it_was_built(tree: Path) -> None:
+    module = hatch_build.build_in_place(tree)
+    assert os.fsencode(tree) not in module.read_bytes()
+
+
+def test_a_folder_that_cannot_be_written_to_is_a_reason_and_not_a_fault(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)  # a root user may write everywhere
+    with pytest.raises(hatch_build.NotCompiled, match="cannot be written to"):
+        hatch_build.build_in_place(tree)
+
+
+@needs_compiler
 def test_a_missing_header_of_python_is_a_reason_and_not_a_fault(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,15 +172,66 @@ def test_no_sources_is_a_reason_and_not_a_fault(tmp_path: Path) -> None:
         hatch_build.build_in_place(tmp_path)
 
 
-def test_the_script_builds_from_wherever_it_is_called(tree: Path) -> None:
-    shutil.copy(hatch_build.__file__, tree)
-    done = subprocess.run(
-        [sys.executable, str(tree / "hatch_build.py")],
+# --- the script, as `make run` calls it ---------------------------------------------------------
+
+
+def _run(tree: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a copy of the script by an interpreter that has the standard library and nothing else."""
+    script = tree / "hatch_build.py"
+    if not script.exists():
+        shutil.copy2(hatch_build.__file__, script)
+    return subprocess.run(
+        [sys.executable, "-I", "-S", str(script)],
         cwd="/",
-        env={**os.environ, "BAILIWICK_PURE": "1"},
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout.count("\n"), done.stderr) == (0, 1, "")
-    assert "pure-Python twin" in done.stdout
+
+
+@needs_compiler
+def test_the_script_says_in_one_line_with_what_it_built_and_nothing_if_all_is_current(
+    tree: Path,
+) -> None:
+    first = _run(tree)
+    assert (first.returncode, first.stderr) == (0, "")
+    assert re.fullmatch(
+        r"==> compiled core: built with \S+ \d+\.\d[\d.]* \(\d+\.\d s\)\n", first.stdout
+    )
+    for folder in hatch_build.FOLDERS:
+        assert _load_answer(hatch_build.module_of(tree, folder)) == 42
+    second = _run(tree)
+    assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
+
+
+@needs_compiler
+def test_the_script_leaves_all_twins_of_one_kind(tree: Path) -> None:
+    _run(tree)
+    (tree / hatch_build.METER / "compiled" / "core.c").unlink()
+    assert "no C sources" in _run(tree).stdout
+    assert not any(hatch_build.module_of(tree, folder).exists() for folder in hatch_build.FOLDERS)
+
+
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [
+        ({"BAILIWICK_PURE": "1"}, "BAILIWICK_PURE=1"),
+        ({"PATH": "", "CC": ""}, "no C compiler found"),
+    ],
+)
+def test_the_script_says_in_one_line_why_the_pure_twin_is_used(
+    tree: Path, environment: dict[str, str], reason: str
+) -> None:
+    done = _run(tree, **environment)
+    told = f"==> {reason}: the pure-Python twin of the compiled core will be used\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, told, "")
+
+
+@needs_compiler
+def test_the_script_fails_with_what_the_compiler_said_of_our_sources(tree: Path) -> None:
+    (tree / hatch_build.METER / "compiled" / "core.c").write_text("not C at all")
+    done = _run(tree)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "core.c:1:1: error: unknown type name" in done.stderr
+    assert done.stderr.endswith("BAILIWICK_PURE=1 does without it.\n")

@@ -4,6 +4,7 @@ Rules:
 
 - The table from error codes to exit codes is closed and is the same for every command.
 - The line says first what happened, then what would help, then the correlation id.
+- A package that an extra would have brought is named together with that extra.
 """
 
 from __future__ import annotations
@@ -52,6 +53,25 @@ _FIXES: Final[dict[ErrorCode | EdgeCode, str]] = {
     _E.DEPOSED: "try again in a moment",
 }
 
+EXTRAS: Final[dict[str, str]] = {
+    "alembic": "server",
+    "biscuit_auth": "capability",
+    "fastapi": "server",
+    "joserfc": "server",
+    "opentelemetry": "server",
+    "prometheus_client": "server",
+    "psutil": "agent",
+    "psycopg": "server",
+    "pynvml": "agent",
+    "sqlalchemy": "server",
+    "starlette": "server",
+    "structlog": "server",
+    "tpm2_pytss": "tpm2",
+    "uuid_utils": "server",
+    "uvicorn": "server",
+}
+"""Which extra of ours brings a package, by the name it is imported under."""
+
 
 def tell(error: Exception) -> tuple[str, ExitCode] | None:
     """The line and the exit code; nothing for what is no error of ours to explain."""
@@ -75,6 +95,10 @@ def tell(error: Exception) -> tuple[str, ExitCode] | None:
             return str(error), ExitCode.UNREACHABLE
         case BailiwickError():
             return str(error), ExitCode.USAGE
+        case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] in EXTRAS:
+            package = name.partition(".")[0]
+            fix = f"pip install 'bailiwick[{EXTRAS[package]}]'"
+            return f"this needs the Python package {package} ({fix})", ExitCode.USAGE
         case _:
             return None
 

@@ -69,6 +69,9 @@ COMMANDS.update(
         "whatif": Later(_CLI + "whatif:whatif", "The past under other rules.", _SERVER),
         "demo": Later(_CLI + "main:demo", "A campus in simulated time.", _SERVER),
         "bench": Later(_CLI + "bench:app", "Experiments that measure placement.", _SERVER),
+        "completion": Later(
+            _CLI + "completion:completion_app", "The script for your shell's TAB key.", _SERVER
+        ),
         "version": Later(_CLI + "main:version", "Which Bailiwick this is.", _SERVER),
     }
 )

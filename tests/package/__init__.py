@@ -1,0 +1,1 @@
+"""What people install: the archive, the wheels, the image; tried as a stranger would."""
