@@ -1,0 +1,1 @@
+"""How the documentation is made: the generated pages, the site, and the check of every link."""

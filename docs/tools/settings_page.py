@@ -1,0 +1,135 @@
+"""The reference of settings: the model that the API takes, and what each field is for.
+
+What a setting means is told here, because people read it here; a setting that is new and not told,
+or told and gone, fails the generator.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bailiwick.cli.main  # noqa: F401  # it fills the list of commands
+from bailiwick.cli.lazy import load_command
+from bailiwick.cli.screen import span
+from bailiwick.cli.session import ENVIRONMENT
+from bailiwick.wire.settings import Settings
+from docs.tools.markdown import code, table, text
+
+OPENING = """\
+# Settings
+
+## Of the scheduler
+
+How the kernel places, evicts, orders and remembers. There is one set for the whole fleet:
+`bailiwick settings show` prints it, `bailiwick settings set grace_ms=45s` changes it, and each
+change is a record in the journal. A change counts from then on and never judges again what was
+decided before. Times may be typed with a unit (`45s`, `2h`, `7d`).
+"""
+
+MEANINGS = {
+    "strategy": "How to choose among nodes that fit.",
+    "weights": "Of the `weighted` strategy, in thousandths: cores, memory, GPU, block storage.",
+    "headroom": "What is kept free for urgent work, by resource.",
+    "headroom_priority": "The least priority that may use the headroom.",
+    "preempt_from": "The least priority that may evict other work.",
+    "grace_ms": "How long evicted work may still run after its warning.",
+    "confirm_teardown": "Whether room is free only once an executor confirms that work is gone.",
+    "teardown_ms": "How long that report may take before the room is fenced.",
+    "min_run_ms": "How long work runs at least before more urgent work may evict it.",
+    "max_cascade_depth": "How long a chain of evictions may get; work at its end is spared.",
+    "fresh_checkpoint_ms": "How long after a checkpoint a lease counts as cheap to evict.",
+    "half_life_ms": "How fast past usage fades in fair sharing: half of it counts after this time.",
+    "patience_ms": "Once in this time, the request that lacked room longest goes first.",
+    "horizon_ms": "How far ahead room is reserved for the first request that lacks it.",
+    "queue_max": "How many requests may wait at a time.",
+    "keys_ms": "How long the answer to an idempotency key is remembered.",
+    "keys_max": "How many such answers are remembered at most.",
+}
+
+VARIABLES = {
+    "server": "The server, `http://127.0.0.1:7077` by default.",
+    "token": "The token; it beats the session's and a job's own.",
+    "tenant": "The tenant that is meant where no option names one.",
+    "project": "The project that is meant where no option names one.",
+    "ca_file": "Whom to trust for the server's name (PEM).",
+}
+
+
+def make() -> str:
+    """The page."""
+    fields = Settings.model_fields
+    _agree("settings", {*fields}, {*MEANINGS})
+    schema = Settings.model_json_schema()
+    rows = [
+        (
+            code(name),
+            code(_shown(name, fields[name].get_default(call_default_factory=True))),
+            _allowed(schema["properties"][name], schema["$defs"]),
+            text(MEANINGS[name]),
+        )
+        for name in fields
+    ]
+    parts = [OPENING, table(("setting", "default", "allowed", "meaning"), rows) + "\n"]
+    parts += ["## Of a server\n", "Options of `bailiwick up`; nothing is read from a file.\n"]
+    parts.append(table(("option", "meaning"), _server_options()) + "\n")
+    parts += [
+        "## Of the command line\n",
+        "An option beats a variable, and that beats the session.\n",
+    ]
+    _agree("variables", {*ENVIRONMENT}, {*VARIABLES})
+    rows2 = [(code(name), text(VARIABLES[field])) for field, name in ENVIRONMENT.items()]
+    parts.append(table(("variable", "meaning"), rows2) + "\n")
+    return "\n".join(parts)
+
+
+def _agree(what: str, there: set[str], told: set[str]) -> None:
+    if there != told:
+        raise SystemExit(f"{what}: say what these mean, or remove them: {sorted(there ^ told)}")
+
+
+def _shown(name: str, value: Any) -> str:
+    if name.endswith("_ms"):
+        return span(value)
+    if hasattr(value, "model_dump"):
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _allowed(schema: Any, models: Any) -> str:
+    if "$ref" in schema:
+        schema = models[schema["$ref"].rpartition("/")[2]]
+    if "enum" in schema:
+        return ", ".join(code(word) for word in schema["enum"])
+    if "anyOf" in schema:
+        return " or ".join(_allowed(each, models) for each in schema["anyOf"])
+    if "allOf" in schema:
+        return _allowed(schema["allOf"][0], models)
+    match schema.get("type"):
+        case "integer":
+            return f"{int(schema['minimum']):,} to {_limit(int(schema['maximum']))}"
+        case "boolean":
+            return "`true`, `false`"
+        case "array":
+            return f"{schema['minItems']} numbers, each {_allowed(schema['items'], models)}"
+        case "object":
+            return "amounts of " + ", ".join(code(name) for name in schema["properties"])
+        case "null":
+            return "none"
+        case other:
+            raise SystemExit(f"what is allowed in {other}?")
+
+
+def _limit(number: int) -> str:
+    powers = {2**52: "2^52", 2**53: "2^53", 2**53 - 1: "2^53 - 1"}
+    return powers.get(number, f"{number:,}")
+
+
+def _server_options() -> list[tuple[str, str]]:
+    command = load_command("up")
+    return [
+        (", ".join(code(each) for each in (*one.opts, *one.secondary_opts)), text(one.help or ""))
+        for one in command.params
+        if one.param_type_name == "option" and one.name != "help" and not one.hidden
+    ]

@@ -1,0 +1,81 @@
+"""A reader with an empty folder and an empty home follows each tutorial, word for word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.reader import ROOT, Reader, Saved, Typed, match_shown, new_reader, read_steps
+
+FOLDER = ROOT / "docs" / "tutorials"
+TUTORIALS = ("operator", "researcher", "auditor")
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    someone = new_reader(tmp_path)
+    yield someone
+    someone.leave()
+
+
+@pytest.mark.timeout(1800)  # some forty commands, on whatever machine this is
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_reader_follows_the_tutorial(reader: Reader, name: str) -> None:
+    steps = read_steps((FOLDER / f"{name}.md").read_text("utf-8"))
+    reader.follow(steps)
+
+
+def test_every_tutorial_is_followed() -> None:
+    there = {path.stem for path in FOLDER.glob("*.md")} - {"index"}
+    assert there == {*TUTORIALS}
+
+
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_every_block_of_a_tutorial_is_something_that_a_reader_does(name: str) -> None:
+    """So no block is passed over because of how it is written."""
+    page = (FOLDER / f"{name}.md").read_text("utf-8")
+    opened = re.findall(r"^```(\w+)(.*)$", page, re.M)
+    assert all(title.startswith(' title="') for _, title in opened), opened
+    blocks = {language for language, title in opened if "save as " not in title}
+    assert blocks == {"console"}
+    typed = [step for step in read_steps(page) if isinstance(step, Typed)]
+    assert len(typed) == len(re.findall(r"^\$ ", page, re.M))
+
+
+def test_what_a_page_says_is_read_as_a_reader_would() -> None:
+    page = (
+        'Type:\n\n```console title="one"\n$ bailiwick x \\\n    --y  # exit code 3\nno: 7 of ...\n'
+        '$ ls\n```\n\n```yaml title="save as a.yaml"\nk: v\n```\n'
+    )
+    steps = read_steps(page)
+    assert steps == [
+        Typed("bailiwick x \\\n    --y", ("no: 7 of ...",), 3, "one"),
+        Typed("ls", (), 0, "one"),
+        Saved("a.yaml", "k: v\n"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "seen", "matches"),
+    [
+        (("a  b", "───", "c ..."), "a b\n─────\nc 1 2\n", True),
+        (("a b",), "a b\nc\n", False),  # more is seen than is shown
+        (("a b", "..."), "a b\nc\nd\n", True),
+        (("...", "d"), "a b\nc\nd\n", True),
+        (("a NODE", "NODE c"), "a n1\nn1 c\n", True),
+        (("a NODE", "NODE c"), "a n1\nn2 c\n", False),  # the same word twice
+        (("left 8",), "left 9\n", False),
+    ],
+)
+def test_what_is_seen_is_compared_with_what_is_shown(
+    shown: tuple[str, ...], seen: str, matches: bool
+) -> None:
+    assert (match_shown(shown, seen) is not None) is matches
+
+
+def test_a_placeholder_that_is_known_means_the_same_later() -> None:
+    assert match_shown(("on NODE",), "on n1\n", {"NODE": "n1"})
+    assert not match_shown(("on NODE",), "on n2\n", {"NODE": "n1"})
