@@ -8,18 +8,16 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from bailiwick.services.authority import Authority
 from tests.processes.caller import CallFailed, HttpCaller, log_in
+from tests.processes.nursery import Born, nursery
 from tests.support.ports import free_port
-from tests.support.waiting import WAIT_S, until
+from tests.support.waiting import until
 
 LISTENS = re.compile(r"^Bailiwick listens on (\S+) as (\S+)$", re.MULTILINE)
 LOGIN = re.compile(r"^  bailiwick login (?:--server \S+ )?(\S+)$", re.MULTILINE)
@@ -34,7 +32,7 @@ class Server:
         self._node = "--node" if is_node else "--no-node"
         self._folder = folder
         self._arguments = arguments
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Born | None = None
         self._runs = 0
         self.address = ""
         self._port = free_port()
@@ -55,29 +53,15 @@ class Server:
         """Whether the process is there."""
         return self._process is not None and self._process.poll() is None
 
-    def start(self, *before: str, wait: bool = True) -> Server:
-        """Start it (by way of the command ``before``), and wait until it listens.
-
-        Call it from the main thread: it ends with it.
-        """
+    def start(self, *, wait: bool = True) -> Server:
+        """Start it, and wait until it listens. Call it from the main thread: it ends with it."""
         assert not self.runs, f"{self.name} runs already"
         self._runs += 1
-        guard = shutil.which("setpriv")
-        command = [
-            *([guard, "--pdeathsig", "KILL"] if guard else []),
-            *before,
-            *(sys.executable, "-m", "bailiwick.cli.main", "up", "--name", self.name),
-            *("--port", str(self._port), "--key-file", str(self.key_file)),
-            *(self._node, *self._arguments),
-        ]
-        with self._out.open("wb") as out, self._err.open("wb") as err:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
+        words = ("up", "--name", self.name, "--port", str(self._port), self._node)
+        more = ("--key-file", str(self.key_file), *self._arguments)
+        for path in (self._out, self._err):
+            path.touch()
+        self._process = nursery().start([*words, *more], out=self._out, err=self._err)
         if wait:
             self.wait_until_it_listens()
         return self
@@ -152,7 +136,7 @@ class Server:
     def wait(self) -> int:
         """Wait until it ends by itself; its exit code."""
         assert self._process is not None
-        return self._process.wait(WAIT_S)
+        return self._process.wait()
 
     def close(self) -> None:
         """Whatever it does, it is gone afterwards."""
@@ -162,7 +146,7 @@ class Server:
     def _signal(self, number: signal.Signals) -> int:
         assert self._process is not None
         self._process.send_signal(number)
-        return self._process.wait(WAIT_S)
+        return self._process.wait()
 
     def role(self) -> str:
         """What it says it is doing; nothing if it does not say."""

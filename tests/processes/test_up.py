@@ -24,21 +24,10 @@ from bailiwick.services.authority import Authority
 from tests.processes.caller import CallFailed, HttpCaller, log_in
 from tests.processes.harness import LISTENS, LOGIN, Server, leader_of, running
 from tests.processes.load import node_command, submit_command
+from tests.support.command_line import call, run
 from tests.support.waiting import WAIT_S, until
 
 OPEN = "0.0.0.0"
-
-
-def up(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """A start that must fail."""
-    return subprocess.run(
-        [sys.executable, "-m", "bailiwick.cli.main", "up", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=WAIT_S,
-    )
 
 
 @pytest.mark.parametrize(
@@ -67,7 +56,7 @@ def test_a_wrong_or_dangerous_option_is_a_usage_error(
     ):
         (tmp_path / name).write_bytes(data)
         (tmp_path / name).chmod(mode)
-    done = up(*arguments, "--port", "0", cwd=tmp_path)
+    done = call("up", *arguments, "--port", 0, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("bailiwick: ")
     assert word in done.stderr
@@ -76,7 +65,7 @@ def test_a_wrong_or_dangerous_option_is_a_usage_error(
 
 
 def test_help_tells_every_option_but_the_hidden_one(tmp_path: Path) -> None:
-    done = up("--help", cwd=tmp_path)
+    done = run("up", "--help", cwd=tmp_path)
     assert done.returncode == 0
     options = ("--data-dir", "--database", "--host", "--port", "--name", "--advertise", "--demo")
     assert all(option in done.stdout for option in (*options, "--key-file", "--tls-cert"))
@@ -88,7 +77,7 @@ def test_an_address_in_use_is_a_fault(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        done = up("--port", str(taken.getsockname()[1]), cwd=tmp_path)
+        done = run("up", "--port", taken.getsockname()[1], cwd=tmp_path)
     assert done.returncode == 1
     assert "cannot be used" in done.stderr
     assert done.stderr.count("\n") == 1
