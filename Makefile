@@ -93,12 +93,20 @@ simulate: setup ## Simulated clusters (SEEDS=n of them, or SEED=n again), then S
 bench: setup ## Measure; ARGS="..." are passed on
 	@$(BIN)/python -m bench $(ARGS)
 
+.PHONY: dist
+dist: setup ## Build what people install into dist/: a wheel for this platform, a pure one, a source archive
+	@$(BIN)/python setup/dist.py
+
+.PHONY: docs
+docs: setup ## Build the documentation site from docs/ into build/site; a broken link fails
+	@$(BIN)/python -m docs.tools.build
+
 .PHONY: lock
 lock: setup ## Resolve pyproject.toml again into requirements/; ARGS=--upgrade moves every version
 	@PATH="$$PWD/$(BIN):$$PATH" python setup/lock.py $(ARGS)
 
 .PHONY: clean
 clean: ## Remove everything that can be made again, .venv too
-	@rm -rf .venv .nagini proofs/build build dist bench/out .hypothesis .*_cache
+	@rm -rf .venv .nagini .openapi-client proofs/build build dist bench/out .hypothesis .*_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find src -name '*.so' -delete

@@ -31,7 +31,10 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / ".set-up.json"
 LOCKS = ROOT / "requirements"
-LAYERS = {"run": ["build.txt", "server.txt"], "dev": ["build.txt", "dev.txt"]}
+LAYERS = {
+    "run": ["build.txt", "server.txt"],
+    "dev": ["build.txt", "dev.txt", "docs.txt"],
+}
 """Which lock files each way of working needs. dev.txt holds all of server.txt, same versions."""
 OWN_INPUTS = ["pyproject.toml", "hatch_build.py"]
 """What the installation of Bailiwick itself depends on: its metadata, not its modules."""

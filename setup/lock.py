@@ -38,6 +38,7 @@ GROUPS = {
     "fuzz": None,
     "fuzz-build": "dev",
     "docs": "dev",
+    "openapi-client": None,
     "tpm2-build": "tpm2",
 }
 """Of a dependency group, and which file it is held to."""

@@ -28,6 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 NAGINI = ROOT / ".nagini"
+OPENAPI_CLIENT = ROOT / ".openapi-client"
 LOCKS = ROOT / "requirements"
 LIST = Path(__file__).with_name("test_tools.toml")
 POLICY = Path("/usr/sbin/policy-rc.d")
@@ -186,9 +187,8 @@ def install_debian(tools: list[Tool]) -> None:
 
 def needs_packages(tool: Tool) -> bool:
     """Whether something is missing that a package would bring."""
-    own = (VENV.name, NAGINI.name)
     return any(
-        not program.endswith(".py") and not any(name in program for name in own)
+        not program.endswith(".py") and not program.startswith("./.")
         for program in missing_programs(tool)
     )
 
@@ -227,15 +227,25 @@ def build_tpm2() -> None:
     install_lock("tpm2.txt", "--no-build-isolation")
 
 
-def install_nagini() -> None:
-    """Nagini's pins are its own, so it lives in an environment of its own, with Python 3.11."""
-    shutil.rmtree(NAGINI, ignore_errors=True)
+def install_apart(folder: Path, lock: str, *, python: str) -> None:
+    """What has pins of its own lives in an environment of its own: all of it, or nothing."""
+    shutil.rmtree(folder, ignore_errors=True)
     try:
-        run_uv(["venv", "--quiet", "--no-config", "--python", "3.11", str(NAGINI)])
-        install_lock("nagini.txt", "--only-binary", ":all:", "--no-deps", into=NAGINI)
+        run_uv(["venv", "--quiet", "--no-config", "--python", python, str(folder)])
+        install_lock(lock, "--only-binary", ":all:", "--no-deps", into=folder)
     except NotInstalled:
-        shutil.rmtree(NAGINI, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def install_nagini() -> None:
+    """It knows Python 3.11 at most."""
+    install_apart(NAGINI, "nagini.txt", python="3.11")
+
+
+def install_openapi_client() -> None:
+    """A stranger's tool, with a stranger's packages."""
+    install_apart(OPENAPI_CLIENT, "openapi-client.txt", python=sys.executable)
 
 
 def install_fuzzer() -> None:
@@ -258,6 +268,7 @@ def install_fuzzer() -> None:
 
 
 STEPS = {
+    "install_openapi_client": install_openapi_client,
     "build_tpm2": build_tpm2,
     "install_nagini": install_nagini,
     "install_fuzzer": install_fuzzer,
@@ -266,8 +277,8 @@ STEPS = {
 
 def is_outdated(tool: Tool) -> bool:
     """Whether its lock file is newer than what was installed from it."""
-    marker, lock = NAGINI / "pyvenv.cfg", LOCKS / "nagini.txt"
-    if tool.name != "nagini" or not marker.exists():
+    marker, lock = ROOT / f".{tool.name}" / "pyvenv.cfg", LOCKS / f"{tool.name}.txt"
+    if not marker.exists() or not lock.exists():
         return False
     return marker.stat().st_mtime_ns < lock.stat().st_mtime_ns
 
