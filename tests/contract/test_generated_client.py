@@ -19,6 +19,7 @@ from uuid import uuid4
 import pytest
 
 from tests.processes.harness import Server, running, wait_until
+from tests.support.tools import need
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = Path("docs", "openapi.json")
@@ -121,11 +122,7 @@ logged out unauthenticated
 @pytest.fixture(scope="module")
 def tools() -> Path:
     """The environment of the generator."""
-    if not (TOOLS / GENERATOR).exists():
-        why = f"{GENERATOR} is not installed in {TOOLS.parent.name}: `make test-tools` says why"
-        if os.environ.get("CI"):
-            pytest.fail(why)
-        pytest.skip(why)
+    need("openapi-client")
     return TOOLS
 
 
