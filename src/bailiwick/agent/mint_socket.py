@@ -7,6 +7,7 @@ Rules:
 - Who asks is told by the kernel (the number of the process when it connected), never by the caller.
   Once that process is gone nobody is answered: its number may be another's by then.
 - Bounded: so many callers at a time and no more, a line of so many bytes, and so many seconds.
+- Linux only: no other kernel tells who connected so that it can be held on to.
 - A file that a dead agent left is taken over; one that answers is another agent's, and is refused.
 """
 
@@ -18,6 +19,7 @@ import select
 import socket
 import stat
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -44,6 +46,7 @@ class MintSocket:
     """Serves until it is closed; ``with`` it."""
 
     def __init__(self, path: Path, answer: Answer, *, say: Callable[[str], None]) -> None:
+        _check_system(path)
         self._path, self._answer, self._say = path, answer, say
         self._stop = threading.Event()
         self._free = threading.BoundedSemaphore(CALLERS_MAX)
@@ -100,6 +103,11 @@ class MintSocket:
             self._free.release()
 
 
+def _check_system(path: Path) -> None:
+    if sys.platform != "linux":
+        raise InvalidValue("mint socket", str(path), "Linux, whose kernel tells who asks")
+
+
 def _listen(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -134,6 +142,8 @@ def _take_over(path: Path) -> None:
 
 
 def _pid_of(caller: socket.socket) -> int:
+    if sys.platform != "linux":
+        raise OSError("only on Linux")
     raw = caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid: int = _CREDENTIALS.unpack(raw)[0]
     return pid
@@ -142,6 +152,8 @@ def _pid_of(caller: socket.socket) -> int:
 @contextmanager
 def _watching(pid: int) -> Iterator[int]:
     """A handle by which it is known whether that process is still there."""
+    if sys.platform != "linux":
+        raise OSError("only on Linux")
     watch = os.pidfd_open(pid)
     try:
         yield watch

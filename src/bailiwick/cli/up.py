@@ -4,6 +4,7 @@ Rules:
 
 - Reached from this machine only, unless it is given a certificate.
 - With a database the key file must be named: every replica needs the same one.
+- Jobs run on Linux. Elsewhere the server has no node of its own, and says so when it starts.
 - Ends with 0 after a signal, 1 if it cannot go on (and says where and why), 2 on a wrong option.
 """
 
@@ -27,6 +28,9 @@ DATA_DIR = Path("bailiwick-data")
 HOST = "127.0.0.1"
 SNAPSHOT_EVERY = 100_000
 PLACES_SHOWN = 6
+NO_JOBS_HERE = (
+    "jobs run on Linux machines; here Bailiwick serves, and `bailiwick agent` brings nodes"
+)
 
 HELP = (
     "Run Bailiwick until it is told to stop (SIGTERM or Ctrl-C).\n\n"
@@ -86,7 +90,7 @@ class UpOptions:
         typer.Option(
             "--node/--no-node",
             help="Whether this machine is a node that runs jobs. By default it is, unless "
-            "--database or a --host for others is given.",
+            "--database or a --host for others is given. Needs Linux.",
         ),
     ] = None
     tls_cert: Annotated[
@@ -158,6 +162,7 @@ def check_options(options: UpOptions) -> ProcessOptions:
         load_or_create_key,
     )
     from bailiwick.server.process import ProcessOptions, is_loopback
+    from bailiwick.server.this_node import can_be_node
     from bailiwick.services.authority import Authority
     from bailiwick.services.capabilities import new_seed, read_seed
 
@@ -166,6 +171,8 @@ def check_options(options: UpOptions) -> ProcessOptions:
     if options.database is not None and options.node:
         told = "nothing: with --database, machines are nodes by `bailiwick agent`"
         raise InvalidValue("--node", True, told)
+    if options.node and not can_be_node():
+        raise InvalidValue("--node", True, f"Linux: {NO_JOBS_HERE}")
     if options.name is not None:
         NAME.check("--name", options.name)
     tls, host = _tls_of(options), options.host or HOST
@@ -194,7 +201,7 @@ def check_options(options: UpOptions) -> ProcessOptions:
         name=options.name,
         advertise=options.advertise,
         tls=tls,
-        is_node=default if options.node is None else options.node,
+        is_node=default and can_be_node() if options.node is None else options.node,
         shows_login=default if options.login is None else options.login,
         demo=options.demo,
         otlp=options.otlp,
@@ -221,8 +228,11 @@ def up(options: UpOptions) -> None:
     """Run one server process."""
     from bailiwick import BailiwickError, InvalidValue
     from bailiwick.server.process import run_process
+    from bailiwick.server.this_node import can_be_node
 
     process = check_options(options)
+    if options.node is None and options.database is None and not can_be_node():
+        typer.echo(f"bailiwick: {NO_JOBS_HERE}", err=True)
     try:
         run_process(process)
     except InvalidValue:

@@ -2,7 +2,7 @@
 
 The kernel decides that a lease begins or must go; an executor does it and reports. It decides
 nothing about who gets what. The port is below; :mod:`bailiwick.executors.local` runs processes
-of this machine.
+of this machine, if that runs Linux: only there can it prove which processes are a job's.
 
 Rules every executor keeps:
 
@@ -15,6 +15,7 @@ Rules every executor keeps:
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Protocol
 
@@ -45,7 +46,13 @@ __all__ = [
     "OutputPart",
     "Running",
     "Started",
+    "can_run_locally",
 ]
+
+
+def can_run_locally() -> bool:
+    """Whether the local executor works on this system."""
+    return sys.platform == "linux"
 
 
 class Executor(Protocol):

@@ -21,7 +21,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from bailiwick.executors import supervisor
+from bailiwick.executors import can_run_locally, supervisor
 from bailiwick.executors.job import (
     Adopted,
     Exited,
@@ -97,6 +97,8 @@ class LocalExecutor:
         cgroup: Path | None = None,
         look: Look = take_census,
     ) -> None:
+        if not can_run_locally():
+            raise Unavailable("the local executor", "it needs Linux")
         self._root = root.resolve()
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._waits = waits or Waits()

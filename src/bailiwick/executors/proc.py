@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +114,8 @@ def carries(pid: int, mark: bytes) -> bool:
 
 def send(processes: Iterable[Process], number: signal.Signals) -> int:
     """Signal exactly these processes, and none that took over an id; how many were reached."""
+    if sys.platform != "linux":  # others have no handles to processes
+        raise OSError("only on Linux")
     reached = 0
     for process in processes:
         try:

@@ -173,6 +173,8 @@ class _Watch:
 
     def _reap(self) -> bool:
         """Take note of all that ended; whether any child is left."""
+        if sys.platform != "linux":  # others have no waitid
+            raise OSError("only on Linux")
         while True:  # once per dead child
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -229,6 +231,9 @@ def _now_ms() -> int:
 def _become_job(order: dict[str, Any], *, gate: int, fault: int, output: int) -> None:
     """In the job's own process: take on what was ordered, and become the program."""
     import resource
+
+    if sys.platform != "linux":  # real-time signals and affinity
+        raise OSError("only on Linux")
 
     field = "limits"
     try:

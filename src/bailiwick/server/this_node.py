@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bailiwick.agent.inventory import judge, read_machine
 from bailiwick.agent.report import capacity_of
+from bailiwick.executors import can_run_locally
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode
 from bailiwick.server.first_start import ACTOR
@@ -25,6 +26,11 @@ from bailiwick.services.replica import View
 from bailiwick.services.runner import Runner
 
 CORRELATION = "this-node"
+
+
+def can_be_node() -> bool:
+    """Whether this machine can run jobs at all."""
+    return can_run_locally()
 
 
 def machine_name() -> str:
