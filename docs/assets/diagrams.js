@@ -28,6 +28,7 @@
       securityLevel: "strict",
       theme: isDark() ? "dark" : "neutral",
       fontFamily: "inherit",
+      flowchart: { rankSpacing: 35, nodeSpacing: 30 },
     });
     for (const [place, text] of sources) {
       const { svg } = await mermaid.render(`diagram-${drawn++}`, text);

@@ -53,18 +53,18 @@ def make() -> str:
             _row(method, path, operation, actions.get((method, path)))
             for method, path, operation in groups[tag]
         ]
-        parts.append(table(("operation", "what it does", "key", "looked for at"), rows) + "\n")
+        parts.append(table(("operation", "what it does", "key, and where"), rows) + "\n")
         parts += [line for each in groups[tag] for line in _details(*each)]
     parts += [*_scopes()]
     return "\n".join(parts)
 
 
 def _row(method: str, path: str, operation: Any, action: Action | None) -> tuple[str, ...]:
-    key, where = "none", "-"
+    key = "none"
     if action is not None:
-        key = code(action.permission) if action.permission else "a login"
         where = str(action.where).replace("_", " ")
-    return (f"`{method.upper()} {path}`", text(_says(operation)), key, where)
+        key = f"{code(action.permission)}, {where}" if action.permission else "a login"
+    return (f"`{method.upper()} {path}`", text(_says(operation)), key)
 
 
 def _says(operation: Any) -> str:

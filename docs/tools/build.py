@@ -13,11 +13,13 @@ Rules:
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from docs.tools.check_site import find_faults
@@ -67,13 +69,20 @@ def fetch_scripts() -> Path:
     """The folder with the packages of ``package-lock.json``, as npm checked them."""
     lock = (TOOLS / "package-lock.json").read_bytes()
     folder = WORK / f"npm-{hashlib.sha256(lock).hexdigest()[:16]}"
-    modules = folder / "node_modules"
-    if all((modules / path).is_file() for path in VENDOR.values()):
-        return modules
+    if not folder.is_dir():
+        WORK.mkdir(parents=True, exist_ok=True)
+        # Whole or not there at all, whoever else may be fetching.
+        with tempfile.TemporaryDirectory(dir=WORK, ignore_cleanup_errors=True) as part:
+            _run_npm(Path(part))
+            with contextlib.suppress(OSError):  # somebody else was faster
+                Path(part).rename(folder)
+    return folder / "node_modules"
+
+
+def _run_npm(folder: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise CannotBuild("npm is needed for the diagrams: install Node.js, then try again")
-    folder.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(TOOLS / name, folder)
     done = subprocess.run(
@@ -87,7 +96,6 @@ def fetch_scripts() -> Path:
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if "error" in line] or ["no reason told"]
         raise CannotBuild(f"npm could not fetch the scripts of the diagrams: {lines[0]}")
-    return modules
 
 
 def _copy_sources(root: Path, stage: Path) -> None:
@@ -130,8 +138,13 @@ def main() -> int:
     """Build, and say where; what stands in the way is told, with exit code 1."""
     parser = argparse.ArgumentParser(prog="python -m docs.tools.build", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="build/site")
-    out = parser.parse_args().out
+    parser.add_argument("--fetch", action="store_true", help="only fetch the scripts, for later")
+    arguments = parser.parse_args()
+    out = arguments.out
     try:
+        if arguments.fetch:
+            fetch_scripts()
+            return 0
         build_site(out)
     except CannotBuild as why:
         print(f"docs: {why}", file=sys.stderr)

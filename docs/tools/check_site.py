@@ -51,6 +51,7 @@ class Page(HTMLParser):
     links: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
     text: list[str] = field(default_factory=list)
+    classes: set[str] = field(default_factory=set)
     _code: int = 0
 
     def __post_init__(self) -> None:
@@ -60,6 +61,7 @@ class Page(HTMLParser):
         """Remember what it is called, what it leads to and what it loads."""
         given = dict(attrs)
         self.ids |= {value for name in ("id", "name") if (value := given.get(name))}
+        self.classes |= {*(given.get("class") or "").split()}
         if tag in ("pre", "code", "script", "style"):
             self._code += 1
         is_loading = bool(LOADING_LINKS & {*(given.get("rel") or "").split()})

@@ -35,12 +35,12 @@ LEASE_STEPS: dict[tuple[RevokeState, RevokeState], str] = {
     (_R.REVOKE_WARNING, _R.EXPIRED): "term is over",
     (_R.GRACE_RUNNING, _R.CHECKPOINT_REPORTED): "work is saved",
     (_R.GRACE_RUNNING, _R.FORCED_TEARDOWN): "grace is over",
-    (_R.CHECKPOINT_REPORTED, _R.TORNDOWN): "all of it is gone",
-    (_R.CHECKPOINT_REPORTED, _R.FENCED): "nobody confirms",
-    (_R.FORCED_TEARDOWN, _R.TORNDOWN): "all of it is gone",
-    (_R.FORCED_TEARDOWN, _R.FENCED): "nobody confirms",
+    (_R.CHECKPOINT_REPORTED, _R.TORNDOWN): "is gone",
+    (_R.CHECKPOINT_REPORTED, _R.FENCED): "not confirmed",
+    (_R.FORCED_TEARDOWN, _R.TORNDOWN): "is gone",
+    (_R.FORCED_TEARDOWN, _R.FENCED): "not confirmed",
     (_R.EXPIRED, _R.FAILED_CLOSED): "closed",
-    (_R.EXPIRED, _R.FENCED): "nobody confirms",
+    (_R.EXPIRED, _R.FENCED): "not confirmed",
 }
 
 MODE_STEPS: dict[tuple[NodeMode, NodeMode], str] = {

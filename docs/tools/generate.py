@@ -42,7 +42,7 @@ PARTS: dict[str, Callable[[], str]] = {
 }
 """What may stand between the comments of a page."""
 
-PART = re.compile(r"<!-- generated: ([a-z ]+) -->\n(.*?)<!-- end of generated -->", re.S)
+PART = re.compile(r"<!-- generated: ([a-z ]+) -->\n.*?<!-- end of generated -->", re.S)
 MADE = "<!-- Made from the code by `python -m docs.tools.generate`. Do not edit. -->"
 
 
@@ -74,7 +74,8 @@ def _part(found: re.Match[str]) -> str:
     name = found[1]
     if name not in PARTS:
         raise SystemExit(f"no part is called {name!r}: {', '.join(PARTS)}")
-    return f"<!-- generated: {name} -->\n{PARTS[name]()}\n<!-- end of generated -->"
+    # Blank lines, because Markdown takes what touches a comment for HTML.
+    return f"<!-- generated: {name} -->\n\n{PARTS[name]()}\n\n<!-- end of generated -->"
 
 
 def main() -> int:

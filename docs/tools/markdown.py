@@ -14,6 +14,7 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from html import escape
 
 _CODE = re.compile(r"(`[^`]*`)")
 
@@ -28,7 +29,9 @@ def text(words: object) -> str:
 
 
 def code(words: object) -> str:
-    """A word as it is typed."""
+    """A word as it is typed; a bar in it would end the cell that it stands in."""
+    if "|" in str(words):
+        return f"<code>{escape(str(words)).replace('|', '&#124;')}</code>"
     return f"`{words}`"
 
 

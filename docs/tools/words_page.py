@@ -96,7 +96,7 @@ def _section(enum: type[StrEnum]) -> Iterator[str]:
     yield f"### {_title(enum)}\n"
     yield first_sentence(enum) + "\n"
     if enum is Permission:
-        yield table(("key", *(code(role) for role in Role)), _grants()) + "\n"
+        yield table(("key", "roles that have it"), _grants()) + "\n"
         return
     says = meanings(enum)
     if says:
@@ -105,9 +105,9 @@ def _section(enum: type[StrEnum]) -> Iterator[str]:
         yield ", ".join(code(word) for word in enum) + "\n"
 
 
-def _grants() -> Iterator[tuple[str, ...]]:
+def _grants() -> Iterator[tuple[str, str]]:
     for key in Permission:
-        yield (code(key), *("yes" if key in ROLE_PERMISSIONS[role] else "" for role in Role))
+        yield code(key), ", ".join(code(role) for role in Role if key in ROLE_PERMISSIONS[role])
 
 
 def _exit_codes() -> Iterator[str]:
