@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -17,6 +18,7 @@ from bailiwick.store import open_store
 from bailiwick.store.invoice_rows import InvoiceBook
 from bailiwick.store.meter_rows import MeterBook
 from tests.support.http_house import INVOICE, OWN, HttpHouse, http_house
+from tests.support.waiting import WAIT_S, until
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +35,10 @@ def house(folder: Path) -> Iterator[HttpHouse]:
 @pytest.fixture(scope="module")
 def follower(house: HttpHouse, folder: Path) -> Iterator[TestClient]:
     store = open_store(str(folder))
-    runner = Runner(rep.Replica(store, SystemClock(), name="two"), wait_s=20.0)
+    runner = Runner(rep.Replica(store, SystemClock(), name="two"), wait_s=WAIT_S)
     runner.start()
     try:
-        assert runner.wait_for(rep.Role.FOLLOWING, wait_s=20.0)
+        assert runner.wait_for(rep.Role.FOLLOWING, wait_s=WAIT_S)
         parts = Parts(meter=MeterBook(store), invoices=InvoiceBook(store))
         app = create_app(
             runner, house.authority, clock=SystemClock(), ids=lambda: "id", parts=parts
@@ -76,12 +78,19 @@ def test_what_nobody_signed_is_refused_for_good(house: HttpHouse, follower: Test
         assert follower.get("/v1/leases", headers=bearer(token)).status_code == 401
 
 
+def known(follower: TestClient, path: str, token: str) -> Any:
+    """What it says once it has heard of the token."""
+
+    def look() -> Any:
+        told = follower.get(path, headers=bearer(token))
+        return told if told.status_code == 200 else None
+
+    return until(look, f"{path} is answered")
+
+
 def test_its_reads_say_how_old_they_may_be(house: HttpHouse, follower: TestClient) -> None:
     token = house.token("fleet_admin")
-    for _ in range(200):  # bounded: it follows several times a second
-        told = follower.get("/v1/replica", headers=bearer(token))
-        if told.status_code == 200:
-            break
+    told = known(follower, "/v1/replica", token)
     assert told.json()["role"] == "following"
     assert int(told.headers["x-age-ms"]) >= 0
 
@@ -89,14 +98,13 @@ def test_its_reads_say_how_old_they_may_be(house: HttpHouse, follower: TestClien
 def test_it_meters_and_shows_bills_as_the_leader_does(
     house: HttpHouse, follower: TestClient
 ) -> None:
-    token = bearer(house.token("tenant_auditor@lab"))
-    for _ in range(200):  # bounded: it follows several times a second
-        if follower.get("/v1/whoami", headers=token).status_code == 200:
-            break
-    until = house.runner.look(lambda view: view.state.clock_ms)
+    secret = house.token("tenant_auditor@lab")
+    known(follower, "/v1/whoami", secret)
+    token = bearer(secret)
+    now_ms = house.runner.look(lambda view: view.state.clock_ms)
     for path in (
-        f"/v1/tenants/lab/usage?from_ms=1&to_ms={until}",
-        f"/v1/tenants/lab/invoice-draft?from_ms=1&to_ms={until}",
+        f"/v1/tenants/lab/usage?from_ms=1&to_ms={now_ms}",
+        f"/v1/tenants/lab/invoice-draft?from_ms=1&to_ms={now_ms}",
         f"/v1/tenants/lab/invoices/{INVOICE[OWN]}",
         "/v1/tenants/lab/invoices",
     ):

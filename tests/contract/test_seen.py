@@ -18,6 +18,7 @@ from bailiwick.server.http.looks import Looks
 from bailiwick.server.http.observe import WatchedExecutor
 from bailiwick.services import authority as auth
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
+from tests.support.waiting import WAIT_S
 
 MEMBER, RIVAL = f"project_member@{OWN}", f"project_member@{FOREIGN}"
 REQUEST = {"tenant": OWN, "project": "p", "resources": {"cpu_milli": 1000}}
@@ -214,7 +215,7 @@ def test_a_kernel_that_does_not_answer_is_told_by_what_there_is(
 ) -> None:
     with http_house(tmp_path_factory.mktemp("stuck")) as house:
         runner = house.runner
-    reader = GaugeReader(Looks(runner, wait_s=20.0), wait_s=0.05)
+    reader = GaugeReader(Looks(runner, wait_s=WAIT_S), wait_s=0.05)
     gauges = asyncio.run(reader.read(None))
     assert gauges.values["bailiwick_kernel_queue_length"] == {(): 0}
     assert "bailiwick_nodes" not in gauges.values

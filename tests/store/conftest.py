@@ -1,4 +1,7 @@
-"""Every test here that asks for ``place`` runs twice: on SQLite and on PostgreSQL."""
+"""Every test here that asks for ``place`` runs twice: on SQLite and on PostgreSQL.
+
+And every test has a product that waits for what lags.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ import pytest
 
 from bailiwick.store import open_store
 from bailiwick.store.sql_store import SqlStore
+from tests.support.patience import patient_product
 from tests.support.postgres import PostgresServer, start_or_skip
+
+__all__ = ["patient_product"]
 
 
 class Place:

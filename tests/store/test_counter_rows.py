@@ -14,6 +14,7 @@ from bailiwick.store.counter_rows import BATCH_MAX, CounterBook, CounterEvent, R
 from bailiwick.store.tables import counter_sources, counters
 from bailiwick.vocab.errors import Damaged, InvalidValue
 from tests.store.conftest import Place
+from tests.support.waiting import WAIT_S
 
 NOW = 10**12
 DAY = 86_400_000
@@ -157,7 +158,7 @@ def test_two_that_tell_at_once_are_taken_one_after_the_other(place: Place) -> No
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(WAIT_S)
     assert failed == []
     book = CounterBook(place.open())
     assert (book.standing("n"), cpu_of(book)) == (Receipt(1, 40, 0), [39])

@@ -16,6 +16,7 @@ from bailiwick.services.beats import Beats
 from bailiwick.services.replica import Replica, Role
 from bailiwick.services.runner import Runner
 from bailiwick.store import open_store
+from tests.support.waiting import WAIT_S
 
 RULE = HeartbeatRule(beat_ms=1_000, timeout_ms=3_000)
 
@@ -39,11 +40,13 @@ class Cell:
     def __init__(self, folder: Path) -> None:
         self.clock = HandClock()
         self.beats = Beats(self.clock, rule=RULE)
-        self.runner = Runner(Replica(open_store(str(folder)), self.clock, name="one"), wait_s=20.0)
+        self.runner = Runner(
+            Replica(open_store(str(folder)), self.clock, name="one"), wait_s=WAIT_S
+        )
 
     def lead(self) -> None:
         self.runner.start()
-        assert self.runner.wait_for(Role.LEADING, wait_s=20.0)
+        assert self.runner.wait_for(Role.LEADING, wait_s=WAIT_S)
 
     def register(self, node: str) -> None:
         plain = {"command": "register_node", "node": node}

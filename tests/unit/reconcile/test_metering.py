@@ -19,6 +19,7 @@ from bailiwick.store import open_store
 from bailiwick.store.meter_rows import MeterBook
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.values import GIB, TenantId
+from tests.support.waiting import WAIT_S
 from tests.unit.reconcile.test_departures import HandClock
 
 
@@ -28,9 +29,9 @@ class Cell:
     def __init__(self, folder: Path) -> None:
         self.clock, self.folder = HandClock(), str(folder)
         self.store: SqlStore = open_store(self.folder)
-        self.runner = Runner(Replica(self.store, self.clock, name="one"), wait_s=20.0)
+        self.runner = Runner(Replica(self.store, self.clock, name="one"), wait_s=WAIT_S)
         self.runner.start()
-        assert self.runner.wait_for(Role.LEADING, wait_s=20.0)
+        assert self.runner.wait_for(Role.LEADING, wait_s=WAIT_S)
 
     def do(self, command: object) -> None:
         self.runner.call(Envelope(command))  # type: ignore[arg-type]

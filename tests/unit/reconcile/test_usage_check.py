@@ -22,6 +22,7 @@ from bailiwick.store.counter_rows import CounterBook, CounterEvent
 from bailiwick.store.finding_rows import FindingBook
 from bailiwick.store.meter_rows import MeterBook
 from bailiwick.vocab.words import HardwareGeneration
+from tests.support.waiting import WAIT_S
 
 GIB = 2**30
 
@@ -45,7 +46,7 @@ class Cell:
     def __init__(self, folder: Path) -> None:
         self.clock = HandClock()
         store = open_store(str(folder))
-        self.runner = Runner(Replica(store, self.clock, name="one"), wait_s=20.0)
+        self.runner = Runner(Replica(store, self.clock, name="one"), wait_s=WAIT_S)
         self.books = Books(
             counters=CounterBook(store), meter=MeterBook(store), findings=FindingBook(store)
         )
@@ -54,7 +55,7 @@ class Cell:
 
     def lead(self) -> None:
         self.runner.start()
-        assert self.runner.wait_for(Role.LEADING, wait_s=20.0)
+        assert self.runner.wait_for(Role.LEADING, wait_s=WAIT_S)
         gpus = (GpuDevice(HardwareGeneration.NVIDIA_HOPPER, 80 * GIB, "H100"),) * 2
         for node in ("n", "m"):
             capacity = NodeCapacity(cpu_cores=8, mem_bytes=64 * GIB, gpus=gpus)

@@ -15,6 +15,7 @@ from bailiwick.telemetry.following import Follower
 from bailiwick.telemetry.metrics import Gauges
 from bailiwick.telemetry.telemetry import BACKLOG_MAX, Telemetry, WatchedStore
 from bailiwick.vocab.errors import Unavailable
+from tests.support.waiting import WAIT_S
 
 
 def line(seq: int, kind: str = "node_departed") -> bytes:
@@ -67,7 +68,7 @@ def test_every_record_is_handed_over_once_and_in_order(told: bool) -> None:
         for count in (1, 3, 20, 2500):
             journal.away = 1
             journal.grow(count, told=told)
-            assert follower.catch_up(20)
+            assert follower.catch_up(WAIT_S)
     finally:
         follower.close()
     assert seen == list(range(2524))
@@ -85,10 +86,10 @@ def test_it_begins_where_it_is_told_once_there_is_a_journal() -> None:
         journal.feed, journal.read, begin=begin, follow=lambda fact: seen.append(fact["seq"])
     )
     try:
-        assert follower.catch_up(5)
+        assert follower.catch_up(WAIT_S)
         assert not begun.is_set()
         journal.grow(10, told=False)
-        assert follower.catch_up(20)
+        assert follower.catch_up(WAIT_S)
         assert seen == [8, 9]
     finally:
         follower.close()

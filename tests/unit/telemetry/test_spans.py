@@ -16,6 +16,7 @@ from bailiwick.telemetry.bearing import CURRENT, Bearing, bearing_of, note
 from bailiwick.telemetry.local_table import LocalTable
 from bailiwick.telemetry.rows import SpanRow
 from bailiwick.telemetry.spans import Spans
+from tests.support.waiting import WAIT_S
 
 
 @pytest.fixture
@@ -140,6 +141,7 @@ def collector() -> Iterator[Collector]:
 def test_spans_go_out_by_otlp_when_asked(
     table: LocalTable, collector: Collector, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
+    monkeypatch.setattr("bailiwick.telemetry.spans.CLOSE_S", WAIT_S)
     if by == "environment":
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
     spans = Spans(table, otlp=collector.url if by == "option" else None)

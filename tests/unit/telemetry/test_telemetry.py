@@ -12,6 +12,7 @@ from bailiwick.services.feed import Feed
 from bailiwick.telemetry.bearing import CURRENT, Bearing, note
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 from bailiwick.telemetry.timeline import cut, merge
+from tests.support.waiting import WAIT_S
 
 LINE = (
     b'{"actor":"ann","at_ms":1,"body":{},"correlation_id":"c-1","kind":"tenant_created",'
@@ -68,6 +69,6 @@ def test_a_second_start_that_finds_nothing_new_does_not_wait(tmp_path: Path) -> 
         telemetry.attach(feed, lambda first, limit: [LINE][first : first + limit])
         follower = telemetry._follower
         assert follower is not None
-        assert follower.catch_up(60)
+        assert follower.catch_up(WAIT_S)
         assert follower.next_seq == 1
         telemetry.close()
