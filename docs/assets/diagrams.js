@@ -26,6 +26,7 @@
     mermaid.initialize({
       startOnLoad: false,
       securityLevel: "strict",
+      suppressErrorRendering: true,
       theme: isDark() ? "dark" : "neutral",
       fontFamily: "inherit",
       flowchart: { rankSpacing: 35, nodeSpacing: 30 },

@@ -90,7 +90,10 @@ def plant(folder: Path, text: str, *, nav: str = "  - index.md\n  - other.md\n")
     return folder
 
 
-WHOLE = "[page](other.md) [part](other.md#a-part) [own](#one) [file](data.json) [web](https://a.example/)"
+WHOLE = (
+    "[page](other.md) [part](other.md#a-part) [own](#one) [file](data.json) "
+    "[web](https://a.example/)"
+)
 
 
 def test_a_site_that_is_whole_is_built(tmp_path: Path) -> None:
