@@ -188,7 +188,7 @@ def install_debian(tools: list[Tool]) -> None:
 def needs_packages(tool: Tool) -> bool:
     """Whether something is missing that a package would bring."""
     return any(
-        not program.endswith(".py") and not program.startswith("./.")
+        not program.endswith(".py") and not program.startswith("./")
         for program in missing_programs(tool)
     )
 
@@ -248,6 +248,20 @@ def install_openapi_client() -> None:
     install_apart(OPENAPI_CLIENT, "openapi-client.txt", python=sys.executable)
 
 
+def fetch_site_scripts() -> None:
+    """The site's own copies of the scripts it shows diagrams with; npm keeps to locked hashes."""
+    python = str(VENV / "bin" / "python")
+    done = subprocess.run(
+        [python, "-m", "docs.tools.build", "--fetch"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise NotInstalled((done.stdout + done.stderr).strip().splitlines()[-1])
+
+
 def install_fuzzer() -> None:
     """A wheel where there is one; else a build with Debian's clang. uv keeps what it built."""
     if sys.version_info >= (3, 13):
@@ -268,6 +282,7 @@ def install_fuzzer() -> None:
 
 
 STEPS = {
+    "fetch_site_scripts": fetch_site_scripts,
     "install_openapi_client": install_openapi_client,
     "build_tpm2": build_tpm2,
     "install_nagini": install_nagini,

@@ -10,14 +10,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from bailiwick.iam import PrincipalKind
-from bailiwick.server.http.app import create_app
 from bailiwick.server.http.asked import Parts
 from bailiwick.services import replica as rep
 from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.invoice_rows import InvoiceBook
 from bailiwick.store.meter_rows import MeterBook
-from tests.support.http_house import INVOICE, OWN, HttpHouse, http_house
+from tests.support.http_house import INVOICE, OWN, HttpHouse, http_house, make_app
 from tests.support.waiting import WAIT_S, until
 
 
@@ -40,9 +39,7 @@ def follower(house: HttpHouse, folder: Path) -> Iterator[TestClient]:
     try:
         assert runner.wait_for(rep.Role.FOLLOWING, wait_s=WAIT_S)
         parts = Parts(meter=MeterBook(store), invoices=InvoiceBook(store))
-        app = create_app(
-            runner, house.authority, clock=SystemClock(), ids=lambda: "id", parts=parts
-        )
+        app = make_app(runner, house.authority, clock=SystemClock(), ids=lambda: "id", parts=parts)
         with TestClient(app, raise_server_exceptions=False) as client:
             yield client
     finally:

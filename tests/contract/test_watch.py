@@ -14,13 +14,12 @@ import pytest
 from bailiwick.iam import Permission, Role
 from bailiwick.kernel import iam_commands as cmd
 from bailiwick.kernel.answers import Done
-from bailiwick.server.http.app import create_app
 from bailiwick.server.http.edge import Bounds, Edge
 from bailiwick.server.http.watchers import Watchers
 from bailiwick.server.problems import Trouble
 from bailiwick.services import authority as auth
 from bailiwick.services.runner import SystemClock
-from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, make_parts
+from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, make_app, make_parts
 from tests.support.sse_stream import Stream
 
 
@@ -33,7 +32,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
 
 def app_of(house: HttpHouse, **more: Any) -> Any:
     """Another application over the same replica, with parts of its own."""
-    return create_app(
+    return make_app(
         house.runner,
         house.authority,
         clock=SystemClock(),

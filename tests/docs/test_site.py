@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from docs.tools.build import ROOT, CannotBuild, build_site, fetch_scripts
 from docs.tools.check_site import Page
+from tests.support.tools import need
 
 
 @pytest.fixture(scope="module", autouse=True)
 def tools() -> None:
-    if find_spec("zensical") is None:
-        pytest.skip("zensical is not installed (requirements/docs.txt): the site is not built")
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not here: the site's diagrams cannot be fetched")
+    need("site-builder")
 
 
 @pytest.fixture(scope="module")

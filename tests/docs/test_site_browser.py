@@ -8,13 +8,13 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from docs.tools.build import build_site
+from tests.support.tools import need
 
 WAIT_MS = 120_000
 FLAGS = [
@@ -23,22 +23,10 @@ FLAGS = [
 ]
 
 
-def find_browser() -> str:
-    """Where Debian's browser is; without one, or without what drives it, the test is skipped."""
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.skip("chromium is not installed (Debian's package): the site is not looked at")
-    for package in ("playwright", "zensical"):
-        if find_spec(package) is None:
-            pytest.skip(f"{package} is not installed: the site is not looked at")
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not here: the site's diagrams cannot be fetched")
-    return found
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    find_browser()
+    need("site-builder")
+    need("browser")
     out = tmp_path_factory.mktemp("seen") / "site"
     build_site(out)
     return out
@@ -51,7 +39,7 @@ def browser(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[An
     with sync_playwright() as play:
         context = play.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("profile"),
-            executable_path=find_browser(),
+            executable_path=shutil.which("chromium"),
             headless=True,
             args=FLAGS,
         )

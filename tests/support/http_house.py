@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
@@ -29,6 +30,7 @@ from bailiwick.kernel.money_commands import IssueInvoice, SetBudget
 from bailiwick.metering.owners import Account
 from bailiwick.metering.values import Use
 from bailiwick.ports import Clock, NewJobRow
+from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import Terms, create_app
 from bailiwick.server.http.asked import Parts
 from bailiwick.server.http.billed import Period
@@ -160,6 +162,30 @@ def make_parts(clock: Clock | None = None, **more: Any) -> Parts:
     return Parts(**(given | more))
 
 
+def make_app(*arguments: Any, **more: Any) -> FastAPI:
+    """The product's ``create_app``, with the routes of the first one that was made here.
+
+    They are the same in all: whatever differs they find in the application's state. To make them is
+    nearly all of the work, and some hundred tests have an application of their own.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app_module, "_add_action_routes", _add_known_routes)
+        return create_app(*arguments, **more)
+
+
+_make_routes = app_module._add_action_routes
+_routes: list[Any] = []
+
+
+def _add_known_routes(app: FastAPI) -> None:
+    if _routes:
+        app.router.routes.extend(_routes)
+        return
+    others = len(app.router.routes)
+    _make_routes(app)
+    _routes.extend(app.router.routes[others:])
+
+
 @contextmanager
 def http_house(
     folder: Path,
@@ -184,7 +210,7 @@ def http_house(
             following = follow_revocations(parts.capabilities, runner)
         authority = auth.Authority.from_pem(auth.Authority.new_key())
         ids = (f"id-{n}" for n in count(1))
-        app = create_app(
+        app = make_app(
             runner,
             authority,
             clock=clock,

@@ -13,12 +13,11 @@ from fastapi import FastAPI
 
 from bailiwick.iam import PrincipalKind
 from bailiwick.kernel import Settings
-from bailiwick.server.http.app import create_app
 from bailiwick.server.http.past import Past
 from bailiwick.services.runner import SystemClock
 from bailiwick.store.sql_store import SqlStore
 from tests.jobs.house import job_house
-from tests.support.http_house import http_house, make_parts
+from tests.support.http_house import http_house, make_app, make_parts
 from tests.support.ports import free_port
 from tests.support.waiting import WAIT_S, until
 
@@ -83,7 +82,7 @@ def served_jobs(folder: Path) -> Iterator[Served]:
         assert isinstance(store, SqlStore)
         parts = make_parts(past=Past(store), jobs=house.jobs, executor=house.executor)
         ids = (f"id-{n}" for n in count(1))
-        app = create_app(
+        app = make_app(
             house.runner, house.authority, clock=clock, ids=lambda: next(ids), parts=parts
         )
         issued = count(1)
