@@ -35,7 +35,9 @@ LAYERS = {
     "run": ["build.txt", "server.txt"],
     "dev": ["build.txt", "dev.txt", "docs.txt"],
 }
-"""Which lock files each way of working needs. dev.txt holds all of server.txt, same versions."""
+"""Which lock files each way of working needs."""
+WITHIN = {"server.txt": "dev.txt"}
+"""A lock file whose packages another holds too, at the same versions."""
 OWN_INPUTS = ["pyproject.toml", "hatch_build.py"]
 """What the installation of Bailiwick itself depends on: its metadata, not its modules."""
 UV_VERSION_MIN = (0, 5)
@@ -198,11 +200,9 @@ def set_up(done: Done, locks: list[str]) -> None:
     if uv is None:
         raise BadMachine("the uv that made .venv is gone: `make clean`, then try again")
     for name in locks:
-        lock = LOCKS / name
-        hashed = hash_files([lock])
-        if done.steps.get(name) != hashed:
-            install_lock(uv, lock)
-            done.steps[name] = hashed
+        if not (is_installed(done, name) or is_installed(done, WITHIN.get(name, name))):
+            install_lock(uv, LOCKS / name)
+            done.steps[name] = hash_files([LOCKS / name])
             done.save()
     built = subprocess.run([venv_python(), str(ROOT / "hatch_build.py")], cwd=ROOT, check=False)
     if built.returncode != 0:
@@ -215,6 +215,11 @@ def set_up(done: Done, locks: list[str]) -> None:
         quietly([*uv_install(uv), "--no-deps", "--no-build-isolation", "-e", str(ROOT)])
         done.steps["bailiwick"] = hashed
         done.save()
+
+
+def is_installed(done: Done, name: str) -> bool:
+    """Whether .venv holds what this lock file says now."""
+    return done.steps.get(name) == hash_files([LOCKS / name])
 
 
 def install_lock(uv: str, lock: Path) -> None:
