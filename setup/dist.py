@@ -110,9 +110,10 @@ def hatchling(target: str, root: Path, *, out: Path, environment: dict[str, str]
 
 def unpack(sdist: Path, folder: Path) -> Path:
     """The one folder in the archive, unpacked here."""
-    safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.4
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, **safely)
+        if hasattr(tarfile, "data_filter"):  # since Python 3.11.4; Debian 12 has 3.11.2
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(folder)
     (root,) = folder.iterdir()
     return root
 

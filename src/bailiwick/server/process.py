@@ -242,7 +242,7 @@ class _Process:
         if self._welcomed or not (found.is_new or self._options.shows_login):
             return ""
         code = make_login(runner, self._authority, admin=found.admin, clock=self._clock)
-        return _welcome(self._url, code, self._options)
+        return _welcome(self._address, code, self._options)
 
     def _tell_standing(self, replica: Replica) -> None:
         now = _standing(replica)
