@@ -24,6 +24,7 @@ from pathlib import Path
 import pytest
 
 from tests.package.building import run
+from tests.support.tools import need
 
 BASE = "localhost/bailiwick-test-base"
 ALWAYS_THERE = ("libgcc_s", "libstdc++", "libpthread", "libdl", "librt", "libutil", "libresolv")
@@ -42,10 +43,8 @@ class Engine:
     """Podman, on a store in one folder."""
 
     def __init__(self, folder: Path) -> None:
-        found = shutil.which("podman")
-        if found is None:
-            pytest.skip("podman is not installed here")
-        self._podman, self._folder = found, folder
+        need("podman")
+        self._podman, self._folder = "podman", folder
         self._globals: list[str] = []
         self._options: list[str] = []
         told = self.call("info")

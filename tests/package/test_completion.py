@@ -14,17 +14,16 @@ from pathlib import Path
 import pytest
 
 from bailiwick.cli.completion import Shell, script_for
+from tests.support.tools import need
+from tests.support.waiting import WAIT_S
 
-WAIT_S = 120.0
 COMMANDS = Path(sys.executable).parent
 """Where ``bailiwick`` lies."""
 
 
 def _needs(shell: Shell) -> str:
-    found = shutil.which(shell.value)
-    if found is None:
-        pytest.skip(f"{shell.value} is not installed here")
-    return found
+    need("shells")
+    return shutil.which(shell.value) or shell.value
 
 
 def _environment(home: Path) -> dict[str, str]:

@@ -14,10 +14,10 @@ import pytest
 
 from tests.package.building import NO_INDEX, ROOT, run
 from tests.package.engine import Engine, engine_with_base
+from tests.support.waiting import WAIT_S
 
 IMAGE = "localhost/bailiwick-test"
 VOLUME = "/var/lib/bailiwick"
-WAIT_S = 120.0
 LIKE_COMPOSE = [
     *("--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL"),
     *("--security-opt", "no-new-privileges", "--volume", f"state:{VOLUME}"),
