@@ -15,8 +15,8 @@ import pytest
 
 from docs.tools.build import build_site
 from tests.support.tools import need
+from tests.support.waiting import WAIT_S
 
-WAIT_MS = 120_000
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
@@ -43,7 +43,7 @@ def browser(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[An
             headless=True,
             args=FLAGS,
         )
-        context.set_default_timeout(WAIT_MS)
+        context.set_default_timeout(WAIT_S * 1_000)
         yield context
         context.close()
 

@@ -16,8 +16,8 @@ import pytest
 
 from tests.package.building import ROOT, run
 from tests.support.postgres import PASSWORD, USER, start_or_skip
+from tests.support.waiting import WAIT_S
 
-WAIT_S = 120.0
 ENTRY = [sys.executable, "-I", str(ROOT / "ops/container.py")]
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.package.building import Dist, install, run
-
-WAIT_S = 120.0
+from tests.support.waiting import WAIT_S
 
 
 @dataclass

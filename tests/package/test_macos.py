@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.package.building import ROOT, run
+from tests.support.waiting import WAIT_S
 
-WAIT_S = 120.0
 MAC = [sys.executable, str(ROOT / "tests/package/as_on_a_mac.py")]
 BAILIWICK = [*MAC, "-m", "bailiwick.cli.main"]
 NO_JOBS = "jobs run on Linux machines; here Bailiwick serves, and `bailiwick agent` brings nodes"

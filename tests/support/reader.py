@@ -35,8 +35,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from tests.support.waiting import WAIT_S
+
 ROOT = Path(__file__).resolve().parents[2]
-WAIT_S = 120.0
 PLACEHOLDERS = ("EVES_CODE", "CODE", "NODE", "CORES", "INVOICE", "STEP")
 LOOKS = ("list", "show", "explain", "report", "logs", "fleet", "status", "whoami")
 """Words of commands that change nothing, so that they may be asked again."""
