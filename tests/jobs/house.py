@@ -165,7 +165,7 @@ def request_of(
     }
 
 
-def new_row(house: JobHouse, *, submitted_ms: int | None = None) -> NewJobRow:
+def new_row(house: JobHouse, *, submitted_ms: int | None = None, **how: Any) -> NewJobRow:
     """A job that was written down, and no more."""
     now_ms = SystemClock().now_ms()
     return NewJobRow(
@@ -178,7 +178,7 @@ def new_row(house: JobHouse, *, submitted_ms: int | None = None) -> NewJobRow:
         correlation_id="c-1",
         key=None,
         digest="d",
-        request=request_of(),
+        request=request_of(**how),
         command=("true",),
         env={},
         cwd=None,

@@ -24,12 +24,13 @@ from bailiwick.kernel import (
     Release,
     Renew,
     ReportCheckpoint,
+    ReportTeardown,
     SetBudget,
     Settings,
     Submit,
     decode_command,
 )
-from bailiwick.ports import JobRow
+from bailiwick.ports import JobChange, JobRow
 from bailiwick.reconcile.job_acts import STARTS_MAX, Acts, Tools
 from bailiwick.reconcile.job_steps import Verdict
 from bailiwick.reconcile.local_jobs import Retention
@@ -480,6 +481,25 @@ def test_a_submission_that_was_cut_short_is_finished_once(house: JobHouse, is_kn
     assert house.until(row, P.SUCCEEDED).lease_id == 1
     house.quiet()
     assert house.kinds().count("admission_approved") == 1
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_term_that_was_over_before_the_row_knew_its_lease_is_told_as_that(
+    house: JobHouse, waits: bool
+) -> None:
+    """Its server died after the kernel had granted, and was away for longer than the term."""
+    if waits:
+        house.do(decode_command(request_of(cores=4)))
+    row = house.jobs.book.insert(new_row(house, ttl_ms=100), live_max=1)
+    command = decode_command(dict(row.request))
+    answer = house.runner.call(Envelope(command, "ann", "c-1", f"job-{row.job_id}"))
+    if waits:
+        assert house.jobs.book.change(row.job_id, JobChange(entry_id=answer.entry_id))
+        house.do(Release(1))
+        house.do(ReportTeardown(1, True))
+    until(lambda: [*house.leases().values()] == ["expired"], "the term is over")
+    assert house.until(row, P.EXPIRED).started_ms is None
+    house.quiet()
 
 
 def test_an_answer_that_came_too_late_is_found_by_the_loop(house: JobHouse) -> None:

@@ -148,6 +148,11 @@ class Server:
         self._process.send_signal(number)
         return self._process.wait()
 
+    def wait_for_its_node(self) -> None:
+        """Wait until this machine is a node: before that, every job is refused."""
+        with self.client() as client:
+            until(lambda: client.ask("GET", "/v1/nodes")["items"], f"{self.name} is a node")
+
     def role(self) -> str:
         """What it says it is doing; nothing if it does not say."""
         if not self.runs or not self.address:

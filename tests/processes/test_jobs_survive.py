@@ -137,6 +137,7 @@ def test_each_job_runs_once_and_ends_as_it_should(tmp_path: Path) -> None:
     data = tmp_path / "data"
     server = Server(tmp_path, "alone", "--data-dir", str(data), is_node=True)
     with no_process_left_behind(tmp_path), running(server):
+        server.wait_for_its_node()
         with server.client() as client, Work(server, tmp_path, seed=seed) as work:
             steady = client.ask("POST", "/v1/jobs", steady_job(tmp_path), key="steady")
             for _ in range(KILLS):
@@ -163,6 +164,7 @@ def test_each_job_runs_once_and_ends_as_it_should(tmp_path: Path) -> None:
 def test_a_stop_lets_whoever_waits_for_output_go_and_the_job_runs_on(tmp_path: Path) -> None:
     server = Server(tmp_path, "alone", "--data-dir", str(tmp_path / "data"), is_node=True)
     with no_process_left_behind(tmp_path), running(server):
+        server.wait_for_its_node()
         with server.client() as client:
             job = client.ask("POST", "/v1/jobs", steady_job(tmp_path), key="steady")
             job_id = int(job["job_id"])

@@ -73,6 +73,7 @@ def test_a_job_that_takes_more_than_its_lease_is_sealed_once_and_an_honest_one_i
 ) -> None:
     server = Server(tmp_path, "one", "--data-dir", str(tmp_path / "data"), is_node=True)
     with running(server), server.client() as caller:
+        server.wait_for_its_node()
         # So little that it takes too much however slow the machine is.
         greedy = submit(caller, BURN, cpu_milli=10, mem_bytes=256 * MIB)
         honest = submit(caller, BURN, cpu_milli=1000, mem_bytes=257 * MIB)

@@ -30,6 +30,8 @@ class Story:
     jobs: dict[str, Ran]
     from_s: int
     saved: Path
+    answer_ms: int
+    """How long this machine takes for one of Slurm's own questions: how slow it is."""
 
 
 ACCOUNTS = (
@@ -52,7 +54,15 @@ def tell_story(saved: Path) -> Iterator[Story]:
         me = cluster.run("whoami").strip()
         for words in (*ACCOUNTS, *(("add", "user", me, f"account={a}") for a in TEAMS)):
             cluster.run("sacctmgr", "-iQ", *words)
-        yield Story(cluster, dict(_run_everything(cluster)), from_s, saved)
+        jobs = dict(_run_everything(cluster))
+        yield Story(cluster, jobs, from_s, saved, max(_answers_ms(cluster)))
+
+
+def _answers_ms(cluster: SlurmCluster) -> Iterator[int]:
+    for _ in range(5):
+        began = time.monotonic()
+        cluster.run("squeue")
+        yield int(1000 * (time.monotonic() - began))
 
 
 AWAY_S = 7

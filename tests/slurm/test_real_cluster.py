@@ -19,7 +19,7 @@ from tests.support.slurm_cluster import NODES
 from tests.support.waiting import WAIT_S
 
 SLACK_MS = 5_000
-"""Whole seconds at both ends, and how long a busy machine takes to start a script."""
+"""Whole seconds at both ends, and how long a machine takes to start a script and to see its end."""
 
 
 def meter(story: Story, *words: str) -> tuple[int, dict[str, Any]]:
@@ -64,13 +64,14 @@ def _charged_s(story: Story, name: str) -> int:
 
 
 def what_slurm_charged_is_what_ran_but_for_the_end_that_nobody_saw(story: Story) -> None:
+    slack_ms = SLACK_MS + 20 * story.answer_ms
     for name, job in story.jobs.items():
         ran_ms = job.ended_ms - job.began_ms
         over_ms = _charged_s(story, name) * 1000 - ran_ms
         if name == "away":
             assert over_ms > AWAY_S * 1000 - 1_000
         else:
-            assert abs(over_ms) <= SLACK_MS, (name, over_ms)
+            assert -SLACK_MS <= over_ms <= slack_ms, (name, over_ms)
 
 
 def the_report_is_exactly_the_sum_of_what_slurm_charged(
@@ -129,7 +130,9 @@ def the_job_that_ended_while_the_controller_was_away_is_named(
             continue
         # Another job may be named too, on a machine that is busy enough; then that is true of it.
         assert (finding["finding"], finding["gpus"]) == ("charged_past_end", job.gpus)
-        assert abs(finding["by_ms"] - (finding["at_ms"] - job.ended_ms)) < 1_000
+        # The node sees the end a moment after the job itself has told it.
+        unseen_ms = finding["at_ms"] - job.ended_ms - finding["by_ms"]
+        assert -1_000 < unseen_ms < 1_000 + 20 * story.answer_ms
         assert finding["gpu_micro_seconds"] == job.gpus * finding["by_ms"] * 1000
     assert found == {}
 

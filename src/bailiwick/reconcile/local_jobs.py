@@ -8,6 +8,8 @@ Rules:
   is under way is left alone until it was seen to be done.
 - An act that fails is tried again after a pause that grows. Our own faults end the loop.
 - Rows are read before the state: a lease that a row names is then there, or gone for good.
+- A lease without a job is not reported while there is a row that may not have learnt of it yet: the
+  row would then never know how its lease ended.
 """
 
 from __future__ import annotations
@@ -128,9 +130,9 @@ class LocalJobs:
         live = self._book.live()
         waiting = [job for job in live if job.phase is JobPhase.WAITING]
         seen = self._look(waiting)
-        self._plan_waiting(waiting, seen)
+        unlearnt = self._plan_waiting(waiting, seen)
         here = [job for job in live if job.node == self.node and job.phase is not JobPhase.WAITING]
-        self._plan_leases(here, seen)
+        self._plan_leases(here, seen, unlearnt=unlearnt)
         self._forget_old(seen)
         return len(here)
 
@@ -167,7 +169,8 @@ class LocalJobs:
 
         return self._tools.runner.look(read)
 
-    def _plan_waiting(self, waiting: list[JobRow], seen: _Seen) -> None:
+    def _plan_waiting(self, waiting: list[JobRow], seen: _Seen) -> set[int]:
+        """The next step of those without a lease; the leases that may be theirs all the same."""
         left = {
             job.entry_id: max(job.since_seq, self._in_line_at.get(job.entry_id, 0))
             for job in waiting
@@ -175,19 +178,28 @@ class LocalJobs:
         }
         self._in_line_at = left | dict.fromkeys(seen.in_line, seen.size)
         outcomes = read_outcomes(self._tools.runner, left, size=seen.size)
+        unlearnt = set[int]()
         for job in waiting:
             entry: js.EntrySeen | None = None
             if not is_unsubmitted(job):
                 entry = outcomes.get(job.entry_id or 0, js.InLine())
-            self._do(-job.job_id, job, None, step=js.plan_entry(job, entry), seen=seen)
+            step = js.plan_entry(job, entry)
+            if isinstance(step, js.LearnLease):
+                unlearnt.add(step.lease_id)
+            elif self._tools.jobs.was_cut_short(job):
+                unlearnt.update(seen.leases)  # any of them, as far as can be known yet
+            self._do(-job.job_id, job, None, step=step, seen=seen)
+        return unlearnt
 
-    def _plan_leases(self, here: list[JobRow], seen: _Seen) -> None:
+    def _plan_leases(self, here: list[JobRow], seen: _Seen, *, unlearnt: set[int]) -> None:
         assert self._strays is not None
         jobs = {job.lease_id: job for job in self._book.of_leases(list(seen.leases))}
         jobs |= {job.lease_id: job for job in here}
         keys = {*seen.leases, *self._strays, *(job.lease_id or 0 for job in here)}
         for lease_id in sorted(keys - self._busy.keys()):
             job, lease = jobs.get(lease_id), seen.leases.get(lease_id)
+            if job is None and lease_id in unlearnt:
+                continue  # reported now, it would be gone before its job knows how it ended
             is_idle = (job is None or job.phase.is_over) and lease is not None
             status = None if is_idle else self._acts.status(lease_id)
             warned = lease is not None and (lease_id, lease.expires_ms) in self._warned

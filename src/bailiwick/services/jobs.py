@@ -125,6 +125,10 @@ class Jobs:
         self.wake()
         return Submitted(self.get(job.job_id), answer)
 
+    def was_cut_short(self, job: JobRow) -> bool:
+        """Whether its submission was begun in an earlier life: the kernel may have granted it."""
+        return is_unsubmitted(job) and job.job_id not in self._submitting
+
     def resubmit(self, job: JobRow, *, keys_ms: int) -> None:
         """Finish a submission that was cut short; too late, what became of it is not known."""
         if job.job_id in self._submitting:
