@@ -160,6 +160,15 @@ def test_the_server_is_told_only_what_it_listens_to(compose: Any) -> None:
         assert f'"{name}"' in entry
 
 
+def test_every_setting_of_the_image_is_in_the_manual() -> None:
+    entry = (ROOT / "ops/container.py").read_text(encoding="utf-8")
+    manual = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    names = set(re.findall(r'"(BAILIWICK_\w+)"', entry))
+    names |= {f"BAILIWICK_TLS_{word}" for word in ("CERT", "KEY", "CA")}
+    assert len(names) >= 8
+    assert {name for name in names if f"`{name}`" not in manual} == set()
+
+
 def test_the_server_in_compose_has_no_more_than_it_needs(compose: Any) -> None:
     server, database = compose["services"]["server"], compose["services"]["database"]
     assert server["read_only"] is True
