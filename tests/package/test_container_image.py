@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import sys
@@ -37,7 +38,8 @@ def _free_port() -> str:
 
 def _build(engine: Engine) -> None:
     done = engine.build(ROOT, ROOT / "ops/Containerfile", tag=IMAGE)
-    if done.returncode != 0 and NO_INDEX.search(done.stdout + done.stderr):
+    lacks_index = NO_INDEX.search(done.stdout + done.stderr) is not None
+    if done.returncode != 0 and lacks_index and not os.environ.get("CI"):
         pytest.skip("no package index can be reached from a build")
     assert done.returncode == 0, done.stderr
 
