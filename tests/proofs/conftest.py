@@ -1,4 +1,8 @@
-"""The tools of the proofs: where they are missing the tests are skipped, and on CI they fail."""
+"""The tools of the proofs: where they are missing the tests are skipped, and on CI they fail.
+
+What was proven before, from the same inputs, is not proven again (proofs/proven.py). Which results
+were kept ones is a property of each test, called `proof`.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,27 @@ import fcntl
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROOFS = ROOT / "proofs"
-NAGINI = ROOT / ".nagini" / "bin" / "nagini"
+
+sys.path[:0] = [str(PROOFS), str(PROOFS / "nagini")]
+from coq_check import CoqProver  # noqa: E402
+from proven import Verdict, Verdicts, folder_of  # noqa: E402
+from verifier import ToolMissing, versions  # noqa: E402
+from verify import Prover  # noqa: E402
+
+Report = Callable[[str, Verdict], None]
 
 
 def missing(what: str) -> None:
     """Not here: say so. Where everything should be, that is a failure."""
-    why = f"{what} is not installed here: `make prove` says why"
+    why = f"{what}: `make prove` says why"
     if os.environ.get("CI"):
         pytest.fail(why)
     pytest.skip(why)
@@ -28,34 +41,63 @@ def coq() -> None:
     """Coq with Iris, and an OCaml compiler."""
     for tool in ("coqc", "ocamlfind"):
         if shutil.which(tool) is None:
-            missing(tool)
+            missing(f"{tool} is not installed")
     where = subprocess.run(["coqc", "-where"], text=True, capture_output=True, check=True)
     if not Path(where.stdout.strip(), "user-contrib", "iris").is_dir():
-        missing("Iris")
+        missing("Iris is not installed")
 
 
 @pytest.fixture(scope="session")
-def nagini() -> None:
-    """The verifier, in its own environment, and the Java it runs on."""
-    if not NAGINI.exists():
-        missing("Nagini")
-    if shutil.which("java") is None:
-        missing("Java")
+def verdicts() -> Verdicts:
+    """What was proven before."""
+    return Verdicts(folder_of(os.environ))
+
+
+@pytest.fixture
+def report(verdicts: Verdicts, record_property: Callable[[str, object], None]) -> Report:
+    """Tells whether a verdict is a kept one."""
+
+    def tell(what: str, verdict: Verdict) -> None:
+        for line in (f"{what} ({verdict.when})", *verdicts.notes):
+            record_property("proof", line)
+            print(line)
+
+    return tell
+
+
+@pytest.fixture(scope="module")
+def prover(verdicts: Verdicts) -> Iterator[Prover]:
+    """Nagini, in its own environment, on the Java that is here; one process for all tests here."""
+    try:
+        versions()
+    except ToolMissing as error:
+        missing(str(error))
+    found = Prover(verdicts)
+    with found.nagini:
+        yield found
+
+
+@pytest.fixture
+def coq_prover(coq: None, verdicts: Verdicts) -> Iterator[CoqProver]:
+    """Coq, with a folder to work in."""
+    with CoqProver(verdicts) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
-def oracle(coq: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The oracle, built once for all workers of a run."""
+def oracle(coq: None, verdicts: Verdicts, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The oracle, built at most once for all workers of a run."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "oracle"
     folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
+    program = folder / "oracle"
+    with (folder / "lock").open("w") as lock, CoqProver(verdicts) as found:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "build" / "oracle").exists():
-            environment = os.environ | {"BUILD": str(folder / "build")}
-            command = [PROOFS / "check.sh", "oracle"]
-            done = subprocess.run(
-                command, text=True, capture_output=True, env=environment, check=False
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "build" / "oracle"
+        if not program.exists():
+            built = found.oracle()
+            assert built.is_proven, built.said
+            draft = folder / "draft"
+            draft.write_bytes(built.made)
+            draft.chmod(0o700)
+            draft.rename(program)
+    return program

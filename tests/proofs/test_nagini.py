@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ ANNOTATED = NAGINI / "share.py"
 SHIPPED = ROOT / "src" / "bailiwick" / "metering" / "share.py"
 
 sys.path[:0] = [str(NAGINI), str(NAGINI.parent)]
-from verify import GROUPS  # noqa: E402
+from proven import Verdict  # noqa: E402
+from verify import TIME_LIMIT_S, Prover, members_of, mutants, question  # noqa: E402
+
+Report = Callable[[str, Verdict], None]
 
 # `make prove` tries all of them; of these Nagini says quickly what is wrong.
 SOME_MUTANTS = (
@@ -70,17 +74,33 @@ def test_what_would_ship_unverified_is_refused(
     assert why in done.stderr
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("group", GROUPS)
-def test_the_core_is_verified(nagini: None, group: str) -> None:
-    done = run("verify.py", group)
-    assert done.returncode == 0, done.stdout + done.stderr
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("member", members_of(ANNOTATED.read_text()))
+def test_the_core_is_verified(prover: Prover, report: Report, member: str) -> None:
+    verdict = prover.member(member)
+    report(f"verified: {member}", verdict)
+    assert verdict.is_proven, verdict.said
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("mutant", SOME_MUTANTS)
-def test_a_wrong_core_is_refused(nagini: None, mutant: str) -> None:
-    done = run("verify.py", "--mutants", mutant)
-    assert done.returncode == 0, done.stdout
-    assert f"refused {mutant}" in done.stdout
-    assert "time limit" not in done.stdout
+def test_a_wrong_core_is_refused(prover: Prover, report: Report, mutant: str) -> None:
+    (chosen,) = [each for each in mutants() if each.what == mutant]
+    verdict = prover.mutant(chosen, limit_s=TIME_LIMIT_S)
+    report(f"refused: {mutant}", verdict)
+    assert verdict.is_proven, verdict.said
+
+
+@pytest.mark.timeout(7200)
+def test_a_member_that_is_not_there_is_not_verified(prover: Prover, report: Report) -> None:
+    """Nagini verifies nothing then, and calls it a success."""
+    text, member = ANNOTATED.read_text(), "Parts.nonsense"
+
+    def prove() -> Verdict:
+        said = prover.nagini.verify(text, member, limit_s=TIME_LIMIT_S)
+        is_told = not said.is_verified and said.words == f"there is no {member} to verify"
+        return Verdict(is_told, said.words, said.took_s)
+
+    verdict = prover.verdicts.ask(lambda: question("not there", text, member=member), prove)
+    report("refused: a member that is not there", verdict)
+    assert verdict.is_proven, verdict.said
