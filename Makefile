@@ -74,7 +74,7 @@ prove: test-tools ## The metering proofs from nothing: Coq, Nagini, oracle, all 
 	$(BIN)/python proofs/nagini/verify.py
 	$(BIN)/python proofs/nagini/verify.py --mutants
 	echo "==> 4 of 4: the oracle replays races of what ships, and finds every mutant of it"
-	CI=1 $(BIN)/python -m pytest -n auto tests/proofs/test_oracle.py $(ARGS)
+	CI=1 BAILIWICK_CACHE=no $(BIN)/python -m pytest -n auto tests/proofs/test_oracle.py $(ARGS)
 
 .PHONY: properties
 properties: setup ## The property tests again, with many more examples (long)

@@ -1,4 +1,4 @@
-"""The tools of the proofs: where they are missing the tests are skipped, and on CI they fail.
+"""The provers, as fixtures.
 
 What was proven before, from the same inputs, is not proven again (proofs/proven.py). Which results
 were kept ones is a property of each test, called `proof`.
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,29 +20,17 @@ PROOFS = ROOT / "proofs"
 sys.path[:0] = [str(PROOFS), str(PROOFS / "nagini")]
 from coq_check import CoqProver  # noqa: E402
 from proven import Verdict, Verdicts, folder_of  # noqa: E402
-from verifier import ToolMissing, versions  # noqa: E402
 from verify import Prover  # noqa: E402
 
+from tests.support.tools import need  # noqa: E402
+
 Report = Callable[[str, Verdict], None]
-
-
-def missing(what: str) -> None:
-    """Not here: say so. Where everything should be, that is a failure."""
-    why = f"{what}: `make prove` says why"
-    if os.environ.get("CI"):
-        pytest.fail(why)
-    pytest.skip(why)
 
 
 @pytest.fixture(scope="session")
 def coq() -> None:
     """Coq with Iris, and an OCaml compiler."""
-    for tool in ("coqc", "ocamlfind"):
-        if shutil.which(tool) is None:
-            missing(f"{tool} is not installed")
-    where = subprocess.run(["coqc", "-where"], text=True, capture_output=True, check=True)
-    if not Path(where.stdout.strip(), "user-contrib", "iris").is_dir():
-        missing("Iris is not installed")
+    need("coq")
 
 
 @pytest.fixture(scope="session")
@@ -68,10 +54,7 @@ def report(verdicts: Verdicts, record_property: Callable[[str, object], None]) -
 @pytest.fixture(scope="module")
 def prover(verdicts: Verdicts) -> Iterator[Prover]:
     """Nagini, in its own environment, on the Java that is here; one process for all tests here."""
-    try:
-        versions()
-    except ToolMissing as error:
-        missing(str(error))
+    need("nagini")
     found = Prover(verdicts)
     with found.nagini:
         yield found
