@@ -18,15 +18,14 @@ from uuid import uuid4
 
 import pytest
 
-from tests.processes.harness import Server, running, wait_until
+from tests.processes.harness import Server, running
 from tests.support.tools import need
+from tests.support.waiting import WAIT_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = Path("docs", "openapi.json")
 TOOLS = ROOT / ".openapi-client" / "bin"
 GENERATOR = "openapi-python-client"
-END_S = 240.0
-"""Only so that a test that would hang fails."""
 
 # What a stranger might do first. Each line that is printed is judged by the test below.
 SCRIPT = """
@@ -142,7 +141,7 @@ def generate(tools: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "config.yaml").write_text("post_hooks: []\n")  # no formatter: nobody reads it here
     command = [tools / name, *words, "--config", "config.yaml", "--fail-on-warning"]
     return subprocess.run(
-        command, cwd=folder, text=True, capture_output=True, check=False, timeout=END_S
+        command, cwd=folder, text=True, capture_output=True, check=False, timeout=WAIT_S
     )
 
 
@@ -166,7 +165,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     found = Server(folder, "one", "--data-dir", str(folder / "data"), is_node=True)
     with running(found):
         yield found
-        wait_until(lambda: jobs_are_over(found), END_S, "no job is left behind")
+        until(lambda: jobs_are_over(found), "no job is left behind")
 
 
 def jobs_are_over(server: Server) -> bool:
@@ -195,7 +194,7 @@ def run(tools: Path, client: Path, server: Server) -> Callable[[str], str]:
             text=True,
             capture_output=True,
             check=False,
-            timeout=END_S,
+            timeout=WAIT_S,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
