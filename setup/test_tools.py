@@ -326,7 +326,7 @@ def main() -> int:
         else:
             failed = install(tool)
             state = f"MISSING: {failed}" if failed else "ready"
-        print(f"  {tool.name:<11} {tool.purpose:<62} {state}", flush=True)
+        print(f"  {tool.name:<14} {tool.purpose:<60} {state}", flush=True)
     return 0
 
 
