@@ -204,8 +204,11 @@ def read_certificate(
         certificate = x509.load_der_x509_certificate(raw)
         certificate.public_key()
         _window(certificate)
+        signature = certificate.signature
     except _ODD as error:
         raise refuse(reason, f"certificate: {error}") from None
+    if not raw.endswith(b"\0" + signature):  # else the same certificate could be spelled twice
+        raise refuse(reason, "certificate: its signature ends within a byte")
     return certificate
 
 

@@ -463,6 +463,16 @@ def test_a_name_for_a_message_is_short_and_steers_no_terminal() -> None:
     assert name_of(nameless) == "a certificate without a name"
 
 
+def test_a_signature_that_ends_within_a_byte_is_refused() -> None:
+    """Bits that are said to be unused, and are zero, change nothing: the signature still holds."""
+    leaves = (issue("leaf", "middle", wanted=leaf_wanted()) for _ in range(100))
+    leaf = next(each for each in leaves if each.signature[-1] % 2 == 0)
+    body = der(leaf).removesuffix(b"\0" + leaf.signature)
+    assert walked(read_certificate(der(leaf)))
+    with pytest.raises(EvidenceError, match="within a byte"):
+        read_certificate(body + b"\1" + leaf.signature)
+
+
 @given(st.integers(0, len(der(LEAF)) - 1), st.integers(1, 255))
 def test_no_byte_of_a_leaf_can_be_changed(at: int, change: int) -> None:
     raw = der(LEAF)
