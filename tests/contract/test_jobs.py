@@ -20,7 +20,7 @@ from bailiwick.services.jobs import Jobs
 from bailiwick.services.runner import SystemClock
 from bailiwick.vocab.jobs import JobPhase
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
-from tests.support.waiting import until
+from tests.support.waiting import WAIT_S, until
 
 MEMBER, RIVAL = f"project_member@{OWN}", f"project_member@{FOREIGN}"
 OVER = {phase.value for phase in JobPhase if phase.is_over}
@@ -63,7 +63,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
             yield made
         finally:
             stop.set()
-            thread.join(30)
+            thread.join(WAIT_S)
             for found in executor.adopt():
                 executor.tear_down(found.lease_id)
 

@@ -21,7 +21,7 @@ from tests.fuzz import load_targets
 INSTRUMENTED = ["bailiwick.attestation", "bailiwick.capability"]
 INPUT_BYTES_MAX = 64 * 1024
 ROOT = Path(__file__).resolve().parents[2]
-_SPARE_S = 120
+_SPARE_S = 240
 """For the child to start, to instrument, and to go through the seeds."""
 _SHOWN_BYTES = 512
 _KILLED = (-9, 124, 137)

@@ -184,7 +184,7 @@ class PostgresServer:
         end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
             with contextlib.suppress(psycopg.OperationalError):
-                psycopg.connect(self.url("postgres"), connect_timeout=2).close()
+                psycopg.connect(self.url("postgres"), connect_timeout=30).close()
                 return
             if self._process is None or self._process.poll() is not None:
                 break
