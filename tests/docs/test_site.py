@@ -42,7 +42,7 @@ def test_every_page_is_built(site: Path) -> None:
 
 def test_nothing_of_the_workshop_is_published(site: Path) -> None:
     names = {path.suffix for path in site.rglob("*") if path.is_file()}
-    assert names <= {".html", ".css", ".js", ".json", ".xml", ".png", ""}
+    assert names <= {".html", ".css", ".js", ".json", ".xml", ".png", ".svg", ""}
     assert not (site / "tools").exists()
 
 
