@@ -209,6 +209,21 @@ def test_an_entry_about_something_else_is_ignored(folder: Path) -> None:
     assert Verdicts(folder).find(QUESTION) is None
 
 
+@pytest.mark.parametrize(
+    "claim", [{"inputs": {}}, {"what": "another"}, {"layout": 0}, {"key": "another"}]
+)
+def test_an_entry_that_claims_another_thing_under_this_name_is_ignored(
+    folder: Path, claim: dict[str, object]
+) -> None:
+    asked(folder, Prover(PROVEN))
+    path = folder / f"{QUESTION.key}.json"
+    entry = json.loads(path.read_text()) | claim
+    del entry["seal"]
+    words = json.dumps(entry, sort_keys=True, separators=(",", ":"))
+    path.write_text(json.dumps(entry | {"seal": hash_of(words)}))
+    assert Verdicts(folder).find(QUESTION) is None
+
+
 @pytest.mark.parametrize("damage", [changed, lambda made, at: made[:at], None])
 def test_a_program_that_is_not_the_one_that_was_made_is_ignored(
     folder: Path, damage: Callable[[bytes, int], bytes] | None
