@@ -2,7 +2,8 @@
 
 Rules:
 
-- Made once, from the system's randomness, in a file that only its owner can read; never replaced.
+- Made once, from the system's randomness, in a file that only its owner can read; never replaced,
+  and never seen half written.
 - A file that others on the machine can read is refused, whatever is in it.
 - Nothing of a key's content is ever put into an error.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,16 +49,28 @@ def load_key(path: Path) -> bytes:
 
 
 def load_or_create_key(path: Path, make: Callable[[], bytes]) -> bytes:
-    """The key in a file; where there is none, a new one is made."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return load_key(path)
-    except OSError as error:
-        raise InvalidValue("key file", str(path), f"a file we can make ({error})") from None
-    with os.fdopen(handle, "wb") as file:
-        file.write(make())
-        file.flush()
-        os.fsync(file.fileno())
+    """The key in a file; where there is none, a new one is made.
+
+    Replicas that start together share the first one made: a key appears whole under its name.
+    """
+    if not path.exists():
+        try:
+            _create(path, make())
+        except FileExistsError:
+            pass  # another replica was faster: its key is everybody's
+        except OSError as error:
+            raise InvalidValue("key file", str(path), f"a file we can make ({error})") from None
     return load_key(path)
+
+
+def _create(path: Path, key: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(key)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(scratch, path)  # unlike a rename, a link never replaces what is there
+    finally:
+        os.unlink(scratch)
