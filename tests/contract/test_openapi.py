@@ -24,7 +24,6 @@ from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.journal.words import RecordKind
 from bailiwick.kernel.views import EstimateBasis
 from bailiwick.metering.owners import Stage, UnavailableCause
-from bailiwick.scheduler.explain import RemedyWord
 from bailiwick.server.http.actions import ACTIONS, Action, Where
 from bailiwick.server.http.app import create_app
 from bailiwick.server.http.handlers import HANDLERS
@@ -36,6 +35,7 @@ from bailiwick.services.replica import Replica
 from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.wire import people, words
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
