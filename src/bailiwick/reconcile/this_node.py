@@ -20,6 +20,7 @@ from pathlib import Path
 from bailiwick.agent.inventory import judge, read_machine
 from bailiwick.agent.report import capacity_of
 from bailiwick.executors.registry import DEFAULT, ExecutorKind
+from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode
 from bailiwick.reconcile.jobs import JobLoop
@@ -58,7 +59,8 @@ def join_fleet(runner: Runner, name: str, *, capacity: NodeCapacity) -> str:
 
     before, leases = runner.look(known)
     shown = _told(capacity)
-    if before is not None and _same(before, capacity):
+    is_same = before is not None and is_same_machine(before, capacity)
+    if before is not None and is_same and before.labels == capacity.labels:
         return f"this machine is node {name} as before: {shown}"
     if before is not None and leases:
         return (
@@ -69,10 +71,6 @@ def join_fleet(runner: Runner, name: str, *, capacity: NodeCapacity) -> str:
         runner.call(Envelope(DepartNode(name), ACTOR, CORRELATION))
     runner.call(Envelope(RegisterNode(name, capacity), ACTOR, CORRELATION))
     return f"this machine is node {name}: {shown}"
-
-
-def _same(one: NodeCapacity, other: NodeCapacity) -> bool:
-    return dataclasses.replace(one, block_bytes=0) == dataclasses.replace(other, block_bytes=0)
 
 
 def _told(capacity: NodeCapacity) -> str:
