@@ -22,10 +22,8 @@ from bailiwick.cli import following
 from bailiwick.cli import session as session_module
 from bailiwick.cli.agent_server import HttpServer
 from bailiwick.cli.completing import complete_leases, complete_nodes, complete_tenants
-from bailiwick.cli.explain import JOB_LABEL
 from bailiwick.cli.main import main
 from bailiwick.client.errors import Refusal
-from bailiwick.fleet.node import EXECUTOR_LABEL, LOCAL_EXECUTOR
 from bailiwick.journal import VerifierKey, parse_vkey
 from bailiwick.store import load_or_create_key
 from bailiwick.wire.base import Page
@@ -554,7 +552,6 @@ def test_what_a_submit_says_leads_on(ann: Cli) -> None:
 
 
 def test_a_request_is_explained_as_a_job_or_as_a_lease(ann: Cli) -> None:
-    assert f"{EXECUTOR_LABEL}={LOCAL_EXECUTOR}" == JOB_LABEL
     assert "asked, the largest node has 2 GPUs" in done(ann("explain", "--gpus", "3"))
     assert "asked, the largest node has 2 GPUs" in done(ann("explain", "--gpus", "3", "--lease"))
     assert "no such" not in done(ann("explain", "--cpus", "1"))

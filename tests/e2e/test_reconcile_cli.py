@@ -14,7 +14,7 @@ import pytest
 from bailiwick.agent.counting import LeaseCount
 from bailiwick.cli.agent_server import HttpServer
 from bailiwick.cli.main import main
-from bailiwick.executors.slurm.parse import JOB_FIELDS
+from bailiwick.clusters.slurm.parse import JOB_FIELDS
 from bailiwick.kernel import Release
 from bailiwick.vocab.words import LeaseClass
 from tests.support.http_server import Served, served_house

@@ -31,6 +31,7 @@ from bailiwick.cli.phrases import (
     phrase_remedy,
 )
 from bailiwick.cli.screen import make_console, owner, print_rows, printable, span
+from bailiwick.executors.registry import DEFAULT
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import FilterReason
 
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 explain_app = typer.Typer(add_completion=False)
 
 _KINDS = ("job", "lease", "entry")
-JOB_LABEL = "executor=local"
-"""What a node has that can run jobs."""
 _UNREAD = frozenset({"command", "key", "digest"})
 """Facts that only tell one thing from another; nobody reads them."""
 _YEAR_2000_MS = 946_684_800_000
@@ -86,13 +85,13 @@ def _explain_wish(ask: Ask, options: ExplainOptions) -> None:
 
     fields = body_of(wish_of(options, ask), is_job=False)
     if not options.lease:
-        fields["labels"] = sorted({*fields.get("labels", ()), JOB_LABEL})
+        fields["labels"] = sorted({*fields.get("labels", ()), DEFAULT.label})
     body = make_body(LeaseRequest, **fields)
     found: Explanation = ask.client.call("POST", "/v1/leases/explain", kind=Explanation, body=body)
     ask.printer.thing(found, name=found.plan.plan, draw=lambda: _draw_explanation(found))
     if ask.output is Format.TABLE and not options.lease and FilterReason.LABELS in found.fallen:
         typer.echo(
-            f"nodes without {JOB_LABEL} run no jobs; --lease asks for a lease alone", err=True
+            f"nodes without {DEFAULT.label} run no jobs; --lease asks for a lease alone", err=True
         )
 
 

@@ -25,7 +25,7 @@ from bailiwick.cli import ExitCode
 from bailiwick.cli.bench import with_options
 from bailiwick.cli.meter_reconcile import reconcile
 from bailiwick.cli.output import Format, emit, spell_yaml
-from bailiwick.executors.accounting import ACCOUNTINGS, Accounting, By, NoAnswer, Question
+from bailiwick.clusters.accounting import ACCOUNTINGS, Accounting, By, NoAnswer, Question
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:

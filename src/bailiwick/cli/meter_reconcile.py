@@ -87,7 +87,7 @@ def load_counters(path: Path) -> dict[tuple[int, str], Counter]:
 
 
 def _books(path: Path) -> Iterable[Counter]:
-    from bailiwick.executors.accounting import ACCOUNTINGS, Question
+    from bailiwick.clusters.accounting import ACCOUNTINGS, Question
 
     (accounting,) = ACCOUNTINGS  # with a second one, a folder would have to say whose it is
     return accounting.counters(Question(files=path), lambda _: None)

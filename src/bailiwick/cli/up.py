@@ -155,6 +155,7 @@ def check_options(options: UpOptions) -> ProcessOptions:
     """The process that was meant; a wrong or dangerous combination is refused."""
     from bailiwick import InvalidValue
     from bailiwick.journal.fields import NAME
+    from bailiwick.reconcile.this_node import can_be_node
     from bailiwick.server.keys import (
         AUTHORITY_NAME,
         CAPABILITY_NAME,
@@ -162,7 +163,6 @@ def check_options(options: UpOptions) -> ProcessOptions:
         load_or_create_key,
     )
     from bailiwick.server.process import ProcessOptions, is_loopback
-    from bailiwick.server.this_node import can_be_node
     from bailiwick.services.authority import Authority
     from bailiwick.services.capabilities import new_seed, read_seed
 
@@ -227,8 +227,8 @@ def _tls_of(options: UpOptions) -> Tls | None:
 def up(options: UpOptions) -> None:
     """Run one server process."""
     from bailiwick import BailiwickError, InvalidValue
+    from bailiwick.reconcile.this_node import can_be_node
     from bailiwick.server.process import run_process
-    from bailiwick.server.this_node import can_be_node
 
     process = check_options(options)
     if options.node is None and options.database is None and not can_be_node():

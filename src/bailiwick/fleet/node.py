@@ -34,13 +34,11 @@ HEARTBEAT_LABEL = "heartbeat"
 """The label of nodes that are missed if they are not heard; its value says by whom they are."""
 
 EXECUTOR_LABEL = "executor"
-"""The key of the label of a node on which something of ours really runs what leases are for."""
+"""The key of the label of a node on which something of ours really runs what leases are for; its
+value is the name of that executor."""
 
 ATTESTED_PREFIX = "attested."
 """How the keys of labels begin that only attestation gives; an inventory may not say them."""
-
-LOCAL_EXECUTOR = "local"
-"""The label's value where the server's own machine runs jobs as processes."""
 
 
 @dataclass(frozen=True, slots=True)

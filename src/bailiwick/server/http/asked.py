@@ -18,7 +18,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 
-from bailiwick.executors import Executor
+from bailiwick.executors.port import Executor
 from bailiwick.iam import FLEET, Allowed, Permission, Scope
 from bailiwick.journal.keys import Signer
 from bailiwick.kernel import Command, Envelope

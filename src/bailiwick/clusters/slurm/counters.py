@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import re
 
-from bailiwick.executors.accounting import Question, Tell
-from bailiwick.executors.slurm.commands import make_books, read_answers
-from bailiwick.executors.slurm.parse import RUNNING
-from bailiwick.executors.slurm.rows import Books, JobRow
+from bailiwick.clusters.accounting import Question, Tell
+from bailiwick.clusters.slurm.commands import make_books, read_answers
+from bailiwick.clusters.slurm.parse import RUNNING
+from bailiwick.clusters.slurm.rows import Books, JobRow
 from bailiwick.metering.counters import Counter
 
 _MARK = re.compile(r"bailiwick-lease-([1-9][0-9]{0,14})")

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from bailiwick.executors.limits import Cgroup
-from bailiwick.executors.proc import (
+from bailiwick.executors.local.limits import Cgroup
+from bailiwick.executors.local.proc import (
     Process,
     carries,
     descendants,
@@ -28,7 +28,7 @@ from bailiwick.executors.proc import (
     load_processes,
     send,
 )
-from bailiwick.executors.state import JobState
+from bailiwick.executors.local.state import JobState
 
 _LOOK_EVERY_S = 0.02
 _DOUBT_S = 0.5

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from bailiwick.executors.slurm.parse import RUNNING
-from bailiwick.executors.slurm.rows import Books, JobRow, Outage
+from bailiwick.clusters.slurm.parse import RUNNING
+from bailiwick.clusters.slurm.rows import Books, JobRow, Outage
 from bailiwick.metering.report import Finding, FindingWord
 
 PAST_END_MS: Final = 2_000

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bailiwick.executors.job import Exited, LimitedBy
-from bailiwick.executors.supervisor import EXIT, STATE
+from bailiwick.executors.local.supervisor import EXIT, STATE
+from bailiwick.executors.port import Exited, LimitedBy, UsedInAll
 from bailiwick.vocab.errors import Damaged
 from bailiwick.vocab.values import AMOUNT_MAX
 
@@ -67,16 +67,6 @@ class JobState:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ExitCounts:
-    """What the kernel counted for all of a job, from its start to the end of the last of it."""
-
-    began_ms: int
-    emptied_ms: int
-    cpu_ms: int
-    mem_peak_bytes: int | None
-
-
 def digest_of(argv: Sequence[str]) -> str:
     """The command as a digest: the same command can be recognised, and not read back."""
     text = json.dumps(list(argv)).encode()
@@ -116,14 +106,14 @@ def parse_exit(data: bytes) -> Exited:
     return Exited(code, number, body.amount("ended_ms"), body.flag("emptied"))
 
 
-def parse_counts(data: bytes) -> ExitCounts | None:
+def parse_counts(data: bytes) -> UsedInAll | None:
     """What the exit file's content says was counted; ``None`` while not all of it has ended."""
     body = _Body("the exit file of a job", data)
     if not body.flag("emptied") or "cpu_ms" not in body.content:
         return None
     peak = body.amount("mem_peak_bytes") if "mem_peak_bytes" in body.content else None
     began_ms, emptied_ms = body.amount("began_ms"), body.amount("emptied_ms")
-    return ExitCounts(began_ms, max(began_ms, emptied_ms), body.amount("cpu_ms"), peak)
+    return UsedInAll(began_ms, max(began_ms, emptied_ms), body.amount("cpu_ms"), peak)
 
 
 def load_state(folder: Path) -> JobState | None:
@@ -138,7 +128,7 @@ def load_exit(folder: Path) -> Exited | None:
     return None if data is None else parse_exit(data)
 
 
-def load_counts(folder: Path) -> ExitCounts | None:
+def load_counts(folder: Path) -> UsedInAll | None:
     """What was counted for the job in this folder, once all of it has ended."""
     data = _load(folder / EXIT)
     return None if data is None else parse_counts(data)

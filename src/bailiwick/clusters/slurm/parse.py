@@ -21,8 +21,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from bailiwick.executors.slurm.hostlist import expand_hosts, expand_numbers
-from bailiwick.executors.slurm.rows import (
+from bailiwick.clusters.slurm.hostlist import expand_hosts, expand_numbers
+from bailiwick.clusters.slurm.rows import (
     Active,
     JobRow,
     NodeRow,

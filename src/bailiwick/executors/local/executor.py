@@ -21,20 +21,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from bailiwick.executors import can_run_locally, supervisor
-from bailiwick.executors.job import (
-    Adopted,
-    Exited,
-    JobSpec,
-    JobStatus,
-    LimitedBy,
-    Lost,
-    LostReason,
-    OutputPart,
-    Running,
-    Started,
-)
-from bailiwick.executors.launch import (
+from bailiwick.executors.local import is_available, supervisor
+from bailiwick.executors.local.launch import (
     DRAFT,
     TOKEN,
     WARNING,
@@ -44,16 +32,16 @@ from bailiwick.executors.launch import (
     laid_out,
     launch,
 )
-from bailiwick.executors.limits import (
+from bailiwick.executors.local.limits import (
     Cgroup,
     common_rlimits,
     find_cgroup,
     plan_rlimits,
 )
-from bailiwick.executors.proc import Process, count_threads, is_same, load_boot_id, send
-from bailiwick.executors.state import JobState, digest_of, load_exit, load_state
-from bailiwick.executors.supervisor import save_atomically
-from bailiwick.executors.teardown import (
+from bailiwick.executors.local.proc import Process, count_threads, is_same, load_boot_id, send
+from bailiwick.executors.local.state import JobState, digest_of, load_counts, load_exit, load_state
+from bailiwick.executors.local.supervisor import save_atomically
+from bailiwick.executors.local.teardown import (
     Look,
     Sight,
     Waits,
@@ -61,6 +49,20 @@ from bailiwick.executors.teardown import (
     find_bearers,
     take_census,
     wait_until,
+)
+from bailiwick.executors.port import (
+    Adopted,
+    Exited,
+    JobSpec,
+    JobStatus,
+    JobUsage,
+    LimitedBy,
+    Lost,
+    LostReason,
+    OutputPart,
+    Running,
+    Started,
+    UsedByProcesses,
 )
 from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, NotFound, Unavailable
 from bailiwick.vocab.values import check_amount
@@ -97,7 +99,7 @@ class LocalExecutor:
         cgroup: Path | None = None,
         look: Look = take_census,
     ) -> None:
-        if not can_run_locally():
+        if not is_available():
             raise Unavailable("the local executor", "it needs Linux")
         self._root = root.resolve()
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -184,16 +186,35 @@ class LocalExecutor:
 
     def adopt(self) -> tuple[Adopted, ...]:
         """All jobs there are, those of an earlier life of the server among them."""
+        return tuple(
+            Adopted(lease_id, self._status(self._root / str(lease_id)))
+            for lease_id in self.leases()
+        )
+
+    def leases(self) -> tuple[int, ...]:
+        """The leases of which there is a folder."""
         try:
             paths = list(self._root.iterdir())
         except FileNotFoundError:
             return ()  # somebody removed it, and all that was known with it
-        folders = {
-            int(path.name): path
-            for path in paths
-            if path.name.isdecimal() and str(int(path.name)) == path.name and path.is_dir()
-        }
-        return tuple(Adopted(name, self._status(folders[name])) for name in sorted(folders))
+        return tuple(
+            sorted(
+                int(path.name)
+                for path in paths
+                if path.name.isdecimal() and str(int(path.name)) == path.name and path.is_dir()
+            )
+        )
+
+    def usage(self, lease_id: int) -> JobUsage | None:
+        """What its supervisor wrote down if the job is over, else the processes below that."""
+        folder = self._folder(lease_id)
+        counts = load_counts(folder)
+        if counts is not None:
+            return counts
+        state = load_state(folder)
+        if state is None or state.supervisor is None:
+            return None
+        return UsedByProcesses(state.supervisor.pid, state.supervisor.start_ticks)
 
     def output(self, lease_id: int) -> tuple[Path, ...]:
         """Where the job's output is kept: standard output and error as they came, in one file."""

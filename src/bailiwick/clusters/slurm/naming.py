@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from bailiwick.executors.accounting import By, Question
-from bailiwick.executors.slurm.rows import JobRow
+from bailiwick.clusters.accounting import By, Question
+from bailiwick.clusters.slurm.rows import JobRow
 from bailiwick.fleet.generation import generation_of
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass
 

@@ -24,10 +24,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from bailiwick.executors.accounting import NoAnswer, Question, Tell
-from bailiwick.executors.slurm import parse
-from bailiwick.executors.slurm.logs import read_exits
-from bailiwick.executors.slurm.rows import Books
+from bailiwick.clusters.accounting import NoAnswer, Question, Tell
+from bailiwick.clusters.slurm import parse
+from bailiwick.clusters.slurm.logs import read_exits
+from bailiwick.clusters.slurm.rows import Books
 from bailiwick.vocab.errors import InvalidValue, NotFound
 from bailiwick.vocab.values import check_integer
 

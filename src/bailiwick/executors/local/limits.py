@@ -24,7 +24,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bailiwick.executors.job import Limits
+from bailiwick.executors.port import Limits
 
 CONTROLLERS = frozenset({"cpu", "memory", "pids"})
 

@@ -1,4 +1,4 @@
-"""The loop that runs this machine's jobs: it looks, has the next step of each chosen, and does it.
+"""The loop that runs this node's jobs: it looks, has the next step of each chosen, and does it.
 
 Rules:
 
@@ -67,14 +67,14 @@ class _Seen:
     keys_ms: int
 
 
-class LocalJobs:
-    """Runs the jobs of one node, which is this machine."""
+class JobLoop:
+    """Runs the jobs of one node, with one executor."""
 
     def __init__(self, tools: Tools, *, retention: Retention | None = None) -> None:
         if tools.jobs.node is None:
             raise InvalidValue("node", None, "the node whose jobs are run here")
         self.node = tools.jobs.node
-        self._tools, self._acts = tools, Acts(tools)
+        self.tools, self._acts = tools, Acts(tools)
         self._book = tools.jobs.book
         self._retention = retention or Retention()
         self._wake = threading.Event()
@@ -99,9 +99,9 @@ class LocalJobs:
     def run(self, stop: threading.Event) -> None:
         """Go on until told to stop; the jobs themselves go on after that."""
         self._strays = None  # another may have run jobs here since the last time
-        end = self._tools.runner.replica.journal.listen(self._wake.set)
+        end = self.tools.runner.replica.journal.listen(self._wake.set)
         try:
-            with self._tools.jobs.listening(self._wake.set):
+            with self.tools.jobs.listening(self._wake.set):
                 while not stop.is_set():  # until told to stop
                     self._wake.clear()
                     running = self.once()
@@ -141,9 +141,9 @@ class LocalJobs:
     def _adopt(self) -> list[int]:
         """All leases of which the executor keeps anything."""
         try:
-            return [found.lease_id for found in self._tools.executor.adopt()]
+            return [found.lease_id for found in self.tools.executor.adopt()]
         except OSError as error:
-            raise Unavailable("the local executor", error.strerror) from error
+            raise Unavailable("the executor", error.strerror) from error
 
     def _look(self, waiting: Iterable[JobRow]) -> _Seen:
         entries = {job.entry_id for job in waiting if job.entry_id is not None}
@@ -167,7 +167,7 @@ class LocalJobs:
             in_line = frozenset(entries & state.line.entries.keys())
             return _Seen(leases, in_line, state.size, state.settings.keys_ms)
 
-        return self._tools.runner.read(read)
+        return self.tools.runner.read(read)
 
     def _plan_waiting(self, waiting: list[JobRow], seen: _Seen) -> set[int]:
         """The next step of those without a lease; the leases that may be theirs all the same."""
@@ -177,7 +177,7 @@ class LocalJobs:
             if job.entry_id is not None and job.entry_id not in seen.in_line
         }
         self._in_line_at = left | dict.fromkeys(seen.in_line, seen.size)
-        outcomes = read_outcomes(self._tools.runner, left, size=seen.size)
+        outcomes = read_outcomes(self.tools.runner, left, size=seen.size)
         unlearnt = set[int]()
         for job in waiting:
             entry: js.EntrySeen | None = None
@@ -186,7 +186,7 @@ class LocalJobs:
             step = js.plan_entry(job, entry)
             if isinstance(step, js.LearnLease):
                 unlearnt.add(step.lease_id)
-            elif self._tools.jobs.was_cut_short(job):
+            elif self.tools.jobs.was_cut_short(job):
                 unlearnt.update(seen.leases)  # any of them, as far as can be known yet
             self._do(-job.job_id, job, None, step=step, seen=seen)
         return unlearnt
@@ -239,7 +239,7 @@ class LocalJobs:
         step: js.Step,
         seen: _Seen,
     ) -> Callable[[], None]:
-        acts, jobs = self._acts, self._tools.jobs
+        acts, jobs = self._acts, self.tools.jobs
         if isinstance(step, js.Report):
             correlation = ACTOR if job is None else job.correlation_id
             return lambda: acts.report(key, correlation)
@@ -291,7 +291,7 @@ class LocalJobs:
             _, pause = self._pauses.get(key, (0.0, _PAUSE_S / 2))
             pause = min(2 * pause, _PAUSE_MOST_S)
             self._pauses[key] = (time.monotonic() + pause, pause)
-            self._tools.say(f"jobs: tried again in {pause:g} s: {error}")
+            self.tools.say(f"jobs: tried again in {pause:g} s: {error}")
         finally:
             self._wake.set()
 
@@ -319,7 +319,7 @@ class LocalJobs:
         self._strays[lease_id] = tries
         if tries >= STRAY_TRIES:
             del self._strays[lease_id]
-            self._tools.say(f"something of lease {lease_id} could not be ended: look at it")
+            self.tools.say(f"something of lease {lease_id} could not be ended: look at it")
 
     def _forget_old(self, seen: _Seen) -> None:
         """Now and then, remove what is kept of old jobs."""
@@ -329,7 +329,7 @@ class LocalJobs:
         self._forget_at = now + FORGET_EVERY_S
         self._warned = {each for each in self._warned if each[0] in seen.leases}
         keep = self._retention
-        before_ms = self._tools.clock.now_ms() - keep.age_ms_max
+        before_ms = self.tools.clock.now_ms() - keep.age_ms_max
         old = [
             job
             for job in self._book.forgettable(

@@ -1,4 +1,4 @@
-"""This very machine as a node of the fleet: registered from its real inventory at every start.
+"""This very machine as a node: registered from its real inventory, heard, and running its jobs.
 
 Rules:
 
@@ -14,23 +14,25 @@ from __future__ import annotations
 import dataclasses
 import re
 import socket
+import threading
 from pathlib import Path
 
 from bailiwick.agent.inventory import judge, read_machine
 from bailiwick.agent.report import capacity_of
-from bailiwick.executors import can_run_locally
-from bailiwick.fleet.node import NodeCapacity
+from bailiwick.executors.registry import DEFAULT, ExecutorKind
+from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode
+from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
-from bailiwick.server.first_start import ACTOR
+from bailiwick.services.beats import Beats
 
-CORRELATION = "this-node"
+ACTOR, CORRELATION = "bailiwick-up", "this-node"
 
 
 def can_be_node() -> bool:
     """Whether this machine can run jobs at all."""
-    return can_run_locally()
+    return DEFAULT.is_available()
 
 
 def machine_name() -> str:
@@ -77,3 +79,36 @@ def _told(capacity: NodeCapacity) -> str:
     models = [gpu.model or gpu.generation.value for gpu in capacity.gpus]
     gpus = f"{len(models)} x {models[0]}" if models else "no GPU"
     return f"{capacity.cpu_milli / 1000:g} cores, {capacity.mem_bytes / 2**30:.1f} GiB, {gpus}"
+
+
+class ThisNode:
+    """The duty of a machine that is a node: to take part, to be heard, and to run its jobs."""
+
+    name = "this-node"
+
+    def __init__(
+        self, loop: JobLoop, beats: Beats, *, executor: ExecutorKind, folder: Path
+    ) -> None:
+        self._loop, self._beats, self._folder = loop, beats, folder
+        self._labels = {EXECUTOR_LABEL: executor.name, HEARTBEAT_LABEL: "server"}
+
+    def run(self, stop: threading.Event) -> None:
+        """Join the fleet, then run jobs until told to stop."""
+        loop, tools = self._loop, self._loop.tools
+        capacity = read_capacity(self._folder, self._labels)
+        tools.say(join_fleet(tools.runner, loop.node, capacity=capacity))
+        silent = threading.Event()  # of this run: the next has a heart of its own
+        beating = threading.Thread(target=self._beat, args=(silent,), name="beat", daemon=True)
+        beating.start()
+        try:
+            loop.run(stop)
+        finally:
+            silent.set()
+            beating.join()
+
+    def _beat(self, silent: threading.Event) -> None:
+        every_s = self._beats.rule.beat_ms / 1000
+        while True:  # until the run is over
+            self._beats.beat(self._loop.node)
+            if silent.wait(every_s):
+                return

@@ -1,6 +1,17 @@
-"""What is asked of an executor, and what it answers: plain values.
+"""The port of executors: what really happens to a granted lease. They run, warn, end, find again.
 
-Rules:
+The kernel decides that a lease begins or must go; an executor does it and reports. It decides
+nothing about who gets what. Which executors there are is in :mod:`bailiwick.executors.registry`.
+
+Rules every executor keeps:
+
+- A job is started once: a second start of the same lease is a ``Conflict``.
+- ``tear_down`` answers true only if nothing of the job lives. Everything else, "I cannot tell"
+  included, is false, and the kernel fences what the lease held.
+- It ends only what it started, and can prove that it did.
+- What it started outlives it: after its own death ``adopt`` finds everything again.
+
+Rules of the values that are asked and answered:
 
 - A specification is judged when it is made: each error names the field.
 - The names that tell a job its lease and its devices are ours; a user cannot set them.
@@ -21,7 +32,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import MIB, check_amount, check_kind
@@ -181,6 +192,61 @@ class OutputPart:
     next_offset: int
     is_truncated: bool
     """Whether the job wrote more than was kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsedInAll:
+    """What was counted for all of a job, from its start to the end of the last of it."""
+
+    began_ms: int
+    emptied_ms: int
+    cpu_ms: int
+    mem_peak_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class UsedByProcesses:
+    """What a job uses is to be read from this machine's processes below this one."""
+
+    pid: int
+    start_ticks: int
+
+
+JobUsage: TypeAlias = UsedInAll | UsedByProcesses
+
+
+class Executor(Protocol):
+    """Whoever runs the jobs of granted leases."""
+
+    def start(self, spec: JobSpec) -> Started:
+        """Run the command; returns once it runs, raises if it cannot."""
+
+    def warn(self, lease_id: int, until_ms: int) -> None:
+        """Tell the job that it must be gone by then."""
+
+    def tear_down(self, lease_id: int) -> bool:
+        """End the job and all it started; whether nothing of it is left."""
+
+    def status(self, lease_id: int) -> JobStatus:
+        """What has become of the job."""
+
+    def adopt(self) -> tuple[Adopted, ...]:
+        """All jobs there are, those of an earlier life of the server among them."""
+
+    def leases(self) -> tuple[int, ...]:
+        """The leases of which anything is kept; told at once, without looking at their jobs."""
+
+    def usage(self, lease_id: int) -> JobUsage | None:
+        """Where to read what the job used; ``None`` if nobody counts for it."""
+
+    def output(self, lease_id: int) -> tuple[Path, ...]:
+        """Where the job's output is kept."""
+
+    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+        """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
+
+    def forget(self, lease_id: int) -> None:
+        """Remove all that is kept of a job that has ended."""
 
 
 def _check_text(name: str, value: object) -> None:

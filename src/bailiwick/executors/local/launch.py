@@ -27,9 +27,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bailiwick.executors import supervisor
-from bailiwick.executors.job import JobSpec
-from bailiwick.executors.supervisor import save_atomically
+from bailiwick.executors.local import supervisor
+from bailiwick.executors.local.supervisor import save_atomically
+from bailiwick.executors.port import JobSpec
 from bailiwick.vocab.errors import Conflict, Unavailable
 
 WORK, TOKEN, LOCK, WARNING = "work", "token", "lock", "PREEMPTION"

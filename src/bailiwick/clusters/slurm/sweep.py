@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from bailiwick.executors.slurm.judging import Run
-from bailiwick.executors.slurm.naming import Naming
-from bailiwick.executors.slurm.rows import Books, Outage
+from bailiwick.clusters.slurm.judging import Run
+from bailiwick.clusters.slurm.naming import Naming
+from bailiwick.clusters.slurm.rows import Books, Outage
 from bailiwick.metering.events import (
     LeaseEnded,
     LeaseStarted,

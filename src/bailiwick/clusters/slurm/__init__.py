@@ -9,12 +9,12 @@ Rules:
 
 from __future__ import annotations
 
-from bailiwick.executors.accounting import Metered, Question, Tell
-from bailiwick.executors.slurm.commands import Answers, make_books, read_answers
-from bailiwick.executors.slurm.judging import judge
-from bailiwick.executors.slurm.naming import Naming
-from bailiwick.executors.slurm.rows import Books
-from bailiwick.executors.slurm.sweep import Sweep
+from bailiwick.clusters.accounting import Metered, Question, Tell
+from bailiwick.clusters.slurm.commands import Answers, make_books, read_answers
+from bailiwick.clusters.slurm.judging import judge
+from bailiwick.clusters.slurm.naming import Naming
+from bailiwick.clusters.slurm.rows import Books
+from bailiwick.clusters.slurm.sweep import Sweep
 from bailiwick.metering.event_fold import EventMeter
 
 __all__ = ["meter", "meter_books"]

@@ -2,8 +2,9 @@
 
 Rules:
 
-- Every job that has a folder is looked at: one that runs through the kernel's counters, one that is
-  over through what its supervisor wrote down. So one that ran while nobody looked is told too.
+- Every job of which the executor keeps anything is looked at: one that runs through the kernel's
+  counters, one that is over through what was written down. So one that ran while nobody looked is
+  told too.
 - A running job is told of at once and then now and then; one that is over, once in each life of
   this process. Sums are sums: it does not matter what was missed in between.
 - It goes the way of every source: numbered, kept with its position, then acknowledged.
@@ -14,18 +15,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from bailiwick.agent.accounting import GpuTally, NvmlAccounting
 from bailiwick.agent.counters import Counted, Machine, ProcessTime, count_processes, descendants
 from bailiwick.agent.outbox import Outbox
 from bailiwick.agent.words import SourceState
-from bailiwick.executors.state import load_counts, load_state
+from bailiwick.executors.port import Executor, UsedByProcesses, UsedInAll
 from bailiwick.metering.counters import Counter, GpuCount
 from bailiwick.ports import Clock
 from bailiwick.store.counter_rows import CounterBook, CounterEvent
-from bailiwick.vocab.errors import Damaged, InvalidValue
+from bailiwick.vocab.errors import Damaged, InvalidValue, NotFound
 
 EVERY_S: Final = 2.0
 TELL_MS: Final = 10_000
@@ -35,19 +35,19 @@ NVML_AGAIN_MS: Final = 300_000
 
 
 class JobCounting:
-    """Counts for the jobs of one executor's folder."""
+    """Counts for the jobs of one executor."""
 
     def __init__(
         self,
         book: CounterBook,
         node: str,
-        folder: Path,
+        executor: Executor,
         *,
         clock: Clock,
         say: Callable[[str], None],
         accounting: NvmlAccounting | None = None,
     ) -> None:
-        self._book, self._node, self._folder = book, node, folder
+        self._book, self._node, self._executor = book, node, executor
         self._clock, self._say = clock, say
         self._machine = Machine()
         self._accounting = accounting or NvmlAccounting()
@@ -72,17 +72,24 @@ class JobCounting:
     def once(self) -> int:
         """Look at every job, and tell what is due; how many counters are kept now."""
         now_ms = self._clock.now_ms()
-        folders = self._folders()
-        self._over &= folders.keys()
+        leases = self._executor.leases()
+        self._over &= set(leases)
         table: dict[int, ProcessTime] | None = None
-        for lease_id, folder in folders.items():
+        for lease_id in leases:
             if lease_id in self._over:
                 continue
+            found: Counter | None
             try:
-                found = self._ended(lease_id, folder)
-                if found is None:
-                    table = self._machine.processes() if table is None else table
-                    found = self._running(lease_id, folder, table=table, now_ms=now_ms)
+                match self._executor.usage(lease_id):
+                    case UsedInAll() as counts:
+                        found = self._ended(lease_id, counts)
+                    case UsedByProcesses() as root:
+                        table = self._machine.processes() if table is None else table
+                        found = self._running(lease_id, root, table=table, now_ms=now_ms)
+                    case None:
+                        continue
+            except NotFound:
+                continue  # it was forgotten meanwhile
             except (Damaged, InvalidValue, OSError) as error:
                 self._say(f"what lease {lease_id} uses cannot be counted: {error}")
                 continue
@@ -90,18 +97,8 @@ class JobCounting:
                 self._tell(found, now_ms)
         return self._send()
 
-    def _folders(self) -> dict[int, Path]:
-        try:
-            names = [path for path in self._folder.iterdir() if _is_number(path.name)]
-        except FileNotFoundError:
-            return {}
-        return {int(path.name): path for path in sorted(names) if int(path.name)}
-
-    def _ended(self, lease_id: int, folder: Path) -> Counter | None:
+    def _ended(self, lease_id: int, counts: UsedInAll) -> Counter:
         """All that was counted for a job of which nothing is left."""
-        counts = load_counts(folder)
-        if counts is None:
-            return None
         if counts.mem_peak_bytes is not None:
             self._note_peak(lease_id, counts.mem_peak_bytes)
         self._look_at_gpus(lease_id, (), now_ms=self._clock.now_ms())
@@ -119,13 +116,10 @@ class JobCounting:
         )
 
     def _running(
-        self, lease_id: int, folder: Path, *, table: dict[int, ProcessTime], now_ms: int
+        self, lease_id: int, root: UsedByProcesses, *, table: dict[int, ProcessTime], now_ms: int
     ) -> Counter | None:
-        state = load_state(folder)
-        if state is None or state.supervisor is None:
-            return None
-        above = table.get(state.supervisor.pid)
-        if above is None or above.start_ticks != state.supervisor.start_ticks:
+        above = table.get(root.pid)
+        if above is None or above.start_ticks != root.start_ticks:
             return None  # of another boot, or it was killed: nobody counts for this job any more
         members = descendants(table, above.pid)
         if not members:
@@ -210,7 +204,3 @@ class JobCounting:
         self._outbox.settle(epoch=epoch, acknowledged=0)
         self._over.clear()
         self._told_ms.clear()
-
-
-def _is_number(name: str) -> bool:
-    return name.isdecimal() and name.isascii()

@@ -104,6 +104,6 @@ ACCOUNTINGS: Final = (
         "A Slurm cluster's GPU time, from its accounting and its nodes' history.\n\n"
         "Reads sacct, sacctmgr, scontrol and squeue, and changes nothing. Ends with 3 if anything "
         "that they tell cannot be, and names every job that it is about.",
-        "bailiwick.executors.slurm",
+        "bailiwick.clusters.slurm",
     ),
 )
