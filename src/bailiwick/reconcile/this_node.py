@@ -24,9 +24,9 @@ from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode
 from bailiwick.reconcile.jobs import JobLoop
+from bailiwick.runtime.replica import View
+from bailiwick.runtime.runner import Runner
 from bailiwick.services.beats import Beats
-from bailiwick.services.replica import View
-from bailiwick.services.runner import Runner
 
 ACTOR, CORRELATION = "bailiwick-up", "this-node"
 
@@ -57,7 +57,7 @@ def join_fleet(runner: Runner, name: str, *, capacity: NodeCapacity) -> str:
             return None, 0
         return state.ledger.entry(name).capacity, len(state.leases_on(name))
 
-    before, leases = runner.look(known)
+    before, leases = runner.read(known)
     shown = _told(capacity)
     is_same = before is not None and is_same_machine(before, capacity)
     if before is not None and is_same and before.labels == capacity.labels:
@@ -68,8 +68,8 @@ def join_fleet(runner: Runner, name: str, *, capacity: NodeCapacity) -> str:
             "on it: it stays as it was until a start without any"
         )
     if before is not None:
-        runner.call(Envelope(DepartNode(name), ACTOR, CORRELATION))
-    runner.call(Envelope(RegisterNode(name, capacity), ACTOR, CORRELATION))
+        runner.execute(Envelope(DepartNode(name), ACTOR, CORRELATION))
+    runner.execute(Envelope(RegisterNode(name, capacity), ACTOR, CORRELATION))
     return f"this machine is node {name}: {shown}"
 
 
