@@ -23,7 +23,6 @@ from bailiwick.capability.revocation import KEEP_MS
 from bailiwick.executors import Adopted, Executor, JobSpec, JobStatus, OutputPart, Started
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.answers import Answer
-from bailiwick.server.http.actions import ACTIONS
 from bailiwick.server.http.looks import Looks
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.replica import View
@@ -33,14 +32,12 @@ from bailiwick.telemetry.bearing import CURRENT, Bearing, bearing_of
 from bailiwick.telemetry.following import Follower
 from bailiwick.telemetry.spans import Span
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.wire.actions.table import ACTIONS, OPEN
 
 T = TypeVar("T")
-OPEN_PATHS: Final = {
-    "/healthz": "healthz",
-    "/readyz": "readyz",
+OPEN_PATHS: Final = {row.path: row.name for row in OPEN.values()} | {
     "/openapi.json": "openapi",
     "/metrics": "metrics.read",
-    "/v1/login": "login",
 }
 _LOG = logging.getLogger("bailiwick.http")
 

@@ -14,6 +14,7 @@ from fastapi import Query
 
 from bailiwick.iam import FLEET
 from bailiwick.kernel import digest_of
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Here
 from bailiwick.services.replica import View
 from bailiwick.wire.replica import Leader, ReplicaState
@@ -23,6 +24,7 @@ Digest = Annotated[
 ]
 
 
+@answers("replica.read")
 async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
     """How this replica stands."""
     asked.require(FLEET)
