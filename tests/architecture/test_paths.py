@@ -15,7 +15,7 @@ ROWS = SRC / "wire" / "actions"
 OTHERS = {
     "telemetry/spans.py": {"/v1/traces"},  # of OTLP, another's API
 }
-COMPLETION = "cli/completing.py"
+COMPLETION = "cli/shared/completions.py"
 """Shell completion has no time to import the rows; the test below holds its paths to them."""
 BY_HAND = "cli/"
 """Still written by hand; to be empty."""
