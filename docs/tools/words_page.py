@@ -15,14 +15,15 @@ from bailiwick.billing import charges
 from bailiwick.cli import ExitCode
 from bailiwick.executors import port as executor_words
 from bailiwick.iam import words as iam_words
-from bailiwick.iam.words import ROLE_PERMISSIONS, Permission, Role
+from bailiwick.iam.words import ROLE_PERMISSIONS, Role
 from bailiwick.journal import words as journal_words
 from bailiwick.kernel import views
 from bailiwick.metering import owners, reconcile, report
 from bailiwick.scheduler import explain, preemption
 from bailiwick.services import authority
-from bailiwick.vocab import errors, jobs, transitions, trust
+from bailiwick.vocab import errors, jobs, permissions, transitions, trust
 from bailiwick.vocab import words as vocab_words
+from bailiwick.vocab.permissions import Permission
 from bailiwick.wire import problem
 from docs.tools.markdown import anchor, code, first_sentence, meanings, table
 
@@ -31,7 +32,7 @@ ON_THE_SIEM_PAGE = (vocab_words, transitions, journal_words)
 HERE: dict[str, tuple[ModuleType, ...]] = {
     "Asking and being refused": (errors, problem, explain, preemption, views),
     "Jobs": (jobs, executor_words),
-    "People and permissions": (iam_words, authority),
+    "People and permissions": (permissions, iam_words, authority),
     "Usage and money": (owners, charges, report, reconcile),
     "Trust": (trust,),
     "The agent": (agent_words,),

@@ -16,7 +16,6 @@ from bailiwick.iam import Role
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.runtime.replica import Role as ReplicaRole
 from bailiwick.server.http import seen
-from bailiwick.server.http.actions import ACTIONS
 from bailiwick.server.problems import STATUSES
 from bailiwick.services.authority import RefusalWord
 from bailiwick.telemetry.catalog import (
@@ -31,6 +30,7 @@ from bailiwick.telemetry.catalog import (
 from bailiwick.telemetry.metrics import Gauges, Metrics
 from bailiwick.telemetry.signals import REFUSALS
 from bailiwick.vocab.words import PreemptionReason, QuotaViolation
+from bailiwick.wire.actions.table import ACTIONS
 
 HANDLERS = Path(seen.__file__).parent
 MANUAL = Path(__file__).resolve().parents[3] / "docs" / "observability.md"
