@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bailiwick.fleet.node import check_inventory
+from bailiwick.fleet.inventory import check_inventory
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le

@@ -28,6 +28,7 @@ from bailiwick.reconcile.metering import KeepMeter
 from bailiwick.reconcile.this_node import ThisNode, machine_name
 from bailiwick.reconcile.usage_check import Books, UsageCheck
 from bailiwick.reconcile.watched_executor import WatchedExecutor
+from bailiwick.runtime.runner import Runner
 from bailiwick.server.http.asked import Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.http.past import Past
@@ -39,7 +40,6 @@ from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.enrolling import Enrolling
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.revoking import RevocationBook
-from bailiwick.services.runner import Runner
 from bailiwick.store import load_or_create_key
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.store.finding_rows import FindingBook

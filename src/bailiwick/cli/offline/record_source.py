@@ -76,6 +76,13 @@ class PlainRecord:
         self.project: str | None = values["project"]
         self.body: dict[str, Any] = values["body"]
 
+    @property
+    def moves_shares(self) -> bool:
+        """Whether it moves a share of a device to another owner."""
+        from bailiwick.journal import RecordKind
+
+        return RecordKind(self.kind).moves_shares
+
 
 def parse_moment(text: str, source: Source) -> Moment:
     """The moment that a person means by this text, in this journal."""
@@ -176,7 +183,7 @@ def _of_store(store: JournalStore, target: str) -> Source:
 
     def records() -> Iterator[Record]:
         from bailiwick.journal import GENESIS
-        from bailiwick.services.rebuild import verified
+        from bailiwick.runtime.rebuild import verified
 
         anchor = GENESIS
         while anchor.size < size:  # bounded: the size was read once, and every round reads on

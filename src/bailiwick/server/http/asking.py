@@ -17,9 +17,11 @@ from typing import Annotated, TypeVar
 from fastapi import Query
 
 from bailiwick.iam import FLEET, Permission, Scope
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import planning as pl
+from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Here, may_everywhere
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber
 from bailiwick.server.http.plans import (
@@ -31,7 +33,6 @@ from bailiwick.server.http.plans import (
     submit_of,
 )
 from bailiwick.server.http.work import spell_record
-from bailiwick.services.replica import View
 from bailiwick.store.history import DecisionRow, LeaseRow, decisions_of, lease_of, records_about
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Unavailable
@@ -48,6 +49,7 @@ KindQuery = Annotated[
 ]
 
 
+@answers("request.explain")
 async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
     """Why a request would run, wait or be refused now, and what would help; nothing changes."""
     scope = Scope.of(body.tenant, body.project)
@@ -69,9 +71,10 @@ async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
             plan=speller.spell(found.plan, command, fleet=fleet),
         )
 
-    return await asked.look(read)
+    return await asked.read(read)
 
 
+@answers("lease.explain")
 async def explain_lease(
     asked: Here, lease_id: PathNumber, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[JournalRecord]:
@@ -90,6 +93,7 @@ async def explain_lease(
     return Page(items=rows, next=str(records[-1].seq) if len(lines) > limit else None)
 
 
+@answers("decision.list")
 async def list_decisions(
     asked: Here,
     tenant: PathName,
@@ -101,7 +105,7 @@ async def list_decisions(
     """What was decided about a tenant, the newest first; of projects, those one may see."""
     scope = Scope(tenant)
     asked.require_within(scope)
-    await asked.look(lambda view: view.state.directory.tenant(tenant))
+    await asked.read(lambda view: view.state.directory.tenant(tenant))
     projects, before = visible_projects(asked, tenant), None if cursor is None else int(cursor)
 
     def read(store: SqlStore) -> list[DecisionRow]:
@@ -123,7 +127,7 @@ async def ask_past(asked: Asked, read: Callable[[SqlStore], T]) -> T:
     past = asked.house.parts.past
     if past is None:
         raise Unavailable("the history", "this server keeps no tables of it")
-    return await past.ask(asked.house.looks.runner.replica.role, read)
+    return await past.ask(asked.house.gateway.role, read)
 
 
 def visible_projects(asked: Asked, tenant: str) -> tuple[str, ...] | None:

@@ -21,6 +21,8 @@ from bailiwick.kernel.codec import decode_command
 from bailiwick.kernel.events import Owner, QuotaChanged
 from bailiwick.kernel.precondition import quota_digest
 from bailiwick.kernel.request_body import inventory_body
+from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import (
     IfMatchDigest,
@@ -31,7 +33,6 @@ from bailiwick.server.http.params import (
     page_of,
     spell_page,
 )
-from bailiwick.services.replica import View
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import fleet as wire
 from bailiwick.wire.answers import Done
@@ -49,6 +50,7 @@ Note = Annotated[str, Query(max_length=NOTE_CHARS_MAX, description="Why; it is r
 # -- nodes -----------------------------------------------------------------------------------
 
 
+@answers("node.list")
 async def list_nodes(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Node]:
@@ -60,16 +62,18 @@ async def list_nodes(
         rows, after = page_of(entries, after=cursor, limit=limit, key=lambda e: str(e.id))
         return [_node_row(view, entry) for entry in rows], after
 
-    return spell_page(await asked.look(read), lambda row: _node(asked, row))
+    return spell_page(await asked.read(read), lambda row: _node(asked, row))
 
 
+@answers("node.read")
 async def read_node(asked: Here, node: PathName) -> wire.Node:
     """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
     asked.require_within(FLEET)
-    row = await asked.look(lambda view: _node_row(view, view.state.ledger.entry(node)))
+    row = await asked.read(lambda view: _node_row(view, view.state.ledger.entry(node)))
     return _node(asked, row)
 
 
+@answers("node.register")
 async def register_node(asked: Changing, body: wire.NewNode) -> Done:
     """Add a machine to the fleet by hand; where an agent runs, it adds its own."""
     asked.require(FLEET)
@@ -93,12 +97,14 @@ def registration(node: str, body: wire.Inventory) -> Command:
     return decode_command(plain)
 
 
+@answers("node.depart")
 async def depart_node(asked: Changing, node: PathName) -> Done:
     """Say that a machine is gone; what ran there has ended."""
     asked.require(FLEET)
     return await asked.do(DepartNode(node))
 
 
+@answers("node.mode")
 async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange) -> Done:
     """Change a node's mode. ``draining`` evicts its work, or cordons it with ``evict`` false."""
     asked.require(FLEET)
@@ -106,12 +112,14 @@ async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange)
     return await asked.do(ChangeMode(node, body.mode, reason, body.grace_ms, body.evict))
 
 
+@answers("node.quarantine")
 async def quarantine_node(asked: Changing, node: PathName, *, body: wire.Quarantine) -> Done:
     """Close a node that is not trusted, and evict what runs there."""
     asked.require(FLEET)
     return await asked.do(QuarantineNode(node, body.reason, body.grace_ms))
 
 
+@answers("node.lift")
 async def lift_quarantine(
     asked: Changing, node: PathName, *, override: Override = "false", note: Note = ""
 ) -> Done:
@@ -182,6 +190,7 @@ def _node(asked: Asked, row: Plain) -> wire.Node:
 # -- quotas ----------------------------------------------------------------------------------
 
 
+@answers("tenant_quota.read")
 async def read_tenant_quota(
     asked: Here, tenant: PathName, *, response: Response
 ) -> wire.QuotaState:
@@ -189,6 +198,7 @@ async def read_tenant_quota(
     return await _read_quota(asked, Scope(tenant), response=response)
 
 
+@answers("project_quota.read")
 async def read_project_quota(
     asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.QuotaState:
@@ -196,6 +206,7 @@ async def read_project_quota(
     return await _read_quota(asked, Scope(tenant, project), response=response)
 
 
+@answers("tenant_quota.set")
 async def set_tenant_quota(
     asked: Changing, tenant: PathName, *, body: wire.Quota, if_match: IfMatchDigest = None
 ) -> Done:
@@ -203,6 +214,7 @@ async def set_tenant_quota(
     return await _set_quota(asked, Scope(tenant), body=body, seen=digest_in(if_match))
 
 
+@answers("project_quota.set")
 async def set_project_quota(
     asked: Changing,
     tenant: PathName,
@@ -227,7 +239,7 @@ async def _read_quota(asked: Asked, scope: Scope, *, response: Response) -> wire
         quotas = view.state.quotas
         return quotas.quota_of(tenant, project), quotas.headroom(tenant, project)
 
-    quota, room = await asked.look(read)
+    quota, room = await asked.read(read)
     response.headers["etag"] = f'"{quota_digest(quota)}"'
     body = QuotaChanged(Owner(tenant, project), quota).body()
     names = ("dimension", "capacity", "refill_per_s", "ceiling")
@@ -251,7 +263,7 @@ async def _set_quota(
     asked: Asked, scope: Scope, *, body: wire.Quota, seen: str | None = None
 ) -> Done:
     asked.require(scope)
-    await asked.look(lambda view: view.state.directory.check_scope(scope))
+    await asked.read(lambda view: view.state.directory.check_scope(scope))
     quota: Plain = {"limits": {word.value: limit for word, limit in body.limits.items()}}
     if body.gpu_limits:
         quota["gpu_limits"] = {word.value: count for word, count in body.gpu_limits.items()}

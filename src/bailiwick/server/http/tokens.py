@@ -24,11 +24,12 @@ from bailiwick.iam import FLEET, NODE_PREFIX, OWN_NAMES, Directory, Permission, 
 from bailiwick.iam import Token as KnownToken
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.iam_commands import IssueToken, RevokeToken
+from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here, House, may_everywhere
 from bailiwick.server.http.params import Limit, NameCursor, PathName, page_of, spell_page
 from bailiwick.server.problems import Trouble
 from bailiwick.services.authority import Terms
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
@@ -46,6 +47,7 @@ def reach_of(directory: Directory, principal: str) -> set[Scope]:
     return reach or {FLEET}
 
 
+@answers("token.list")
 async def list_tokens(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Token]:
@@ -60,9 +62,10 @@ async def list_tokens(
         rows = (t for t in directory.tokens.values() if t.principal in mine)
         return page_of(rows, after=cursor, limit=limit, key=lambda t: t.token_id)
 
-    return spell_page(await asked.look(read), _token)
+    return spell_page(await asked.read(read), _token)
 
 
+@answers("token.issue")
 async def issue_token(
     asked: Changing, body: wire.NewToken, *, response: Response
 ) -> wire.IssuedToken:
@@ -72,7 +75,7 @@ async def issue_token(
         raise InvalidValue("principal", body.principal, "any name but the server's own")
     await _check_reach(asked, body.principal)
     kind, terms = PrincipalKind(body.kind), _terms(asked, body)
-    is_account = await asked.look(lambda view: body.principal in view.state.directory.accounts)
+    is_account = await asked.read(lambda view: body.principal in view.state.directory.accounts)
     if is_account is not (kind is PrincipalKind.SERVICE_ACCOUNT):
         expected = "service_account for a service account, and for nobody else"
         raise InvalidValue("kind", body.kind, expected)
@@ -91,6 +94,7 @@ async def issue_token(
     return spell_issued("" if asked.dry_run else minted.token, minted.command)
 
 
+@answers("token.revoke")
 async def revoke_token(asked: Changing, token_id: PathName) -> Done:
     """Revoke a token: whoever shows it is no longer let in."""
     asked.require_within(FLEET)
@@ -99,6 +103,7 @@ async def revoke_token(asked: Changing, token_id: PathName) -> Done:
     return await asked.do(RevokeToken(token_id))
 
 
+@answers("login")
 async def log_in(request: Request, body: wire.Login, *, response: Response) -> wire.IssuedToken:
     """Exchange a one-time login code for a session's token."""
     house: House = request.app.state.house
@@ -114,18 +119,19 @@ async def log_in(request: Request, body: wire.Login, *, response: Response) -> w
     )
     command = replace(minted.command, spends=who.token_id)
     try:
-        await house.looks.call(Envelope(command, who.name, correlation_id))
+        await house.gateway.execute(Envelope(command, who.name, correlation_id))
     except (Conflict, NotFound):  # somebody was faster with the same code
         raise Trouble(EdgeCode.UNAUTHENTICATED, "this token lets nobody in") from None
     response.headers["cache-control"] = "no-store"
     return spell_issued(minted.token, command)
 
 
+@answers("self.read")
 async def read_self(asked: Here) -> wire.Self:
     """Who asks, with which roles, and until when its token counts."""
     asked.require_self()
     who = asked.principal
-    token = await asked.look(lambda view: view.state.directory.token(who.token_id))
+    token = await asked.read(lambda view: view.state.directory.token(who.token_id))
     roles = [
         wire.RoleHeld(tenant=scope.tenant, project=scope.project, role=role.value)
         for scope, role in sorted(who.roles.items(), key=lambda row: str(row[0]))
@@ -140,6 +146,7 @@ async def read_self(asked: Here) -> wire.Self:
     )
 
 
+@answers("self.log_out")
 async def log_out(asked: Changing) -> Done:
     """Revoke the token that this request is made with."""
     asked.require_self()
@@ -147,7 +154,7 @@ async def log_out(asked: Changing) -> Done:
 
 
 async def _check_reach(asked: Asked, principal: str) -> None:
-    reach = await asked.look(lambda view: reach_of(view.state.directory, principal))
+    reach = await asked.read(lambda view: reach_of(view.state.directory, principal))
     if not may_everywhere(asked.principal, asked.permission, scopes=reach):
         raise asked.refuse_hidden("beyond_reach")
 

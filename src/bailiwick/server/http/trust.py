@@ -25,6 +25,8 @@ from bailiwick.attestation.policy import TrustPolicy
 from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted
 from bailiwick.iam import FLEET, Permission
 from bailiwick.kernel import SetTrustPolicy, WithdrawEnrolment
+from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here, may_everywhere
 from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import PathName
@@ -39,7 +41,6 @@ from bailiwick.services.attesting import (
 )
 from bailiwick.services.enrolling import Enrolling, EnrolmentRefused
 from bailiwick.services.nonces import Nonce
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.wire import trust as wire
@@ -51,6 +52,7 @@ KindQuery = Annotated[EvidenceKind, Query(description="Of which kind.")]
 # -- enrolment -------------------------------------------------------------------------------
 
 
+@answers("node.enrol")
 async def offer_keys(
     asked: Changing, node: PathName, *, body: wire.EnrolmentOffer
 ) -> wire.EnrolmentChallenge:
@@ -74,6 +76,7 @@ async def offer_keys(
     )
 
 
+@answers("node.prove")
 async def prove_keys(
     asked: Changing, node: PathName, *, body: wire.EnrolmentProof
 ) -> wire.Enrolled:
@@ -91,6 +94,7 @@ async def prove_keys(
     return wire.Enrolled(node=node, kind=found.kind, identity=found.identity, seq=found.seq)
 
 
+@answers("node.withdraw")
 async def withdraw_enrolment(asked: Changing, node: PathName, *, kind: KindQuery) -> Done:
     """A node's keys of one kind no longer count; it may then enrol with others."""
     asked.require(FLEET)
@@ -105,18 +109,20 @@ def _refused(found: EnrolmentRefused) -> Trouble:
 # -- evidence --------------------------------------------------------------------------------
 
 
+@answers("node.nonce")
 async def make_nonce(asked: Changing, node: PathName) -> wire.NewNonce:
     """A nonce for a node to answer, once; one that it had before counts no more."""
     require_node(asked, node)
     attesting = attesting_of(asked)
     if asked.dry_run:
-        await asked.look(lambda view: pool_here(view, node))
+        await asked.read(lambda view: pool_here(view, node))
         return wire.NewNonce(node=node, nonce="", expires_ms=0)
-    found: Nonce = await asked.look(lambda view: attesting.nonce(view, node))
+    found: Nonce = await asked.read(lambda view: attesting.nonce(view, node))
     expires_ms = asked.house.door.clock.now_ms() + found.left_ms
     return wire.NewNonce(node=node, nonce=found.value.hex(), expires_ms=expires_ms)
 
 
+@answers("node.attest")
 async def attest(asked: Changing, node: PathName, *, body: wire.Attestation) -> wire.Attested:
     """Present evidence for a nonce; bad evidence closes the node, an unknown nonce does nothing."""
     require_node(asked, node)
@@ -134,6 +140,7 @@ async def attest(asked: Changing, node: PathName, *, body: wire.Attestation) -> 
     )
 
 
+@answers("node.attestation")
 async def read_attestation(asked: Here, node: PathName) -> wire.NodeAttestation:
     """How far a node is trusted and why, what is asked of it, and by which keys it is known."""
     asked.require_within(FLEET)
@@ -170,7 +177,7 @@ async def read_attestation(asked: Here, node: PathName) -> wire.NodeAttestation:
             enrolments=enrolments,
         )
 
-    return await asked.look(read)
+    return await asked.read(read)
 
 
 def _count_unjudged(asked: Asked, found: Presented) -> None:
@@ -204,15 +211,17 @@ def _verdict(judged: Judged) -> wire.KindVerdict:
 # -- policy ----------------------------------------------------------------------------------
 
 
+@answers("trust_policy.read")
 async def read_policy(asked: Here, response: Response) -> wire.TrustPolicy:
     """Which nodes must prove what; the ``ETag`` is the policy's digest."""
     asked.require(FLEET)
-    found = await asked.look(lambda view: view.state.trust.policy)
+    found = await asked.read(lambda view: view.state.trust.policy)
     policy = found or TrustPolicy.read('{"pools": {}}')
     response.headers["etag"] = f'"{policy.digest}"'
     return wire.TrustPolicy(document=policy.text, digest=policy.digest)
 
 
+@answers("trust_policy.set")
 async def set_policy(asked: Changing, body: wire.TrustPolicyChange) -> Done:
     """Replace the whole policy; one with a mistake is refused. Every node is then judged by it."""
     asked.require(FLEET)

@@ -21,6 +21,7 @@ from bailiwick.iam import FLEET, Scope
 from bailiwick.metering.owners import Account
 from bailiwick.metering.report import Report, Span, make_report
 from bailiwick.metering.values import Use
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Here
 from bailiwick.server.http.asking import visible_projects
 from bailiwick.server.http.billed import (
@@ -59,12 +60,13 @@ class _Sum:
         self.cost_micros += line.cost_micros
 
 
+@answers("usage.read")
 async def read_usage(
     asked: Here, tenant: PathName, *, from_ms: FromMs = None, to_ms: ToMs = None
 ) -> wire.Usage:
     """What a tenant used in a period, by project, tag, generation and class, and its cost."""
     asked.require_within(Scope(tenant))
-    await asked.look(lambda view: view.state.directory.tenant(tenant))
+    await asked.read(lambda view: view.state.directory.tenant(tenant))
     projects = visible_projects(asked, tenant)
 
     def wanted(account: Account) -> bool:
@@ -74,10 +76,11 @@ async def read_usage(
     return _spell(tenant, await rate_period(asked, wanted, period=period), period=period)
 
 
+@answers("usage.fleet")
 async def read_fleet_usage(asked: Here) -> wire.FleetUsage:
     """What of every kind and generation was leased, idle and unavailable, by cause."""
     asked.require(FLEET)
-    now_ms = (await asked.look(see_prices)).now_ms
+    now_ms = (await asked.read(see_prices)).now_ms
     found, size = await asyncio.to_thread(_report, meter_of(asked), now_ms)
     rows = [
         wire.FleetRow(

@@ -19,8 +19,8 @@ from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter
 
 from bailiwick.iam import FLEET, Permission, Scope
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import Cancel, Command, Granted, Queued, Release, Renew, ReportCheckpoint
 from bailiwick.kernel import State as KernelState
 from bailiwick.kernel import events as ev
@@ -28,11 +28,12 @@ from bailiwick.kernel.answers import Refused
 from bailiwick.kernel.codec import encode_answer
 from bailiwick.kernel.request_body import amounts_of
 from bailiwick.kernel.views import waiting_entry
+from bailiwick.runtime.replica import ACTOR, View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here, may_everywhere
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber, ShortLimit
 from bailiwick.server.http.plans import ANOTHER, plan_of, spell_denial, spell_remedy, submit_of
 from bailiwick.server.problems import Trouble
-from bailiwick.services.replica import ACTOR, View
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import answers as told
@@ -51,16 +52,17 @@ _ANSWER: TypeAdapter[told.Granted | told.Queued] = TypeAdapter(told.Granted | to
 # -- leases ----------------------------------------------------------------------------------
 
 
+@answers("lease.request")
 async def request_lease(asked: Changing, body: wire.LeaseRequest) -> JSONResponse:
     """Ask for resources now or, with ``wait``, as soon as they are free."""
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
-    await asked.look(lambda view: view.state.directory.check_scope(scope))
+    await asked.read(lambda view: view.state.directory.check_scope(scope))
     command = submit_of(body)
     if asked.dry_run:
         plan = await plan_of(asked, command)
         return JSONResponse(plan.model_dump(mode="json"), 200)
-    answer = await asked.call(command)
+    answer = await asked.execute(command)
     match answer:
         case Granted() | Queued():
             status = 201 if isinstance(answer, Granted) else 202
@@ -77,6 +79,7 @@ async def request_lease(asked: Changing, body: wire.LeaseRequest) -> JSONRespons
             raise InvariantBroken(f"a request was answered with {answer}")
 
 
+@answers("lease.list")
 async def list_leases(
     asked: Here, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[wire.Lease]:
@@ -91,18 +94,20 @@ async def list_leases(
         rows = [_lease_row(state, lease_id) for lease_id in ids[:limit]]
         return rows, str(ids[limit - 1]) if len(ids) > limit else None
 
-    rows, following = await asked.look(read)
+    rows, following = await asked.read(read)
     return Page(items=[wire.Lease.model_validate(row) for row in rows], next=following)
 
 
+@answers("lease.read")
 async def read_lease(asked: Here, lease_id: PathNumber) -> wire.Lease:
     """One lease."""
     await _require_lease(asked, lease_id)
     return wire.Lease.model_validate(
-        await asked.look(lambda view: _lease_row(view.state, lease_id))
+        await asked.read(lambda view: _lease_row(view.state, lease_id))
     )
 
 
+@answers("lease.renew")
 async def renew_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Renewal) -> told.Done:
     """Hold a lease for another term from now."""
     command = Renew(lease_id, body.ttl_ms, body.generation)
@@ -110,12 +115,14 @@ async def renew_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Renew
     return await asked.do(command)
 
 
+@answers("lease.release")
 async def release_lease(asked: Changing, lease_id: PathNumber) -> told.Done:
     """Give a lease back."""
     await _require_lease(asked, lease_id, Release(lease_id))
     return await asked.do(Release(lease_id))
 
 
+@answers("lease.checkpoint")
 async def report_checkpoint(asked: Changing, lease_id: PathNumber) -> told.Done:
     """Say that the work is saved; during grace this ends the lease now."""
     await _require_lease(asked, lease_id, ReportCheckpoint(lease_id))
@@ -125,6 +132,7 @@ async def report_checkpoint(asked: Changing, lease_id: PathNumber) -> told.Done:
 # -- the queue -------------------------------------------------------------------------------
 
 
+@answers("queue.list")
 async def list_queue(
     asked: Here, *, cursor: NumberCursor = None, limit: ShortLimit = 20
 ) -> Page[wire.QueueEntry]:
@@ -139,16 +147,18 @@ async def list_queue(
         found = [_entry_row(view, entry_id) for entry_id in ids[:limit]]
         return found, str(ids[limit - 1]) if len(ids) > limit else None
 
-    rows, following = await asked.look(read)
+    rows, following = await asked.read(read)
     return Page(items=[wire.QueueEntry.model_validate(row) for row in rows], next=following)
 
 
+@answers("queue.read")
 async def read_entry(asked: Here, entry_id: PathNumber) -> wire.QueueEntry:
     """One waiting request: where it stands, what is in its way, when it may start."""
     await _require_entry(asked, entry_id)
-    return wire.QueueEntry.model_validate(await asked.look(lambda view: _entry_row(view, entry_id)))
+    return wire.QueueEntry.model_validate(await asked.read(lambda view: _entry_row(view, entry_id)))
 
 
+@answers("queue.cancel")
 async def cancel_entry(asked: Changing, entry_id: PathNumber) -> told.Done:
     """Take a waiting request out of the queue."""
     await _require_entry(asked, entry_id, Cancel(entry_id))
@@ -158,18 +168,16 @@ async def cancel_entry(asked: Changing, entry_id: PathNumber) -> told.Done:
 # -- the journal -----------------------------------------------------------------------------
 
 
+@answers("record.list")
 async def list_records(
     asked: Here, tenant: PathName, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[wire.JournalRecord]:
     """A tenant's own records in the order of the journal; ``next`` is null at its end."""
     asked.require(Scope(tenant))
-    first, store = int(cursor or 0), asked.house.looks.store
-
-    def read(view: View) -> tuple[list[bytes], int]:
-        view.state.directory.tenant(tenant)
-        return store.read(first, SCAN_MAX), view.state.size
-
-    lines, size = await asked.look(read)
+    first = int(cursor or 0)
+    await asked.read(lambda view: view.state.directory.tenant(tenant))
+    lines = await asked.records(first, SCAN_MAX)
+    size = asked.house.gateway.journal.size
     everything = may_everywhere(asked.principal, Permission.JOURNAL_READ, scopes={FLEET})
     rows: list[wire.JournalRecord] = []
     seen = first
