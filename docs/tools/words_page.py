@@ -51,7 +51,7 @@ the alert rules and the command line all use it. This page says where each list 
 def make() -> str:
     """The page."""
     parts = [OPENING, "## All lists\n"]
-    listed = [(enum, f"../siem.md#{enum.__name__.lower()}") for enum in _on_siem()]
+    listed = [(enum, f"../siem.md#{enum.__name__.lower()}") for enum in _enums(*ON_THE_SIEM_PAGE)]
     told = [(enum, f"#{_anchor(enum)}") for modules in HERE.values() for enum in _enums(*modules)]
     rows = [
         (f"[{enum.__name__}]({link})", len(enum), first_sentence(enum))
@@ -65,12 +65,6 @@ def make() -> str:
             parts += _section(enum)
     parts += _exit_codes()
     return "\n".join(parts)
-
-
-def _on_siem() -> Iterator[type[StrEnum]]:
-    for enum in _enums(*ON_THE_SIEM_PAGE):
-        if enum is not journal_words.RecordKind:  # a table there, above the lists
-            yield enum
 
 
 def _enums(*modules: ModuleType) -> Iterator[type[StrEnum]]:

@@ -21,7 +21,7 @@ from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
 
 from bailiwick.billing.charges import ChargeCause
 from bailiwick.iam import Permission, PrincipalKind, Role
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.views import EstimateBasis
 from bailiwick.metering.owners import Stage, UnavailableCause
 from bailiwick.runtime.replica import Replica

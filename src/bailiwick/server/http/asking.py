@@ -17,8 +17,8 @@ from typing import Annotated, TypeVar
 from fastapi import Query
 
 from bailiwick.iam import FLEET, Permission, Scope
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import planning as pl
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers

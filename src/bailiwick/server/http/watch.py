@@ -29,8 +29,8 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from bailiwick.iam import FLEET, Allowed, Permission, Scope
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import parse_record
-from bailiwick.journal.words import RecordKind
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Here, House
 from bailiwick.server.http.door import bearer_of

@@ -19,8 +19,8 @@ from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter
 
 from bailiwick.iam import FLEET, Permission, Scope
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import Cancel, Command, Granted, Queued, Release, Renew, ReportCheckpoint
 from bailiwick.kernel import State as KernelState
 from bailiwick.kernel import events as ev
