@@ -395,7 +395,7 @@ def test_a_policy_can_be_tried_first(house: HttpHouse) -> None:
 
 
 def test_where_nothing_judges_evidence_that_is_said(tmp_path: Path) -> None:
-    from bailiwick.server.http.asked import Parts
+    from bailiwick.server.http.context import Parts
 
     with http_house(tmp_path, parts=Parts()) as house:
         for path in ("POST /v1/nodes/n1/nonce", "GET /v1/capabilities/keys"):
