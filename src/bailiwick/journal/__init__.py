@@ -7,7 +7,7 @@ package; what is not here may change. Signatures load ``cryptography`` when firs
 from bailiwick.journal.anchor import GENESIS, Anchor, parse_anchor
 from bailiwick.journal.bodies import BODIES, check_body
 from bailiwick.journal.body_spec import BodySpec
-from bailiwick.journal.cases import CaseReason, Judged, Verdict, judge_case
+from bailiwick.journal.cases import CaseReason, CaseVerdict, JudgedCase, judge_case
 from bailiwick.journal.chain import Chain, Sealed
 from bailiwick.journal.consumers import (
     Batch,
@@ -104,6 +104,7 @@ __all__ = [
     "Batch",
     "BodySpec",
     "CaseReason",
+    "CaseVerdict",
     "Chain",
     "Changed",
     "Checkpoint",
@@ -118,7 +119,7 @@ __all__ = [
     "FindingWord",
     "Frontier",
     "InclusionProof",
-    "Judged",
+    "JudgedCase",
     "KeyAlgorithm",
     "KindScope",
     "Malformed",
@@ -149,7 +150,6 @@ __all__ = [
     "Torn",
     "Truncated",
     "TrustedCheckpoint",
-    "Verdict",
     "Verification",
     "Verified",
     "Verifier",

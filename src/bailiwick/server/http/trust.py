@@ -22,7 +22,7 @@ from fastapi import Query, Response
 
 from bailiwick.attestation.evidence import Evidence
 from bailiwick.attestation.policy import TrustPolicy
-from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted
+from bailiwick.attestation.verdict import StaleEvidence, Trusted, Unsupported, Untrusted
 from bailiwick.iam import FLEET, Permission
 from bailiwick.kernel import SetTrustPolicy, WithdrawEnrolment
 from bailiwick.runtime.replica import View
@@ -195,7 +195,7 @@ def _verdict(judged: Judged) -> wire.KindVerdict:
             )
         case Untrusted(reason, where):
             return wire.KindVerdict(verdict="untrusted", reason=reason, where=where[:500], **found)
-        case Stale(until_ms):
+        case StaleEvidence(until_ms):
             return wire.KindVerdict(verdict="stale", valid_until_ms=until_ms, **found)
         case Unsupported(why):
             return wire.KindVerdict(verdict="unsupported", where=why[:500], **found)

@@ -19,7 +19,7 @@ from typing import Any, Final
 from bailiwick.billing.lines import RatedLine, unit_of
 from bailiwick.iam import FLEET, Scope
 from bailiwick.metering.owners import Account
-from bailiwick.metering.report import Report, Span, make_report
+from bailiwick.metering.report import Report, ReportSpan, make_report
 from bailiwick.metering.values import Use
 from bailiwick.server.http.asked import Here
 from bailiwick.server.http.asking import visible_projects
@@ -101,7 +101,7 @@ def _report(book: MeterBook, now_ms: int) -> tuple[Report, int]:
     with book.current() as meter:
         at_ms = max(now_ms, meter.clock_ms)
         totals, balances = meter.meter.totals(at_ms), meter.meter.balances(at_ms)
-        return make_report(totals, balances, span=Span(0, at_ms)), meter.size
+        return make_report(totals, balances, span=ReportSpan(0, at_ms)), meter.size
 
 
 def _spell(tenant: str, found: Rated, *, period: Period) -> wire.Usage:
