@@ -15,7 +15,7 @@ Rules:
   that no check uses are told in ``unused``.
 
 >>> judge_case({"id": "x", "kind": "tlog", "log": "x", "vkey": "x", "checkpoint": "x"}, str.encode)
-JudgedCase(case='x', verdict=<Verdict.INVALID: 'invalid'>, reason=<CaseReason.MALFORMED: ...>, ...)
+JudgedCase(case='x', verdict=<CaseVerdict.INVALID: ...>, reason=<CaseReason.MALFORMED: ...>, ...)
 """
 
 from __future__ import annotations
