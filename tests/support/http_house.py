@@ -34,8 +34,8 @@ from bailiwick.runtime import replica as rep
 from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import Terms, create_app
-from bailiwick.server.http.asked import Parts
 from bailiwick.server.http.billed import Period
+from bailiwick.server.http.context import Parts
 from bailiwick.server.http.invoices import invoice_name
 from bailiwick.server.http.observe import follow_journal, follow_revocations
 from bailiwick.server.http.past import Past

@@ -22,7 +22,7 @@ from bailiwick.journal.record import Record, parse_record
 from bailiwick.kernel import planning as pl
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Here, may_everywhere
+from bailiwick.server.http.context import Asked, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber
 from bailiwick.server.http.plans import (
     ANOTHER,
@@ -33,6 +33,7 @@ from bailiwick.server.http.plans import (
     submit_of,
 )
 from bailiwick.server.http.work import spell_record
+from bailiwick.services.caller import may_everywhere
 from bailiwick.store.history import DecisionRow, LeaseRow, decisions_of, lease_of, records_about
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Unavailable

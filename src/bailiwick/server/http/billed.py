@@ -29,7 +29,7 @@ from bailiwick.billing.rating import rate
 from bailiwick.iam import Scope
 from bailiwick.metering.owners import Account
 from bailiwick.runtime.replica import View
-from bailiwick.server.http.asked import Asked
+from bailiwick.server.http.context import Asked
 from bailiwick.store.meter_rows import MeterBook, MeteredUsage
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.wire.base import INTEGER_MAX

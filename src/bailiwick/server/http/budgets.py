@@ -24,8 +24,8 @@ from bailiwick.kernel.money_rules import BudgetView, look_at_budget
 from bailiwick.kernel.precondition import budget_digest
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.billed import Period, accounts_of, rate_period, see_prices
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import (
     IfMatchDigest,
     Limit,

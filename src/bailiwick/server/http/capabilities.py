@@ -27,10 +27,11 @@ from bailiwick.kernel.answers import TokenDenied, TokenGranted
 from bailiwick.kernel.trust_events import LeaseTokenIssued, LeaseTokenRefused
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import PathName, PathNumber
-from bailiwick.server.problems import Trouble, hidden
+from bailiwick.server.problems import Trouble
+from bailiwick.services.caller import Hidden
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.vocab.errors import InvariantBroken, Unavailable
 from bailiwick.vocab.trust import MintDenial
@@ -55,7 +56,7 @@ async def issue_token(
     await asked.require_at(owner)
     found = await asked.read(owner)
     if found is None or found.tenant is None:
-        raise hidden()
+        raise Hidden()
     command = GrantToken(
         lease_id,
         found.tenant,
@@ -86,7 +87,7 @@ async def grant_to_node(
 
     tenant = await asked.read(owner)
     if tenant is None:
-        raise hidden()
+        raise Hidden()
     command = GrantToken(
         body.lease_id,
         tenant,
@@ -160,9 +161,9 @@ async def _granted(asked: Asked, command: GrantToken) -> TokenClaims:
             raise InvariantBroken(f"a wish for a token was answered with {answer}")
 
 
-def _denied(reason: MintDenial) -> Trouble:
+def _denied(reason: MintDenial) -> Trouble | Hidden:
     if reason in (MintDenial.NO_SUCH_LEASE, MintDenial.NOT_OWNER):
-        return hidden()
+        return Hidden()
     decision = told.TokenDenied(answer="token_denied", reason=reason)
     return Trouble(EdgeCode.REFUSED, f"no token: {reason.value}", decision=decision)
 

@@ -19,7 +19,7 @@ from bailiwick.iam import FLEET
 from bailiwick.metering.counters import counter_of
 from bailiwick.runtime.replica import Role
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import Limit, NumberCursor, PathName
 from bailiwick.store.counter_rows import CounterBook, CounterEvent

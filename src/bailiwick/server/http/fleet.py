@@ -23,7 +23,7 @@ from bailiwick.kernel.precondition import quota_digest
 from bailiwick.kernel.request_body import inventory_body
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import (
     IfMatchDigest,
     Limit,

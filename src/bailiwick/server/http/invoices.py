@@ -35,7 +35,6 @@ from bailiwick.metering.values import Segment
 from bailiwick.metering.windows import Window
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.asking import visible_projects
 from bailiwick.server.http.billed import (
     FromMs,
@@ -47,8 +46,9 @@ from bailiwick.server.http.billed import (
     rate_period,
     see_prices,
 )
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, ShortLimit
-from bailiwick.server.problems import hidden
+from bailiwick.services.caller import Hidden
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.vocab.errors import InvalidValue, LimitReached, Unavailable
 from bailiwick.vocab.words import HardwareGeneration, ResourceKind
@@ -164,7 +164,7 @@ async def trace_line(
     await _require(asked, tenant, invoice)
     found = await _issued(asked, invoice)
     if line > len(found.lines):
-        raise hidden()
+        raise Hidden()
     first = 0 if cursor is None else int(cursor)
     book = (await asked.read(see_prices)).book
     rows = await asyncio.to_thread(_stretches, asked, found.lines[line - 1], book)
@@ -268,7 +268,7 @@ async def _require(asked: Asked, tenant: str, invoice: str) -> None:
     asked.require_within(Scope(tenant))
     found = await asked.read(lambda view: view.state.invoices.get(invoice))
     if found is None or found.owner.tenant != tenant or not asked.may(Scope(*found.owner)):
-        raise hidden()
+        raise Hidden()
 
 
 async def _sealed(asked: Asked, rows: list[tuple[str, str]]) -> list[tuple[str, str]]:

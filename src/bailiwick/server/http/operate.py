@@ -26,12 +26,12 @@ from bailiwick.kernel.iam_commands import BreakGlass
 from bailiwick.kernel.precondition import settings_digest
 from bailiwick.runtime.replica import Role, View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.fleet import registration
 from bailiwick.server.http.params import IfMatchDigest, PathName, PathNumber, digest_in
 from bailiwick.server.http.tokens import spell_issued
-from bailiwick.server.problems import hidden
 from bailiwick.services.authority import Terms
+from bailiwick.services.caller import Hidden
 from bailiwick.services.nonces import Nonce
 from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotLeader, Unavailable
 from bailiwick.vocab.words import PreemptionReason
@@ -154,7 +154,7 @@ async def _node_of(asked: Asked, lease_id: int) -> str:
 
     found = await asked.read(read)
     if found is None:
-        raise hidden()
+        raise Hidden()
     return found
 
 

@@ -15,7 +15,7 @@ from bailiwick.iam import FLEET, NODE_PREFIX, OWN_NAMES, Role, Scope
 from bailiwick.kernel import iam_commands as cmd
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Changing, Here
+from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import (
     IfMatch,
     Limit,
@@ -25,7 +25,7 @@ from bailiwick.server.http.params import (
     revision_of,
     spell_page,
 )
-from bailiwick.server.problems import hidden
+from bailiwick.services.caller import Hidden
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
@@ -61,7 +61,7 @@ async def read_tenant(asked: Here, tenant: PathName, *, response: Response) -> w
     asked.require(Scope(tenant))
     found = await asked.read(lambda view: view.state.directory.tenants.get(tenant))
     if found is None:
-        raise hidden()
+        raise Hidden()
     response.headers["etag"] = f'"{found.revision}"'
     return _tenant(found)
 
@@ -106,7 +106,7 @@ async def read_project(
     asked.require(Scope(tenant, project))
     found = await asked.read(lambda view: view.state.directory.projects.get((tenant, project)))
     if found is None:
-        raise hidden()
+        raise Hidden()
     response.headers["etag"] = f'"{found.revision}"'
     return _project(found)
 

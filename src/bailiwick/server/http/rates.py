@@ -19,8 +19,8 @@ from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import money_commands as cmd
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.billed import see_prices
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathName
 from bailiwick.wire import usage as wire
 from bailiwick.wire.answers import Done

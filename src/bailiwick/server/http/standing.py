@@ -16,7 +16,7 @@ from bailiwick.iam import FLEET
 from bailiwick.kernel import digest_of
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Here
+from bailiwick.server.http.context import Here
 from bailiwick.wire.replica import Leader, ReplicaState
 
 Digest = Annotated[

@@ -26,10 +26,11 @@ from bailiwick.kernel import Envelope
 from bailiwick.kernel.iam_commands import IssueToken, RevokeToken
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here, House, may_everywhere
+from bailiwick.server.http.context import Asked, Changing, Here, House
 from bailiwick.server.http.params import Limit, NameCursor, PathName, page_of, spell_page
 from bailiwick.server.problems import Trouble
 from bailiwick.services.authority import Terms
+from bailiwick.services.caller import may_everywhere
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
@@ -129,7 +130,7 @@ async def log_in(request: Request, body: wire.Login, *, response: Response) -> w
 @answers("self.read")
 async def read_self(asked: Here) -> wire.Self:
     """Who asks, with which roles, and until when its token counts."""
-    asked.require_self()
+    asked.require_login()
     who = asked.principal
     token = await asked.read(lambda view: view.state.directory.token(who.token_id))
     roles = [
@@ -149,7 +150,7 @@ async def read_self(asked: Here) -> wire.Self:
 @answers("self.log_out")
 async def log_out(asked: Changing) -> Done:
     """Revoke the token that this request is made with."""
-    asked.require_self()
+    asked.require_login()
     return await asked.do(RevokeToken(asked.principal.token_id))
 
 

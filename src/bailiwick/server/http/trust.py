@@ -27,7 +27,7 @@ from bailiwick.iam import FLEET, Permission
 from bailiwick.kernel import SetTrustPolicy, WithdrawEnrolment
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here, may_everywhere
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import PathName
 from bailiwick.server.problems import Trouble
@@ -39,6 +39,7 @@ from bailiwick.services.attesting import (
     pool_here,
     pool_of,
 )
+from bailiwick.services.caller import may_everywhere
 from bailiwick.services.enrolling import Enrolling, EnrolmentRefused
 from bailiwick.services.nonces import Nonce
 from bailiwick.vocab.errors import InvalidValue, Unavailable

@@ -22,7 +22,6 @@ from bailiwick.metering.owners import Account
 from bailiwick.metering.report import Report, ReportSpan, make_report
 from bailiwick.metering.values import Use
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Here
 from bailiwick.server.http.asking import visible_projects
 from bailiwick.server.http.billed import (
     FromMs,
@@ -34,6 +33,7 @@ from bailiwick.server.http.billed import (
     rate_period,
     see_prices,
 )
+from bailiwick.server.http.context import Here
 from bailiwick.server.http.params import PathName
 from bailiwick.store.meter_rows import MeterBook
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
