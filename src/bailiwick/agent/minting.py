@@ -26,8 +26,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
-from bailiwick.agent.beating import Away
 from bailiwick.agent.counters import Machine
+from bailiwick.agent.heartbeat import Away
 from bailiwick.capability.broker import CapBroker, Denied, Issued, LeaseView, Minter, MintWish
 from bailiwick.capability.claims import TOKEN_TTL_MS_MAX, TokenClaims
 from bailiwick.vocab.errors import BailiwickError, ErrorCode, InvalidValue

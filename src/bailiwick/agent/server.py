@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from bailiwick.agent.attesting import KindVerdict, NodeTrust, NotAccepted
-from bailiwick.agent.beating import Away, Heard, NotKnown, NotTaken
+from bailiwick.agent.attestation import KindVerdict, NodeTrust, NotAccepted
+from bailiwick.agent.heartbeat import Away, Heard, NotKnown, NotTaken
 from bailiwick.client.bodies import make_body
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.client.http_client import Client

@@ -25,8 +25,8 @@ from typing import Any, Final, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from bailiwick.telemetry.bearing import CURRENT, NO_ID
 from bailiwick.telemetry.rows import LogRow
+from bailiwick.telemetry.trace_context import CURRENT, NO_ID
 
 DROPPED: Final = "[dropped]"
 SECRET_KEYS: Final = frozenset(

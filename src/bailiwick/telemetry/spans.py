@@ -31,9 +31,9 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from bailiwick.telemetry.bearing import CURRENT, NO_ID, Bearing
 from bailiwick.telemetry.local_table import LocalTable
 from bailiwick.telemetry.rows import SpanRow
+from bailiwick.telemetry.trace_context import CURRENT, NO_ID, TraceContext
 
 _TRACEPARENT: Final = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?")
 _SCOPE: Final = InstrumentationScope("bailiwick")
@@ -67,7 +67,12 @@ class Span:
     )
 
     def __init__(
-        self, spans: Spans, name: str, *, bearing: Bearing | None, parent: tuple[str, str] | None
+        self,
+        spans: Spans,
+        name: str,
+        *,
+        bearing: TraceContext | None,
+        parent: tuple[str, str] | None,
     ) -> None:
         self.spans, self.name, self.bearing = spans, name, bearing
         self.trace_id = _new_id(128) if parent is None else parent[0]
@@ -120,7 +125,7 @@ class Spans:
         """Whether spans go out by OTLP as well."""
         return self._out is not None
 
-    def begin(self, name: str, bearing: Bearing, *, traceparent: str | None = None) -> Span:
+    def begin(self, name: str, bearing: TraceContext, *, traceparent: str | None = None) -> Span:
         """The span of a request; the bearing learns its ids."""
         parent = None if traceparent is None else parent_of(traceparent)
         span = Span(self, name, bearing=bearing, parent=parent)

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from bailiwick.agent.attesting import NotAccepted
-from bailiwick.agent.beating import Away, NotKnown
+from bailiwick.agent.attestation import NotAccepted
+from bailiwick.agent.heartbeat import Away, NotKnown
 from bailiwick.agent.minting import MintRequest
 from bailiwick.agent.server import HttpServer
 from bailiwick.attestation.evidence import Evidence

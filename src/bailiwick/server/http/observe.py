@@ -24,9 +24,9 @@ from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.revoking import first_since
-from bailiwick.telemetry.bearing import CURRENT, Bearing
 from bailiwick.telemetry.following import Follower
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.telemetry.trace_context import CURRENT, TraceContext
 from bailiwick.wire.actions.table import ACTIONS, OPEN
 
 OPEN_PATHS: Final = {row.path: row.name for row in OPEN.values()} | {
@@ -51,7 +51,7 @@ class Observe:
         if telemetry is None or scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        bearing = Bearing(scope.setdefault("state", {}))
+        bearing = TraceContext(scope.setdefault("state", {}))
         span = telemetry.spans.begin("request", bearing, traceparent=_traceparent(scope))
         status, begun = 0, time.perf_counter()
         self._count(1)
