@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.unit.agent.test_attesting import ASKED, Line, ScriptedGate, ScriptedProver
+from tests.unit.agent.test_attestation import ASKED, Line, ScriptedGate, ScriptedProver
 
 from bailiwick.agent.accounting import NvmlAccounting
 from bailiwick.agent.attestation import NodeAttestation

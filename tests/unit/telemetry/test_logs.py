@@ -52,8 +52,8 @@ def log() -> Iterator[Log]:
 
 def test_every_line_has_a_correlation_id(log: Log) -> None:
     structlog.get_logger("a").info("alone")
-    with in_context("req-7", tenant="lab", project="p") as bearing:
-        bearing.trace_id = "ab" * 16
+    with in_context("req-7", tenant="lab", project="p") as context:
+        context.trace_id = "ab" * 16
         structlog.get_logger("a").info("inside", nodes=3)
         logging.getLogger("uvicorn.error").warning("from %s", "uvicorn")
     alone, inside, library = log.lines
