@@ -11,9 +11,9 @@ import pytest
 from bailiwick.iam import Role
 from bailiwick.journal.words import Severity
 from bailiwick.kernel import ReportFinding
-from bailiwick.reconcile.usage_check import Books, UsageCheck
+from bailiwick.reconcile.usage_check import UsageBooks, UsageCheck
 from bailiwick.runtime.runner import SystemClock
-from bailiwick.server.http.asked import House
+from bailiwick.server.http.context import House
 from tests.contract.test_operating import as_node
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, person
 
@@ -45,7 +45,7 @@ def check(house: HttpHouse) -> int:
     assert parts.counters is not None
     assert parts.meter is not None
     assert parts.findings is not None
-    books = Books(counters=parts.counters, meter=parts.meter, findings=parts.findings)
+    books = UsageBooks(counters=parts.counters, meter=parts.meter, findings=parts.findings)
     return UsageCheck(house.runner, books, clock=SystemClock()).once()
 
 

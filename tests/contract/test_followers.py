@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from bailiwick.iam import PrincipalKind
 from bailiwick.runtime import replica as rep
 from bailiwick.runtime.runner import Runner, SystemClock
-from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.context import Parts
 from bailiwick.store import open_store
 from bailiwick.store.invoice_rows import InvoiceBook
 from bailiwick.store.meter_rows import MeterBook

@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from bailiwick.runtime import replica as rep
 from bailiwick.runtime.runner import Runner, SystemClock
-from bailiwick.server.http.actions import ACTIONS
 from bailiwick.store import open_store
+from bailiwick.wire.actions.table import ACTIONS
 from tests.support.http_actions import aim
 from tests.support.http_house import (
     FOREIGN,

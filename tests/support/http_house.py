@@ -35,8 +35,8 @@ from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.server.folds import follow_revocations, follow_telemetry
 from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import Terms, create_app
-from bailiwick.server.http.asked import Parts
 from bailiwick.server.http.billed import Period
+from bailiwick.server.http.context import Parts
 from bailiwick.server.http.invoices import invoice_name
 from bailiwick.server.http.past import Past
 from bailiwick.services import authority as auth
@@ -169,11 +169,11 @@ def make_app(*arguments: Any, **more: Any) -> FastAPI:
     nearly all of the work, and some hundred tests have an application of their own.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app_module, "_add_action_routes", _add_known_routes)
+        patch.setattr(app_module, "_add_routes", _add_known_routes)
         return create_app(*arguments, **more)
 
 
-_make_routes = app_module._add_action_routes
+_make_routes = app_module._add_routes
 _routes: list[Any] = []
 
 

@@ -46,7 +46,9 @@ class Feed:
         """How many records the journal has, as far as was told."""
         return self._size
 
-    def publish(self, first: int, lines: Sequence[bytes] = (), steps: Sequence[Step] = ()) -> None:
+    def publish(
+        self, first: int, lines: Sequence[bytes] = (), *, steps: Sequence[Step] = ()
+    ) -> None:
         """The journal is durable up to ``first``, and these lines after it; what each of them did.
 
         Without lines (a restart) whoever wants what is before reads the store.
@@ -75,12 +77,12 @@ class Feed:
         An empty list means that there is nothing after it yet.
         """
         with self._lock:
-            return _slice(self._lines, self._size, first, limit)
+            return _slice(self._lines, first - self._size, limit)
 
     def steps(self, first: int, limit: int) -> list[Step] | None:
         """What those lines did; ``None`` if they must be read."""
         with self._lock:
-            return _slice(self._steps, self._size, first, limit)
+            return _slice(self._steps, first - self._size, limit)
 
     def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
         """Have ``wake`` called (in the replica's thread; it must be quick); call the result to end.
@@ -104,11 +106,10 @@ def _trim(kept: deque[T], most: int) -> None:
         kept.popleft()
 
 
-def _slice(kept: deque[T], size: int, first: int, limit: int) -> list[T] | None:
-    oldest = size - len(kept)
-    if first < oldest:
+def _slice(kept: deque[T], from_end: int, limit: int) -> list[T] | None:
+    begin = len(kept) + from_end
+    if begin < 0:
         return None
-    begin = first - oldest
     # By index: who is near the end does not pay for what is before.
     return [kept[index] for index in range(begin, min(begin + limit, len(kept)))]
 

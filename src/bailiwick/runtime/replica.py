@@ -238,7 +238,7 @@ class Replica:
         """Replay one batch, and hand it on; whether there may be more."""
         first = kernel.state.size
         lines, steps = catch_up(kernel, self.store, limit=self.pace.read_max)
-        self.journal.publish(first, lines, steps)
+        self.journal.publish(first, lines, steps=steps)
         return len(lines) == self.pace.read_max
 
     def _try_to_lead(self, kernel: Kernel) -> None:
@@ -264,7 +264,7 @@ class Replica:
         # Counted from before the append: once it is there, a later leader may append as well.
         asked = self.clock.elapsed_ms()
         self.store.append(self._epoch, first, batch.lines)
-        self.journal.publish(first, batch.lines, batch.steps)
+        self.journal.publish(first, batch.lines, steps=batch.steps)
         self.role, self.known = Role.LEADING, Known(kernel.state.size, asked)
         self._tick_at = asked + self.pace.tick_ms
 
@@ -304,7 +304,7 @@ class Replica:
         snapshot = self._checkpoint(kernel, batch)
         if batch.lines or elapsed - self.known.elapsed_ms >= self.pace.lead_ms:
             self.store.append(self._epoch, first, batch.lines)
-            self.journal.publish(first, batch.lines, batch.steps)
+            self.journal.publish(first, batch.lines, steps=batch.steps)
             self.known = Known(kernel.state.size, elapsed)
         for ticket, answer, failure in settled:
             ticket.settle(answer, failure)

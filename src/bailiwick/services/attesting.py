@@ -34,15 +34,15 @@ from bailiwick.attestation.bundle import (
     together,
 )
 from bailiwick.attestation.evidence import (
-    Asked,
     Evidence,
-    Verifier,
+    EvidenceContext,
+    EvidenceVerifier,
     bound_nonce,
     device_nonce,
 )
 from bailiwick.attestation.policy import PoolRule, TrustPolicy
 from bailiwick.attestation.refresh import refresh_at
-from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted, Verdict
+from bailiwick.attestation.verdict import StaleEvidence, Trusted, Unsupported, Untrusted, Verdict
 from bailiwick.attestation.verifiers import verifiers_of
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import Command, RecordVerdict, State
@@ -122,7 +122,7 @@ class Attesting:
         self._clock = clock
         self._nonces = Nonces(clock, randomness)
         # The verifiers of the policy that was asked for last, by pool: trust anchors are read once.
-        self._built: tuple[str, dict[str, dict[EvidenceKind, Verifier]]] = ("", {})
+        self._built: tuple[str, dict[str, dict[EvidenceKind, EvidenceVerifier]]] = ("", {})
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class Attesting:
 
         return Presented(judged, *await way.read(read))
 
-    def verifiers(self, pool: Pool) -> Mapping[EvidenceKind, Verifier]:
+    def verifiers(self, pool: Pool) -> Mapping[EvidenceKind, EvidenceVerifier]:
         """The verifiers of a pool; built once for each policy."""
         digest, built = self._built
         if digest != pool.policy.digest:
@@ -180,7 +180,7 @@ class Attesting:
         nonces = _nonces_for(known, pieces, nonce)
         found: dict[EvidenceKind, list[tuple[Verdict, str]]] = {}
         for piece in pieces:
-            asked = Asked(
+            asked = EvidenceContext(
                 node=node,
                 nonce=nonces[piece.kind],
                 at_ms=at_ms,
@@ -269,7 +269,7 @@ def _identity(kind: EvidenceKind, enrolled: Mapping[str, bytes]) -> bytes | None
     return None if public is None else name_of(public)
 
 
-def _verdict(verifier: Verifier, piece: Evidence, asked: Asked) -> Verdict:
+def _verdict(verifier: EvidenceVerifier, piece: Evidence, asked: EvidenceContext) -> Verdict:
     try:
         return verifier.verify(piece, asked)
     except Exception as error:
@@ -305,7 +305,7 @@ def _command(node: str, judged: Judged) -> RecordVerdict:
         case Untrusted(reason):
             word = AttestationWord.UNTRUSTED
             return RecordVerdict(node, judged.kind, word, judged.evidence, reason)
-        case Stale():
+        case StaleEvidence():
             return RecordVerdict(node, judged.kind, AttestationWord.STALE, judged.evidence)
         case Unsupported():
             return RecordVerdict(node, judged.kind, AttestationWord.UNSUPPORTED, judged.evidence)

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from bailiwick.ports import JournalStore, Leader, StoredSnapshot
-from bailiwick.telemetry.local_table import Limits, LocalTable
+from bailiwick.telemetry.local_table import LocalTable, TableLimits
 from bailiwick.telemetry.logs import configure_logs
 from bailiwick.telemetry.metrics import Gauges, Metrics
 from bailiwick.telemetry.origins import Origins
-from bailiwick.telemetry.rows import Found, RecordRow
+from bailiwick.telemetry.rows import FoundRows, RecordRow
 from bailiwick.telemetry.spans import Spans
 
 FILE: Final = "telemetry.db"
@@ -59,7 +59,7 @@ class Telemetry:
         otlp: str | None = None,
         name: str = "one",
         logs: LogTerms | None = None,
-        limits: Limits | None = None,
+        limits: TableLimits | None = None,
     ) -> Telemetry:
         """Begin, with the table in this folder."""
         table = LocalTable(folder / FILE, limits=limits)
@@ -86,7 +86,7 @@ class Telemetry:
         """The same store, with its commits timed."""
         return WatchedStore(store, self.metrics)
 
-    def find(self, correlation_id: str) -> Found:
+    def find(self, correlation_id: str) -> FoundRows:
         """All that is kept under a correlation id; it blocks for a moment."""
         self.catch_up(SETTLE_S)
         self.table.flush(SETTLE_S)

@@ -76,6 +76,13 @@ class PlainRecord:
         self.project: str | None = values["project"]
         self.body: dict[str, Any] = values["body"]
 
+    @property
+    def moves_shares(self) -> bool:
+        """Whether it moves a share of a device to another owner."""
+        from bailiwick.journal import RecordKind
+
+        return RecordKind(self.kind).moves_shares
+
 
 def parse_moment(text: str, source: Source) -> Moment:
     """The moment that a person means by this text, in this journal."""
@@ -196,11 +203,21 @@ def _of_files(path: Path) -> Source:
 
     from bailiwick.cli.offline.journal_screen import watched
     from bailiwick.journal import Torn, Verified, parse_record
-    from bailiwick.store import Directory, describe, read_lines, verify_directory, verify_file
+    from bailiwick.store import (
+        JournalDirectory,
+        describe,
+        read_lines,
+        verify_directory,
+        verify_file,
+    )
 
     file = path if path.is_file() else path / "journal.jsonl"
     with watched(file) as lines:
-        verdict = verify_file(lines) if path.is_file() else verify_directory(Directory(path), lines)
+        verdict = (
+            verify_file(lines)
+            if path.is_file()
+            else verify_directory(JournalDirectory(path), lines)
+        )
     if isinstance(verdict, Torn):
         typer.echo(f"bailiwick: {path}: {describe(verdict)}", err=True)
         size = verdict.seq

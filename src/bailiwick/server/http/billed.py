@@ -29,8 +29,8 @@ from bailiwick.billing.rating import rate
 from bailiwick.iam import Scope
 from bailiwick.metering.owners import Account
 from bailiwick.runtime.replica import View
-from bailiwick.server.http.asked import Asked
-from bailiwick.store.meter_rows import MeterBook, Metered
+from bailiwick.server.http.context import Asked
+from bailiwick.store.meter_rows import MeterBook, MeteredUsage
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.wire.base import INTEGER_MAX
 
@@ -69,7 +69,7 @@ class Rated:
     """The lines of a period, and what they were made from."""
 
     lines: tuple[RatedLine, ...]
-    metered: Metered
+    metered: MeteredUsage
     prices: Prices
 
     @property
@@ -140,7 +140,7 @@ async def rate_period(asked: Asked, wanted: Wanted, *, period: Period) -> Rated:
 
 def _rate(
     meter: MeterBook, wanted: Wanted, *, book: RateBook, period: Period
-) -> tuple[Metered, tuple[RatedLine, ...]]:
+) -> tuple[MeteredUsage, tuple[RatedLine, ...]]:
     metered = meter.uses(wanted, windows_in(book, period))
     return metered, rate(metered.uses, book)
 

@@ -34,7 +34,7 @@ from bailiwick.metering.owners import Account, Leased
 from bailiwick.metering.values import Segment
 from bailiwick.metering.windows import Window
 from bailiwick.runtime.replica import View
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asking import visible_projects
 from bailiwick.server.http.billed import (
     FromMs,
@@ -46,8 +46,9 @@ from bailiwick.server.http.billed import (
     rate_period,
     see_prices,
 )
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, ShortLimit
-from bailiwick.server.problems import hidden
+from bailiwick.services.caller import Hidden
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.vocab.errors import InvalidValue, LimitReached, Unavailable
 from bailiwick.vocab.words import HardwareGeneration, ResourceKind
@@ -82,6 +83,7 @@ def invoice_name(tenant: str, project: str | None, *, period: Period) -> str:
 # -- what they are asked ---------------------------------------------------------------------
 
 
+@answers("invoice.draft")
 async def draft_invoice(
     asked: Here,
     tenant: PathName,
@@ -98,6 +100,7 @@ async def draft_invoice(
     return _spell(await _compute(asked, scope, period=period), "draft")
 
 
+@answers("invoice.issue")
 async def issue_invoice(
     asked: Changing, tenant: PathName, *, body: wire.NewInvoice
 ) -> wire.Invoice:
@@ -115,6 +118,7 @@ async def issue_invoice(
     return await _seal(asked, invoice)
 
 
+@answers("invoice.list")
 async def list_invoices(
     asked: Here, tenant: PathName, *, cursor: NumberCursor = None, limit: ShortLimit = 50
 ) -> Page[wire.InvoiceHead]:
@@ -134,6 +138,7 @@ async def list_invoices(
     return Page(items=heads, next=str(shown[-1][0]) if len(rows) > limit else None)
 
 
+@answers("invoice.read")
 async def read_invoice(asked: Here, tenant: PathName, *, invoice: PathName) -> wire.Invoice:
     """One invoice or correction, as it was issued."""
     await _require(asked, tenant, invoice)
@@ -142,6 +147,7 @@ async def read_invoice(asked: Here, tenant: PathName, *, invoice: PathName) -> w
     return _spell(found, "issued", corrected_by=[each.head.invoice_id for each in corrections])
 
 
+@answers("invoice.trace")
 async def trace_line(
     asked: Here,
     tenant: PathName,
@@ -158,7 +164,7 @@ async def trace_line(
     await _require(asked, tenant, invoice)
     found = await _issued(asked, invoice)
     if line > len(found.lines):
-        raise hidden()
+        raise Hidden()
     first = 0 if cursor is None else int(cursor)
     book = (await asked.read(see_prices)).book
     rows = await asyncio.to_thread(_stretches, asked, found.lines[line - 1], book)
@@ -166,6 +172,7 @@ async def trace_line(
     return Page(items=rows[first : first + limit], next=more)
 
 
+@answers("invoice.correct")
 async def correct_invoice(
     asked: Changing, tenant: PathName, *, invoice: PathName
 ) -> wire.Correction:
@@ -261,7 +268,7 @@ async def _require(asked: Asked, tenant: str, invoice: str) -> None:
     asked.require_within(Scope(tenant))
     found = await asked.read(lambda view: view.state.invoices.get(invoice))
     if found is None or found.owner.tenant != tenant or not asked.may(Scope(*found.owner)):
-        raise hidden()
+        raise Hidden()
 
 
 async def _sealed(asked: Asked, rows: list[tuple[str, str]]) -> list[tuple[str, str]]:

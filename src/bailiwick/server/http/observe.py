@@ -19,16 +19,13 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bailiwick.runtime.gateway import Watch
-from bailiwick.server.http.actions import ACTIONS
 from bailiwick.telemetry.bearing import CURRENT, Bearing
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.wire.actions.table import ACTIONS, OPEN
 
-OPEN_PATHS: Final = {
-    "/healthz": "healthz",
-    "/readyz": "readyz",
+OPEN_PATHS: Final = {row.path: row.name for row in OPEN.values()} | {
     "/openapi.json": "openapi",
     "/metrics": "metrics.read",
-    "/v1/login": "login",
 }
 _LOG = logging.getLogger("bailiwick.http")
 

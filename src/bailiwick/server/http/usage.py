@@ -19,9 +19,9 @@ from typing import Any, Final
 from bailiwick.billing.lines import RatedLine, unit_of
 from bailiwick.iam import FLEET, Scope
 from bailiwick.metering.owners import Account
-from bailiwick.metering.report import Report, Span, make_report
+from bailiwick.metering.report import Report, ReportSpan, make_report
 from bailiwick.metering.values import Use
-from bailiwick.server.http.asked import Here
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asking import visible_projects
 from bailiwick.server.http.billed import (
     FromMs,
@@ -33,6 +33,7 @@ from bailiwick.server.http.billed import (
     rate_period,
     see_prices,
 )
+from bailiwick.server.http.context import Here
 from bailiwick.server.http.params import PathName
 from bailiwick.store.meter_rows import MeterBook
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
@@ -59,6 +60,7 @@ class _Sum:
         self.cost_micros += line.cost_micros
 
 
+@answers("usage.read")
 async def read_usage(
     asked: Here, tenant: PathName, *, from_ms: FromMs = None, to_ms: ToMs = None
 ) -> wire.Usage:
@@ -74,6 +76,7 @@ async def read_usage(
     return _spell(tenant, await rate_period(asked, wanted, period=period), period=period)
 
 
+@answers("usage.fleet")
 async def read_fleet_usage(asked: Here) -> wire.FleetUsage:
     """What of every kind and generation was leased, idle and unavailable, by cause."""
     asked.require(FLEET)
@@ -101,7 +104,7 @@ def _report(book: MeterBook, now_ms: int) -> tuple[Report, int]:
     with book.current() as meter:
         at_ms = max(now_ms, meter.clock_ms)
         totals, balances = meter.meter.totals(at_ms), meter.meter.balances(at_ms)
-        return make_report(totals, balances, span=Span(0, at_ms)), meter.size
+        return make_report(totals, balances, span=ReportSpan(0, at_ms)), meter.size
 
 
 def _spell(tenant: str, found: Rated, *, period: Period) -> wire.Usage:
