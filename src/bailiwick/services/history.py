@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from bailiwick.services.replica import Role
+from bailiwick.runtime.replica import Role
 from bailiwick.store.history import projected_size
 from bailiwick.store.projections import advance_projections
 from bailiwick.store.sql_store import SqlStore
@@ -30,7 +30,7 @@ TURN_S = 5.0
 """How long a question waits for another that folds."""
 
 
-class Past:
+class HistoryReader:
     """The way to the tables of one store; one for each application."""
 
     def __init__(self, store: SqlStore) -> None:

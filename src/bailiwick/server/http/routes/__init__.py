@@ -1,0 +1,1 @@
+"""Routes: each parses a request, calls one service and spells its answer; one file per noun."""
