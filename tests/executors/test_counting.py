@@ -16,8 +16,8 @@ from bailiwick.executors.launch import is_locked
 from bailiwick.executors.local import LocalExecutor
 from bailiwick.executors.state import ExitCounts, load_counts, load_state, parse_counts
 from bailiwick.metering.counters import Counter, GpuCount
+from bailiwick.runtime.runner import SystemClock
 from bailiwick.server.counting import TELL_MS, JobCounting
-from bailiwick.services.runner import SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.vocab.errors import Damaged

@@ -26,11 +26,11 @@ from bailiwick.kernel.answers import Answer
 from bailiwick.ports import JobRow, NewJobRow
 from bailiwick.reconcile.job_acts import Tools
 from bailiwick.reconcile.local_jobs import LocalJobs, Retention
+from bailiwick.runtime.replica import Replica
+from bailiwick.runtime.replica import Role as ReplicaRole
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.services.authority import Authority, Principal
 from bailiwick.services.jobs import JobDraft, Jobs, Submitted
-from bailiwick.services.replica import Replica
-from bailiwick.services.replica import Role as ReplicaRole
-from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.job_rows import JobBook
 from bailiwick.vocab.jobs import JobPhase
@@ -60,7 +60,7 @@ class JobHouse:
 
     def do(self, command: Command) -> Answer:
         """Have something done behind the loop's back."""
-        return self.runner.call(Envelope(command, "setup"))
+        return self.runner.execute(Envelope(command, "setup"))
 
     def submit(self, *argv: str, key: str | None = None, **how: Any) -> Submitted:
         """A job of ann's, with a core unless more is said."""
@@ -106,14 +106,14 @@ class JobHouse:
 
     def leases(self) -> dict[int, str]:
         """The leases there are, and their states."""
-        return self.runner.look(
+        return self.runner.read(
             lambda view: {i: view.state.phase(i).value for i in view.state.leases}
         )
 
     def kinds(self) -> list[str]:
         """The kinds of all records, in order."""
         store = self.runner.replica.store
-        lines = self.runner.look(lambda view: store.read(0, view.state.size))
+        lines = self.runner.read(lambda view: store.read(0, view.state.size))
         return [parse_record(line.rstrip(b"\n")).kind.value for line in lines]
 
     def output(self, job: JobRow) -> str:
@@ -184,7 +184,7 @@ def new_row(house: JobHouse, *, submitted_ms: int | None = None, **how: Any) -> 
         cwd=None,
         tag=None,
         submitted_ms=now_ms if submitted_ms is None else submitted_ms,
-        since_seq=house.runner.replica.feed.size,
+        since_seq=house.runner.replica.journal.size,
     )
 
 
@@ -230,7 +230,7 @@ def job_house(
 
 
 def _furnish(house: JobHouse, settings: Settings) -> None:
-    if house.runner.look(lambda view: NODE in view.state.ledger):
+    if house.runner.read(lambda view: NODE in view.state.ledger):
         return
     house.do(ChangeSettings(settings))
     house.do(iam.CreateTenant(TENANT))

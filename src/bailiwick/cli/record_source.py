@@ -176,7 +176,7 @@ def _of_store(store: JournalStore, target: str) -> Source:
 
     def records() -> Iterator[Record]:
         from bailiwick.journal import GENESIS
-        from bailiwick.services.rebuild import verified
+        from bailiwick.runtime.rebuild import verified
 
         anchor = GENESIS
         while anchor.size < size:  # bounded: the size was read once, and every round reads on

@@ -25,6 +25,7 @@ from bailiwick.reconcile.job_acts import Tools
 from bailiwick.reconcile.local_jobs import LocalJobs
 from bailiwick.reconcile.metering import KeepMeter
 from bailiwick.reconcile.usage_check import Books, UsageCheck
+from bailiwick.runtime.runner import Runner
 from bailiwick.server.counting import JobCounting
 from bailiwick.server.demo_cell import DemoCell
 from bailiwick.server.duties import Duty
@@ -41,7 +42,6 @@ from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.enrolling import Enrolling
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.revoking import RevocationBook
-from bailiwick.services.runner import Runner
 from bailiwick.store import load_or_create_key
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.store.finding_rows import FindingBook

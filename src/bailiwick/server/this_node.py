@@ -21,9 +21,9 @@ from bailiwick.agent.report import capacity_of
 from bailiwick.executors import can_run_locally
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode
+from bailiwick.runtime.replica import View
+from bailiwick.runtime.runner import Runner
 from bailiwick.server.first_start import ACTOR
-from bailiwick.services.replica import View
-from bailiwick.services.runner import Runner
 
 CORRELATION = "this-node"
 
@@ -54,7 +54,7 @@ def join_fleet(runner: Runner, name: str, *, capacity: NodeCapacity) -> str:
             return None, 0
         return state.ledger.entry(name).capacity, len(state.leases_on(name))
 
-    before, leases = runner.look(known)
+    before, leases = runner.read(known)
     shown = _told(capacity)
     if before is not None and _same(before, capacity):
         return f"this machine is node {name} as before: {shown}"
@@ -64,8 +64,8 @@ def join_fleet(runner: Runner, name: str, *, capacity: NodeCapacity) -> str:
             "on it: it stays as it was until a start without any"
         )
     if before is not None:
-        runner.call(Envelope(DepartNode(name), ACTOR, CORRELATION))
-    runner.call(Envelope(RegisterNode(name, capacity), ACTOR, CORRELATION))
+        runner.execute(Envelope(DepartNode(name), ACTOR, CORRELATION))
+    runner.execute(Envelope(RegisterNode(name, capacity), ACTOR, CORRELATION))
     return f"this machine is node {name}: {shown}"
 
 

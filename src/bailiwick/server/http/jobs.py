@@ -24,12 +24,12 @@ from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import Refused, Submit
 from bailiwick.kernel.codec import encode_answer, encode_command
 from bailiwick.ports import JobRow
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber
 from bailiwick.server.http.plans import plan_of, submit_of
 from bailiwick.server.problems import Trouble
 from bailiwick.services.jobs import JobDraft, Jobs
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import InvalidValue, NotFound, Unavailable
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire import answers as told
@@ -51,7 +51,7 @@ async def submit_job(asked: Changing, body: wire.NewJob) -> JSONResponse:
     """Run a command now or, with ``wait``, as soon as there is room."""
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
-    await asked.look(lambda view: view.state.directory.check_scope(scope))
+    await asked.read(lambda view: view.state.directory.check_scope(scope))
     command = _checked(body)
     if asked.dry_run:
         plan = await plan_of(asked, command)
@@ -195,7 +195,7 @@ async def _spell(asked: Asked, rows: list[JobRow]) -> list[wire.Job]:
         blocked = view.state.blocked
         return {i: told.reason.value for i in entries if (told := blocked.get(i)) is not None}
 
-    reasons = await asked.look(read) if entries else {}
+    reasons = await asked.read(read) if entries else {}
     return [_job(job, reasons.get(job.entry_id or 0)) for job in rows]
 
 

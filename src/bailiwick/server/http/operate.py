@@ -25,6 +25,7 @@ from bailiwick.kernel.events import Owner, SettingsChanged
 from bailiwick.kernel.iam_commands import BreakGlass
 from bailiwick.kernel.precondition import settings_digest
 from bailiwick.kernel.request_body import inventory_body
+from bailiwick.runtime.replica import Role, View
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.fleet import registration
 from bailiwick.server.http.params import IfMatchDigest, PathName, PathNumber, digest_in
@@ -32,7 +33,6 @@ from bailiwick.server.http.tokens import spell_issued
 from bailiwick.server.problems import hidden
 from bailiwick.services.authority import Terms
 from bailiwick.services.nonces import Nonce
-from bailiwick.services.replica import Role, View
 from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotLeader, Unavailable
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import fleet as wire
@@ -59,7 +59,7 @@ async def beat(asked: Changing, node: PathName) -> wire.Heard:
             raise NotLeader(None)
         return None if attesting is None or asked.dry_run else attesting.due(view, node)
 
-    due = await asked.look(check)
+    due = await asked.read(check)
     if not asked.dry_run:
         beats.beat(node)
     return wire.Heard(
@@ -96,7 +96,7 @@ async def _is_known(asked: Asked, node: str, *, wanted: dict[str, Any]) -> bool:
         ledger = view.state.ledger
         return inventory_body(ledger.entry(node).capacity) if node in ledger else None
 
-    found = await asked.look(read)
+    found = await asked.read(read)
     if found is not None and _lasting(found) != wanted:
         hint = "an operator drains it and has it depart; then it can report again"
         raise Conflict("node", node, "is known with another inventory", hint=hint)
@@ -156,7 +156,7 @@ async def _node_of(asked: Asked, lease_id: int) -> str:
         state = view.state
         return str(state.node_of(lease_id)) if lease_id in state.leases else None
 
-    found = await asked.look(read)
+    found = await asked.read(read)
     if found is None:
         raise hidden()
     return found
@@ -168,7 +168,7 @@ async def _node_of(asked: Asked, lease_id: int) -> str:
 async def read_settings(asked: Here, response: Response) -> Settings:
     """How the scheduler works now; the ``ETag`` is a digest of it."""
     asked.require(FLEET)
-    found = await asked.look(lambda view: view.state.settings)
+    found = await asked.read(lambda view: view.state.settings)
     response.headers["etag"] = f'"{settings_digest(found)}"'
     body = SettingsChanged(found).body()
     return Settings.model_validate(body | {"confirm_teardown": found.confirm_teardown})

@@ -22,10 +22,10 @@ from bailiwick.kernel import (
     digest_of,
 )
 from bailiwick.ports import StoredSnapshot
-from bailiwick.services.async_calls import AsyncCalls
-from bailiwick.services.rebuild import rebuild
-from bailiwick.services.replica import Pace, Replica, Role, View
-from bailiwick.services.runner import Runner, SystemClock
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.rebuild import rebuild
+from bailiwick.runtime.replica import Pace, Replica, Role, View
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.vocab.errors import Damaged, NotLeader, Unavailable
 from tests.support.memory_store import MemoryStore
 from tests.support.waiting import WAIT_S, until
@@ -54,7 +54,7 @@ def store() -> MemoryStore:
 def runner(store: MemoryStore) -> Iterator[Runner]:
     found = start(store)
     assert found.wait_for(Role.LEADING, wait_s=WAIT_S)
-    found.call(Envelope(NODE))
+    found.execute(Envelope(NODE))
     yield found
     store.gate.set()
     found.stop()
@@ -63,7 +63,7 @@ def runner(store: MemoryStore) -> Iterator[Runner]:
 
 def in_background(pool: ThreadPoolExecutor, runner: Runner, count: int) -> list[Answer]:
     return [
-        each.result(WAIT_S) for each in [pool.submit(runner.call, ask(n)) for n in range(count)]
+        each.result(WAIT_S) for each in [pool.submit(runner.execute, ask(n)) for n in range(count)]
     ]
 
 
@@ -73,7 +73,7 @@ def test_commands_that_arrive_during_a_commit_share_the_next_one(
     with ThreadPoolExecutor(40) as pool:
         store.hold_next()
         before = len(store.batches)
-        futures = [pool.submit(runner.call, ask(n)) for n in range(40)]
+        futures = [pool.submit(runner.execute, ask(n)) for n in range(40)]
         until(lambda: runner.replica.waiting == 40, "all of them wait")
         store.gate.set()
         answers = [future.result(WAIT_S) for future in futures]
@@ -85,7 +85,7 @@ def test_commands_that_arrive_during_a_commit_share_the_next_one(
 def test_nothing_is_answered_before_it_is_durable(runner: Runner, store: MemoryStore) -> None:
     with ThreadPoolExecutor(1) as pool:
         store.gate.clear()
-        future = pool.submit(runner.call, ask(1))
+        future = pool.submit(runner.execute, ask(1))
         with pytest.raises(TimeoutError):
             future.result(0.3)
         store.gate.set()
@@ -100,29 +100,29 @@ def test_a_commit_of_unknown_outcome_is_told_so_and_the_key_tells_it(
 ) -> None:
     store.keeps_when_failing, store.fails = kept, 1
     with pytest.raises(Unavailable):
-        runner.call(ask(1))
+        runner.execute(ask(1))
     assert runner.wait_for(Role.LEADING, wait_s=WAIT_S)
-    answer = runner.call(ask(1))
-    assert answer == runner.call(ask(1))
+    answer = runner.execute(ask(1))
+    assert answer == runner.execute(ask(1))
     granted = [line for line in store.lines if b"admission_approved" in line]
     assert len(granted) == 1
     kernel, _ = rebuild(store, read_max=100, warn=print)
-    assert digest_of(kernel.state) == runner.look(lambda view: digest_of(view.state))
+    assert digest_of(kernel.state) == runner.read(lambda view: digest_of(view.state))
 
 
 def test_a_store_that_stays_away_is_waited_for(runner: Runner, store: MemoryStore) -> None:
     store.fails = -1
     with pytest.raises(Unavailable):
-        runner.call(ask(1))
+        runner.execute(ask(1))
     until(lambda: runner.replica.role is not Role.LEADING, "it has noticed")
     store.fails = 0
     assert runner.wait_for(Role.LEADING, wait_s=WAIT_S)
-    assert isinstance(runner.call(ask(1)), Granted)
+    assert isinstance(runner.execute(ask(1)), Granted)
 
 
 def test_an_error_is_the_callers_own_and_others_go_on(runner: Runner) -> None:
     with pytest.raises(Conflict):
-        runner.call(Envelope(NODE))
+        runner.execute(Envelope(NODE))
     with ThreadPoolExecutor(8) as pool:
         assert len(in_background(pool, runner, 8)) == 8
 
@@ -132,21 +132,21 @@ def test_a_call_without_an_answer_in_time_leaves_its_outcome_open(
 ) -> None:
     store.gate.clear()
     with pytest.raises(Unavailable, match="no answer"):
-        runner.call(ask(1), wait_s=0.1)
+        runner.execute(ask(1), wait_s=0.1)
     store.gate.set()
-    assert isinstance(runner.call(ask(1)), Granted)
+    assert isinstance(runner.execute(ask(1)), Granted)
 
 
 def test_a_read_sees_what_is_durable_and_its_error_is_the_readers(runner: Runner) -> None:
-    runner.call(ask(1))
-    seen = runner.look(lambda view: (len(view.state.leases), view.role, view.age_ms >= 0))
+    runner.execute(ask(1))
+    seen = runner.read(lambda view: (len(view.state.leases), view.role, view.age_ms >= 0))
     assert seen == (1, Role.LEADING, True)
 
     def fails(view: View) -> None:
         raise ValueError(f"not with {len(view.state.leases)} leases")
 
     with pytest.raises(ValueError, match="not with 1"):
-        runner.look(fails)
+        runner.read(fails)
 
 
 def test_a_follower_refuses_commands_and_answers_reads() -> None:
@@ -155,8 +155,8 @@ def test_a_follower_refuses_commands_and_answers_reads() -> None:
     try:
         assert runner.wait_for(Role.FOLLOWING, wait_s=WAIT_S)
         with pytest.raises(NotLeader):
-            runner.call(ask(1))
-        assert runner.look(lambda view: view.role) is Role.FOLLOWING
+            runner.execute(ask(1))
+        assert runner.read(lambda view: view.role) is Role.FOLLOWING
     finally:
         runner.stop()
 
@@ -164,14 +164,14 @@ def test_a_follower_refuses_commands_and_answers_reads() -> None:
 def test_a_damaged_journal_stops_everything_and_says_where(store: MemoryStore) -> None:
     first = start(store)
     assert first.wait_for(Role.LEADING, wait_s=WAIT_S)
-    first.call(Envelope(NODE))
+    first.execute(Envelope(NODE))
     first.stop()
     store.lines[1] = store.lines[1].replace(b"kernel", b"kernal")
     second = start(store)
     with pytest.raises(Damaged, match="record 1"):
         second.wait_for(Role.LEADING, wait_s=WAIT_S)
     with pytest.raises(Damaged):
-        second.call(ask(1))
+        second.execute(ask(1))
     second.stop()
 
 
@@ -184,9 +184,9 @@ def test_what_breaks_an_invariant_is_told_to_everybody_from_then_on(
     assert runner.replica.kernel is not None
     monkeypatch.setattr(runner.replica.kernel, "execute", breaks)
     with pytest.raises(InvariantBroken):
-        runner.call(ask(1))
+        runner.execute(ask(1))
     with pytest.raises(InvariantBroken):
-        runner.call(ask(2))
+        runner.execute(ask(2))
     assert isinstance(runner.failed, InvariantBroken)
 
 
@@ -195,16 +195,16 @@ def test_who_calls_a_stopped_runner_is_told(store: MemoryStore) -> None:
     assert runner.wait_for(Role.LEADING, wait_s=WAIT_S)
     runner.stop()
     with pytest.raises(Unavailable, match="stopped"):
-        runner.call(ask(1))
+        runner.execute(ask(1))
 
 
 def test_snapshots_are_kept_beside_the_work_and_restart_from_them(store: MemoryStore) -> None:
     runner = start(store, Pace(lead_ms=50, snapshot_every=5))
     assert runner.wait_for(Role.LEADING, wait_s=WAIT_S)
-    runner.call(Envelope(NODE))
+    runner.execute(Envelope(NODE))
     for number in range(12):
-        runner.call(ask(number))
-    digest = runner.look(lambda view: digest_of(view.state))
+        runner.execute(ask(number))
+    digest = runner.read(lambda view: digest_of(view.state))
     runner.stop()
     assert store.kept
     kernel, size = rebuild(store, read_max=100, warn=print)
@@ -226,9 +226,9 @@ def test_a_snapshot_that_cannot_be_kept_is_a_warning(store: MemoryStore) -> None
     runner = Runner(replica, wait_s=WAIT_S)
     runner.start()
     assert runner.wait_for(Role.LEADING, wait_s=WAIT_S)
-    runner.call(Envelope(NODE))
+    runner.execute(Envelope(NODE))
     assert saved.wait(WAIT_S)
-    assert isinstance(runner.call(ask(1)), Granted)
+    assert isinstance(runner.execute(ask(1)), Granted)
     runner.stop()
     assert any("was not kept" in line for line in told)
 
@@ -237,10 +237,10 @@ def test_a_snapshot_that_cannot_be_kept_is_a_warning(store: MemoryStore) -> None
 def test_a_damaged_snapshot_is_passed_over_with_a_warning(store: MemoryStore, damage: str) -> None:
     runner = start(store, Pace(lead_ms=50, snapshot_every=3))
     assert runner.wait_for(Role.LEADING, wait_s=WAIT_S)
-    runner.call(Envelope(NODE))
+    runner.execute(Envelope(NODE))
     for number in range(6):
-        runner.call(ask(number))
-    digest = runner.look(lambda view: digest_of(view.state))
+        runner.execute(ask(number))
+    digest = runner.read(lambda view: digest_of(view.state))
     runner.stop()
     newest = max(store.kept)
     good = store.kept[newest]
@@ -264,9 +264,9 @@ def test_callers_in_an_event_loop_share_commits_and_get_their_own_answers(
         store.gate.set()
 
     async def together() -> list[Answer]:
-        calls = AsyncCalls(runner)
+        gateway = Gateway(runner, wait_s=WAIT_S)
         opening = asyncio.to_thread(open_when_all_wait)
-        *answers, _ = await asyncio.gather(*(calls.call(ask(n)) for n in range(40)), opening)
+        *answers, _ = await asyncio.gather(*(gateway.execute(ask(n)) for n in range(40)), opening)
         return answers
 
     store.hold_next()
@@ -279,8 +279,11 @@ def test_callers_in_an_event_loop_share_commits_and_get_their_own_answers(
 
 def test_an_error_reaches_the_caller_in_the_loop_that_caused_it(runner: Runner) -> None:
     async def both() -> list[object]:
-        calls = AsyncCalls(runner)
-        wrong, right = calls.call(Envelope(Release(99))), calls.call(Envelope(SetShare("lab", 2)))
+        gateway = Gateway(runner, wait_s=WAIT_S)
+        wrong, right = (
+            gateway.execute(Envelope(Release(99))),
+            gateway.execute(Envelope(SetShare("lab", 2))),
+        )
         return list(await asyncio.gather(wrong, right, return_exceptions=True))
 
     wrong, right = asyncio.run(both())
@@ -292,11 +295,11 @@ def test_a_call_in_the_loop_is_given_up_when_its_time_is_over(
     runner: Runner, store: MemoryStore
 ) -> None:
     async def waits() -> Answer:
-        calls = AsyncCalls(runner)
+        gateway = Gateway(runner, wait_s=WAIT_S)
         with pytest.raises(Unavailable, match="in time"):
-            await calls.call(ask(1), wait_s=0.05)
+            await gateway.execute(ask(1), wait_s=0.05)
         store.gate.set()
-        return await calls.call(ask(1))
+        return await gateway.execute(ask(1))
 
     store.gate.clear()
     assert isinstance(asyncio.run(waits()), Granted)
@@ -304,14 +307,14 @@ def test_a_call_in_the_loop_is_given_up_when_its_time_is_over(
 
 def test_a_call_that_is_cancelled_leaves_nothing_behind(runner: Runner, store: MemoryStore) -> None:
     async def cancels() -> Answer:
-        calls = AsyncCalls(runner)
-        task = asyncio.create_task(calls.call(ask(1)))
+        gateway = Gateway(runner, wait_s=WAIT_S)
+        task = asyncio.create_task(gateway.execute(ask(1)))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         store.gate.set()
-        return await calls.call(ask(1))
+        return await gateway.execute(ask(1))
 
     store.gate.clear()
     assert isinstance(asyncio.run(cancels()), Granted)

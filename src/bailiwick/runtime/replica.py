@@ -23,8 +23,8 @@ from enum import StrEnum
 from bailiwick.kernel import ChangeSettings, Elect, Envelope, Kernel, Settings, State, Tick
 from bailiwick.kernel.answers import Answer
 from bailiwick.ports import Clock, JournalStore, Leader, StoredSnapshot
-from bailiwick.services.feed import Feed
-from bailiwick.services.rebuild import catch_up, rebuild
+from bailiwick.runtime.feed import Feed
+from bailiwick.runtime.rebuild import catch_up, rebuild
 from bailiwick.vocab.errors import (
     BailiwickError,
     Deposed,
@@ -99,7 +99,7 @@ class Replica:
         self.name, self.address = name, address
         self.settings = settings or Settings()
         self.pace = pace or Pace()
-        self.feed = Feed()
+        self.journal = Feed()
         self.before_ms = 0
         """When the journal was last written before this replica began to lead."""
         self.role = Role.STARTING
@@ -124,7 +124,7 @@ class Replica:
         """Commands that were submitted and not taken up yet."""
         return len(self._inbox)
 
-    def look(self, read: Callable[[View], None]) -> None:
+    def read_soon(self, read: Callable[[View], None]) -> None:
         """Have the state read in one of the next rounds, when all of it is durable."""
         self._reads.append(read)
 
@@ -208,7 +208,7 @@ class Replica:
     def _found_all(self, elapsed: int) -> None:
         self._followed = self._sure = elapsed
         if self.kernel is not None:
-            self.feed.publish(self.kernel.state.size)
+            self.journal.publish(self.kernel.state.size)
         self.role = Role.FOLLOWING
 
     def _catch_up(self, kernel: Kernel, *, rounds: int) -> bool:
@@ -236,7 +236,7 @@ class Replica:
         # Counted from before the append: once it is there, a later leader may append as well.
         asked = self.clock.elapsed_ms()
         self.store.append(self._epoch, first, lines)
-        self.feed.publish(first, lines)
+        self.journal.publish(first, lines)
         self.role, self._sure = Role.LEADING, asked
         self._tick_at = asked + self.pace.tick_ms
 
@@ -277,7 +277,7 @@ class Replica:
         if lines or elapsed - self._sure >= self.pace.lead_ms:
             self.store.append(self._epoch, first, lines)
             self._sure = elapsed
-            self.feed.publish(first, lines)
+            self.journal.publish(first, lines)
         for ticket, answer, failure in settled:
             ticket.settle(answer, failure)
         if snapshot is not None:

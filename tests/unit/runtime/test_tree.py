@@ -16,7 +16,7 @@ from bailiwick.journal.merkle import (
     verify_inclusion,
 )
 from bailiwick.journal.note import TrustedCheckpoint, verify_checkpoint
-from bailiwick.services.tree import CompactTree, JournalTree
+from bailiwick.runtime.tree import CompactTree, JournalTree
 from bailiwick.vocab.errors import InvalidValue, LimitReached, NotFound
 
 SIGNER = SeedSigner("log.example/t", bytes(range(32)))

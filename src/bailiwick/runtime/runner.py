@@ -20,7 +20,7 @@ from typing import TypeVar
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.answers import Answer
 from bailiwick.ports import StoredSnapshot
-from bailiwick.services.replica import Replica, Role, Ticket, View
+from bailiwick.runtime.replica import Replica, Role, Ticket, View
 from bailiwick.vocab.errors import InvariantBroken, Unavailable
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ class Runner:
         with self._saving:
             self.replica.store.close()
 
-    def call(self, envelope: Envelope, *, wait_s: float | None = None) -> Answer:
+    def execute(self, envelope: Envelope, *, wait_s: float | None = None) -> Answer:
         """The durable answer to a command."""
         lock = threading.Lock()
         lock.acquire()
@@ -94,7 +94,7 @@ class Runner:
         if not self._wake.is_set():
             self._wake.set()
 
-    def look(self, read: Callable[[View], T], *, wait_s: float | None = None) -> T:
+    def read(self, read: Callable[[View], T], *, wait_s: float | None = None) -> T:
         """What ``read`` makes of the state; it must not keep or change it."""
         lock = threading.Lock()
         lock.acquire()
@@ -109,16 +109,16 @@ class Runner:
             finally:
                 lock.release()
 
-        self.look_soon(run)
+        self.read_soon(run)
         self._wait(lock, self.wait_s if wait_s is None else wait_s)
         if raised:
             raise raised[0]
         return found[0]
 
-    def look_soon(self, run: Callable[[View], None]) -> None:
+    def read_soon(self, run: Callable[[View], None]) -> None:
         """Have the state read in the next round; ``run`` is called by the replica's thread."""
         self._check()
-        self.replica.look(run)
+        self.replica.read_soon(run)
         if not self._wake.is_set():
             self._wake.set()
 
