@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
+from bailiwick.services.caller import Hidden, NotAllowed
 from bailiwick.telemetry.bearing import trace_id
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -78,7 +79,7 @@ _BY_STATUS: Final[dict[int, Code]] = {
     413: EdgeCode.TOO_LARGE,
     422: ErrorCode.INVALID_VALUE,
 }
-_HIDDEN: Final = "no such thing, or it is not yours to see"
+_HIDDEN: Final = str(Hidden())
 
 
 @dataclass(slots=True)
@@ -102,6 +103,8 @@ def trouble_of(error: BaseException) -> Trouble:
     """An error as it is told; what is not a caller's business is left out."""
     if isinstance(error, Trouble):
         return error
+    if isinstance(error, NotAllowed):
+        return Trouble(EdgeCode.FORBIDDEN, str(error), _lacking(error))
     if isinstance(error, BailiwickError):
         if PROBLEMS[error.code].status < 500 or error.retryable:
             return Trouble(error.code, str(error), _details(error))
@@ -135,7 +138,15 @@ def problem_of(trouble: Trouble, correlation_id: str) -> tuple[int, Problem]:
 
 def is_fault(error: BaseException) -> bool:
     """Whether it is our own bug, which must be logged."""
-    return isinstance(error, InvariantBroken) or not isinstance(error, BailiwickError | Trouble)
+    return isinstance(error, InvariantBroken) or not isinstance(
+        error, BailiwickError | NotAllowed | Trouble
+    )
+
+
+def _lacking(error: NotAllowed) -> Details:
+    if error.permission is None:
+        return {}
+    return {"permission": error.permission.value, "scope": str(error.scope)}
 
 
 def _details(error: BailiwickError) -> Details:

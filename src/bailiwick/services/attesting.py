@@ -14,8 +14,9 @@ Rules:
   it is good: a report from another host's GPU has no way in.
 - Several pieces of one kind are one verdict: the worst. A node with one bad GPU is a bad node, and
   so is one with a GPU in its inventory of which there is no report.
-- Judging takes its time: it is for a thread, never for the event loop or the kernel. A verifier that
-  fails is our bug: it counts as untrusted (``verifier_fault``) and the log says everything.
+- Judging takes its time: it is for a thread, never for the event loop or the kernel. If a
+  verifier fails, that is our bug: it counts as untrusted (``verifier_fault``), and the log says
+  everything.
 """
 
 from __future__ import annotations

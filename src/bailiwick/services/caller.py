@@ -211,6 +211,11 @@ class Caller:
         envelope = Envelope(command, self.principal.name, self.correlation_id, self.key)
         return await self.gateway.execute(envelope)
 
+    async def records(self, first: int, limit: int) -> list[bytes]:
+        """Up to ``limit`` lines of the journal from number ``first`` on."""
+        self._check()
+        return await self.gateway.records(first, limit)
+
     async def rehearse(self, command: Command) -> Event | None:
         """The first event that a command of this principal would lead to; it does not happen."""
         self._check()

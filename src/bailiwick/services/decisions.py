@@ -132,7 +132,7 @@ def _concerns(record: Record, lease: LeaseRow) -> bool:
 def _alone(record: Record, lease_id: int) -> Record:
     if record.kind is not RecordKind.NODE_DEPARTED:
         return record
-    return replace(record, body={**record.body, "lease_ids": [lease_id]})
+    return replace(record, body={**record.body, "lease_ids": (lease_id,)})
 
 
 def _masked(row: DecisionRow) -> DecisionRow:

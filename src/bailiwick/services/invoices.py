@@ -258,9 +258,7 @@ def _stretches(meter: MeterBook, line: RatedLine, book: RateBook) -> list[Segmen
         mine = account.tenant, account.project, generation, account.tag, account.lease_class
         return mine == key[:5] and (account.stage, cause_of(account)) == (key.stage, key.cause)
 
-    found = meter.trace(
-        wanted, (line.from_ms, line.to_ms), kind=key.kind, limit=STRETCHES_MAX + 1
-    )
+    found = meter.trace(wanted, (line.from_ms, line.to_ms), kind=key.kind, limit=STRETCHES_MAX + 1)
     if len(found) > STRETCHES_MAX:
         raise LimitReached("stretches of one line", STRETCHES_MAX)
     windows = list(_windows(line, book))

@@ -100,9 +100,7 @@ def accounts_of(scope: Scope) -> Wanted:
     return wanted
 
 
-async def rate_period(
-    caller: Caller, meter: MeterBook, *, wanted: Wanted, period: Period
-) -> Rated:
+async def rate_period(caller: Caller, meter: MeterBook, *, wanted: Wanted, period: Period) -> Rated:
     """What these accounts used in a period, rated by the cards that held then.
 
     INVARIANT: the lines are those of the journal's first ``metered.size`` records. The prices were

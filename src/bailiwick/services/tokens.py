@@ -43,7 +43,7 @@ from bailiwick.services.paging import page_of
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 
 _KEPT = frozenset({Permission.BREAK_GLASS, Permission.TOKEN_ISSUE, Permission.TOKEN_REVOKE})
-"""What broken glass does not give: itself (minutes stay minutes), and what makes or frees tokens."""
+"""What broken glass does not give: itself (minutes stay minutes), and other tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,9 @@ async def issue(caller: Caller, authority: Authority, wish: TokenWish) -> Minted
         expected = "service_account for a service account, and for nobody else"
         raise InvalidValue("kind", kind.value, expected)
     if name.startswith(NODE_PREFIX) is not (kind is PrincipalKind.NODE):
-        raise InvalidValue("kind", kind.value, "node for a principal node:NAME, and for nobody else")
+        raise InvalidValue(
+            "kind", kind.value, "node for a principal node:NAME, and for nobody else"
+        )
     minted = authority.mint(
         name,
         kind,

@@ -31,7 +31,7 @@ from bailiwick.ports import Clock
 from bailiwick.runtime.replica import View
 from bailiwick.services.attesting import Attesting, Judged, due_at, known_of, pool_here, pool_of
 from bailiwick.services.caller import Caller, Deferred
-from bailiwick.services.enrolling import Challenge, EnrolmentRefused, Enrolling
+from bailiwick.services.enrolling import Challenge, Enrolling, EnrolmentRefused
 from bailiwick.services.nonces import Nonce, Randomness
 from bailiwick.vocab.errors import Conflict
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason

@@ -27,18 +27,20 @@ from starlette.types import Scope
 from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.runner import Runner
-from bailiwick.server.http import document, seen, tokens, watch
+from bailiwick.server.http import document, seen, watch
 from bailiwick.server.http.actions import ACTIONS
-from bailiwick.server.http.asked import AccessDenied, Asked, House, Parts
+from bailiwick.server.http.asked import Asked, House, Parts
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.edge import Bounds, Edge, log_fault, spell_problem
 from bailiwick.server.http.forward import Forward
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.handlers import HANDLERS
 from bailiwick.server.http.observe import Observe, watch_waits
+from bailiwick.server.http.routes import tokens
 from bailiwick.server.http.tags import tag_of
 from bailiwick.server.problems import Trouble, is_fault, trouble_of, trouble_of_status
 from bailiwick.services.authority import Allowance, Authority
+from bailiwick.services.caller import AccessDenied, NotAllowed
 from bailiwick.telemetry.bearing import note
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -144,13 +146,21 @@ class GuardedRoute(StrictRoute):
             house: House = request.app.state.house
             principal = await house.door.admit(request)
             note(principal=principal.name, action=action.name)
-            asked = Asked(action, principal, house, str(request.state.correlation_id))
+            asked = Asked(
+                action,
+                principal,
+                house.gateway,
+                house.door.clock,
+                house.ids,
+                str(request.state.correlation_id),
+                house=house,
+            )
             request.state.asked = asked
             try:
                 response = await inner(request)
             except AccessDenied as denied:
                 await house.door.note(request, denied.refusal)
-                raise denied.trouble from None
+                raise denied.told from None
             if not asked.cleared:
                 raise InvariantBroken(f"{action.name} asked for no permission")
             if action.method == "GET":
@@ -304,5 +314,6 @@ def _add_handlers(app: FastAPI) -> None:
 
     app.add_exception_handler(Trouble, on_error)
     app.add_exception_handler(BailiwickError, on_error)
+    app.add_exception_handler(NotAllowed, on_error)
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_status)

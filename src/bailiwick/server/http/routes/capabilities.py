@@ -27,9 +27,7 @@ async def issue_token(
 ) -> wire.IssuedLeaseToken:
     """Make a token with which work under a lease may use what the lease holds."""
     wish = _wish(body, lease_id)
-    found = await capabilities.issue_token(
-        asked, asked.capabilities, wish, audience=body.audience
-    )
+    found = await capabilities.issue_token(asked, asked.capabilities, wish, audience=body.audience)
     response.headers["cache-control"] = "no-store"
     return _issued(found)
 
@@ -58,9 +56,7 @@ async def read_revocations(asked: Here, *, since: Since = 0) -> wire.Revocations
     )
 
 
-def _wish(
-    body: wire.TokenWish | wire.NodeTokenWish, lease_id: int
-) -> capabilities.LeaseTokenWish:
+def _wish(body: wire.TokenWish | wire.NodeTokenWish, lease_id: int) -> capabilities.LeaseTokenWish:
     return capabilities.LeaseTokenWish(
         lease_id=lease_id,
         operations=body.operations,

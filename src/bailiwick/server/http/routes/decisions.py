@@ -10,7 +10,14 @@ from fastapi import Query
 from bailiwick.iam import Scope
 from bailiwick.journal.record import Record
 from bailiwick.server.http.asked import Here
-from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber, number_in, spell_page
+from bailiwick.server.http.params import (
+    Limit,
+    NumberCursor,
+    PathName,
+    PathNumber,
+    number_in,
+    spell_page,
+)
 from bailiwick.server.http.plans import Speller, spell_denial, spell_remedy, submit_of
 from bailiwick.server.http.work import spell_record
 from bailiwick.services import decisions

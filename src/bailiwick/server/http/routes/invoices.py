@@ -114,9 +114,7 @@ def _status(asked: Asked) -> Status:
     return "draft" if asked.dry_run else "issued"
 
 
-def _spell(
-    invoice: Invoice, status: Status, *, corrected_by: tuple[str, ...] = ()
-) -> wire.Invoice:
+def _spell(invoice: Invoice, status: Status, *, corrected_by: tuple[str, ...] = ()) -> wire.Invoice:
     return wire.Invoice(
         status=status,
         digest=digest_of(invoice),

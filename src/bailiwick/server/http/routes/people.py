@@ -125,9 +125,7 @@ async def set_fleet_member(asked: Changing, body: wire.MemberChange) -> Done:
     return await _set_member(asked, FLEET, body=body)
 
 
-async def set_tenant_member(
-    asked: Changing, tenant: PathName, *, body: wire.MemberChange
-) -> Done:
+async def set_tenant_member(asked: Changing, tenant: PathName, *, body: wire.MemberChange) -> Done:
     """Give a principal a role at a tenant, or take it away."""
     return await _set_member(asked, Scope(tenant), body=body)
 

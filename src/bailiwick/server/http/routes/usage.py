@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Query
 
@@ -109,10 +109,7 @@ def _finding(row: FindingRow) -> counting.Finding:
 
 def _spell(found: usage.TenantUsage) -> wire.Usage:
     rated, running = found.rated, found.rated.metered.running
-    rows = [
-        wire.UsageRow(**key._asdict(), **_amounts(each, running))
-        for key, each in found.rows.items()
-    ]
+    rows = [_row(key, each, running) for key, each in found.rows.items()]
     rows.sort(key=lambda r: (-r.cost_micros, r.project or "", r.tag or "", str(r.generation)))
     return wire.Usage(
         tenant=found.tenant,
@@ -128,7 +125,17 @@ def _spell(found: usage.TenantUsage) -> wire.Usage:
     )
 
 
-def _amounts(found: usage.UsageSum, running: set[int]) -> dict[str, int]:
+def _row(key: usage.UsageKey, found: usage.UsageSum, running: set[int]) -> wire.UsageRow:
+    return wire.UsageRow(
+        project=key.project,
+        tag=key.tag,
+        generation=key.generation,
+        lease_class=key.lease_class,
+        **_amounts(found, running),
+    )
+
+
+def _amounts(found: usage.UsageSum, running: set[int]) -> dict[str, Any]:
     used = found.used
     amounts = {
         "gpu_micro_seconds": used[ResourceKind.GPU_MILLI],
