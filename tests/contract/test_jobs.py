@@ -14,7 +14,7 @@ import pytest
 from bailiwick.iam import Permission
 from bailiwick.ports import JobChange
 from bailiwick.reconcile.job_acts import Tools
-from bailiwick.reconcile.local_jobs import LocalJobs
+from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.runtime.runner import SystemClock
 from bailiwick.services.authority import Terms
 from bailiwick.services.jobs import Jobs
@@ -57,7 +57,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
             server="http://testserver",
         )
         stop = threading.Event()
-        thread = threading.Thread(target=LocalJobs(tools).run, args=(stop,))
+        thread = threading.Thread(target=JobLoop(tools).run, args=(stop,))
         thread.start()
         try:
             yield made

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from bailiwick.executors import JobSpec
-from bailiwick.executors.local import LocalExecutor
+from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.port import JobSpec
+from bailiwick.reconcile.watched_executor import WatchedExecutor
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.server.http.asked import Parts
 from bailiwick.server.http.gauges import GaugeReader
-from bailiwick.server.http.observe import WatchedExecutor
 from bailiwick.services import authority as auth
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
 from tests.support.waiting import WAIT_S

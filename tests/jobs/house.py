@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bailiwick.executors.local import LocalExecutor
-from bailiwick.executors.teardown import Look, Waits, take_census
-from bailiwick.fleet.node import EXECUTOR_LABEL, LOCAL_EXECUTOR, GpuDevice, NodeCapacity
+from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.local.teardown import Look, Waits, take_census
+from bailiwick.executors.registry import DEFAULT
+from bailiwick.fleet.node import EXECUTOR_LABEL, GpuDevice, NodeCapacity
 from bailiwick.iam import PrincipalKind, Role
 from bailiwick.journal.record import parse_record
 from bailiwick.kernel import ChangeSettings, Command, Envelope, RegisterNode, Settings
@@ -25,7 +26,7 @@ from bailiwick.kernel import iam_commands as iam
 from bailiwick.kernel.answers import Answer
 from bailiwick.ports import JobRow, NewJobRow
 from bailiwick.reconcile.job_acts import Tools
-from bailiwick.reconcile.local_jobs import LocalJobs, Retention
+from bailiwick.reconcile.jobs import JobLoop, Retention
 from bailiwick.runtime.replica import Replica
 from bailiwick.runtime.replica import Role as ReplicaRole
 from bailiwick.runtime.runner import Runner, SystemClock
@@ -54,7 +55,7 @@ class JobHouse:
     runner: Runner
     jobs: Jobs
     executor: LocalExecutor
-    loop: LocalJobs
+    loop: JobLoop
     authority: Authority
     said: list[str] = field(default_factory=list)
 
@@ -159,7 +160,7 @@ def request_of(
             "priority": priority,
             "lease_class": "standard",
             "ttl_ms": ttl_ms,
-            "labels": [f"{EXECUTOR_LABEL}={LOCAL_EXECUTOR}"],
+            "labels": [DEFAULT.label],
             **more,
         },
     }
@@ -216,7 +217,7 @@ def job_house(
             say=said.append,
         )
         house = JobHouse(
-            runner, jobs, executor, LocalJobs(tools, retention=retention), authority, said
+            runner, jobs, executor, JobLoop(tools, retention=retention), authority, said
         )
         _furnish(house, settings)
         try:
@@ -236,7 +237,7 @@ def _furnish(house: JobHouse, settings: Settings) -> None:
     house.do(iam.CreateTenant(TENANT))
     house.do(iam.SetMember("ann", Role.TENANT_ADMIN, TENANT, None))
     gpus = (GpuDevice(HardwareGeneration.NVIDIA_HOPPER, 80 * 2**30, "H100"),) * 2
-    labels = {EXECUTOR_LABEL: LOCAL_EXECUTOR}
+    labels = {EXECUTOR_LABEL: DEFAULT.name}
     capacity = NodeCapacity(cpu_cores=4, mem_bytes=2**40, gpus=gpus, labels=labels)
     house.do(RegisterNode(NODE, capacity))
 

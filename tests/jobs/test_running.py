@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from bailiwick.billing.budgets import Budget
-from bailiwick.executors import Exited, JobSpec, Lost, LostReason
-from bailiwick.executors.proc import Process
-from bailiwick.executors.teardown import Census, Sight
+from bailiwick.executors.local.proc import Process
+from bailiwick.executors.local.teardown import Census, Sight
+from bailiwick.executors.port import Exited, JobSpec, Lost, LostReason
+from bailiwick.executors.registry import DEFAULT
 from bailiwick.kernel import (
     Envelope,
     Evict,
@@ -33,17 +34,15 @@ from bailiwick.kernel import (
 from bailiwick.ports import JobChange, JobRow
 from bailiwick.reconcile.job_acts import STARTS_MAX, Acts, Tools
 from bailiwick.reconcile.job_steps import Verdict
-from bailiwick.reconcile.local_jobs import Retention
+from bailiwick.reconcile.jobs import Retention
+from bailiwick.reconcile.this_node import ThisNode
 from bailiwick.runtime.replica import Replica, Role
 from bailiwick.runtime.runner import Runner, SystemClock
-from bailiwick.server.assembly import Base, ThisNode
-from bailiwick.server.http.forward import Peers
 from bailiwick.services.authority import Principal
 from bailiwick.services.beats import Beats
 from bailiwick.services.jobs import Jobs
 from bailiwick.store import open_store
 from bailiwick.store.job_rows import JobBook
-from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.errors import Conflict, LimitReached, NotFound, NotLeader, Unavailable
 from bailiwick.vocab.jobs import JobPhase as P
 from bailiwick.vocab.words import PreemptionReason
@@ -578,16 +577,11 @@ def test_a_loop_that_fails_leaves_no_heart_beating_behind_it(
 ) -> None:
     (tmp_path / "jobs").rmdir()
     (tmp_path / "jobs").touch()  # nothing can be found there, or started
-    clock, telemetry = SystemClock(), Telemetry.open(tmp_path)
-    peers = Peers(house.runner, house.authority, clock, True)
-    store = open_store(str(tmp_path / "data"))
-    base = Base(store, house.runner, house.authority, clock, telemetry, peers, house.said.append)
-    duty = ThisNode(base, Beats(clock), node="this", folder=tmp_path, loop=house.loop)
+    beats = Beats(SystemClock())
+    duty = ThisNode(house.loop, beats, executor=DEFAULT, folder=tmp_path)
     try:
         with pytest.raises(Unavailable):
             duty.run(threading.Event())
         assert [each.name for each in threading.enumerate() if each.name == "beat"] == []
     finally:
-        telemetry.close()
-        store.close()
         (tmp_path / "jobs").unlink()

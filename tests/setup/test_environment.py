@@ -243,6 +243,12 @@ def test_a_package_that_is_not_the_locked_one_is_refused(machine: Machine) -> No
 
 def test_what_was_interrupted_is_begun_anew(machine: Machine) -> None:
     link_uv(machine)
+    uv = machine.folder.parent / "bin" / "uv"
+    real = uv.readlink()
+    uv.unlink()
+    # One that never gets to its end: a warm cache is faster than an interrupting hand.
+    uv.write_text(f'#!/bin/sh\n[ "$1" = pip ] && exec sleep 3600\nexec "{real}" "$@"\n')
+    uv.chmod(0o755)
     with running(machine, "make", "environment") as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -252,6 +258,8 @@ def test_what_was_interrupted_is_begun_anew(machine: Machine) -> None:
         process.stdout.read()
         assert process.wait(WAIT_S) != 0
     assert is_untouched(machine)
+    uv.unlink()
+    uv.symlink_to(real)
     assert machine.set_up().returncode == 0
 
 

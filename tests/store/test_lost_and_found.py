@@ -34,8 +34,17 @@ def led(store: SqlStore, name: str = "one") -> Leader:
 
 
 def lead_in_time(store: SqlStore, name: str) -> Leader:
-    """Lead as soon as the server has noticed that the last leader is gone."""
-    return until(lambda: store.lead(name, ""), "somebody can lead")
+    """Lead as soon as the server has noticed that the last leader is gone, and the store that
+    its connection is.
+    """
+
+    def ask() -> Leader | None:
+        try:
+            return store.lead(name, "")
+        except Unavailable:
+            return None
+
+    return until(ask, "somebody can lead")
 
 
 # --- processes -----------------------------------------------------------------------------------
@@ -247,7 +256,7 @@ def test_a_server_that_is_killed_keeps_what_it_confirmed(
     assert size in (confirmed[0], confirmed[0] + 8)
     assert size > 0
     assert store.read(0, size) == [LINE] * size
-    store.append(led(store).epoch, size, [LINE])
+    store.append(lead_in_time(store, "one").epoch, size, [LINE])
 
 
 def test_a_leader_whose_session_is_ended_leads_no_more_and_another_can(

@@ -20,7 +20,7 @@ from bailiwick.billing.invoice_body import canonical_bytes, digest_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead
 from bailiwick.billing.rates import LIST_PRICES, RateBook, card_body
 from bailiwick.billing.rating import rate
-from bailiwick.executors.local import LocalExecutor
+from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, EnrolNode, Envelope, decode_command

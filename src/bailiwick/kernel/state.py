@@ -174,17 +174,17 @@ class State:
 
     def phase(self, lease_id: int) -> RevokeState:
         """How far the ending of a lease has come."""
-        return REVOKE_STATES[self.fields(lease_id)[7]]
+        return REVOKE_STATES[self.fields(lease_id).state]
 
     def is_released(self, lease_id: int) -> bool:
         """Whether its holder gave the lease back, and only its teardown is waited for."""
-        return bool(self.fields(lease_id)[8] & FLAG_RELEASED)
+        return bool(self.fields(lease_id).flags & FLAG_RELEASED)
 
     def owner_of(self, lease_id: int) -> Owner:
         """Whose the lease is; of a fenced one, whose it was."""
         if lease_id in self.fenced:
             return self.fenced[lease_id]
-        account = self.ledger.handles.accounts[self.fields(lease_id)[1]]
+        account = self.ledger.handles.accounts[self.fields(lease_id).account]
         return Owner(account.tenant, account.project)
 
     def node_of(self, lease_id: int) -> NodeId:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bailiwick.executors import Executor, Exited, JobSpec, JobStatus, Limits
+from bailiwick.executors.port import Executor, Exited, JobSpec, JobStatus, Limits
 from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Scope, check_access
 from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
 from bailiwick.kernel.iam_commands import RevokeToken

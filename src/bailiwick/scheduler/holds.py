@@ -260,10 +260,10 @@ class Holds:
     def fields(self, lease_id: int) -> LeaseFields:
         """The engine's record of a lease; an unknown or ended one is an error."""
         known = type(lease_id) is int and 0 <= lease_id < 2**63
-        fields = self.engine.lease(lease_id) if known else None
-        if fields is None:
+        row = self.engine.lease(lease_id) if known else None
+        if row is None:
             raise NotFound("lease", lease_id, hint="it never existed or has ended")
-        return fields
+        return LeaseFields._make(row)
 
     def told(self, lease_id: int) -> Lease:
         """The lease as an object."""

@@ -24,7 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bailiwick.fleet.node import NodeCapacity, check_inventory
+from bailiwick.fleet.inventory import check_inventory
+from bailiwick.fleet.node import NodeCapacity
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.engine.protocol import FLAG_RESERVED
 from bailiwick.scheduler.handles import Prepared

@@ -18,11 +18,12 @@ from bailiwick.iam import Role as IamRole
 from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.iam_commands import CreateProject, CreateTenant, SetMember
 from bailiwick.ports import Clock
+from bailiwick.reconcile.this_node import ACTOR
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.authority import Authority, Terms
 
-ACTOR, CORRELATION = "bailiwick-up", "first-start"
+CORRELATION = "first-start"
 ADMIN, TENANT, PROJECT = "admin", "main", "default"
 LOGIN_S = 3600
 

@@ -16,7 +16,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 
-from bailiwick.executors import Executor
+from bailiwick.executors.port import Executor
 from bailiwick.journal.keys import Signer
 from bailiwick.kernel import Command
 from bailiwick.runtime.gateway import Gateway

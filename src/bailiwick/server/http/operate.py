@@ -10,12 +10,11 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL
+from bailiwick.fleet.inventory import is_same_machine
+from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import ClearFence, Evict, RegisterNode, ReportTeardown
-from bailiwick.kernel.request_body import inventory_body
 from bailiwick.runtime.replica import Role, View
 from bailiwick.server.http.asked import Asked, Changing
 from bailiwick.server.http.fleet import registration
@@ -68,34 +67,25 @@ async def report_inventory(asked: Changing, node: PathName, *, body: wire.Invent
         raise InvalidValue("labels", command.capacity.labels[EXECUTOR_LABEL], expected)
     labels = {**command.capacity.labels, HEARTBEAT_LABEL: REPORTED}
     command = replace(command, capacity=replace(command.capacity, labels=labels))
-    wanted = _lasting(inventory_body(command.capacity))
-    if not await _is_known(asked, node, wanted=wanted):
+    if not await _is_known(asked, node, wanted=command.capacity):
         try:
             return await asked.tell(command)
         except Conflict:  # somebody was faster
-            if not await _is_known(asked, node, wanted=wanted):
+            if not await _is_known(asked, node, wanted=command.capacity):
                 raise
     return Done(answer="done", seq=None)
 
 
-async def _is_known(asked: Asked, node: str, *, wanted: dict[str, Any]) -> bool:
-    def read(view: View) -> dict[str, Any] | None:
+async def _is_known(asked: Asked, node: str, *, wanted: NodeCapacity) -> bool:
+    def read(view: View) -> NodeCapacity | None:
         ledger = view.state.ledger
-        return inventory_body(ledger.entry(node).capacity) if node in ledger else None
+        return ledger.entry(node).capacity if node in ledger else None
 
     found = await asked.read(read)
-    if found is not None and _lasting(found) != wanted:
+    if found is not None and not is_same_machine(found, wanted):
         hint = "an operator drains it and has it depart; then it can report again"
         raise Conflict("node", node, "is known with another inventory", hint=hint)
     return found is not None
-
-
-def _lasting(inventory: dict[str, Any]) -> dict[str, Any]:
-    """What tells a machine from another; free disk space changes by the hour."""
-    kept = {k: v for k, v in inventory["resources"].items() if k != "block_bytes" and v}
-    marks = (HEARTBEAT_LABEL + "=", EXECUTOR_LABEL + "=")  # by whom it was registered
-    labels = [each for each in inventory.get("labels", ()) if not each.startswith(marks)]
-    return inventory | {"resources": kept, "labels": labels}
 
 
 # -- leases ----------------------------------------------------------------------------------

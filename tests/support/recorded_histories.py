@@ -1,0 +1,264 @@
+"""Recorded histories: commands as they were spelled, and all that the kernel said to them.
+
+``python -m tests.support.recorded_histories`` makes those of :data:`MAKERS` that are not there yet.
+A recording is never made again under the same name: see ``tests/vectors/kernel/README.md``.
+
+A history is lines of JSON, zipped: one for each command (who sent it, when, in the course of what,
+how it is spelled; then the digest of the answer or the error, and the chain's head behind it), and
+a last one for the whole. The state's bytes at the end stand beside it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from bailiwick.billing.rates import LIST_PRICES
+from bailiwick.iam import Permission, PrincipalKind, Role, ScopeLevel
+from bailiwick.journal.record import encode_json
+from bailiwick.journal.words import Severity
+from bailiwick.kernel import (
+    Command,
+    Envelope,
+    Kernel,
+    Settings,
+    encode,
+    encode_answer,
+    encode_command,
+)
+from bailiwick.kernel.iam_commands import (
+    BreakGlass,
+    ChangeAccount,
+    ChangeProject,
+    ChangeTenant,
+    CreateAccount,
+    CreateProject,
+    CreateTenant,
+    IssueToken,
+    NoteRefusal,
+    RevokeToken,
+    SetMember,
+)
+from bailiwick.kernel.machine import Outcome
+from bailiwick.kernel.money_commands import IssueInvoice, ReportFinding, SetRateCard
+from bailiwick.vocab.errors import BailiwickError
+from tests.support.kernel_histories import Campus, busy_journal
+from tests.support.money_histories import LARGE, Trouble
+
+FOLDER = Path(__file__).parents[1] / "vectors" / "kernel"
+
+
+class Recorder:
+    """Everything that kernels are told while it listens, and what they say to it."""
+
+    def __init__(self) -> None:
+        self.lines: list[dict[str, Any]] = []
+        self.kernel: Kernel | None = None
+
+    def listen(self, work: Callable[[], Campus]) -> Kernel:
+        """Do the work; the kernel that it was done on, which must be one."""
+        plain = Kernel.execute
+
+        def heard(kernel: Kernel, envelope: Envelope, now_ms: int) -> Outcome:
+            assert self.kernel in (None, kernel), "one history is of one kernel"
+            self.kernel = kernel
+            told = told_of(envelope, now_ms)
+            try:
+                outcome = plain(kernel, envelope, now_ms)
+            except BailiwickError as error:
+                self.lines.append(told | refused(error) | head(kernel))
+                raise
+            self.lines.append(told | answered(outcome) | head(kernel))
+            return outcome
+
+        Kernel.execute = heard  # type: ignore[method-assign]
+        try:
+            return work().kernel
+        finally:
+            Kernel.execute = plain  # type: ignore[method-assign]
+
+
+def told_of(envelope: Envelope, now_ms: int) -> dict[str, Any]:
+    """What the kernel is told."""
+    spelled = encode_command(envelope.command)
+    told = {"at_ms": now_ms, "actor": envelope.actor, "command": spelled}
+    told["request"] = envelope.correlation_id
+    return told | ({} if envelope.key is None else {"key": envelope.key})
+
+
+def answered(outcome: Outcome) -> dict[str, Any]:
+    """What the kernel answers, and in how many records."""
+    return {"answer": short(encode_answer(outcome.answer)), "records": len(outcome.lines)}
+
+
+def refused(error: BailiwickError) -> dict[str, Any]:
+    """The error that the kernel raises instead."""
+    return {"error": error.code.value, "says": short(str(error))}
+
+
+def head(kernel: Kernel) -> dict[str, Any]:
+    """Where the chain stands: each record's hash is of all before it, too."""
+    return {"head": kernel.chain.anchor().hash[:16]}
+
+
+def short(value: object) -> str:
+    """Enough of a value's digest to see that it changed."""
+    return sha256(encode_json({"it": value}).encode()).hexdigest()[:16]
+
+
+def whole(kernel: Kernel) -> dict[str, Any]:
+    """The chain's size and head at the end, and the digest of the state's bytes."""
+    anchor = kernel.chain.anchor()
+    digest = sha256(encode(kernel.state)).hexdigest()
+    return {"records": anchor.size, "head": anchor.hash, "snapshot": digest}
+
+
+def names() -> list[str]:
+    """Every history that was recorded."""
+    return sorted(path.name.removesuffix(".jsonl.gz") for path in FOLDER.glob("*.jsonl.gz"))
+
+
+def read(name: str) -> tuple[list[dict[str, Any]], dict[str, Any], bytes]:
+    """A history: what was told and said, the whole at its end, and the state's bytes."""
+    text = gzip.decompress((FOLDER / f"{name}.jsonl.gz").read_bytes()).decode()
+    *told, last = map(json.loads, text.splitlines())
+    return told, last, gzip.decompress((FOLDER / f"{name}.snapshot.gz").read_bytes())
+
+
+def write(name: str, work: Callable[[], Campus]) -> None:
+    """Record a history, always to the same bytes."""
+    recorder = Recorder()
+    kernel = recorder.listen(work)
+    rows = [*recorder.lines, whole(kernel)]
+    text = "".join(encode_json(row) + "\n" for row in rows)
+    (FOLDER / f"{name}.jsonl.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+    (FOLDER / f"{name}.snapshot.gz").write_bytes(gzip.compress(encode(kernel.state), mtime=0))
+
+
+# --- what is recorded ---------------------------------------------------------------------------
+
+
+def _money() -> Campus:
+    chance = Random(3)
+    trouble = Trouble(chance, limits=(LARGE, 3, 40, 900), half_life_ms=600_000)
+    trouble.begin()
+    for step, _ in enumerate(trouble.steps(700)):
+        if step % 20 == 0:
+            with suppress(BailiwickError):
+                trouble.campus.do(_bill(chance, trouble.campus.now_ms, step), "finance")
+    return trouble.campus
+
+
+def _bill(chance: Random, now_ms: int, step: int) -> Command:
+    tenant = chance.choice("ab")
+    finding = ReportFinding(
+        chance.choice(("usage_is_odd", "price_is_odd")),
+        chance.choice(list(Severity)),
+        f"tenant/{tenant}",
+        chance.choice((None, f"{step:064x}")),
+        chance.choice((None, "seen by eye")),
+        chance.choice((None, tenant)),
+    )
+    invoice = IssueInvoice(
+        invoice=f"2026-{step}",
+        tenant=tenant,
+        period_start_ms=0,
+        period_end_ms=now_ms + 1,
+        journal_size=step,
+        total_micros=chance.randrange(-5, 10**6),
+        currency="EUR",
+        digest=f"{step:064x}",
+        corrects=chance.choice((None, "2026-0")),
+    )
+    return chance.choice([finding, invoice, SetRateCard(LIST_PRICES)])
+
+
+def _people() -> Campus:
+    """Tenants, projects, members, accounts, tokens and refusals; every command may come twice."""
+    chance, campus = Random(9), Campus()
+    sent: list[Envelope] = []
+    for step in range(600):
+        campus.now_ms += chance.choice((0, 1, 50, 4_000))
+        envelope = Envelope(
+            _of_people(chance, campus, step), f"actor-{step % 3}", f"req-{step}",
+            chance.choice((None, f"key-{step}")),
+        )  # fmt: skip
+        if sent and chance.random() < 0.15:
+            envelope = chance.choice(sent)
+        if sent and chance.random() < 0.02:
+            envelope = replace(envelope, actor=sent[-1].actor, key=sent[-1].key)
+        sent.append(envelope)
+        with suppress(BailiwickError):
+            campus.lines += campus.kernel.execute(envelope, campus.now_ms).lines
+    return campus
+
+
+def _of_people(chance: Random, campus: Campus, step: int) -> Command:
+    tenant, project = chance.choice(("lab", "firm", "school")), chance.choice(("vision", "speech"))
+    who, account = f"user-{chance.randrange(4)}@{tenant}", f"robot-{chance.randrange(4)}"
+    token, now = f"t-{chance.randrange(step + 2)}", campus.now_ms
+    opened = chance.choice((None, True, True, False))
+    role = chance.choice(list(Role))
+    level = [ScopeLevel.FLEET, ScopeLevel.TENANT, ScopeLevel.PROJECT].index(role.level)
+    revision = chance.choice((None, None, 1, 2))
+    kind = chance.choice(list(PrincipalKind))
+    keys = chance.choice((None, (), tuple(list(Permission)[:2])))
+    within = chance.choice((None, (tenant,), (f"{tenant}/{project}",)))
+    life_ms = chance.choice((10, 5_000, 10**7))
+    commands: list[Command] = [
+        CreateTenant(tenant, f"The {tenant}"),
+        CreateProject(tenant, project),
+        ChangeTenant(tenant, f"{tenant} {step}", opened, revision),
+        ChangeProject(tenant, project, f"{project} {step}", opened, revision),
+        SetMember(who, role, *(tenant, project)[:level]),
+        SetMember(who, None, *(tenant, project)[:level]),
+        CreateAccount(account, *(tenant, project)[: chance.randrange(3)]),
+        ChangeAccount(account, chance.random() < 0.5),
+        IssueToken(
+            f"t-{step}", chance.choice((who, account)), kind, f"{step:064x}", now + life_ms,
+            chance.random() < 0.5, keys, chance.choice((None, None, token)), within,
+        ),
+        IssueToken(f"t-{step}", who, PrincipalKind.HUMAN, f"{step:064x}", now + life_ms),
+        RevokeToken(token),
+        NoteRefusal(
+            chance.choice(("bad_token", "no_token")),
+            chance.choice((None, who)),
+            chance.choice((None, Permission.QUEUE_SUBMIT)),
+            *(tenant, project)[: chance.randrange(3)],
+        ),
+        BreakGlass("session", token, f"incident {step} of today, nobody is there", tenant, now + 9),
+    ]  # fmt: skip
+    return chance.choice(commands)
+
+
+MAKERS: dict[str, Callable[[], Campus]] = {
+    "busy-7": lambda: busy_journal(7, steps=400),
+    "busy-11-executors": lambda: busy_journal(11, steps=400, executors=3),
+    "busy-5-guarded": lambda: busy_journal(
+        5,
+        steps=400,
+        executors=2,
+        guarded=True,
+        settings=Settings(min_run_ms=60_000, confirm_teardown=True),
+    ),
+    "money-3": _money,
+    "people-9": _people,
+}
+
+
+def missing() -> Iterator[str]:
+    """The histories that have a maker and no recording."""
+    yield from (name for name in MAKERS if name not in names())
+
+
+if __name__ == "__main__":
+    for each in list(missing()):
+        write(each, MAKERS[each])
+        print(f"recorded {each}")
