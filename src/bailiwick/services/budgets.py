@@ -58,8 +58,8 @@ async def page(
 async def put(
     caller: Caller,
     tables: StoreTables,
-    budget: Deferred[Budget],
     *,
+    budget: Deferred[Budget],
     scope: Scope,
     opening_micros: int | None = None,
     seen: str | None = None,

@@ -129,7 +129,7 @@ class Revocations:
 
 
 async def issue_token(
-    caller: Caller, capabilities: Capabilities, wish: LeaseTokenWish, *, audience: str | None
+    caller: Caller, capabilities: Capabilities, *, wish: LeaseTokenWish, audience: str | None
 ) -> LeaseToken | TokenDenied:
     """Make a token with which work under a lease may use what the lease holds."""
 
@@ -148,7 +148,7 @@ async def issue_token(
 
 
 async def grant_to_node(
-    caller: Caller, node: str, wish: LeaseTokenWish
+    caller: Caller, node: str, *, wish: LeaseTokenWish
 ) -> LeaseToken | TokenDenied:
     """Let a node mint a token for a lease on it: the answer has the claims, and no token."""
     caller.require_node(node)

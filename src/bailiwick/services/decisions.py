@@ -65,7 +65,7 @@ def card_now(view: View, command: Submit) -> RateCard:
 
 
 async def explain_lease(
-    caller: Caller, history: HistoryReader, lease_id: int, *, after: int, limit: int
+    caller: Caller, history: HistoryReader, *, lease_id: int, after: int, limit: int
 ) -> tuple[list[Record], int | None]:
     """What became of a lease and why: its records in order, from the queue to its end."""
     lease = await _require_lease(caller, history, lease_id)
@@ -81,8 +81,8 @@ async def explain_lease(
 async def page(
     caller: Caller,
     history: HistoryReader,
-    tenant: str,
     *,
+    tenant: str,
     kind: str | None,
     before: int | None,
     limit: int,

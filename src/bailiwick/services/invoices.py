@@ -67,7 +67,7 @@ def invoice_name(scope: Scope, period: Period) -> str:
 
 
 async def draft(
-    caller: Caller, tables: StoreTables, scope: Scope, *, from_ms: int | None, to_ms: int | None
+    caller: Caller, tables: StoreTables, *, scope: Scope, from_ms: int | None, to_ms: int | None
 ) -> Invoice:
     """What an invoice of a period would say now; nothing is sealed."""
     caller.require(scope)
@@ -76,7 +76,7 @@ async def draft(
     return await _compute(caller, tables.meter, scope=scope, period=period)
 
 
-async def issue(caller: Caller, tables: StoreTables, scope: Scope, *, period: Period) -> Invoice:
+async def issue(caller: Caller, tables: StoreTables, *, scope: Scope, period: Period) -> Invoice:
     """Seal what a tenant, or one of its projects, owes for a period that is over."""
     caller.require(Scope(scope.tenant))
     name = invoice_name(scope, period)
@@ -91,7 +91,7 @@ async def issue(caller: Caller, tables: StoreTables, scope: Scope, *, period: Pe
 
 
 async def page(
-    caller: Caller, tables: StoreTables, tenant: str, *, before: int | None, limit: int
+    caller: Caller, tables: StoreTables, *, tenant: str, before: int | None, limit: int
 ) -> tuple[list[InvoiceRow], int | None]:
     """Invoices and corrections of a tenant that the caller may see, newest first; what follows."""
     caller.require_within(Scope(tenant))
@@ -114,7 +114,7 @@ async def page(
     return found, shown[-1][0] if len(rows) > limit else None
 
 
-async def read(caller: Caller, tables: StoreTables, tenant: str, *, name: str) -> Issued:
+async def read(caller: Caller, tables: StoreTables, *, tenant: str, name: str) -> Issued:
     """One invoice or correction, as it was issued."""
     await _require(caller, tenant, name)
     found = await _issued(caller, tables.invoices, name)
@@ -123,7 +123,7 @@ async def read(caller: Caller, tables: StoreTables, tenant: str, *, name: str) -
 
 
 async def trace(
-    caller: Caller, tables: StoreTables, tenant: str, *, name: str, line: int
+    caller: Caller, tables: StoreTables, *, tenant: str, name: str, line: int
 ) -> list[Segment]:
     """Which leases held what, when and by which records: all that a line (from 1) adds up.
 
@@ -139,7 +139,7 @@ async def trace(
 
 
 async def correct(
-    caller: Caller, tables: StoreTables, tenant: str, *, name: str
+    caller: Caller, tables: StoreTables, *, tenant: str, name: str
 ) -> Invoice | Agreed:
     """Compute an invoice again from what the journal says now; where it differs, correct it."""
     caller.require(Scope(tenant))

@@ -78,7 +78,7 @@ async def read_tenant(caller: Caller, tenant: str) -> Tenant:
     return found
 
 
-async def change_tenant(caller: Caller, tenant: str, change: ScopeChange) -> Done:
+async def change_tenant(caller: Caller, tenant: str, *, change: ScopeChange) -> Done:
     """Change the name for people, or close or open the tenant."""
     caller.require(Scope(tenant))
     return await caller.do(cmd.ChangeTenant(tenant, *change))
@@ -104,7 +104,7 @@ async def create_project(caller: Caller, tenant: str, *, project: str, display_n
     return await caller.do(cmd.CreateProject(tenant, project, display_name))
 
 
-async def read_project(caller: Caller, tenant: str, project: str) -> Project:
+async def read_project(caller: Caller, tenant: str, *, project: str) -> Project:
     """One project."""
     caller.require(Scope(tenant, project))
     found = await caller.read(lambda view: view.state.directory.projects.get((tenant, project)))
@@ -113,7 +113,7 @@ async def read_project(caller: Caller, tenant: str, project: str) -> Project:
     return found
 
 
-async def change_project(caller: Caller, tenant: str, project: str, *, change: ScopeChange) -> Done:
+async def change_project(caller: Caller, tenant: str, *, project: str, change: ScopeChange) -> Done:
     """Change the name for people, or close or open the project."""
     caller.require(Scope(tenant, project))
     return await caller.do(cmd.ChangeProject(tenant, project, *change))

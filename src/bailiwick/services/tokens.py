@@ -81,7 +81,7 @@ async def page(caller: Caller, *, after: str | None, limit: int) -> tuple[list[T
     return await caller.read(read)
 
 
-async def issue(caller: Caller, authority: Authority, wish: TokenWish) -> Minted:
+async def issue(caller: Caller, authority: Authority, *, wish: TokenWish) -> Minted:
     """Make a token, which counts from now on; of a dry run, one that never will."""
     caller.require_within(FLEET)
     name, kind = wish.principal, wish.kind

@@ -62,7 +62,7 @@ class Enrolled:
 
 
 async def offer(
-    caller: Caller, gate: Gate, node: str, *, kind: EvidenceKind, parts: Deferred[Parts]
+    caller: Caller, gate: Gate, *, node: str, kind: EvidenceKind, parts: Deferred[Parts]
 ) -> Challenge | EnrolmentRefused:
     """Offer the keys by which a node wants to be known; answered with a challenge to prove them."""
     caller.require_node(node)
@@ -81,7 +81,7 @@ async def offer(
 
 
 async def prove(
-    caller: Caller, gate: Gate, node: str, *, enrolment_id: str, parts: Deferred[Parts]
+    caller: Caller, gate: Gate, *, node: str, enrolment_id: str, parts: Deferred[Parts]
 ) -> Enrolled | EnrolmentRefused:
     """Have the node's keys known, if its answer is right; the challenge is over either way."""
     caller.require_node(node)
@@ -104,7 +104,7 @@ async def prove(
     return Enrolled(found.kind, found.identity, done.seq)
 
 
-async def withdraw(caller: Caller, node: str, kind: EvidenceKind) -> Done:
+async def withdraw(caller: Caller, node: str, *, kind: EvidenceKind) -> Done:
     """A node's keys of one kind no longer count; it may then enrol with others."""
     caller.require(FLEET)
     return await caller.do(WithdrawEnrolment(node, kind))
@@ -122,7 +122,7 @@ class Presented:
     refresh_ms: int | None
 
 
-async def make_nonce(caller: Caller, gate: Gate, node: str) -> Nonce | None:
+async def make_nonce(caller: Caller, gate: Gate, *, node: str) -> Nonce | None:
     """A nonce for a node to answer, in place of any that it has; none in a dry run."""
     caller.require_node(node)
     if caller.dry_run:
@@ -132,7 +132,7 @@ async def make_nonce(caller: Caller, gate: Gate, node: str) -> Nonce | None:
 
 
 async def attest(
-    caller: Caller, gate: Gate, node: str, *, nonce: bytes, pieces: Deferred[Sequence[Evidence]]
+    caller: Caller, gate: Gate, *, node: str, nonce: bytes, pieces: Deferred[Sequence[Evidence]]
 ) -> Presented:
     """Judge a node's answer and have the kernel act on it; a dry run only judges."""
     caller.require_node(node)

@@ -85,7 +85,7 @@ class FleetUsage(NamedTuple):
 
 
 async def read(
-    caller: Caller, tables: StoreTables, tenant: str, *, from_ms: int | None, to_ms: int | None
+    caller: Caller, tables: StoreTables, *, tenant: str, from_ms: int | None, to_ms: int | None
 ) -> TenantUsage:
     """What a tenant used in a period, by project, tag, generation and class, and its cost."""
     caller.require_within(Scope(tenant))
@@ -108,7 +108,7 @@ async def read_fleet(caller: Caller, tables: StoreTables) -> FleetUsage:
 
 
 async def count(
-    caller: Caller, tables: StoreTables, node: str, *, events: Deferred[list[CounterEvent]]
+    caller: Caller, tables: StoreTables, *, node: str, events: Deferred[list[CounterEvent]]
 ) -> Receipt:
     """Keep what was counted for leases on a node; the answer says how far it is kept."""
     caller.require_node(node)

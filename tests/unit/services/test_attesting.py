@@ -116,7 +116,9 @@ class House:
         dry_run: bool = False,
     ) -> Any:
         caller = self.caller(duty, dry_run=dry_run)
-        return asyncio.run(trust.offer(caller, self.gate, node, kind=kind, parts=lambda: parts))
+        return asyncio.run(
+            trust.offer(caller, self.gate, node=node, kind=kind, parts=lambda: parts)
+        )
 
     def prove(
         self, challenge: Challenge, node: str = "n1", *, label: str = "a", nonce: bytes = b""
@@ -135,7 +137,7 @@ class House:
     ) -> Any:
         number = challenge.enrolment_id
         caller, gate = self.caller(dry_run=dry_run), self.gate
-        proving = trust.prove(caller, gate, node, enrolment_id=number, parts=lambda: parts)
+        proving = trust.prove(caller, gate, node=node, enrolment_id=number, parts=lambda: parts)
         return asyncio.run(proving)
 
     def join(self, node: str = "n1", label: str = "a") -> None:
@@ -149,7 +151,7 @@ class House:
         self, *pieces: Evidence, nonce: bytes, node: str = "n1", dry_run: bool = False
     ) -> Presented:
         caller = self.caller(dry_run=dry_run)
-        given = trust.attest(caller, self.gate, node, nonce=nonce, pieces=lambda: pieces)
+        given = trust.attest(caller, self.gate, node=node, nonce=nonce, pieces=lambda: pieces)
         return asyncio.run(given)
 
     def attest(self, node: str = "n1", label: str = "a", **changes: Any) -> Presented:

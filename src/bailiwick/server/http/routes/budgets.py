@@ -83,7 +83,7 @@ async def _set(asked: Asked, scope: Scope, *, body: wire.NewBudget, seen: str | 
     done = await budgets.put(
         asked,
         asked.tables,
-        lambda: _budget(scope, body),
+        budget=lambda: _budget(scope, body),
         scope=scope,
         opening_micros=body.opening_micros,
         seen=seen,

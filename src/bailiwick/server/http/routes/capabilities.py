@@ -27,7 +27,9 @@ async def issue_token(
 ) -> wire.IssuedLeaseToken:
     """Make a token with which work under a lease may use what the lease holds."""
     wish = _wish(body, lease_id)
-    found = await capabilities.issue_token(asked, asked.capabilities, wish, audience=body.audience)
+    found = await capabilities.issue_token(
+        asked, asked.capabilities, wish=wish, audience=body.audience
+    )
     response.headers["cache-control"] = "no-store"
     return _issued(found)
 
@@ -36,7 +38,7 @@ async def grant_to_node(
     asked: Changing, node: PathName, *, body: wire.NodeTokenWish
 ) -> wire.IssuedLeaseToken:
     """Let a node mint a token for a lease on it: the answer has the claims, and no token."""
-    return _issued(await capabilities.grant_to_node(asked, node, _wish(body, body.lease_id)))
+    return _issued(await capabilities.grant_to_node(asked, node, wish=_wish(body, body.lease_id)))
 
 
 async def read_keys(asked: Here) -> wire.CapabilityKeys:

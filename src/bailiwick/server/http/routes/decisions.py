@@ -54,7 +54,11 @@ async def explain_lease(
     """What became of a lease and why: its records in order, from the queue to its end."""
     cut = number_in(cursor)
     found = await decisions.explain_lease(
-        asked, asked.tables.history, lease_id, after=-1 if cut is None else cut, limit=limit
+        asked,
+        asked.tables.history,
+        lease_id=lease_id,
+        after=-1 if cut is None else cut,
+        limit=limit,
     )
     whole = decisions.sees_journal(asked)
 
@@ -74,7 +78,9 @@ async def list_decisions(
 ) -> Page[wire.Decision]:
     """What was decided about a tenant, the newest first; of projects, those one may see."""
     history, before = asked.tables.history, number_in(cursor)
-    found = await decisions.page(asked, history, tenant, kind=kind, before=before, limit=limit)
+    found = await decisions.page(
+        asked, history, tenant=tenant, kind=kind, before=before, limit=limit
+    )
     return spell_page(found, _decision)
 
 

@@ -50,7 +50,8 @@ async def draft_invoice(
     """What an invoice of a period would say now; nothing is sealed."""
     scope = Scope(tenant, project)
     return _spell(
-        await invoices.draft(asked, asked.tables, scope, from_ms=from_ms, to_ms=to_ms), "draft"
+        await invoices.draft(asked, asked.tables, scope=scope, from_ms=from_ms, to_ms=to_ms),
+        "draft",
     )
 
 
@@ -59,7 +60,7 @@ async def issue_invoice(
 ) -> wire.Invoice:
     """Seal what a tenant, or one of its projects, owes for a period that is over."""
     scope, period = Scope(tenant, body.project), Period(body.from_ms, body.to_ms)
-    found = await invoices.issue(asked, asked.tables, scope, period=period)
+    found = await invoices.issue(asked, asked.tables, scope=scope, period=period)
     return _spell(found, _status(asked))
 
 
@@ -68,13 +69,13 @@ async def list_invoices(
 ) -> Page[wire.InvoiceHead]:
     """The invoices and corrections of a tenant that the caller may see, the newest first."""
     before = number_in(cursor)
-    found = await invoices.page(asked, asked.tables, tenant, before=before, limit=limit)
+    found = await invoices.page(asked, asked.tables, tenant=tenant, before=before, limit=limit)
     return spell_page(found, _head)
 
 
 async def read_invoice(asked: Here, tenant: PathName, *, invoice: PathName) -> wire.Invoice:
     """One invoice or correction, as it was issued."""
-    found = await invoices.read(asked, asked.tables, tenant, name=invoice)
+    found = await invoices.read(asked, asked.tables, tenant=tenant, name=invoice)
     return _spell(found.invoice, "issued", corrected_by=found.corrected_by)
 
 
@@ -92,7 +93,7 @@ async def trace_line(
     The stretches are those that the meter has now: what a correction would correct shows here.
     """
     first = number_in(cursor) or 0
-    rows = await invoices.trace(asked, asked.tables, tenant, name=invoice, line=line)
+    rows = await invoices.trace(asked, asked.tables, tenant=tenant, name=invoice, line=line)
     more = first + limit if len(rows) > first + limit else None
     return spell_page((rows[first : first + limit], more), _stretch)
 
@@ -101,7 +102,7 @@ async def correct_invoice(
     asked: Changing, tenant: PathName, *, invoice: PathName
 ) -> wire.Correction:
     """Compute an invoice again from what the journal says now; where it differs, correct it."""
-    found = await invoices.correct(asked, asked.tables, tenant, name=invoice)
+    found = await invoices.correct(asked, asked.tables, tenant=tenant, name=invoice)
     if isinstance(found, Agreed):
         return wire.Correction(outcome="agreed", correction=None)
     return wire.Correction(outcome="corrected", correction=_spell(found, _status(asked)))

@@ -48,7 +48,7 @@ async def change_tenant(
     asked: Changing, tenant: PathName, *, body: wire.ScopeChange, if_match: IfMatch = None
 ) -> Done:
     """Change the name for people, or close or open the tenant."""
-    return spell_done(await people.change_tenant(asked, tenant, _change(body, if_match)))
+    return spell_done(await people.change_tenant(asked, tenant, change=_change(body, if_match)))
 
 
 async def list_projects(
@@ -71,7 +71,7 @@ async def read_project(
     asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.Project:
     """One project; its revision is the ``ETag``."""
-    found = await people.read_project(asked, tenant, project)
+    found = await people.read_project(asked, tenant, project=project)
     response.headers["etag"] = f'"{found.revision}"'
     return _project(found)
 
@@ -86,7 +86,7 @@ async def change_project(
 ) -> Done:
     """Change the name for people, or close or open the project."""
     change = _change(body, if_match)
-    return spell_done(await people.change_project(asked, tenant, project, change=change))
+    return spell_done(await people.change_project(asked, tenant, project=project, change=change))
 
 
 # -- members ---------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ async def issue_token(
         single_use=body.single_use,
         keys=None if body.keys is None else [Permission(key) for key in body.keys],
     )
-    minted = await tokens.issue(asked, asked.house.door.authority, wish)
+    minted = await tokens.issue(asked, asked.house.door.authority, wish=wish)
     return _issued(minted, response=response, is_shown=not asked.dry_run)
 
 

@@ -36,7 +36,7 @@ async def offer_keys(
 ) -> wire.EnrolmentChallenge:
     """Offer the keys by which a node wants to be known; answers with a challenge to prove them."""
     found = await trust.offer(
-        asked, asked.gate, node, kind=body.kind, parts=lambda: _bytes(body.parts)
+        asked, asked.gate, node=node, kind=body.kind, parts=lambda: _bytes(body.parts)
     )
     if isinstance(found, EnrolmentRefused):
         raise _refused(found)
@@ -54,7 +54,7 @@ async def prove_keys(
     found = await trust.prove(
         asked,
         asked.gate,
-        node,
+        node=node,
         enrolment_id=body.enrolment_id,
         parts=lambda: _bytes(body.parts),
     )
@@ -65,7 +65,7 @@ async def prove_keys(
 
 async def withdraw_enrolment(asked: Changing, node: PathName, *, kind: KindQuery) -> Done:
     """A node's keys of one kind no longer count; it may then enrol with others."""
-    return spell_done(await trust.withdraw(asked, node, kind))
+    return spell_done(await trust.withdraw(asked, node, kind=kind))
 
 
 def _refused(found: EnrolmentRefused) -> Trouble:
@@ -78,7 +78,7 @@ def _refused(found: EnrolmentRefused) -> Trouble:
 
 async def make_nonce(asked: Changing, node: PathName) -> wire.NewNonce:
     """A nonce for a node to answer, once; one that it had before counts no more."""
-    found = await trust.make_nonce(asked, asked.gate, node)
+    found = await trust.make_nonce(asked, asked.gate, node=node)
     if found is None:
         return wire.NewNonce(node=node, nonce="", expires_ms=0)
     expires_ms = asked.clock.now_ms() + found.left_ms
@@ -92,7 +92,7 @@ async def attest(asked: Changing, node: PathName, *, body: wire.Attestation) -> 
         return [Evidence(piece.kind, _bytes(piece.parts)) for piece in body.pieces]
 
     nonce = bytes.fromhex(body.nonce)
-    found = await trust.attest(asked, asked.gate, node, nonce=nonce, pieces=pieces)
+    found = await trust.attest(asked, asked.gate, node=node, nonce=nonce, pieces=pieces)
     _count_unjudged(asked, found)
     return wire.Attested(
         node=node,

@@ -40,7 +40,9 @@ async def read_usage(
     asked: Here, tenant: PathName, *, from_ms: FromMs = None, to_ms: ToMs = None
 ) -> wire.Usage:
     """What a tenant used in a period, by project, tag, generation and class, and its cost."""
-    return _spell(await usage.read(asked, asked.tables, tenant, from_ms=from_ms, to_ms=to_ms))
+    return _spell(
+        await usage.read(asked, asked.tables, tenant=tenant, from_ms=from_ms, to_ms=to_ms)
+    )
 
 
 async def read_fleet_usage(asked: Here) -> wire.FleetUsage:
@@ -73,7 +75,7 @@ async def report_counters(
             CounterEvent(body.epoch, each.sequence, _counter(node, each)) for each in body.counters
         ]
 
-    found = await usage.count(asked, asked.tables, node, events=events)
+    found = await usage.count(asked, asked.tables, node=node, events=events)
     return counting.CountersTaken(node=node, epoch=found.epoch, acknowledged=found.acknowledged)
 
 
