@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 from bailiwick.billing.rates import RateCard
 from bailiwick.iam import FLEET, Permission, Scope
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import Submit
 from bailiwick.kernel import planning as pl
 from bailiwick.runtime.replica import View

@@ -17,6 +17,7 @@ from bailiwick.kernel import Quarantine as QuarantineNode
 from bailiwick.kernel.codec import decode_command
 from bailiwick.kernel.request_body import inventory_body
 from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import (
     Limit,
@@ -42,6 +43,7 @@ Note = Annotated[str, Query(max_length=NOTE_CHARS_MAX, description="Why; it is r
 # -- nodes -----------------------------------------------------------------------------------
 
 
+@answers("node.list")
 async def list_nodes(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Node]:
@@ -56,6 +58,7 @@ async def list_nodes(
     return spell_page(await asked.read(read), lambda row: _node(asked, row))
 
 
+@answers("node.read")
 async def read_node(asked: Here, node: PathName) -> wire.Node:
     """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
     asked.require_within(FLEET)
@@ -63,6 +66,7 @@ async def read_node(asked: Here, node: PathName) -> wire.Node:
     return _node(asked, row)
 
 
+@answers("node.register")
 async def register_node(asked: Changing, body: wire.NewNode) -> Done:
     """Add a machine to the fleet by hand; where an agent runs, it adds its own."""
     asked.require(FLEET)
@@ -86,12 +90,14 @@ def registration(node: str, body: wire.Inventory) -> Command:
     return decode_command(plain)
 
 
+@answers("node.depart")
 async def depart_node(asked: Changing, node: PathName) -> Done:
     """Say that a machine is gone; what ran there has ended."""
     asked.require(FLEET)
     return await asked.tell(DepartNode(node))
 
 
+@answers("node.mode")
 async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange) -> Done:
     """Change a node's mode. ``draining`` evicts its work, or cordons it with ``evict`` false."""
     asked.require(FLEET)
@@ -99,12 +105,14 @@ async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange)
     return await asked.tell(ChangeMode(node, body.mode, reason, body.grace_ms, body.evict))
 
 
+@answers("node.quarantine")
 async def quarantine_node(asked: Changing, node: PathName, *, body: wire.Quarantine) -> Done:
     """Close a node that is not trusted, and evict what runs there."""
     asked.require(FLEET)
     return await asked.tell(QuarantineNode(node, body.reason, body.grace_ms))
 
 
+@answers("node.lift")
 async def lift_quarantine(
     asked: Changing, node: PathName, *, override: Override = "false", note: Note = ""
 ) -> Done:

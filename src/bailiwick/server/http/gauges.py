@@ -132,7 +132,7 @@ def _leases(gauges: Gauges, view: View, *, ids: Sequence[int]) -> None:
     for lease_id in ids:
         if lease_id in state.leases:
             fields = state.fields(lease_id)
-            held, phase = LEASE_CLASSES[fields[6]], REVOKE_STATES[fields[7]]
+            held, phase = LEASE_CLASSES[fields.lease_class], REVOKE_STATES[fields.state]
             gauges.add("bailiwick_leases", 1, held.value, phase.value)
 
 

@@ -16,6 +16,7 @@ from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import ClearFence, Evict, RegisterNode, ReportTeardown
 from bailiwick.runtime.replica import Role, View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing
 from bailiwick.server.http.fleet import registration
 from bailiwick.server.http.params import PathName, PathNumber
@@ -32,6 +33,7 @@ REPORTED = "agent"
 # -- nodes about themselves ------------------------------------------------------------------
 
 
+@answers("node.beat")
 async def beat(asked: Changing, node: PathName) -> wire.Heard:
     """Say that a node is alive; the answer has a nonce when it is time to attest."""
     asked.require_node(node)
@@ -56,6 +58,7 @@ async def beat(asked: Changing, node: PathName) -> wire.Heard:
     )
 
 
+@answers("node.report")
 async def report_inventory(asked: Changing, node: PathName, *, body: wire.Inventory) -> Done:
     """Say what a machine has; this adds it to the fleet, and said again changes nothing."""
     asked.require_node(node)
@@ -91,6 +94,7 @@ async def _is_known(asked: Asked, node: str, *, wanted: NodeCapacity) -> bool:
 # -- leases ----------------------------------------------------------------------------------
 
 
+@answers("lease.evict")
 async def evict_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Eviction) -> Done:
     """End a lease, and its gang, for one of the operator's reasons."""
 
@@ -103,6 +107,7 @@ async def evict_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Evict
     return await asked.tell(command)
 
 
+@answers("lease.clear_fence")
 async def clear_fence(asked: Changing, lease_id: PathNumber) -> Done:
     """Say that you looked at what a fenced lease held, and that it is clean."""
     asked.require(FLEET)
@@ -110,6 +115,7 @@ async def clear_fence(asked: Changing, lease_id: PathNumber) -> Done:
     return await asked.tell(ClearFence(lease_id))
 
 
+@answers("lease.teardown")
 async def report_teardown(
     asked: Changing, lease_id: PathNumber, *, body: wire.TeardownReport
 ) -> Done:

@@ -7,6 +7,7 @@ from fastapi import Response
 from bailiwick.billing.budgets import Budget
 from bailiwick.iam import Scope
 from bailiwick.kernel.precondition import budget_digest
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import (
     IfMatchDigest,
@@ -23,6 +24,7 @@ from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 
 
+@answers("tenant_budget.read")
 async def read_tenant_budget(
     asked: Here, tenant: PathName, *, response: Response
 ) -> wire.BudgetStanding:
@@ -30,6 +32,7 @@ async def read_tenant_budget(
     return await _read(asked, Scope(tenant), response=response)
 
 
+@answers("project_budget.read")
 async def read_project_budget(
     asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.BudgetStanding:
@@ -37,6 +40,7 @@ async def read_project_budget(
     return await _read(asked, Scope(tenant, project), response=response)
 
 
+@answers("tenant_budget.set")
 async def set_tenant_budget(
     asked: Changing, tenant: PathName, *, body: wire.NewBudget, if_match: IfMatchDigest = None
 ) -> Done:
@@ -44,6 +48,7 @@ async def set_tenant_budget(
     return await _set(asked, Scope(tenant), body=body, seen=digest_in(if_match))
 
 
+@answers("project_budget.set")
 async def set_project_budget(
     asked: Changing,
     tenant: PathName,
@@ -56,16 +61,19 @@ async def set_project_budget(
     return await _set(asked, Scope(tenant, project), body=body, seen=digest_in(if_match))
 
 
+@answers("tenant_budget.remove")
 async def remove_tenant_budget(asked: Changing, tenant: PathName) -> Done:
     """What the tenant spends is no longer limited."""
     return spell_done(await budgets.remove(asked, Scope(tenant)))
 
 
+@answers("project_budget.remove")
 async def remove_project_budget(asked: Changing, tenant: PathName, *, project: PathName) -> Done:
     """What the project spends is no longer limited by a budget of its own."""
     return spell_done(await budgets.remove(asked, Scope(tenant, project)))
 
 
+@answers("budget.list")
 async def list_budgets(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.BudgetStanding]:

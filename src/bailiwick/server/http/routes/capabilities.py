@@ -10,11 +10,12 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from bailiwick.kernel import TokenDenied
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Changing, Here
 from bailiwick.server.http.params import PathName, PathNumber
 from bailiwick.server.problems import Trouble
 from bailiwick.services import capabilities
-from bailiwick.wire import answers
+from bailiwick.wire import answers as told
 from bailiwick.wire import trust as wire
 from bailiwick.wire.base import INTEGER_MAX
 from bailiwick.wire.problem import EdgeCode
@@ -22,6 +23,7 @@ from bailiwick.wire.problem import EdgeCode
 Since = Annotated[int, Query(ge=0, le=INTEGER_MAX, description="What was revoked from then on.")]
 
 
+@answers("lease.token")
 async def issue_token(
     asked: Changing, lease_id: PathNumber, *, body: wire.TokenWish, response: Response
 ) -> wire.IssuedLeaseToken:
@@ -34,6 +36,7 @@ async def issue_token(
     return _issued(found)
 
 
+@answers("node.token")
 async def grant_to_node(
     asked: Changing, node: PathName, *, body: wire.NodeTokenWish
 ) -> wire.IssuedLeaseToken:
@@ -41,12 +44,14 @@ async def grant_to_node(
     return _issued(await capabilities.grant_to_node(asked, node, wish=_wish(body, body.lease_id)))
 
 
+@answers("capability.keys")
 async def read_keys(asked: Here) -> wire.CapabilityKeys:
     """The public keys of the server and of nodes, with which lease tokens are checked."""
     ring = await capabilities.read_keys(asked, asked.capabilities)
     return wire.CapabilityKeys.model_validate(ring.told())
 
 
+@answers("capability.revocations")
 async def read_revocations(asked: Here, *, since: Since = 0) -> wire.Revocations:
     """Which lease tokens no longer count, of those that have not expired yet."""
     found = await capabilities.read_revocations(asked, asked.capabilities, since_ms=since)
@@ -69,11 +74,11 @@ def _wish(body: wire.TokenWish | wire.NodeTokenWish, lease_id: int) -> capabilit
 
 def _issued(found: capabilities.LeaseToken | TokenDenied) -> wire.IssuedLeaseToken:
     if isinstance(found, TokenDenied):
-        decision = answers.TokenDenied(answer="token_denied", reason=found.reason)
+        decision = told.TokenDenied(answer="token_denied", reason=found.reason)
         raise Trouble(EdgeCode.REFUSED, f"no token: {found.reason.value}", decision=decision)
     claims = found.claims
-    told = {name: getattr(claims, name) for name in wire.TokenClaims.model_fields}
-    told["operations"] = list(claims.operations)
+    values = {name: getattr(claims, name) for name in wire.TokenClaims.model_fields}
+    values["operations"] = list(claims.operations)
     return wire.IssuedLeaseToken(
-        answer="issued", token=found.token, claims=wire.TokenClaims(**told)
+        answer="issued", token=found.token, claims=wire.TokenClaims(**values)
     )

@@ -9,6 +9,7 @@ from fastapi import Query
 
 from bailiwick.iam import Scope
 from bailiwick.journal.record import Record
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Here
 from bailiwick.server.http.params import (
     Limit,
@@ -32,6 +33,7 @@ KindQuery = Annotated[
 ]
 
 
+@answers("request.explain")
 async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
     """Why a request would run, wait or be refused now, and what would help; nothing changes."""
     scope = Scope.of(body.tenant, body.project)
@@ -48,6 +50,7 @@ async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
     )
 
 
+@answers("lease.explain")
 async def explain_lease(
     asked: Here, lease_id: PathNumber, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[JournalRecord]:
@@ -68,6 +71,7 @@ async def explain_lease(
     return spell_page(found, spell)
 
 
+@answers("decision.list")
 async def list_decisions(
     asked: Here,
     tenant: PathName,

@@ -12,6 +12,7 @@ from bailiwick.billing.invoices import Agreed, Invoice
 from bailiwick.iam import Scope
 from bailiwick.metering.owners import Leased
 from bailiwick.metering.values import Segment
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import (
     FromMs,
@@ -39,6 +40,7 @@ PathLine = Annotated[
 ]
 
 
+@answers("invoice.draft")
 async def draft_invoice(
     asked: Here,
     tenant: PathName,
@@ -55,6 +57,7 @@ async def draft_invoice(
     )
 
 
+@answers("invoice.issue")
 async def issue_invoice(
     asked: Changing, tenant: PathName, *, body: wire.NewInvoice
 ) -> wire.Invoice:
@@ -64,6 +67,7 @@ async def issue_invoice(
     return _spell(found, _status(asked))
 
 
+@answers("invoice.list")
 async def list_invoices(
     asked: Here, tenant: PathName, *, cursor: NumberCursor = None, limit: ShortLimit = 50
 ) -> Page[wire.InvoiceHead]:
@@ -73,12 +77,14 @@ async def list_invoices(
     return spell_page(found, _head)
 
 
+@answers("invoice.read")
 async def read_invoice(asked: Here, tenant: PathName, *, invoice: PathName) -> wire.Invoice:
     """One invoice or correction, as it was issued."""
     found = await invoices.read(asked, asked.tables, tenant=tenant, name=invoice)
     return _spell(found.invoice, "issued", corrected_by=found.corrected_by)
 
 
+@answers("invoice.trace")
 async def trace_line(
     asked: Here,
     tenant: PathName,
@@ -98,6 +104,7 @@ async def trace_line(
     return spell_page((rows[first : first + limit], more), _stretch)
 
 
+@answers("invoice.correct")
 async def correct_invoice(
     asked: Changing, tenant: PathName, *, invoice: PathName
 ) -> wire.Correction:

@@ -6,6 +6,7 @@ from fastapi import Response
 
 from bailiwick import iam
 from bailiwick.iam import FLEET, Role, Scope
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import (
     IfMatch,
@@ -24,6 +25,7 @@ from bailiwick.wire.base import Page
 # -- tenants and projects --------------------------------------------------------------------
 
 
+@answers("tenant.list")
 async def list_tenants(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Tenant]:
@@ -31,12 +33,14 @@ async def list_tenants(
     return spell_page(await people.page_tenants(asked, after=cursor, limit=limit), _tenant)
 
 
+@answers("tenant.create")
 async def create_tenant(asked: Changing, body: wire.NewTenant) -> Done:
     """Create a tenant; its name stays, ``display_name`` can change later."""
     done = await people.create_tenant(asked, body.tenant, display_name=body.display_name)
     return spell_done(done)
 
 
+@answers("tenant.read")
 async def read_tenant(asked: Here, tenant: PathName, *, response: Response) -> wire.Tenant:
     """One tenant; its revision is the ``ETag``."""
     found = await people.read_tenant(asked, tenant)
@@ -44,6 +48,7 @@ async def read_tenant(asked: Here, tenant: PathName, *, response: Response) -> w
     return _tenant(found)
 
 
+@answers("tenant.change")
 async def change_tenant(
     asked: Changing, tenant: PathName, *, body: wire.ScopeChange, if_match: IfMatch = None
 ) -> Done:
@@ -51,6 +56,7 @@ async def change_tenant(
     return spell_done(await people.change_tenant(asked, tenant, change=_change(body, if_match)))
 
 
+@answers("project.list")
 async def list_projects(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Project]:
@@ -59,6 +65,7 @@ async def list_projects(
     return spell_page(found, _project)
 
 
+@answers("project.create")
 async def create_project(asked: Changing, tenant: PathName, *, body: wire.NewProject) -> Done:
     """Create a project; its name stays, ``display_name`` can change later."""
     name, display_name = body.project, body.display_name
@@ -67,6 +74,7 @@ async def create_project(asked: Changing, tenant: PathName, *, body: wire.NewPro
     )
 
 
+@answers("project.read")
 async def read_project(
     asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.Project:
@@ -76,6 +84,7 @@ async def read_project(
     return _project(found)
 
 
+@answers("project.change")
 async def change_project(
     asked: Changing,
     tenant: PathName,
@@ -92,6 +101,7 @@ async def change_project(
 # -- members ---------------------------------------------------------------------------------
 
 
+@answers("fleet_member.list")
 async def list_fleet_members(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Member]:
@@ -99,6 +109,7 @@ async def list_fleet_members(
     return spell_page(await people.page_members(asked, FLEET, after=cursor, limit=limit), _member)
 
 
+@answers("tenant_member.list")
 async def list_tenant_members(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Member]:
@@ -107,6 +118,7 @@ async def list_tenant_members(
     return spell_page(found, _member)
 
 
+@answers("project_member.list")
 async def list_project_members(
     asked: Here,
     tenant: PathName,
@@ -120,16 +132,19 @@ async def list_project_members(
     return spell_page(found, _member)
 
 
+@answers("fleet_member.set")
 async def set_fleet_member(asked: Changing, body: wire.MemberChange) -> Done:
     """Give a principal a role over the whole fleet, or take it away."""
     return await _set_member(asked, FLEET, body=body)
 
 
+@answers("tenant_member.set")
 async def set_tenant_member(asked: Changing, tenant: PathName, *, body: wire.MemberChange) -> Done:
     """Give a principal a role at a tenant, or take it away."""
     return await _set_member(asked, Scope(tenant), body=body)
 
 
+@answers("project_member.set")
 async def set_project_member(
     asked: Changing, tenant: PathName, *, project: PathName, body: wire.MemberChange
 ) -> Done:
@@ -145,6 +160,7 @@ async def _set_member(asked: Asked, scope: Scope, *, body: wire.MemberChange) ->
 # -- service accounts ------------------------------------------------------------------------
 
 
+@answers("account.list")
 async def list_accounts(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.ServiceAccount]:
@@ -152,12 +168,14 @@ async def list_accounts(
     return spell_page(await people.page_accounts(asked, after=cursor, limit=limit), _account)
 
 
+@answers("account.create")
 async def create_account(asked: Changing, body: wire.NewAccount) -> Done:
     """Create a service account of a project, a tenant or the whole fleet."""
     scope = Scope.of(body.tenant, body.project)
     return spell_done(await people.create_account(asked, body.account, scope=scope))
 
 
+@answers("account.change")
 async def change_account(asked: Changing, account: PathName, *, body: wire.AccountChange) -> Done:
     """Enable or disable a service account."""
     return spell_done(await people.change_account(asked, account, is_enabled=body.is_enabled))

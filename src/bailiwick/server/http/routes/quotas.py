@@ -13,6 +13,7 @@ from bailiwick.scheduler.quota_policy import (
     ResourceLimit,
     Room,
 )
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import IfMatchDigest, PathName, digest_in, spell_done
 from bailiwick.services import quotas
@@ -20,6 +21,7 @@ from bailiwick.wire import fleet as wire
 from bailiwick.wire.answers import Done
 
 
+@answers("tenant_quota.read")
 async def read_tenant_quota(
     asked: Here, tenant: PathName, *, response: Response
 ) -> wire.QuotaState:
@@ -27,6 +29,7 @@ async def read_tenant_quota(
     return await _read(asked, Scope(tenant), response=response)
 
 
+@answers("project_quota.read")
 async def read_project_quota(
     asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.QuotaState:
@@ -34,6 +37,7 @@ async def read_project_quota(
     return await _read(asked, Scope(tenant, project), response=response)
 
 
+@answers("tenant_quota.set")
 async def set_tenant_quota(
     asked: Changing, tenant: PathName, *, body: wire.Quota, if_match: IfMatchDigest = None
 ) -> Done:
@@ -41,6 +45,7 @@ async def set_tenant_quota(
     return await _set(asked, Scope(tenant), body=body, seen=digest_in(if_match))
 
 
+@answers("project_quota.set")
 async def set_project_quota(
     asked: Changing,
     tenant: PathName,

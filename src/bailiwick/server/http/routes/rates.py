@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Query
 
 from bailiwick.billing.rates import CardWithdrawn, RateCard
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Changing, Here
 from bailiwick.server.http.params import (
     Limit,
@@ -34,11 +35,13 @@ EffectiveMs = Annotated[
 ]
 
 
+@answers("rates.read")
 async def read_rates(asked: Here, tenant: TenantQuery = None, *, at_ms: AtMs = None) -> wire.Rates:
     """The prices now, or at a time: the list, or those of a tenant."""
     return _spell(await rates.read(asked, tenant, at_ms=at_ms))
 
 
+@answers("rates.list")
 async def list_rates(
     asked: Here, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[wire.RateChange]:
@@ -47,11 +50,13 @@ async def list_rates(
     return spell_page(found, _change)
 
 
+@answers("rates.set")
 async def set_rates(asked: Changing, body: wire.NewRates) -> Done:
     """Set prices for everybody or for one tenant: at once, or from a time in the future."""
     return spell_done(await rates.put(asked, lambda: _card(body), tenant=body.tenant))
 
 
+@answers("rates.withdraw")
 async def withdraw_rates(
     asked: Changing, tenant: PathName, *, effective_ms: EffectiveMs = 0
 ) -> Done:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Query
 
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Here
 from bailiwick.services import replicas
 from bailiwick.wire.replica import Leader, ReplicaState
@@ -16,6 +17,7 @@ Digest = Annotated[
 ]
 
 
+@answers("replica.read")
 async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
     """How this replica stands."""
     found = await replicas.read(asked, digest=digest == "true")

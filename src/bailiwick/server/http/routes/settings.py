@@ -10,6 +10,7 @@ from bailiwick.fleet.resources import Resources
 from bailiwick.kernel import Settings
 from bailiwick.kernel.precondition import settings_digest
 from bailiwick.kernel.settings import NUMBERS
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Changing, Here
 from bailiwick.server.http.params import IfMatchDigest, digest_in, spell_done
 from bailiwick.services import settings
@@ -18,6 +19,7 @@ from bailiwick.wire.answers import Done
 from bailiwick.wire.fleet import Held
 
 
+@answers("settings.read")
 async def read_settings(asked: Here, response: Response) -> wire.Settings:
     """How the scheduler works now; the ``ETag`` is a digest of it."""
     found = await settings.read(asked)
@@ -25,6 +27,7 @@ async def read_settings(asked: Here, response: Response) -> wire.Settings:
     return _spell(found)
 
 
+@answers("settings.set")
 async def set_settings(
     asked: Changing, body: wire.Settings, *, if_match: IfMatchDigest = None
 ) -> Done:

@@ -6,6 +6,7 @@ from fastapi import Request, Response
 
 from bailiwick.iam import Permission, PrincipalKind
 from bailiwick.iam import Token as KnownToken
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Changing, Here, House
 from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_done, spell_page
 from bailiwick.server.problems import Trouble
@@ -18,6 +19,7 @@ from bailiwick.wire.problem import EdgeCode
 from bailiwick.wire.words import PermissionWord
 
 
+@answers("token.list")
 async def list_tokens(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Token]:
@@ -25,6 +27,7 @@ async def list_tokens(
     return spell_page(await tokens.page(asked, after=cursor, limit=limit), _token)
 
 
+@answers("token.issue")
 async def issue_token(
     asked: Changing, body: wire.NewToken, *, response: Response
 ) -> wire.IssuedToken:
@@ -40,11 +43,13 @@ async def issue_token(
     return _issued(minted, response=response, is_shown=not asked.dry_run)
 
 
+@answers("token.revoke")
 async def revoke_token(asked: Changing, token_id: PathName) -> Done:
     """Revoke a token: whoever shows it is no longer let in."""
     return spell_done(await tokens.revoke(asked, token_id))
 
 
+@answers("login")
 async def log_in(request: Request, body: wire.Login, *, response: Response) -> wire.IssuedToken:
     """Exchange a one-time login code for a session's token."""
     house: House = request.app.state.house
@@ -57,6 +62,7 @@ async def log_in(request: Request, body: wire.Login, *, response: Response) -> w
     return _issued(minted, response=response)
 
 
+@answers("self.read")
 async def read_self(asked: Here) -> wire.Self:
     """Who asks, with which roles, and until when its token counts."""
     token, who = await tokens.read_self(asked), asked.principal
@@ -74,11 +80,13 @@ async def read_self(asked: Here) -> wire.Self:
     )
 
 
+@answers("self.log_out")
 async def log_out(asked: Changing) -> Done:
     """Revoke the token that this request is made with."""
     return spell_done(await tokens.log_out(asked))
 
 
+@answers("glass.break")
 async def break_glass(
     asked: Changing, body: wire.BreakGlass, *, response: Response
 ) -> wire.IssuedToken:

@@ -14,6 +14,7 @@ from fastapi import Query, Response
 
 from bailiwick.attestation.evidence import Evidence
 from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import PathName, spell_done
 from bailiwick.server.problems import Trouble
@@ -31,6 +32,7 @@ KindQuery = Annotated[EvidenceKind, Query(description="Of which kind.")]
 # -- enrolment -------------------------------------------------------------------------------
 
 
+@answers("node.enrol")
 async def offer_keys(
     asked: Changing, node: PathName, *, body: wire.EnrolmentOffer
 ) -> wire.EnrolmentChallenge:
@@ -47,6 +49,7 @@ async def offer_keys(
     )
 
 
+@answers("node.prove")
 async def prove_keys(
     asked: Changing, node: PathName, *, body: wire.EnrolmentProof
 ) -> wire.Enrolled:
@@ -63,6 +66,7 @@ async def prove_keys(
     return wire.Enrolled(node=node, kind=found.kind, identity=found.identity, seq=found.seq)
 
 
+@answers("node.withdraw")
 async def withdraw_enrolment(asked: Changing, node: PathName, *, kind: KindQuery) -> Done:
     """A node's keys of one kind no longer count; it may then enrol with others."""
     return spell_done(await trust.withdraw(asked, node, kind=kind))
@@ -76,6 +80,7 @@ def _refused(found: EnrolmentRefused) -> Trouble:
 # -- evidence --------------------------------------------------------------------------------
 
 
+@answers("node.nonce")
 async def make_nonce(asked: Changing, node: PathName) -> wire.NewNonce:
     """A nonce for a node to answer, once; one that it had before counts no more."""
     found = await trust.make_nonce(asked, asked.gate, node=node)
@@ -85,6 +90,7 @@ async def make_nonce(asked: Changing, node: PathName) -> wire.NewNonce:
     return wire.NewNonce(node=node, nonce=found.value.hex(), expires_ms=expires_ms)
 
 
+@answers("node.attest")
 async def attest(asked: Changing, node: PathName, *, body: wire.Attestation) -> wire.Attested:
     """Present evidence for a nonce; bad evidence closes the node, an unknown nonce does nothing."""
 
@@ -102,6 +108,7 @@ async def attest(asked: Changing, node: PathName, *, body: wire.Attestation) -> 
     )
 
 
+@answers("node.attestation")
 async def read_attestation(asked: Here, node: PathName) -> wire.NodeAttestation:
     """How far a node is trusted and why, what is asked of it, and by which keys it is known."""
     found = await trust.read_attestation(asked, node)
@@ -168,6 +175,7 @@ def _verdict(judged: Judged) -> wire.KindVerdict:
 # -- policy ----------------------------------------------------------------------------------
 
 
+@answers("trust_policy.read")
 async def read_policy(asked: Here, response: Response) -> wire.TrustPolicy:
     """Which nodes must prove what; the ``ETag`` is the policy's digest."""
     policy = await trust.read_policy(asked)
@@ -175,6 +183,7 @@ async def read_policy(asked: Here, response: Response) -> wire.TrustPolicy:
     return wire.TrustPolicy(document=policy.text, digest=policy.digest)
 
 
+@answers("trust_policy.set")
 async def set_policy(asked: Changing, body: wire.TrustPolicyChange) -> Done:
     """Replace the whole policy; one with a mistake is refused. Every node is then judged by it."""
     return spell_done(await trust.set_policy(asked, body.document))

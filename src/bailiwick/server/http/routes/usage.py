@@ -9,6 +9,7 @@ from fastapi import Query
 
 from bailiwick.billing.lines import unit_of
 from bailiwick.metering.counters import Counter, GpuCount
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Changing, Here
 from bailiwick.server.http.params import (
     FromMs,
@@ -36,6 +37,7 @@ WordQuery = Annotated[
 ]
 
 
+@answers("usage.read")
 async def read_usage(
     asked: Here, tenant: PathName, *, from_ms: FromMs = None, to_ms: ToMs = None
 ) -> wire.Usage:
@@ -45,6 +47,7 @@ async def read_usage(
     )
 
 
+@answers("usage.fleet")
 async def read_fleet_usage(asked: Here) -> wire.FleetUsage:
     """What of every kind and generation was leased, idle and unavailable, by cause."""
     report, size = await usage.read_fleet(asked, asked.tables)
@@ -65,6 +68,7 @@ async def read_fleet_usage(asked: Here) -> wire.FleetUsage:
     return wire.FleetUsage(as_of_ms=report.span.to_ms, journal_size=size, rows=rows)
 
 
+@answers("node.count")
 async def report_counters(
     asked: Changing, node: PathName, *, body: counting.CounterReport
 ) -> counting.CountersTaken:
@@ -79,6 +83,7 @@ async def report_counters(
     return counting.CountersTaken(node=node, epoch=found.epoch, acknowledged=found.acknowledged)
 
 
+@answers("finding.list")
 async def list_findings(
     asked: Here, *, finding: WordQuery = None, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[counting.Finding]:

@@ -19,9 +19,9 @@ from bailiwick.scheduler.decision import (
 )
 from bailiwick.scheduler.fairness import FairShares
 from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.queue import QueueEntry, Reservation, ScheduleResult, WaitingQueue
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer, Strategy
-from bailiwick.scheduler.queue import QueueEntry, Reservation, ScheduleResult, WaitingQueue
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import BurstCredit, HardLimitExceeded, Quota, ResourceLimit
 from bailiwick.scheduler.request import PlacementRequest

@@ -39,7 +39,7 @@ FENCE = TenantId("fenced")
 """The owner shown for a fenced hold: no tenant pays for it."""
 
 
-class Holds:
+class LeaseTable:
     """The lower half of a capacity ledger."""
 
     def __init__(self, engine: str) -> None:
@@ -175,7 +175,7 @@ class Holds:
 
     def untake(self, lease_id: int) -> None:
         """Undo the newest ``take`` as if it had never been."""
-        gang = self.fields(lease_id)[3]
+        gang = self.fields(lease_id).gang
         self.engine.untake(lease_id)
         if gang >= 0:
             self._leave_gang(gang, lease_id)
@@ -199,7 +199,7 @@ class Holds:
 
     def node_of(self, lease_id: int) -> NodeId:
         """The node a lease is on."""
-        return self.node_at(self.fields(lease_id)[0])
+        return self.node_at(self.fields(lease_id).node)
 
     def node_at(self, handle: int) -> NodeId:
         """The node that has this handle."""
@@ -265,6 +265,12 @@ class Holds:
             raise NotFound("lease", lease_id, hint="it never existed or has ended")
         return LeaseFields._make(row)
 
+    def change(self, lease_id: int, to: LeaseFields) -> None:
+        """Overwrite what may change while a lease is held; the other fields stay as they are."""
+        self.engine.update_lease(
+            lease_id, to.state, to.flags, to.generation, to.expires_ms, to.checkpoint_ms
+        )
+
     def told(self, lease_id: int) -> Lease:
         """The lease as an object."""
         (node, account, shape, gang, devices, priority, lease_class, state, flags, depth,
@@ -304,15 +310,15 @@ class Holds:
 
     def is_pinned(self, lease_id: int) -> bool:
         """Whether the hold is a fence."""
-        return bool(self.fields(lease_id)[8] & FLAG_PINNED)
+        return bool(self.fields(lease_id).flags & FLAG_PINNED)
 
     def with_gangs(self, lease_ids: Iterable[int]) -> list[int]:
         """The leases and every other member of their gangs, each once."""
         wanted: dict[int, None] = {}
         for lease_id in lease_ids:
             fields = self.fields(lease_id)
-            alone = fields[3] < 0 or fields[8] & FLAG_PINNED  # a fence has left its gang
-            wanted.update(dict.fromkeys((lease_id,) if alone else self.gangs[fields[3]]))
+            alone = fields.gang < 0 or fields.flags & FLAG_PINNED  # a fence has left its gang
+            wanted.update(dict.fromkeys((lease_id,) if alone else self.gangs[fields.gang]))
         return list(wanted)
 
     def end(
@@ -339,13 +345,13 @@ class Holds:
         """Give the resources back, for a caller that knows what the lease was."""
         fields = self.fields(lease_id)
         self.sync_quota()
-        owner = self.handles.accounts.get(fields[1])
+        owner = self.handles.accounts.get(fields.account)
         if owner is not None:
             self.settle(owner, now_ms)
         self.engine.release(lease_id)
         self.revoking.pop(lease_id, None)
-        if fields[3] >= 0 and not fields[8] & FLAG_PINNED:
-            self._leave_gang(fields[3], lease_id)
+        if fields.gang >= 0 and not fields.flags & FLAG_PINNED:
+            self._leave_gang(fields.gang, lease_id)
 
     def _leave_gang(self, gang: int, lease_id: int) -> None:
         members = self.gangs[gang]
@@ -369,9 +375,8 @@ class Holds:
         fields = self.fields(lease_id)
         self.engine.move_lease(lease_id, OPERATOR_ACCOUNT)
         fenced = REVOKE_STATES.index(RevokeState.FENCED)
-        self.engine.update_lease(
-            lease_id, fenced, fields[8] | FLAG_PINNED, fields[10], AMOUNT_MAX, fields[13]
-        )
+        flags = fields.flags | FLAG_PINNED
+        self.change(lease_id, fields._replace(state=fenced, flags=flags, expires_ms=AMOUNT_MAX))
         self.revoking.pop(lease_id, None)
         if lease.gang is not None:
             self._leave_gang(lease.gang, lease_id)
