@@ -13,7 +13,7 @@ from bailiwick.journal.words import Severity
 from bailiwick.kernel import ReportFinding
 from bailiwick.reconcile.usage_check import Books, UsageCheck
 from bailiwick.runtime.runner import SystemClock
-from bailiwick.server.http.asked import House
+from bailiwick.server.http.context import House
 from tests.contract.test_operating import as_node
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, person
 

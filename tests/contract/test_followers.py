@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from bailiwick.iam import PrincipalKind
 from bailiwick.runtime import replica as rep
 from bailiwick.runtime.runner import Runner, SystemClock
-from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.context import Parts
 from bailiwick.services.tables import StoreTables
 from bailiwick.store import open_store
 from tests.support.http_house import INVOICE, OWN, HttpHouse, http_house, make_app

@@ -34,7 +34,7 @@ from bailiwick.runtime import replica as rep
 from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import Terms, create_app
-from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.context import Parts
 from bailiwick.server.http.observe import follow_journal, follow_revocations
 from bailiwick.services import authority as auth
 from bailiwick.services.beats import Beats

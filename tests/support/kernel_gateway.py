@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from bailiwick.iam import FLEET, Permission, PrincipalKind, Scope
 from bailiwick.iam import Role as Duty
@@ -61,13 +61,6 @@ class KernelGateway(Gateway):
         return next(iter(decide(state, command, self._behind.now_ms())), None)
 
 
-class Asking(NamedTuple):
-    """An action, as far as services know one."""
-
-    name: str
-    permission: Permission | None
-
-
 def caller_of(
     gateway: Gateway,
     clock: Clock,
@@ -79,5 +72,13 @@ def caller_of(
 ) -> Caller:
     """Somebody who has this role there and asks for something that needs this key."""
     who = Principal("somebody", PrincipalKind.HUMAN, "token", {scope: role})
-    asking = Asking("test.ask", permission)
-    return Caller(asking, who, gateway, clock, lambda: "id", "test", dry_run=dry_run)
+    return Caller(
+        action="test.ask",
+        asks_for=permission,
+        principal=who,
+        gateway=gateway,
+        clock=clock,
+        ids=lambda: "id",
+        correlation_id="test",
+        dry_run=dry_run,
+    )

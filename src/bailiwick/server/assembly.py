@@ -29,7 +29,7 @@ from bailiwick.reconcile.this_node import ThisNode, machine_name
 from bailiwick.reconcile.usage_check import Books, UsageCheck
 from bailiwick.reconcile.watched_executor import WatchedExecutor
 from bailiwick.runtime.runner import Runner
-from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.keys import SIGNER_NAME
 from bailiwick.services.authority import Authority

@@ -4,7 +4,7 @@ Rules:
 
 - The catalog is closed: every code of ``ErrorCode`` and ``EdgeCode`` is in the table, no other.
 - What went wrong inside is not told: a fault says that it is one, and its correlation id.
-- What is not there and what is not the caller's look the same, to the letter (``hidden``).
+- What is not there and what is not the caller's look the same, to the letter (``Hidden``).
 
 >>> PROBLEMS[ErrorCode.STALE].status
 412
@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
-from bailiwick.services.caller import Hidden, NotAllowed
+from bailiwick.services.caller import AccessDenied, Hidden
 from bailiwick.telemetry.bearing import trace_id
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -79,7 +79,6 @@ _BY_STATUS: Final[dict[int, Code]] = {
     413: EdgeCode.TOO_LARGE,
     422: ErrorCode.INVALID_VALUE,
 }
-_HIDDEN: Final = str(Hidden())
 
 
 @dataclass(slots=True)
@@ -94,17 +93,21 @@ class Trouble(Exception):
     """If not as the table says."""
 
 
-def hidden() -> Trouble:
-    """What is not there, or is another's: nobody can tell which."""
-    return Trouble(ErrorCode.NOT_FOUND, _HIDDEN)
+def trouble_of_denial(denied: AccessDenied) -> Trouble:
+    """What somebody is told who may not; what is hidden from him looks as if it were not there."""
+    refusal = denied.refusal
+    if denied.message is None:
+        return Trouble(ErrorCode.NOT_FOUND, Hidden.MESSAGE)
+    details: Details = {}
+    if denied.lacks_key and refusal.permission is not None:
+        details = {"permission": refusal.permission.value, "scope": str(refusal.scope)}
+    return Trouble(EdgeCode.FORBIDDEN, denied.message, details)
 
 
 def trouble_of(error: BaseException) -> Trouble:
     """An error as it is told; what is not a caller's business is left out."""
     if isinstance(error, Trouble):
         return error
-    if isinstance(error, NotAllowed):
-        return Trouble(EdgeCode.FORBIDDEN, str(error), _lacking(error))
     if isinstance(error, BailiwickError):
         if PROBLEMS[error.code].status < 500 or error.retryable:
             return Trouble(error.code, str(error), _details(error))
@@ -118,7 +121,7 @@ _FAULT: Final = "a fault of the server; its log says more under the correlation 
 def trouble_of_status(status: int, message: str) -> Trouble:
     """What a bare HTTP status of the framework says in our words."""
     code = _BY_STATUS.get(status, EdgeCode.MALFORMED)
-    return Trouble(code, _HIDDEN if status == 404 else message)
+    return Trouble(code, Hidden.MESSAGE if status == 404 else message)
 
 
 def problem_of(trouble: Trouble, correlation_id: str) -> tuple[int, Problem]:
@@ -138,15 +141,7 @@ def problem_of(trouble: Trouble, correlation_id: str) -> tuple[int, Problem]:
 
 def is_fault(error: BaseException) -> bool:
     """Whether it is our own bug, which must be logged."""
-    return isinstance(error, InvariantBroken) or not isinstance(
-        error, BailiwickError | NotAllowed | Trouble
-    )
-
-
-def _lacking(error: NotAllowed) -> Details:
-    if error.permission is None:
-        return {}
-    return {"permission": error.permission.value, "scope": str(error.scope)}
+    return isinstance(error, InvariantBroken) or not isinstance(error, BailiwickError | Trouble)
 
 
 def _details(error: BailiwickError) -> Details:

@@ -33,7 +33,7 @@ from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.server.assembly import Base, Plan, assemble, open_telemetry
 from bailiwick.server.first_start import furnish, make_login
 from bailiwick.server.http.app import create_app
-from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.http.observe import follow_journal, follow_revocations
 from bailiwick.server.port import Port, Tls, open_port

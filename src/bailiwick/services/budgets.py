@@ -20,7 +20,7 @@ from bailiwick.kernel import Done, RemoveBudget, SetBudget
 from bailiwick.kernel.money_rules import BudgetView, look_at_budget
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
-from bailiwick.services.paging import page_of
+from bailiwick.services.pages import Rows, page_of
 from bailiwick.services.rating import Period, accounts_of, prices_in, rate_period
 from bailiwick.services.tables import StoreTables
 
@@ -40,11 +40,11 @@ async def read(caller: Caller, scope: Scope) -> BudgetStanding:
 
 async def page(
     caller: Caller, tenant: str, *, after: str | None, limit: int
-) -> tuple[list[BudgetStanding], str | None]:
+) -> Rows[BudgetStanding]:
     """The budgets of a tenant and its projects that the caller may see, the tenant's first."""
     caller.require_within(Scope(tenant))
 
-    def rows(view: View) -> tuple[list[BudgetStanding], str | None]:
+    def rows(view: View) -> Rows[BudgetStanding]:
         state = view.state
         state.directory.tenant(tenant)
         scopes = [Scope(*scope) for scope in state.spending.purses if scope[0] == tenant]
@@ -73,7 +73,7 @@ async def put(
         return repeated
     if opening_micros is None:
         opening_micros = await _opening(caller, tables, wanted)
-    return await caller.do(SetBudget(wanted, opening_micros, seen))
+    return await caller.change(SetBudget(wanted, opening_micros, seen))
 
 
 async def remove(caller: Caller, scope: Scope) -> Done:
@@ -81,7 +81,7 @@ async def remove(caller: Caller, scope: Scope) -> Done:
     caller.require(scope)
     tenant = str(scope.tenant)
     await caller.read(lambda view: view.state.directory.tenant(tenant))
-    return await caller.do(RemoveBudget(tenant, scope.project))
+    return await caller.change(RemoveBudget(tenant, scope.project))
 
 
 def _place(scope: Scope) -> str:

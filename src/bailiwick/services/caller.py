@@ -1,20 +1,21 @@
-"""The request context: who asks for which action, what it may do, and the way to the kernel.
+"""Who asks, for what, and the way to the kernel: the context of one request, without the web.
 
 Rules:
 
 - Nothing of the state is told and no command is given before ``require`` (or ``require_within``)
   was passed; a use case that forgets it is a broken invariant, not an open door.
 - A scope in which the principal has no role at all does not exist for it: the answer is the very
-  one for what is not there (404), for reads and writes alike, because 403 would tell that a tenant
-  of that name exists. Where it has some role, it is told which key it lacks (403).
-- No web framework is known here: whoever serves requests makes a caller of each.
+  one for what is not there, for reads and writes alike, because "forbidden" would tell that a
+  tenant of that name exists. Where it has some role, it is told which key it lacks.
+- With an idempotency key the kernel gives the first answer again. A dry run decides the same on the
+  same state and changes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from bailiwick.iam import FLEET, NODE_PREFIX, Allowed, Permission, PrincipalKind, Scope
 from bailiwick.kernel import Command, Envelope
@@ -25,7 +26,6 @@ from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import View
 from bailiwick.services.authority import Principal
-from bailiwick.telemetry.bearing import note
 from bailiwick.vocab.errors import BailiwickError, ErrorCode, InvariantBroken
 
 T = TypeVar("T")
@@ -38,19 +38,10 @@ class Hidden(BailiwickError):
     """What is not there, or is another's: nobody can tell which."""
 
     code = ErrorCode.NOT_FOUND
+    MESSAGE: Final = "no such thing, or it is not yours to see"
 
     def __init__(self) -> None:
-        super().__init__("no such thing, or it is not yours to see")
-
-
-class NotAllowed(Exception):
-    """The caller is seen where it asks, but lacks a key there, or the key is not enough."""
-
-    def __init__(
-        self, message: str, *, permission: Permission | None = None, scope: Scope = FLEET
-    ) -> None:
-        super().__init__(message)
-        self.permission, self.scope = permission, scope
+        super().__init__(self.MESSAGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,37 +55,37 @@ class Refusal:
 
 
 class AccessDenied(Exception):
-    """The principal may not; what it is told, and what the journal is."""
+    """The principal may not: what the journal is told, and what the caller is.
 
-    def __init__(self, told: Hidden | NotAllowed, refusal: Refusal) -> None:
-        super().__init__(str(told))
-        self.told, self.refusal = told, refusal
+    Without a ``message`` the caller is told what he would be if nothing were there. Which key he
+    lacks, and where, is told if that is all there is to say (``lacks_key``).
+    """
 
-
-class Asking(Protocol):
-    """As much of an action as decides who may do it."""
-
-    @property
-    def name(self) -> str:
-        """Its noun and its verb."""
-
-    @property
-    def permission(self) -> Permission | None:
-        """The key that it needs; none if whoever is let in may."""
+    def __init__(
+        self, refusal: Refusal, message: str | None = None, *, lacks_key: bool = False
+    ) -> None:
+        super().__init__(message or Hidden.MESSAGE)
+        self.refusal, self.message, self.lacks_key = refusal, message, lacks_key
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Caller:
-    """Who asks for which action, and the way to the kernel."""
+    """One principal that asks for one action."""
 
-    action: Asking
+    action: str
+    """The action's name."""
+    asks_for: Permission | None
+    """The permission key that it asks for; none where whoever is let in may."""
     principal: Principal
     gateway: Gateway
     clock: Clock
     ids: Callable[[], str]
     """Where new ids come from."""
     correlation_id: str
+    on_cleared: Callable[[Scope], None] = lambda scope: None
+    """Told where the caller was found to be allowed; for whoever follows requests."""
     key: str | None = None
+    """The idempotency key."""
     dry_run: bool = False
     cleared: bool = field(default=False, init=False)
     age_ms: int = field(default=0, init=False)
@@ -103,11 +94,11 @@ class Caller:
     @property
     def permission(self) -> Permission:
         """The action's key."""
-        if self.action.permission is None:
-            raise InvariantBroken(f"{self.action.name} has no key to ask for")
-        return self.action.permission
+        if self.asks_for is None:
+            raise InvariantBroken(f"{self.action} has no key to ask for")
+        return self.asks_for
 
-    # -- what it may ------------------------------------------------------------------------
+    # -- may he ------------------------------------------------------------------------------
 
     def may(self, scope: Scope) -> bool:
         """Whether the principal has the action's key there; clears nothing."""
@@ -122,10 +113,17 @@ class Caller:
         """Whether the principal has another key than the action's there; clears nothing."""
         return isinstance(self.principal.may(permission, scope), Allowed)
 
+    def visible_projects(self, tenant: str) -> tuple[str, ...] | None:
+        """The projects of the tenant in which it has the action's key; ``None`` for all."""
+        if self.may(Scope(tenant)):
+            return None
+        inside = (scope for scope in self.principal.roles if scope.tenant == tenant)
+        return tuple(sorted(s.project for s in inside if s.project is not None and self.may(s)))
+
     def require_login(self) -> None:
-        """Go on as whoever was let in; only for actions that need no key."""
-        if self.action.permission is not None:
-            raise InvariantBroken(f"{self.action.name} is not for everybody")
+        """Go on as whoever was let in; only for actions that ask for no key."""
+        if self.asks_for is not None:
+            raise InvariantBroken(f"{self.action} is not for everybody")
         self.cleared = True
 
     def require(self, scope: Scope) -> None:
@@ -149,7 +147,7 @@ class Caller:
 
     def _clear(self, scope: Scope) -> None:
         # Only now: a trace of who looked for what is not his must not become the owner's to see.
-        note(tenant=scope.tenant, project=scope.project)
+        self.on_cleared(scope)
         self.cleared = True
 
     async def locate(self, find: Callable[[View], T | None]) -> T:
@@ -158,7 +156,7 @@ class Caller:
         if found is not None:
             return found
         if FLEET in self.principal.roles:  # who sees the whole fleet is not looking for others
-            raise Hidden
+            raise Hidden()
         raise self.refuse_hidden("not_found")
 
     async def require_at(
@@ -186,14 +184,7 @@ class Caller:
         else:
             self.require(await self.locate(find))
 
-    def visible_projects(self, tenant: str) -> tuple[str, ...] | None:
-        """The projects of the tenant in which it has the action's key; ``None`` for all."""
-        if self.may(Scope(tenant)):
-            return None
-        inside = (scope for scope in self.principal.roles if scope.tenant == tenant)
-        return tuple(sorted(s.project for s in inside if s.project is not None and self.may(s)))
-
-    # -- the way to the kernel --------------------------------------------------------------
+    # -- the kernel --------------------------------------------------------------------------
 
     async def read(self, read: Callable[[View], T]) -> T:
         """What ``read`` makes of the state."""
@@ -211,17 +202,12 @@ class Caller:
         envelope = Envelope(command, self.principal.name, self.correlation_id, self.key)
         return await self.gateway.execute(envelope)
 
-    async def records(self, first: int, limit: int) -> list[bytes]:
-        """Up to ``limit`` lines of the journal from number ``first`` on."""
-        self._check()
-        return await self.gateway.records(first, limit)
-
     async def rehearse(self, command: Command) -> Event | None:
-        """The first event that a command of this principal would lead to; it does not happen."""
+        """The first event that a command would lead to; it does not happen."""
         self._check()
         return await self.gateway.rehearse(command)
 
-    async def do(self, command: Command) -> Done:
+    async def change(self, command: Command) -> Done:
         """Have a command take effect, or (dry run) see that it would."""
         if self.dry_run:
             await self.rehearse(command)
@@ -231,31 +217,32 @@ class Caller:
             raise InvariantBroken(f"{type(command).__name__} was answered with {answer}")
         return answer
 
+    async def records(self, first: int, limit: int) -> list[bytes]:
+        """Up to ``limit`` lines of the journal from number ``first`` on."""
+        self._check()
+        return await self.gateway.records(first, limit)
+
     def _check(self) -> None:
         if not self.cleared:
-            raise InvariantBroken(f"{self.action.name} asked for no permission")
+            raise InvariantBroken(f"{self.action} asked for no permission")
 
-    # -- refusing ---------------------------------------------------------------------------
+    # -- he may not --------------------------------------------------------------------------
 
     def _denied(self, scope: Scope) -> AccessDenied:
-        permission, name = self.permission, self.principal.name
         if not sees(self.principal, scope):
             return self.refuse_hidden("foreign_scope")
-        message = f"{permission.value} is needed at {scope}"
-        return AccessDenied(
-            NotAllowed(message, permission=permission, scope=scope),
-            Refusal("forbidden", name, permission, scope),
-        )
+        refusal = Refusal("forbidden", self.principal.name, self.permission, scope)
+        message = f"{self.permission.value} is needed at {scope}"
+        return AccessDenied(refusal, message, lacks_key=True)
 
     def refuse_hidden(self, reason: str) -> AccessDenied:
         """The answer for what is not there or another's; only the journal learns which."""
         # The fleet's record, not the other tenant's: it must not learn who looked either.
-        return AccessDenied(Hidden(), Refusal(reason, self.principal.name, self.permission))
+        return AccessDenied(Refusal(reason, self.principal.name, self.permission))
 
     def refuse(self, message: str, *, reason: str) -> AccessDenied:
         """The answer for what the key alone does not allow."""
-        refusal = Refusal(reason, self.principal.name, self.permission)
-        return AccessDenied(NotAllowed(message), refusal)
+        return AccessDenied(Refusal(reason, self.principal.name, self.permission), message)
 
 
 def sees(principal: Principal, scope: Scope) -> bool:

@@ -140,7 +140,7 @@ async def issue_token(
     await caller.require_at(owner)
     found = await caller.read(owner)
     if found is None or found.tenant is None:
-        raise Hidden
+        raise Hidden()
     claims = await _granted(caller, _command(caller, wish, tenant=found.tenant, audience=audience))
     if isinstance(claims, TokenDenied) or caller.dry_run:
         return claims if isinstance(claims, TokenDenied) else LeaseToken(claims)
@@ -161,7 +161,7 @@ async def grant_to_node(
 
     tenant = await caller.read(owner)
     if tenant is None:
-        raise Hidden
+        raise Hidden()
     command = _command(caller, wish, tenant=tenant, audience=node, by_node=True)
     claims = await _granted(caller, command)
     return claims if isinstance(claims, TokenDenied) else LeaseToken(claims)
@@ -214,7 +214,7 @@ async def _granted(caller: Caller, command: GrantToken) -> TokenClaims | TokenDe
     match answer:
         case TokenDenied(reason) | LeaseTokenRefused(reason=reason):
             if reason in (MintDenial.NO_SUCH_LEASE, MintDenial.NOT_OWNER):
-                raise Hidden
+                raise Hidden()
             return TokenDenied(reason)
         case TokenGranted(node=audience) | LeaseTokenIssued(audience=audience):
             return TokenClaims(

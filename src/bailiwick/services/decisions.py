@@ -22,7 +22,8 @@ from bailiwick.kernel import Submit
 from bailiwick.kernel import planning as pl
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
-from bailiwick.services.history import HistoryReader
+from bailiwick.services.history import History
+from bailiwick.services.pages import Rows, cut
 from bailiwick.store.history import DecisionRow, LeaseRow, decisions_of, lease_of, records_about
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
@@ -65,8 +66,8 @@ def card_now(view: View, command: Submit) -> RateCard:
 
 
 async def explain_lease(
-    caller: Caller, history: HistoryReader, *, lease_id: int, after: int, limit: int
-) -> tuple[list[Record], int | None]:
+    caller: Caller, history: History, *, lease_id: int, after: int, limit: int
+) -> Rows[Record]:
     """What became of a lease and why: its records in order, from the queue to its end."""
     lease = await _require_lease(caller, history, lease_id)
     lines = await history.ask(
@@ -75,18 +76,18 @@ async def explain_lease(
     )
     records = [parse_record(line.rstrip(b"\n")) for line in lines[:limit]]
     own = [_alone(record, lease_id) for record in records if _concerns(record, lease)]
-    return own, records[-1].seq if len(lines) > limit else None
+    return own, str(records[-1].seq) if len(lines) > limit else None
 
 
 async def page(
     caller: Caller,
-    history: HistoryReader,
+    history: History,
     *,
     tenant: str,
     kind: str | None,
     before: int | None,
     limit: int,
-) -> tuple[list[DecisionRow], int | None]:
+) -> Rows[DecisionRow]:
     """What was decided about a tenant, the newest first; of projects, those one may see."""
     caller.require_within(Scope(tenant))
     await caller.read(lambda view: view.state.directory.tenant(tenant))
@@ -98,8 +99,8 @@ async def page(
         ),
     )
     sees_all = sees_journal(caller)
-    shown = [row if sees_all else _masked(row) for row in rows[:limit]]
-    return shown, shown[-1].seq if len(rows) > limit else None
+    shown = [row if sees_all else _masked(row) for row in rows]
+    return cut(shown, limit, key=lambda row: row.seq)
 
 
 def sees_journal(caller: Caller) -> bool:
@@ -107,7 +108,7 @@ def sees_journal(caller: Caller) -> bool:
     return caller.holds(Permission.JOURNAL_READ, FLEET)
 
 
-async def _require_lease(caller: Caller, history: HistoryReader, lease_id: int) -> LeaseRow:
+async def _require_lease(caller: Caller, history: History, lease_id: int) -> LeaseRow:
     """The lease, if it is one that the caller may see."""
     row = await history.ask(caller.gateway.role, lambda store: lease_of(store, lease_id))
 

@@ -33,6 +33,7 @@ from bailiwick.metering.values import Segment
 from bailiwick.metering.windows import Window
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Hidden
+from bailiwick.services.pages import Rows, cut
 from bailiwick.services.rating import Period, accounts_of, period_of, prices_in, rate_period
 from bailiwick.services.tables import StoreTables
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
@@ -92,7 +93,7 @@ async def issue(caller: Caller, tables: StoreTables, *, scope: Scope, period: Pe
 
 async def page(
     caller: Caller, tables: StoreTables, *, tenant: str, before: int | None, limit: int
-) -> tuple[list[InvoiceRow], int | None]:
+) -> Rows[InvoiceRow]:
     """Invoices and corrections of a tenant that the caller may see, newest first; what follows."""
     caller.require_within(Scope(tenant))
     await caller.read(lambda view: view.state.directory.tenant(tenant))
@@ -102,7 +103,7 @@ async def page(
         return book.page(tenant, projects=projects, before=before, limit=limit + 1)
 
     rows = await asyncio.to_thread(read)
-    shown = rows[:limit]
+    shown, more = cut(rows, limit, key=lambda row: row[0])
 
     def sealed(view: View) -> list[tuple[str, str]]:
         known = view.state.invoices
@@ -111,7 +112,7 @@ async def page(
 
     names = await caller.read(sealed)
     found = await asyncio.to_thread(lambda: [book.get(*row) for row in names])
-    return found, shown[-1][0] if len(rows) > limit else None
+    return found, more
 
 
 async def read(caller: Caller, tables: StoreTables, *, tenant: str, name: str) -> Issued:
@@ -133,7 +134,7 @@ async def trace(
     await _require(caller, tenant, name)
     found = await _issued(caller, tables.invoices, name)
     if line > len(found.lines):
-        raise Hidden
+        raise Hidden()
     book = (await caller.read(prices_in)).book
     return await asyncio.to_thread(_stretches, tables.meter, found.lines[line - 1], book)
 
@@ -205,7 +206,7 @@ async def _seal(caller: Caller, book: InvoiceBook, invoice: Invoice) -> Invoice:
         body = canonical_bytes(invoice)
         row = InvoiceRow(head.invoice_id, digest, head.tenant, head.project, body)
         await asyncio.to_thread(book.put, row)
-    await caller.do(command)
+    await caller.change(command)
     return invoice
 
 
@@ -224,7 +225,7 @@ async def _require(caller: Caller, tenant: str, name: str) -> None:
     caller.require_within(Scope(tenant))
     found = await caller.read(lambda view: view.state.invoices.get(name))
     if found is None or found.owner.tenant != tenant or not caller.may(Scope(*found.owner)):
-        raise Hidden
+        raise Hidden()
 
 
 async def _issued(caller: Caller, book: InvoiceBook, name: str) -> Invoice:

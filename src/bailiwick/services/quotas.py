@@ -40,4 +40,4 @@ async def put(caller: Caller, scope: Scope, *, quota: Deferred[Quota], seen: str
     """Replace everything that a tenant or project is allowed."""
     caller.require(scope)
     await caller.read(lambda view: view.state.directory.check_scope(scope))
-    return await caller.do(SetQuota(str(scope.tenant), quota(), scope.project, seen))
+    return await caller.change(SetQuota(str(scope.tenant), quota(), scope.project, seen))

@@ -16,6 +16,7 @@ from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import Done, SetRateCard, WithdrawRateCard
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
+from bailiwick.services.pages import Rows, cut
 from bailiwick.services.rating import prices_in
 
 
@@ -39,9 +40,7 @@ async def read(caller: Caller, tenant: str | None, *, at_ms: int | None) -> Rate
     return await caller.read(card)
 
 
-async def page(
-    caller: Caller, *, after: int, limit: int
-) -> tuple[list[NumberedChange], int | None]:
+async def page(caller: Caller, *, after: int, limit: int) -> Rows[NumberedChange]:
     """Every change of prices that the caller may see, in the order in which they were set."""
     caller.require_within(FLEET)
     changes = (await caller.read(prices_in)).book.changes
@@ -50,8 +49,7 @@ async def page(
         for number, change in enumerate(changes, 1)
         if number > after and (change.tenant is None or caller.may_within(Scope(change.tenant)))
     ]
-    shown = rows[:limit]
-    return shown, shown[-1].number if len(rows) > limit else None
+    return cut(rows, limit, key=lambda row: row.number)
 
 
 async def put(caller: Caller, card: Deferred[RateCard], *, tenant: str | None) -> Done:
@@ -59,11 +57,11 @@ async def put(caller: Caller, card: Deferred[RateCard], *, tenant: str | None) -
     caller.require(FLEET)
     if tenant is not None:
         await caller.read(lambda view: view.state.directory.check_scope(Scope(tenant)))
-    return await caller.do(SetRateCard(card()))
+    return await caller.change(SetRateCard(card()))
 
 
 async def withdraw(caller: Caller, tenant: str, *, effective_ms: int) -> Done:
     """The list prices apply to the tenant again."""
     caller.require(FLEET)
     await caller.read(lambda view: view.state.directory.tenant(tenant))
-    return await caller.do(WithdrawRateCard(tenant, effective_ms))
+    return await caller.change(WithdrawRateCard(tenant, effective_ms))

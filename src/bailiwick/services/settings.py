@@ -16,4 +16,4 @@ async def read(caller: Caller) -> Settings:
 async def put(caller: Caller, settings: Deferred[Settings], *, seen: str | None) -> Done:
     """Replace all settings, if they are still what was ``seen``; they count from now on."""
     caller.require(FLEET)
-    return await caller.do(ChangeSettings(settings(), seen))
+    return await caller.change(ChangeSettings(settings(), seen))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bailiwick.services.history import HistoryReader
+from bailiwick.services.history import History
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.store.finding_rows import FindingBook
 from bailiwick.store.invoice_rows import InvoiceBook
@@ -27,7 +27,7 @@ class StoreTables:
     """What was found by comparing."""
     invoices: InvoiceBook
     """What every issued bill says."""
-    history: HistoryReader
+    history: History
     """What the journal says of the past."""
 
     @classmethod
@@ -38,5 +38,5 @@ class StoreTables:
             CounterBook(store),
             FindingBook(store),
             InvoiceBook(store),
-            HistoryReader(store),
+            History(store),
         )

@@ -38,8 +38,8 @@ from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import View
 from bailiwick.services.authority import Authority, Minted, Principal, Terms
-from bailiwick.services.caller import Caller, NotAllowed, may_everywhere
-from bailiwick.services.paging import page_of
+from bailiwick.services.caller import Caller, may_everywhere
+from bailiwick.services.pages import Rows, page_of
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 
 _KEPT = frozenset({Permission.BREAK_GLASS, Permission.TOKEN_ISSUE, Permission.TOKEN_REVOKE})
@@ -57,6 +57,11 @@ class TokenWish:
     keys: Iterable[Permission] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TooNarrow:
+    """The caller's token is narrowed, and makes none that carries more."""
+
+
 def reach_of(directory: Directory, principal: str) -> set[Scope]:
     """Everywhere that a principal has any role; of one without any, the fleet."""
     reach = set(directory.roles.get(principal, {}))
@@ -66,12 +71,12 @@ def reach_of(directory: Directory, principal: str) -> set[Scope]:
     return reach or {FLEET}
 
 
-async def page(caller: Caller, *, after: str | None, limit: int) -> tuple[list[Token], str | None]:
+async def page(caller: Caller, *, after: str | None, limit: int) -> Rows[Token]:
     """The tokens that the caller could revoke."""
     caller.require_within(FLEET)
     who, key = caller.principal, caller.permission
 
-    def read(view: View) -> tuple[list[Token], str | None]:
+    def read(view: View) -> Rows[Token]:
         directory = view.state.directory
         names = {token.principal for token in directory.tokens.values()}
         mine = {n for n in names if may_everywhere(who, key, scopes=reach_of(directory, n))}
@@ -81,7 +86,7 @@ async def page(caller: Caller, *, after: str | None, limit: int) -> tuple[list[T
     return await caller.read(read)
 
 
-async def issue(caller: Caller, authority: Authority, *, wish: TokenWish) -> Minted:
+async def issue(caller: Caller, authority: Authority, *, wish: TokenWish) -> Minted | TooNarrow:
     """Make a token, which counts from now on; of a dry run, one that never will."""
     caller.require_within(FLEET)
     name, kind = wish.principal, wish.kind
@@ -89,6 +94,8 @@ async def issue(caller: Caller, authority: Authority, *, wish: TokenWish) -> Min
         raise InvalidValue("principal", name, "any name but the server's own")
     await _check_reach(caller, name)
     terms = _terms(caller, wish)
+    if terms is None:
+        return TooNarrow()
     is_account = await caller.read(lambda view: name in view.state.directory.accounts)
     if is_account is not (kind is PrincipalKind.SERVICE_ACCOUNT):
         expected = "service_account for a service account, and for nobody else"
@@ -105,7 +112,7 @@ async def issue(caller: Caller, authority: Authority, *, wish: TokenWish) -> Min
         ttl_s=wish.ttl_s,
         terms=terms,
     )
-    await caller.do(minted.command)
+    await caller.change(minted.command)
     return minted
 
 
@@ -114,7 +121,7 @@ async def revoke(caller: Caller, token_id: str) -> Done:
     caller.require_within(FLEET)
     found = await caller.locate(lambda view: view.state.directory.tokens.get(token_id))
     await _check_reach(caller, found.principal)
-    return await caller.do(RevokeToken(token_id))
+    return await caller.change(RevokeToken(token_id))
 
 
 # -- sessions --------------------------------------------------------------------------------
@@ -158,7 +165,7 @@ async def read_self(caller: Caller) -> Token:
 async def log_out(caller: Caller) -> Done:
     """Revoke the token that this request is made with."""
     caller.require_login()
-    return await caller.do(RevokeToken(caller.principal.token_id))
+    return await caller.change(RevokeToken(caller.principal.token_id))
 
 
 # -- break-glass -----------------------------------------------------------------------------
@@ -179,9 +186,9 @@ async def break_glass(
         terms=Terms(keys=tuple(sorted(set(Permission) - _KEPT)), within=who.within),
     )
     command = minted.command
-    await caller.do(BreakGlass("session", command.token_id, reason, tenant, command.expires_ms))
+    await caller.change(BreakGlass("session", command.token_id, reason, tenant, command.expires_ms))
     caller.key = None  # the record has it; the token is another command
-    await caller.do(command)
+    await caller.change(command)
     return minted
 
 
@@ -191,11 +198,12 @@ async def _check_reach(caller: Caller, principal: str) -> None:
         raise caller.refuse_hidden("beyond_reach")
 
 
-def _terms(caller: Caller, wish: TokenWish) -> Terms:
+def _terms(caller: Caller, wish: TokenWish) -> Terms | None:
+    """What narrows the token; nothing if it would carry more than the caller's own does."""
     own = caller.principal.keys
     keys = None if wish.keys is None else tuple(sorted(set(wish.keys)))
     if own is not None and (keys is None or not own.issuperset(keys)):
-        raise NotAllowed("a narrowed token makes none that carries more")
+        return None
     within = None
     if not caller.may(FLEET):  # it must not reach further than its maker, now or ever
         within = tuple(sorted(str(each) for each in caller.principal.roles if caller.may(each)))

@@ -100,14 +100,14 @@ async def prove(
     if caller.dry_run:
         return Enrolled(found.kind, found.identity, None)
     keys = {name: value.hex() for name, value in found.keys.items()}
-    done = await caller.do(EnrolNode(node, found.kind, keys, found.identity))
+    done = await caller.change(EnrolNode(node, found.kind, keys, found.identity))
     return Enrolled(found.kind, found.identity, done.seq)
 
 
 async def withdraw(caller: Caller, node: str, *, kind: EvidenceKind) -> Done:
     """A node's keys of one kind no longer count; it may then enrol with others."""
     caller.require(FLEET)
-    return await caller.do(WithdrawEnrolment(node, kind))
+    return await caller.change(WithdrawEnrolment(node, kind))
 
 
 # -- evidence --------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ async def _sealed(caller: Caller, node: str, judged: Judged, *, basis: str) -> J
     if not judged.is_sealed:
         return judged
     try:
-        await caller.do(replace(_command(node, judged), basis=basis))
+        await caller.change(replace(_command(node, judged), basis=basis))
     except Conflict as error:
         verdict = Untrusted(UntrustedReason.NONCE_SPENT, str(error))
         return replace(judged, verdict=verdict, is_sealed=False)
@@ -229,7 +229,7 @@ async def set_policy(caller: Caller, document: str) -> Done:
     caller.require(FLEET)
     policy = TrustPolicy.read(document)
     await asyncio.to_thread(_check_policy, policy)
-    return await caller.do(SetTrustPolicy(policy.text))
+    return await caller.change(SetTrustPolicy(policy.text))
 
 
 def _check_policy(policy: TrustPolicy) -> None:

@@ -26,6 +26,7 @@ from bailiwick.metering.report import Report, Span, make_report
 from bailiwick.metering.values import Use
 from bailiwick.runtime.replica import Role
 from bailiwick.services.caller import Caller, Deferred
+from bailiwick.services.pages import Rows, cut
 from bailiwick.services.rating import Rated, period_of, prices_in, rate_period
 from bailiwick.services.tables import StoreTables
 from bailiwick.store.counter_rows import CounterEvent, Receipt
@@ -122,7 +123,7 @@ async def count(
 
 async def findings(
     caller: Caller, tables: StoreTables, *, finding: str | None, before: int | None, limit: int
-) -> tuple[list[FindingRow], int | None]:
+) -> Rows[FindingRow]:
     """The findings that the caller may see, the newest first."""
     caller.require_within(FLEET)
     book, role = tables.findings, caller.gateway.role
@@ -137,7 +138,7 @@ async def findings(
         return book.page(scopes, finding=finding, before=before, limit=limit + 1)
 
     rows = await asyncio.to_thread(page)
-    return rows[:limit], rows[limit - 1].seq if len(rows) > limit else None
+    return cut(rows, limit, key=lambda row: row.seq)
 
 
 def _report(book: MeterBook, now_ms: int) -> FleetUsage:

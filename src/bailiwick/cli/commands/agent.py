@@ -19,7 +19,7 @@ import typer
 from bailiwick.agent.process import KEY_NAME, SOCKET_NAME, AgentOptions, run_agent
 from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.flags import Output, OutputOption, with_options
-from bailiwick.cli.shared.screen import size
+from bailiwick.phrases.amounts import size
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -154,7 +154,7 @@ def show_inventory(console: Console, found: Inventory) -> None:
 
 
 def _machine_rows(found: Inventory) -> Iterator[tuple[str, str]]:
-    from bailiwick.cli.shared.screen import milli
+    from bailiwick.phrases.amounts import milli
 
     host, limits = found.host, found.limits
     yield "system", f"{host.system} {host.kernel}, {host.arch}"

@@ -190,8 +190,8 @@ def _told(evidence: Evidence, asked: Asked, *, verdict: Verdict) -> dict[str, An
 
 def _draw(told: dict[str, Any]) -> None:
     from bailiwick.cli.shared.output import draw_details
-    from bailiwick.cli.shared.phrases import clock
-    from bailiwick.cli.shared.screen import span
+    from bailiwick.phrases.amounts import span
+    from bailiwick.phrases.times import clock
 
     rows = [("reason", told["reason"]), ("where", told["where"])]
     rows += [(f"claim {name}", value) for name, value in sorted(told["claims"].items())]

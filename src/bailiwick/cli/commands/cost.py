@@ -22,7 +22,8 @@ from bailiwick.cli.shared.ask import Ask, noun
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import JobOptions, ask_of
 from bailiwick.cli.shared.output import Format, emit, spell_yaml
-from bailiwick.cli.shared.screen import make_console, print_rows, printable, span
+from bailiwick.cli.shared.screen import make_console, print_rows, printable
+from bailiwick.phrases.amounts import span
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:

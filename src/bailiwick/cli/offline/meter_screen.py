@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from bailiwick.cli.shared.phrases import clock
 from bailiwick.cli.shared.progress import PROGRESS_AFTER_S
-from bailiwick.cli.shared.screen import make_console, print_rows, span
+from bailiwick.cli.shared.screen import make_console, print_rows
 from bailiwick.metering.report import (
     Equation,
     Finding,
@@ -28,6 +27,8 @@ from bailiwick.metering.report import (
     Row,
     add_up,
 )
+from bailiwick.phrases.amounts import span
+from bailiwick.phrases.times import clock
 from bailiwick.vocab.words import ResourceKind
 
 if TYPE_CHECKING:

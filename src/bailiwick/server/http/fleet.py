@@ -18,14 +18,14 @@ from bailiwick.kernel.codec import decode_command
 from bailiwick.kernel.request_body import inventory_body
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import (
     Limit,
     NameCursor,
     PathName,
     spell_page,
 )
-from bailiwick.services.paging import page_of
+from bailiwick.services.pages import page_of
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import fleet as wire
 from bailiwick.wire.answers import Done
@@ -70,7 +70,7 @@ async def read_node(asked: Here, node: PathName) -> wire.Node:
 async def register_node(asked: Changing, body: wire.NewNode) -> Done:
     """Add a machine to the fleet by hand; where an agent runs, it adds its own."""
     asked.require(FLEET)
-    return await asked.tell(registration(body.node, body))
+    return await asked.do(registration(body.node, body))
 
 
 def registration(node: str, body: wire.Inventory) -> Command:
@@ -94,7 +94,7 @@ def registration(node: str, body: wire.Inventory) -> Command:
 async def depart_node(asked: Changing, node: PathName) -> Done:
     """Say that a machine is gone; what ran there has ended."""
     asked.require(FLEET)
-    return await asked.tell(DepartNode(node))
+    return await asked.do(DepartNode(node))
 
 
 @answers("node.mode")
@@ -102,14 +102,14 @@ async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange)
     """Change a node's mode. ``draining`` evicts its work, or cordons it with ``evict`` false."""
     asked.require(FLEET)
     reason = PreemptionReason(body.reason)
-    return await asked.tell(ChangeMode(node, body.mode, reason, body.grace_ms, body.evict))
+    return await asked.do(ChangeMode(node, body.mode, reason, body.grace_ms, body.evict))
 
 
 @answers("node.quarantine")
 async def quarantine_node(asked: Changing, node: PathName, *, body: wire.Quarantine) -> Done:
     """Close a node that is not trusted, and evict what runs there."""
     asked.require(FLEET)
-    return await asked.tell(QuarantineNode(node, body.reason, body.grace_ms))
+    return await asked.do(QuarantineNode(node, body.reason, body.grace_ms))
 
 
 @answers("node.lift")
@@ -118,7 +118,7 @@ async def lift_quarantine(
 ) -> Done:
     """Trust a node again, after a fresh trusted verdict; or (``override``) without, and say why."""
     asked.require(FLEET)
-    return await asked.tell(LiftQuarantine(node, override == "true", note))
+    return await asked.do(LiftQuarantine(node, override == "true", note))
 
 
 def _node_row(view: View, entry: Any) -> Plain:

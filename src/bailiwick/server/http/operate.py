@@ -17,10 +17,10 @@ from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import ClearFence, Evict, RegisterNode, ReportTeardown
 from bailiwick.runtime.replica import Role, View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing
+from bailiwick.server.http.context import Asked, Changing
 from bailiwick.server.http.fleet import registration
 from bailiwick.server.http.params import PathName, PathNumber
-from bailiwick.server.problems import hidden
+from bailiwick.services.caller import Hidden
 from bailiwick.services.nonces import Nonce
 from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotLeader, Unavailable
 from bailiwick.vocab.words import PreemptionReason
@@ -72,7 +72,7 @@ async def report_inventory(asked: Changing, node: PathName, *, body: wire.Invent
     command = replace(command, capacity=replace(command.capacity, labels=labels))
     if not await _is_known(asked, node, wanted=command.capacity):
         try:
-            return await asked.tell(command)
+            return await asked.do(command)
         except Conflict:  # somebody was faster
             if not await _is_known(asked, node, wanted=command.capacity):
                 raise
@@ -104,7 +104,7 @@ async def evict_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Evict
 
     command = Evict((lease_id,), PreemptionReason(body.reason), body.grace_ms)
     await asked.require_at(owner, command)
-    return await asked.tell(command)
+    return await asked.do(command)
 
 
 @answers("lease.clear_fence")
@@ -112,7 +112,7 @@ async def clear_fence(asked: Changing, lease_id: PathNumber) -> Done:
     """Say that you looked at what a fenced lease held, and that it is clean."""
     asked.require(FLEET)
     await _node_of(asked, lease_id)
-    return await asked.tell(ClearFence(lease_id))
+    return await asked.do(ClearFence(lease_id))
 
 
 @answers("lease.teardown")
@@ -123,7 +123,7 @@ async def report_teardown(
     asked.require(FLEET)
     node = await _node_of(asked, lease_id)
     asked.require_node(node)
-    return await asked.tell(ReportTeardown(lease_id, body.clean))
+    return await asked.do(ReportTeardown(lease_id, body.clean))
 
 
 async def _node_of(asked: Asked, lease_id: int) -> str:
@@ -133,5 +133,5 @@ async def _node_of(asked: Asked, lease_id: int) -> str:
 
     found = await asked.read(read)
     if found is None:
-        raise hidden()
+        raise Hidden()
     return found

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, TypeVar
 
 from fastapi import Header, Path, Query
 
-from bailiwick import kernel
-from bailiwick.wire.answers import Done
+from bailiwick.services.pages import Rows
 from bailiwick.wire.base import INTEGER_MAX, NAME_PATTERN, PRINCIPAL_PATTERN, Page
 
 T = TypeVar("T")
@@ -69,13 +68,7 @@ def number_in(cursor: str | None) -> int | None:
     return None if cursor is None else int(cursor)
 
 
-def spell_page(rows: tuple[Sequence[T], str | int | None], spell: Callable[[T], R]) -> Page[R]:
-    """A page as it is answered: the rows, and the cursor of what follows."""
+def spell_page(rows: Rows[T], spell: Callable[[T], R]) -> Page[R]:
+    """A page as it is answered."""
     found, cursor = rows
-    following = None if cursor is None else str(cursor)
-    return Page(items=[spell(row) for row in found], next=following)
-
-
-def spell_done(done: kernel.Done) -> Done:
-    """That a command took effect, as it is answered."""
-    return Done(answer="done", seq=done.seq)
+    return Page(items=[spell(row) for row in found], next=cursor)

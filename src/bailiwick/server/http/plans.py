@@ -26,7 +26,7 @@ from bailiwick.kernel import planning as pl
 from bailiwick.kernel.codec import decode_command
 from bailiwick.kernel.request_body import denial_body
 from bailiwick.runtime.replica import View
-from bailiwick.server.http.asked import Asked
+from bailiwick.server.http.context import Asked
 from bailiwick.services.authority import Principal
 from bailiwick.services.decisions import ANOTHER, card_now
 from bailiwick.vocab.errors import InvariantBroken

@@ -30,7 +30,7 @@ from bailiwick.kernel.request_body import amounts_of
 from bailiwick.kernel.views import waiting_entry
 from bailiwick.runtime.replica import ACTOR, View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber, ShortLimit
 from bailiwick.server.http.plans import plan_of, spell_denial, spell_remedy, submit_of
 from bailiwick.server.problems import Trouble
@@ -113,21 +113,21 @@ async def renew_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Renew
     """Hold a lease for another term from now."""
     command = Renew(lease_id, body.ttl_ms, body.generation)
     await _require_lease(asked, lease_id, command)
-    return await asked.tell(command)
+    return await asked.do(command)
 
 
 @answers("lease.release")
 async def release_lease(asked: Changing, lease_id: PathNumber) -> told.Done:
     """Give a lease back."""
     await _require_lease(asked, lease_id, Release(lease_id))
-    return await asked.tell(Release(lease_id))
+    return await asked.do(Release(lease_id))
 
 
 @answers("lease.checkpoint")
 async def report_checkpoint(asked: Changing, lease_id: PathNumber) -> told.Done:
     """Say that the work is saved; during grace this ends the lease now."""
     await _require_lease(asked, lease_id, ReportCheckpoint(lease_id))
-    return await asked.tell(ReportCheckpoint(lease_id))
+    return await asked.do(ReportCheckpoint(lease_id))
 
 
 # -- the queue -------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ async def read_entry(asked: Here, entry_id: PathNumber) -> wire.QueueEntry:
 async def cancel_entry(asked: Changing, entry_id: PathNumber) -> told.Done:
     """Take a waiting request out of the queue."""
     await _require_entry(asked, entry_id, Cancel(entry_id))
-    return await asked.tell(Cancel(entry_id))
+    return await asked.do(Cancel(entry_id))
 
 
 # -- the journal -----------------------------------------------------------------------------

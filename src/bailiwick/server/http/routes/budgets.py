@@ -8,14 +8,13 @@ from bailiwick.billing.budgets import Budget
 from bailiwick.iam import Scope
 from bailiwick.kernel.precondition import budget_digest
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here, spell_done
 from bailiwick.server.http.params import (
     IfMatchDigest,
     Limit,
     NameCursor,
     PathName,
     digest_in,
-    spell_done,
     spell_page,
 )
 from bailiwick.services import budgets

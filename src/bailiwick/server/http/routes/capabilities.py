@@ -11,7 +11,7 @@ from fastapi import Query, Response
 
 from bailiwick.kernel import TokenDenied
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Changing, Here
+from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import PathName, PathNumber
 from bailiwick.server.problems import Trouble
 from bailiwick.services import capabilities

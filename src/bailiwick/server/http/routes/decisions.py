@@ -10,7 +10,7 @@ from fastapi import Query
 from bailiwick.iam import Scope
 from bailiwick.journal.record import Record
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Here
+from bailiwick.server.http.context import Here
 from bailiwick.server.http.params import (
     Limit,
     NumberCursor,

@@ -13,7 +13,7 @@ from bailiwick.iam import Scope
 from bailiwick.metering.owners import Leased
 from bailiwick.metering.values import Segment
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import (
     FromMs,
     Limit,
@@ -100,7 +100,7 @@ async def trace_line(
     """
     first = number_in(cursor) or 0
     rows = await invoices.trace(asked, asked.tables, tenant=tenant, name=invoice, line=line)
-    more = first + limit if len(rows) > first + limit else None
+    more = str(first + limit) if len(rows) > first + limit else None
     return spell_page((rows[first : first + limit], more), _stretch)
 
 

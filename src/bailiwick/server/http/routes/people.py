@@ -7,14 +7,13 @@ from fastapi import Response
 from bailiwick import iam
 from bailiwick.iam import FLEET, Role, Scope
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here, spell_done
 from bailiwick.server.http.params import (
     IfMatch,
     Limit,
     NameCursor,
     PathName,
     revision_of,
-    spell_done,
     spell_page,
 )
 from bailiwick.services import people

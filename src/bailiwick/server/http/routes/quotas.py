@@ -14,8 +14,8 @@ from bailiwick.scheduler.quota_policy import (
     Room,
 )
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
-from bailiwick.server.http.params import IfMatchDigest, PathName, digest_in, spell_done
+from bailiwick.server.http.context import Asked, Changing, Here, spell_done
+from bailiwick.server.http.params import IfMatchDigest, PathName, digest_in
 from bailiwick.services import quotas
 from bailiwick.wire import fleet as wire
 from bailiwick.wire.answers import Done

@@ -9,13 +9,12 @@ from fastapi import Query
 
 from bailiwick.billing.rates import CardWithdrawn, RateCard
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Changing, Here
+from bailiwick.server.http.context import Changing, Here, spell_done
 from bailiwick.server.http.params import (
     Limit,
     NumberCursor,
     PathName,
     number_in,
-    spell_done,
     spell_page,
 )
 from bailiwick.services import rates

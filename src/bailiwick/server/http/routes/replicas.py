@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Query
 
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Here
+from bailiwick.server.http.context import Here
 from bailiwick.services import replicas
 from bailiwick.wire.replica import Leader, ReplicaState
 

@@ -7,8 +7,8 @@ from fastapi import Request, Response
 from bailiwick.iam import Permission, PrincipalKind
 from bailiwick.iam import Token as KnownToken
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Changing, Here, House
-from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_done, spell_page
+from bailiwick.server.http.context import Changing, Here, House, spell_done
+from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
 from bailiwick.server.problems import Trouble
 from bailiwick.services import tokens
 from bailiwick.services.authority import Minted
@@ -40,6 +40,8 @@ async def issue_token(
         keys=None if body.keys is None else [Permission(key) for key in body.keys],
     )
     minted = await tokens.issue(asked, asked.house.door.authority, wish=wish)
+    if isinstance(minted, tokens.TooNarrow):
+        raise Trouble(EdgeCode.FORBIDDEN, "a narrowed token makes none that carries more")
     return _issued(minted, response=response, is_shown=not asked.dry_run)
 
 

@@ -10,7 +10,7 @@ from fastapi import Query
 from bailiwick.billing.lines import unit_of
 from bailiwick.metering.counters import Counter, GpuCount
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Changing, Here
+from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import (
     FromMs,
     Limit,

@@ -1,10 +1,7 @@
-"""One request over HTTP: the request context of the services, and what this server has for it.
+"""What handlers are given: who asks, and what the application has.
 
-Rules:
-
-- Everything that decides about a request is in :mod:`bailiwick.services`; a route takes its caller
-  from here, and what the service needs beside it.
-- What a server does not have (a test's has little) is told as unavailable by who asks for it.
+``Here`` and ``Changing`` are the caller (``bailiwick.services.caller``), ``InHouse`` is everything
+else: whatever is optional there, a service says that it is missing, after it asked for the key.
 """
 
 from __future__ import annotations
@@ -19,11 +16,11 @@ from fastapi import Depends, Header, Query, Request
 from bailiwick.executors.port import Executor
 from bailiwick.journal.keys import Signer
 from bailiwick.kernel import Command
+from bailiwick.kernel.answers import Done
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.forward import Peers
-from bailiwick.server.http.params import spell_done
 from bailiwick.server.http.watchers import Watchers
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
@@ -81,11 +78,11 @@ class House:
     parts: Parts = field(default_factory=Parts)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Asked(Caller):
-    """Who asks for which action, and what this server has for that."""
+    """A caller, with all that the application has; for handlers that are use cases themselves."""
 
-    house: House = field(kw_only=True)
+    house: House
 
     @property
     def tables(self) -> StoreTables:
@@ -103,15 +100,25 @@ class Asked(Caller):
         why = "this server has no key for them"
         return _there(self.house.parts.capabilities, "tokens of leases", why)
 
-    async def tell(self, command: Command) -> wire.Done:
-        """Have a command take effect, or (dry run) see that it would, as it is answered."""
-        return spell_done(await self.do(command))
+    async def do(self, command: Command) -> wire.Done:
+        """Have a command take effect, or (dry run) see that it would."""
+        return spell_done(await self.change(command))
 
 
 def _there(part: T | None, what: str, why: str) -> T:
     if part is None:
         raise Unavailable(what, why)
     return part
+
+
+def spell_done(done: Done) -> wire.Done:
+    """That something took effect, as it is told."""
+    return wire.Done(answer="done", seq=done.seq)
+
+
+async def _house(request: Request) -> House:
+    found: House = request.app.state.house
+    return found
 
 
 async def _asked(request: Request) -> Asked:  # async, or it would cost a thread
@@ -138,6 +145,9 @@ async def _asked_to_change(
     found.key, found.dry_run = key, dry_run == "true"
     return found
 
+
+InHouse = Annotated[House, Depends(_house)]
+"""For handlers whose service needs more than the kernel."""
 
 Here = Annotated[Asked, Depends(_asked)]
 """For handlers that only look."""
