@@ -20,6 +20,6 @@ def page_of(
     return kept, key(kept[-1]) if len(found) > limit else None
 
 
-def cut(rows: list[T], limit: int, key: Callable[[T], int]) -> Rows[T]:
+def cut(rows: list[T], limit: int, *, key: Callable[[T], int]) -> Rows[T]:
     """A page of rows of which one more than ``limit`` was read, to see whether there is more."""
     return rows[:limit], str(key(rows[limit - 1])) if len(rows) > limit else None
