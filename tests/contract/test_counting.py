@@ -11,7 +11,7 @@ import pytest
 from bailiwick.iam import Role
 from bailiwick.journal.words import Severity
 from bailiwick.kernel import ReportFinding
-from bailiwick.reconcile.usage_check import Books, UsageCheck
+from bailiwick.reconcile.usage_check import UsageBooks, UsageCheck
 from bailiwick.runtime.runner import SystemClock
 from bailiwick.server.http.context import House
 from tests.contract.test_operating import as_node
@@ -43,7 +43,7 @@ def check(house: HttpHouse) -> int:
     told: House = house.app.state.house
     tables = told.parts.tables
     assert tables is not None
-    books = Books(counters=tables.counters, meter=tables.meter, findings=tables.findings)
+    books = UsageBooks(counters=tables.counters, meter=tables.meter, findings=tables.findings)
     return UsageCheck(house.runner, books, clock=SystemClock()).once()
 
 

@@ -26,7 +26,7 @@ from bailiwick.reconcile.job_acts import Tools
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.reconcile.metering import KeepMeter
 from bailiwick.reconcile.this_node import ThisNode, machine_name
-from bailiwick.reconcile.usage_check import Books, UsageCheck
+from bailiwick.reconcile.usage_check import UsageBooks, UsageCheck
 from bailiwick.reconcile.watched_executor import WatchedExecutor
 from bailiwick.runtime.runner import Runner
 from bailiwick.server.http.context import Parts
@@ -50,7 +50,7 @@ SIGNER = "bailiwick"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ProcessPlan:
     """What this process is to be."""
 
     folder: Path
@@ -82,12 +82,12 @@ def open_telemetry(folder: Path, name: str, *, otlp: str | None) -> Telemetry:
     return Telemetry.open(folder, otlp=otlp, name=name, logs=LogTerms(level=logging.INFO))
 
 
-def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
+def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     """The parts that the API needs, and what a leader has to do."""
     runner, clock = base.runner, base.clock
     beats, tables = Beats(clock), StoreTables.of(base.store)
     duties: list[Duty] = [Departures(runner, beats), KeepMeter(runner, tables.meter)]
-    books = Books(counters=tables.counters, meter=tables.meter, findings=tables.findings)
+    books = UsageBooks(counters=tables.counters, meter=tables.meter, findings=tables.findings)
     duties.append(UsageCheck(runner, books, clock=clock))
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)

@@ -34,9 +34,9 @@ from bailiwick.attestation.bundle import (
     together,
 )
 from bailiwick.attestation.evidence import (
-    Asked,
     Evidence,
-    Verifier,
+    EvidenceContext,
+    EvidenceVerifier,
     bound_nonce,
     device_nonce,
 )
@@ -99,7 +99,7 @@ class Attesting:
         self._clock = clock
         self._nonces = Nonces(clock, randomness)
         # The verifiers of the policy that was asked for last, by pool: trust anchors are read once.
-        self._built: tuple[str, dict[str, dict[EvidenceKind, Verifier]]] = ("", {})
+        self._built: tuple[str, dict[str, dict[EvidenceKind, EvidenceVerifier]]] = ("", {})
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ class Attesting:
         spent = Untrusted(UntrustedReason.NONCE_SPENT, "it is not this node's nonce now")
         return _all_refused(pieces, spent)
 
-    def verifiers(self, pool: Pool) -> Mapping[EvidenceKind, Verifier]:
+    def verifiers(self, pool: Pool) -> Mapping[EvidenceKind, EvidenceVerifier]:
         """The verifiers of a pool; built once for each policy."""
         digest, built = self._built
         if digest != pool.policy.digest:
@@ -146,7 +146,7 @@ class Attesting:
         nonces = _nonces_for(known, pieces, nonce)
         found: dict[EvidenceKind, list[tuple[Verdict, str]]] = {}
         for piece in pieces:
-            asked = Asked(
+            asked = EvidenceContext(
                 node=node,
                 nonce=nonces[piece.kind],
                 at_ms=at_ms,
@@ -235,7 +235,7 @@ def _identity(kind: EvidenceKind, enrolled: Mapping[str, bytes]) -> bytes | None
     return None if public is None else name_of(public)
 
 
-def _verdict(verifier: Verifier, piece: Evidence, asked: Asked) -> Verdict:
+def _verdict(verifier: EvidenceVerifier, piece: Evidence, asked: EvidenceContext) -> Verdict:
     try:
         return verifier.verify(piece, asked)
     except Exception as error:

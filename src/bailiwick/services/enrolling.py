@@ -23,10 +23,10 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from bailiwick.attestation.evidence import NONCE_BYTES, Asked, Evidence, Verifier
+from bailiwick.attestation.evidence import NONCE_BYTES, Evidence, EvidenceContext, EvidenceVerifier
 from bailiwick.attestation.verdict import (
     EvidenceError,
-    Stale,
+    StaleEvidence,
     Trusted,
     Unsupported,
     Untrusted,
@@ -150,7 +150,7 @@ class Enrolling:
             return EnrolmentRefused(error.reason, error.where)
         return offer
 
-    def _verifier(self, pool: Pool, kind: EvidenceKind) -> Verifier:
+    def _verifier(self, pool: Pool, kind: EvidenceKind) -> EvidenceVerifier:
         if kind not in pool.rule.require.kinds:
             wanted = ", ".join(sorted(pool.rule.require.kinds))
             raise InvalidValue("kind", kind.value, f"one that pool {pool.rule.name} asks: {wanted}")
@@ -179,7 +179,9 @@ class Enrolling:
             case EvidenceKind.DICE:
                 # Whoever can attest by the root key holds it; an answer is evidence like any other.
                 at_ms = self._clock.now_ms()
-                asked = Asked(node=node, nonce=offer.secret, at_ms=at_ms, enrolled=offer.keys)
+                asked = EvidenceContext(
+                    node=node, nonce=offer.secret, at_ms=at_ms, enrolled=offer.keys
+                )
                 _check_trusted(verifier.verify(proof, asked))
             case _:
                 proof.only("secret")
@@ -274,5 +276,5 @@ def _check_trusted(verdict: Verdict) -> None:
             return
         case Untrusted(reason, where):
             raise refuse(reason, where)
-        case Stale() | Unsupported():
+        case StaleEvidence() | Unsupported():
             raise refuse(UntrustedReason.MALFORMED, "it proves nothing")

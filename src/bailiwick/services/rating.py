@@ -28,7 +28,7 @@ from bailiwick.iam import Scope
 from bailiwick.metering.owners import Account
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller
-from bailiwick.store.meter_rows import MeterBook, Metered
+from bailiwick.store.meter_rows import MeterBook, MeteredUsage
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 
 _TRIES = 10
@@ -58,7 +58,7 @@ class Rated:
 
     period: Period
     lines: tuple[RatedLine, ...]
-    metered: Metered
+    metered: MeteredUsage
     prices: Prices
 
     @property
@@ -120,7 +120,7 @@ async def rate_period(caller: Caller, meter: MeterBook, *, wanted: Wanted, perio
 
 def _rate(
     meter: MeterBook, wanted: Wanted, *, book: RateBook, period: Period
-) -> tuple[Metered, tuple[RatedLine, ...]]:
+) -> tuple[MeteredUsage, tuple[RatedLine, ...]]:
     metered = meter.uses(wanted, windows_in(book, period))
     return metered, rate(metered.uses, book)
 

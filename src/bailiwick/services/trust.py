@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from bailiwick.attestation.evidence import Evidence
 from bailiwick.attestation.policy import PoolRule, TrustPolicy
-from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted
+from bailiwick.attestation.verdict import StaleEvidence, Trusted, Unsupported, Untrusted
 from bailiwick.attestation.verifiers import verifiers_of
 from bailiwick.iam import FLEET, Permission
 from bailiwick.journal.words import AttestationWord
@@ -172,7 +172,7 @@ def _command(node: str, judged: Judged) -> RecordVerdict:
         case Untrusted(reason):
             word = AttestationWord.UNTRUSTED
             return RecordVerdict(node, judged.kind, word, judged.evidence, reason)
-        case Stale():
+        case StaleEvidence():
             return RecordVerdict(node, judged.kind, AttestationWord.STALE, judged.evidence)
         case Unsupported():
             return RecordVerdict(node, judged.kind, AttestationWord.UNSUPPORTED, judged.evidence)

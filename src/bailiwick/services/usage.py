@@ -22,7 +22,7 @@ from typing import NamedTuple
 from bailiwick.billing.lines import RatedLine
 from bailiwick.iam import FLEET, Scope
 from bailiwick.metering.owners import Account
-from bailiwick.metering.report import Report, Span, make_report
+from bailiwick.metering.report import Report, ReportSpan, make_report
 from bailiwick.metering.values import Use
 from bailiwick.runtime.replica import Role
 from bailiwick.services.caller import Caller, Deferred
@@ -146,7 +146,7 @@ def _report(book: MeterBook, now_ms: int) -> FleetUsage:
     with book.current() as meter:
         at_ms = max(now_ms, meter.clock_ms)
         totals, balances = meter.meter.totals(at_ms), meter.meter.balances(at_ms)
-        return FleetUsage(make_report(totals, balances, span=Span(0, at_ms)), meter.size)
+        return FleetUsage(make_report(totals, balances, span=ReportSpan(0, at_ms)), meter.size)
 
 
 def _rows(found: Rated) -> dict[UsageKey, UsageSum]:

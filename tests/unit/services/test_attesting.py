@@ -16,14 +16,14 @@ from bailiwick.attestation.bundle import every_device, joint_digest, worst
 from bailiwick.attestation.ed25519 import enrolment_statement, statement_of
 from bailiwick.attestation.evidence import (
     PIECES_MAX,
-    Asked,
     Evidence,
-    Verifier,
+    EvidenceContext,
+    EvidenceVerifier,
     bound_nonce,
     device_nonce,
 )
 from bailiwick.attestation.policy import TrustPolicy
-from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted, Verdict
+from bailiwick.attestation.verdict import StaleEvidence, Trusted, Unsupported, Untrusted, Verdict
 from bailiwick.attestation.verifiers import verifiers_of
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.iam import Permission
@@ -480,10 +480,10 @@ class Said:
     """A verifier that says what it was told to, and keeps what it was asked."""
 
     verdict: Verdict | Exception
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[EvidenceContext] = field(default_factory=list)
     kind: EvidenceKind = K.ED25519
 
-    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+    def verify(self, evidence: Evidence, asked: EvidenceContext) -> Verdict:
         self.asked.append(asked)
         if isinstance(self.verdict, Exception):
             raise self.verdict
@@ -491,7 +491,7 @@ class Said:
 
 
 def use(
-    house: House, monkeypatch: pytest.MonkeyPatch, found: Mapping[EvidenceKind, Verifier]
+    house: House, monkeypatch: pytest.MonkeyPatch, found: Mapping[EvidenceKind, EvidenceVerifier]
 ) -> None:
     monkeypatch.setattr(att, "verifiers_of", lambda rule: found)
     house.gate.attesting._built = ("", {})
@@ -569,7 +569,7 @@ def test_devices_are_taken_only_beside_the_node_that_they_are_in(
     house.present(signed(nonce), report(b"1"), nonce=nonce)  # the nonce was not spent by that
 
 
-@pytest.mark.parametrize("own", [Untrusted(R.BAD_SIGNATURE), Stale(1), Unsupported()])
+@pytest.mark.parametrize("own", [Untrusted(R.BAD_SIGNATURE), StaleEvidence(1), Unsupported()])
 @pytest.mark.parametrize("device", [Trusted({}, 9 * 10**12), Untrusted(R.NONCE_MISMATCH)])
 def test_devices_that_no_good_piece_vouches_for_say_nothing_about_the_node(
     house: House, gpus: dict[EvidenceKind, Said], own: Verdict, device: Verdict
@@ -644,8 +644,8 @@ BAD = Untrusted(R.MODE)
         ([GOOD], GOOD),
         ([GOOD, LATER], Trusted({"a": "1"}, 400)),
         ([GOOD, BAD, Unsupported()], BAD),
-        ([GOOD, Stale(3)], Stale(3)),
-        ([Stale(3), Unsupported("off"), GOOD], Unsupported("off")),
+        ([GOOD, StaleEvidence(3)], StaleEvidence(3)),
+        ([StaleEvidence(3), Unsupported("off"), GOOD], Unsupported("off")),
         ([Untrusted(R.DEBUG), BAD], Untrusted(R.DEBUG)),
     ],
 )
@@ -694,7 +694,7 @@ def test_the_verifiers_of_a_policy_are_built_once(
 ) -> None:
     built: list[str] = []
 
-    def build(rule: Any) -> dict[EvidenceKind, Verifier]:
+    def build(rule: Any) -> dict[EvidenceKind, EvidenceVerifier]:
         built.append(rule.name)
         return verifiers_of(rule)
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, assert_never
 from fastapi import Query, Response
 
 from bailiwick.attestation.evidence import Evidence
-from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted
+from bailiwick.attestation.verdict import StaleEvidence, Trusted, Unsupported, Untrusted
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here, spell_done
 from bailiwick.server.http.params import PathName
@@ -164,7 +164,7 @@ def _verdict(judged: Judged) -> wire.KindVerdict:
             )
         case Untrusted(reason, where):
             return wire.KindVerdict(verdict="untrusted", reason=reason, where=where[:500], **found)
-        case Stale(until_ms):
+        case StaleEvidence(until_ms):
             return wire.KindVerdict(verdict="stale", valid_until_ms=until_ms, **found)
         case Unsupported(why):
             return wire.KindVerdict(verdict="unsupported", where=why[:500], **found)
