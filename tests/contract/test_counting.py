@@ -41,11 +41,9 @@ def tell(house: HttpHouse, body: dict[str, Any], **more: Any) -> Any:
 def check(house: HttpHouse) -> int:
     """What the leader's duty would do now."""
     told: House = house.app.state.house
-    parts = told.parts
-    assert parts.counters is not None
-    assert parts.meter is not None
-    assert parts.findings is not None
-    books = UsageBooks(counters=parts.counters, meter=parts.meter, findings=parts.findings)
+    tables = told.parts.tables
+    assert tables is not None
+    books = UsageBooks(counters=tables.counters, meter=tables.meter, findings=tables.findings)
     return UsageCheck(house.runner, books, clock=SystemClock()).once()
 
 

@@ -44,7 +44,7 @@ class TraceContext:
         return str(self.state.get("correlation_id", NO_ID))
 
 
-CURRENT: Final[ContextVar[TraceContext | None]] = ContextVar("bailiwick_bearing", default=None)
+CURRENT: Final[ContextVar[TraceContext | None]] = ContextVar("bailiwick_trace", default=None)
 
 
 def correlation_id() -> str:

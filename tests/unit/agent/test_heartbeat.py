@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.unit.agent.test_attestation import ASKED, Line, ScriptedGate, ScriptedProver
-
 from bailiwick.agent.accounting import NvmlAccounting
 from bailiwick.agent.attestation import NodeAttestation
 from bailiwick.agent.counting import LeaseCount, LeaseCounting
@@ -21,6 +19,7 @@ from bailiwick.agent.heartbeat import (
 )
 from bailiwick.fleet.node import NodeCapacity
 from tests.support.simulated_nvml import SimulatedNvml
+from tests.unit.agent.test_attestation import ASKED, Line, ScriptedGate, ScriptedProver
 from tests.unit.agent.test_counters import Tree
 
 NO_GPUS = NvmlAccounting(SimulatedNvml())
