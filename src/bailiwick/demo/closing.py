@@ -1,0 +1,99 @@
+"""The close of a run: everybody's bill, and the audit of the journal by somebody who has only that.
+
+Rules:
+
+- Bills are computed from the records by the product's own billing, issued by the kernel, and so
+  sealed like everything else; a checkpoint of the state is the last record.
+- The auditor has the lines and nothing of the run. He verifies them, has a fresh kernel replay them
+  (which stops if the sealed digest of the state is not what it comes to), and builds every invoice
+  again.
+- One byte changed in the middle must be found, or the journal protects nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bailiwick import ResourceKind
+from bailiwick.billing.audits import ISSUED, Prices, audit, claim_of
+from bailiwick.billing.bills import PeriodBill, bill_to, read_prices
+from bailiwick.billing.invoice_body import digest_of
+from bailiwick.billing.invoices import InvoiceHead, split_by_tenant
+from bailiwick.demo.books import Audit, Books
+from bailiwick.journal import Record, Verification, parse_record, verify_lines
+from bailiwick.kernel import Envelope, IssueInvoice, Kernel
+from bailiwick.kernel import digest_of as state_digest
+from bailiwick.metering import Account
+
+ACCOUNTANT = "accountant"
+
+
+def close_books(kernel: Kernel, books: Books, *, end_ms: int) -> None:
+    """Bill everybody for the whole run, seal the last records, and have it all audited."""
+    records = [parse_record(line[:-1]) for line in books.lines]
+    bill = PeriodBill(read_prices(records), from_ms=0, to_ms=end_ms)
+    for record in records:
+        bill.add(record)
+    _read_meter(books, bill, end_ms=end_ms)
+    for tenant, lines in split_by_tenant(bill.lines()).items():
+        head = InvoiceHead(
+            invoice_id=f"campus-{tenant}",
+            tenant=tenant,
+            from_ms=0,
+            to_ms=end_ms,
+            currency=bill.book.currency,
+            journal_size=bill.size,
+        )
+        invoice = bill_to(head, lines)
+        books.tenants[tenant].owed_micros = invoice.total_micros
+        issue = IssueInvoice(
+            invoice=head.invoice_id,
+            tenant=tenant,
+            period_start_ms=0,
+            period_end_ms=end_ms,
+            journal_size=bill.size,
+            total_micros=invoice.total_micros,
+            currency=head.currency,
+            digest=digest_of(invoice),
+        )
+        books.lines += kernel.execute(Envelope(issue, ACCOUNTANT), end_ms).lines
+    books.lines.append(kernel.checkpoint(ACCOUNTANT, end_ms).line)
+    books.audit = audit_journal(books.lines)
+
+
+def _read_meter(books: Books, bill: PeriodBill, *, end_ms: int) -> None:
+    """Whose every GPU was at every instant: what tenants held, and all that there was."""
+    meter = bill.meter.meter
+    meter.check(end_ms)  # the owners of every share sum to its capacity x time
+    for line, used in meter.totals(end_ms).items():
+        if line.kind is ResourceKind.GPU_MILLI and line.generation is not None:
+            books.capacity_micros += used
+            if isinstance(line.payer, Account):
+                books.tenants[line.payer.tenant].gpu_micros[line.generation] += used
+
+
+def audit_journal(lines: Sequence[bytes]) -> Audit:
+    """What somebody finds who has the lines alone."""
+    records = [parse_record(line[:-1]) for line in lines]
+    kernel = Kernel()
+    kernel.replay(records, check_digests=True)
+    issued, agreed = _rebuilt(records)
+    changed = tamper(lines, len(lines) // 2)
+    return Audit(verify_lines(lines), state_digest(kernel.state), issued, agreed, changed)
+
+
+def _rebuilt(records: Sequence[Record]) -> tuple[int, int]:
+    """How many invoices the journal says were issued, and how many of them it comes to again."""
+    prices = Prices()
+    for record in records:
+        prices.add(record)
+    claims = [claim_of(record) for record in records if record.kind == ISSUED]
+    found = [*audit(claims, prices=prices, records=records)]
+    return len(claims), sum(each.agrees for each in found)
+
+
+def tamper(lines: Sequence[bytes], seq: int) -> Verification:
+    """What verification says if one byte of this record were another."""
+    line = bytearray(lines[seq])
+    line[line.index(b'"at_ms":') + 8] ^= 1  # another digit
+    return verify_lines([*lines[:seq], bytes(line), *lines[seq + 1 :]])
