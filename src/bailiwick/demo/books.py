@@ -6,8 +6,11 @@ can be compared.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from bailiwick import (
     Denied,
@@ -20,6 +23,23 @@ from bailiwick.demo.fleet import LABS
 from bailiwick.demo.traffic import Job
 from bailiwick.journal import Verification, Verified
 from bailiwick.kernel.views import WaitingEntry
+
+
+class Heard(NamedTuple):
+    """One record of the kernel's journal, as the meter and the demo read it."""
+
+    seq: int
+    at_ms: int
+    kind: str
+    tenant: str | None
+    project: str | None
+    body: Mapping[str, Any]
+
+
+def read_line(line: bytes) -> Heard:
+    """A line that this run's own kernel sealed a moment ago; the auditor reads more strictly."""
+    told = json.loads(line)
+    return Heard(*(told[name] for name in Heard._fields))
 
 
 @dataclass(slots=True)
@@ -134,6 +154,11 @@ class Audit:
     """What verification says once a byte of the record in the middle is another."""
 
     @property
+    def root(self) -> str:
+        """The root of the tree over all records; empty if they are not whole."""
+        return self.verdict.root.hex() if isinstance(self.verdict, Verified) else ""
+
+    @property
     def is_clean(self) -> bool:
         """Whether the journal is whole, its bills are right, and a changed byte is found."""
         holds = isinstance(self.verdict, Verified) and not isinstance(self.tampered, Verified)
@@ -155,9 +180,12 @@ class Books:
     puzzle: Puzzle | None = None
     renewals: int = 0
     nodes: int = 0
+    idle_micros: int = 0
+    closed_micros: int = 0
     capacity_micros: int = 0
     waiting: list[Job] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
+    records: list[Heard] = field(default_factory=list)
     audit: Audit | None = None
     _told: set[tuple[int, PendingReason, str]] = field(default_factory=set)
 

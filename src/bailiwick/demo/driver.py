@@ -5,7 +5,7 @@ made of that is read from its answers, its state and the records that it sealed.
 
 - Nothing is decided here. Holders begin, save, renew and end their work; executors report what they
   tore down; whoever was evicted asks again for what is left of his work.
-- Time passes by ticks, on whole minutes and only when something is due or has changed.
+- Time passes by ticks, every few minutes and only when something is due or has changed.
 - No time but the agenda's, no chance but the generator's: the same seed gives the same journal.
 """
 
@@ -28,10 +28,10 @@ from bailiwick import (
     RevokeState,
 )
 from bailiwick.demo.agenda import Agenda
-from bailiwick.demo.books import Books, Eviction, Moment, Puzzle, Sample
+from bailiwick.demo.books import Books, Eviction, Heard, Moment, Puzzle, Sample, read_line
 from bailiwick.demo.fleet import HOUR_MS, LABS, MINUTE_MS, furnish
 from bailiwick.demo.traffic import Job, draw_jobs
-from bailiwick.journal import Record, RecordKind, parse_record
+from bailiwick.journal import RecordKind
 from bailiwick.kernel import (
     Answer,
     ChangeSettings,
@@ -52,7 +52,12 @@ from bailiwick.kernel import (
 )
 from bailiwick.kernel.views import fleet, waiting_entry
 
-KEEP_MS = 30 * MINUTE_MS
+STEP_MS = 3 * MINUTE_MS
+"""Between two ticks, at least: a server ticks every second, which would take a demo too long."""
+
+KEEP_MS, SAVE_MS = 30 * MINUTE_MS, 2 * HOUR_MS
+"""How often the fleet is looked at, and how often work is saved."""
+
 TEARDOWN_MS = 20_000
 """How long it takes to end what a lease held, and to say so."""
 
@@ -156,8 +161,8 @@ class Driver:
         return outcome.answer
 
     def wake(self, at_ms: int) -> None:
-        """Have the kernel look at what is due at the first whole minute from then on."""
-        at_ms = -(-at_ms // MINUTE_MS) * MINUTE_MS
+        """Have the kernel look at what is due at the first step from then on."""
+        at_ms = -(-at_ms // STEP_MS) * STEP_MS
         if at_ms not in self._ticks:
             self._ticks.add(at_ms)
             self.agenda.at(at_ms, self._tick)
@@ -225,17 +230,18 @@ class Driver:
     def _hear(self, lines: tuple[bytes, ...]) -> None:
         self.books.lines += lines
         for line in lines:
-            record = parse_record(line[:-1])
+            record = read_line(line)
+            self.books.records.append(record)
             heard = _HEARD.get(record.kind)
             if heard is not None:
                 heard(self, record, record.body)
 
-    def _approved(self, record: Record, body: Mapping[str, Any]) -> None:
+    def _approved(self, record: Heard, body: Mapping[str, Any]) -> None:
         entry_id = body.get("entry_id")
         if entry_id is not None:
             self._start(self.waiting.pop(entry_id), tuple(body["lease_ids"]))
 
-    def _blocked(self, record: Record, body: Mapping[str, Any]) -> None:
+    def _blocked(self, record: Heard, body: Mapping[str, Any]) -> None:
         entry_id = body["entry_id"]
         job, denied = self.waiting[entry_id], self.state.blocked.get(entry_id)
         if denied is not None:
@@ -243,20 +249,20 @@ class Driver:
         claim = job, body.get("depth", 0)
         self._claimants |= dict.fromkeys(body.get("victims", ()), claim)
 
-    def _cancelled(self, record: Record, body: Mapping[str, Any]) -> None:
+    def _cancelled(self, record: Heard, body: Mapping[str, Any]) -> None:
         job = self.waiting.pop(body["entry_id"])
         passed = DeadlinePassed(job.request.deadline_ms or 0, record.at_ms)
         self.books.denied(job, Denied.because(passed), at_ms=record.at_ms)
 
-    def _reserved(self, record: Record, body: Mapping[str, Any]) -> None:
+    def _reserved(self, record: Heard, body: Mapping[str, Any]) -> None:
         self.books.reservations.add(body["entry_id"])
 
-    def _renewed(self, record: Record, body: Mapping[str, Any]) -> None:
+    def _renewed(self, record: Heard, body: Mapping[str, Any]) -> None:
         self.runs[body["lease_id"]].expires_ms = body["expires_ms"]
         self.books.renewals += 1
         self.wake(body["expires_ms"])
 
-    def _stepped(self, record: Record, body: Mapping[str, Any]) -> None:
+    def _stepped(self, record: Heard, body: Mapping[str, Any]) -> None:
         lease_id, due_ms = body["lease_id"], body.get("expires_ms", 0)
         run = self.runs[lease_id]
         match RevokeState(body["after"]):
@@ -285,7 +291,7 @@ class Driver:
         moment.gpu_milli += run.job.request.gpu_milli_total
         run.moment = moment
 
-    def _departed(self, record: Record, body: Mapping[str, Any]) -> None:
+    def _departed(self, record: Heard, body: Mapping[str, Any]) -> None:
         node, cause = body["node"], EndCause.NODE_DEPARTED
         moment = Moment(record.at_ms, cause, "hardware", node)
         lost = [i for i in body["lease_ids"] if i in self.runs]
@@ -297,14 +303,14 @@ class Driver:
             run.moment = moment
             self._close(lease_id)
 
-    def _mode(self, record: Record, body: Mapping[str, Any]) -> None:
+    def _mode(self, record: Heard, body: Mapping[str, Any]) -> None:
         what = f"{body['before']} → {body['after']}"
         self.books.note(body["node"], what, at_ms=record.at_ms)
 
-    def _ended(self, record: Record, body: Mapping[str, Any]) -> None:
+    def _ended(self, record: Heard, body: Mapping[str, Any]) -> None:
         run = self.runs[body["lease_id"]]
-        run.fenced |= record.kind is RecordKind.LEASE_FENCED
-        self._close(body["lease_id"], released=record.kind is RecordKind.LEASE_RELEASED)
+        run.fenced |= record.kind == RecordKind.LEASE_FENCED
+        self._close(body["lease_id"], released=record.kind == RecordKind.LEASE_RELEASED)
 
     def _close(self, lease_id: int, *, released: bool = False) -> None:
         """One lease is over; with the last of a run, see what becomes of its job."""
@@ -346,7 +352,7 @@ class Driver:
         for lease_id in sorted(run.leases):
             if self.state.phase(lease_id) is not RevokeState.ACTIVE:
                 return
-            if kind.saves and now_ms % HOUR_MS == 0:
+            if kind.saves and now_ms % SAVE_MS == 0:
                 self.tell(ReportCheckpoint(lease_id), actor=kind.tenant)
                 run.saved_ms = now_ms - run.started_ms
             if kind.renews and now_ms < run.expires_ms <= now_ms + HOUR_MS:
@@ -369,21 +375,21 @@ class Driver:
     def _look_for_puzzle(self) -> None:
         """Keep the waiting request whose explanation has most to say."""
         now_ms = self.now_ms
-        if now_ms % HOUR_MS or not 0.5 * self.end_ms < now_ms < 0.8 * self.end_ms:
+        if now_ms % (3 * HOUR_MS) or not 0.5 * self.end_ms < now_ms < 0.8 * self.end_ms:
             return
         lines = [
             (entry_id, job)
             for entry_id, job in self.waiting.items()
             if HOUR_MS <= now_ms - job.arrives_ms <= 8 * HOUR_MS
         ]
-        for entry_id, job in lines[:12]:
+        for entry_id, job in lines[:8]:
             told = waiting_entry(self.state, entry_id, now_ms=now_ms)
             found = Puzzle(job, now_ms, told, len(self.state.ledger), len(self.waiting))
             if self.books.puzzle is None or found.interest > self.books.puzzle.interest:
                 self.books.puzzle = found
 
 
-_HEARD: Mapping[RecordKind, Callable[[Driver, Record, Mapping[str, Any]], None]] = {
+_HEARD: Mapping[str, Callable[[Driver, Heard, Mapping[str, Any]], None]] = {
     RecordKind.ADMISSION_APPROVED: Driver._approved,
     RecordKind.REQUEST_BLOCKED: Driver._blocked,
     RecordKind.REQUEST_CANCELLED: Driver._cancelled,

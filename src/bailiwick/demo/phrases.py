@@ -20,14 +20,11 @@ from bailiwick import (
     GpuGenerationRequired,
     HardLimitExceeded,
     HeadroomKept,
-    Impossible,
     LargerThanAnyNode,
     NodesForbidden,
     NoSuchHardware,
     NotEnoughFree,
-    Obstacle,
     PlacementRequest,
-    Preemptable,
     QuotaDenied,
     Remedy,
     RemedyWord,
@@ -116,11 +113,11 @@ def denial(detail: QuotaDenied | CapacityDenied) -> str:
         case BudgetExhausted():
             return (
                 f"budget {credits(detail.budget_micros)}, spent {credits(detail.spent_micros)},"
-                f" next hour {credits(detail.requested_micros)}"
+                f" requested {credits(detail.requested_micros)}"
             )
         case CostCapExceeded():
             cap, projected = credits(detail.cap_micros), credits(detail.projected_micros)
-            return f"cap {cap} an hour, projected {projected}"
+            return f"cap {cap}, heading for {projected}"
         case _:
             return _capacity(detail)
 
@@ -219,24 +216,3 @@ def remedy(advice: Remedy) -> str:
             return f"wait until {what} more come free, or evict"
         case _:
             assert_never(advice.word)
-
-
-_OBSTACLES = {
-    Obstacle.HARDWARE: "are other hardware",
-    Obstacle.NOT_ELIGIBLE: "are closed to it",
-    Obstacle.PROTECTED: "hold guaranteed work",
-    Obstacle.PRIORITY: "hold work just as urgent",
-    Obstacle.MIN_RUN_TIME: "hold work that only just started",
-    Obstacle.CASCADE_DEPTH: "hold work that already evicted others",
-    Obstacle.GANG_SIZE: "do not add up to the whole gang",
-}
-
-
-def victims(result: Preemptable | Impossible) -> str:
-    """Whom the request would evict, or why it may not."""
-    if isinstance(result, Preemptable):
-        owners = ", ".join(sorted({v.lease.tenant for v in result.victims}))
-        leases = plural(len(result.victims), "lease")
-        return f"would evict {leases} of {owners}, {gpus(result.freed.gpu_milli)} in all"
-    parts = [f"{count} {_OBSTACLES[word]} ({word})" for word, count in result.nodes.items()]
-    return f"impossible: {result.reason}; " + ", ".join(parts)
