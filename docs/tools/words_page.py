@@ -13,7 +13,7 @@ from types import ModuleType
 from bailiwick.agent import words as agent_words
 from bailiwick.billing import charges
 from bailiwick.cli import ExitCode
-from bailiwick.executors import job as executor_words
+from bailiwick.executors import port as executor_words
 from bailiwick.iam import words as iam_words
 from bailiwick.iam.words import ROLE_PERMISSIONS, Permission, Role
 from bailiwick.journal import words as journal_words

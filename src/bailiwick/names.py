@@ -38,14 +38,22 @@ from bailiwick.scheduler.evictions import (
 )
 from bailiwick.scheduler.explain import Explanation, Remedy, RemedyWord
 from bailiwick.scheduler.fairness import FairShares, Standing
-from bailiwick.scheduler.federation import (
+from bailiwick.scheduler.lease import EndedLease, Lease
+from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.federation import (
     Federation,
     Placed,
     PreemptionClaim,
     Unplaced,
 )
-from bailiwick.scheduler.lease import EndedLease, Lease
-from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.queue import (
+    QueueEntry,
+    Reservation,
+    ScheduleResult,
+    Started,
+    Waiting,
+    WaitingQueue,
+)
 from bailiwick.scheduler.node_set import NodeFilter, NodeSet
 from bailiwick.scheduler.node_state import NodeModeTransition, NodeUsage
 from bailiwick.scheduler.placement import (
@@ -62,14 +70,6 @@ from bailiwick.scheduler.preemption import (
     PreemptionConfig,
     PreemptionManager,
     PreemptionResult,
-)
-from bailiwick.scheduler.queue import (
-    QueueEntry,
-    Reservation,
-    ScheduleResult,
-    Started,
-    Waiting,
-    WaitingQueue,
 )
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import (

@@ -24,7 +24,7 @@ HEAVY = {"typer", "rich", "numpy", "sqlalchemy", "fastapi", "pydantic", "cryptog
 
 # Schedulers by name, also as a part of snake_case or CamelCase; "array" and "Raymond" are no match.
 FOREIGN_NAME = re.compile(r"(?<![A-Za-z])(?i:slurm|ray|kubernetes)(?![a-z])")
-FOREIGN_HOMES = ("operators", "executors", "isolation/adapters")
+FOREIGN_HOMES = ("clusters", "operators", "executors", "isolation/adapters")
 
 
 def _run_python(code: str) -> subprocess.CompletedProcess[str]:

@@ -12,8 +12,8 @@ from bailiwick.iam import Role
 from bailiwick.journal.words import Severity
 from bailiwick.kernel import ReportFinding
 from bailiwick.reconcile.usage_check import Books, UsageCheck
+from bailiwick.runtime.runner import SystemClock
 from bailiwick.server.http.asked import House
-from bailiwick.services.runner import SystemClock
 from tests.contract.test_operating import as_node
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, person
 

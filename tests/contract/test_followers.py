@@ -10,9 +10,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from bailiwick.iam import PrincipalKind
+from bailiwick.runtime import replica as rep
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.server.http.asked import Parts
-from bailiwick.services import replica as rep
-from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.invoice_rows import InvoiceBook
 from bailiwick.store.meter_rows import MeterBook
@@ -98,7 +98,7 @@ def test_it_meters_and_shows_bills_as_the_leader_does(
     secret = house.token("tenant_auditor@lab")
     known(follower, "/v1/whoami", secret)
     token = bearer(secret)
-    now_ms = house.runner.look(lambda view: view.state.clock_ms)
+    now_ms = house.runner.read(lambda view: view.state.clock_ms)
     for path in (
         f"/v1/tenants/lab/usage?from_ms=1&to_ms={now_ms}",
         f"/v1/tenants/lab/invoice-draft?from_ms=1&to_ms={now_ms}",

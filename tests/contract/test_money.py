@@ -61,13 +61,13 @@ def grant(house: HttpHouse, **more: Any) -> int:
 def now_ms(house: HttpHouse) -> int:
     """A time of the journal from which on nothing is before it."""
     house.do(ChangeSettings(Settings(grace_ms=1)))
-    return house.runner.look(lambda view: view.state.clock_ms)
+    return house.runner.read(lambda view: view.state.clock_ms)
 
 
 def journal(house: HttpHouse, size: int | None = None) -> list[Record]:
     """The journal, or its first records, as an export has them."""
     store = house.runner.replica.store
-    lines = house.runner.look(lambda view: store.read(0, size or view.state.size))
+    lines = house.runner.read(lambda view: store.read(0, size or view.state.size))
     return [parse_record(line.rstrip(b"\n")) for line in lines]
 
 

@@ -24,6 +24,8 @@ from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.journal.words import RecordKind
 from bailiwick.kernel.views import EstimateBasis
 from bailiwick.metering.owners import Stage, UnavailableCause
+from bailiwick.runtime.replica import Replica
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.scheduler.explain import RemedyWord
 from bailiwick.server.http.actions import ACTIONS, Action, Where
 from bailiwick.server.http.app import create_app
@@ -32,8 +34,6 @@ from bailiwick.server.http.tags import TAGS
 from bailiwick.server.problems import PROBLEMS, STATUSES
 from bailiwick.server.process import ProcessOptions
 from bailiwick.services import authority as auth
-from bailiwick.services.replica import Replica
-from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.wire import people, words

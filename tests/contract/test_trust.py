@@ -14,7 +14,7 @@ from bailiwick.attestation.ed25519 import enrolment_statement, statement_of
 from bailiwick.attestation.evidence import PIECES_MAX
 from bailiwick.attestation.policy import POLICY_BYTES_MAX
 from bailiwick.capability import TOKEN_TTL_MS_MAX
-from bailiwick.cli.phrases import MINT_DENIALS
+from bailiwick.cli.shared.phrases import MINT_DENIALS
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import Tick
 from bailiwick.vocab.trust import MintDenial

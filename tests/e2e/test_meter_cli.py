@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from bailiwick.cli.meter_screen import phrase
+from bailiwick.cli.offline.meter_screen import phrase
 from bailiwick.metering.report import Finding, FindingWord
 from tests.support.command_line import Ended, call, run
 

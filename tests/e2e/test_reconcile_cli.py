@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from bailiwick.agent.counting import LeaseCount
-from bailiwick.cli.agent_server import HttpServer
+from bailiwick.agent.server import HttpServer
 from bailiwick.cli.main import main
-from bailiwick.executors.slurm.parse import JOB_FIELDS
+from bailiwick.clusters.slurm.parse import JOB_FIELDS
 from bailiwick.kernel import Release
 from bailiwick.vocab.words import LeaseClass
 from tests.support.http_server import Served, served_house

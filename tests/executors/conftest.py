@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.executors.local import LocalExecutor
-from bailiwick.executors.teardown import Waits
+from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.local.teardown import Waits
 from tests.support.waiting import WAIT_S
 
 PATIENT = Waits(start_s=WAIT_S, term_s=WAIT_S, kill_s=WAIT_S)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from bailiwick.executors import Executor, Exited, JobSpec
-from bailiwick.executors.launch import is_locked
+from bailiwick.executors.local.launch import is_locked
+from bailiwick.executors.port import Executor, Exited, JobSpec
 from tests.support.waiting import until
 
 

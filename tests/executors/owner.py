@@ -9,7 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
-from bailiwick.executors.local import LocalExecutor
+from bailiwick.executors.local.executor import LocalExecutor
 from tests.executors.conftest import PATIENT
 from tests.executors.jobs import shell
 

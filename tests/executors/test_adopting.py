@@ -16,17 +16,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.executors import Adopted, Exited, LimitedBy, Lost, LostReason, Running, supervisor
-from bailiwick.executors.launch import laid_out
-from bailiwick.executors.local import LocalExecutor
-from bailiwick.executors.proc import is_same, load_boot_id, load_process, load_processes, parse_stat
-from bailiwick.executors.state import (
+from bailiwick.executors.local import supervisor
+from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.local.launch import laid_out
+from bailiwick.executors.local.proc import (
+    is_same,
+    load_boot_id,
+    load_process,
+    load_processes,
+    parse_stat,
+)
+from bailiwick.executors.local.state import (
     FILE_BYTES_MAX,
     Identity,
     JobState,
     parse_exit,
     parse_state,
 )
+from bailiwick.executors.port import Adopted, Exited, LimitedBy, Lost, LostReason, Running
 from bailiwick.vocab.errors import Damaged
 from tests.executors.conftest import PATIENT
 from tests.executors.jobs import ended, said, shell, text_of

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from bailiwick.agent.accounting import NvmlAccounting
-from bailiwick.executors.launch import is_locked
-from bailiwick.executors.local import LocalExecutor
-from bailiwick.executors.state import ExitCounts, load_counts, load_state, parse_counts
+from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.local.launch import is_locked
+from bailiwick.executors.local.state import load_counts, load_state, parse_counts
+from bailiwick.executors.port import Executor, UsedInAll
 from bailiwick.metering.counters import Counter, GpuCount
-from bailiwick.server.counting import TELL_MS, JobCounting
-from bailiwick.services.runner import SystemClock
+from bailiwick.reconcile.counting import TELL_MS, JobCounting
+from bailiwick.runtime.runner import SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.vocab.errors import Damaged
@@ -45,8 +46,8 @@ class Clock(SystemClock):
 class Desk:
     """A book, and what counts into it."""
 
-    def __init__(self, folder: Path, root: Path) -> None:
-        self.root, self.clock, self.said = root, Clock(), list[str]()
+    def __init__(self, folder: Path, executor: Executor) -> None:
+        self.executor, self.clock, self.said = executor, Clock(), list[str]()
         self.store = open_store(str(folder / "data"))
         self.book = CounterBook(self.store)
         self.counting = self.again()
@@ -57,7 +58,7 @@ class Desk:
         self.counting = JobCounting(
             self.book,
             "n",
-            self.root,
+            self.executor,
             clock=self.clock,
             say=self.said.append,
             accounting=NvmlAccounting(SimulatedNvml(*gpus)),
@@ -80,8 +81,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, root: Path) -> Any:
-    made = Desk(tmp_path, root)
+def desk(tmp_path: Path, executor: LocalExecutor) -> Any:
+    made = Desk(tmp_path, executor)
     yield made
     made.store.close()
 
@@ -226,7 +227,7 @@ def test_counts_are_read_once_all_of_a_job_has_ended(root: Path) -> None:
             EXIT,  # as an older supervisor wrote it
         )
     ]
-    assert read == [ExitCounts(3, 9, 4, None), ExitCounts(3, 9, 4, 7), None, None]
+    assert read == [UsedInAll(3, 9, 4, None), UsedInAll(3, 9, 4, 7), None, None]
     assert load_counts(root / "none") is None
 
 
@@ -239,7 +240,7 @@ def test_counts_that_cannot_be_are_damage(change: dict[str, Any]) -> None:
 
 
 def test_the_supervisor_believes_a_control_group_before_itself(tmp_path: Path) -> None:
-    from bailiwick.executors import supervisor
+    from bailiwick.executors.local import supervisor
 
     (tmp_path / "cpu.stat").write_text("usage_usec 5000999\nuser_usec 1\n")
     (tmp_path / "memory.peak").write_text("4096\n")

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.executors import Exited, Running
-from bailiwick.executors.local import LocalExecutor
-from bailiwick.executors.proc import Process, load_process, load_processes
-from bailiwick.executors.teardown import Census, Sight, Waits, take_census
+from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.local.proc import Process, load_process, load_processes
+from bailiwick.executors.local.teardown import Census, Sight, Waits, take_census
+from bailiwick.executors.port import Exited, Running
 from bailiwick.vocab.errors import Conflict, NotFound
 from tests.executors.conftest import HASTY
 from tests.executors.jobs import ended, python, said, shell, text_of

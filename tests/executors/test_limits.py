@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.executors import LimitedBy, Limits
-from bailiwick.executors.limits import Cgroup, common_rlimits, find_cgroup, plan_rlimits
-from bailiwick.executors.local import LocalExecutor
+from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.local.limits import Cgroup, common_rlimits, find_cgroup, plan_rlimits
+from bailiwick.executors.port import LimitedBy, Limits
 from tests.executors.jobs import ended, shell
 
 FILES = ("cpu.max", "memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cgroup.kill")

@@ -15,7 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.executors import (
+from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.local.launch import PATH
+from bailiwick.executors.local.proc import load_processes
+from bailiwick.executors.local.teardown import Waits
+from bailiwick.executors.port import (
     Exited,
     JobSpec,
     LimitedBy,
@@ -24,10 +28,6 @@ from bailiwick.executors import (
     LostReason,
     Running,
 )
-from bailiwick.executors.launch import PATH
-from bailiwick.executors.local import LocalExecutor
-from bailiwick.executors.proc import load_processes
-from bailiwick.executors.teardown import Waits
 from bailiwick.vocab.errors import BailiwickError, Conflict, InvalidValue, NotFound, Unavailable
 from tests.executors.conftest import PATIENT
 from tests.executors.jobs import ended, python, said, shell, text_of
@@ -429,7 +429,7 @@ def test_a_root_that_cannot_be_written_is_unavailable(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr("bailiwick.executors.launch.subprocess.Popen", refuse)
+        patched.setattr("bailiwick.executors.local.launch.subprocess.Popen", refuse)
         with pytest.raises(Unavailable):
             executor.start(shell(1, "true"))
     assert list(root.iterdir()) == []

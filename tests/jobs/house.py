@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bailiwick.executors.local import LocalExecutor
-from bailiwick.executors.teardown import Look, Waits, take_census
-from bailiwick.fleet.node import EXECUTOR_LABEL, LOCAL_EXECUTOR, GpuDevice, NodeCapacity
+from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.local.teardown import Look, Waits, take_census
+from bailiwick.executors.registry import DEFAULT
+from bailiwick.fleet.node import EXECUTOR_LABEL, GpuDevice, NodeCapacity
 from bailiwick.iam import PrincipalKind, Role
 from bailiwick.journal.record import parse_record
 from bailiwick.kernel import ChangeSettings, Command, Envelope, RegisterNode, Settings
@@ -25,12 +26,12 @@ from bailiwick.kernel import iam_commands as iam
 from bailiwick.kernel.answers import Answer
 from bailiwick.ports import JobRow, NewJobRow
 from bailiwick.reconcile.job_acts import Tools
-from bailiwick.reconcile.local_jobs import LocalJobs, Retention
+from bailiwick.reconcile.jobs import JobLoop, Retention
+from bailiwick.runtime.replica import Replica
+from bailiwick.runtime.replica import Role as ReplicaRole
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.services.authority import Authority, Principal
 from bailiwick.services.jobs import JobDraft, Jobs, Submitted
-from bailiwick.services.replica import Replica
-from bailiwick.services.replica import Role as ReplicaRole
-from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.job_rows import JobBook
 from bailiwick.vocab.jobs import JobPhase
@@ -54,13 +55,13 @@ class JobHouse:
     runner: Runner
     jobs: Jobs
     executor: LocalExecutor
-    loop: LocalJobs
+    loop: JobLoop
     authority: Authority
     said: list[str] = field(default_factory=list)
 
     def do(self, command: Command) -> Answer:
         """Have something done behind the loop's back."""
-        return self.runner.call(Envelope(command, "setup"))
+        return self.runner.execute(Envelope(command, "setup"))
 
     def submit(self, *argv: str, key: str | None = None, **how: Any) -> Submitted:
         """A job of ann's, with a core unless more is said."""
@@ -106,14 +107,14 @@ class JobHouse:
 
     def leases(self) -> dict[int, str]:
         """The leases there are, and their states."""
-        return self.runner.look(
+        return self.runner.read(
             lambda view: {i: view.state.phase(i).value for i in view.state.leases}
         )
 
     def kinds(self) -> list[str]:
         """The kinds of all records, in order."""
         store = self.runner.replica.store
-        lines = self.runner.look(lambda view: store.read(0, view.state.size))
+        lines = self.runner.read(lambda view: store.read(0, view.state.size))
         return [parse_record(line.rstrip(b"\n")).kind.value for line in lines]
 
     def output(self, job: JobRow) -> str:
@@ -159,7 +160,7 @@ def request_of(
             "priority": priority,
             "lease_class": "standard",
             "ttl_ms": ttl_ms,
-            "labels": [f"{EXECUTOR_LABEL}={LOCAL_EXECUTOR}"],
+            "labels": [DEFAULT.label],
             **more,
         },
     }
@@ -184,7 +185,7 @@ def new_row(house: JobHouse, *, submitted_ms: int | None = None, **how: Any) -> 
         cwd=None,
         tag=None,
         submitted_ms=now_ms if submitted_ms is None else submitted_ms,
-        since_seq=house.runner.replica.feed.size,
+        since_seq=house.runner.replica.journal.size,
     )
 
 
@@ -216,7 +217,7 @@ def job_house(
             say=said.append,
         )
         house = JobHouse(
-            runner, jobs, executor, LocalJobs(tools, retention=retention), authority, said
+            runner, jobs, executor, JobLoop(tools, retention=retention), authority, said
         )
         _furnish(house, settings)
         try:
@@ -230,13 +231,13 @@ def job_house(
 
 
 def _furnish(house: JobHouse, settings: Settings) -> None:
-    if house.runner.look(lambda view: NODE in view.state.ledger):
+    if house.runner.read(lambda view: NODE in view.state.ledger):
         return
     house.do(ChangeSettings(settings))
     house.do(iam.CreateTenant(TENANT))
     house.do(iam.SetMember("ann", Role.TENANT_ADMIN, TENANT, None))
     gpus = (GpuDevice(HardwareGeneration.NVIDIA_HOPPER, 80 * 2**30, "H100"),) * 2
-    labels = {EXECUTOR_LABEL: LOCAL_EXECUTOR}
+    labels = {EXECUTOR_LABEL: DEFAULT.name}
     capacity = NodeCapacity(cpu_cores=4, mem_bytes=2**40, gpus=gpus, labels=labels)
     house.do(RegisterNode(NODE, capacity))
 

@@ -71,8 +71,8 @@ def _python(code: str) -> subprocess.CompletedProcess[str]:
         "import os; os.pidfd_open",
         "import psutil, socket; socket.SO_PEERCRED",
         "open('/proc/self/stat').close()",
-        "import bailiwick.executors as e; assert e.can_run_locally()",
-        "import bailiwick.executors.local as l, pathlib; l.LocalExecutor(pathlib.Path('jobs'))",
+        "import bailiwick.executors.local as e; assert e.is_available()",
+        "import bailiwick.executors.local as l, pathlib; l.open_executor(pathlib.Path('jobs'))",
     ],
 )
 def test_what_only_linux_has_is_really_taken_away(code: str, tmp_path: Path) -> None:

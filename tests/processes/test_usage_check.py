@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from bailiwick.executors.limits import find_cgroup
+from bailiwick.executors.local.limits import find_cgroup
 from bailiwick.store import open_store
 from bailiwick.store.tables import counters
 from tests.processes.caller import HttpCaller

@@ -19,10 +19,10 @@ from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
 from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.state import State
+from bailiwick.runtime import rebuild
+from bailiwick.runtime.replica import Pace, Replica, Ticket
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.services import rebuild
-from bailiwick.services.replica import Pace, Replica, Ticket
 from bailiwick.vocab.errors import Conflict, Deposed
 from tests.simulation import world
 from tests.simulation.store import SimDatabase

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bailiwick.executors.slurm.rows import Active, Books, JobRow, NodeRow
+from bailiwick.clusters.slurm.rows import Active, Books, JobRow, NodeRow
 
 FROM_MS, TO_MS = 1_000_000_000, 1_000_600_000
 NODES = {

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.executors.accounting import By, Question
-from bailiwick.executors.slurm import meter_books
-from bailiwick.executors.slurm.rows import Books, JobRow, Outage, Registered, Runaway
+from bailiwick.clusters.accounting import By, Question
+from bailiwick.clusters.slurm import meter_books
+from bailiwick.clusters.slurm.rows import Books, JobRow, Outage, Registered, Runaway
 from bailiwick.metering.owners import UnavailableCause
 from bailiwick.metering.report import Finding, FindingWord, Report
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind

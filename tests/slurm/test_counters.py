@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bailiwick.executors.slurm.counters import counters_in, lease_of
+from bailiwick.clusters.slurm.counters import counters_in, lease_of
 from bailiwick.metering.counters import Counter
 from tests.slurm.makers import FROM_MS, TO_MS, books, row
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.executors.slurm import parse
-from bailiwick.executors.slurm.hostlist import expand_hosts, expand_numbers
-from bailiwick.executors.slurm.logs import parse_exit, read_exits
+from bailiwick.clusters.slurm import parse
+from bailiwick.clusters.slurm.hostlist import expand_hosts, expand_numbers
+from bailiwick.clusters.slurm.logs import parse_exit, read_exits
 from bailiwick.metering.owners import UnavailableCause
 from bailiwick.vocab.errors import InvalidValue
 

@@ -46,7 +46,7 @@ def names() -> list[str]:
 def token_id_of(house: HttpHouse, token: str) -> str:
     """The id of a token that was just made."""
     del token
-    return house.runner.look(lambda view: list(view.state.directory.tokens)[-1])
+    return house.runner.read(lambda view: list(view.state.directory.tokens)[-1])
 
 
 def _bodies(tenant: str) -> dict[str, Any]:

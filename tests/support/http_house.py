@@ -20,7 +20,7 @@ from bailiwick.billing.invoice_body import canonical_bytes, digest_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead
 from bailiwick.billing.rates import LIST_PRICES, RateBook, card_body
 from bailiwick.billing.rating import rate
-from bailiwick.executors.local import LocalExecutor
+from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, EnrolNode, Envelope, decode_command
@@ -30,6 +30,8 @@ from bailiwick.kernel.money_commands import IssueInvoice, SetBudget
 from bailiwick.metering.owners import Account
 from bailiwick.metering.values import Use
 from bailiwick.ports import Clock, NewJobRow
+from bailiwick.runtime import replica as rep
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import Terms, create_app
 from bailiwick.server.http.asked import Parts
@@ -38,14 +40,12 @@ from bailiwick.server.http.invoices import invoice_name
 from bailiwick.server.http.observe import follow_journal, follow_revocations
 from bailiwick.server.http.past import Past
 from bailiwick.services import authority as auth
-from bailiwick.services import replica as rep
 from bailiwick.services.attesting import Attesting
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.enrolling import Enrolling
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.revoking import RevocationBook
-from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.store.finding_rows import FindingBook
@@ -77,7 +77,7 @@ class HttpHouse:
 
     def do(self, command: Command, *, correlation_id: str = "none") -> Answer:
         """Have something done behind the API's back."""
-        return self.runner.call(Envelope(command, "setup", correlation_id))
+        return self.runner.execute(Envelope(command, "setup", correlation_id))
 
     def plain(self, word: str, **values: Any) -> Answer:
         """The same, by the command's word."""
@@ -113,7 +113,7 @@ class HttpHouse:
     def records(self, kind: str) -> list[dict[str, Any]]:
         """The bodies of all records of a kind."""
         store = self.runner.replica.store
-        lines = self.runner.look(lambda view: store.read(0, view.state.size))
+        lines = self.runner.read(lambda view: store.read(0, view.state.size))
         found = [json.loads(line) for line in lines]
         return [each["body"] for each in found if each["kind"] == kind]
 

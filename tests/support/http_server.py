@@ -13,8 +13,8 @@ from fastapi import FastAPI
 
 from bailiwick.iam import PrincipalKind
 from bailiwick.kernel import Settings
+from bailiwick.runtime.runner import SystemClock
 from bailiwick.server.http.past import Past
-from bailiwick.services.runner import SystemClock
 from bailiwick.store.sql_store import SqlStore
 from tests.jobs.house import job_house
 from tests.support.http_house import http_house, make_app, make_parts

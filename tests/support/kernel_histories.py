@@ -148,7 +148,7 @@ def small_journal() -> Campus:
 
 def _minutes(campus: Campus, lease_id: int, arrivals: list[tuple[int, str, int, int]]) -> int:
     owner = campus.kernel.state.owner_of(lease_id)
-    gpus = campus.kernel.state.fields(lease_id)[4].bit_count()
+    gpus = campus.kernel.state.fields(lease_id).devices.bit_count()
     found = [a[3] for a in arrivals if a[1] == owner.tenant and a[2] == gpus]
     return found[0]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bailiwick.cli import completing
+from bailiwick.cli.shared import completions
 from bailiwick.server.http import door, gauges, past
 from bailiwick.services import capabilities
 from bailiwick.store import sqlite_store
@@ -23,7 +23,7 @@ STRETCHED = (
     (capabilities, "CATCH_UP_S"),
     (door, "NOTE_WAIT_S"),
     (past, "TURN_S"),
-    (completing, "WAIT_S"),
+    (completions, "WAIT_S"),
     (sqlite_store, "BUSY_S"),
 )
 

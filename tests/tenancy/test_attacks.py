@@ -12,12 +12,11 @@ import pytest
 
 from bailiwick.iam import FLEET, OWN_NAMES, PrincipalKind, Role
 from bailiwick.kernel import iam_commands as cmd
-from bailiwick.reconcile import departures, job_acts, metering
-from bailiwick.server import demo_cell, first_start
+from bailiwick.reconcile import demo_cell, departures, job_acts, metering, this_node
+from bailiwick.runtime import replica
 from bailiwick.server.http import door, plans
 from bailiwick.server.http.app import Terms
 from bailiwick.services import authority as auth
-from bailiwick.services import replica
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
 
 BOSS = f"tenant_admin@{OWN}"
@@ -36,7 +35,7 @@ def house(tmp_path: Path) -> Iterator[HttpHouse]:
 
 
 def test_the_server_acts_under_names_that_nobody_else_can_have(house: HttpHouse) -> None:
-    actors = {replica.ACTOR, door.DOORKEEPER, job_acts.ACTOR, departures.ACTOR, first_start.ACTOR}
+    actors = {replica.ACTOR, door.DOORKEEPER, job_acts.ACTOR, departures.ACTOR, this_node.ACTOR}
     assert {*actors, metering.ACTOR, demo_cell.ACTOR, plans.ANOTHER} == OWN_NAMES
     for name in sorted(OWN_NAMES):
         member = {"member": name, "role": "tenant_auditor"}
@@ -90,7 +89,7 @@ def test_an_account_has_no_roles_beyond_its_scope_whoever_gives_them(house: Http
 
 def test_a_role_from_before_that_rule_can_still_be_taken_away(house: HttpHouse) -> None:
     house.do(cmd.SetMember("old", Role.TENANT_AUDITOR, FOREIGN))
-    directory = house.runner.look(lambda view: view.state.directory)
+    directory = house.runner.read(lambda view: view.state.directory)
     directory.accounts["old"] = directory.accounts[f"bot-{OWN}"]
     gone = {"member": "old", "role": None}
     path = f"/v1/tenants/{FOREIGN}/members"
@@ -205,7 +204,7 @@ def test_a_slash_too_many_is_a_wrong_path_and_leads_nowhere(house: HttpHouse) ->
 
 def test_the_fleet_is_no_place_for_a_tenants_account(house: HttpHouse) -> None:
     assert house.ask(BOSS, "POST", ACCOUNTS, json={"account": "x"}).status_code == 403
-    accounts = house.runner.look(lambda view: list(view.state.directory.accounts.values()))
+    accounts = house.runner.read(lambda view: list(view.state.directory.accounts.values()))
     assert FLEET not in {each.scope for each in accounts}
 
 

@@ -141,9 +141,9 @@ def test_a_dry_run_changes_nothing(world: World, name: str) -> None:
         return view.state.size, encode(view.state)
 
     runner = world.house.runner
-    before = runner.look(state)
+    before = runner.read(state)
     world.ask(world.tokens["fleet_admin"], name, tenant=OWN, dry=True)
-    after = runner.look(state)
+    after = runner.read(state)
     if before[0] == after[0]:  # a tick or checkpoint may have come between
         assert before == after
 

@@ -34,13 +34,11 @@ HEARTBEAT_LABEL = "heartbeat"
 """The label of nodes that are missed if they are not heard; its value says by whom they are."""
 
 EXECUTOR_LABEL = "executor"
-"""The key of the label of a node on which something of ours really runs what leases are for."""
+"""The key of the label of a node on which something of ours really runs what leases are for; its
+value is the name of that executor."""
 
 ATTESTED_PREFIX = "attested."
 """How the keys of labels begin that only attestation gives; an inventory may not say them."""
-
-LOCAL_EXECUTOR = "local"
-"""The label's value where the server's own machine runs jobs as processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +110,6 @@ class NodeCapacity:
     def gpu_milli(self) -> int:
         """All milli-shares of all devices."""
         return MILLI * len(self.gpus)
-
-
-def check_inventory(capacity: NodeCapacity) -> None:
-    """Refuse an inventory that says of itself what only attestation can say."""
-    for key in capacity.labels:
-        if key.startswith(ATTESTED_PREFIX):
-            expected = f"no key that begins with {ATTESTED_PREFIX}; attestation gives those"
-            raise InvalidValue("labels", key, expected)
 
 
 def check_labels(field_name: str, labels: object) -> Mapping[str, str]:

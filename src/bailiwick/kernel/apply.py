@@ -71,7 +71,7 @@ def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
 def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
     seen_ms = at_ms if event.last_seen_ms is None else min(at_ms, event.last_seen_ms)
     for lease_id in event.lease_ids:
-        _end(state, lease_id, at_ms, until_ms=max(seen_ms, state.fields(lease_id)[11]))
+        _end(state, lease_id, at_ms, until_ms=max(seen_ms, state.fields(lease_id).granted_ms))
     if event.leases_left:
         return
     if state.ledger.depart_node(event.node, now_ms=at_ms):
@@ -202,20 +202,22 @@ def _renewed(state: State, event: le.LeaseRenewed, at_ms: int) -> None:
     del at_ms
     handle, fields = state.handle(event.lease_id), state.fields(event.lease_id)
     state.ledger.engine.update_lease(
-        handle, fields[7], fields[8], event.generation, event.expires_ms, fields[13]
+        handle, fields.state, fields.flags, event.generation, event.expires_ms, fields.checkpoint_ms
     )
     state.spending.renew(event.lease_id, event.expires_ms)
 
 
 def _stepped(state: State, event: le.LeaseStepped, at_ms: int) -> None:
     handle, fields = state.handle(event.lease_id), state.fields(event.lease_id)
-    if REVOKE_STATES[fields[7]] is not event.before:
+    if REVOKE_STATES[fields.state] is not event.before:
         raise InvariantBroken(f"lease {event.lease_id} is not {event.before}")
     enter_stage(state, event.lease_id, after=event.after, at_ms=at_ms)
-    expires = fields[12] if event.expires_ms is None else event.expires_ms
+    expires = fields.expires_ms if event.expires_ms is None else event.expires_ms
     after = REVOKE_STATES.index(event.after)
-    flags = fields[8] | (FLAG_RELEASED if event.is_released else 0)
-    state.ledger.engine.update_lease(handle, after, flags, fields[10], expires, fields[13])
+    flags = fields.flags | (FLAG_RELEASED if event.is_released else 0)
+    state.ledger.engine.update_lease(
+        handle, after, flags, fields.generation, expires, fields.checkpoint_ms
+    )
     if event.reason is not None:
         state.ledger.revoking[handle] = event.reason
     change_charges(state, event.lease_id, at_ms=at_ms)
@@ -242,8 +244,8 @@ def _stop_usage(state: State, lease_id: int, at_ms: int, *, until_ms: int) -> No
         return
     end_charges(state, lease_id, until_ms=until_ms, at_ms=at_ms)
     fields = state.fields(lease_id)
-    account = state.ledger.handles.accounts[fields[1]]
-    shape = state.ledger.handles.shapes[fields[2]]
+    account = state.ledger.handles.accounts[fields.account]
+    shape = state.ledger.handles.shapes[fields.shape]
     rate = -weight_of(shape.device_count * shape.device_milli, shape.cpu_milli)
     state.shares.change(account.tenant, account.project, rate=rate, now_ms=at_ms, until_ms=until_ms)
 
@@ -262,7 +264,9 @@ def _cleared(state: State, event: le.FenceCleared, at_ms: int) -> None:
 
 def _checkpoint(state: State, event: le.CheckpointReported, at_ms: int) -> None:
     handle, fields = state.handle(event.lease_id), state.fields(event.lease_id)
-    state.ledger.engine.update_lease(handle, fields[7], fields[8], fields[10], fields[12], at_ms)
+    state.ledger.engine.update_lease(
+        handle, fields.state, fields.flags, fields.generation, fields.expires_ms, at_ms
+    )
 
 
 # -- the journal itself ----------------------------------------------------------------------

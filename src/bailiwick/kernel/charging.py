@@ -40,8 +40,8 @@ STAGES: Final = {
 def enter_stage(state: State, lease_id: int, *, after: RevokeState, at_ms: int) -> None:
     """Note when a lease, whose fields still say what it was, comes to another stage."""
     fields = state.fields(lease_id)
-    before, stage = STAGES[REVOKE_STATES[fields[7]]], STAGES[after]
-    over_ms = min(at_ms, fields[12])
+    before, stage = STAGES[REVOKE_STATES[fields.state]], STAGES[after]
+    over_ms = min(at_ms, fields.expires_ms)
     match before, stage:
         case Stage.HELD, Stage.GRACE:
             state.leaving[lease_id] = Leaving(over_ms, at_ms, None)
@@ -93,13 +93,13 @@ def recount(state: State, tenant: str, *, at_ms: int) -> None:
 def holding_of(state: State, lease_id: int) -> Holding:
     """A lease that is not fenced, as money sees it."""
     fields = state.fields(lease_id)
-    account = state.ledger.handles.accounts[fields[1]]
-    lease_class = LEASE_CLASSES[fields[6]]
+    account = state.ledger.handles.accounts[fields.account]
+    lease_class = LEASE_CLASSES[fields.lease_class]
     reason = state.ledger.revoking.get(state.handle(lease_id))
-    stage = STAGES[REVOKE_STATES[fields[7]]]
+    stage = STAGES[REVOKE_STATES[fields.state]]
     held = Account(account.tenant, account.project, None, lease_class, None)
     metered = replace(held, stage=stage, reason=reason)
-    since_ms, earlier = fields[11], []
+    since_ms, earlier = fields.granted_ms, []
     leaving = state.leaving.get(lease_id)
     if leaving is not None:
         earlier.append((since_ms, leaving.held_ms))
@@ -107,14 +107,14 @@ def holding_of(state: State, lease_id: int) -> Holding:
         graced = replace(held, stage=Stage.GRACE, reason=reason)
         if leaving.left_ms is not None and is_charged(graced):
             earlier.append((since_ms, leaving.left_ms))
-    on_budget = bool(fields[8] & FLAG_ON_BUDGET) and lease_class is not LeaseClass.GUARANTEED
+    on_budget = bool(fields.flags & FLAG_ON_BUDGET) and lease_class is not LeaseClass.GUARANTEED
     return Holding(
         lease_id=lease_id,
         tenant=str(account.tenant),
         project=None if account.project is None else str(account.project),
         charges=_charges(state, fields, lease_class),
         since_ms=since_ms,
-        expires_ms=fields[12],
+        expires_ms=fields.expires_ms,
         earlier=tuple(earlier),
         is_charged=is_charged(metered),
         ends_on_budget=on_budget,
@@ -130,11 +130,11 @@ def _is_budgeted(state: State, lease_id: int) -> bool:
 
 def _charges(state: State, fields: LeaseFields, lease_class: LeaseClass) -> tuple[Charge, ...]:
     """What one millisecond is charged for: each generation apart, all else with the first."""
-    shape = state.ledger.handles.shapes[fields[2]]
-    gpus = state.ledger.entry(state.ledger.node_at(fields[0])).capacity.gpus
+    shape = state.ledger.handles.shapes[fields.shape]
+    gpus = state.ledger.entry(state.ledger.node_at(fields.node)).capacity.gpus
     milli: dict[HardwareGeneration | None, int] = {}
     for index, gpu in enumerate(gpus):
-        if fields[4] >> index & 1:
+        if fields.devices >> index & 1:
             milli[gpu.generation] = milli.get(gpu.generation, 0) + shape.device_milli
     (first, of_first), *others = milli.items() or [(None, 0)]
     used = Used(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bailiwick.fleet.node import check_inventory
+from bailiwick.fleet.inventory import check_inventory
 from bailiwick.kernel import commands as cmd
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
@@ -148,20 +148,20 @@ def _decide_rule(
 
 def _renew(state: State, command: cmd.Renew, now_ms: int) -> Iterator[Event]:
     lease_id, fields = command.lease_id, state.fields(command.lease_id)
-    if command.generation is not None and command.generation != fields[10]:
-        raise Stale("lease", lease_id, held=command.generation, current=fields[10])
+    if command.generation is not None and command.generation != fields.generation:
+        raise Stale("lease", lease_id, held=command.generation, current=fields.generation)
     phase = state.phase(lease_id)
     if phase is not RevokeState.ACTIVE:
         raise Conflict("lease", lease_id, f"is {phase}, so it cannot be renewed")
-    if fields[12] <= now_ms:
-        raise Conflict("lease", lease_id, f"expired at {fields[12]}")
+    if fields.expires_ms <= now_ms:
+        raise Conflict("lease", lease_id, f"expired at {fields.expires_ms}")
     until = now_ms + command.ttl_ms
-    yield le.LeaseRenewed(state.owner_of(lease_id), lease_id, fields[10] + 1, until)
+    yield le.LeaseRenewed(state.owner_of(lease_id), lease_id, fields.generation + 1, until)
 
 
 def _release(state: State, command: cmd.Release, now_ms: int) -> Iterator[Event]:
     lease_id, fields = command.lease_id, state.fields(command.lease_id)
-    if fields[8] & FLAG_PINNED:
+    if fields.flags & FLAG_PINNED:
         raise Conflict("lease", lease_id, "is fenced", hint="an operator clears a fence")
     if state.phase(lease_id) in _TEARING:
         why = "is being torn down"
@@ -196,7 +196,7 @@ def _evict(state: State, command: cmd.Evict, now_ms: int) -> Iterator[Event]:
 
 def _clear_fence(state: State, command: cmd.ClearFence) -> Iterator[Event]:
     lease_id, fields = command.lease_id, state.fields(command.lease_id)
-    if not fields[8] & FLAG_PINNED:
+    if not fields.flags & FLAG_PINNED:
         raise Conflict("lease", lease_id, f"is {state.phase(lease_id)}, not fenced")
     node = state.node_of(lease_id)
     yield le.FenceCleared(state.owner_of(lease_id), lease_id, node)
@@ -246,7 +246,7 @@ def _change_mode(state: State, command: cmd.ChangeMode, now_ms: int) -> Iterator
 
 
 def _is_critical(state: State, lease_id: int) -> bool:
-    return bool(state.fields(lease_id)[5] >= Priority.CRITICAL.rank)
+    return bool(state.fields(lease_id).priority >= Priority.CRITICAL.rank)
 
 
 def _finish_drains(state: State) -> Iterator[Event]:

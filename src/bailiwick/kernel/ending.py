@@ -37,7 +37,7 @@ def check_evictable(
     members = state.with_gangs(list(lease_ids))
     for lease_id in members:
         check_revoke_change(state.phase(lease_id), RevokeState.REVOKE_WARNING)
-        guaranteed = LEASE_CLASSES[state.fields(lease_id)[6]] is LeaseClass.GUARANTEED
+        guaranteed = LEASE_CLASSES[state.fields(lease_id).lease_class] is LeaseClass.GUARANTEED
         if guaranteed and reason.spares_guaranteed:
             raise Conflict("lease", lease_id, f"is guaranteed; {reason} may not end it")
     return members
@@ -54,7 +54,7 @@ def evict(
     """Warn and begin the grace window of leases that were checked; with no grace, end them."""
     grace = state.settings.grace_ms if grace_ms is None else grace_ms
     for lease_id in lease_ids:
-        owner, expires = state.owner_of(lease_id), state.fields(lease_id)[12]
+        owner, expires = state.owner_of(lease_id), state.fields(lease_id).expires_ms
         warned, running = RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING
         yield le.LeaseStepped(owner, lease_id, RevokeState.ACTIVE, warned, reason)
         until = min(expires, now_ms + grace)
@@ -121,9 +121,9 @@ def tear_down(state: State, lease_id: int, *, through: RevokeState, now_ms: int)
 def end_of(state: State, lease_id: int) -> Event:
     """The last event of a lease whose resources are free."""
     fields, owner = state.fields(lease_id), state.owner_of(lease_id)
-    if fields[8] & FLAG_RELEASED:
+    if fields.flags & FLAG_RELEASED:
         return _released(state, lease_id)
-    node, held = state.node_of(lease_id), state.ledger.resources_of(fields[2])
+    node, held = state.node_of(lease_id), state.ledger.resources_of(fields.shape)
     reason = state.ledger.revoking.get(state.handle(lease_id))
     if reason is None:
         return le.LeaseExpired(owner, lease_id, node, held)
@@ -132,14 +132,14 @@ def end_of(state: State, lease_id: int) -> Event:
 
 def _released(state: State, lease_id: int) -> Event:
     fields, owner = state.fields(lease_id), state.owner_of(lease_id)
-    node, held = state.node_of(lease_id), state.ledger.resources_of(fields[2])
+    node, held = state.node_of(lease_id), state.ledger.resources_of(fields.shape)
     return le.LeaseReleased(owner, lease_id, node, held)
 
 
 def fence_of(state: State, lease_id: int) -> Event:
     """The event of a lease whose resources nobody could confirm to be free."""
     fields, owner = state.fields(lease_id), state.owner_of(lease_id)
-    node, held = state.node_of(lease_id), state.ledger.resources_of(fields[2])
+    node, held = state.node_of(lease_id), state.ledger.resources_of(fields.shape)
     reason = state.ledger.revoking.get(state.handle(lease_id))
     return le.LeaseFenced(owner, lease_id, node, held, reason)
 
@@ -148,7 +148,7 @@ def end_due(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
     """Whatever is due by time: grace that ran out, terms that are over, teardowns unreported."""
     engine = state.ledger.engine
     found = engine.expired(now_ms, limit)
-    due = [h for h in found if not state.ledger.fields(h)[8] & FLAG_PINNED][:limit]
+    due = [h for h in found if not state.ledger.fields(h).flags & FLAG_PINNED][:limit]
     for lease_id in state.with_gangs([state.ids[handle] for handle in due]):
         match state.phase(lease_id):
             case RevokeState.GRACE_RUNNING:
@@ -157,7 +157,7 @@ def end_due(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
                 )
             case RevokeState.ACTIVE:
                 yield from tear_down(state, lease_id, through=RevokeState.EXPIRED, now_ms=now_ms)
-            case _ if state.fields(lease_id)[12] <= now_ms:
+            case _ if state.fields(lease_id).expires_ms <= now_ms:
                 yield fence_of(state, lease_id)
 
 

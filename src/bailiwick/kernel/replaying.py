@@ -146,7 +146,7 @@ class Replayer:
         for lease_id, member in self._member.items():
             began = works[member.work].started_ms or 0
             self._script(lease_id, member, began)
-            self._due(state.fields(lease_id)[12])
+            self._due(state.fields(lease_id).expires_ms)
         for entry_id, work in self._entries.items():
             entry = state.entry(entry_id)
             since, tenant = entry.submitted_ms, str(entry.request.tenant)

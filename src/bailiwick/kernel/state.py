@@ -27,10 +27,10 @@ from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, He
 from bailiwick.scheduler.engine.protocol import FLAG_RELEASED, LeaseFields
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.line import Line
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.preemption import PreemptionManager
+from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
@@ -130,7 +130,7 @@ class State:
         self.arrivals = ArrivalBook()
         self.arrivals.learn(self.ledger)
         self.shares = RunningShares(self.settings.half_life_ms)
-        self.line = Line(self.shares, patience_ms=self.settings.patience_ms)
+        self.line = FairQueue(self.shares, patience_ms=self.settings.patience_ms)
         self.blocked: dict[int, Denied | None] = {}
         self.claims: dict[int, Claim] = {}
         self.claimed = ClaimedNodes(self.ledger)
@@ -174,17 +174,17 @@ class State:
 
     def phase(self, lease_id: int) -> RevokeState:
         """How far the ending of a lease has come."""
-        return REVOKE_STATES[self.fields(lease_id)[7]]
+        return REVOKE_STATES[self.fields(lease_id).state]
 
     def is_released(self, lease_id: int) -> bool:
         """Whether its holder gave the lease back, and only its teardown is waited for."""
-        return bool(self.fields(lease_id)[8] & FLAG_RELEASED)
+        return bool(self.fields(lease_id).flags & FLAG_RELEASED)
 
     def owner_of(self, lease_id: int) -> Owner:
         """Whose the lease is; of a fenced one, whose it was."""
         if lease_id in self.fenced:
             return self.fenced[lease_id]
-        account = self.ledger.handles.accounts[self.fields(lease_id)[1]]
+        account = self.ledger.handles.accounts[self.fields(lease_id).account]
         return Owner(account.tenant, account.project)
 
     def node_of(self, lease_id: int) -> NodeId:

@@ -44,10 +44,10 @@ def grant_token(state: State, command: GrantToken, *, now_ms: int) -> TokenEvent
         state.owner_of(lease_id),
         command.token_id,
         lease_id,
-        fields[10],
+        fields.generation,
         str(state.node_of(lease_id)),
         command.operations,
-        min(now_ms + command.ttl_ms, fields[12]),
+        min(now_ms + command.ttl_ms, fields.expires_ms),
         command.by_node,
     )
 
@@ -64,9 +64,9 @@ def _denial(state: State, command: GrantToken, *, now_ms: int) -> MintDenial | N
     if state.owner_of(lease_id).tenant != command.tenant:
         return MintDenial.NOT_OWNER
     fields, node = state.fields(lease_id), state.node_of(lease_id)
-    if state.phase(lease_id) is not RevokeState.ACTIVE or fields[12] <= now_ms:
+    if state.phase(lease_id) is not RevokeState.ACTIVE or fields.expires_ms <= now_ms:
         return MintDenial.LEASE_ENDING
-    if command.generation not in (None, fields[10]):
+    if command.generation not in (None, fields.generation):
         return MintDenial.STALE_GENERATION
     if state.ledger.entry(node).quarantined:
         return MintDenial.NODE_QUARANTINED

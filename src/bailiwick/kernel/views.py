@@ -160,7 +160,7 @@ def _first(found: Explanation, decision: Approved | Denied) -> Denied | None:
 
 def _when_victims_left(state: State, entry: QueueEntry, now_ms: int) -> Estimate:
     victims = [i for i in state.claims[entry.id].victims if i in state.leases]
-    until = max((state.fields(i)[12] for i in victims), default=now_ms)
+    until = max((state.fields(i).expires_ms for i in victims), default=now_ms)
     return Estimate(max(until, now_ms), EstimateBasis.VICTIMS)
 
 

@@ -18,15 +18,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bailiwick.executors import Executor, Exited, JobSpec, JobStatus, Limits
+from bailiwick.executors.port import Executor, Exited, JobSpec, JobStatus, Limits
 from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Scope, check_access
 from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
 from bailiwick.kernel.iam_commands import RevokeToken
 from bailiwick.ports import Clock, JobChange, JobRow
 from bailiwick.reconcile.job_steps import LeaseSeen, Verdict
+from bailiwick.runtime.runner import Runner
 from bailiwick.services.authority import TTL_S_MAX, Authority, Terms
 from bailiwick.services.jobs import Jobs
-from bailiwick.services.runner import Runner
 from bailiwick.vocab.errors import (
     BailiwickError,
     Conflict,
@@ -199,7 +199,7 @@ class Acts:
 
     def _bounds_of(self, job: JobRow) -> tuple[str, ...] | None:
         """Where a job's token counts: not beyond the role through which its submitter holds it."""
-        roles = self._tools.runner.look(
+        roles = self._tools.runner.read(
             lambda view: dict(view.state.directory.roles.get(job.submitter, {}))
         )
         found = check_access(roles, Permission.LEASE_HOLD, scope=Scope(job.tenant, job.project))
@@ -224,7 +224,7 @@ class Acts:
         self.end(job, verdict=Verdict(JobPhase.FAILED, fault.value))
 
     def _call(self, command: Command, correlation_id: str) -> None:
-        self._tools.runner.call(Envelope(command, ACTOR, correlation_id))
+        self._tools.runner.execute(Envelope(command, ACTOR, correlation_id))
 
 
 def _keys_of(job: JobRow) -> tuple[Permission, ...]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from bailiwick.executors import Exited, JobStatus, Lost, LostReason, Running
+from bailiwick.executors.port import Exited, JobStatus, Lost, LostReason, Running
 from bailiwick.journal.words import CancelCause
 from bailiwick.ports import JobRow
 from bailiwick.vocab.jobs import JobFault, JobPhase

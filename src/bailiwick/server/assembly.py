@@ -12,28 +12,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bailiwick.executors.local import LocalExecutor
-from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, LOCAL_EXECUTOR
+from bailiwick.executors import registry
 from bailiwick.ports import Clock
+from bailiwick.reconcile.counting import JobCounting
+from bailiwick.reconcile.demo_cell import DemoCell
 from bailiwick.reconcile.departures import Departures
+from bailiwick.reconcile.duties import Duty
 from bailiwick.reconcile.job_acts import Tools
-from bailiwick.reconcile.local_jobs import LocalJobs
+from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.reconcile.metering import KeepMeter
+from bailiwick.reconcile.this_node import ThisNode, machine_name
 from bailiwick.reconcile.usage_check import Books, UsageCheck
-from bailiwick.server.counting import JobCounting
-from bailiwick.server.demo_cell import DemoCell
-from bailiwick.server.duties import Duty
+from bailiwick.reconcile.watched_executor import WatchedExecutor
+from bailiwick.runtime.runner import Runner
 from bailiwick.server.http.asked import Parts
 from bailiwick.server.http.forward import Peers
-from bailiwick.server.http.observe import WatchedExecutor
 from bailiwick.server.http.past import Past
 from bailiwick.server.keys import SIGNER_NAME
-from bailiwick.server.this_node import join_fleet, machine_name, read_capacity
 from bailiwick.services.attesting import Attesting
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
@@ -41,7 +40,6 @@ from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.enrolling import Enrolling
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.revoking import RevocationBook
-from bailiwick.services.runner import Runner
 from bailiwick.store import load_or_create_key
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.store.finding_rows import FindingBook
@@ -52,8 +50,6 @@ from bailiwick.store.sql_store import SqlStore
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 
 JOBS_FOLDER = "jobs"
-LABELS = {EXECUTOR_LABEL: LOCAL_EXECUTOR, HEARTBEAT_LABEL: "server"}
-"""Of a machine that runs jobs under this server."""
 SIGNER = "bailiwick"
 """The name under which checkpoints are signed."""
 
@@ -102,8 +98,8 @@ def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
     executor = None
     if node is not None:
-        local = LocalExecutor(plan.folder / JOBS_FOLDER)
-        executor = WatchedExecutor(local, base.telemetry)
+        kind = registry.DEFAULT
+        executor = WatchedExecutor(kind.open(plan.folder / JOBS_FOLDER), base.telemetry)
         tools = Tools(
             jobs=jobs,
             runner=runner,
@@ -113,11 +109,9 @@ def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
             server=plan.address,
             say=base.say,
         )
-        loop = LocalJobs(tools)
-        folder = plan.folder / JOBS_FOLDER
-        counting = JobCounting(books.counters, node, folder, clock=clock, say=base.say)
-        duties.append(counting)
-        duties.append(ThisNode(base, beats, node=node, folder=plan.folder, loop=loop))
+        duties.append(JobCounting(books.counters, node, executor, clock=clock, say=base.say))
+        loop = JobLoop(tools)
+        duties.append(ThisNode(loop, beats, executor=kind, folder=plan.folder))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
     attesting = Attesting(clock, secrets.token_bytes)
@@ -140,36 +134,3 @@ def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
         capabilities=Capabilities(plan.capability, RevocationBook()),
     )
     return parts, duties
-
-
-class ThisNode:
-    """The duty of a machine that is a node: to take part, to be heard, and to run its jobs."""
-
-    name = "this-node"
-
-    def __init__(
-        self, base: Base, beats: Beats, *, node: str, folder: Path, loop: LocalJobs
-    ) -> None:
-        self._base, self._beats, self._node = base, beats, node
-        self._folder, self._loop = folder, loop
-
-    def run(self, stop: threading.Event) -> None:
-        """Join the fleet, then run jobs until told to stop."""
-        base = self._base
-        capacity = read_capacity(self._folder, LABELS)
-        base.say(join_fleet(base.runner, self._node, capacity=capacity))
-        silent = threading.Event()  # of this run: the next has a heart of its own
-        beating = threading.Thread(target=self._beat, args=(silent,), name="beat", daemon=True)
-        beating.start()
-        try:
-            self._loop.run(stop)
-        finally:
-            silent.set()
-            beating.join()
-
-    def _beat(self, silent: threading.Event) -> None:
-        every_s = self._beats.rule.beat_ms / 1000
-        while True:  # until the run is over
-            self._beats.beat(self._node)
-            if silent.wait(every_s):
-                return

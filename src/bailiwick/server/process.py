@@ -26,18 +26,18 @@ from pathlib import Path
 
 from uuid_utils import uuid7
 
+from bailiwick.reconcile.duties import Duties
+from bailiwick.reconcile.this_node import machine_name
+from bailiwick.runtime.replica import Pace, Replica, Role
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.server.assembly import Base, Plan, assemble, open_telemetry
-from bailiwick.server.duties import Duties
 from bailiwick.server.first_start import furnish, make_login
 from bailiwick.server.http.app import create_app
 from bailiwick.server.http.asked import Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.http.observe import follow_journal, follow_revocations
 from bailiwick.server.port import Port, Tls, open_port
-from bailiwick.server.this_node import machine_name
 from bailiwick.services.authority import Authority
-from bailiwick.services.replica import Pace, Replica, Role
-from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Conflict, InvalidValue, Unavailable

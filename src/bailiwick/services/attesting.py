@@ -49,8 +49,8 @@ from bailiwick.kernel import Command, RecordVerdict, State
 from bailiwick.kernel.answers import Answer
 from bailiwick.kernel.trust_rules import basis_of
 from bailiwick.ports import Clock
+from bailiwick.runtime.replica import Role, View
 from bailiwick.services.nonces import Nonce, Nonces, Randomness
-from bailiwick.services.replica import Role, View
 from bailiwick.vocab.errors import Conflict, NotLeader
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
@@ -68,10 +68,10 @@ _REBOOTS = frozenset({NodeMode.MAINTENANCE, NodeMode.RETURNING})
 class Way(Protocol):
     """The way to the kernel, on behalf of whoever asks."""
 
-    async def look(self, read: Callable[[View], T]) -> T:
+    async def read(self, read: Callable[[View], T]) -> T:
         """What ``read`` makes of the state."""
 
-    async def call(self, command: Command) -> Answer:
+    async def execute(self, command: Command) -> Answer:
         """The durable answer to a command."""
 
 
@@ -146,7 +146,7 @@ class Attesting:
         self, way: Way, node: str, *, nonce: bytes, pieces: Sequence[Evidence], dry_run: bool
     ) -> Presented:
         """Judge a node's answer and have the kernel act on it; a dry run only judges."""
-        known = await way.look(lambda view: _known(view, node))
+        known = await way.read(lambda view: _known(view, node))
         check_bundle(known.pool.rule, pieces)
         use = self._nonces.is_own if dry_run else self._nonces.spend
         if use(node, nonce):
@@ -162,7 +162,7 @@ class Attesting:
             at_ms = due_at(state, node, rule=rule)
             return state.trust.state_of(node, view.now_ms), at_ms
 
-        return Presented(judged, *await way.look(read))
+        return Presented(judged, *await way.read(read))
 
     def verifiers(self, pool: Pool) -> Mapping[EvidenceKind, Verifier]:
         """The verifiers of a pool; built once for each policy."""
@@ -290,7 +290,7 @@ async def _sealed(way: Way, node: str, judged: Judged, *, basis: str) -> Judged:
     if not judged.is_sealed:
         return judged
     try:
-        await way.call(replace(_command(node, judged), basis=basis))
+        await way.execute(replace(_command(node, judged), basis=basis))
     except Conflict as error:
         verdict = Untrusted(UntrustedReason.NONCE_SPENT, str(error))
         return replace(judged, verdict=verdict, is_sealed=False)

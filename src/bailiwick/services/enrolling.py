@@ -124,7 +124,7 @@ class Enrolling:
 
         ``is_vouched``: an operator offers them on the node's behalf.
         """
-        pool = await way.look(lambda view: pool_here(view, node))
+        pool = await way.read(lambda view: pool_here(view, node))
         if kind is EvidenceKind.DICE and not is_vouched:
             where = "an operator offers a device's root key: no policy lists them"
             return EnrolmentRefused(UntrustedReason.NOT_ENROLLED, where)
@@ -150,7 +150,7 @@ class Enrolling:
         dry_run: bool = False,
     ) -> ProofOutcome:
         """Have the node's keys known, if its answer is right; the challenge is over either way."""
-        pool = await way.look(lambda view: pool_here(view, node))
+        pool = await way.read(lambda view: pool_here(view, node))
         session = self._take(node, enrolment_id, keep=dry_run)
         if session is None:
             where = "no such challenge of this node; offer the keys again"
@@ -164,7 +164,7 @@ class Enrolling:
         if dry_run:
             return Enrolled(offer.kind, offer.identity, None)
         keys = {name: value.hex() for name, value in offer.keys.items()}
-        answer = await way.call(EnrolNode(node, offer.kind, keys, offer.identity))
+        answer = await way.execute(EnrolNode(node, offer.kind, keys, offer.identity))
         if not isinstance(answer, Done):
             raise InvariantBroken(f"an enrolment was answered with {answer}")
         return Enrolled(offer.kind, offer.identity, answer.seq)

@@ -30,7 +30,7 @@ ReadStore = Callable[[int, int], Sequence[bytes]]
 
 
 class Feed(Protocol):
-    """The end of the journal; ``bailiwick.services.feed`` is one."""
+    """The end of the journal; ``bailiwick.runtime.feed`` is one."""
 
     @property
     def size(self) -> int:

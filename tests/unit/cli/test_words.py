@@ -10,12 +10,12 @@ from typing import Any, get_args
 import pytest
 
 from bailiwick.cli import ExitCode
-from bailiwick.cli.failing import EXIT_CODES, tell
-from bailiwick.cli.following import exit_code_of
-from bailiwick.cli.jobs import _FAULTS
+from bailiwick.cli.commands.job import _FAULTS
 from bailiwick.cli.lazy import COMMANDS, load_command
 from bailiwick.cli.main import app
-from bailiwick.cli.phrases import (
+from bailiwick.cli.shared.failures import EXIT_CODES, tell
+from bailiwick.cli.shared.jobs import exit_code_of
+from bailiwick.cli.shared.phrases import (
     _ESTIMATES,
     FILTERS,
     REASONS,
@@ -24,8 +24,8 @@ from bailiwick.cli.phrases import (
     phrase_denial,
     phrase_remedy,
 )
-from bailiwick.cli.session import ENVIRONMENT
-from bailiwick.cli.wishes import WORDS
+from bailiwick.cli.shared.session import ENVIRONMENT
+from bailiwick.cli.shared.wishes import WORDS
 from bailiwick.client.bodies import denial_in
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.vocab.errors import ErrorCode, InvalidValue, InvariantBroken
@@ -196,7 +196,8 @@ def test_starting_loads_nothing_that_a_help_screen_does_not_need() -> None:
     code = (
         "import sys, bailiwick.cli.main; "
         "print(sorted({'httpx2', 'pydantic', 'sqlalchemy', 'fastapi', 'rich.table', 'ruamel.yaml',"
-        " 'bailiwick.client', 'bailiwick.wire', 'bailiwick.cli.journal'} & set(sys.modules)))"
+        " 'bailiwick.client', 'bailiwick.wire', 'bailiwick.cli.commands', 'bailiwick.cli.offline',"
+        " 'bailiwick.cli.shared'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

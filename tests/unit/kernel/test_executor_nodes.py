@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bailiwick import Conflict, NodeCapacity, PlacementRequest, PreemptionReason, Priority, TenantId
-from bailiwick.fleet.node import EXECUTOR_LABEL, LOCAL_EXECUTOR
+from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.journal import parse_record
 from bailiwick.kernel import (
     ChangeSettings,
@@ -31,7 +31,7 @@ from bailiwick.kernel.whatif import compare
 from tests.support.kernel_histories import busy_journal
 
 PLAIN: dict[str, str] = {}
-RUNS = {EXECUTOR_LABEL: LOCAL_EXECUTOR}
+RUNS = {EXECUTOR_LABEL: "local"}
 
 
 class Desk:

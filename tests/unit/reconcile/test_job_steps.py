@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from bailiwick.executors import Exited, JobStatus, Lost, LostReason, Running
+from bailiwick.executors.port import Exited, JobStatus, Lost, LostReason, Running
 from bailiwick.journal.words import CancelCause
 from bailiwick.ports import JobRow
 from bailiwick.reconcile import job_steps as js

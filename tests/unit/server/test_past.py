@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from bailiwick.runtime.replica import Role
 from bailiwick.server.http import past as module
 from bailiwick.server.http.past import Past
-from bailiwick.services.replica import Role
 from bailiwick.store import open_store
 from bailiwick.store.history import projected_size
 from bailiwick.store.sql_store import SqlStore

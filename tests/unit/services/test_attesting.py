@@ -38,10 +38,10 @@ from bailiwick.kernel import (
     WithdrawEnrolment,
 )
 from bailiwick.kernel.answers import Answer
+from bailiwick.runtime.replica import Role, View
 from bailiwick.services import attesting as att
 from bailiwick.services.attesting import Attesting, Presented
 from bailiwick.services.enrolling import Challenge, Enrolled, Enrolling, EnrolmentRefused
-from bailiwick.services.replica import Role, View
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound, NotLeader
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
@@ -89,10 +89,10 @@ class House:
     def do(self, command: Command) -> Answer:
         return self.kernel.execute(Envelope(command, "test", "test"), self.ms).answer
 
-    async def look(self, read: Callable[[View], T]) -> T:
+    async def read(self, read: Callable[[View], T]) -> T:
         return read(self.view)
 
-    async def call(self, command: Command) -> Answer:
+    async def execute(self, command: Command) -> Answer:
         self.told.append(command)
         return self.do(command)
 
@@ -326,14 +326,14 @@ def test_a_verdict_by_what_counts_no_more_is_not_taken(
     house: House, meanwhile: tuple[Command, ...], label: str
 ) -> None:
     house.join()
-    nonce, call = house.ask(), house.call
+    nonce, call = house.ask(), house.execute
 
     async def late(command: Command) -> Answer:
         for each in meanwhile:
             house.do(each)
         return await call(command)
 
-    house.call = late  # type: ignore[method-assign]
+    house.execute = late  # type: ignore[method-assign]
     found = house.present(signed(nonce, label=label), nonce=nonce)
     assert (reasons(found), found.judged[0].is_sealed) == ([R.NONCE_SPENT], False)
     assert (house.state(), house.is_closed()) == (AttestationState.UNATTESTED, False)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bailiwick.services.feed import Feed
+from bailiwick.runtime.feed import Feed
 from bailiwick.telemetry.following import Follower
 from bailiwick.telemetry.metrics import Gauges
 from bailiwick.telemetry.telemetry import BACKLOG_MAX, Telemetry, WatchedStore

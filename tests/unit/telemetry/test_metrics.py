@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from bailiwick.iam import Role
 from bailiwick.journal.words import RecordKind
+from bailiwick.runtime.replica import Role as ReplicaRole
 from bailiwick.server.http import seen
 from bailiwick.server.http.actions import ACTIONS
 from bailiwick.server.problems import STATUSES
 from bailiwick.services.authority import RefusalWord
-from bailiwick.services.replica import Role as ReplicaRole
 from bailiwick.telemetry.catalog import (
     ACTION,
     CATALOG,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import structlog
 
-from bailiwick.services.feed import Feed
+from bailiwick.runtime.feed import Feed
 from bailiwick.telemetry.bearing import CURRENT, Bearing, note
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 from bailiwick.telemetry.timeline import cut, merge

@@ -20,7 +20,7 @@ from bailiwick.scheduler.engine.protocol import (
     NEVER,
     NO_CAPACITY,
     OVER_QUOTA,
-    LeaseFields,
+    LeaseRow,
     NodeFields,
 )
 from bailiwick.scheduler.engine.tables import (
@@ -274,7 +274,7 @@ class Arena:
             return None
         return self.leases[slot]
 
-    def lease(self, lease_id: int) -> LeaseFields | None:
+    def lease(self, lease_id: int) -> LeaseRow | None:
         le = self._lease(lease_id)
         if le is None:
             return None

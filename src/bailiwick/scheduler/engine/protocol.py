@@ -7,7 +7,7 @@ the integers are here; everything outside the ledger speaks in objects instead.
 from __future__ import annotations
 
 from array import array
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 ROUND_ROBIN, BEST_FIT, WEIGHTED, FRAGMENTATION_AWARE = range(4)
 """Strategies, as ``place`` and ``find`` take them."""
@@ -42,9 +42,28 @@ ONE = 65536
 STEP, STRAND, PRESSURE, SCORE_MAX, CACHES_MAX = 40 * ONE, 3, 3, 32000, 256
 """Fragmentation score: steps of 40 milli, weights of stranding and pressure, bounds."""
 
-LeaseFields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int]
-"""node, account, shape, gang, devices, priority, lease class, state, flags, depth, generation,
-granted, expires, checkpoint."""
+LeaseRow = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int]
+"""A lease as an engine tells it: the numbers of :class:`LeaseFields`, without their names."""
+
+
+class LeaseFields(NamedTuple):
+    """What an engine knows of a lease; handles and ranks are its own small numbers."""
+
+    node: int
+    account: int
+    shape: int
+    gang: int
+    devices: int
+    priority: int
+    lease_class: int
+    state: int
+    flags: int
+    depth: int
+    generation: int
+    granted_ms: int
+    expires_ms: int
+    checkpoint_ms: int
+
 
 NodeFields = tuple[int, int, int, int, int, tuple[int, ...], int]
 """class, eligible, free cpu, free mem, free block, free milli per device, leases."""
@@ -163,7 +182,7 @@ class Engine(Protocol):
     def cursor(self, *value: int) -> int:
         """Read, or with a value set, the node round robin looks at next."""
 
-    def lease(self, lease: int, /) -> LeaseFields | None:
+    def lease(self, lease: int, /) -> LeaseRow | None:
         """The lease's fields, or None if there is no such lease."""
 
     def dump(self, leases: array[int], /) -> bytes:

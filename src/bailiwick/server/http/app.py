@@ -25,6 +25,8 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from bailiwick.ports import Clock
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.runner import Runner
 from bailiwick.server.http import document, seen, tokens, watch
 from bailiwick.server.http.actions import ACTIONS
 from bailiwick.server.http.asked import AccessDenied, Asked, House, Parts
@@ -33,11 +35,10 @@ from bailiwick.server.http.edge import Bounds, Edge, log_fault, spell_problem
 from bailiwick.server.http.forward import Forward
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.handlers import HANDLERS
-from bailiwick.server.http.observe import Observe, WatchedLooks
+from bailiwick.server.http.observe import Observe, watch_waits
 from bailiwick.server.http.tags import tag_of
 from bailiwick.server.problems import Trouble, is_fault, trouble_of, trouble_of_status
 from bailiwick.services.authority import Allowance, Authority
-from bailiwick.services.runner import Runner
 from bailiwick.telemetry.bearing import note
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -171,8 +172,8 @@ def create_app(
     """The API of one replica."""
     terms, parts = terms or Terms(), parts or Parts()
     wait_s = min(runner.wait_s, terms.bounds.kernel_s)
-    looks = WatchedLooks(runner, wait_s=wait_s, telemetry=parts.telemetry)
-    door = Door(looks, authority, clock=clock, guesses=terms.guesses, notes=terms.notes)
+    gateway = Gateway(runner, wait_s=wait_s, watch=watch_waits(parts.telemetry))
+    door = Door(gateway, authority, clock=clock, guesses=terms.guesses, notes=terms.notes)
     app = document.DocumentedApi(
         **document.INFO,
         docs_url=None,
@@ -184,8 +185,8 @@ def create_app(
         responses=document.ERRORS,
     )
     app.router.route_class = StrictRoute
-    app.state.house = House(looks, door, ids, parts)
-    app.state.gauges = GaugeReader(looks)
+    app.state.house = House(gateway, door, ids, parts)
+    app.state.gauges = GaugeReader(gateway)
     if parts is not None and parts.peers is not None:
         app.add_middleware(Forward, peers=parts.peers)
     app.add_middleware(Edge, ids=ids, bounds=terms.bounds)
@@ -259,7 +260,7 @@ def _add_open_routes(app: FastAPI) -> None:
     async def readyz(request: Request) -> Health:
         """Answers once the state is loaded; until then 503."""
         house: House = request.app.state.house
-        if not house.looks.is_ready:
+        if not house.gateway.is_ready:
             raise Unavailable("the state", "it is being read from the store, or was lost")
         return Health(status="ok")
 

@@ -18,16 +18,18 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 
-from bailiwick.executors import Executor
+from bailiwick.executors.port import Executor
 from bailiwick.iam import FLEET, Allowed, Permission, Scope
 from bailiwick.journal.keys import Signer
 from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.answers import Answer, Done
 from bailiwick.kernel.codec import command_digest, encode_answer
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.replica import View
+from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.actions import Action, Where
 from bailiwick.server.http.door import Door, Refusal
 from bailiwick.server.http.forward import Peers
-from bailiwick.server.http.looks import Looks
 from bailiwick.server.http.past import Past
 from bailiwick.server.http.watchers import Watchers
 from bailiwick.server.problems import Trouble, hidden
@@ -37,8 +39,6 @@ from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.enrolling import Enrolling
 from bailiwick.services.jobs import Jobs
-from bailiwick.services.replica import View
-from bailiwick.services.tree import JournalTree
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.store.finding_rows import FindingBook
 from bailiwick.store.invoice_rows import InvoiceBook
@@ -107,7 +107,7 @@ class Parts:
 class House:
     """What all requests share: the way to the kernel, the door, and where new ids come from."""
 
-    looks: Looks
+    gateway: Gateway
     door: Door
     ids: Callable[[], str]
     parts: Parts = field(default_factory=Parts)
@@ -170,7 +170,7 @@ class Asked:
 
     async def locate(self, find: Callable[[View], T | None]) -> T:
         """Where something is, before it is known whether the principal may; nowhere is hidden."""
-        found = await self.house.looks.look(find)
+        found = await self.house.gateway.lookup(find)
         if found is not None:
             return found
         if FLEET in self.principal.roles:  # who sees the whole fleet is not looking for others
@@ -194,7 +194,7 @@ class Asked:
             known = None if key is None else view.state.answers.get(name, key)
             return find(view), known is not None and known.command == digest
 
-        scope, is_repeated = await self.house.looks.look(seen)
+        scope, is_repeated = await self.house.gateway.lookup(seen)
         if scope is not None:
             self.require(scope)
         elif is_repeated and not self.dry_run:
@@ -202,7 +202,7 @@ class Asked:
         else:
             self.require(await self.locate(find))
 
-    async def look(self, read: Callable[[View], T]) -> T:
+    async def read(self, read: Callable[[View], T]) -> T:
         """What ``read`` makes of the state."""
         self._check()
 
@@ -210,21 +210,26 @@ class Asked:
             self.age_ms = max(self.age_ms, view.age_ms)
             return read(view)
 
-        return await self.house.looks.look(aged)
+        return await self.house.gateway.read(aged)
 
-    async def call(self, command: Command) -> Answer:
+    async def execute(self, command: Command) -> Answer:
         """The durable answer to a command of this principal."""
         self._check()
         envelope = Envelope(command, self.principal.name, self.correlation_id, self.key)
-        return await self.house.looks.call(envelope)
+        return await self.house.gateway.execute(envelope)
+
+    async def records(self, first: int, limit: int) -> list[bytes]:
+        """Up to ``limit`` lines of the journal from number ``first`` on."""
+        self._check()
+        return await self.house.gateway.records(first, limit)
 
     async def do(self, command: Command) -> wire.Done:
         """Have a command take effect, or (dry run) see that it would."""
         self._check()
         if self.dry_run:
-            await self.house.looks.rehearse(command)
+            await self.house.gateway.rehearse(command)
             return wire.Done(answer="done", seq=None)
-        answer = await self.call(command)
+        answer = await self.execute(command)
         if not isinstance(answer, Done):
             raise InvariantBroken(f"{type(command).__name__} was answered with {answer}")
         return wire.Done.model_validate(encode_answer(answer))

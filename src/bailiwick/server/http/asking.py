@@ -20,6 +20,7 @@ from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.journal.record import Record, parse_record
 from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import planning as pl
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked, Here, may_everywhere
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber
 from bailiwick.server.http.plans import (
@@ -31,7 +32,6 @@ from bailiwick.server.http.plans import (
     submit_of,
 )
 from bailiwick.server.http.work import spell_record
-from bailiwick.services.replica import View
 from bailiwick.store.history import DecisionRow, LeaseRow, decisions_of, lease_of, records_about
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Unavailable
@@ -69,7 +69,7 @@ async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
             plan=speller.spell(found.plan, command, fleet=fleet),
         )
 
-    return await asked.look(read)
+    return await asked.read(read)
 
 
 async def explain_lease(
@@ -101,7 +101,7 @@ async def list_decisions(
     """What was decided about a tenant, the newest first; of projects, those one may see."""
     scope = Scope(tenant)
     asked.require_within(scope)
-    await asked.look(lambda view: view.state.directory.tenant(tenant))
+    await asked.read(lambda view: view.state.directory.tenant(tenant))
     projects, before = visible_projects(asked, tenant), None if cursor is None else int(cursor)
 
     def read(store: SqlStore) -> list[DecisionRow]:
@@ -123,7 +123,7 @@ async def ask_past(asked: Asked, read: Callable[[SqlStore], T]) -> T:
     past = asked.house.parts.past
     if past is None:
         raise Unavailable("the history", "this server keeps no tables of it")
-    return await past.ask(asked.house.looks.runner.replica.role, read)
+    return await past.ask(asked.house.gateway.role, read)
 
 
 def visible_projects(asked: Asked, tenant: str) -> tuple[str, ...] | None:

@@ -28,8 +28,8 @@ from bailiwick.billing.rates import RateBook
 from bailiwick.billing.rating import rate
 from bailiwick.iam import Scope
 from bailiwick.metering.owners import Account
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked
-from bailiwick.services.replica import View
 from bailiwick.store.meter_rows import MeterBook, Metered
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.wire.base import INTEGER_MAX
@@ -101,7 +101,7 @@ def see_prices(view: View) -> Prices:
 
 async def period_of(asked: Asked, *, from_ms: int | None, to_ms: int | None) -> Period:
     """The period that is meant; it has not begun tomorrow."""
-    now_ms = (await asked.look(see_prices)).now_ms
+    now_ms = (await asked.read(see_prices)).now_ms
     end_ms = now_ms if to_ms is None else min(to_ms, now_ms)
     begin_ms = month_begin(end_ms - 1) if from_ms is None else from_ms
     if begin_ms >= end_ms:
@@ -127,7 +127,7 @@ async def rate_period(asked: Asked, wanted: Wanted, *, period: Period) -> Rated:
     """
     meter = meter_of(asked)
     for _ in range(_TRIES):
-        before = await asked.look(see_prices)
+        before = await asked.read(see_prices)
         metered, lines = await asyncio.to_thread(
             _rate, meter, wanted, book=before.book, period=period
         )
@@ -148,7 +148,7 @@ def _rate(
 async def _prices_at(asked: Asked, size: int) -> Prices:
     """The prices as of so many records or more; a follower's state may be behind the store."""
     for _ in range(_TRIES):
-        found = await asked.look(see_prices)
+        found = await asked.read(see_prices)
         if found.size >= size:
             return found
         await asyncio.sleep(_PAUSE_S)

@@ -22,6 +22,7 @@ from bailiwick.kernel import money_commands as cmd
 from bailiwick.kernel.answers import Done as Did
 from bailiwick.kernel.money_rules import BudgetView, look_at_budget
 from bailiwick.kernel.precondition import budget_digest
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.billed import Period, accounts_of, rate_period, see_prices
 from bailiwick.server.http.params import (
@@ -33,7 +34,6 @@ from bailiwick.server.http.params import (
     page_of,
     spell_page,
 )
-from bailiwick.services.replica import View
 from bailiwick.wire import billing as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
@@ -98,7 +98,7 @@ async def list_budgets(
         found, more = page_of(rows, after=cursor, limit=limit, key=_place)
         return [_look(view, scope) for scope in found], more
 
-    return spell_page(await asked.look(read), lambda row: _spell(*row))
+    return spell_page(await asked.read(read), lambda row: _spell(*row))
 
 
 def _place(scope: Scope) -> str:
@@ -111,7 +111,7 @@ def _place(scope: Scope) -> str:
 
 async def _read(asked: Asked, scope: Scope, *, response: Response) -> wire.BudgetStanding:
     asked.require(scope)
-    view, currency = await asked.look(lambda view: _look(view, scope))
+    view, currency = await asked.read(lambda view: _look(view, scope))
     response.headers["etag"] = f'"{budget_digest(view.budget)}"'
     return _spell(view, currency)
 
@@ -129,11 +129,11 @@ async def _set(
     asked: Asked, scope: Scope, *, body: wire.NewBudget, seen: str | None = None
 ) -> Done:
     asked.require(scope)
-    await asked.look(lambda view: view.state.directory.check_scope(scope))
+    await asked.read(lambda view: view.state.directory.check_scope(scope))
     values: dict[str, Any] = {name: getattr(body, name) for name in _FIELDS}
     values["thresholds"] = tuple(body.thresholds)
     budget = Budget(cast(str, scope.tenant), scope.project, **values)
-    repeated = await asked.look(lambda view: _repeated(view, asked, budget))
+    repeated = await asked.read(lambda view: _repeated(view, asked, budget))
     if repeated is not None:
         return repeated
     opening = body.opening_micros
@@ -163,9 +163,9 @@ async def _opening(asked: Asked, budget: Budget) -> int | None:
         mine = budget.from_ms, budget.until_ms
         return purse is not None and mine == (purse.budget.from_ms, purse.budget.until_ms)
 
-    if await asked.look(counts):
+    if await asked.read(counts):
         return None
-    now_ms = (await asked.look(see_prices)).now_ms
+    now_ms = (await asked.read(see_prices)).now_ms
     from_ms, to_ms = budget.clip(0, now_ms)
     if from_ms >= to_ms:
         return 0
@@ -176,7 +176,7 @@ async def _opening(asked: Asked, budget: Budget) -> int | None:
 async def _remove(asked: Asked, scope: Scope) -> Done:
     asked.require(scope)
     tenant = cast(str, scope.tenant)
-    await asked.look(lambda view: view.state.directory.tenant(tenant))
+    await asked.read(lambda view: view.state.directory.tenant(tenant))
     return await asked.do(cmd.RemoveBudget(tenant, scope.project))
 
 

@@ -25,12 +25,12 @@ from bailiwick.iam import Scope
 from bailiwick.kernel import GrantToken
 from bailiwick.kernel.answers import TokenDenied, TokenGranted
 from bailiwick.kernel.trust_events import LeaseTokenIssued, LeaseTokenRefused
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import PathName, PathNumber
 from bailiwick.server.problems import Trouble, hidden
 from bailiwick.services.capabilities import Capabilities
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import InvariantBroken, Unavailable
 from bailiwick.vocab.trust import MintDenial
 from bailiwick.wire import answers
@@ -51,7 +51,7 @@ async def issue_token(
         return Scope(*state.owner_of(lease_id)) if lease_id in state.leases else None
 
     await asked.require_at(owner)
-    found = await asked.look(owner)
+    found = await asked.read(owner)
     if found is None or found.tenant is None:
         raise hidden()
     command = GrantToken(
@@ -81,7 +81,7 @@ async def grant_to_node(
             return None  # on another node is as good as nowhere
         return str(state.owner_of(lease_id).tenant)
 
-    tenant = await asked.look(owner)
+    tenant = await asked.read(owner)
     if tenant is None:
         raise hidden()
     command = GrantToken(
@@ -100,7 +100,7 @@ async def grant_to_node(
 async def read_keys(asked: Here) -> wire.CapabilityKeys:
     """The public keys of the server and of nodes, with which lease tokens are checked."""
     asked.require_login()
-    ring = await asked.look(lambda view: capabilities_of(asked).keys(view.state))
+    ring = await asked.read(lambda view: capabilities_of(asked).keys(view.state))
     return wire.CapabilityKeys.model_validate(ring.told())
 
 
@@ -134,9 +134,9 @@ async def _granted(asked: Asked, command: GrantToken) -> TokenClaims:
     """What the kernel allows the token to say; a denial is told as the decision it is."""
     answer: object
     if asked.dry_run:
-        answer = await asked.house.looks.rehearse(command)
+        answer = await asked.house.gateway.rehearse(command)
     else:
-        answer = await asked.call(command)
+        answer = await asked.execute(command)
     match answer:
         case TokenDenied(reason) | LeaseTokenRefused(reason=reason):
             raise _denied(reason)

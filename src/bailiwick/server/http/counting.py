@@ -17,10 +17,10 @@ from fastapi import Query
 
 from bailiwick.iam import FLEET
 from bailiwick.metering.counters import counter_of
+from bailiwick.runtime.replica import Role
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import Limit, NumberCursor, PathName
-from bailiwick.services.replica import Role
 from bailiwick.store.counter_rows import CounterBook, CounterEvent
 from bailiwick.store.finding_rows import FindingRow
 from bailiwick.vocab.errors import Unavailable
@@ -38,7 +38,7 @@ async def report_counters(
     """What was counted for leases on a node; the answer says how far it is stored."""
     require_node(asked, node)
     book = _counters(asked)
-    await asked.look(lambda view: view.state.ledger.entry(node))
+    await asked.read(lambda view: view.state.ledger.entry(node))
     events = [_event(body.epoch, node, each) for each in body.counters]
     if asked.dry_run:
         found = await asyncio.to_thread(book.standing, node)
@@ -73,7 +73,7 @@ async def list_findings(
         own = [scope for scope in asked.principal.roles if asked.may(scope)]
         scopes = [(each.tenant, each.project) for each in own if each.tenant is not None]
     before = None if cursor is None else int(cursor)
-    role = asked.house.looks.runner.replica.role
+    role = asked.house.gateway.role
 
     def read() -> list[FindingRow]:
         if role is Role.LEADING:

@@ -28,7 +28,8 @@ from bailiwick.journal.fields import PRINCIPAL_SHAPE
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.iam_commands import NoteRefusal
 from bailiwick.ports import Clock
-from bailiwick.server.http.looks import Looks
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.replica import Role, View
 from bailiwick.server.problems import Trouble
 from bailiwick.services.authority import (
     TOKEN_CHARS_MAX,
@@ -39,7 +40,6 @@ from bailiwick.services.authority import (
     RefusalWord,
     RefusedToken,
 )
-from bailiwick.services.replica import Role, View
 from bailiwick.vocab.errors import BailiwickError, Unavailable
 from bailiwick.wire.problem import EdgeCode
 
@@ -63,7 +63,7 @@ class Door:
 
     def __init__(
         self,
-        looks: Looks,
+        gateway: Gateway,
         authority: Authority,
         *,
         clock: Clock,
@@ -71,7 +71,7 @@ class Door:
         notes: Allowance | None = None,
     ) -> None:
         self.authority, self.clock = authority, clock
-        self._looks = looks
+        self._gateway = gateway
         self._guesses = guesses or Allowance()
         self._notes = notes or Allowance(burst=10, per_minute=10)
 
@@ -101,14 +101,14 @@ class Door:
 
     @property
     def _leads(self) -> bool:
-        return self._looks.runner.replica.role is Role.LEADING
+        return self._gateway.role is Role.LEADING
 
     async def identify(self, token: str | None) -> Identified:
         """Who holds this token now; the signature is checked here, not in the replica's thread."""
         token_id = claimed_id(token)
         known = Directory()
         if token_id is not None:
-            known = await self._looks.look(lambda view: _part(view, token_id))
+            known = await self._gateway.lookup(lambda view: _part(view, token_id))
         return self.authority.identify(token, known, now_ms=self.clock.now_ms())
 
     async def note(self, request: Request, refusal: Refusal) -> None:
@@ -128,7 +128,7 @@ class Door:
             )
             actor = refusal.principal or DOORKEEPER
             envelope = Envelope(command, actor, str(request.state.correlation_id))
-            await self._looks.call(envelope, wait_s=NOTE_WAIT_S)
+            await self._gateway.execute(envelope, wait_s=NOTE_WAIT_S)
 
     async def _turn_away(self, request: Request, found: RefusedToken) -> None:
         await self.note(request, Refusal(found.word.value, _shown(found.claimed)))

@@ -21,6 +21,7 @@ from bailiwick.kernel.codec import decode_command
 from bailiwick.kernel.events import Owner, QuotaChanged
 from bailiwick.kernel.precondition import quota_digest
 from bailiwick.kernel.request_body import inventory_body
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import (
     IfMatchDigest,
@@ -31,7 +32,6 @@ from bailiwick.server.http.params import (
     page_of,
     spell_page,
 )
-from bailiwick.services.replica import View
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import fleet as wire
 from bailiwick.wire.answers import Done
@@ -60,13 +60,13 @@ async def list_nodes(
         rows, after = page_of(entries, after=cursor, limit=limit, key=lambda e: str(e.id))
         return [_node_row(view, entry) for entry in rows], after
 
-    return spell_page(await asked.look(read), lambda row: _node(asked, row))
+    return spell_page(await asked.read(read), lambda row: _node(asked, row))
 
 
 async def read_node(asked: Here, node: PathName) -> wire.Node:
     """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
     asked.require_within(FLEET)
-    row = await asked.look(lambda view: _node_row(view, view.state.ledger.entry(node)))
+    row = await asked.read(lambda view: _node_row(view, view.state.ledger.entry(node)))
     return _node(asked, row)
 
 
@@ -227,7 +227,7 @@ async def _read_quota(asked: Asked, scope: Scope, *, response: Response) -> wire
         quotas = view.state.quotas
         return quotas.quota_of(tenant, project), quotas.headroom(tenant, project)
 
-    quota, room = await asked.look(read)
+    quota, room = await asked.read(read)
     response.headers["etag"] = f'"{quota_digest(quota)}"'
     body = QuotaChanged(Owner(tenant, project), quota).body()
     names = ("dimension", "capacity", "refill_per_s", "ceiling")
@@ -251,7 +251,7 @@ async def _set_quota(
     asked: Asked, scope: Scope, *, body: wire.Quota, seen: str | None = None
 ) -> Done:
     asked.require(scope)
-    await asked.look(lambda view: view.state.directory.check_scope(scope))
+    await asked.read(lambda view: view.state.directory.check_scope(scope))
     quota: Plain = {"limits": {word.value: limit for word, limit in body.limits.items()}}
     if body.gpu_limits:
         quota["gpu_limits"] = {word.value: count for word, count in body.gpu_limits.items()}

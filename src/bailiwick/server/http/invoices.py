@@ -33,6 +33,7 @@ from bailiwick.kernel.money_commands import IssueInvoice
 from bailiwick.metering.owners import Account, Leased
 from bailiwick.metering.values import Segment
 from bailiwick.metering.windows import Window
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.asking import visible_projects
 from bailiwick.server.http.billed import (
@@ -47,7 +48,6 @@ from bailiwick.server.http.billed import (
 )
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, ShortLimit
 from bailiwick.server.problems import hidden
-from bailiwick.services.replica import View
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.vocab.errors import InvalidValue, LimitReached, Unavailable
 from bailiwick.vocab.words import HardwareGeneration, ResourceKind
@@ -93,7 +93,7 @@ async def draft_invoice(
     """What an invoice of a period would say now; nothing is sealed."""
     scope = Scope(tenant, project)
     asked.require(scope)
-    await asked.look(lambda view: _check(view, scope))
+    await asked.read(lambda view: _check(view, scope))
     period = await period_of(asked, from_ms=from_ms, to_ms=to_ms)
     return _spell(await _compute(asked, scope, period=period), "draft")
 
@@ -105,11 +105,11 @@ async def issue_invoice(
     asked.require(Scope(tenant))
     scope, period = Scope(tenant, body.project), Period(body.from_ms, body.to_ms)
     name = invoice_name(tenant, body.project, period=period)
-    await asked.look(lambda view: _check(view, scope))
-    now_ms = (await asked.look(see_prices)).now_ms
+    await asked.read(lambda view: _check(view, scope))
+    now_ms = (await asked.read(see_prices)).now_ms
     if period.to_ms > now_ms:
         raise InvalidValue("to_ms", period.to_ms, f"{now_ms} or before: what is not over yet")
-    if await asked.look(lambda view: _is_repeated(view, asked, name)):
+    if await asked.read(lambda view: _is_repeated(view, asked, name)):
         return _spell(await _issued(asked, name), "issued")
     invoice = await _compute(asked, scope, period=period)
     return await _seal(asked, invoice)
@@ -120,7 +120,7 @@ async def list_invoices(
 ) -> Page[wire.InvoiceHead]:
     """The invoices and corrections of a tenant that the caller may see, the newest first."""
     asked.require_within(Scope(tenant))
-    await asked.look(lambda view: view.state.directory.tenant(tenant))
+    await asked.read(lambda view: view.state.directory.tenant(tenant))
     projects = visible_projects(asked, tenant)
     before = None if cursor is None else int(cursor)
 
@@ -160,7 +160,7 @@ async def trace_line(
     if line > len(found.lines):
         raise hidden()
     first = 0 if cursor is None else int(cursor)
-    book = (await asked.look(see_prices)).book
+    book = (await asked.read(see_prices)).book
     rows = await asyncio.to_thread(_stretches, asked, found.lines[line - 1], book)
     more = str(first + limit) if len(rows) > first + limit else None
     return Page(items=rows[first : first + limit], next=more)
@@ -176,7 +176,7 @@ async def correct_invoice(
     earlier = await _corrections(asked, tenant, of=invoice)
     if earlier:
         name = earlier[-1].head.invoice_id
-        if await asked.look(lambda view: _is_repeated(view, asked, name)):
+        if await asked.read(lambda view: _is_repeated(view, asked, name)):
             return wire.Correction(outcome="corrected", correction=_spell(earlier[-1], "issued"))
     head = issued.head
     fresh = await _compute(
@@ -259,7 +259,7 @@ async def _ask(asked: Asked, read: Callable[[InvoiceBook], T]) -> T:
 async def _require(asked: Asked, tenant: str, invoice: str) -> None:
     """Go on only if the invoice is one of this tenant that the caller may read."""
     asked.require_within(Scope(tenant))
-    found = await asked.look(lambda view: view.state.invoices.get(invoice))
+    found = await asked.read(lambda view: view.state.invoices.get(invoice))
     if found is None or found.owner.tenant != tenant or not asked.may(Scope(*found.owner)):
         raise hidden()
 
@@ -271,12 +271,12 @@ async def _sealed(asked: Asked, rows: list[tuple[str, str]]) -> list[tuple[str, 
         known = view.state.invoices
         return [row for row in rows if row[0] in known and known[row[0]].digest == row[1]]
 
-    return await asked.look(read)
+    return await asked.read(read)
 
 
 async def _issued(asked: Asked, invoice: str) -> Invoice:
     """What was sealed under this name."""
-    digest = await asked.look(lambda view: view.state.invoices[invoice].digest)
+    digest = await asked.read(lambda view: view.state.invoices[invoice].digest)
     row = await _ask(asked, lambda book: book.get(invoice, digest))
     return invoice_of(json.loads(row.body))
 
@@ -289,7 +289,7 @@ async def _corrections(asked: Asked, tenant: str, *, of: str) -> list[Invoice]:
         found = [each.invoice for each in billed if each.corrects == of]
         return sorted(found, key=lambda name: (len(name), name))  # they are numbered
 
-    return [await _issued(asked, name) for name in await asked.look(read)]
+    return [await _issued(asked, name) for name in await asked.read(read)]
 
 
 # -- where a line is from --------------------------------------------------------------------

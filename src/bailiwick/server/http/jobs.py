@@ -18,18 +18,19 @@ from typing import Annotated
 from fastapi import Query
 from fastapi.responses import JSONResponse
 
-from bailiwick.executors import Executor, JobSpec
-from bailiwick.fleet.node import EXECUTOR_LABEL, LOCAL_EXECUTOR
+from bailiwick.executors.port import Executor, JobSpec
+from bailiwick.executors.registry import DEFAULT, find_executor
+from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import Refused, Submit
 from bailiwick.kernel.codec import encode_answer, encode_command
 from bailiwick.ports import JobRow
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber
 from bailiwick.server.http.plans import plan_of, submit_of
 from bailiwick.server.problems import Trouble
 from bailiwick.services.jobs import JobDraft, Jobs
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import InvalidValue, NotFound, Unavailable
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire import answers as told
@@ -40,7 +41,6 @@ from bailiwick.wire.problem import EdgeCode
 POLL_S = 0.2
 """How often a job's output is looked at for whoever waits for more of it."""
 
-_LABEL = f"{EXECUTOR_LABEL}={LOCAL_EXECUTOR}"
 
 Offset = Annotated[int, Query(ge=0, le=INTEGER_MAX, description="The first byte wanted.")]
 Bytes = Annotated[int, Query(ge=1, le=1 << 20, description="Bytes in one answer, at most.")]
@@ -51,7 +51,7 @@ async def submit_job(asked: Changing, body: wire.NewJob) -> JSONResponse:
     """Run a command now or, with ``wait``, as soon as there is room."""
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
-    await asked.look(lambda view: view.state.directory.check_scope(scope))
+    await asked.read(lambda view: view.state.directory.check_scope(scope))
     command = _checked(body)
     if asked.dry_run:
         plan = await plan_of(asked, command)
@@ -159,13 +159,12 @@ def _checked(body: wire.NewJob) -> Submit:
     """The request of a job that could be run, as far as that can be told beforehand."""
     if body.gang_size != 1:
         raise InvalidValue("gang_size", body.gang_size, "1: a job runs on one machine")
-    for key, _, value in (label.partition("=") for label in body.labels):
-        if key == EXECUTOR_LABEL and value != LOCAL_EXECUTOR:
-            raise InvalidValue("labels", f"{key}={value}", f"no {key} but {LOCAL_EXECUTOR}")
+    named = [label.partition("=") for label in body.labels]
+    executors = {find_executor(value).label for key, _, value in named if key == EXECUTOR_LABEL}
     JobSpec(1, argv=tuple(body.command), token="-", env=body.env)
     if body.cwd is not None and "\0" in body.cwd:
         raise InvalidValue("cwd", body.cwd, "a path without NUL")
-    labels = sorted({*body.labels, _LABEL})
+    labels = sorted({*body.labels, *(executors or {DEFAULT.label})})
     return submit_of(body.model_copy(update={"labels": labels}))
 
 
@@ -195,7 +194,7 @@ async def _spell(asked: Asked, rows: list[JobRow]) -> list[wire.Job]:
         blocked = view.state.blocked
         return {i: told.reason.value for i in entries if (told := blocked.get(i)) is not None}
 
-    reasons = await asked.look(read) if entries else {}
+    reasons = await asked.read(read) if entries else {}
     return [_job(job, reasons.get(job.entry_id or 0)) for job in rows]
 
 

@@ -14,27 +14,21 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bailiwick.capability.revocation import KEEP_MS
-from bailiwick.executors import Adopted, Executor, JobSpec, JobStatus, OutputPart, Started
-from bailiwick.kernel import Envelope
-from bailiwick.kernel.answers import Answer
+from bailiwick.runtime.gateway import Watch
+from bailiwick.runtime.replica import View
+from bailiwick.runtime.runner import Runner
 from bailiwick.server.http.actions import ACTIONS
-from bailiwick.server.http.looks import Looks
 from bailiwick.services.capabilities import Capabilities
-from bailiwick.services.replica import View
 from bailiwick.services.revoking import first_since
-from bailiwick.services.runner import Runner
-from bailiwick.telemetry.bearing import CURRENT, Bearing, bearing_of
+from bailiwick.telemetry.bearing import CURRENT, Bearing
 from bailiwick.telemetry.following import Follower
-from bailiwick.telemetry.spans import Span
 from bailiwick.telemetry.telemetry import Telemetry
 
-T = TypeVar("T")
 OPEN_PATHS: Final = {
     "/healthz": "healthz",
     "/readyz": "readyz",
@@ -106,39 +100,25 @@ def _traceparent(scope: Scope) -> str | None:
     return found[0].decode("latin-1") if found else None
 
 
-class WatchedLooks(Looks):
-    """The two ways to the kernel, with every wait timed."""
+def watch_waits(telemetry: Telemetry | None) -> Watch | None:
+    """A span and a duration for every wait for the kernel."""
+    if telemetry is None:
+        return None
 
-    def __init__(self, runner: Runner, *, wait_s: float, telemetry: Telemetry | None) -> None:
-        super().__init__(runner, wait_s=wait_s)
-        self._telemetry = telemetry
-
-    async def call(self, envelope: Envelope, *, wait_s: float | None = None) -> Answer:
-        """The durable answer to a command."""
-        telemetry = self._telemetry
-        if telemetry is None:
-            return await super().call(envelope, wait_s=wait_s)
+    @contextmanager
+    def watch(wait: str, command: str | None) -> Iterator[None]:
         begun = time.perf_counter()
-        with telemetry.spans.span("kernel.call", command=type(envelope.command).__name__):
-            answer = await super().call(envelope, wait_s=wait_s)
-        telemetry.metrics.observe(_WAIT, time.perf_counter() - begun, "call")
-        return answer
+        told = {} if command is None else {"command": command}
+        with telemetry.spans.span(f"kernel.{wait}", **told):
+            yield
+        telemetry.metrics.observe(_WAIT, time.perf_counter() - begun, wait)
 
-    async def look(self, read: Callable[[View], T]) -> T:
-        """What ``read`` makes of the state."""
-        telemetry = self._telemetry
-        if telemetry is None:
-            return await super().look(read)
-        begun = time.perf_counter()
-        with telemetry.spans.span("kernel.look"):
-            found = await super().look(read)
-        telemetry.metrics.observe(_WAIT, time.perf_counter() - begun, "look")
-        return found
+    return watch
 
 
 def follow_journal(telemetry: Telemetry, runner: Runner) -> None:
     """Have the telemetry count and index what the replica makes durable from now on."""
-    telemetry.attach(runner.replica.feed, _reader(runner))
+    telemetry.attach(runner.replica.journal, _reader(runner))
 
 
 def follow_revocations(capabilities: Capabilities, runner: Runner) -> Follower:
@@ -151,7 +131,7 @@ def follow_revocations(capabilities: Capabilities, runner: Runner) -> Follower:
         book.begin(since_ms)
         return first
 
-    follower = Follower(runner.replica.feed, read_store, begin=begin, follow=book.follow)
+    follower = Follower(runner.replica.journal, read_store, begin=begin, follow=book.follow)
     capabilities.catch_up = follower.catch_up
     return follower
 
@@ -163,70 +143,9 @@ def _reader(runner: Runner) -> Callable[[int, int], list[bytes]]:
         def read(view: View) -> list[bytes]:
             return runner.replica.store.read(first, max(0, min(limit, view.state.size - first)))
 
-        return runner.look(read)
+        return runner.read(read)
 
     return read_store
 
 
 _WAIT: Final = "bailiwick_kernel_wait_seconds"
-
-
-class WatchedExecutor:
-    """An executor, with a span around everything that it does to a job.
-
-    The span bears the correlation id of the request that the job's lease was granted for.
-    """
-
-    def __init__(self, executor: Executor, telemetry: Telemetry) -> None:
-        self._executor, self._telemetry = executor, telemetry
-
-    @contextmanager
-    def _watch(self, name: str, lease_id: int) -> Iterator[Span]:
-        origin = self._telemetry.origins.of(lease_id)
-        with (
-            bearing_of(origin.correlation_id, tenant=origin.tenant, project=origin.project),
-            self._telemetry.spans.span(name, lease_id=lease_id) as span,
-        ):
-            yield span
-
-    def start(self, spec: JobSpec) -> Started:
-        """Run the command."""
-        with self._watch("executor.start", spec.lease_id):
-            return self._executor.start(spec)
-
-    def warn(self, lease_id: int, until_ms: int) -> None:
-        """Tell the job that it must be gone by then."""
-        with self._watch("executor.warn", lease_id) as span:
-            span.set("until_ms", until_ms)
-            self._executor.warn(lease_id, until_ms)
-
-    def tear_down(self, lease_id: int) -> bool:
-        """End the job and all it started; whether nothing of it is left."""
-        with self._watch("executor.tear_down", lease_id) as span:
-            is_gone = self._executor.tear_down(lease_id)
-            span.set("is_gone", is_gone)
-            return is_gone
-
-    def adopt(self) -> tuple[Adopted, ...]:
-        """All jobs there are."""
-        with self._telemetry.spans.span("executor.adopt") as span:
-            found = self._executor.adopt()
-            span.set("jobs", len(found))
-            return found
-
-    def status(self, lease_id: int) -> JobStatus:
-        """What has become of the job; asked too often to be worth a span."""
-        return self._executor.status(lease_id)
-
-    def output(self, lease_id: int) -> tuple[Path, ...]:
-        """Where the job's output is kept."""
-        return self._executor.output(lease_id)
-
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
-        """Some of the output."""
-        return self._executor.read_output(lease_id, offset, limit=limit)
-
-    def forget(self, lease_id: int) -> None:
-        """Remove all that is kept of a job that has ended."""
-        with self._watch("executor.forget", lease_id):
-            self._executor.forget(lease_id)

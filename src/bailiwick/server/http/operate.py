@@ -13,18 +13,18 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from fastapi import Response
 
-from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL
+from bailiwick.fleet.inventory import is_same_machine
+from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
 from bailiwick.iam import FLEET, NODE_PREFIX, Permission, PrincipalKind, Scope
 from bailiwick.kernel import ChangeSettings, ClearFence, Evict, RegisterNode, ReportTeardown
 from bailiwick.kernel import Settings as KernelSettings
 from bailiwick.kernel.events import Owner, SettingsChanged
 from bailiwick.kernel.iam_commands import BreakGlass
 from bailiwick.kernel.precondition import settings_digest
-from bailiwick.kernel.request_body import inventory_body
+from bailiwick.runtime.replica import Role, View
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.fleet import registration
 from bailiwick.server.http.params import IfMatchDigest, PathName, PathNumber, digest_in
@@ -32,7 +32,6 @@ from bailiwick.server.http.tokens import spell_issued
 from bailiwick.server.problems import hidden
 from bailiwick.services.authority import Terms
 from bailiwick.services.nonces import Nonce
-from bailiwick.services.replica import Role, View
 from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotLeader, Unavailable
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import fleet as wire
@@ -59,7 +58,7 @@ async def beat(asked: Changing, node: PathName) -> wire.Heard:
             raise NotLeader(None)
         return None if attesting is None or asked.dry_run else attesting.due(view, node)
 
-    due = await asked.look(check)
+    due = await asked.read(check)
     if not asked.dry_run:
         beats.beat(node)
     return wire.Heard(
@@ -81,34 +80,25 @@ async def report_inventory(asked: Changing, node: PathName, *, body: wire.Invent
         raise InvalidValue("labels", command.capacity.labels[EXECUTOR_LABEL], expected)
     labels = {**command.capacity.labels, HEARTBEAT_LABEL: REPORTED}
     command = replace(command, capacity=replace(command.capacity, labels=labels))
-    wanted = _lasting(inventory_body(command.capacity))
-    if not await _is_known(asked, node, wanted=wanted):
+    if not await _is_known(asked, node, wanted=command.capacity):
         try:
             return await asked.do(command)
         except Conflict:  # somebody was faster
-            if not await _is_known(asked, node, wanted=wanted):
+            if not await _is_known(asked, node, wanted=command.capacity):
                 raise
     return Done(answer="done", seq=None)
 
 
-async def _is_known(asked: Asked, node: str, *, wanted: dict[str, Any]) -> bool:
-    def read(view: View) -> dict[str, Any] | None:
+async def _is_known(asked: Asked, node: str, *, wanted: NodeCapacity) -> bool:
+    def read(view: View) -> NodeCapacity | None:
         ledger = view.state.ledger
-        return inventory_body(ledger.entry(node).capacity) if node in ledger else None
+        return ledger.entry(node).capacity if node in ledger else None
 
-    found = await asked.look(read)
-    if found is not None and _lasting(found) != wanted:
+    found = await asked.read(read)
+    if found is not None and not is_same_machine(found, wanted):
         hint = "an operator drains it and has it depart; then it can report again"
         raise Conflict("node", node, "is known with another inventory", hint=hint)
     return found is not None
-
-
-def _lasting(inventory: dict[str, Any]) -> dict[str, Any]:
-    """What tells a machine from another; free disk space changes by the hour."""
-    kept = {k: v for k, v in inventory["resources"].items() if k != "block_bytes" and v}
-    marks = (HEARTBEAT_LABEL + "=", EXECUTOR_LABEL + "=")  # by whom it was registered
-    labels = [each for each in inventory.get("labels", ()) if not each.startswith(marks)]
-    return inventory | {"resources": kept, "labels": labels}
 
 
 def require_node(asked: Asked, node: str) -> None:
@@ -156,7 +146,7 @@ async def _node_of(asked: Asked, lease_id: int) -> str:
         state = view.state
         return str(state.node_of(lease_id)) if lease_id in state.leases else None
 
-    found = await asked.look(read)
+    found = await asked.read(read)
     if found is None:
         raise hidden()
     return found
@@ -168,7 +158,7 @@ async def _node_of(asked: Asked, lease_id: int) -> str:
 async def read_settings(asked: Here, response: Response) -> Settings:
     """How the scheduler works now; the ``ETag`` is a digest of it."""
     asked.require(FLEET)
-    found = await asked.look(lambda view: view.state.settings)
+    found = await asked.read(lambda view: view.state.settings)
     response.headers["etag"] = f'"{settings_digest(found)}"'
     body = SettingsChanged(found).body()
     return Settings.model_validate(body | {"confirm_teardown": found.confirm_teardown})

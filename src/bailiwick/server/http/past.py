@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from bailiwick.services.replica import Role
+from bailiwick.runtime.replica import Role
 from bailiwick.store.history import projected_size
 from bailiwick.store.projections import advance_projections
 from bailiwick.store.sql_store import SqlStore

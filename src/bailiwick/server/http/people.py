@@ -13,6 +13,7 @@ from fastapi import Response
 from bailiwick import iam
 from bailiwick.iam import FLEET, NODE_PREFIX, OWN_NAMES, Role, Scope
 from bailiwick.kernel import iam_commands as cmd
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Changing, Here
 from bailiwick.server.http.params import (
     IfMatch,
@@ -24,7 +25,6 @@ from bailiwick.server.http.params import (
     spell_page,
 )
 from bailiwick.server.problems import hidden
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
@@ -43,7 +43,7 @@ async def list_tenants(
         rows = (t for t in view.state.directory.tenants.values() if asked.may(Scope(t.name)))
         return page_of(rows, after=cursor, limit=limit, key=lambda t: t.name)
 
-    return spell_page(await asked.look(read), _tenant)
+    return spell_page(await asked.read(read), _tenant)
 
 
 async def create_tenant(asked: Changing, body: wire.NewTenant) -> Done:
@@ -55,7 +55,7 @@ async def create_tenant(asked: Changing, body: wire.NewTenant) -> Done:
 async def read_tenant(asked: Here, tenant: PathName, *, response: Response) -> wire.Tenant:
     """One tenant; its revision is the ``ETag``."""
     asked.require(Scope(tenant))
-    found = await asked.look(lambda view: view.state.directory.tenants.get(tenant))
+    found = await asked.read(lambda view: view.state.directory.tenants.get(tenant))
     if found is None:
         raise hidden()
     response.headers["etag"] = f'"{found.revision}"'
@@ -82,7 +82,7 @@ async def list_projects(
         rows = (p for p in all_of_them if p.tenant == tenant and asked.may(Scope(tenant, p.name)))
         return page_of(rows, after=cursor, limit=limit, key=lambda p: p.name)
 
-    return spell_page(await asked.look(read), _project)
+    return spell_page(await asked.read(read), _project)
 
 
 async def create_project(asked: Changing, tenant: PathName, *, body: wire.NewProject) -> Done:
@@ -96,7 +96,7 @@ async def read_project(
 ) -> wire.Project:
     """One project; its revision is the ``ETag``."""
     asked.require(Scope(tenant, project))
-    found = await asked.look(lambda view: view.state.directory.projects.get((tenant, project)))
+    found = await asked.read(lambda view: view.state.directory.projects.get((tenant, project)))
     if found is None:
         raise hidden()
     response.headers["etag"] = f'"{found.revision}"'
@@ -176,7 +176,7 @@ async def _members(
     def spell(row: tuple[str, Role]) -> wire.Member:
         return wire.Member(member=row[0], role=row[1].value)
 
-    return spell_page(await asked.look(read), spell)
+    return spell_page(await asked.read(read), spell)
 
 
 async def _set_member(asked: Changing, scope: Scope, *, body: wire.MemberChange) -> Done:
@@ -202,7 +202,7 @@ async def list_accounts(
         rows = (a for a in view.state.directory.accounts.values() if asked.may(a.scope))
         return page_of(rows, after=cursor, limit=limit, key=lambda a: a.name)
 
-    return spell_page(await asked.look(read), _account)
+    return spell_page(await asked.read(read), _account)
 
 
 async def create_account(asked: Changing, body: wire.NewAccount) -> Done:

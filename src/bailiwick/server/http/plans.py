@@ -25,9 +25,9 @@ from bailiwick.kernel import Submit
 from bailiwick.kernel import planning as pl
 from bailiwick.kernel.codec import decode_command
 from bailiwick.kernel.request_body import denial_body
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked
 from bailiwick.services.authority import Principal
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import HardwareGeneration
 from bailiwick.wire import answers as told
@@ -74,7 +74,7 @@ async def plan_of(asked: Asked, command: Submit) -> told.Plan:
             planned, command, fleet=pl.generations_for(view.state, command.request)
         )
 
-    return await asked.look(read)
+    return await asked.read(read)
 
 
 def card_now(view: View, command: Submit) -> RateCard:

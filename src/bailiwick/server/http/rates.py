@@ -17,10 +17,10 @@ from fastapi import Query
 from bailiwick.billing.rates import CardWithdrawn, RateCard, RateChange
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import money_commands as cmd
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.billed import see_prices
 from bailiwick.server.http.params import Limit, NumberCursor, PathName
-from bailiwick.services.replica import View
 from bailiwick.wire import usage as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import INTEGER_MAX, NAME_PATTERN, Page
@@ -47,7 +47,7 @@ async def read_rates(asked: Here, tenant: TenantQuery = None, *, at_ms: AtMs = N
         prices = see_prices(view)
         return prices.book.card_for(tenant, prices.now_ms if at_ms is None else at_ms)
 
-    return _spell(await asked.look(read))
+    return _spell(await asked.read(read))
 
 
 async def list_rates(
@@ -56,7 +56,7 @@ async def list_rates(
     """Every change of prices that the caller may see, in the order in which they were set."""
     asked.require_within(FLEET)
     first = 0 if cursor is None else int(cursor)
-    changes = (await asked.look(see_prices)).book.changes
+    changes = (await asked.read(see_prices)).book.changes
     rows = [
         (number, change)
         for number, change in enumerate(changes, 1)
@@ -71,7 +71,7 @@ async def set_rates(asked: Changing, body: wire.NewRates) -> Done:
     asked.require(FLEET)
     if body.tenant is not None:
         scope = Scope(body.tenant)
-        await asked.look(lambda view: view.state.directory.check_scope(scope))
+        await asked.read(lambda view: view.state.directory.check_scope(scope))
     card = RateCard(**{each.name: getattr(body, each.name) for each in fields(RateCard)})
     return await asked.do(cmd.SetRateCard(card))
 
@@ -81,7 +81,7 @@ async def withdraw_rates(
 ) -> Done:
     """The list prices apply to the tenant again."""
     asked.require(FLEET)
-    await asked.look(lambda view: view.state.directory.tenant(tenant))
+    await asked.read(lambda view: view.state.directory.tenant(tenant))
     return await asked.do(cmd.WithdrawRateCard(tenant, effective_ms))
 
 

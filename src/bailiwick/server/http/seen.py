@@ -9,7 +9,6 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Path
@@ -18,12 +17,10 @@ from starlette.requests import Request
 
 from bailiwick.iam import FLEET, Scope
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.ports import JournalStore
 from bailiwick.server.http.asked import Asked, Here, House
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.work import spell_record
 from bailiwick.server.problems import hidden
-from bailiwick.services.replica import View
 from bailiwick.telemetry.metrics import CONTENT_TYPE
 from bailiwick.telemetry.rows import RecordRow
 from bailiwick.telemetry.telemetry import Telemetry
@@ -69,10 +66,10 @@ async def _records(
     One whose correlation id is masked (another evicted for his own request) is not told at all:
     that would say whose id it is.
     """
-    pieces, store = runs(rows)[:READS_MAX], asked.house.looks.store
+    pieces = runs(rows)[:READS_MAX]
     lines: list[bytes] = []
     for first, count in pieces:
-        lines += await asked.look(partial(_read, store, first=first, count=count))
+        lines += await asked.records(first, count)
     found = []
     for record in (parse_record(line.rstrip(b"\n")) for line in lines):
         told = spell_record(record, whole=asked.may(FLEET))
@@ -80,10 +77,6 @@ async def _records(
             fields = ("tenant", "project", "actor", "body")
             found.append((record, {name: getattr(told, name) for name in fields}))
     return found
-
-
-def _read(store: JournalStore, view: View, *, first: int, count: int) -> list[bytes]:
-    return store.read(first, max(0, min(count, view.state.size - first)))
 
 
 def _spelled(entry: Entry) -> TimelineEntry:

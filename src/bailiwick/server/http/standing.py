@@ -14,8 +14,8 @@ from fastapi import Query
 
 from bailiwick.iam import FLEET
 from bailiwick.kernel import digest_of
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Here
-from bailiwick.services.replica import View
 from bailiwick.wire.replica import Leader, ReplicaState
 
 Digest = Annotated[
@@ -26,7 +26,7 @@ Digest = Annotated[
 async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
     """How this replica stands."""
     asked.require(FLEET)
-    replica = asked.house.looks.runner.replica
+    replica = asked.house.gateway.runner.replica
 
     def read(view: View) -> dict[str, Any]:
         state, leader = view.state, replica.leader
@@ -46,5 +46,5 @@ async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
             "digest": digest_of(state) if digest == "true" else None,
         }
 
-    found = await asked.look(read)
+    found = await asked.read(read)
     return ReplicaState(name=replica.name, address=replica.address, **found)

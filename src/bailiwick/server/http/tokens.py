@@ -24,11 +24,11 @@ from bailiwick.iam import FLEET, NODE_PREFIX, OWN_NAMES, Directory, Permission, 
 from bailiwick.iam import Token as KnownToken
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.iam_commands import IssueToken, RevokeToken
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked, Changing, Here, House, may_everywhere
 from bailiwick.server.http.params import Limit, NameCursor, PathName, page_of, spell_page
 from bailiwick.server.problems import Trouble
 from bailiwick.services.authority import Terms
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
@@ -60,7 +60,7 @@ async def list_tokens(
         rows = (t for t in directory.tokens.values() if t.principal in mine)
         return page_of(rows, after=cursor, limit=limit, key=lambda t: t.token_id)
 
-    return spell_page(await asked.look(read), _token)
+    return spell_page(await asked.read(read), _token)
 
 
 async def issue_token(
@@ -72,7 +72,7 @@ async def issue_token(
         raise InvalidValue("principal", body.principal, "any name but the server's own")
     await _check_reach(asked, body.principal)
     kind, terms = PrincipalKind(body.kind), _terms(asked, body)
-    is_account = await asked.look(lambda view: body.principal in view.state.directory.accounts)
+    is_account = await asked.read(lambda view: body.principal in view.state.directory.accounts)
     if is_account is not (kind is PrincipalKind.SERVICE_ACCOUNT):
         expected = "service_account for a service account, and for nobody else"
         raise InvalidValue("kind", body.kind, expected)
@@ -114,7 +114,7 @@ async def log_in(request: Request, body: wire.Login, *, response: Response) -> w
     )
     command = replace(minted.command, spends=who.token_id)
     try:
-        await house.looks.call(Envelope(command, who.name, correlation_id))
+        await house.gateway.execute(Envelope(command, who.name, correlation_id))
     except (Conflict, NotFound):  # somebody was faster with the same code
         raise Trouble(EdgeCode.UNAUTHENTICATED, "this token lets nobody in") from None
     response.headers["cache-control"] = "no-store"
@@ -125,7 +125,7 @@ async def read_self(asked: Here) -> wire.Self:
     """Who asks, with which roles, and until when its token counts."""
     asked.require_self()
     who = asked.principal
-    token = await asked.look(lambda view: view.state.directory.token(who.token_id))
+    token = await asked.read(lambda view: view.state.directory.token(who.token_id))
     roles = [
         wire.RoleHeld(tenant=scope.tenant, project=scope.project, role=role.value)
         for scope, role in sorted(who.roles.items(), key=lambda row: str(row[0]))
@@ -147,7 +147,7 @@ async def log_out(asked: Changing) -> Done:
 
 
 async def _check_reach(asked: Asked, principal: str) -> None:
-    reach = await asked.look(lambda view: reach_of(view.state.directory, principal))
+    reach = await asked.read(lambda view: reach_of(view.state.directory, principal))
     if not may_everywhere(asked.principal, asked.permission, scopes=reach):
         raise asked.refuse_hidden("beyond_reach")
 

@@ -25,6 +25,7 @@ from bailiwick.attestation.policy import TrustPolicy
 from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted
 from bailiwick.iam import FLEET, Permission
 from bailiwick.kernel import SetTrustPolicy, WithdrawEnrolment
+from bailiwick.runtime.replica import View
 from bailiwick.server.http.asked import Asked, Changing, Here, may_everywhere
 from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import PathName
@@ -39,7 +40,6 @@ from bailiwick.services.attesting import (
 )
 from bailiwick.services.enrolling import Enrolling, EnrolmentRefused
 from bailiwick.services.nonces import Nonce
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.wire import trust as wire
@@ -110,9 +110,9 @@ async def make_nonce(asked: Changing, node: PathName) -> wire.NewNonce:
     require_node(asked, node)
     attesting = attesting_of(asked)
     if asked.dry_run:
-        await asked.look(lambda view: pool_here(view, node))
+        await asked.read(lambda view: pool_here(view, node))
         return wire.NewNonce(node=node, nonce="", expires_ms=0)
-    found: Nonce = await asked.look(lambda view: attesting.nonce(view, node))
+    found: Nonce = await asked.read(lambda view: attesting.nonce(view, node))
     expires_ms = asked.house.door.clock.now_ms() + found.left_ms
     return wire.NewNonce(node=node, nonce=found.value.hex(), expires_ms=expires_ms)
 
@@ -170,7 +170,7 @@ async def read_attestation(asked: Here, node: PathName) -> wire.NodeAttestation:
             enrolments=enrolments,
         )
 
-    return await asked.look(read)
+    return await asked.read(read)
 
 
 def _count_unjudged(asked: Asked, found: Presented) -> None:
@@ -207,7 +207,7 @@ def _verdict(judged: Judged) -> wire.KindVerdict:
 async def read_policy(asked: Here, response: Response) -> wire.TrustPolicy:
     """Which nodes must prove what; the ``ETag`` is the policy's digest."""
     asked.require(FLEET)
-    found = await asked.look(lambda view: view.state.trust.policy)
+    found = await asked.read(lambda view: view.state.trust.policy)
     policy = found or TrustPolicy.read('{"pools": {}}')
     response.headers["etag"] = f'"{policy.digest}"'
     return wire.TrustPolicy(document=policy.text, digest=policy.digest)

@@ -64,7 +64,7 @@ async def read_usage(
 ) -> wire.Usage:
     """What a tenant used in a period, by project, tag, generation and class, and its cost."""
     asked.require_within(Scope(tenant))
-    await asked.look(lambda view: view.state.directory.tenant(tenant))
+    await asked.read(lambda view: view.state.directory.tenant(tenant))
     projects = visible_projects(asked, tenant)
 
     def wanted(account: Account) -> bool:
@@ -77,7 +77,7 @@ async def read_usage(
 async def read_fleet_usage(asked: Here) -> wire.FleetUsage:
     """What of every kind and generation was leased, idle and unavailable, by cause."""
     asked.require(FLEET)
-    now_ms = (await asked.look(see_prices)).now_ms
+    now_ms = (await asked.read(see_prices)).now_ms
     found, size = await asyncio.to_thread(_report, meter_of(asked), now_ms)
     rows = [
         wire.FleetRow(

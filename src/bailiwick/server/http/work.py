@@ -28,11 +28,11 @@ from bailiwick.kernel.answers import Refused
 from bailiwick.kernel.codec import encode_answer
 from bailiwick.kernel.request_body import amounts_of
 from bailiwick.kernel.views import waiting_entry
+from bailiwick.runtime.replica import ACTOR, View
 from bailiwick.server.http.asked import Asked, Changing, Here, may_everywhere
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber, ShortLimit
 from bailiwick.server.http.plans import ANOTHER, plan_of, spell_denial, spell_remedy, submit_of
 from bailiwick.server.problems import Trouble
-from bailiwick.services.replica import ACTOR, View
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import answers as told
@@ -55,12 +55,12 @@ async def request_lease(asked: Changing, body: wire.LeaseRequest) -> JSONRespons
     """Ask for resources now or, with ``wait``, as soon as they are free."""
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
-    await asked.look(lambda view: view.state.directory.check_scope(scope))
+    await asked.read(lambda view: view.state.directory.check_scope(scope))
     command = submit_of(body)
     if asked.dry_run:
         plan = await plan_of(asked, command)
         return JSONResponse(plan.model_dump(mode="json"), 200)
-    answer = await asked.call(command)
+    answer = await asked.execute(command)
     match answer:
         case Granted() | Queued():
             status = 201 if isinstance(answer, Granted) else 202
@@ -91,7 +91,7 @@ async def list_leases(
         rows = [_lease_row(state, lease_id) for lease_id in ids[:limit]]
         return rows, str(ids[limit - 1]) if len(ids) > limit else None
 
-    rows, following = await asked.look(read)
+    rows, following = await asked.read(read)
     return Page(items=[wire.Lease.model_validate(row) for row in rows], next=following)
 
 
@@ -99,7 +99,7 @@ async def read_lease(asked: Here, lease_id: PathNumber) -> wire.Lease:
     """One lease."""
     await _require_lease(asked, lease_id)
     return wire.Lease.model_validate(
-        await asked.look(lambda view: _lease_row(view.state, lease_id))
+        await asked.read(lambda view: _lease_row(view.state, lease_id))
     )
 
 
@@ -139,14 +139,14 @@ async def list_queue(
         found = [_entry_row(view, entry_id) for entry_id in ids[:limit]]
         return found, str(ids[limit - 1]) if len(ids) > limit else None
 
-    rows, following = await asked.look(read)
+    rows, following = await asked.read(read)
     return Page(items=[wire.QueueEntry.model_validate(row) for row in rows], next=following)
 
 
 async def read_entry(asked: Here, entry_id: PathNumber) -> wire.QueueEntry:
     """One waiting request: where it stands, what is in its way, when it may start."""
     await _require_entry(asked, entry_id)
-    return wire.QueueEntry.model_validate(await asked.look(lambda view: _entry_row(view, entry_id)))
+    return wire.QueueEntry.model_validate(await asked.read(lambda view: _entry_row(view, entry_id)))
 
 
 async def cancel_entry(asked: Changing, entry_id: PathNumber) -> told.Done:
@@ -163,13 +163,10 @@ async def list_records(
 ) -> Page[wire.JournalRecord]:
     """A tenant's own records in the order of the journal; ``next`` is null at its end."""
     asked.require(Scope(tenant))
-    first, store = int(cursor or 0), asked.house.looks.store
-
-    def read(view: View) -> tuple[list[bytes], int]:
-        view.state.directory.tenant(tenant)
-        return store.read(first, SCAN_MAX), view.state.size
-
-    lines, size = await asked.look(read)
+    first = int(cursor or 0)
+    await asked.read(lambda view: view.state.directory.tenant(tenant))
+    lines = await asked.records(first, SCAN_MAX)
+    size = asked.house.gateway.journal.size
     everything = may_everywhere(asked.principal, Permission.JOURNAL_READ, scopes={FLEET})
     rows: list[wire.JournalRecord] = []
     seen = first

@@ -1,0 +1,1 @@
+"""Clusters that somebody else runs: reading their books, and nothing else."""

@@ -1,0 +1,385 @@
+"""Jobs as processes of this machine: started, warned, ended, and found again.
+
+Rules:
+
+- Each job has a folder of its own (0700) under the root, named by its lease. It is made before
+  anything runs and says all that is needed to find the job again.
+- A job sees no more of our environment than is written in ``environment_of``. There is no shell.
+- The supervisor holds a lock on the folder for all its life. So whether it lives is asked of the
+  kernel, and not of a number in a file.
+- No sandbox: a job is a process of the user who runs the server (see docs/executor.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import signal
+import stat
+from pathlib import Path
+from typing import Any
+
+from bailiwick.executors.local import is_available, supervisor
+from bailiwick.executors.local.launch import (
+    DRAFT,
+    TOKEN,
+    WARNING,
+    WORK,
+    environment_of,
+    is_locked,
+    laid_out,
+    launch,
+)
+from bailiwick.executors.local.limits import (
+    Cgroup,
+    common_rlimits,
+    find_cgroup,
+    plan_rlimits,
+)
+from bailiwick.executors.local.proc import Process, count_threads, is_same, load_boot_id, send
+from bailiwick.executors.local.state import JobState, digest_of, load_counts, load_exit, load_state
+from bailiwick.executors.local.supervisor import save_atomically
+from bailiwick.executors.local.teardown import (
+    Look,
+    Sight,
+    Waits,
+    end_job,
+    find_bearers,
+    take_census,
+    wait_until,
+)
+from bailiwick.executors.port import (
+    Adopted,
+    Exited,
+    JobSpec,
+    JobStatus,
+    JobUsage,
+    LimitedBy,
+    Lost,
+    LostReason,
+    OutputPart,
+    Running,
+    Started,
+    UsedByProcesses,
+)
+from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, NotFound, Unavailable
+from bailiwick.vocab.values import check_amount
+
+_EXPECTED = {
+    "argv[0]": "a program that can be run",
+    "cwd": "a directory that can be entered",
+    "limits": "limits that this machine and user can have",
+}
+
+
+def _read_plain(path: Path, offset: int, *, limit: int) -> bytes:
+    """A part of a plain file; a job may have put a link, a pipe or a folder in its place."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+            return b""
+        raise Unavailable("the job's output", error.strerror) from error
+    try:
+        return os.pread(fd, limit, offset) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    finally:
+        os.close(fd)
+
+
+class LocalExecutor:
+    """Runs jobs on this machine. One at a time may own a root; its calls may come from threads."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        waits: Waits | None = None,
+        cgroup: Path | None = None,
+        look: Look = take_census,
+    ) -> None:
+        if not is_available():
+            raise Unavailable("the local executor", "it needs Linux")
+        self._root = root.resolve()
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._waits = waits or Waits()
+        self._parent = find_cgroup(cgroup)
+        self._look = look
+        self._boot_id = load_boot_id()
+        for draft in self._root.glob(f"{DRAFT}*"):
+            shutil.rmtree(draft, ignore_errors=True)  # of a start that was cut short
+
+    def start(self, spec: JobSpec) -> Started:
+        """Run the command; returns once it runs, raises if it cannot."""
+        folder = self._root / str(spec.lease_id)
+        if folder.exists():
+            raise Conflict("job of lease", spec.lease_id, "was started before")
+        cgroup = self._make_cgroup(spec)
+        order, unenforced = self._order(spec, folder, cgroup)
+        try:
+            self._root.mkdir(mode=0o700, exist_ok=True)  # somebody may have removed it
+            with laid_out(folder, spec, state=order["state"]) as lock:
+                answer = launch(folder, order, lock=lock, wait_s=self._waits.start_s)
+        except Unavailable:
+            self._undo(spec.lease_id, may_have_run=True)
+            raise
+        except OSError as error:
+            self._undo(spec.lease_id, may_have_run=True)
+            raise Unavailable("the local executor", error.strerror) from error
+        if "fault" in answer:
+            self._undo(spec.lease_id)
+            raise _refusal(spec, answer)
+        return Started(
+            lease_id=spec.lease_id,
+            pid=answer["pid"],
+            start_ticks=answer["start_ticks"],
+            boot_id=self._boot_id,
+            cwd=Path(order["cwd"]),
+            limited_by=LimitedBy.RLIMIT if cgroup is None else LimitedBy.CGROUP_V2,
+            unenforced=unenforced,
+        )
+
+    def warn(self, lease_id: int, until_ms: int) -> None:
+        """Tell the job that it must be gone by then: a file, and SIGUSR1 if it asked for one."""
+        check_amount("until_ms", until_ms)
+        folder = self._folder(lease_id)
+        body = {"lease_id": lease_id, "until_ms": until_ms}
+        try:
+            (folder / WORK).mkdir(mode=0o700, exist_ok=True)  # a job may have removed it
+            save_atomically(str(folder / WORK / WARNING), body)
+        except OSError as error:
+            raise Unavailable("the job's working directory", error.strerror) from error
+        status = self.status(lease_id)
+        state = load_state(folder)
+        if isinstance(status, Running) and state is not None and state.warn_by_signal:
+            # To the main process alone: whoever has no handler would die of it.
+            main = Process(status.pid, 0, 0, "?", 0, status.start_ticks)
+            send([main], signal.SIGUSR1)
+
+    def tear_down(self, lease_id: int) -> bool:
+        """End the job and all it started; whether nothing of it is left."""
+        check_amount("lease_id", lease_id)
+        folder = self._root / str(lease_id)
+        if not folder.is_dir() and find_bearers(_mark_of(folder)):
+            return False  # somebody removed its folder: it lives, and nothing proves who it is
+        folder = self._folder(lease_id)
+        try:
+            state = self._settled_state(folder)
+            if state is None:
+                return not is_locked(folder)
+            if state.boot_id != self._boot_id:
+                return True
+            cgroup = Cgroup(Path(state.cgroup)) if state.cgroup else None
+            is_clean = end_job(
+                lambda: self._look(self._sight(folder, state)), cgroup, waits=self._waits
+            )
+        except (Damaged, OSError):
+            return False  # what cannot be read cannot be called clean
+        if is_clean and cgroup is not None:
+            cgroup.remove()
+        return is_clean and self._end_supervisor(folder, state)
+
+    def status(self, lease_id: int) -> JobStatus:
+        """What has become of the job."""
+        return self._status(self._folder(lease_id))
+
+    def adopt(self) -> tuple[Adopted, ...]:
+        """All jobs there are, those of an earlier life of the server among them."""
+        return tuple(
+            Adopted(lease_id, self._status(self._root / str(lease_id)))
+            for lease_id in self.leases()
+        )
+
+    def leases(self) -> tuple[int, ...]:
+        """The leases of which there is a folder."""
+        try:
+            paths = list(self._root.iterdir())
+        except FileNotFoundError:
+            return ()  # somebody removed it, and all that was known with it
+        return tuple(
+            sorted(
+                int(path.name)
+                for path in paths
+                if path.name.isdecimal() and str(int(path.name)) == path.name and path.is_dir()
+            )
+        )
+
+    def usage(self, lease_id: int) -> JobUsage | None:
+        """What its supervisor wrote down if the job is over, else the processes below that."""
+        folder = self._folder(lease_id)
+        counts = load_counts(folder)
+        if counts is not None:
+            return counts
+        state = load_state(folder)
+        if state is None or state.supervisor is None:
+            return None
+        return UsedByProcesses(state.supervisor.pid, state.supervisor.start_ticks)
+
+    def output(self, lease_id: int) -> tuple[Path, ...]:
+        """Where the job's output is kept: standard output and error as they came, in one file."""
+        return (self._folder(lease_id) / supervisor.OUTPUT,)
+
+    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+        """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
+        check_amount("offset", offset)
+        check_amount("limit", limit)
+        folder = self._folder(lease_id)
+        is_truncated = (folder / supervisor.TRUNCATED).exists()
+        data = _read_plain(folder / supervisor.OUTPUT, offset, limit=limit)
+        return OutputPart(data, offset + len(data), is_truncated)
+
+    def forget(self, lease_id: int) -> None:
+        """Remove all that is kept of a job that has ended, its own working directory included."""
+        folder = self._folder(lease_id)
+        if not self._is_over(folder):
+            raise Conflict("job of lease", lease_id, "has not ended", hint="tear it down first")
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise Unavailable("the job's folder", error.strerror) from error
+
+    def _folder(self, lease_id: int) -> Path:
+        check_amount("lease_id", lease_id)
+        folder = self._root / str(lease_id)
+        if not folder.is_dir():
+            raise NotFound("job of lease", lease_id)
+        return folder
+
+    def _make_cgroup(self, spec: JobSpec) -> Cgroup | None:
+        if self._parent is None:
+            return None
+        cgroup = Cgroup(self._parent / f"lease-{spec.lease_id}")
+        try:
+            cgroup.make()
+            cgroup.apply_limits(spec.limits)
+        except OSError:
+            cgroup.remove()
+            return None  # rlimits then, and the answer says so
+        return cgroup
+
+    def _order(
+        self, spec: JobSpec, folder: Path, cgroup: Cgroup | None
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """What the supervisor is told, and the limits that will not be held."""
+        cwd = spec.cwd or folder / WORK
+        if cgroup is None:
+            others = count_threads(os.getuid()) if spec.limits.pids_max is not None else 0
+            rlimits, unenforced = plan_rlimits(spec.limits, others=others, is_root=os.getuid() == 0)
+        else:
+            rlimits, unenforced = common_rlimits(spec.limits), ()
+        state = JobState(
+            lease_id=spec.lease_id,
+            boot_id=self._boot_id,
+            argv_digest=digest_of(spec.argv),
+            limited_by=LimitedBy.RLIMIT if cgroup is None else LimitedBy.CGROUP_V2,
+            cgroup="" if cgroup is None else str(cgroup.path),
+            cwd=str(cwd),
+            warn_by_signal=spec.warn_by_signal,
+        )
+        order = {
+            "state": state.to_body(),
+            "argv": list(spec.argv),
+            "env": environment_of(spec, folder),
+            "cwd": str(cwd),
+            "cgroup": state.cgroup,
+            "rlimits": rlimits,
+            "cores": list(spec.limits.cores),
+            "output_bytes_max": spec.output_bytes_max,
+        }
+        return order, unenforced
+
+    def _undo(self, lease_id: int, *, may_have_run: bool = False) -> None:
+        """Leave nothing of a start that failed, unless something of it lives.
+
+        A program that came past its gate before it was given up stays on record, as one that
+        ended: it must not be started again.
+        """
+        with contextlib.suppress(NotFound):  # it may not have come as far as a folder
+            is_gone = self.tear_down(lease_id)
+            never_ran = self.status(lease_id) == Lost(LostReason.NEVER_STARTED)
+            if is_gone and (never_ran or not may_have_run):
+                self.forget(lease_id)
+
+    def _status(self, folder: Path) -> JobStatus:
+        try:
+            state = self._settled_state(folder)
+            # The lock is asked before the exit file: a supervisor writes that, then lets go.
+            locked = is_locked(folder)
+            ended = load_exit(folder)
+        except (Damaged, OSError):
+            return Lost(LostReason.STATE_UNREADABLE)
+        if state is None or state.job is None or state.supervisor is None:
+            return Lost(LostReason.NEVER_STARTED)
+        if ended is not None:
+            return ended
+        if state.boot_id != self._boot_id:
+            return Lost(LostReason.OTHER_BOOT)
+        if not locked:
+            return Lost(LostReason.SUPERVISOR_GONE)
+        for who in (state.job, state.supervisor):
+            if not is_same(who.pid, who.start_ticks):
+                return _lost_or_just_ended(folder)
+        return Running(state.job.pid, state.job.start_ticks, state.boot_id)
+
+    def _is_over(self, folder: Path) -> bool:
+        """Whether nothing of the job is left, as far as its folder can tell."""
+        match self._status(folder):
+            case Running():
+                return False
+            case Exited(is_emptied=True):  # its supervisor is on its way out
+                return wait_until(lambda: not is_locked(folder), wait_s=self._waits.term_s)
+            case Exited() | Lost(LostReason.SUPERVISOR_GONE | LostReason.NOT_THE_SAME_PROCESS):
+                state = load_state(folder)
+                return state is None or self._look(self._sight(folder, state)).is_empty
+            case _:
+                return not is_locked(folder)
+
+    def _settled_state(self, folder: Path) -> JobState | None:
+        """The state once it is known whether the job began; a supervisor may be about to say."""
+
+        def is_settled() -> bool:
+            locked = is_locked(folder)
+            state = load_state(folder)
+            return not locked or (state is not None and state.job is not None)
+
+        if not wait_until(is_settled, wait_s=self._waits.start_s):
+            raise Damaged("the state file of a job", folder, "its supervisor does not go on")
+        return load_state(folder)
+
+    def _sight(self, folder: Path, state: JobState) -> Sight:
+        is_supervised = is_locked(folder)
+        try:
+            has_exited = load_exit(folder) is not None
+        except Damaged:
+            has_exited = False  # the process table will tell
+        return Sight(state, _mark_of(folder), is_supervised, has_exited)
+
+    def _end_supervisor(self, folder: Path, state: JobState) -> bool:
+        """It leaves when its last child did; one that is stuck is ended."""
+        if wait_until(lambda: not is_locked(folder), wait_s=self._waits.term_s):
+            return True
+        if state.supervisor is not None:
+            who = state.supervisor
+            send([Process(who.pid, 0, 0, "?", 0, who.start_ticks)], signal.SIGKILL)
+        return wait_until(lambda: not is_locked(folder), wait_s=self._waits.kill_s)
+
+
+def _refusal(spec: JobSpec, answer: dict[str, Any]) -> InvalidValue:
+    """The job could not be run as asked: which field it was."""
+    field = str(answer["fault"])
+    values = {"argv[0]": spec.argv[0], "cwd": str(spec.cwd), "limits": spec.limits}
+    why = os.strerror(answer["errno"]) if answer["errno"] else "it was refused"
+    return InvalidValue(field, values[field], f"{_EXPECTED[field]} ({why})")
+
+
+def _lost_or_just_ended(folder: Path) -> Exited | Lost:
+    try:
+        ended = load_exit(folder)
+    except Damaged:
+        return Lost(LostReason.STATE_UNREADABLE)
+    return ended or Lost(LostReason.NOT_THE_SAME_PROCESS)
+
+
+def _mark_of(folder: Path) -> bytes:
+    return b"BAILIWICK_LEASE_TOKEN_FILE=" + os.fsencode(folder / TOKEN)

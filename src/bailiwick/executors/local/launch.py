@@ -1,0 +1,152 @@
+"""Bringing a job to life: its folder, its environment, and the supervisor that starts it.
+
+Rules:
+
+- The folder appears under its name as a whole, with the lock held: nobody ever sees half of it.
+- The lock goes on to the supervisor, and is held for as long as that lives.
+- The command, its environment and the token travel through a pipe: none is in an argument list,
+  and none but the token (a file of mode 0600) is on disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import pwd
+import select
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bailiwick.executors.local import supervisor
+from bailiwick.executors.local.supervisor import save_atomically
+from bailiwick.executors.port import JobSpec
+from bailiwick.vocab.errors import Conflict, Unavailable
+
+WORK, TOKEN, LOCK, WARNING = "work", "token", "lock", "PREEMPTION"
+DRAFT = ".new-"
+"""How the folder of a job is called before it is complete."""
+
+_KILLED_S = 10.0
+"""How long a process that was killed may take to be gone."""
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def environment_of(spec: JobSpec, folder: Path) -> dict[str, str]:
+    """All that a job finds in its environment."""
+    devices = ",".join(str(index) for index in spec.device_indices)
+    base = {"PATH": PATH, "HOME": _home(), "LANG": "C.UTF-8"}
+    ours = {
+        "BAILIWICK_LEASE_ID": str(spec.lease_id),
+        "BAILIWICK_LEASE_TOKEN": spec.token,
+        "BAILIWICK_LEASE_TOKEN_FILE": str(folder / TOKEN),
+        "BAILIWICK_PREEMPTION_FILE": str(folder / WORK / WARNING),
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_VISIBLE_DEVICES": devices,
+        "NVIDIA_VISIBLE_DEVICES": devices,
+    }
+    if spec.server:
+        ours["BAILIWICK_SERVER"] = spec.server
+    return base | dict(spec.env) | ours
+
+
+@contextlib.contextmanager
+def laid_out(folder: Path, spec: JobSpec, *, state: dict[str, Any]) -> Iterator[int]:
+    """The job's folder with all that must be in it, and its lock held; it appears as a whole."""
+    draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=folder.parent))
+    lock = os.open(draft / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (draft / WORK).mkdir(mode=0o700)
+        _save_private(draft / TOKEN, spec.token)
+        save_atomically(str(draft / supervisor.STATE), state)
+        try:
+            draft.rename(folder)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            raise Conflict("job of lease", spec.lease_id, "was started before") from None
+        yield lock
+    finally:
+        os.close(lock)
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def launch(folder: Path, order: dict[str, Any], *, lock: int, wait_s: float) -> dict[str, Any]:
+    """Start a supervisor and hear from it, in bounded time."""
+    until = time.monotonic() + wait_s
+    with contextlib.ExitStack() as stack:
+        heard, ready = os.pipe()
+        stack.callback(os.close, heard)
+        with contextlib.closing(os.fdopen(ready, "wb")) as end:
+            errors = stack.enter_context((folder / "supervisor.err").open("wb"))
+            process = subprocess.Popen(
+                [
+                    *(sys.executable, "-I", "-S", "-B", "-X", "utf8", supervisor.__file__),
+                    *(str(folder), str(end.fileno()), str(lock)),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                env={},
+                cwd="/",
+                pass_fds=(end.fileno(), lock),
+                start_new_session=True,
+            )
+        try:
+            process.communicate(json.dumps(order).encode(), timeout=wait_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(max(wait_s, _KILLED_S))
+            raise Unavailable("the job's supervisor", f"not ready in {wait_s:g} s") from None
+        return _hear(heard, until)
+
+
+def _hear(heard: int, until: float) -> dict[str, Any]:
+    told = b""
+    while not told.endswith(b"\n"):  # the far end speaks, closes or is given up
+        is_there, _, _ = select.select([heard], [], [], max(0.0, until - time.monotonic()))
+        piece = os.read(heard, 4096) if is_there else b""
+        if not piece:
+            raise Unavailable("the job's supervisor", "it did not tell whether the job began")
+        told += piece
+    answer: dict[str, Any] = json.loads(told)
+    return answer
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether the job's supervisor lives."""
+    try:
+        fd = os.open(folder / LOCK, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def _save_private(path: Path, text: str) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
+    with os.fdopen(fd, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _home() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return "/"

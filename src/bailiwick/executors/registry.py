@@ -1,0 +1,56 @@
+"""Which executors there are, by name.
+
+Rules:
+
+- An executor is one row here and one module or folder beside this one, with its two functions.
+  Whoever runs jobs, places them or explains them asks here; nobody else knows a name.
+- Its name is the value of the label ``executor`` of the nodes on which it runs jobs.
+- The first row runs what does not say by whom it is to be run.
+
+>>> [kind.label for kind in EXECUTORS]
+['executor=local']
+>>> find_executor("local") is DEFAULT
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bailiwick.executors import local
+from bailiwick.executors.port import Executor
+from bailiwick.fleet.node import EXECUTOR_LABEL
+from bailiwick.vocab.errors import InvalidValue
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorKind:
+    """One executor, before it is opened."""
+
+    name: str
+    is_available: Callable[[], bool]
+    """Whether it works on this machine."""
+    open: Callable[[Path], Executor]
+    """The executor itself; it keeps all it must remember in that folder."""
+
+    @property
+    def label(self) -> str:
+        """What a node is labelled with on which it runs jobs."""
+        return f"{EXECUTOR_LABEL}={self.name}"
+
+
+EXECUTORS: Final = (ExecutorKind("local", local.is_available, local.open_executor),)
+
+DEFAULT: Final = EXECUTORS[0]
+
+
+def find_executor(name: str) -> ExecutorKind:
+    """The executor of this name."""
+    for kind in EXECUTORS:
+        if kind.name == name:
+            return kind
+    known = ", ".join(kind.name for kind in EXECUTORS)
+    raise InvalidValue("labels", f"{EXECUTOR_LABEL}={name}", f"no {EXECUTOR_LABEL} but {known}")
