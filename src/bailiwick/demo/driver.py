@@ -22,6 +22,7 @@ from bailiwick import (
     Denied,
     Dimension,
     EndCause,
+    InvariantBroken,
     PreemptionReason,
     Priority,
     Resources,
@@ -190,6 +191,8 @@ class Driver:
                     self.books.denied(job, denied, at_ms=self.now_ms)
             case Refused(denied=denied):
                 self.books.denied(job, denied, at_ms=self.now_ms)
+            case answer:
+                raise InvariantBroken(f"a request was answered with {answer}")
         self._moments = {}
         self._hear(outcome.lines)
 
