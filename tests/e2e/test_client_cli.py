@@ -458,7 +458,7 @@ def test_every_refusal_has_its_exit_code(
     one_line(admin("node", "cordon", "n1"), 3, "scheduler.node.operate is needed", "role")
     monkeypatch.setenv("BAILIWICK_TOKEN", "nonsense")
     one_line(admin("tenant", "list"), 3, "bailiwick login CODE")
-    monkeypatch.setattr("bailiwick.client.http_client.PAUSE_S", 0.001)
+    monkeypatch.setattr("bailiwick.client.connection.PAUSE_S", 0.001)
     monkeypatch.setenv("BAILIWICK_SERVER", "http://127.0.0.1:9")
     one_line(admin("tenant", "list"), 5, "does not answer", "correlation id")
     monkeypatch.setenv("BAILIWICK_SERVER", "http://10.1.2.3:9")

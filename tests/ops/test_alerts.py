@@ -10,7 +10,6 @@ import promql_parser
 import pytest
 from ruamel.yaml import YAML
 
-from bailiwick.server.http.actions import ACTIONS
 from bailiwick.telemetry.catalog import ACTION, CATALOG, LABELS, Kind
 from bailiwick.telemetry.signals import (
     ATTESTATION_SIGNALS,
@@ -19,6 +18,7 @@ from bailiwick.telemetry.signals import (
     Signal,
 )
 from bailiwick.vocab.words import PreemptionReason
+from bailiwick.wire.actions.table import ACTIONS
 from tests.support.tools import need
 
 FOLDER = Path(__file__).resolve().parents[2] / "ops" / "prometheus"

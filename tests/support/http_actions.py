@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bailiwick.server.http.actions import ACTIONS, Action
+from bailiwick.wire.actions.action import Action
+from bailiwick.wire.actions.table import ACTIONS
 from tests.support.http_house import FOREIGN, INVOICE, OWN, HttpHouse, price_list
 
 LEASE = {OWN: 1, FOREIGN: 2}

@@ -169,11 +169,11 @@ def make_app(*arguments: Any, **more: Any) -> FastAPI:
     nearly all of the work, and some hundred tests have an application of their own.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app_module, "_add_action_routes", _add_known_routes)
+        patch.setattr(app_module, "_add_routes", _add_known_routes)
         return create_app(*arguments, **more)
 
 
-_make_routes = app_module._add_action_routes
+_make_routes = app_module._add_routes
 _routes: list[Any] = []
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from bailiwick.iam import Permission, Role, ScopeLevel
-from bailiwick.server.http.actions import ACTIONS, Where
+from bailiwick.wire.actions.action import Where
+from bailiwick.wire.actions.table import ACTIONS
 from tests.support.http_actions import aim, names, token_id_of
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, person
 

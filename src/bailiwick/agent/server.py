@@ -9,7 +9,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from bailiwick.agent.attesting import Found, NotAccepted, Standing
 from bailiwick.agent.beating import Away, Heard, NotKnown, NotTaken
@@ -20,8 +20,11 @@ from bailiwick.vocab.errors import ErrorCode, InvalidValue
 from bailiwick.vocab.trust import MintDenial
 from bailiwick.vocab.values import check_name
 from bailiwick.wire import fleet, trust
+from bailiwick.wire.actions import nodes
+from bailiwick.wire.actions.action import Action
 from bailiwick.wire.answers import TokenDenied
-from bailiwick.wire.counting import CounterReport, CountersTaken
+from bailiwick.wire.base import Model
+from bailiwick.wire.counting import CounterReport
 from bailiwick.wire.problem import EdgeCode
 
 if TYPE_CHECKING:
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
     from bailiwick.attestation.evidence import Evidence
     from bailiwick.fleet.node import NodeCapacity
     from bailiwick.vocab.trust import EvidenceKind
-    from bailiwick.wire.base import Model
+
+B = TypeVar("B", bound=Model)
+R = TypeVar("R")
 
 TOKEN_CHARS_MAX = 4_096
 
@@ -67,7 +72,7 @@ class HttpServer:
         body = inventory_of(capacity)
         self._renew()
         try:
-            self._client.change("PUT", f"/v1/nodes/{node}/inventory", body=body)
+            self._client.send(nodes.NODE_REPORT, path={"node": node}, body=body)
         except Unreachable as error:
             raise Away(str(error)) from None
         except Refusal as refusal:
@@ -79,9 +84,7 @@ class HttpServer:
         """Say that the machine lives."""
         self._renew()
         try:
-            heard: fleet.Heard = self._client.call(
-                "POST", f"/v1/nodes/{node}/heartbeat", kind=fleet.Heard
-            )
+            heard = self._client.send(nodes.NODE_BEAT, path={"node": node})
         except Unreachable as error:
             raise Away(str(error)) from None
         except Refusal as refusal:
@@ -100,9 +103,7 @@ class HttpServer:
         body = make_body(CounterReport, epoch=epoch, counters=counters)
         self._renew()
         try:
-            taken: CountersTaken = self._client.call(
-                "POST", f"/v1/nodes/{node}/counters", kind=CountersTaken, body=body
-            )
+            taken = self._client.send(nodes.NODE_COUNT, path={"node": node}, body=body)
         except Unreachable as error:
             raise Away(str(error)) from None
         except Refusal as refusal:
@@ -118,21 +119,19 @@ class HttpServer:
     ) -> tuple[str, Mapping[str, bytes]]:
         """Offer keys to be known by."""
         body = make_body(trust.EnrolmentOffer, kind=kind, parts=_texts(parts))
-        told = self._prove(node, "enrolment", body, kind=trust.EnrolmentChallenge)
+        told = self._prove(nodes.NODE_ENROL, node, body=body)
         return told.enrolment_id, {name: _bytes(text) for name, text in told.parts.items()}
 
     def prove(self, node: str, enrolment_id: str, *, parts: Mapping[str, bytes]) -> None:
         """Answer the challenge that followed."""
         body = make_body(trust.EnrolmentProof, enrolment_id=enrolment_id, parts=_texts(parts))
-        self._prove(node, "enrolment/proof", body, kind=trust.Enrolled)
+        self._prove(nodes.NODE_PROVE, node, body=body)
 
     def nonce(self, node: str) -> bytes | None:
         """What to answer now; nothing of a node that is in no pool."""
         self._renew()
         try:
-            told: trust.NewNonce = self._client.call(
-                "POST", f"/v1/nodes/{node}/nonce", kind=trust.NewNonce
-            )
+            told = self._client.send(nodes.NODE_NONCE, path={"node": node})
         except Unreachable as error:
             raise Away(str(error)) from None
         except Refusal as refusal:
@@ -145,7 +144,7 @@ class HttpServer:
         """Send evidence; what was found."""
         rows = [{"kind": each.kind, "parts": _texts(each.parts)} for each in pieces]
         body = make_body(trust.Attestation, nonce=nonce.hex(), pieces=rows)
-        told = self._prove(node, "attestation", body, kind=trust.Attested)
+        told = self._prove(nodes.NODE_ATTEST, node, body=body)
         found = (Found(row.kind, row.verdict, row.reason, row.where) for row in told.verdicts)
         return Standing(told.state, tuple(found))
 
@@ -164,9 +163,7 @@ class HttpServer:
         )
         self._renew()
         try:
-            told: trust.IssuedLeaseToken = self._client.call(
-                "POST", f"/v1/nodes/{node}/lease-tokens", kind=trust.IssuedLeaseToken, body=body
-            )
+            told = self._client.send(nodes.NODE_TOKEN, path={"node": node}, body=body)
         except (Unreachable, Misunderstood) as error:
             raise Away(str(error)) from None
         except Refusal as refusal:
@@ -179,10 +176,10 @@ class HttpServer:
         claims = told.claims.model_dump()
         return Leave(TokenClaims(**{**claims, "operations": tuple(claims["operations"])}))
 
-    def _prove(self, node: str, what: str, body: Model, *, kind: type[Model]) -> Any:
+    def _prove(self, action: Action[B, R], node: str, *, body: B) -> R:
         self._renew()
         try:
-            return self._client.call("POST", f"/v1/nodes/{node}/{what}", kind=kind, body=body)
+            return self._client.send(action, path={"node": node}, body=body)
         except Unreachable as error:
             raise Away(str(error)) from None
         except Refusal as refusal:

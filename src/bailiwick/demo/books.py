@@ -21,7 +21,7 @@ from bailiwick import (
 )
 from bailiwick.demo.fleet import LABS
 from bailiwick.demo.traffic import Job
-from bailiwick.journal import Verification, Verified
+from bailiwick.journal import RecordKind, Verification, Verified
 from bailiwick.kernel.views import WaitingEntry
 
 
@@ -30,16 +30,22 @@ class Heard(NamedTuple):
 
     seq: int
     at_ms: int
-    kind: str
+    kind: RecordKind
     tenant: str | None
     project: str | None
     body: Mapping[str, Any]
+
+    @property
+    def moves_shares(self) -> bool:
+        """Whether it moves a share to another owner."""
+        return self.kind.moves_shares
 
 
 def read_line(line: bytes) -> Heard:
     """A line that this run's own kernel sealed a moment ago; the auditor reads more strictly."""
     told = json.loads(line)
-    return Heard(*(told[name] for name in Heard._fields))
+    kind = RecordKind(told["kind"])
+    return Heard(told["seq"], told["at_ms"], kind, told["tenant"], told["project"], told["body"])
 
 
 @dataclass(slots=True)

@@ -312,8 +312,8 @@ class Driver:
 
     def _ended(self, record: Heard, body: Mapping[str, Any]) -> None:
         run = self.runs[body["lease_id"]]
-        run.fenced |= record.kind == RecordKind.LEASE_FENCED
-        self._close(body["lease_id"], released=record.kind == RecordKind.LEASE_RELEASED)
+        run.fenced |= record.kind is RecordKind.LEASE_FENCED
+        self._close(body["lease_id"], released=record.kind is RecordKind.LEASE_RELEASED)
 
     def _close(self, lease_id: int, *, released: bool = False) -> None:
         """One lease is over; with the last of a run, see what becomes of its job."""
@@ -392,7 +392,7 @@ class Driver:
                 self.books.puzzle = found
 
 
-_HEARD: Mapping[str, Callable[[Driver, Heard, Mapping[str, Any]], None]] = {
+_HEARD: Mapping[RecordKind, Callable[[Driver, Heard, Mapping[str, Any]], None]] = {
     RecordKind.ADMISSION_APPROVED: Driver._approved,
     RecordKind.REQUEST_BLOCKED: Driver._blocked,
     RecordKind.REQUEST_CANCELLED: Driver._cancelled,

@@ -5,7 +5,6 @@ package; what is not here may change. Signatures load ``cryptography`` when firs
 """
 
 from bailiwick.journal.anchor import GENESIS, Anchor, parse_anchor
-from bailiwick.journal.bodies import BODIES, check_body
 from bailiwick.journal.body_spec import BodySpec
 from bailiwick.journal.cases import CaseReason, Judged, Verdict, judge_case
 from bailiwick.journal.chain import Chain, Sealed
@@ -41,6 +40,7 @@ from bailiwick.journal.keys import (
     check_public_key,
     parse_vkey,
 )
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.merkle import (
     ConsistencyProof,
     Frontier,
@@ -89,11 +89,9 @@ from bailiwick.journal.words import (
     NoteFault,
     ProofFault,
     RecordFault,
-    RecordKind,
 )
 
 __all__ = [
-    "BODIES",
     "CHECKPOINT_PATH",
     "GENESIS",
     "GENESIS_HASH",
@@ -155,7 +153,6 @@ __all__ = [
     "Verifier",
     "VerifierKey",
     "WeakKey",
-    "check_body",
     "check_public_key",
     "cosign_checkpoint",
     "encode_bundle",

@@ -30,10 +30,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
 
-from bailiwick.journal.bodies import check_body
 from bailiwick.journal.fields import AMOUNT, DIGEST, NAME, PRINCIPAL, BodyValue, RecordRefused
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.shapes import RECORD_BYTES_MAX, Link
-from bailiwick.journal.words import KindScope, RecordFault, RecordKind
+from bailiwick.journal.words import KindScope, RecordFault
 from bailiwick.vocab.strict_json import JsonFault, JsonRefused, StrictJson
 
 GENESIS_HASH = "0" * 64
@@ -129,7 +129,7 @@ class Record:
         DIGEST.check("prev_hash", self.prev_hash)
         object.__setattr__(self, "kind", check_record_kind(self.kind))
         self.context.check_scope(self.kind)
-        check_body(self.kind, self.body)
+        self.kind.check(self.body)
         object.__setattr__(self, "body", _frozen(self.body))
         if len(self.canonical) > RECORD_BYTES_MAX:
             raise _refused(RecordFault.TOO_LONG, len(self.canonical), "at most 65535 bytes")
@@ -138,6 +138,11 @@ class Record:
     def context(self) -> Context:
         """Who caused the record, in the course of what, and whose it is."""
         return Context(self.actor, self.correlation_id, self.tenant, self.project)
+
+    @property
+    def moves_shares(self) -> bool:
+        """Whether it moves a share of a device to another owner, which the meter must know."""
+        return self.kind.moves_shares
 
     @property
     def link(self) -> Link:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, get_args
 
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record
-from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import events as ev
 from bailiwick.kernel import lease_events as le
 from bailiwick.kernel.charging import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from bailiwick.fleet.node import NodeCapacity
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.owner import Fields, OfFleet, Owner
 from bailiwick.kernel.request_body import (
     Body,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from bailiwick.journal.words import CancelCause, RecordKind
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.owner import MEMBERS_MAX, Fields, Owner
 from bailiwick.kernel.request_body import (
     Body,

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, assert_never
+from typing import Any, ClassVar, Final, assert_never
 
 from bailiwick.metering.events import (
     LeaseEnded,
@@ -75,6 +75,7 @@ class _Record:
     body: Mapping[str, Any]
     tenant: str | None = None
     project: str | None = None
+    moves_shares: ClassVar = True
 
 
 @dataclass(slots=True)
@@ -162,18 +163,18 @@ class EventMeter:
         self._numbers += 1
         lease = _Lease(self._numbers, event)
         body = {
-            "lease_id": lease.number,
-            "node": event.node,
+            "lease_ids": (lease.number,),
+            "nodes": (event.node,),
             "resources": _held(event),
             "devices": (sum(1 << index for index in event.devices),),
             "lease_class": event.lease_class.value,
             "tag": event.tag,
-            "expires_ms": AMOUNT_MAX,  # its end is told, or it goes on
+            "ttl_ms": AMOUNT_MAX - at_ms,  # its end is told, or it goes on
         }
         self._leases[event.lease] = lease
         self._names[str(lease.number)] = event.lease
         lease.is_metered = self._record(
-            body, "lease_granted", at_ms=at_ms, line=line, of=event, subject=event.lease
+            body, "admission_approved", at_ms=at_ms, line=line, of=event, subject=event.lease
         )
         self._on_node.setdefault(event.node, {})[event.lease] = lease
 

@@ -2,9 +2,8 @@
 
 Rules:
 
-- What a kind of record means is one table, ``MEANINGS``; kinds that move no share are in
-  :data:`bailiwick.metering.records.SILENT`. A kind in neither is refused, so that a new one must
-  be thought of here.
+- What a kind of record means is one table, ``MEANINGS``. One that is not in it and says that it
+  moves shares is refused, so that a new one must be thought of here.
 - A lease's shares are its own from its grant to its end; the last steps of its ending are its own
   too, each as a stage of its own: held, grace, teardown. A term or a grace that ran out was over
   when it ran out, not when that was recorded. Once a lease is fenced its shares are
@@ -42,7 +41,6 @@ from bailiwick.metering.owners import (
     free_owner,
 )
 from bailiwick.metering.records import (
-    SILENT,
     FoldedRecord,
     MeterFinding,
     MeterFindingWord,
@@ -86,7 +84,7 @@ class JournalMeter:
     def add(self, record: FoldedRecord) -> tuple[MeterFinding, ...]:
         """Fold one more record; what does not fit about it, if anything."""
         meaning = MEANINGS.get(record.kind)
-        if meaning is None and record.kind not in SILENT:
+        if meaning is None and record.moves_shares:
             raise InvalidValue("kind", str(record.kind), "a kind that the metering table has")
         at_ms, self.meter.seq = record.at_ms, record.seq
         self.size = record.seq + 1
@@ -226,12 +224,6 @@ class JournalMeter:
         for number, lease_id in enumerate(lease_ids):
             mask = masks[number] if masks else 0
             self._start(lease_id, nodes[number], record, mask=mask, until_ms=until_ms)
-
-    def _granted(self, record: FoldedRecord, at_ms: int) -> None:
-        del at_ms
-        body = record.body
-        mask, until_ms = next(iter(body.get("devices", ())), 0), body["expires_ms"]
-        self._start(body["lease_id"], body["node"], record, mask=mask, until_ms=until_ms)
 
     def _start(
         self, lease_id: int, name: str, record: FoldedRecord, *, mask: int, until_ms: int
@@ -375,7 +367,6 @@ MEANINGS: Final[Mapping[str, _Meaning]] = {
     "node_quarantined": JournalMeter._quarantined,
     "node_quarantine_lifted": JournalMeter._lifted,
     "admission_approved": JournalMeter._approved,
-    "lease_granted": JournalMeter._granted,
     "lease_renewed": JournalMeter._renewed,
     "lease_revoked": JournalMeter._stepped,
     "lease_released": JournalMeter._ended,

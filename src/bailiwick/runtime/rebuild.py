@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from bailiwick.journal import Record, Verified, parse_record, verify_lines
 from bailiwick.journal.anchor import Anchor, parse_anchor
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel import Kernel, State, decode
 from bailiwick.ports import JournalStore, StoredSnapshot
 from bailiwick.vocab.errors import BailiwickError, Damaged

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from bailiwick.journal.words import AttestationWord, RecordKind
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.words import AttestationWord
 from bailiwick.telemetry.signals import REFUSALS
 from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.trust import UntrustedReason
@@ -176,7 +177,7 @@ CATALOG: Final = (
     Spec("bailiwick_gated_nodes", _G, (), "Nodes that have yet to prove what is asked of them."),
     Spec("bailiwick_quarantines_total", _C, (), "Nodes that were put in quarantine."),
     Spec("bailiwick_node_departures_total", _C, (), "Nodes that went away."),
-    Spec("bailiwick_drains_total", _C, ("reason",), "Drains that began."),
+    Spec("bailiwick_drains_total", _C, (), "Drains that began."),
     Spec("bailiwick_waiting_requests", _G, ("pending_reason",), "The line, by first blocker."),
     Spec("bailiwick_waiting_oldest_seconds", _G, (), "How long the oldest request waits."),
     # who is turned away

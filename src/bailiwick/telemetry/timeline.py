@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.telemetry.rows import Found, LogRow, RecordRow, SpanRow
 
 Rendered = tuple["Told", Mapping[str, Any]]

@@ -38,7 +38,7 @@ def fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fails]:
             def call(*_: Any, **__: Any) -> NoReturn:
                 raise error
 
-            monkeypatch.setattr(Client, "call", call)
+            monkeypatch.setattr(Client, "send", call)
             return server
 
         yield set_up

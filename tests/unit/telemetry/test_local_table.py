@@ -22,7 +22,7 @@ def span(number: int, correlation: str = "c", at_us: int = NOW_US, details: str 
 
 
 def record(seq: int, correlation: str = "c", at_ms: int = NOW_US // 1000) -> RecordRow:
-    return RecordRow(correlation, seq, at_ms, "lease_granted", "lab", None)
+    return RecordRow(correlation, seq, at_ms, "lease_renewed", "lab", None)
 
 
 @contextmanager

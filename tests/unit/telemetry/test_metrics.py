@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.iam import Role
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.runtime.replica import Role as ReplicaRole
 from bailiwick.server.http import seen
-from bailiwick.server.http.actions import ACTIONS
 from bailiwick.server.problems import STATUSES
 from bailiwick.services.authority import RefusalWord
 from bailiwick.telemetry.catalog import (
@@ -30,6 +30,7 @@ from bailiwick.telemetry.catalog import (
 from bailiwick.telemetry.metrics import Gauges, Metrics
 from bailiwick.telemetry.signals import REFUSALS
 from bailiwick.vocab.words import PreemptionReason, QuotaViolation
+from bailiwick.wire.actions.table import ACTIONS
 
 HANDLERS = Path(seen.__file__).parent
 MANUAL = Path(__file__).resolve().parents[3] / "docs" / "observability.md"
@@ -77,6 +78,7 @@ def test_each_preemption_reason_has_its_own_channel(reason: PreemptionReason) ->
 def test_decisions_are_counted_by_tenant_priority_and_outcome() -> None:
     metrics = Metrics()
     body = {"priority": "high", "reason": "waiting_for_quota", "detail": "hard_limit_exceeded"}
+    body |= {"lease_ids": [], "lease_class": "spot"}
     for kind in ("admission_approved", "admission_denied", "request_queued", "request_queued"):
         metrics.follow(fact(kind, body))
     name = "bailiwick_admissions_total"
@@ -88,6 +90,23 @@ def test_decisions_are_counted_by_tenant_priority_and_outcome() -> None:
     denied = "bailiwick_quota_denials_total"
     word = QuotaViolation.HARD_LIMIT_EXCEEDED
     assert value(metrics, denied, tenant="lab", quota_violation=word) == 3
+
+
+def test_every_lease_that_begins_is_counted_where_it_was_approved() -> None:
+    metrics = Metrics()
+    body = {"priority": "high", "lease_ids": [4, 5, 6], "lease_class": "spot"}
+    metrics.follow(fact("admission_approved", body))
+    name = "bailiwick_leases_granted_total"
+    assert value(metrics, name, tenant="lab", lease_class="spot") == 3
+
+
+def test_a_drain_is_counted_when_it_begins() -> None:
+    metrics = Metrics()
+    modes = ("accepting", "draining", "drained", "accepting")
+    for before, after in pairwise(modes):
+        body = {"node": "n1", "before": before, "after": after}
+        metrics.follow(fact("node_mode_changed", body, tenant=None))
+    assert value(metrics, "bailiwick_drains_total") == 1
 
 
 def test_verdicts_are_counted_by_word_and_bad_ones_by_reason() -> None:
@@ -181,6 +200,8 @@ def test_a_record_of_any_kind_is_counted(kinds: list[RecordKind], more: Mapping[
         "verdict": "trusted",
         "freed": {"cpu_milli": 1},
         "lease_id": 991_199,
+        "lease_ids": [991_199],
+        "after": "draining",
     }
     for kind in kinds:
         metrics.follow(fact(kind, body))

@@ -9,7 +9,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.telemetry.rows import Found, LogRow, RecordRow, SpanRow
 from bailiwick.telemetry.timeline import Source, cut, merge, runs
 
@@ -45,7 +45,7 @@ LOGS = st.builds(
     TENANTS,
 )
 RECORDS = st.builds(
-    lambda seq, tenant: RecordRow("c", seq, seq, "lease_granted", tenant, None),
+    lambda seq, tenant: RecordRow("c", seq, seq, "lease_renewed", tenant, None),
     st.integers(0, 9),
     TENANTS,
 )
@@ -103,7 +103,7 @@ SEALED = st.builds(
     Sealed,
     st.integers(0, 99),
     st.integers(0, 9),
-    st.sampled_from([RecordKind.ADMISSION_APPROVED, RecordKind.LEASE_GRANTED]),
+    st.sampled_from([RecordKind.ADMISSION_APPROVED, RecordKind.LEASE_RENEWED]),
 )
 
 
@@ -132,7 +132,7 @@ def test_sources_are_told_apart() -> None:
     child = root._replace(name="kernel.call", span_id="s", parent_id="r")
     log = LogRow("c", 1700, "info", "hello", "r", None, None, json.dumps({"nodes": 2}))
     records = [
-        (Sealed(4, 1, RecordKind.LEASE_GRANTED), {"tenant": "lab"}),
+        (Sealed(4, 1, RecordKind.LEASE_RENEWED), {"tenant": "lab"}),
         (Sealed(3, 1, RecordKind.ADMISSION_APPROVED), {"tenant": "lab"}),
     ]
     entries = merge([child, root], [log], records=records)
@@ -140,7 +140,7 @@ def test_sources_are_told_apart() -> None:
         (Source.REQUEST, "lease.request"),
         (Source.SPAN, "kernel.call"),
         (Source.DECISION, "admission_approved"),
-        (Source.EVENT, "lease_granted"),
+        (Source.EVENT, "lease_renewed"),
         (Source.LOG, "hello"),
     ]
     assert entries[0].details["principal"] == "ann"

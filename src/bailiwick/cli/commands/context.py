@@ -29,7 +29,7 @@ def context(
     ] = None,
 ) -> None:
     """Show, or with options set, the server, tenant and project that commands mean."""
-    from bailiwick.client.http_client import check_server
+    from bailiwick.client.connection import check_server
 
     if tenant or project or server:
         kept = stored_session()

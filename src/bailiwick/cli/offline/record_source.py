@@ -76,6 +76,13 @@ class PlainRecord:
         self.project: str | None = values["project"]
         self.body: dict[str, Any] = values["body"]
 
+    @property
+    def moves_shares(self) -> bool:
+        """Whether it moves a share of a device to another owner."""
+        from bailiwick.journal import RecordKind
+
+        return RecordKind(self.kind).moves_shares
+
 
 def parse_moment(text: str, source: Source) -> Moment:
     """The moment that a person means by this text, in this journal."""

@@ -256,6 +256,6 @@ def _own(name: str) -> str:
 
 
 def _is_here(ask: Ask) -> bool:
-    from bailiwick.client.http_client import is_loopback
+    from bailiwick.client.connection import is_loopback
 
     return is_loopback(urlsplit(ask.session.server).hostname or "")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 
@@ -27,7 +27,6 @@ from bailiwick.kernel.codec import command_digest, encode_answer
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.tree import JournalTree
-from bailiwick.server.http.actions import Action, Where
 from bailiwick.server.http.door import Door, Refusal
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.http.past import Past
@@ -47,6 +46,7 @@ from bailiwick.telemetry.bearing import note
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.wire import answers as wire
+from bailiwick.wire.actions.action import Action, Where
 from bailiwick.wire.base import PRINCIPAL_PATTERN
 from bailiwick.wire.problem import EdgeCode
 
@@ -117,7 +117,7 @@ class House:
 class Asked:
     """Who asks for which action, and the way to the kernel."""
 
-    action: Action
+    action: Action[Any, Any]
     principal: Principal
     house: House
     correlation_id: str

@@ -17,10 +17,11 @@ from typing import Annotated, TypeVar
 from fastapi import Query
 
 from bailiwick.iam import FLEET, Permission, Scope
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import planning as pl
 from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Here, may_everywhere
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber
 from bailiwick.server.http.plans import (
@@ -48,6 +49,7 @@ KindQuery = Annotated[
 ]
 
 
+@answers("request.explain")
 async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
     """Why a request would run, wait or be refused now, and what would help; nothing changes."""
     scope = Scope.of(body.tenant, body.project)
@@ -72,6 +74,7 @@ async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
     return await asked.read(read)
 
 
+@answers("lease.explain")
 async def explain_lease(
     asked: Here, lease_id: PathNumber, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[JournalRecord]:
@@ -90,6 +93,7 @@ async def explain_lease(
     return Page(items=rows, next=str(records[-1].seq) if len(lines) > limit else None)
 
 
+@answers("decision.list")
 async def list_decisions(
     asked: Here,
     tenant: PathName,

@@ -23,6 +23,7 @@ from bailiwick.kernel.answers import Done as Did
 from bailiwick.kernel.money_rules import BudgetView, look_at_budget
 from bailiwick.kernel.precondition import budget_digest
 from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.billed import Period, accounts_of, rate_period, see_prices
 from bailiwick.server.http.params import (
@@ -41,6 +42,7 @@ from bailiwick.wire.base import Page
 _FIELDS = ("limit_micros", "cap_micros", "from_ms", "until_ms")
 
 
+@answers("tenant_budget.read")
 async def read_tenant_budget(
     asked: Here, tenant: PathName, *, response: Response
 ) -> wire.BudgetStanding:
@@ -48,6 +50,7 @@ async def read_tenant_budget(
     return await _read(asked, Scope(tenant), response=response)
 
 
+@answers("project_budget.read")
 async def read_project_budget(
     asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.BudgetStanding:
@@ -55,6 +58,7 @@ async def read_project_budget(
     return await _read(asked, Scope(tenant, project), response=response)
 
 
+@answers("tenant_budget.set")
 async def set_tenant_budget(
     asked: Changing, tenant: PathName, *, body: wire.NewBudget, if_match: IfMatchDigest = None
 ) -> Done:
@@ -62,6 +66,7 @@ async def set_tenant_budget(
     return await _set(asked, Scope(tenant), body=body, seen=digest_in(if_match))
 
 
+@answers("project_budget.set")
 async def set_project_budget(
     asked: Changing,
     tenant: PathName,
@@ -74,16 +79,19 @@ async def set_project_budget(
     return await _set(asked, Scope(tenant, project), body=body, seen=digest_in(if_match))
 
 
+@answers("tenant_budget.remove")
 async def remove_tenant_budget(asked: Changing, tenant: PathName) -> Done:
     """What the tenant spends is no longer limited."""
     return await _remove(asked, Scope(tenant))
 
 
+@answers("project_budget.remove")
 async def remove_project_budget(asked: Changing, tenant: PathName, *, project: PathName) -> Done:
     """What the project spends is no longer limited by a budget of its own."""
     return await _remove(asked, Scope(tenant, project))
 
 
+@answers("budget.list")
 async def list_budgets(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.BudgetStanding]:

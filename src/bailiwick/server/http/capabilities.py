@@ -26,6 +26,7 @@ from bailiwick.kernel import GrantToken
 from bailiwick.kernel.answers import TokenDenied, TokenGranted
 from bailiwick.kernel.trust_events import LeaseTokenIssued, LeaseTokenRefused
 from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import PathName, PathNumber
@@ -33,7 +34,7 @@ from bailiwick.server.problems import Trouble, hidden
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.vocab.errors import InvariantBroken, Unavailable
 from bailiwick.vocab.trust import MintDenial
-from bailiwick.wire import answers
+from bailiwick.wire import answers as told
 from bailiwick.wire import trust as wire
 from bailiwick.wire.base import INTEGER_MAX
 from bailiwick.wire.problem import EdgeCode
@@ -41,6 +42,7 @@ from bailiwick.wire.problem import EdgeCode
 Since = Annotated[int, Query(ge=0, le=INTEGER_MAX, description="What was revoked from then on.")]
 
 
+@answers("lease.token")
 async def issue_token(
     asked: Changing, lease_id: PathNumber, *, body: wire.TokenWish, response: Response
 ) -> wire.IssuedLeaseToken:
@@ -69,6 +71,7 @@ async def issue_token(
     return _issued(claims, token)
 
 
+@answers("node.token")
 async def grant_to_node(
     asked: Changing, node: PathName, *, body: wire.NodeTokenWish
 ) -> wire.IssuedLeaseToken:
@@ -97,6 +100,7 @@ async def grant_to_node(
     return _issued(await _granted(asked, command), "")
 
 
+@answers("capability.keys")
 async def read_keys(asked: Here) -> wire.CapabilityKeys:
     """The public keys of the server and of nodes, with which lease tokens are checked."""
     asked.require_login()
@@ -104,6 +108,7 @@ async def read_keys(asked: Here) -> wire.CapabilityKeys:
     return wire.CapabilityKeys.model_validate(ring.told())
 
 
+@answers("capability.revocations")
 async def read_revocations(asked: Here, *, since: Since = 0) -> wire.Revocations:
     """Which lease tokens no longer count, of those that have not expired yet."""
     asked.require_login()
@@ -158,7 +163,7 @@ async def _granted(asked: Asked, command: GrantToken) -> TokenClaims:
 def _denied(reason: MintDenial) -> Trouble:
     if reason in (MintDenial.NO_SUCH_LEASE, MintDenial.NOT_OWNER):
         return hidden()
-    decision = answers.TokenDenied(answer="token_denied", reason=reason)
+    decision = told.TokenDenied(answer="token_denied", reason=reason)
     return Trouble(EdgeCode.REFUSED, f"no token: {reason.value}", decision=decision)
 
 

@@ -18,6 +18,7 @@ from fastapi import Query
 from bailiwick.iam import FLEET
 from bailiwick.metering.counters import counter_of
 from bailiwick.runtime.replica import Role
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import Limit, NumberCursor, PathName
@@ -32,6 +33,7 @@ WordQuery = Annotated[
 ]
 
 
+@answers("node.count")
 async def report_counters(
     asked: Changing, node: PathName, *, body: wire.CounterReport
 ) -> wire.CountersTaken:
@@ -60,6 +62,7 @@ def _event(epoch: int, node: str, told: wire.CounterEvent) -> CounterEvent:
     return CounterEvent(epoch, told.sequence, counter_of({**plain, "node": node}))
 
 
+@answers("finding.list")
 async def list_findings(
     asked: Here, *, finding: WordQuery = None, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[wire.Finding]:

@@ -22,6 +22,7 @@ from bailiwick.kernel.events import Owner, QuotaChanged
 from bailiwick.kernel.precondition import quota_digest
 from bailiwick.kernel.request_body import inventory_body
 from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import (
     IfMatchDigest,
@@ -49,6 +50,7 @@ Note = Annotated[str, Query(max_length=NOTE_CHARS_MAX, description="Why; it is r
 # -- nodes -----------------------------------------------------------------------------------
 
 
+@answers("node.list")
 async def list_nodes(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Node]:
@@ -63,6 +65,7 @@ async def list_nodes(
     return spell_page(await asked.read(read), lambda row: _node(asked, row))
 
 
+@answers("node.read")
 async def read_node(asked: Here, node: PathName) -> wire.Node:
     """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
     asked.require_within(FLEET)
@@ -70,6 +73,7 @@ async def read_node(asked: Here, node: PathName) -> wire.Node:
     return _node(asked, row)
 
 
+@answers("node.register")
 async def register_node(asked: Changing, body: wire.NewNode) -> Done:
     """Add a machine to the fleet by hand; where an agent runs, it adds its own."""
     asked.require(FLEET)
@@ -93,12 +97,14 @@ def registration(node: str, body: wire.Inventory) -> Command:
     return decode_command(plain)
 
 
+@answers("node.depart")
 async def depart_node(asked: Changing, node: PathName) -> Done:
     """Say that a machine is gone; what ran there has ended."""
     asked.require(FLEET)
     return await asked.do(DepartNode(node))
 
 
+@answers("node.mode")
 async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange) -> Done:
     """Change a node's mode. ``draining`` evicts its work, or cordons it with ``evict`` false."""
     asked.require(FLEET)
@@ -106,12 +112,14 @@ async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange)
     return await asked.do(ChangeMode(node, body.mode, reason, body.grace_ms, body.evict))
 
 
+@answers("node.quarantine")
 async def quarantine_node(asked: Changing, node: PathName, *, body: wire.Quarantine) -> Done:
     """Close a node that is not trusted, and evict what runs there."""
     asked.require(FLEET)
     return await asked.do(QuarantineNode(node, body.reason, body.grace_ms))
 
 
+@answers("node.lift")
 async def lift_quarantine(
     asked: Changing, node: PathName, *, override: Override = "false", note: Note = ""
 ) -> Done:
@@ -182,6 +190,7 @@ def _node(asked: Asked, row: Plain) -> wire.Node:
 # -- quotas ----------------------------------------------------------------------------------
 
 
+@answers("tenant_quota.read")
 async def read_tenant_quota(
     asked: Here, tenant: PathName, *, response: Response
 ) -> wire.QuotaState:
@@ -189,6 +198,7 @@ async def read_tenant_quota(
     return await _read_quota(asked, Scope(tenant), response=response)
 
 
+@answers("project_quota.read")
 async def read_project_quota(
     asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.QuotaState:
@@ -196,6 +206,7 @@ async def read_project_quota(
     return await _read_quota(asked, Scope(tenant, project), response=response)
 
 
+@answers("tenant_quota.set")
 async def set_tenant_quota(
     asked: Changing, tenant: PathName, *, body: wire.Quota, if_match: IfMatchDigest = None
 ) -> Done:
@@ -203,6 +214,7 @@ async def set_tenant_quota(
     return await _set_quota(asked, Scope(tenant), body=body, seen=digest_in(if_match))
 
 
+@answers("project_quota.set")
 async def set_project_quota(
     asked: Changing,
     tenant: PathName,

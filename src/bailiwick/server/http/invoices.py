@@ -34,6 +34,7 @@ from bailiwick.metering.owners import Account, Leased
 from bailiwick.metering.values import Segment
 from bailiwick.metering.windows import Window
 from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.asking import visible_projects
 from bailiwick.server.http.billed import (
@@ -82,6 +83,7 @@ def invoice_name(tenant: str, project: str | None, *, period: Period) -> str:
 # -- what they are asked ---------------------------------------------------------------------
 
 
+@answers("invoice.draft")
 async def draft_invoice(
     asked: Here,
     tenant: PathName,
@@ -98,6 +100,7 @@ async def draft_invoice(
     return _spell(await _compute(asked, scope, period=period), "draft")
 
 
+@answers("invoice.issue")
 async def issue_invoice(
     asked: Changing, tenant: PathName, *, body: wire.NewInvoice
 ) -> wire.Invoice:
@@ -115,6 +118,7 @@ async def issue_invoice(
     return await _seal(asked, invoice)
 
 
+@answers("invoice.list")
 async def list_invoices(
     asked: Here, tenant: PathName, *, cursor: NumberCursor = None, limit: ShortLimit = 50
 ) -> Page[wire.InvoiceHead]:
@@ -134,6 +138,7 @@ async def list_invoices(
     return Page(items=heads, next=str(shown[-1][0]) if len(rows) > limit else None)
 
 
+@answers("invoice.read")
 async def read_invoice(asked: Here, tenant: PathName, *, invoice: PathName) -> wire.Invoice:
     """One invoice or correction, as it was issued."""
     await _require(asked, tenant, invoice)
@@ -142,6 +147,7 @@ async def read_invoice(asked: Here, tenant: PathName, *, invoice: PathName) -> w
     return _spell(found, "issued", corrected_by=[each.head.invoice_id for each in corrections])
 
 
+@answers("invoice.trace")
 async def trace_line(
     asked: Here,
     tenant: PathName,
@@ -166,6 +172,7 @@ async def trace_line(
     return Page(items=rows[first : first + limit], next=more)
 
 
+@answers("invoice.correct")
 async def correct_invoice(
     asked: Changing, tenant: PathName, *, invoice: PathName
 ) -> wire.Correction:

@@ -22,19 +22,16 @@ from bailiwick.capability.revocation import KEEP_MS
 from bailiwick.runtime.gateway import Watch
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
-from bailiwick.server.http.actions import ACTIONS
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.revoking import first_since
 from bailiwick.telemetry.bearing import CURRENT, Bearing
 from bailiwick.telemetry.following import Follower
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.wire.actions.table import ACTIONS, OPEN
 
-OPEN_PATHS: Final = {
-    "/healthz": "healthz",
-    "/readyz": "readyz",
+OPEN_PATHS: Final = {row.path: row.name for row in OPEN.values()} | {
     "/openapi.json": "openapi",
     "/metrics": "metrics.read",
-    "/v1/login": "login",
 }
 _LOG = logging.getLogger("bailiwick.http")
 

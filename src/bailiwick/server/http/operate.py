@@ -25,6 +25,7 @@ from bailiwick.kernel.events import Owner, SettingsChanged
 from bailiwick.kernel.iam_commands import BreakGlass
 from bailiwick.kernel.precondition import settings_digest
 from bailiwick.runtime.replica import Role, View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.fleet import registration
 from bailiwick.server.http.params import IfMatchDigest, PathName, PathNumber, digest_in
@@ -45,6 +46,7 @@ REPORTED = "agent"
 # -- nodes about themselves ------------------------------------------------------------------
 
 
+@answers("node.beat")
 async def beat(asked: Changing, node: PathName) -> wire.Heard:
     """Say that a node is alive; the answer has a nonce when it is time to attest."""
     require_node(asked, node)
@@ -69,6 +71,7 @@ async def beat(asked: Changing, node: PathName) -> wire.Heard:
     )
 
 
+@answers("node.report")
 async def report_inventory(asked: Changing, node: PathName, *, body: wire.Inventory) -> Done:
     """Say what a machine has; this adds it to the fleet, and said again changes nothing."""
     require_node(asked, node)
@@ -112,6 +115,7 @@ def require_node(asked: Asked, node: str) -> None:
 # -- leases ----------------------------------------------------------------------------------
 
 
+@answers("lease.evict")
 async def evict_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Eviction) -> Done:
     """End a lease, and its gang, for one of the operator's reasons."""
 
@@ -124,6 +128,7 @@ async def evict_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Evict
     return await asked.do(command)
 
 
+@answers("lease.clear_fence")
 async def clear_fence(asked: Changing, lease_id: PathNumber) -> Done:
     """Say that you looked at what a fenced lease held, and that it is clean."""
     asked.require(FLEET)
@@ -131,6 +136,7 @@ async def clear_fence(asked: Changing, lease_id: PathNumber) -> Done:
     return await asked.do(ClearFence(lease_id))
 
 
+@answers("lease.teardown")
 async def report_teardown(
     asked: Changing, lease_id: PathNumber, *, body: wire.TeardownReport
 ) -> Done:
@@ -155,6 +161,7 @@ async def _node_of(asked: Asked, lease_id: int) -> str:
 # -- settings --------------------------------------------------------------------------------
 
 
+@answers("settings.read")
 async def read_settings(asked: Here, response: Response) -> Settings:
     """How the scheduler works now; the ``ETag`` is a digest of it."""
     asked.require(FLEET)
@@ -164,6 +171,7 @@ async def read_settings(asked: Here, response: Response) -> Settings:
     return Settings.model_validate(body | {"confirm_teardown": found.confirm_teardown})
 
 
+@answers("settings.set")
 async def set_settings(asked: Changing, body: Settings, *, if_match: IfMatchDigest = None) -> Done:
     """Replace all settings; they count from now on and judge nothing again."""
     asked.require(FLEET)
@@ -175,6 +183,7 @@ async def set_settings(asked: Changing, body: Settings, *, if_match: IfMatchDige
 # -- break-glass -----------------------------------------------------------------------------
 
 
+@answers("glass.break")
 async def break_glass(
     asked: Changing, body: people.BreakGlass, *, response: Response
 ) -> people.IssuedToken:

@@ -14,6 +14,7 @@ from bailiwick import iam
 from bailiwick.iam import FLEET, NODE_PREFIX, OWN_NAMES, Role, Scope
 from bailiwick.kernel import iam_commands as cmd
 from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Changing, Here
 from bailiwick.server.http.params import (
     IfMatch,
@@ -33,6 +34,7 @@ from bailiwick.wire.base import Page
 # -- tenants and projects --------------------------------------------------------------------
 
 
+@answers("tenant.list")
 async def list_tenants(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Tenant]:
@@ -46,12 +48,14 @@ async def list_tenants(
     return spell_page(await asked.read(read), _tenant)
 
 
+@answers("tenant.create")
 async def create_tenant(asked: Changing, body: wire.NewTenant) -> Done:
     """Create a tenant; its name stays, ``display_name`` can change later."""
     asked.require(FLEET)
     return await asked.do(cmd.CreateTenant(body.tenant, body.display_name))
 
 
+@answers("tenant.read")
 async def read_tenant(asked: Here, tenant: PathName, *, response: Response) -> wire.Tenant:
     """One tenant; its revision is the ``ETag``."""
     asked.require(Scope(tenant))
@@ -62,6 +66,7 @@ async def read_tenant(asked: Here, tenant: PathName, *, response: Response) -> w
     return _tenant(found)
 
 
+@answers("tenant.change")
 async def change_tenant(
     asked: Changing, tenant: PathName, *, body: wire.ScopeChange, if_match: IfMatch = None
 ) -> Done:
@@ -71,6 +76,7 @@ async def change_tenant(
     return await asked.do(cmd.ChangeTenant(tenant, body.display_name, body.is_open, revision))
 
 
+@answers("project.list")
 async def list_projects(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Project]:
@@ -85,12 +91,14 @@ async def list_projects(
     return spell_page(await asked.read(read), _project)
 
 
+@answers("project.create")
 async def create_project(asked: Changing, tenant: PathName, *, body: wire.NewProject) -> Done:
     """Create a project; its name stays, ``display_name`` can change later."""
     asked.require(Scope(tenant))
     return await asked.do(cmd.CreateProject(tenant, body.project, body.display_name))
 
 
+@answers("project.read")
 async def read_project(
     asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.Project:
@@ -103,6 +111,7 @@ async def read_project(
     return _project(found)
 
 
+@answers("project.change")
 async def change_project(
     asked: Changing,
     tenant: PathName,
@@ -121,6 +130,7 @@ async def change_project(
 # -- members ---------------------------------------------------------------------------------
 
 
+@answers("fleet_member.list")
 async def list_fleet_members(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Member]:
@@ -128,6 +138,7 @@ async def list_fleet_members(
     return await _members(asked, FLEET, cursor=cursor, limit=limit)
 
 
+@answers("tenant_member.list")
 async def list_tenant_members(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Member]:
@@ -135,6 +146,7 @@ async def list_tenant_members(
     return await _members(asked, Scope(tenant), cursor=cursor, limit=limit)
 
 
+@answers("project_member.list")
 async def list_project_members(
     asked: Here,
     tenant: PathName,
@@ -147,16 +159,19 @@ async def list_project_members(
     return await _members(asked, Scope(tenant, project), cursor=cursor, limit=limit)
 
 
+@answers("fleet_member.set")
 async def set_fleet_member(asked: Changing, body: wire.MemberChange) -> Done:
     """Give a principal a role over the whole fleet, or take it away."""
     return await _set_member(asked, FLEET, body=body)
 
 
+@answers("tenant_member.set")
 async def set_tenant_member(asked: Changing, tenant: PathName, *, body: wire.MemberChange) -> Done:
     """Give a principal a role at a tenant, or take it away."""
     return await _set_member(asked, Scope(tenant), body=body)
 
 
+@answers("project_member.set")
 async def set_project_member(
     asked: Changing, tenant: PathName, *, project: PathName, body: wire.MemberChange
 ) -> Done:
@@ -192,6 +207,7 @@ async def _set_member(asked: Changing, scope: Scope, *, body: wire.MemberChange)
 # -- service accounts ------------------------------------------------------------------------
 
 
+@answers("account.list")
 async def list_accounts(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.ServiceAccount]:
@@ -205,6 +221,7 @@ async def list_accounts(
     return spell_page(await asked.read(read), _account)
 
 
+@answers("account.create")
 async def create_account(asked: Changing, body: wire.NewAccount) -> Done:
     """Create a service account of a project, a tenant or the whole fleet."""
     scope = Scope.of(body.tenant, body.project)
@@ -214,6 +231,7 @@ async def create_account(asked: Changing, body: wire.NewAccount) -> Done:
     return await asked.do(cmd.CreateAccount(body.account, scope.tenant, scope.project))
 
 
+@answers("account.change")
 async def change_account(asked: Changing, account: PathName, *, body: wire.AccountChange) -> Done:
     """Enable or disable a service account."""
     found = await asked.locate(lambda view: view.state.directory.accounts.get(account))

@@ -23,6 +23,7 @@ from bailiwick.journal.keys import Signer
 from bailiwick.journal.record import parse_record
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.tree import JournalTree
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Here
 from bailiwick.server.http.params import PathName, PathSeq
 from bailiwick.server.http.work import spell_record
@@ -37,6 +38,7 @@ _GROWING: Final[set[asyncio.Task[None]]] = set()
 """Kept only so that nobody clears away a task that runs."""
 
 
+@answers("checkpoint.read")
 async def read_checkpoint(asked: Here) -> PlainTextResponse:
     """The journal's size and root now, signed."""
     asked.require_within(FLEET)
@@ -46,6 +48,7 @@ async def read_checkpoint(asked: Here) -> PlainTextResponse:
     return PlainTextResponse(asked.house.parts.tree.checkpoint(signer))
 
 
+@answers("record.prove")
 async def prove_record(asked: Here, tenant: PathName, *, seq: PathSeq) -> PlainTextResponse:
     """One of a tenant's records, with what proves that the journal has it."""
     asked.require(Scope(tenant))

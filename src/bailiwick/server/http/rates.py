@@ -18,6 +18,7 @@ from bailiwick.billing.rates import CardWithdrawn, RateCard, RateChange
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import money_commands as cmd
 from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.billed import see_prices
 from bailiwick.server.http.params import Limit, NumberCursor, PathName
@@ -37,6 +38,7 @@ EffectiveMs = Annotated[
 ]
 
 
+@answers("rates.read")
 async def read_rates(asked: Here, tenant: TenantQuery = None, *, at_ms: AtMs = None) -> wire.Rates:
     """The prices now, or at a time: the list, or those of a tenant."""
     asked.require_within(FLEET if tenant is None else Scope(tenant))
@@ -50,6 +52,7 @@ async def read_rates(asked: Here, tenant: TenantQuery = None, *, at_ms: AtMs = N
     return _spell(await asked.read(read))
 
 
+@answers("rates.list")
 async def list_rates(
     asked: Here, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[wire.RateChange]:
@@ -66,6 +69,7 @@ async def list_rates(
     return Page(items=shown, next=str(shown[-1].number) if len(rows) > limit else None)
 
 
+@answers("rates.set")
 async def set_rates(asked: Changing, body: wire.NewRates) -> Done:
     """Set prices for everybody or for one tenant: at once, or from a time in the future."""
     asked.require(FLEET)
@@ -76,6 +80,7 @@ async def set_rates(asked: Changing, body: wire.NewRates) -> Done:
     return await asked.do(cmd.SetRateCard(card))
 
 
+@answers("rates.withdraw")
 async def withdraw_rates(
     asked: Changing, tenant: PathName, *, effective_ms: EffectiveMs = 0
 ) -> Done:

@@ -17,6 +17,7 @@ from starlette.requests import Request
 
 from bailiwick.iam import FLEET, Scope
 from bailiwick.journal.record import Record, parse_record
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Here, House
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.work import spell_record
@@ -34,6 +35,7 @@ READS_MAX = 100
 CorrelationId = Annotated[str, Path(pattern=PRINCIPAL_PATTERN)]
 
 
+@answers("trace.read")
 async def read_trace(asked: Here, correlation_id: CorrelationId) -> Timeline:
     """Request, decision, events, spans and log lines under one correlation id, by time."""
     asked.require_within(FLEET)
@@ -89,6 +91,7 @@ def _spelled(entry: Entry) -> TimelineEntry:
     )
 
 
+@answers("metrics.read")
 async def read_metrics(asked: Here, request: Request) -> PlainTextResponse:
     """All metrics, in Prometheus' text format."""
     asked.require(FLEET)

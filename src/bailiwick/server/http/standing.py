@@ -15,6 +15,7 @@ from fastapi import Query
 from bailiwick.iam import FLEET
 from bailiwick.kernel import digest_of
 from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Here
 from bailiwick.wire.replica import Leader, ReplicaState
 
@@ -23,6 +24,7 @@ Digest = Annotated[
 ]
 
 
+@answers("replica.read")
 async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
     """How this replica stands."""
     asked.require(FLEET)

@@ -25,6 +25,7 @@ from bailiwick.iam import Token as KnownToken
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.iam_commands import IssueToken, RevokeToken
 from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here, House, may_everywhere
 from bailiwick.server.http.params import Limit, NameCursor, PathName, page_of, spell_page
 from bailiwick.server.problems import Trouble
@@ -46,6 +47,7 @@ def reach_of(directory: Directory, principal: str) -> set[Scope]:
     return reach or {FLEET}
 
 
+@answers("token.list")
 async def list_tokens(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Token]:
@@ -63,6 +65,7 @@ async def list_tokens(
     return spell_page(await asked.read(read), _token)
 
 
+@answers("token.issue")
 async def issue_token(
     asked: Changing, body: wire.NewToken, *, response: Response
 ) -> wire.IssuedToken:
@@ -91,6 +94,7 @@ async def issue_token(
     return spell_issued("" if asked.dry_run else minted.token, minted.command)
 
 
+@answers("token.revoke")
 async def revoke_token(asked: Changing, token_id: PathName) -> Done:
     """Revoke a token: whoever shows it is no longer let in."""
     asked.require_within(FLEET)
@@ -99,6 +103,7 @@ async def revoke_token(asked: Changing, token_id: PathName) -> Done:
     return await asked.do(RevokeToken(token_id))
 
 
+@answers("login")
 async def log_in(request: Request, body: wire.Login, *, response: Response) -> wire.IssuedToken:
     """Exchange a one-time login code for a session's token."""
     house: House = request.app.state.house
@@ -121,6 +126,7 @@ async def log_in(request: Request, body: wire.Login, *, response: Response) -> w
     return spell_issued(minted.token, command)
 
 
+@answers("self.read")
 async def read_self(asked: Here) -> wire.Self:
     """Who asks, with which roles, and until when its token counts."""
     asked.require_self()
@@ -140,6 +146,7 @@ async def read_self(asked: Here) -> wire.Self:
     )
 
 
+@answers("self.log_out")
 async def log_out(asked: Changing) -> Done:
     """Revoke the token that this request is made with."""
     asked.require_self()

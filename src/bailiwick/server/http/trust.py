@@ -26,6 +26,7 @@ from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted
 from bailiwick.iam import FLEET, Permission
 from bailiwick.kernel import SetTrustPolicy, WithdrawEnrolment
 from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here, may_everywhere
 from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import PathName
@@ -51,6 +52,7 @@ KindQuery = Annotated[EvidenceKind, Query(description="Of which kind.")]
 # -- enrolment -------------------------------------------------------------------------------
 
 
+@answers("node.enrol")
 async def offer_keys(
     asked: Changing, node: PathName, *, body: wire.EnrolmentOffer
 ) -> wire.EnrolmentChallenge:
@@ -74,6 +76,7 @@ async def offer_keys(
     )
 
 
+@answers("node.prove")
 async def prove_keys(
     asked: Changing, node: PathName, *, body: wire.EnrolmentProof
 ) -> wire.Enrolled:
@@ -91,6 +94,7 @@ async def prove_keys(
     return wire.Enrolled(node=node, kind=found.kind, identity=found.identity, seq=found.seq)
 
 
+@answers("node.withdraw")
 async def withdraw_enrolment(asked: Changing, node: PathName, *, kind: KindQuery) -> Done:
     """A node's keys of one kind no longer count; it may then enrol with others."""
     asked.require(FLEET)
@@ -105,6 +109,7 @@ def _refused(found: EnrolmentRefused) -> Trouble:
 # -- evidence --------------------------------------------------------------------------------
 
 
+@answers("node.nonce")
 async def make_nonce(asked: Changing, node: PathName) -> wire.NewNonce:
     """A nonce for a node to answer, once; one that it had before counts no more."""
     require_node(asked, node)
@@ -117,6 +122,7 @@ async def make_nonce(asked: Changing, node: PathName) -> wire.NewNonce:
     return wire.NewNonce(node=node, nonce=found.value.hex(), expires_ms=expires_ms)
 
 
+@answers("node.attest")
 async def attest(asked: Changing, node: PathName, *, body: wire.Attestation) -> wire.Attested:
     """Present evidence for a nonce; bad evidence closes the node, an unknown nonce does nothing."""
     require_node(asked, node)
@@ -134,6 +140,7 @@ async def attest(asked: Changing, node: PathName, *, body: wire.Attestation) -> 
     )
 
 
+@answers("node.attestation")
 async def read_attestation(asked: Here, node: PathName) -> wire.NodeAttestation:
     """How far a node is trusted and why, what is asked of it, and by which keys it is known."""
     asked.require_within(FLEET)
@@ -204,6 +211,7 @@ def _verdict(judged: Judged) -> wire.KindVerdict:
 # -- policy ----------------------------------------------------------------------------------
 
 
+@answers("trust_policy.read")
 async def read_policy(asked: Here, response: Response) -> wire.TrustPolicy:
     """Which nodes must prove what; the ``ETag`` is the policy's digest."""
     asked.require(FLEET)
@@ -213,6 +221,7 @@ async def read_policy(asked: Here, response: Response) -> wire.TrustPolicy:
     return wire.TrustPolicy(document=policy.text, digest=policy.digest)
 
 
+@answers("trust_policy.set")
 async def set_policy(asked: Changing, body: wire.TrustPolicyChange) -> Done:
     """Replace the whole policy; one with a mistake is refused. Every node is then judged by it."""
     asked.require(FLEET)

@@ -21,6 +21,7 @@ from bailiwick.iam import FLEET, Scope
 from bailiwick.metering.owners import Account
 from bailiwick.metering.report import Report, Span, make_report
 from bailiwick.metering.values import Use
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Here
 from bailiwick.server.http.asking import visible_projects
 from bailiwick.server.http.billed import (
@@ -59,6 +60,7 @@ class _Sum:
         self.cost_micros += line.cost_micros
 
 
+@answers("usage.read")
 async def read_usage(
     asked: Here, tenant: PathName, *, from_ms: FromMs = None, to_ms: ToMs = None
 ) -> wire.Usage:
@@ -74,6 +76,7 @@ async def read_usage(
     return _spell(tenant, await rate_period(asked, wanted, period=period), period=period)
 
 
+@answers("usage.fleet")
 async def read_fleet_usage(asked: Here) -> wire.FleetUsage:
     """What of every kind and generation was leased, idle and unavailable, by cause."""
     asked.require(FLEET)

@@ -29,8 +29,9 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from bailiwick.iam import FLEET, Allowed, Permission, Scope
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import parse_record
-from bailiwick.journal.words import RecordKind
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Here, House
 from bailiwick.server.http.door import bearer_of
 from bailiwick.server.http.work import spell_record
@@ -135,6 +136,7 @@ def _wish(
     return Wish(first, tenant, _kinds_of(kinds), follow == "true")
 
 
+@answers("record.watch")
 async def watch_records(
     asked: Here, request: Request, *, wish: Annotated[Wish, Depends(_wish)]
 ) -> WatchResponse:

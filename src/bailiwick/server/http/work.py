@@ -19,8 +19,8 @@ from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter
 
 from bailiwick.iam import FLEET, Permission, Scope
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import Cancel, Command, Granted, Queued, Release, Renew, ReportCheckpoint
 from bailiwick.kernel import State as KernelState
 from bailiwick.kernel import events as ev
@@ -29,6 +29,7 @@ from bailiwick.kernel.codec import encode_answer
 from bailiwick.kernel.request_body import amounts_of
 from bailiwick.kernel.views import waiting_entry
 from bailiwick.runtime.replica import ACTOR, View
+from bailiwick.server.http.answering import answers
 from bailiwick.server.http.asked import Asked, Changing, Here, may_everywhere
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber, ShortLimit
 from bailiwick.server.http.plans import ANOTHER, plan_of, spell_denial, spell_remedy, submit_of
@@ -51,6 +52,7 @@ _ANSWER: TypeAdapter[told.Granted | told.Queued] = TypeAdapter(told.Granted | to
 # -- leases ----------------------------------------------------------------------------------
 
 
+@answers("lease.request")
 async def request_lease(asked: Changing, body: wire.LeaseRequest) -> JSONResponse:
     """Ask for resources now or, with ``wait``, as soon as they are free."""
     scope = Scope.of(body.tenant, body.project)
@@ -77,6 +79,7 @@ async def request_lease(asked: Changing, body: wire.LeaseRequest) -> JSONRespons
             raise InvariantBroken(f"a request was answered with {answer}")
 
 
+@answers("lease.list")
 async def list_leases(
     asked: Here, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[wire.Lease]:
@@ -95,6 +98,7 @@ async def list_leases(
     return Page(items=[wire.Lease.model_validate(row) for row in rows], next=following)
 
 
+@answers("lease.read")
 async def read_lease(asked: Here, lease_id: PathNumber) -> wire.Lease:
     """One lease."""
     await _require_lease(asked, lease_id)
@@ -103,6 +107,7 @@ async def read_lease(asked: Here, lease_id: PathNumber) -> wire.Lease:
     )
 
 
+@answers("lease.renew")
 async def renew_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Renewal) -> told.Done:
     """Hold a lease for another term from now."""
     command = Renew(lease_id, body.ttl_ms, body.generation)
@@ -110,12 +115,14 @@ async def renew_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Renew
     return await asked.do(command)
 
 
+@answers("lease.release")
 async def release_lease(asked: Changing, lease_id: PathNumber) -> told.Done:
     """Give a lease back."""
     await _require_lease(asked, lease_id, Release(lease_id))
     return await asked.do(Release(lease_id))
 
 
+@answers("lease.checkpoint")
 async def report_checkpoint(asked: Changing, lease_id: PathNumber) -> told.Done:
     """Say that the work is saved; during grace this ends the lease now."""
     await _require_lease(asked, lease_id, ReportCheckpoint(lease_id))
@@ -125,6 +132,7 @@ async def report_checkpoint(asked: Changing, lease_id: PathNumber) -> told.Done:
 # -- the queue -------------------------------------------------------------------------------
 
 
+@answers("queue.list")
 async def list_queue(
     asked: Here, *, cursor: NumberCursor = None, limit: ShortLimit = 20
 ) -> Page[wire.QueueEntry]:
@@ -143,12 +151,14 @@ async def list_queue(
     return Page(items=[wire.QueueEntry.model_validate(row) for row in rows], next=following)
 
 
+@answers("queue.read")
 async def read_entry(asked: Here, entry_id: PathNumber) -> wire.QueueEntry:
     """One waiting request: where it stands, what is in its way, when it may start."""
     await _require_entry(asked, entry_id)
     return wire.QueueEntry.model_validate(await asked.read(lambda view: _entry_row(view, entry_id)))
 
 
+@answers("queue.cancel")
 async def cancel_entry(asked: Changing, entry_id: PathNumber) -> told.Done:
     """Take a waiting request out of the queue."""
     await _require_entry(asked, entry_id, Cancel(entry_id))
@@ -158,6 +168,7 @@ async def cancel_entry(asked: Changing, entry_id: PathNumber) -> told.Done:
 # -- the journal -----------------------------------------------------------------------------
 
 
+@answers("record.list")
 async def list_records(
     asked: Here, tenant: PathName, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[wire.JournalRecord]:

@@ -89,5 +89,5 @@ _BY_NOUN: Final = {noun: tag.name for tag in TAGS for noun in tag.nouns}
 def tag_of(noun: str) -> str:
     """The name of the tag that has a noun."""
     if noun not in _BY_NOUN:
-        raise InvalidValue("noun", noun, "a noun of one of the tags in server/http/tags.py")
+        raise InvalidValue("noun", noun, "a noun of one of the tags in wire/actions/tags.py")
     return _BY_NOUN[noun]
