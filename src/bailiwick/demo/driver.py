@@ -20,7 +20,6 @@ from typing import Any
 from bailiwick import (
     DeadlinePassed,
     Denied,
-    Dimension,
     EndCause,
     InvariantBroken,
     PreemptionReason,
@@ -29,9 +28,10 @@ from bailiwick import (
     RevokeState,
 )
 from bailiwick.demo.agenda import Agenda
-from bailiwick.demo.books import Books, Eviction, Heard, Moment, Puzzle, Sample, read_line
-from bailiwick.demo.fleet import HOUR_MS, LABS, MINUTE_MS, furnish
+from bailiwick.demo.books import Books, Eviction, Heard, Moment, Sample, read_line
+from bailiwick.demo.fleet import HOUR_MS, MINUTE_MS, furnish
 from bailiwick.demo.traffic import Job, draw_jobs
+from bailiwick.demo.watch import keep_puzzle, take_sample
 from bailiwick.journal import RecordKind
 from bailiwick.kernel import (
     Answer,
@@ -51,13 +51,12 @@ from bailiwick.kernel import (
     Submit,
     Tick,
 )
-from bailiwick.kernel.views import fleet, waiting_entry
 
 STEP_MS = 3 * MINUTE_MS
 """Between two ticks, at least: a server ticks every second, which would take a demo too long."""
 
-KEEP_MS, SAVE_MS = 30 * MINUTE_MS, 2 * HOUR_MS
-"""How often the fleet is looked at, and how often work is saved."""
+KEEP_MS, SAVE_MS, PUZZLE_MS = 30 * MINUTE_MS, 2 * HOUR_MS, 3 * HOUR_MS
+"""How often the fleet is looked at, work is saved, and the queue is read for a riddle."""
 
 TEARDOWN_MS = 20_000
 """How long it takes to end what a lease held, and to say so."""
@@ -343,9 +342,11 @@ class Driver:
         for run in dict.fromkeys(self.runs.values()):
             if run.moment is None:
                 self._keep_run(run)
-        sample = self._sample()
-        self.books.samples.append(sample)
-        self._look_for_puzzle()
+        state, books, now_ms = self.state, self.books, self.now_ms
+        running, waiting = len(set(self.runs.values())), len(self.waiting)
+        sample = take_sample(state, books, now_ms=now_ms, running=running, waiting=waiting)
+        if now_ms % PUZZLE_MS == 0 and 0.5 * self.end_ms < now_ms < 0.8 * self.end_ms:
+            keep_puzzle(state, books, waiting=self.waiting, now_ms=now_ms)
         tenants = self.books.tenants.values()
         asked, granted = sum(t.asked for t in tenants), sum(t.granted for t in tenants)
         self._watcher(Step(self.now_ms, asked, granted, sample))
@@ -360,36 +361,6 @@ class Driver:
                 run.saved_ms = now_ms - run.started_ms
             if kind.renews and now_ms < run.expires_ms <= now_ms + HOUR_MS:
                 self.tell(Renew(lease_id, kind.term_ms), actor=kind.tenant)
-
-    def _sample(self) -> Sample:
-        rows = fleet(self.state).generations
-        for lab in LABS:
-            room = self.state.quotas.headroom(lab.name).dimensions[Dimension.GPU_COUNT]
-            use = room.used / room.limit if room.limit else 0.0
-            self.books.tenants[lab.name].quota_use.append(use)
-        return Sample(
-            self.now_ms,
-            {row.generation: row.leased_milli for row in rows},
-            {row.generation: row.devices * 1_000 for row in rows},
-            len(set(self.runs.values())),
-            len(self.waiting),
-        )
-
-    def _look_for_puzzle(self) -> None:
-        """Keep the waiting request whose explanation has most to say."""
-        now_ms = self.now_ms
-        if now_ms % (3 * HOUR_MS) or not 0.5 * self.end_ms < now_ms < 0.8 * self.end_ms:
-            return
-        lines = [
-            (entry_id, job)
-            for entry_id, job in self.waiting.items()
-            if HOUR_MS <= now_ms - job.arrives_ms <= 8 * HOUR_MS
-        ]
-        for entry_id, job in lines[:8]:
-            told = waiting_entry(self.state, entry_id, now_ms=now_ms)
-            found = Puzzle(job, now_ms, told, len(self.state.ledger), len(self.waiting))
-            if self.books.puzzle is None or found.interest > self.books.puzzle.interest:
-                self.books.puzzle = found
 
 
 _HEARD: Mapping[RecordKind, Callable[[Driver, Heard, Mapping[str, Any]], None]] = {
