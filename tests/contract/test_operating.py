@@ -17,7 +17,7 @@ from bailiwick.journal.note import TrustedCheckpoint, verify_checkpoint
 from bailiwick.kernel import iam_commands as cmd
 from bailiwick.reconcile.departures import Departures
 from bailiwick.runtime.tree import JournalTree
-from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
 from bailiwick.services.beats import Beats
 from bailiwick.store.journal_proof import Proven, check_proof, parse_proof

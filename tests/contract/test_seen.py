@@ -14,7 +14,7 @@ from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.port import JobSpec
 from bailiwick.reconcile.watched_executor import WatchedExecutor
 from bailiwick.runtime.gateway import Gateway
-from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.context import Parts
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.services import authority as auth
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house

@@ -25,6 +25,10 @@ from bailiwick.demo.tables import (
     tenants_table,
 )
 from bailiwick.journal import Changed, Verified
+from bailiwick.phrases.amounts import credits, gpus, plural
+from bailiwick.phrases.estimates import ESTIMATES
+from bailiwick.phrases.nodes import FALLEN
+from bailiwick.phrases.remedies import remedy_beside
 
 URGENT_MOMENTS = 4
 SOON_MS = 5 * 60_000
@@ -69,7 +73,7 @@ def _headline(books: Books, days: int) -> Text:
     asked, granted = sum(t.asked for t in tenants), sum(t.granted for t in tenants)
     refused = sum(t.refused for t in tenants)
     soon = phrases.percent(sum(w <= SOON_MS for t in tenants for w in t.waits_ms), granted)
-    gpus = sum(books.samples[0].total.values()) // 1000
+    devices = sum(books.samples[0].total.values()) // 1000
     used, there = sum(b.gpu_micros.total() for b in tenants), books.capacity_micros
     part = phrases.percent(used, there)
     numbers = used, books.idle_micros, books.closed_micros, there
@@ -77,7 +81,7 @@ def _headline(books: Books, days: int) -> Text:
     reasons = len({e.word for e in books.evictions} - {EndCause.NODE_DEPARTED})
     saved = sum(e.saved for e in books.evictions)
     owed, bills = sum(t.owed_micros for t in tenants), sum(t.owed_micros > 0 for t in tenants)
-    head = f"{len(LABS)} tenants shared {books.nodes} nodes and {gpus} GPUs for {days} days."
+    head = f"{len(LABS)} tenants shared {books.nodes} nodes and {devices} GPUs for {days} days."
     text = Text(head, style="bold")
     for line in (
         f"{asked:,} requests: {granted:,} granted ({soon} within {phrases.duration(SOON_MS)}), "
@@ -85,7 +89,7 @@ def _headline(books: Books, days: int) -> Text:
         f"{len(books.evictions):,} jobs were evicted, for {reasons} of {REASONS} reasons; "
         f"{saved:,} had saved their work.",
         f"GPU-hours: {leased} leased ({part}) + {idle} idle + {closed} closed = {existed} in all.",
-        f"{bills} bills come to {phrases.credits(owed)}.",
+        f"{bills} bills come to {credits(owed)}.",
     ):
         text.append(f"\n{line}", style="not bold")
     return text
@@ -184,7 +188,7 @@ def _cause(moment: Moment) -> str:
         return _CAUSES[moment.word].format(_series(moment.subject.split()))
     request = moment.job.request
     members = f"{request.gang_size} x " if request.gang_size > 1 else ""
-    what = f"{members}{phrases.gpus(request.gpu_milli_total)}"
+    what = f"{members}{gpus(request.gpu_milli_total)}"
     return f"{moment.subject}, {request.priority}: {what}"
 
 
@@ -197,7 +201,7 @@ def _outcome(moment: Moment) -> str:
     kept = "saved" if saved == total == 1 else "all saved" if saved == total else f"{saved} saved"
     loss = f", {phrases.gpu_hours(lost)} GPU-h lost" if lost else ""
     fence = ", one teardown fenced" if any(e.fenced for e in moment.evictions) else ""
-    ended = f"{phrases.plural(total, 'job')} ended ({jobs}), {phrases.gpus(moment.gpu_milli)}"
+    ended = f"{plural(total, 'job')} ended ({jobs}), {gpus(moment.gpu_milli)}"
     depth = f", cascade depth {moment.depth}" if moment.depth > 1 else ""
     return f"{ended}; {kept}{loss}{fence}{depth}"
 
@@ -264,13 +268,13 @@ def _puzzle(puzzle: Puzzle, width: int) -> Group:
                   f"number {entry.position} of {puzzle.waiting} in the queue")  # fmt: skip
     for label, blocker in zip(("first blocker", "then"), entry.blockers, strict=False):
         facts.add_row(label, _blocker(blocker))
-    facts.add_row("remedy", Text(str(entry.remedy.word), style="cyan").append(
-        f"  {phrases.remedy(entry.remedy)}", style="default"))  # fmt: skip
-    starts_ms, basis = entry.estimate.starts_ms, Text(str(entry.estimate.basis), style="cyan")
-    if starts_ms is not None:
-        basis.append(f"  {phrases.moment(starts_ms)}, if nobody comes between", style="default")
-    facts.add_row("may start", basis)
-    price = phrases.credits(price_micros_per_hour(request))
+    advice, estimate = entry.remedy, entry.estimate
+    told = remedy_beside(advice.word, value=advice.amount, unit=advice.unit)
+    facts.add_row("remedy", Text(str(advice.word), style="cyan").append(f"  {told}", "default"))
+    when = "" if estimate.starts_ms is None else f"{phrases.moment(estimate.starts_ms)}: "
+    because = f"  {when}{ESTIMATES[estimate.basis]}"
+    facts.add_row("may start", Text(str(estimate.basis), style="cyan").append(because, "default"))
+    price = credits(price_micros_per_hour(request))
     facts.add_row("price", f"{price} an hour")
     return Group(Padding(facts, (0, 0, 1, 0)), _fallen(puzzle, width))
 
@@ -288,7 +292,7 @@ def _fallen(puzzle: Puzzle, width: int) -> Table:
     for word, count in entry.fallen.items():
         part = charts.bar(count / puzzle.nodes, room).rstrip("░") or "▏"
         words = Text(str(word), style="cyan"), Text(part, style="green")
-        table.add_row(str(count), *words, phrases.FALLEN[word])
+        table.add_row(str(count), *words, FALLEN[word])
     fit = "could hold one member now" if puzzle.job.request.gang_size > 1 else "could hold it now"
     table.add_row(str(entry.fitting), "none", "", fit)
     return table

@@ -20,7 +20,6 @@ from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import WHOLE
 from bailiwick.demo.driver import Driver
 from bailiwick.demo.fleet import CLINICAL_NODES, HOUR_MS, MINUTE_MS, PHYSICS_LATER, capacity_of
-from bailiwick.demo.phrases import gpus
 from bailiwick.kernel import (
     ChangeMode,
     ClearFence,
@@ -33,6 +32,7 @@ from bailiwick.kernel import (
     SetBudget,
     SetQuota,
 )
+from bailiwick.phrases.amounts import gpus
 
 GRACE_MS = 10 * MINUTE_MS
 

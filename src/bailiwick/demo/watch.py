@@ -32,7 +32,7 @@ def take_sample(state: State, books: Books, *, now_ms: int, running: int, waitin
     return sample
 
 
-def keep_puzzle(state: State, books: Books, waiting: Mapping[int, Job], *, now_ms: int) -> None:
+def keep_puzzle(state: State, books: Books, *, waiting: Mapping[int, Job], now_ms: int) -> None:
     """Keep the waiting request whose explanation has most to say."""
     riddles = [
         (entry_id, job)

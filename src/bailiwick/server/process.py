@@ -30,10 +30,10 @@ from bailiwick.reconcile.duties import Duties
 from bailiwick.reconcile.this_node import machine_name
 from bailiwick.runtime.replica import Pace, Replica, Role
 from bailiwick.runtime.runner import Runner, SystemClock
-from bailiwick.server.assembly import Base, Plan, assemble, open_telemetry
+from bailiwick.server.assembly import Base, ProcessPlan, assemble, open_telemetry
 from bailiwick.server.first_start import furnish, make_login
 from bailiwick.server.http.app import create_app
-from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.http.observe import follow_journal, follow_revocations
 from bailiwick.server.port import Port, Tls, open_port
@@ -149,7 +149,7 @@ class _Process:
 
     async def _serve(self, base: Base) -> None:
         options, runner = self._options, base.runner
-        plan = Plan(
+        plan = ProcessPlan(
             folder=options.folder,
             address=self._url,
             is_node=options.is_node,

@@ -19,11 +19,11 @@ from typing import Any, Final, TextIO
 
 from bailiwick.ports import JournalStore, Leader, StoredSnapshot
 from bailiwick.telemetry.following import Feed, Follower, ReadStore
-from bailiwick.telemetry.local_table import Limits, LocalTable
+from bailiwick.telemetry.local_table import LocalTable, TableLimits
 from bailiwick.telemetry.logs import configure_logs
 from bailiwick.telemetry.metrics import Gauges, Metrics
 from bailiwick.telemetry.origins import Origins
-from bailiwick.telemetry.rows import Found, RecordRow
+from bailiwick.telemetry.rows import FoundRows, RecordRow
 from bailiwick.telemetry.spans import Spans
 
 FILE: Final = "telemetry.db"
@@ -58,7 +58,7 @@ class Telemetry:
         otlp: str | None = None,
         name: str = "one",
         logs: LogTerms | None = None,
-        limits: Limits | None = None,
+        limits: TableLimits | None = None,
     ) -> Telemetry:
         """Begin, with the table in this folder."""
         table = LocalTable(folder / FILE, limits=limits)
@@ -90,7 +90,7 @@ class Telemetry:
         """The same store, with its commits timed."""
         return WatchedStore(store, self.metrics)
 
-    def find(self, correlation_id: str) -> Found:
+    def find(self, correlation_id: str) -> FoundRows:
         """All that is kept under a correlation id; it blocks for a moment."""
         if self._follower is not None:
             self._follower.catch_up(SETTLE_S)

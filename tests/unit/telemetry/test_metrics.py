@@ -25,7 +25,7 @@ from bailiwick.telemetry.catalog import (
     OTHER,
     TENANT,
     TENANTS_MAX,
-    Kind,
+    MetricKind,
 )
 from bailiwick.telemetry.metrics import Gauges, Metrics
 from bailiwick.telemetry.signals import REFUSALS
@@ -166,11 +166,11 @@ def test_no_label_is_ever_another_word(data: st.DataObject) -> None:
     spec = data.draw(st.sampled_from(CATALOG))
     words = [data.draw(WILD) for _ in spec.labels]
     match spec.kind:
-        case Kind.COUNTER:
+        case MetricKind.COUNTER:
             metrics.count(spec.name, *words)
-        case Kind.GAUGE:
+        case MetricKind.GAUGE:
             metrics.set(spec.name, 1, *words)
-        case Kind.HISTOGRAM:
+        case MetricKind.HISTOGRAM:
             metrics.observe(spec.name, 1, *words)
     tenants = {OTHER, *(word for word in words if word is not None)}
     check_labels(metrics, tenants)
@@ -217,7 +217,7 @@ def test_a_record_of_any_kind_is_counted(kinds: list[RecordKind], more: Mapping[
 def test_names_say_their_unit_and_kind() -> None:
     for spec in CATALOG:
         assert re.fullmatch(r"bailiwick_[a-z_]+", spec.name)
-        assert spec.name.endswith("_total") == (spec.kind is Kind.COUNTER), spec.name
+        assert spec.name.endswith("_total") == (spec.kind is MetricKind.COUNTER), spec.name
         assert {*spec.labels} <= {*LABELS, TENANT, ACTION}, spec.name
         assert not {"lease_id", "node", "principal", "correlation_id"} & {*spec.labels}
 

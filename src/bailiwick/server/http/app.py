@@ -30,15 +30,22 @@ from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.runner import Runner
 from bailiwick.server.http import document, seen, watch
 from bailiwick.server.http.answering import Handler, answers
-from bailiwick.server.http.asked import AccessDenied, Asked, House, Parts
+from bailiwick.server.http.context import Asked, House, Parts
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.edge import Bounds, Edge, log_fault, spell_problem
 from bailiwick.server.http.forward import Forward
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.observe import Observe, watch_waits
 from bailiwick.server.http.routes import HANDLERS
-from bailiwick.server.problems import Trouble, is_fault, trouble_of, trouble_of_status
+from bailiwick.server.problems import (
+    Trouble,
+    is_fault,
+    trouble_of,
+    trouble_of_denial,
+    trouble_of_status,
+)
 from bailiwick.services.authority import Allowance, Authority
+from bailiwick.services.caller import AccessDenied
 from bailiwick.telemetry.bearing import note
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -126,13 +133,23 @@ class GuardedRoute(StrictRoute):
             house: House = request.app.state.house
             principal = await house.door.admit(request)
             note(principal=principal.name, action=action.name)
-            asked = Asked(action, principal, house, str(request.state.correlation_id))
+            asked = Asked(
+                action=action.name,
+                asks_for=action.permission,
+                principal=principal,
+                gateway=house.gateway,
+                clock=house.door.clock,
+                ids=house.ids,
+                correlation_id=str(request.state.correlation_id),
+                on_cleared=lambda scope: note(tenant=scope.tenant, project=scope.project),
+                house=house,
+            )
             request.state.asked = asked
             try:
                 response = await inner(request)
             except AccessDenied as denied:
                 await house.door.note(request, denied.refusal)
-                raise denied.trouble from None
+                raise trouble_of_denial(denied) from None
             if not asked.cleared:
                 raise InvariantBroken(f"{action.name} asked for no permission")
             if action.method == "GET":

@@ -19,11 +19,10 @@ import binascii
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from bailiwick.iam import FLEET, OWN_NAMES, Directory, Permission, Scope
+from bailiwick.iam import OWN_NAMES, Directory
 from bailiwick.journal.fields import PRINCIPAL_SHAPE
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.iam_commands import NoteRefusal
@@ -40,22 +39,13 @@ from bailiwick.services.authority import (
     RefusalWord,
     RefusedToken,
 )
+from bailiwick.services.caller import Refusal
 from bailiwick.vocab.errors import BailiwickError, Unavailable
 from bailiwick.wire.problem import EdgeCode
 
 NOTE_WAIT_S = 2.0
 DOORKEEPER = "http-door"
 """Who seals that somebody unknown was refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """What the journal is told of somebody who was turned away."""
-
-    reason: str
-    principal: str | None = None
-    permission: Permission | None = None
-    scope: Scope = FLEET
 
 
 class Door:

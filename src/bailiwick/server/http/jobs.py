@@ -27,7 +27,7 @@ from bailiwick.kernel.codec import encode_answer, encode_command
 from bailiwick.ports import JobRow
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber
 from bailiwick.server.http.plans import plan_of, submit_of
 from bailiwick.server.problems import Trouble

@@ -24,10 +24,10 @@ from bailiwick.journal.record import parse_record
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Here
+from bailiwick.server.http.context import Asked, Here
 from bailiwick.server.http.params import PathName, PathSeq
 from bailiwick.server.http.work import spell_record
-from bailiwick.server.problems import hidden
+from bailiwick.services.caller import Hidden
 from bailiwick.store.journal_proof import RecordProof
 from bailiwick.vocab.errors import BailiwickError, NotFound, Unavailable
 
@@ -57,7 +57,7 @@ async def prove_record(asked: Here, tenant: PathName, *, seq: PathSeq) -> PlainT
     canonical = lines[0].rstrip(b"\n") if lines else b""
     record = parse_record(canonical) if lines else None
     if record is None or record.tenant != tenant:
-        raise hidden()
+        raise Hidden()
     is_whole = spell_record(record, whole=False) == spell_record(record, whole=True)
     if not is_whole and not asked.may(FLEET):
         raise asked.refuse("the record tells of another tenant too", reason="tells_of_another")

@@ -18,14 +18,14 @@ from starlette.requests import Request
 from bailiwick.iam import FLEET, Scope
 from bailiwick.journal.record import Record, parse_record
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Here, House
+from bailiwick.server.http.context import Asked, Here, House
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.work import spell_record
-from bailiwick.server.problems import hidden
+from bailiwick.services.caller import Hidden
 from bailiwick.telemetry.metrics import CONTENT_TYPE
 from bailiwick.telemetry.rows import RecordRow
 from bailiwick.telemetry.telemetry import Telemetry
-from bailiwick.telemetry.timeline import Entry, cut, merge, runs
+from bailiwick.telemetry.timeline import TimelineRow, cut, merge, runs
 from bailiwick.wire.base import PRINCIPAL_PATTERN
 from bailiwick.wire.seen import Timeline, TimelineEntry
 
@@ -49,7 +49,7 @@ async def read_trace(asked: Here, correlation_id: CorrelationId) -> Timeline:
     records = await _records(asked, seen.records, correlation_id)
     if not (seen.spans or seen.logs or records):
         if FLEET in asked.principal.roles:
-            raise hidden()
+            raise Hidden()
         raise asked.refuse_hidden("foreign_scope" if any(found[:3]) else "not_found")
     is_cut = seen.is_cut or len(runs(seen.records)) > READS_MAX
     entries = merge(seen.spans, seen.logs, records=records)
@@ -81,7 +81,7 @@ async def _records(
     return found
 
 
-def _spelled(entry: Entry) -> TimelineEntry:
+def _spelled(entry: TimelineRow) -> TimelineEntry:
     return TimelineEntry(
         at_ms=entry.at_ms,
         source=entry.source.value,
@@ -111,5 +111,5 @@ async def read_metrics_openly(request: Request) -> PlainTextResponse:
 def _telemetry(house: House) -> Telemetry:
     found = house.parts.telemetry
     if found is None:
-        raise hidden()
+        raise Hidden()
     return found

@@ -32,7 +32,7 @@ from bailiwick.iam import FLEET, Allowed, Permission, Scope
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import parse_record
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Here, House
+from bailiwick.server.http.context import Here, House
 from bailiwick.server.http.door import bearer_of
 from bailiwick.server.http.work import spell_record
 from bailiwick.services.authority import Principal

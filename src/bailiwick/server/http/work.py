@@ -30,10 +30,11 @@ from bailiwick.kernel.request_body import amounts_of
 from bailiwick.kernel.views import waiting_entry
 from bailiwick.runtime.replica import ACTOR, View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Asked, Changing, Here, may_everywhere
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber, ShortLimit
-from bailiwick.server.http.plans import ANOTHER, plan_of, spell_denial, spell_remedy, submit_of
+from bailiwick.server.http.plans import plan_of, spell_denial, spell_remedy, submit_of
 from bailiwick.server.problems import Trouble
+from bailiwick.services.decisions import ANOTHER
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import answers as told
@@ -178,7 +179,7 @@ async def list_records(
     await asked.read(lambda view: view.state.directory.tenant(tenant))
     lines = await asked.records(first, SCAN_MAX)
     size = asked.house.gateway.journal.size
-    everything = may_everywhere(asked.principal, Permission.JOURNAL_READ, scopes={FLEET})
+    everything = asked.holds(Permission.JOURNAL_READ)
     rows: list[wire.JournalRecord] = []
     seen = first
     for line in lines:

@@ -1,32 +1,22 @@
-"""Handlers for tenants, projects, members and service accounts.
-
-Rules:
-
-- Every handler asks for its action's key, at the scope that its path or body names, first.
-- A list holds the rows that the principal may see one by one, and never tells how many others.
-"""
+"""Routes for tenants, projects, members and service accounts."""
 
 from __future__ import annotations
 
 from fastapi import Response
 
 from bailiwick import iam
-from bailiwick.iam import FLEET, NODE_PREFIX, OWN_NAMES, Role, Scope
-from bailiwick.kernel import iam_commands as cmd
-from bailiwick.runtime.replica import View
+from bailiwick.iam import FLEET, Role, Scope
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asked import Changing, Here
+from bailiwick.server.http.context import Asked, Changing, Here, spell_done
 from bailiwick.server.http.params import (
     IfMatch,
     Limit,
     NameCursor,
     PathName,
-    page_of,
     revision_of,
     spell_page,
 )
-from bailiwick.server.problems import hidden
-from bailiwick.vocab.errors import InvalidValue
+from bailiwick.services import people
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
@@ -39,29 +29,20 @@ async def list_tenants(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Tenant]:
     """The tenants that the caller may see."""
-    asked.require_within(FLEET)
-
-    def read(view: View) -> tuple[list[iam.Tenant], str | None]:
-        rows = (t for t in view.state.directory.tenants.values() if asked.may(Scope(t.name)))
-        return page_of(rows, after=cursor, limit=limit, key=lambda t: t.name)
-
-    return spell_page(await asked.read(read), _tenant)
+    return spell_page(await people.page_tenants(asked, after=cursor, limit=limit), _tenant)
 
 
 @answers("tenant.create")
 async def create_tenant(asked: Changing, body: wire.NewTenant) -> Done:
     """Create a tenant; its name stays, ``display_name`` can change later."""
-    asked.require(FLEET)
-    return await asked.do(cmd.CreateTenant(body.tenant, body.display_name))
+    done = await people.create_tenant(asked, body.tenant, display_name=body.display_name)
+    return spell_done(done)
 
 
 @answers("tenant.read")
 async def read_tenant(asked: Here, tenant: PathName, *, response: Response) -> wire.Tenant:
     """One tenant; its revision is the ``ETag``."""
-    asked.require(Scope(tenant))
-    found = await asked.read(lambda view: view.state.directory.tenants.get(tenant))
-    if found is None:
-        raise hidden()
+    found = await people.read_tenant(asked, tenant)
     response.headers["etag"] = f'"{found.revision}"'
     return _tenant(found)
 
@@ -71,9 +52,7 @@ async def change_tenant(
     asked: Changing, tenant: PathName, *, body: wire.ScopeChange, if_match: IfMatch = None
 ) -> Done:
     """Change the name for people, or close or open the tenant."""
-    asked.require(Scope(tenant))
-    revision = revision_of(if_match)
-    return await asked.do(cmd.ChangeTenant(tenant, body.display_name, body.is_open, revision))
+    return spell_done(await people.change_tenant(asked, tenant, change=_change(body, if_match)))
 
 
 @answers("project.list")
@@ -81,21 +60,17 @@ async def list_projects(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Project]:
     """The projects of a tenant that the caller may see."""
-    asked.require_within(Scope(tenant))
-
-    def read(view: View) -> tuple[list[iam.Project], str | None]:
-        all_of_them = view.state.directory.projects.values()
-        rows = (p for p in all_of_them if p.tenant == tenant and asked.may(Scope(tenant, p.name)))
-        return page_of(rows, after=cursor, limit=limit, key=lambda p: p.name)
-
-    return spell_page(await asked.read(read), _project)
+    found = await people.page_projects(asked, tenant, after=cursor, limit=limit)
+    return spell_page(found, _project)
 
 
 @answers("project.create")
 async def create_project(asked: Changing, tenant: PathName, *, body: wire.NewProject) -> Done:
     """Create a project; its name stays, ``display_name`` can change later."""
-    asked.require(Scope(tenant))
-    return await asked.do(cmd.CreateProject(tenant, body.project, body.display_name))
+    name, display_name = body.project, body.display_name
+    return spell_done(
+        await people.create_project(asked, tenant, project=name, display_name=display_name)
+    )
 
 
 @answers("project.read")
@@ -103,10 +78,7 @@ async def read_project(
     asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.Project:
     """One project; its revision is the ``ETag``."""
-    asked.require(Scope(tenant, project))
-    found = await asked.read(lambda view: view.state.directory.projects.get((tenant, project)))
-    if found is None:
-        raise hidden()
+    found = await people.read_project(asked, tenant, project=project)
     response.headers["etag"] = f'"{found.revision}"'
     return _project(found)
 
@@ -121,10 +93,8 @@ async def change_project(
     if_match: IfMatch = None,
 ) -> Done:
     """Change the name for people, or close or open the project."""
-    asked.require(Scope(tenant, project))
-    revision = revision_of(if_match)
-    command = cmd.ChangeProject(tenant, project, body.display_name, body.is_open, revision)
-    return await asked.do(command)
+    change = _change(body, if_match)
+    return spell_done(await people.change_project(asked, tenant, project=project, change=change))
 
 
 # -- members ---------------------------------------------------------------------------------
@@ -135,7 +105,7 @@ async def list_fleet_members(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Member]:
     """Who has which role over the whole fleet."""
-    return await _members(asked, FLEET, cursor=cursor, limit=limit)
+    return spell_page(await people.page_members(asked, FLEET, after=cursor, limit=limit), _member)
 
 
 @answers("tenant_member.list")
@@ -143,7 +113,8 @@ async def list_tenant_members(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Member]:
     """Who has which role at a tenant."""
-    return await _members(asked, Scope(tenant), cursor=cursor, limit=limit)
+    found = await people.page_members(asked, Scope(tenant), after=cursor, limit=limit)
+    return spell_page(found, _member)
 
 
 @answers("project_member.list")
@@ -156,7 +127,8 @@ async def list_project_members(
     limit: Limit = 100,
 ) -> Page[wire.Member]:
     """Who has which role at a project."""
-    return await _members(asked, Scope(tenant, project), cursor=cursor, limit=limit)
+    found = await people.page_members(asked, Scope(tenant, project), after=cursor, limit=limit)
+    return spell_page(found, _member)
 
 
 @answers("fleet_member.set")
@@ -179,29 +151,9 @@ async def set_project_member(
     return await _set_member(asked, Scope(tenant, project), body=body)
 
 
-async def _members(
-    asked: Here, scope: Scope, *, cursor: str | None, limit: int
-) -> Page[wire.Member]:
-    asked.require(scope)
-
-    def read(view: View) -> tuple[list[tuple[str, Role]], str | None]:
-        rows = view.state.directory.members(scope)
-        return page_of(rows, after=cursor, limit=limit, key=lambda row: row[0])
-
-    def spell(row: tuple[str, Role]) -> wire.Member:
-        return wire.Member(member=row[0], role=row[1].value)
-
-    return spell_page(await asked.read(read), spell)
-
-
-async def _set_member(asked: Changing, scope: Scope, *, body: wire.MemberChange) -> Done:
-    asked.require(scope)
+async def _set_member(asked: Asked, scope: Scope, *, body: wire.MemberChange) -> Done:
     role = None if body.role is None else Role(body.role)
-    if role is not None and body.member in OWN_NAMES:
-        raise InvalidValue("member", body.member, "any name but the server's own")
-    if role is not None and scope != FLEET and body.member.startswith(NODE_PREFIX):
-        raise InvalidValue("member", body.member, "no node: those have roles over the fleet alone")
-    return await asked.do(cmd.SetMember(body.member, role, scope.tenant, scope.project))
+    return spell_done(await people.set_member(asked, scope, member=body.member, role=role))
 
 
 # -- service accounts ------------------------------------------------------------------------
@@ -212,31 +164,27 @@ async def list_accounts(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.ServiceAccount]:
     """The service accounts that the caller may see."""
-    asked.require_within(FLEET)
-
-    def read(view: View) -> tuple[list[iam.ServiceAccount], str | None]:
-        rows = (a for a in view.state.directory.accounts.values() if asked.may(a.scope))
-        return page_of(rows, after=cursor, limit=limit, key=lambda a: a.name)
-
-    return spell_page(await asked.read(read), _account)
+    return spell_page(await people.page_accounts(asked, after=cursor, limit=limit), _account)
 
 
 @answers("account.create")
 async def create_account(asked: Changing, body: wire.NewAccount) -> Done:
     """Create a service account of a project, a tenant or the whole fleet."""
     scope = Scope.of(body.tenant, body.project)
-    asked.require(scope)
-    if body.account in OWN_NAMES:
-        raise InvalidValue("account", body.account, "any name but the server's own")
-    return await asked.do(cmd.CreateAccount(body.account, scope.tenant, scope.project))
+    return spell_done(await people.create_account(asked, body.account, scope=scope))
 
 
 @answers("account.change")
 async def change_account(asked: Changing, account: PathName, *, body: wire.AccountChange) -> Done:
     """Enable or disable a service account."""
-    found = await asked.locate(lambda view: view.state.directory.accounts.get(account))
-    asked.require(found.scope)
-    return await asked.do(cmd.ChangeAccount(account, body.is_enabled))
+    return spell_done(await people.change_account(asked, account, is_enabled=body.is_enabled))
+
+
+# -- spelling --------------------------------------------------------------------------------
+
+
+def _change(body: wire.ScopeChange, if_match: str | None) -> people.ScopeChange:
+    return people.ScopeChange(body.display_name, body.is_open, revision_of(if_match))
 
 
 def _tenant(found: iam.Tenant) -> wire.Tenant:
@@ -256,6 +204,10 @@ def _project(found: iam.Project) -> wire.Project:
         is_open=found.is_open,
         revision=found.revision,
     )
+
+
+def _member(found: people.Membership) -> wire.Member:
+    return wire.Member(member=found.member, role=found.role.value)
 
 
 def _account(found: iam.ServiceAccount) -> wire.ServiceAccount:
