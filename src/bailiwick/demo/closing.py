@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bailiwick import ResourceKind
-from bailiwick.billing.audits import ISSUED, Prices, audit, claim_of
+from bailiwick.billing.audits import ISSUED, PriceHistory, audit, claim_of
 from bailiwick.billing.bills import PeriodBill, bill_to, read_prices
 from bailiwick.billing.invoice_body import digest_of
 from bailiwick.billing.invoices import InvoiceHead, split_by_tenant
@@ -23,7 +23,7 @@ from bailiwick.demo.books import Audit, Books
 from bailiwick.journal import Record, Verification, parse_record, verify_lines
 from bailiwick.kernel import Envelope, IssueInvoice, Kernel
 from bailiwick.kernel import digest_of as state_digest
-from bailiwick.metering import Account, Idle, Unavailable
+from bailiwick.metering import Account, Idle, UnavailableCapacity
 
 ACCOUNTANT = "accountant"
 
@@ -72,7 +72,7 @@ def _read_meter(books: Books, bill: PeriodBill, *, end_ms: int) -> None:
                 books.tenants[tenant].gpu_micros[line.generation] += used
             case Idle():
                 books.idle_micros += used
-            case Unavailable():
+            case UnavailableCapacity():
                 books.closed_micros += used
     shares = (each for each in meter.balances(end_ms) if each.kind is ResourceKind.GPU_MILLI)
     books.capacity_micros = sum(each.capacity for each in shares)
@@ -90,7 +90,7 @@ def audit_journal(lines: Sequence[bytes]) -> Audit:
 
 def _rebuilt(records: Sequence[Record]) -> tuple[int, int]:
     """How many invoices the journal says were issued, and how many of them it comes to again."""
-    prices = Prices()
+    prices = PriceHistory()
     for record in records:
         prices.add(record)
     claims = [claim_of(record) for record in records if record.kind == ISSUED]
