@@ -32,10 +32,10 @@ from bailiwick.metering.values import Use
 from bailiwick.ports import Clock, NewJobRow
 from bailiwick.runtime import replica as rep
 from bailiwick.runtime.runner import Runner, SystemClock
+from bailiwick.server.folds import follow_revocations, follow_telemetry
 from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import Terms, create_app
 from bailiwick.server.http.context import Parts
-from bailiwick.server.http.observe import follow_journal, follow_revocations
 from bailiwick.services import authority as auth
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
@@ -196,12 +196,12 @@ def http_house(
     runner = Runner(replica, wait_s=WAIT_S)
     runner.start()
     parts = parts or make_parts(clock)
-    following = None
+    followers = []
     try:
         assert runner.wait_for(rep.Role.LEADING, wait_s=WAIT_S)
-        follow_journal(telemetry, runner)
+        followers.append(follow_telemetry(telemetry, runner))
         if parts.capabilities is not None:
-            following = follow_revocations(parts.capabilities, runner)
+            followers.append(follow_revocations(parts.capabilities, runner))
         authority = auth.Authority.from_pem(auth.Authority.new_key())
         ids = (f"id-{n}" for n in count(1))
         app = make_app(
@@ -225,8 +225,8 @@ def http_house(
             _add_money(house, InvoiceBook(store))
             yield house
     finally:
-        if following is not None:
-            following.close()
+        for follower in followers:
+            follower.close()
         telemetry.close()
         runner.stop()
 

@@ -79,14 +79,15 @@ def _change(row: rates.NumberedChange) -> wire.RateChange:
 
 
 def _spell(card: RateCard) -> wire.Rates:
+    # By word: a card that was read back from its record has another order of its own.
     return wire.Rates(
         name=card.name,
         tenant=card.tenant,
         currency=card.currency,
         effective_ms=card.effective_ms,
-        gpu_micros_per_hour=dict(card.gpu_micros_per_hour),
+        gpu_micros_per_hour=dict(sorted(card.gpu_micros_per_hour.items())),
         core_micros_per_hour=card.core_micros_per_hour,
         mem_micros_per_gib_hour=card.mem_micros_per_gib_hour,
         block_micros_per_gib_hour=card.block_micros_per_gib_hour,
-        class_per_mille=dict(card.class_per_mille),
+        class_per_mille=dict(sorted(card.class_per_mille.items())),
     )
