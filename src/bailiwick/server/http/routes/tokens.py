@@ -1,10 +1,10 @@
-"""Routes for tokens, sessions and broken glass; and the login, which needs no token."""
+"""Routes for service accounts, tokens, sessions and broken glass; and for the login."""
 
 from __future__ import annotations
 
 from fastapi import Request, Response
 
-from bailiwick.iam import Permission, PrincipalKind
+from bailiwick.iam import Permission, PrincipalKind, Scope, ServiceAccount
 from bailiwick.iam import Token as KnownToken
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here, House, spell_done
@@ -49,6 +49,33 @@ async def issue_token(
 async def revoke_token(asked: Changing, token_id: PathName) -> Done:
     """Revoke a token: whoever shows it is no longer let in."""
     return spell_done(await tokens.revoke(asked, token_id))
+
+
+# -- service accounts ------------------------------------------------------------------------
+
+
+@answers("account.list")
+async def list_accounts(
+    asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
+) -> Page[wire.ServiceAccount]:
+    """The service accounts that the caller may see."""
+    return spell_page(await tokens.page_accounts(asked, after=cursor, limit=limit), _account)
+
+
+@answers("account.create")
+async def create_account(asked: Changing, body: wire.NewAccount) -> Done:
+    """Create a service account of a project, a tenant or the whole fleet."""
+    scope = Scope.of(body.tenant, body.project)
+    return spell_done(await tokens.create_account(asked, body.account, scope=scope))
+
+
+@answers("account.change")
+async def change_account(asked: Changing, account: PathName, *, body: wire.AccountChange) -> Done:
+    """Enable or disable a service account."""
+    return spell_done(await tokens.change_account(asked, account, is_enabled=body.is_enabled))
+
+
+# -- sessions and broken glass ----------------------------------------------------------------
 
 
 @answers("login")
@@ -129,4 +156,11 @@ def _token(found: KnownToken) -> wire.Token:
         revoked=found.revoked,
         single_use=found.single_use,
         keys=_keys(found),
+    )
+
+
+def _account(found: ServiceAccount) -> wire.ServiceAccount:
+    tenant, project = found.scope
+    return wire.ServiceAccount(
+        account=found.name, tenant=tenant, project=project, is_enabled=found.is_enabled
     )

@@ -1,4 +1,4 @@
-"""Routes for tenants, projects, members and service accounts."""
+"""Routes for tenants, projects and members."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bailiwick.server.http.params import (
     revision_of,
     spell_page,
 )
-from bailiwick.services import people
+from bailiwick.services import tenants
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
@@ -29,20 +29,20 @@ async def list_tenants(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Tenant]:
     """The tenants that the caller may see."""
-    return spell_page(await people.page_tenants(asked, after=cursor, limit=limit), _tenant)
+    return spell_page(await tenants.page_tenants(asked, after=cursor, limit=limit), _tenant)
 
 
 @answers("tenant.create")
 async def create_tenant(asked: Changing, body: wire.NewTenant) -> Done:
     """Create a tenant; its name stays, ``display_name`` can change later."""
-    done = await people.create_tenant(asked, body.tenant, display_name=body.display_name)
+    done = await tenants.create_tenant(asked, body.tenant, display_name=body.display_name)
     return spell_done(done)
 
 
 @answers("tenant.read")
 async def read_tenant(asked: Here, tenant: PathName, *, response: Response) -> wire.Tenant:
     """One tenant; its revision is the ``ETag``."""
-    found = await people.read_tenant(asked, tenant)
+    found = await tenants.read_tenant(asked, tenant)
     response.headers["etag"] = f'"{found.revision}"'
     return _tenant(found)
 
@@ -52,7 +52,7 @@ async def change_tenant(
     asked: Changing, tenant: PathName, *, body: wire.ScopeChange, if_match: IfMatch = None
 ) -> Done:
     """Change the name for people, or close or open the tenant."""
-    return spell_done(await people.change_tenant(asked, tenant, change=_change(body, if_match)))
+    return spell_done(await tenants.change_tenant(asked, tenant, change=_change(body, if_match)))
 
 
 @answers("project.list")
@@ -60,7 +60,7 @@ async def list_projects(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Project]:
     """The projects of a tenant that the caller may see."""
-    found = await people.page_projects(asked, tenant, after=cursor, limit=limit)
+    found = await tenants.page_projects(asked, tenant, after=cursor, limit=limit)
     return spell_page(found, _project)
 
 
@@ -69,7 +69,7 @@ async def create_project(asked: Changing, tenant: PathName, *, body: wire.NewPro
     """Create a project; its name stays, ``display_name`` can change later."""
     name, display_name = body.project, body.display_name
     return spell_done(
-        await people.create_project(asked, tenant, project=name, display_name=display_name)
+        await tenants.create_project(asked, tenant, project=name, display_name=display_name)
     )
 
 
@@ -78,7 +78,7 @@ async def read_project(
     asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.Project:
     """One project; its revision is the ``ETag``."""
-    found = await people.read_project(asked, tenant, project=project)
+    found = await tenants.read_project(asked, tenant, project=project)
     response.headers["etag"] = f'"{found.revision}"'
     return _project(found)
 
@@ -94,7 +94,7 @@ async def change_project(
 ) -> Done:
     """Change the name for people, or close or open the project."""
     change = _change(body, if_match)
-    return spell_done(await people.change_project(asked, tenant, project=project, change=change))
+    return spell_done(await tenants.change_project(asked, tenant, project=project, change=change))
 
 
 # -- members ---------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ async def list_fleet_members(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Member]:
     """Who has which role over the whole fleet."""
-    return spell_page(await people.page_members(asked, FLEET, after=cursor, limit=limit), _member)
+    return spell_page(await tenants.page_members(asked, FLEET, after=cursor, limit=limit), _member)
 
 
 @answers("tenant_member.list")
@@ -113,7 +113,7 @@ async def list_tenant_members(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Member]:
     """Who has which role at a tenant."""
-    found = await people.page_members(asked, Scope(tenant), after=cursor, limit=limit)
+    found = await tenants.page_members(asked, Scope(tenant), after=cursor, limit=limit)
     return spell_page(found, _member)
 
 
@@ -127,7 +127,7 @@ async def list_project_members(
     limit: Limit = 100,
 ) -> Page[wire.Member]:
     """Who has which role at a project."""
-    found = await people.page_members(asked, Scope(tenant, project), after=cursor, limit=limit)
+    found = await tenants.page_members(asked, Scope(tenant, project), after=cursor, limit=limit)
     return spell_page(found, _member)
 
 
@@ -153,38 +153,14 @@ async def set_project_member(
 
 async def _set_member(asked: Asked, scope: Scope, *, body: wire.MemberChange) -> Done:
     role = None if body.role is None else Role(body.role)
-    return spell_done(await people.set_member(asked, scope, member=body.member, role=role))
-
-
-# -- service accounts ------------------------------------------------------------------------
-
-
-@answers("account.list")
-async def list_accounts(
-    asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
-) -> Page[wire.ServiceAccount]:
-    """The service accounts that the caller may see."""
-    return spell_page(await people.page_accounts(asked, after=cursor, limit=limit), _account)
-
-
-@answers("account.create")
-async def create_account(asked: Changing, body: wire.NewAccount) -> Done:
-    """Create a service account of a project, a tenant or the whole fleet."""
-    scope = Scope.of(body.tenant, body.project)
-    return spell_done(await people.create_account(asked, body.account, scope=scope))
-
-
-@answers("account.change")
-async def change_account(asked: Changing, account: PathName, *, body: wire.AccountChange) -> Done:
-    """Enable or disable a service account."""
-    return spell_done(await people.change_account(asked, account, is_enabled=body.is_enabled))
+    return spell_done(await tenants.set_member(asked, scope, member=body.member, role=role))
 
 
 # -- spelling --------------------------------------------------------------------------------
 
 
-def _change(body: wire.ScopeChange, if_match: str | None) -> people.ScopeChange:
-    return people.ScopeChange(body.display_name, body.is_open, revision_of(if_match))
+def _change(body: wire.ScopeChange, if_match: str | None) -> tenants.ScopeChange:
+    return tenants.ScopeChange(body.display_name, body.is_open, revision_of(if_match))
 
 
 def _tenant(found: iam.Tenant) -> wire.Tenant:
@@ -206,12 +182,5 @@ def _project(found: iam.Project) -> wire.Project:
     )
 
 
-def _member(found: people.Membership) -> wire.Member:
+def _member(found: tenants.Membership) -> wire.Member:
     return wire.Member(member=found.member, role=found.role.value)
-
-
-def _account(found: iam.ServiceAccount) -> wire.ServiceAccount:
-    tenant, project = found.scope
-    return wire.ServiceAccount(
-        account=found.name, tenant=tenant, project=project, is_enabled=found.is_enabled
-    )

@@ -1,10 +1,10 @@
-"""Tenants, projects, members and service accounts: who exists, and who has which role where.
+"""Tenants, projects and members: who pays, for what, and who has which role where.
 
 Rules:
 
 - Every use case asks for its action's key first, at the scope that it is about.
 - A list holds the rows that the principal may see one by one, and never tells how many others.
-- The server's own names are nobody's to give. A node has roles over the fleet alone.
+- The server's own names are nobody's to give a role to. A node has roles over the fleet alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from bailiwick.iam import (
     Project,
     Role,
     Scope,
-    ServiceAccount,
     Tenant,
 )
 from bailiwick.kernel import Done
@@ -141,32 +140,3 @@ async def set_member(caller: Caller, scope: Scope, *, member: str, role: Role | 
     if role is not None and scope != FLEET and member.startswith(NODE_PREFIX):
         raise InvalidValue("member", member, "no node: those have roles over the fleet alone")
     return await caller.change(cmd.SetMember(member, role, scope.tenant, scope.project))
-
-
-# -- service accounts ------------------------------------------------------------------------
-
-
-async def page_accounts(caller: Caller, *, after: str | None, limit: int) -> Rows[ServiceAccount]:
-    """The service accounts that the caller may see."""
-    caller.require_within(FLEET)
-
-    def read(view: View) -> Rows[ServiceAccount]:
-        rows = (a for a in view.state.directory.accounts.values() if caller.may(a.scope))
-        return page_of(rows, after=after, limit=limit, key=lambda a: a.name)
-
-    return await caller.read(read)
-
-
-async def create_account(caller: Caller, account: str, *, scope: Scope) -> Done:
-    """Create a service account of a project, a tenant or the whole fleet."""
-    caller.require(scope)
-    if account in OWN_NAMES:
-        raise InvalidValue("account", account, "any name but the server's own")
-    return await caller.change(cmd.CreateAccount(account, scope.tenant, scope.project))
-
-
-async def change_account(caller: Caller, account: str, *, is_enabled: bool) -> Done:
-    """Enable or disable a service account."""
-    found = await caller.locate(lambda view: view.state.directory.accounts.get(account))
-    caller.require(found.scope)
-    return await caller.change(cmd.ChangeAccount(account, is_enabled))
