@@ -26,9 +26,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
-from bailiwick.agent.beating import Away
 from bailiwick.agent.counters import Machine
-from bailiwick.capability.broker import CapBroker, Denied, Issued, LeaseView, Minter, MintWish
+from bailiwick.agent.heartbeat import Away
+from bailiwick.capability.broker import (
+    CapBroker,
+    IssuedToken,
+    LeaseView,
+    MintDenied,
+    Minter,
+    MintWish,
+)
 from bailiwick.capability.claims import TOKEN_TTL_MS_MAX, TokenClaims
 from bailiwick.vocab.errors import BailiwickError, ErrorCode, InvalidValue
 from bailiwick.vocab.trust import MintDenial, Operation
@@ -40,7 +47,7 @@ _NUMBER_MAX = 2**53 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class MintRequest:
     """What work asks for; without ``lease_id`` it is for the lease that it runs under."""
 
     operations: tuple[Operation, ...]
@@ -56,13 +63,13 @@ class Leave:
     claims: TokenClaims
 
 
-LeaveOutcome: TypeAlias = Leave | Denied
+LeaveOutcome: TypeAlias = Leave | MintDenied
 
 
 class LeaveServer(Protocol):
     """Who decides whether a token may be minted here. Raises ``Away``."""
 
-    def leave(self, node: str, wish: Wish) -> LeaveOutcome:
+    def leave(self, node: str, wish: MintRequest) -> LeaveOutcome:
         """Ask for leave, for the lease in the wish."""
 
 
@@ -86,30 +93,30 @@ class Minting:
             told = fault(ErrorCode.UNAVAILABLE, str(error))
         return json.dumps(told, separators=(",", ":")).encode() + b"\n"
 
-    def _outcome(self, wish: Wish, *, pid: int) -> dict[str, Any]:
+    def _outcome(self, wish: MintRequest, *, pid: int) -> dict[str, Any]:
         own = self.machine.work_of(pid)
         if own is None or wish.lease_id not in (None, own):
             return _denied(MintDenial.NOT_OWNER, "this process runs under no such lease")
-        asked = Wish(
+        asked = MintRequest(
             operations=wish.operations,
             lease_id=own,
             ttl_ms=wish.ttl_ms,
             generation=wish.generation,
         )
         found = self.server.leave(self.node, asked)
-        if isinstance(found, Denied):
+        if isinstance(found, MintDenied):
             return _denied(found.reason, "the server does not allow it")
         minted = self._mint(asked, found.claims)
-        if isinstance(minted, Denied):
+        if isinstance(minted, MintDenied):
             return _denied(minted.reason, "the server's leave is not for this")
         claims = minted.claims
         plain = {name: getattr(claims, name) for name in TokenClaims.__slots__}
         return {"token": minted.token, "claims": plain}
 
-    def _mint(self, wish: Wish, allowed: TokenClaims) -> Issued | Denied:
+    def _mint(self, wish: MintRequest, allowed: TokenClaims) -> IssuedToken | MintDenied:
         """A token within what was allowed, if that is for this lease, here."""
         if allowed.lease_id != wish.lease_id or not set(allowed.operations) <= set(wish.operations):
-            return Denied(MintDenial.NO_SUCH_LEASE)
+            return MintDenied(MintDenial.NO_SUCH_LEASE)
         lease = LeaseView(
             lease_id=allowed.lease_id,
             tenant=allowed.tenant,
@@ -126,7 +133,7 @@ class Minting:
         return CapBroker(self.minter).mint(exact, lease, now_ms=self.now_ms())
 
 
-def read_wish(line: bytes) -> Wish:
+def read_wish(line: bytes) -> MintRequest:
     """The wish in a line; anything else is refused with what is expected."""
     try:
         told = json.loads(line) if len(line) <= LINE_BYTES_MAX else None
@@ -147,7 +154,7 @@ def read_wish(line: bytes) -> Wish:
         for name in ("lease_id", "ttl_ms", "generation")
         if told.get(name) is not None
     }
-    return Wish(operations=chosen, **numbers)
+    return MintRequest(operations=chosen, **numbers)
 
 
 def fault(code: ErrorCode, message: str) -> dict[str, str]:

@@ -10,14 +10,14 @@ from bailiwick.executors.port import (
     Adopted,
     Executor,
     JobSpec,
+    JobStarted,
     JobStatus,
     JobUsage,
     OutputPart,
-    Started,
 )
-from bailiwick.telemetry.bearing import bearing_of
 from bailiwick.telemetry.spans import Span
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.telemetry.trace_context import in_context
 
 
 class WatchedExecutor:
@@ -33,12 +33,12 @@ class WatchedExecutor:
     def _watch(self, name: str, lease_id: int) -> Iterator[Span]:
         origin = self._telemetry.origins.of(lease_id)
         with (
-            bearing_of(origin.correlation_id, tenant=origin.tenant, project=origin.project),
+            in_context(origin.correlation_id, tenant=origin.tenant, project=origin.project),
             self._telemetry.spans.span(name, lease_id=lease_id) as span,
         ):
             yield span
 
-    def start(self, spec: JobSpec) -> Started:
+    def start(self, spec: JobSpec) -> JobStarted:
         """Run the command."""
         with self._watch("executor.start", spec.lease_id):
             return self._executor.start(spec)

@@ -15,9 +15,9 @@ from typing import Final
 
 from bailiwick.billing.audits import (
     ISSUED,
-    Claim,
-    Found,
-    Prices,
+    AuditedClaim,
+    InvoiceClaim,
+    PriceHistory,
     Unbuilt,
     audit,
     claim_about,
@@ -36,7 +36,7 @@ DRAFT: Final = "draft"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class InvoiceDraft:
     """What an invoice that was never issued is of; the times as a person tells them."""
 
     tenant: str
@@ -50,7 +50,7 @@ class Comparison:
     """A saved invoice beside what the journal gives, and beside what the journal says of it."""
 
     is_issued: bool
-    found: list[Found]
+    found: list[AuditedClaim]
     differences: list[Difference]
 
     @property
@@ -59,9 +59,9 @@ class Comparison:
         return not self.differences and all(each.agrees for each in self.found)
 
 
-def read_money(source: Source) -> tuple[Prices, list[Claim]]:
+def read_money(source: Source) -> tuple[PriceHistory, list[InvoiceClaim]]:
     """The prices that a journal tells, and the invoices that it says were issued."""
-    prices, claims = Prices(), []
+    prices, claims = PriceHistory(), []
     with source.reporter.progress("reading prices", source.size) as step:
         for record in source.of_kinds((PRICES, ISSUED)):
             if record.kind == ISSUED:
@@ -72,7 +72,9 @@ def read_money(source: Source) -> tuple[Prices, list[Claim]]:
     return prices, claims
 
 
-def judged(source: Source, claims: list[Claim], *, prices: Prices) -> Iterator[Found]:
+def judged(
+    source: Source, claims: list[InvoiceClaim], *, prices: PriceHistory
+) -> Iterator[AuditedClaim]:
     """Each claim, judged by the journal's records."""
     size = max((claim.head.journal_size for claim in claims), default=0)
     with source.reporter.progress("building invoices", min(size, source.size)) as step:
@@ -86,7 +88,7 @@ def _watched(source: Source, step: Callable[[int], None]) -> Iterator[FoldedReco
         yield record
 
 
-def draft_of(source: Source, draft: Draft) -> Invoice:
+def draft_of(source: Source, draft: InvoiceDraft) -> Invoice:
     """The invoice that was asked for, from all records there are."""
     prices, _ = read_money(source)
     head = InvoiceHead(
@@ -132,7 +134,7 @@ def compare_saved(source: Source, saved: Invoice) -> Comparison:
 
 def issued_invoices(
     source: Source, names: Collection[str] | None
-) -> tuple[list[Invoice], list[Found]]:
+) -> tuple[list[Invoice], list[AuditedClaim]]:
     """The invoices of these names, or all; and those that are not what the journal gives."""
     prices, claims = read_money(source)
     known = {claim.head.invoice_id for claim in claims}

@@ -24,8 +24,8 @@ from bailiwick.journal import (
     parse_vkey,
 )
 from bailiwick.store import (
-    Directory,
     JournalDamaged,
+    JournalDirectory,
     Proven,
     RecordProof,
     Unproven,
@@ -62,7 +62,7 @@ def judge(
             )
         with reporter.lines(target) as lines:
             return verify_file(lines, anchor)
-    places = Directory(target)
+    places = JournalDirectory(target)
     if not places.journal.exists() and not places.checkpoint.exists():
         raise NotFound("journal.jsonl or bailiwick.db in", str(target))
     key = None if vkey is None else parse_vkey(vkey)
@@ -140,7 +140,7 @@ def prove(directory: Path, seq: int, *, vkey: str | None = None) -> tuple[Record
     """A proof that one record is in the log, checked before it is given out."""
     key = _key_of(directory, vkey)
     try:
-        proof = prove_record(Directory(directory), seq, key=key)
+        proof = prove_record(JournalDirectory(directory), seq, key=key)
     except JournalDamaged as damaged:
         raise NotAsSealed(directory, describe(damaged.finding)) from damaged
     checked = check(proof, key)

@@ -184,11 +184,21 @@ def _of_files(path: Path, reporter: Reporter) -> Source:
     from itertools import islice
 
     from bailiwick.journal import Torn, Verified, parse_record
-    from bailiwick.store import Directory, describe, read_lines, verify_directory, verify_file
+    from bailiwick.store import (
+        JournalDirectory,
+        describe,
+        read_lines,
+        verify_directory,
+        verify_file,
+    )
 
     file = path if path.is_file() else path / "journal.jsonl"
     with reporter.lines(file) as lines:
-        verdict = verify_file(lines) if path.is_file() else verify_directory(Directory(path), lines)
+        verdict = (
+            verify_file(lines)
+            if path.is_file()
+            else verify_directory(JournalDirectory(path), lines)
+        )
     if isinstance(verdict, Torn):
         reporter.warn(f"{path}: {describe(verdict)}")
         size = verdict.seq

@@ -19,22 +19,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.agent import mint_socket
-from bailiwick.agent.beating import Away
 from bailiwick.agent.counters import Machine
+from bailiwick.agent.heartbeat import Away
 from bailiwick.agent.mint_socket import CALLERS_MAX, MintSocket
-from bailiwick.agent.minting import LINE_BYTES_MAX, Leave, LeaveOutcome, Minting, Wish, read_wish
+from bailiwick.agent.minting import (
+    LINE_BYTES_MAX,
+    Leave,
+    LeaveOutcome,
+    Minting,
+    MintRequest,
+    read_wish,
+)
 from bailiwick.capability import (
     Accepted,
     BiscuitMinter,
-    Denied,
     KeyRing,
     MintDenial,
+    MintDenied,
     Operation,
-    Refused,
     Revocations,
     TokenClaims,
     TokenFault,
-    Use,
+    TokenRefused,
+    TokenUse,
     verify,
 )
 from bailiwick.vocab.errors import Conflict, InvalidValue
@@ -50,11 +57,11 @@ class ScriptedServer:
     """Gives leave as it is told."""
 
     def __init__(self, **changed: Any) -> None:
-        self.asked: list[Wish] = []
+        self.asked: list[MintRequest] = []
         self.says: LeaveOutcome | Exception | None = None
         self.changed = changed
 
-    def leave(self, node: str, wish: Wish) -> LeaveOutcome:
+    def leave(self, node: str, wish: MintRequest) -> LeaveOutcome:
         self.asked.append(wish)
         if isinstance(self.says, Exception):
             raise self.says
@@ -88,7 +95,7 @@ class Bench:
 
 
 def judged(token: str, *, keys: KeyRing, audience: str = "n1", now_ms: int = NOW) -> object:
-    use = Use(Operation.MEM_READ, "lab", 7)
+    use = TokenUse(Operation.MEM_READ, "lab", 7)
     known = Revocations()
     return verify(token, use, keys=keys, audience=audience, revoked=known, now_ms=now_ms)
 
@@ -99,7 +106,7 @@ NODE_KEYS = KeyRing(shared=(BROKER.key,), nodes={"n1": (MINTER.key,)})
 def test_work_gets_a_token_for_its_own_lease_under_the_nodes_own_key(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     told = bench.ask(ttl_ms=60_000)
-    assert bench.server.asked == [Wish(operations=READ, lease_id=7, ttl_ms=60_000)]
+    assert bench.server.asked == [MintRequest(operations=READ, lease_id=7, ttl_ms=60_000)]
     assert told["claims"]["expires_ms"] == NOW + 60_000
     accepted = judged(told["token"], keys=NODE_KEYS)
     assert isinstance(accepted, Accepted), accepted
@@ -110,7 +117,7 @@ def test_the_servers_own_key_forges_nothing_for_such_a_node(tmp_path: Path) -> N
     bench = Bench(tmp_path)
     claims = bench.ask()["claims"]
     forged = BROKER.mint(TokenClaims(**{**claims, "operations": READ}))
-    assert judged(forged, keys=NODE_KEYS) == Refused(TokenFault.UNKNOWN_KEY)
+    assert judged(forged, keys=NODE_KEYS) == TokenRefused(TokenFault.UNKNOWN_KEY)
 
 
 def test_nobody_gets_a_token_for_anothers_lease(tmp_path: Path) -> None:
@@ -135,7 +142,7 @@ def test_a_control_group_counts_before_what_the_environment_says(tmp_path: Path)
 @pytest.mark.parametrize("reason", list(MintDenial))
 def test_a_refusal_is_told_with_its_word(tmp_path: Path, reason: MintDenial) -> None:
     bench = Bench(tmp_path)
-    bench.server.says = Denied(reason)
+    bench.server.says = MintDenied(reason)
     assert bench.ask()["denied"] == reason.value
 
 
@@ -162,7 +169,7 @@ def test_no_token_lives_for_more_than_300_s_whatever_the_server_says(tmp_path: P
     told = Bench(tmp_path, expires_ms=NOW + 10**9).ask()
     assert told["claims"]["expires_ms"] == NOW + 300_000
     late = judged(told["token"], keys=NODE_KEYS, now_ms=NOW + 300_000)
-    assert late == Refused(TokenFault.EXPIRED)
+    assert late == TokenRefused(TokenFault.EXPIRED)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +190,7 @@ def test_a_line_that_is_no_wish_is_told_what_is_expected(tmp_path: Path, line: b
 @given(st.binary(max_size=200))
 def test_any_line_is_a_wish_or_an_invalid_value(line: bytes) -> None:
     with suppress(InvalidValue):
-        assert isinstance(read_wish(line), Wish)
+        assert isinstance(read_wish(line), MintRequest)
 
 
 # -- the socket ------------------------------------------------------------------------------

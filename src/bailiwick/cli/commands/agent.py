@@ -209,11 +209,11 @@ def _gpu_rows(found: Inventory) -> Iterator[tuple[str, ...]]:
 
 
 def _missing_rows(found: Inventory) -> Iterator[tuple[str, str, str]]:
-    from bailiwick.agent.words import Source, SourceState
+    from bailiwick.agent.words import InventorySource, SourceState
 
     for note in found.sources:
         # Without GPUs there is no PCI device to ask for; that is told once, by NVML.
-        quiet = note.source is Source.PCI and note.state is SourceState.NO_DEVICES
+        quiet = note.source is InventorySource.PCI and note.state is SourceState.NO_DEVICES
         if note.state is not SourceState.READ and not quiet:
             yield note.source.value, note.state.value, note.state.human_summary()
     for unread in found.gpu_set.unread:

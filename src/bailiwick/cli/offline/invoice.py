@@ -166,9 +166,9 @@ def export(options: ExportOptions) -> None:
 
 
 def _draft_of(source: Source, options: DraftOptions) -> Invoice:
-    from bailiwick.tools.invoices import Draft, draft_of
+    from bailiwick.tools.invoices import InvoiceDraft, draft_of
 
-    draft = Draft(
+    draft = InvoiceDraft(
         tenant=options.tenant or "",
         project=options.project,
         since=options.since or "",

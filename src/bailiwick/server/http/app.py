@@ -46,7 +46,7 @@ from bailiwick.server.problems import (
 )
 from bailiwick.services.authority import Allowance, Authority
 from bailiwick.services.caller import AccessDenied
-from bailiwick.telemetry.bearing import note
+from bailiwick.telemetry.trace_context import note
 from bailiwick.vocab.errors import (
     BailiwickError,
     ErrorCode,
@@ -138,6 +138,8 @@ class GuardedRoute(StrictRoute):
                 asks_for=action.permission,
                 principal=principal,
                 gateway=house.gateway,
+                clock=house.door.clock,
+                ids=house.ids,
                 correlation_id=str(request.state.correlation_id),
                 on_cleared=lambda scope: note(tenant=scope.tenant, project=scope.project),
                 house=house,

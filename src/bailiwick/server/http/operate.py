@@ -1,44 +1,31 @@
-"""Handlers for those who run the fleet: nodes' own reports, leases' ends, settings, broken glass.
+"""Handlers for those who run the fleet: nodes' own reports, and leases' ends.
 
 Rules:
 
 - A principal of the kind ``node`` is named ``node:NAME`` and reports for the node ``NAME`` alone.
   Anybody else with the key to report may do so for every node.
 - A heartbeat is kept in memory, by the leader; nothing is recorded until a node falls silent.
-- Break-glass gives nobody what his roles do not: it hands out, for minutes, a token that carries
-  all of them to somebody whose own token is narrowed, after the reason was recorded. No other
-  endpoint knows of it, and no boundary is open to it that is closed to its holder.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from fastapi import Response
-
 from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
-from bailiwick.iam import FLEET, NODE_PREFIX, Permission, PrincipalKind, Scope
-from bailiwick.kernel import ChangeSettings, ClearFence, Evict, RegisterNode, ReportTeardown
-from bailiwick.kernel import Settings as KernelSettings
-from bailiwick.kernel.events import Owner, SettingsChanged
-from bailiwick.kernel.iam_commands import BreakGlass
-from bailiwick.kernel.precondition import settings_digest
+from bailiwick.iam import FLEET, Scope
+from bailiwick.kernel import ClearFence, Evict, RegisterNode, ReportTeardown
 from bailiwick.runtime.replica import Role, View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Asked, Changing, Here
+from bailiwick.server.http.context import Asked, Changing
 from bailiwick.server.http.fleet import registration
-from bailiwick.server.http.params import IfMatchDigest, PathName, PathNumber, digest_in
-from bailiwick.server.http.tokens import spell_issued
-from bailiwick.services.authority import Terms
+from bailiwick.server.http.params import PathName, PathNumber
 from bailiwick.services.caller import Hidden
 from bailiwick.services.nonces import Nonce
 from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotLeader, Unavailable
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import fleet as wire
-from bailiwick.wire import people
 from bailiwick.wire.answers import Done
-from bailiwick.wire.settings import Settings
 
 REPORTED = "agent"
 """The heartbeat label's value of a node that its own agent reported."""
@@ -49,8 +36,8 @@ REPORTED = "agent"
 @answers("node.beat")
 async def beat(asked: Changing, node: PathName) -> wire.Heard:
     """Say that a node is alive; the answer has a nonce when it is time to attest."""
-    require_node(asked, node)
-    beats, attesting = asked.house.parts.beats, asked.house.parts.attesting
+    asked.require_node(node)
+    beats, gate = asked.house.parts.beats, asked.house.parts.gate
     if beats is None:
         raise Unavailable("heartbeats", "this server does not listen for them")
 
@@ -58,7 +45,7 @@ async def beat(asked: Changing, node: PathName) -> wire.Heard:
         view.state.ledger.entry(node)
         if view.role is not Role.LEADING:
             raise NotLeader(None)
-        return None if attesting is None or asked.dry_run else attesting.due(view, node)
+        return None if gate is None or asked.dry_run else gate.attesting.due(view, node)
 
     due = await asked.read(check)
     if not asked.dry_run:
@@ -74,7 +61,7 @@ async def beat(asked: Changing, node: PathName) -> wire.Heard:
 @answers("node.report")
 async def report_inventory(asked: Changing, node: PathName, *, body: wire.Inventory) -> Done:
     """Say what a machine has; this adds it to the fleet, and said again changes nothing."""
-    require_node(asked, node)
+    asked.require_node(node)
     command = registration(node, body)
     if not isinstance(command, RegisterNode):
         raise InvariantBroken(f"a registration is {command}")
@@ -102,14 +89,6 @@ async def _is_known(asked: Asked, node: str, *, wanted: NodeCapacity) -> bool:
         hint = "an operator drains it and has it depart; then it can report again"
         raise Conflict("node", node, "is known with another inventory", hint=hint)
     return found is not None
-
-
-def require_node(asked: Asked, node: str) -> None:
-    """Go on only if the caller may report for this node."""
-    asked.require(FLEET)
-    who = asked.principal
-    if who.kind is PrincipalKind.NODE and who.name != NODE_PREFIX + node:
-        raise asked.refuse("a node reports for itself alone", reason="foreign_node")
 
 
 # -- leases ----------------------------------------------------------------------------------
@@ -143,7 +122,7 @@ async def report_teardown(
     """Say whether what a lease held is free; only that, or a fence, ends a confirmed teardown."""
     asked.require(FLEET)
     node = await _node_of(asked, lease_id)
-    require_node(asked, node)
+    asked.require_node(node)
     return await asked.do(ReportTeardown(lease_id, body.clean))
 
 
@@ -156,55 +135,3 @@ async def _node_of(asked: Asked, lease_id: int) -> str:
     if found is None:
         raise Hidden()
     return found
-
-
-# -- settings --------------------------------------------------------------------------------
-
-
-@answers("settings.read")
-async def read_settings(asked: Here, response: Response) -> Settings:
-    """How the scheduler works now; the ``ETag`` is a digest of it."""
-    asked.require(FLEET)
-    found = await asked.read(lambda view: view.state.settings)
-    response.headers["etag"] = f'"{settings_digest(found)}"'
-    body = SettingsChanged(found).body()
-    return Settings.model_validate(body | {"confirm_teardown": found.confirm_teardown})
-
-
-@answers("settings.set")
-async def set_settings(asked: Changing, body: Settings, *, if_match: IfMatchDigest = None) -> Done:
-    """Replace all settings; they count from now on and judge nothing again."""
-    asked.require(FLEET)
-    plain = body.model_dump(mode="json", exclude_none=True)
-    settings: KernelSettings = SettingsChanged.read(plain, Owner()).settings
-    return await asked.do(ChangeSettings(settings, digest_in(if_match)))
-
-
-# -- break-glass -----------------------------------------------------------------------------
-
-
-@answers("glass.break")
-async def break_glass(
-    asked: Changing, body: people.BreakGlass, *, response: Response
-) -> people.IssuedToken:
-    """A token with all that your roles allow, for a few minutes; your reason is recorded first."""
-    asked.require(FLEET)
-    house, who = asked.house, asked.principal
-    # Not the key itself (minutes stay minutes), nor what would make or free other tokens.
-    kept = {Permission.BREAK_GLASS, Permission.TOKEN_ISSUE, Permission.TOKEN_REVOKE}
-    minted = house.door.authority.mint(
-        who.name,
-        who.kind,
-        token_id=house.ids(),
-        now_ms=house.door.clock.now_ms(),
-        ttl_s=body.ttl_s,
-        terms=Terms(keys=tuple(sorted(set(Permission) - kept)), within=who.within),
-    )
-    issue = minted.command
-    await asked.do(
-        BreakGlass("session", issue.token_id, body.reason, body.tenant, issue.expires_ms)
-    )
-    asked.key = None  # the record has it; the token is another command
-    await asked.do(issue)
-    response.headers["cache-control"] = "no-store"
-    return spell_issued("" if asked.dry_run else minted.token, issue)

@@ -11,8 +11,7 @@ Rules:
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from fastapi.responses import JSONResponse
@@ -32,9 +31,9 @@ from bailiwick.runtime.replica import ACTOR, View
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber, ShortLimit
-from bailiwick.server.http.plans import ANOTHER, plan_of, spell_denial, spell_remedy, submit_of
+from bailiwick.server.http.plans import plan_of, spell_denial, spell_remedy, submit_of
 from bailiwick.server.problems import Trouble
-from bailiwick.services.caller import may_everywhere
+from bailiwick.services.decisions import ANOTHER
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import answers as told
@@ -89,10 +88,8 @@ async def list_leases(
     after = int(cursor or 0)
 
     def read(view: View) -> tuple[list[Plain], str | None]:
-        state, may = view.state, _Seen(asked)
-        own = (i for i in state.leases if i > after and may(state.owner_of(i)))
-        ids = heapq.nsmallest(limit + 1, own)
-        rows = [_lease_row(state, lease_id) for lease_id in ids[:limit]]
+        ids = view.leases.page(_seen_by(asked), after=after, limit=limit + 1)
+        rows = [_lease_row(view.state, lease_id) for lease_id in ids[:limit]]
         return rows, str(ids[limit - 1]) if len(ids) > limit else None
 
     rows, following = await asked.read(read)
@@ -142,9 +139,7 @@ async def list_queue(
     after = int(cursor or 0)
 
     def read(view: View) -> tuple[list[Plain], str | None]:
-        entries, may = view.state.line.entries, _Seen(asked)
-        rows = (e for e in entries.values() if e.id > after and may(ev.Owner.of(e.request)))
-        ids = heapq.nsmallest(limit + 1, (entry.id for entry in rows))
+        ids = view.waiting.page(_seen_by(asked), after=after, limit=limit + 1)
         found = [_entry_row(view, entry_id) for entry_id in ids[:limit]]
         return found, str(ids[limit - 1]) if len(ids) > limit else None
 
@@ -179,7 +174,7 @@ async def list_records(
     await asked.read(lambda view: view.state.directory.tenant(tenant))
     lines = await asked.records(first, SCAN_MAX)
     size = asked.house.gateway.journal.size
-    everything = may_everywhere(asked.principal, Permission.JOURNAL_READ, scopes={FLEET})
+    everything = asked.holds(Permission.JOURNAL_READ)
     rows: list[wire.JournalRecord] = []
     seen = first
     for line in lines:
@@ -243,18 +238,9 @@ def _thawed(value: object) -> object:
 # -- what they share -------------------------------------------------------------------------
 
 
-class _Seen:
-    """Whether rows of an owner are seen, asked once for each owner."""
-
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._known: dict[ev.Owner, bool] = {}
-
-    def __call__(self, owner: ev.Owner) -> bool:
-        found = self._known.get(owner)
-        if found is None:
-            found = self._known[owner] = self._asked.may(Scope(*owner))
-        return found
+def _seen_by(asked: Asked) -> Callable[[ev.Owner], bool] | None:
+    """Whose rows the caller may see; ``None`` for everybody's."""
+    return None if asked.may(FLEET) else lambda owner: asked.may(Scope(*owner))
 
 
 async def _require_lease(asked: Asked, lease_id: int, command: Command | None = None) -> None:

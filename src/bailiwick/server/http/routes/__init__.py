@@ -3,43 +3,39 @@
 ``HANDLERS`` is complete here, because the modules of all nouns are imported here.
 """
 
-from bailiwick.server.http import (
-    asking,
+from bailiwick.server.http import fleet, jobs, operate, proofs, seen, watch, work
+from bailiwick.server.http.answering import HANDLERS
+from bailiwick.server.http.routes import (
     budgets,
     capabilities,
-    counting,
-    fleet,
+    decisions,
     invoices,
-    jobs,
-    operate,
-    people,
-    proofs,
+    quotas,
     rates,
-    seen,
-    standing,
+    replicas,
+    settings,
+    tenants,
     tokens,
     trust,
     usage,
-    watch,
-    work,
 )
-from bailiwick.server.http.answering import HANDLERS
 
 __all__ = [
     "HANDLERS",
-    "asking",
     "budgets",
     "capabilities",
-    "counting",
+    "decisions",
     "fleet",
     "invoices",
     "jobs",
     "operate",
-    "people",
     "proofs",
+    "quotas",
     "rates",
+    "replicas",
     "seen",
-    "standing",
+    "settings",
+    "tenants",
     "tokens",
     "trust",
     "usage",

@@ -1,0 +1,233 @@
+"""Doing what was chosen for one job: with the executor, the kernel and the job's row.
+
+Rules:
+
+- Each act can be cut short anywhere and done again: the next plan starts from what is there.
+- A token is minted for each start, for whoever submitted the job, with no more keys than a holder
+  needs and than it was submitted with. It counts before the job has it, and is revoked when the job
+  is over.
+- A job that cannot be run as asked fails with a word; an executor that is out of order for a moment
+  is tried again, a bounded number of times.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bailiwick.executors.port import Executor, Exited, JobSpec, JobStatus, Limits
+from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Scope, check_access
+from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
+from bailiwick.kernel.iam_commands import RevokeToken
+from bailiwick.ports import Clock, JobChange, JobRow
+from bailiwick.reconcile.job_steps import JobVerdict, ObservedLease
+from bailiwick.runtime.runner import Runner
+from bailiwick.services.authority import TTL_S_MAX, Authority, Terms
+from bailiwick.services.jobs import Jobs
+from bailiwick.vocab.errors import (
+    BailiwickError,
+    Conflict,
+    InvalidValue,
+    LimitReached,
+    NotFound,
+    Unavailable,
+)
+from bailiwick.vocab.jobs import JobFault, JobPhase
+
+ACTOR = "jobs"
+"""Who the kernel is told does this."""
+
+STARTS_MAX = 5
+"""How often a start is tried."""
+
+_KEYS = (Permission.LEASE_HOLD, Permission.LEASE_READ)
+_FAULTS = {
+    "argv": JobFault.PROGRAM_NOT_RUNNABLE,
+    "cwd": JobFault.DIRECTORY_NOT_USABLE,
+    "limits": JobFault.LIMITS_NOT_POSSIBLE,
+}
+_BEFORE_RUNNING = (JobPhase.WAITING, JobPhase.STARTING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobTools:
+    """What jobs are run with."""
+
+    jobs: Jobs
+    runner: Runner
+    executor: Executor
+    authority: Authority
+    clock: Clock
+    server: str
+    """Where a job reaches this server."""
+    say: Callable[[str], None] = field(default=lambda message: None)
+
+
+class JobActions:
+    """The acts; each takes as long as the executor takes."""
+
+    def __init__(self, tools: JobTools) -> None:
+        self._tools = tools
+        self._executor, self._book = tools.executor, tools.jobs.book
+        self._tries: dict[int, int] = {}
+
+    def status(self, lease_id: int) -> JobStatus | None:
+        """What the executor sees of a lease's job; ``None`` if it knows of none."""
+        try:
+            return self._executor.status(lease_id)
+        except NotFound:
+            return None
+
+    def start(self, job: JobRow, lease: ObservedLease, *, afresh: bool) -> None:
+        """Run the job's command."""
+        if afresh:
+            self._executor.forget(lease.lease_id)
+        try:
+            token = self._make_token(job, lease)
+        except (Conflict, NotFound, InvalidValue, LimitReached) as error:
+            self._fail(job, JobFault.TOKEN_REFUSED, error)
+            return
+        begun_ms = self._tools.clock.now_ms()  # before: a short job is over when start comes back
+        try:
+            self._executor.start(self._spec(job, lease, token))
+        except InvalidValue as error:
+            field_name = error.field.partition("[")[0].partition(".")[0]
+            fault = _FAULTS.get(field_name, JobFault.EXECUTOR_UNAVAILABLE)
+            self._fail(job, fault, error)
+            return
+        except Unavailable as error:
+            tries = self._tries[job.job_id] = self._tries.get(job.job_id, 0) + 1
+            if tries < STARTS_MAX:
+                raise
+            self._fail(job, JobFault.EXECUTOR_UNAVAILABLE, error)
+            return
+        self.note_running(job, begun_ms=begun_ms)
+
+    def note_running(self, job: JobRow, *, begun_ms: int | None = None) -> None:
+        """Write down that the job runs; since now, if it is not known since when."""
+        self._tries.pop(job.job_id, None)
+        started_ms = self._tools.clock.now_ms() if begun_ms is None else begun_ms
+        there = JobChange(phase=JobPhase.RUNNING, started_ms=started_ms)
+        self._book.change(job.job_id, there, only_from=_BEFORE_RUNNING)
+
+    def warn(self, lease: ObservedLease, until_ms: int) -> None:
+        """Tell the job that it must be gone by then."""
+        self._executor.warn(lease.lease_id, until_ms)
+
+    def tear_down(self, job: JobRow, lease_id: int, *, verdict: JobVerdict) -> None:
+        """End all that is left of the job, and write down how it ended."""
+        # The reason is kept from here on: a lease that is fenced meanwhile has forgotten it.
+        self._book.change(job.job_id, JobChange(phase=JobPhase.ENDING, reason=verdict.reason))
+        if not self._is_cleared(lease_id):
+            self._tools.say(f"job {job.job_id} may still run: its teardown could not be confirmed")
+        self.end(job, verdict=verdict, status=self.status(lease_id))
+
+    def end(self, job: JobRow, *, verdict: JobVerdict, status: JobStatus | None = None) -> None:
+        """Have the job's token count no more, then write down how it ended."""
+        # In this order: of a job that is over nobody would think again.
+        found = self._book.get(job.job_id)
+        if found is not None and found.token_id is not None:
+            with suppress(Conflict, NotFound):
+                self._call(RevokeToken(found.token_id), job.correlation_id)
+        change = JobChange(
+            phase=verdict.phase, reason=verdict.reason, ended_ms=self._tools.clock.now_ms()
+        )
+        if isinstance(status, Exited):
+            change = JobChange(
+                phase=verdict.phase,
+                reason=verdict.reason,
+                ended_ms=max(status.ended_ms, job.started_ms or 0),
+                exit_code=status.code,
+                signal=status.signal,
+            )
+        self._book.change(job.job_id, change)
+
+    def give_back(self, job: JobRow, lease_id: int) -> None:
+        """The job is over: its lease may go."""
+        with suppress(NotFound):
+            self._call(Release(lease_id), job.correlation_id)
+
+    def report(self, lease_id: int, correlation_id: str) -> None:
+        """See whether anything is left under a lease, and tell the kernel."""
+        clean = self._is_cleared(lease_id)
+        if not clean:
+            self._tools.say(f"something of lease {lease_id} may still run: it is fenced")
+        with suppress(NotFound):
+            self._call(ReportTeardown(lease_id, clean), correlation_id)
+
+    def clear_stray(self, lease_id: int) -> bool:
+        """End what nobody speaks for; whether nothing of it is left."""
+        self._tools.say(f"something of lease {lease_id}, which is gone, is being ended")
+        return self._is_cleared(lease_id)
+
+    def forget(self, old: Iterable[JobRow]) -> None:
+        """Remove what is kept of jobs that are over; of one that may still run, nothing."""
+        for job in old:
+            try:
+                if job.lease_id is not None:
+                    self._executor.forget(job.lease_id)
+            except NotFound:
+                pass
+            except BailiwickError as error:
+                self._tools.say(f"what is kept of job {job.job_id} stays: {error}")
+                continue
+            self._book.forget(job.job_id)
+
+    def _is_cleared(self, lease_id: int) -> bool:
+        try:
+            return self._executor.tear_down(lease_id)
+        except NotFound:
+            return True  # nothing was ever started under it
+
+    def _make_token(self, job: JobRow, lease: ObservedLease) -> str:
+        now_ms = self._tools.clock.now_ms()
+        ttl_s = min(max((lease.expires_ms - now_ms) // 1000, 1), TTL_S_MAX)
+        minted = self._tools.authority.mint(
+            job.submitter,
+            PrincipalKind(job.submitter_kind),
+            token_id=f"job-{job.job_id}-{secrets.token_hex(8)}",
+            now_ms=now_ms,
+            ttl_s=ttl_s,
+            terms=Terms(keys=_keys_of(job), within=self._bounds_of(job)),
+        )
+        self._call(minted.command, job.correlation_id)
+        self._book.change(job.job_id, JobChange(token_id=minted.command.token_id))
+        return minted.token
+
+    def _bounds_of(self, job: JobRow) -> tuple[str, ...] | None:
+        """Where a job's token counts: not beyond the role through which its submitter holds it."""
+        roles = self._tools.runner.read(
+            lambda view: dict(view.state.directory.roles.get(job.submitter, {}))
+        )
+        found = check_access(roles, Permission.LEASE_HOLD, scope=Scope(job.tenant, job.project))
+        is_wide = not isinstance(found, Allowed) or found.scope == FLEET
+        return None if is_wide else (str(found.scope),)
+
+    def _spec(self, job: JobRow, lease: ObservedLease, token: str) -> JobSpec:
+        return JobSpec(
+            lease.lease_id,
+            argv=job.command,
+            token=token,
+            cwd=None if job.cwd is None else Path(job.cwd),
+            env=job.env,
+            device_indices=lease.devices,
+            limits=Limits(mem_bytes=lease.mem_bytes or None, cpu_milli=lease.cpu_milli or None),
+            server=self._tools.server,
+        )
+
+    def _fail(self, job: JobRow, fault: JobFault, error: BailiwickError) -> None:
+        self._tools.say(f"job {job.job_id} cannot be run: {error}")
+        self._tries.pop(job.job_id, None)
+        self.end(job, verdict=JobVerdict(JobPhase.FAILED, fault.value))
+
+    def _call(self, command: Command, correlation_id: str) -> None:
+        self._tools.runner.execute(Envelope(command, ACTOR, correlation_id))
+
+
+def _keys_of(job: JobRow) -> tuple[Permission, ...]:
+    if job.submitter_keys is None:
+        return _KEYS
+    return tuple(key for key in _KEYS if key.value in job.submitter_keys)
