@@ -38,12 +38,12 @@ from bailiwick.server.http.billed import Period
 from bailiwick.server.http.context import Parts
 from bailiwick.server.http.invoices import invoice_name
 from bailiwick.server.http.observe import follow_journal, follow_revocations
-from bailiwick.server.http.past import Past
 from bailiwick.services import authority as auth
 from bailiwick.services.attesting import Attesting
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.enrolling import Enrolling
+from bailiwick.services.history import History
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.store import open_store
@@ -219,7 +219,7 @@ def http_house(
             parts=replace(
                 parts,
                 telemetry=telemetry,
-                past=Past(store),
+                history=History(store),
                 meter=MeterBook(store),
                 counters=CounterBook(store),
                 findings=FindingBook(store),

@@ -31,13 +31,13 @@ from bailiwick.reconcile.watched_executor import WatchedExecutor
 from bailiwick.runtime.runner import Runner
 from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
-from bailiwick.server.http.past import Past
 from bailiwick.server.keys import SIGNER_NAME
 from bailiwick.services.attesting import Attesting
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.enrolling import Enrolling
+from bailiwick.services.history import History
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.store import load_or_create_key
@@ -124,7 +124,7 @@ def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
         metrics_open=plan.is_open,
         jobs=jobs,
         executor=executor,
-        past=Past(base.store),
+        history=History(base.store),
         meter=meter,
         counters=books.counters,
         findings=books.findings,

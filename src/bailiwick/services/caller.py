@@ -21,6 +21,7 @@ from bailiwick.iam import FLEET, Allowed, Permission, Scope
 from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.answers import Answer, Done
 from bailiwick.kernel.codec import command_digest
+from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import View
 from bailiwick.services.authority import Principal
@@ -73,6 +74,7 @@ class Caller:
     """The permission key that it asks for; none where whoever is let in may."""
     principal: Principal
     gateway: Gateway
+    clock: Clock
     correlation_id: str
     on_cleared: Callable[[Scope], None] = lambda scope: None
     """Told where the caller was found to be allowed; for whoever follows requests."""

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bailiwick import services
 from bailiwick.iam import Role
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.runtime.replica import Role as ReplicaRole
-from bailiwick.server.http import seen
 from bailiwick.server.problems import STATUSES
 from bailiwick.services.authority import RefusalWord
 from bailiwick.telemetry.catalog import (
@@ -32,7 +32,7 @@ from bailiwick.telemetry.signals import REFUSALS
 from bailiwick.vocab.words import PreemptionReason, QuotaViolation
 from bailiwick.wire.actions.table import ACTIONS
 
-HANDLERS = Path(seen.__file__).parent
+SRC = Path(services.__file__).parents[1]
 MANUAL = Path(__file__).resolve().parents[3] / "docs" / "observability.md"
 
 
@@ -224,7 +224,8 @@ def test_names_say_their_unit_and_kind() -> None:
 
 def test_words_are_those_of_whoever_decides_them() -> None:
     spoken = re.compile(r"(?:refuse_hidden|Refusal)\(\s*\"(\w+)\"")
-    said = {word for path in HANDLERS.glob("*.py") for word in spoken.findall(path.read_text())}
+    paths = [path for part in ("server", "services") for path in (SRC / part).rglob("*.py")]
+    said = {word for path in paths for word in spoken.findall(path.read_text())}
     assert {*RefusalWord} | said == {*REFUSALS}
     assert {*ReplicaRole} == LABELS["role"]
     assert {str(status) for status in STATUSES} == LABELS["status"]

@@ -138,6 +138,7 @@ class GuardedRoute(StrictRoute):
                 asks_for=action.permission,
                 principal=principal,
                 gateway=house.gateway,
+                clock=house.door.clock,
                 correlation_id=str(request.state.correlation_id),
                 on_cleared=lambda scope: note(tenant=scope.tenant, project=scope.project),
                 house=house,

@@ -32,9 +32,9 @@ from bailiwick.server.http.params import (
     NameCursor,
     PathName,
     digest_in,
-    page_of,
     spell_page,
 )
+from bailiwick.services.pages import page_of
 from bailiwick.wire import billing as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page

@@ -28,11 +28,11 @@ from bailiwick.kernel.trust_events import LeaseTokenIssued, LeaseTokenRefused
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here
-from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import PathName, PathNumber
 from bailiwick.server.problems import Trouble
 from bailiwick.services.caller import Hidden
 from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.nodes import require_node
 from bailiwick.vocab.errors import InvariantBroken, Unavailable
 from bailiwick.vocab.trust import MintDenial
 from bailiwick.wire import answers as told

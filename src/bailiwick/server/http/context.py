@@ -16,18 +16,18 @@ from fastapi import Depends, Header, Query, Request
 from bailiwick.executors.port import Executor
 from bailiwick.journal.keys import Signer
 from bailiwick.kernel import Command
-from bailiwick.kernel.answers import Done
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.forward import Peers
-from bailiwick.server.http.past import Past
+from bailiwick.server.http.spelling import spell_done
 from bailiwick.server.http.watchers import Watchers
 from bailiwick.services.attesting import Attesting
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.enrolling import Enrolling
+from bailiwick.services.history import History
 from bailiwick.services.jobs import Jobs
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.store.finding_rows import FindingBook
@@ -64,7 +64,7 @@ class Parts:
     """Commands that run under leases."""
     executor: Executor | None = None
     """Runs the jobs of this machine, and keeps what they print."""
-    past: Past | None = None
+    history: History | None = None
     """The way to what the journal says of the past."""
     counters: CounterBook | None = None
     """What nodes counted, to be compared with the journal."""
@@ -101,11 +101,6 @@ class Asked(Caller):
     async def do(self, command: Command) -> wire.Done:
         """Have a command take effect, or (dry run) see that it would."""
         return spell_done(await self.change(command))
-
-
-def spell_done(done: Done) -> wire.Done:
-    """That something took effect, as it is told."""
-    return wire.Done(answer="done", seq=done.seq)
 
 
 async def _house(request: Request) -> House:

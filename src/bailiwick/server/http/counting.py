@@ -1,10 +1,6 @@
-"""Handlers for what nodes count, and for what was found by comparing it with the journal.
+"""Handler for what was found by comparing what nodes counted with the journal.
 
-Rules:
-
-- A node counts for itself alone; its name is the source of its events. They are kept, then
-  acknowledged: an answer that is lost costs nothing, the same events are taken once.
-- A finding belongs to the tenant and project of its lease. What belongs to none is the fleet's.
+A finding belongs to the tenant and project of its lease. What belongs to none is the fleet's.
 """
 
 from __future__ import annotations
@@ -16,13 +12,10 @@ from typing import Annotated
 from fastapi import Query
 
 from bailiwick.iam import FLEET
-from bailiwick.metering.counters import counter_of
 from bailiwick.runtime.replica import Role
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Asked, Changing, Here
-from bailiwick.server.http.operate import require_node
-from bailiwick.server.http.params import Limit, NumberCursor, PathName
-from bailiwick.store.counter_rows import CounterBook, CounterEvent
+from bailiwick.server.http.context import Here
+from bailiwick.server.http.params import Limit, NumberCursor
 from bailiwick.store.finding_rows import FindingRow
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.wire import counting as wire
@@ -31,35 +24,6 @@ from bailiwick.wire.base import NAME_PATTERN, Page
 WordQuery = Annotated[
     str | None, Query(pattern=NAME_PATTERN, description="Only findings of this word.")
 ]
-
-
-@answers("node.count")
-async def report_counters(
-    asked: Changing, node: PathName, *, body: wire.CounterReport
-) -> wire.CountersTaken:
-    """What was counted for leases on a node; the answer says how far it is stored."""
-    require_node(asked, node)
-    book = _counters(asked)
-    await asked.read(lambda view: view.state.ledger.entry(node))
-    events = [_event(body.epoch, node, each) for each in body.counters]
-    if asked.dry_run:
-        found = await asyncio.to_thread(book.standing, node)
-    else:
-        now_ms = asked.house.door.clock.now_ms()
-        found = await asyncio.to_thread(book.take, node, events, now_ms=now_ms)
-    return wire.CountersTaken(node=node, epoch=found.epoch, acknowledged=found.acknowledged)
-
-
-def _counters(asked: Asked) -> CounterBook:
-    book = asked.house.parts.counters
-    if book is None:
-        raise Unavailable("counters", "this server keeps none")
-    return book
-
-
-def _event(epoch: int, node: str, told: wire.CounterEvent) -> CounterEvent:
-    plain = told.model_dump(exclude={"sequence"}, exclude_none=True)
-    return CounterEvent(epoch, told.sequence, counter_of({**plain, "node": node}))
 
 
 @answers("finding.list")

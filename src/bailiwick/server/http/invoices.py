@@ -35,7 +35,6 @@ from bailiwick.metering.values import Segment
 from bailiwick.metering.windows import Window
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asking import visible_projects
 from bailiwick.server.http.billed import (
     FromMs,
     Period,
@@ -49,6 +48,7 @@ from bailiwick.server.http.billed import (
 from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, ShortLimit
 from bailiwick.services.caller import Hidden
+from bailiwick.services.decisions import visible_projects
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.vocab.errors import InvalidValue, LimitReached, Unavailable
 from bailiwick.vocab.words import HardwareGeneration, ResourceKind

@@ -21,11 +21,11 @@ from bailiwick.server.http.params import (
     Limit,
     NameCursor,
     PathName,
-    page_of,
     revision_of,
     spell_page,
 )
 from bailiwick.services.caller import Hidden
+from bailiwick.services.pages import page_of
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done

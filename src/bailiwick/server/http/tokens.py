@@ -27,10 +27,11 @@ from bailiwick.kernel.iam_commands import IssueToken, RevokeToken
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here, House
-from bailiwick.server.http.params import Limit, NameCursor, PathName, page_of, spell_page
+from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
 from bailiwick.server.problems import Trouble
 from bailiwick.services.authority import Terms
 from bailiwick.services.caller import may_everywhere
+from bailiwick.services.pages import page_of
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done

@@ -28,7 +28,6 @@ from bailiwick.kernel import SetTrustPolicy, WithdrawEnrolment
 from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here
-from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import PathName
 from bailiwick.server.problems import Trouble
 from bailiwick.services.attesting import (
@@ -41,6 +40,7 @@ from bailiwick.services.attesting import (
 )
 from bailiwick.services.caller import may_everywhere
 from bailiwick.services.enrolling import Enrolling, EnrolmentRefused
+from bailiwick.services.nodes import require_node
 from bailiwick.services.nonces import Nonce
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.vocab.trust import EvidenceKind

@@ -22,7 +22,6 @@ from bailiwick.metering.owners import Account
 from bailiwick.metering.report import Report, Span, make_report
 from bailiwick.metering.values import Use
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.asking import visible_projects
 from bailiwick.server.http.billed import (
     FromMs,
     Period,
@@ -35,6 +34,7 @@ from bailiwick.server.http.billed import (
 )
 from bailiwick.server.http.context import Here
 from bailiwick.server.http.params import PathName
+from bailiwick.services.decisions import visible_projects
 from bailiwick.store.meter_rows import MeterBook
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 from bailiwick.wire import usage as wire

@@ -4,7 +4,6 @@
 """
 
 from bailiwick.server.http import (
-    asking,
     budgets,
     capabilities,
     counting,
@@ -21,22 +20,25 @@ from bailiwick.server.http import (
     trust,
     usage,
     watch,
-    work,
 )
 from bailiwick.server.http.answering import HANDLERS
+from bailiwick.server.http.routes import journal, leases, nodes, queue
 
 __all__ = [
     "HANDLERS",
-    "asking",
     "budgets",
     "capabilities",
     "counting",
     "fleet",
     "invoices",
     "jobs",
+    "journal",
+    "leases",
+    "nodes",
     "operate",
     "people",
     "proofs",
+    "queue",
     "rates",
     "seen",
     "standing",
@@ -44,5 +46,4 @@ __all__ = [
     "trust",
     "usage",
     "watch",
-    "work",
 ]

@@ -30,7 +30,7 @@ TURN_S = 5.0
 """How long a question waits for another that folds."""
 
 
-class Past:
+class History:
     """The way to the tables of one store; one for each application."""
 
     def __init__(self, store: SqlStore) -> None:

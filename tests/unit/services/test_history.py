@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bailiwick.runtime.replica import Role
-from bailiwick.server.http import past as module
-from bailiwick.server.http.past import Past
+from bailiwick.services import history as module
+from bailiwick.services.history import History
 from bailiwick.store import open_store
 from bailiwick.store.history import projected_size
 from bailiwick.store.sql_store import SqlStore
@@ -28,12 +28,12 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
         yield opened
 
 
-def ask(past: Past, role: Role) -> int:
+def ask(past: History, role: Role) -> int:
     return asyncio.run(past.ask(role, projected_size))
 
 
 def test_a_leader_folds_everything_first_and_a_follower_nothing(store: SqlStore) -> None:
-    past = Past(store)
+    past = History(store)
     assert ask(past, Role.FOLLOWING) == 0
     assert ask(past, Role.LEADING) == store.size()
     assert ask(past, Role.FOLLOWING) == store.size()
@@ -44,7 +44,7 @@ def test_who_is_far_behind_is_told_to_come_again_and_gets_there(
 ) -> None:
     monkeypatch.setattr(module, "BATCH", 10)
     monkeypatch.setattr(module, "ROUNDS_MAX", 1)
-    past = Past(store)
+    past = History(store)
     for folded in range(10, store.size(), 10):
         with pytest.raises(Unavailable, match="being folded"):
             ask(past, Role.LEADING)
@@ -53,7 +53,7 @@ def test_who_is_far_behind_is_told_to_come_again_and_gets_there(
 
 
 def test_many_at_once_all_see_everything(store: SqlStore) -> None:
-    past = Past(store)
+    past = History(store)
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: ask(past, Role.LEADING), range(8)))
     assert found == [store.size()] * 8
