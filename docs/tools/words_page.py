@@ -19,9 +19,9 @@ from bailiwick.iam.words import ROLE_PERMISSIONS, Role
 from bailiwick.journal import words as journal_words
 from bailiwick.kernel import views
 from bailiwick.metering import owners, reconcile, report
-from bailiwick.scheduler import explain, preemption
+from bailiwick.scheduler import preemption
 from bailiwick.services import authority
-from bailiwick.vocab import errors, jobs, permissions, transitions, trust
+from bailiwick.vocab import errors, jobs, permissions, remedies, transitions, trust
 from bailiwick.vocab import words as vocab_words
 from bailiwick.vocab.permissions import Permission
 from bailiwick.wire import problem
@@ -30,7 +30,7 @@ from docs.tools.markdown import anchor, code, first_sentence, meanings, table
 ON_THE_SIEM_PAGE = (vocab_words, transitions, journal_words)
 
 HERE: dict[str, tuple[ModuleType, ...]] = {
-    "Asking and being refused": (errors, problem, explain, preemption, views),
+    "Asking and being refused": (errors, problem, remedies, preemption, views),
     "Jobs": (jobs, executor_words),
     "People and permissions": (permissions, iam_words, authority),
     "Usage and money": (owners, charges, report, reconcile),

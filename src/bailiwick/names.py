@@ -36,7 +36,7 @@ from bailiwick.scheduler.evictions import (
     plan_policy_recovery,
     plan_rebalance,
 )
-from bailiwick.scheduler.explain import Explanation, Remedy, RemedyWord
+from bailiwick.scheduler.explain import Explanation, Remedy
 from bailiwick.scheduler.fairness import FairShares, Standing
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.ledger import CapacityLedger
@@ -103,6 +103,7 @@ from bailiwick.vocab.errors import (
     NotFound,
     Stale,
 )
+from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.values import AccountingTag, CellId, NodeId, ProjectId, TenantId
 from bailiwick.vocab.words import (

@@ -19,7 +19,7 @@ from bailiwick.capability import (
     verify,
 )
 from bailiwick.runtime.runner import SystemClock
-from bailiwick.server.http.observe import follow_revocations
+from bailiwick.server.folds import follow_revocations
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.vocab.trust import Operation, TokenFault

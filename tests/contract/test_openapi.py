@@ -26,7 +26,6 @@ from bailiwick.kernel.views import EstimateBasis
 from bailiwick.metering.owners import Stage, UnavailableCause
 from bailiwick.runtime.replica import Replica
 from bailiwick.runtime.runner import Runner, SystemClock
-from bailiwick.scheduler.explain import RemedyWord
 from bailiwick.server.http.app import create_app
 from bailiwick.server.http.routes import HANDLERS
 from bailiwick.server.problems import PROBLEMS, STATUSES
@@ -34,6 +33,7 @@ from bailiwick.server.process import ProcessOptions
 from bailiwick.services import authority as auth
 from bailiwick.store import open_store
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.wire import people, words
 from bailiwick.wire.actions.action import NOTHING, Action, Where
 from bailiwick.wire.actions.table import ACTIONS, OPEN

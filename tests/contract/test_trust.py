@@ -14,9 +14,9 @@ from bailiwick.attestation.ed25519 import enrolment_statement, statement_of
 from bailiwick.attestation.evidence import PIECES_MAX
 from bailiwick.attestation.policy import POLICY_BYTES_MAX
 from bailiwick.capability import TOKEN_TTL_MS_MAX
-from bailiwick.cli.shared.phrases import MINT_DENIALS
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import Tick
+from bailiwick.phrases.tokens import MINT_DENIALS
 from bailiwick.vocab.trust import MintDenial
 from bailiwick.wire import trust as wire
 from tests.contract.test_operating import as_node

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bailiwick.executors.local.executor import LocalExecutor
-from bailiwick.executors.local.teardown import Look, Waits, take_census
+from bailiwick.executors.local.teardown import Look, TeardownWaits, take_census
 from bailiwick.executors.registry import DEFAULT
 from bailiwick.fleet.node import EXECUTOR_LABEL, GpuDevice, NodeCapacity
 from bailiwick.iam import PrincipalKind, Role
@@ -43,7 +43,7 @@ T = TypeVar("T")
 NODE, TENANT = "here", "lab"
 ANN = Principal("ann", PrincipalKind.HUMAN, "t", {})
 SETTINGS = Settings(grace_ms=3_600_000, teardown_ms=3_600_000)
-PATIENT = Waits(start_s=WAIT_S, term_s=WAIT_S, kill_s=WAIT_S)
+PATIENT = TeardownWaits(start_s=WAIT_S, term_s=WAIT_S, kill_s=WAIT_S)
 KEY = Authority.new_key()
 MANY = 30
 

@@ -33,7 +33,7 @@ from bailiwick.kernel import (
 )
 from bailiwick.ports import JobChange, JobRow
 from bailiwick.reconcile.job_acts import STARTS_MAX, Acts, Tools
-from bailiwick.reconcile.job_steps import Verdict
+from bailiwick.reconcile.job_steps import JobVerdict
 from bailiwick.reconcile.jobs import Retention
 from bailiwick.reconcile.this_node import ThisNode
 from bailiwick.runtime.replica import Replica, Role
@@ -170,7 +170,7 @@ def test_no_job_is_over_while_its_token_still_counts(house: JobHouse, tmp_path: 
     try:
         assert runner.wait_for(Role.FOLLOWING, wait_s=WAIT_S)
         with pytest.raises(NotLeader):  # the kernel cannot be told
-            Acts(tools).end(house.job(job), verdict=Verdict(P.SUCCEEDED))
+            Acts(tools).end(house.job(job), verdict=JobVerdict(P.SUCCEEDED))
     finally:
         runner.stop()
     assert house.job(job).phase is P.RUNNING

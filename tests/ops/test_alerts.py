@@ -10,7 +10,7 @@ import promql_parser
 import pytest
 from ruamel.yaml import YAML
 
-from bailiwick.telemetry.catalog import ACTION, CATALOG, LABELS, Kind
+from bailiwick.telemetry.catalog import ACTION, CATALOG, LABELS, MetricKind
 from bailiwick.telemetry.signals import (
     ATTESTATION_SIGNALS,
     PREEMPTION_SIGNALS,
@@ -64,7 +64,7 @@ def series() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {"up": {"job", "instance"}}
     for spec in CATALOG:
         labels = {*spec.labels, "instance"}
-        if spec.kind is Kind.HISTOGRAM:
+        if spec.kind is MetricKind.HISTOGRAM:
             found[spec.name + "_bucket"] = labels | {"le"}
             found[spec.name + "_count"] = found[spec.name + "_sum"] = labels
         else:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from bailiwick.agent.attesting import Attesting, TrustServer
+from bailiwick.agent.attesting import NodeAttestation, TrustServer
 from bailiwick.agent.counting import CounterServer, LeaseCounting
 from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import NodeCapacity
@@ -69,7 +69,7 @@ class Beating:
     say: Callable[[str], None]
     counting: LeaseCounting | None = None
     """Counts what leases use, after each beat."""
-    attesting: Attesting | None = None
+    attesting: NodeAttestation | None = None
     """Proves which machine this is, when it is asked."""
     _reported: NodeCapacity | None = None
     _beats: int = 0

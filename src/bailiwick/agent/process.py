@@ -22,7 +22,7 @@ from bailiwick.vocab.errors import InvalidValue
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from bailiwick.agent.attesting import Attesting, Prover
+    from bailiwick.agent.attesting import NodeAttestation, Prover
     from bailiwick.attestation.evidence import Evidence
 
 STATE_DIR = Path("bailiwick-agent")
@@ -103,7 +103,7 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
         return True
 
 
-def attesting_of(options: AgentOptions, say: Say) -> Attesting | None:
+def attesting_of(options: AgentOptions, say: Say) -> NodeAttestation | None:
     """How this machine proves itself; nothing if it is not to."""
     theirs = {
         "--tpm": (options.tpm, Attest.TPM2),
@@ -118,12 +118,12 @@ def attesting_of(options: AgentOptions, say: Say) -> Attesting | None:
         if options.mint:
             raise InvalidValue("--mint", True, "--attest beside it: the server must know the key")
         return None
-    from bailiwick.agent.attesting import Attesting
+    from bailiwick.agent.attesting import NodeAttestation
     from bailiwick.agent.key_file import NoteFile
 
     note = NoteFile(options.attest_state / ENROLLED_NAME)
     key = _mint_key(options).public_key().public_bytes_raw() if options.mint else None
-    return Attesting(_prover(options), note, say, devices=_devices(), capability_key=key)
+    return NodeAttestation(_prover(options), note, say, devices=_devices(), capability_key=key)
 
 
 def _devices() -> Callable[[bytes], Sequence[Evidence]] | None:

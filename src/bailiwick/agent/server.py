@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from bailiwick.agent.attesting import Found, NotAccepted, Standing
+from bailiwick.agent.attesting import KindVerdict, NodeTrust, NotAccepted
 from bailiwick.agent.beating import Away, Heard, NotKnown, NotTaken
 from bailiwick.client.bodies import make_body
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
@@ -29,7 +29,7 @@ from bailiwick.wire.problem import EdgeCode
 
 if TYPE_CHECKING:
     from bailiwick.agent.counting import LeaseCount
-    from bailiwick.agent.minting import LeaveOutcome, Wish
+    from bailiwick.agent.minting import LeaveOutcome, MintRequest
     from bailiwick.attestation.evidence import Evidence
     from bailiwick.fleet.node import NodeCapacity
     from bailiwick.vocab.trust import EvidenceKind
@@ -140,15 +140,15 @@ class HttpServer:
             _judge_proof(refusal)
         return bytes.fromhex(told.nonce)
 
-    def present(self, node: str, nonce: bytes, *, pieces: Sequence[Evidence]) -> Standing:
+    def present(self, node: str, nonce: bytes, *, pieces: Sequence[Evidence]) -> NodeTrust:
         """Send evidence; what was found."""
         rows = [{"kind": each.kind, "parts": _texts(each.parts)} for each in pieces]
         body = make_body(trust.Attestation, nonce=nonce.hex(), pieces=rows)
         told = self._prove(nodes.NODE_ATTEST, node, body=body)
-        found = (Found(row.kind, row.verdict, row.reason, row.where) for row in told.verdicts)
-        return Standing(told.state, tuple(found))
+        found = (KindVerdict(row.kind, row.verdict, row.reason, row.where) for row in told.verdicts)
+        return NodeTrust(told.state, tuple(found))
 
-    def leave(self, node: str, wish: Wish) -> LeaveOutcome:
+    def leave(self, node: str, wish: MintRequest) -> LeaveOutcome:
         """Ask whether a token may be minted here."""
         from bailiwick.agent.minting import Leave
         from bailiwick.capability.broker import Denied

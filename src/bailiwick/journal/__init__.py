@@ -6,7 +6,7 @@ package; what is not here may change. Signatures load ``cryptography`` when firs
 
 from bailiwick.journal.anchor import GENESIS, Anchor, parse_anchor
 from bailiwick.journal.body_spec import BodySpec
-from bailiwick.journal.cases import CaseReason, Judged, Verdict, judge_case
+from bailiwick.journal.cases import CaseReason, CaseVerdict, JudgedCase, judge_case
 from bailiwick.journal.chain import Chain, Sealed
 from bailiwick.journal.consumers import (
     Batch,
@@ -102,6 +102,7 @@ __all__ = [
     "Batch",
     "BodySpec",
     "CaseReason",
+    "CaseVerdict",
     "Chain",
     "Changed",
     "Checkpoint",
@@ -116,7 +117,7 @@ __all__ = [
     "FindingWord",
     "Frontier",
     "InclusionProof",
-    "Judged",
+    "JudgedCase",
     "KeyAlgorithm",
     "KindScope",
     "Malformed",
@@ -147,7 +148,6 @@ __all__ = [
     "Torn",
     "Truncated",
     "TrustedCheckpoint",
-    "Verdict",
     "Verification",
     "Verified",
     "Verifier",

@@ -39,7 +39,7 @@ from bailiwick.kernel.trust_rules import gate
 from bailiwick.kernel.usage import Running
 from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
 from bailiwick.scheduler.fairness import QueueEntry
-from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Account, Kind
+from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, ChargedAccount, DeviceKind
 from bailiwick.scheduler.quota_policy import QuotaScope
 from bailiwick.vocab.errors import Damaged
 from bailiwick.vocab.transitions import NodeMode
@@ -151,7 +151,7 @@ def _load_nodes(state: State, header: dict[str, Any]) -> None:
     handles = state.ledger.handles
     for generation, model, vram_bytes, partitionable in header["kinds"]:
         word = HardwareGeneration(generation)
-        handles.add_kind(Kind(word, model, vram_bytes, bool(partitionable)))
+        handles.add_kind(DeviceKind(word, model, vram_bytes, bool(partitionable)))
     for cpu, mem, block, kinds in header["classes"]:
         handles.add_class((cpu, mem, block, bytes(kinds)))
     rows = {row[0]: (row[1], inventory_from(row[4])) for row in header["nodes"]}
@@ -229,7 +229,7 @@ def _columns(data: memoryview, count: int) -> list[array[int]]:
     return [table[column * count : (column + 1) * count] for column in range(WIDTH)]
 
 
-def _account_row(account: Account | None) -> list[Any] | None:
+def _account_row(account: ChargedAccount | None) -> list[Any] | None:
     if account is None:
         return None  # the operator's own, for what is fenced
     return [str(account.tenant), _text(account.project), _text(account.tag)]
@@ -271,7 +271,7 @@ def _load_account(state: State, row: list[Any] | None) -> int:
     if row is None:
         return OPERATOR_ACCOUNT
     tenant, project, tag = row
-    account = Account(
+    account = ChargedAccount(
         TenantId(tenant),
         None if project is None else ProjectId(project),
         None if tag is None else AccountingTag(tag),

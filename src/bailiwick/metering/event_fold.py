@@ -42,19 +42,19 @@ from bailiwick.metering.events import (
 from bailiwick.metering.fold import JournalMeter
 from bailiwick.metering.owners import UnavailableCause
 from bailiwick.metering.records import MeterFinding, MeterFindingWord
-from bailiwick.metering.report import Finding, FindingWord, Report, Span, make_report
+from bailiwick.metering.report import Finding, Report, ReportFindingWord, ReportSpan, make_report
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import AMOUNT_MAX, MILLI
 from bailiwick.vocab.words import EndCause, ResourceKind
 
-_WORDS: Final[dict[MeterFindingWord, FindingWord]] = {
-    MeterFindingWord.TIME_WENT_BACK: FindingWord.TIME_WENT_BACK,
-    MeterFindingWord.LATE: FindingWord.CHARGED_PAST_END,
-    MeterFindingWord.OVERCOMMITTED: FindingWord.OVERLAP,
-    MeterFindingWord.ALREADY_HELD: FindingWord.ALREADY_STARTED,
-    MeterFindingWord.UNKNOWN_LEASE: FindingWord.UNKNOWN_LEASE,
-    MeterFindingWord.ALREADY_REGISTERED: FindingWord.ALREADY_THERE,
-    MeterFindingWord.UNKNOWN_NODE: FindingWord.UNKNOWN_NODE,
+_WORDS: Final[dict[MeterFindingWord, ReportFindingWord]] = {
+    MeterFindingWord.TIME_WENT_BACK: ReportFindingWord.TIME_WENT_BACK,
+    MeterFindingWord.LATE: ReportFindingWord.CHARGED_PAST_END,
+    MeterFindingWord.OVERCOMMITTED: ReportFindingWord.OVERLAP,
+    MeterFindingWord.ALREADY_HELD: ReportFindingWord.ALREADY_STARTED,
+    MeterFindingWord.UNKNOWN_LEASE: ReportFindingWord.UNKNOWN_LEASE,
+    MeterFindingWord.ALREADY_REGISTERED: ReportFindingWord.ALREADY_THERE,
+    MeterFindingWord.UNKNOWN_NODE: ReportFindingWord.UNKNOWN_NODE,
 }
 
 _ENDS: Final[dict[EndCause, str]] = {
@@ -135,7 +135,7 @@ class EventMeter:
         return make_report(
             meter.totals(end_ms),
             meter.balances(end_ms),
-            span=Span(end_ms if self._first_ms is None else self._first_ms, end_ms),
+            span=ReportSpan(end_ms if self._first_ms is None else self._first_ms, end_ms),
             findings=(*findings, *self.findings),
         )
 
@@ -157,7 +157,7 @@ class EventMeter:
 
     def _started(self, event: LeaseStarted, at_ms: int, *, line: int) -> None:
         if event.lease in self._leases:
-            self._find(FindingWord.ALREADY_STARTED, event.lease, at_ms=at_ms, line=line)
+            self._find(ReportFindingWord.ALREADY_STARTED, event.lease, at_ms=at_ms, line=line)
             return
         self._lost.discard(event.lease)
         self._numbers += 1
@@ -182,7 +182,7 @@ class EventMeter:
         lease = self._leases.pop(event.lease, None)
         if lease is None:
             if event.lease not in self._lost:
-                self._find(FindingWord.UNKNOWN_LEASE, event.lease, at_ms=at_ms, line=line)
+                self._find(ReportFindingWord.UNKNOWN_LEASE, event.lease, at_ms=at_ms, line=line)
             self._lost.discard(event.lease)
             return
         started = lease.started
@@ -192,7 +192,7 @@ class EventMeter:
         past_ms = 0 if event.ended_ms is None else at_ms - event.ended_ms
         if past_ms > 0 and lease.is_metered:
             finding = Finding(
-                FindingWord.CHARGED_PAST_END,
+                ReportFindingWord.CHARGED_PAST_END,
                 event.lease,
                 at_ms=at_ms,
                 by_ms=past_ms,
@@ -257,7 +257,7 @@ class EventMeter:
         why = "" if wanted & taken else "the node does not have that much"
         return replace(finding, wanted=len(wanted), found=free, others=same or tuple(held), why=why)
 
-    def _find(self, word: FindingWord, subject: str, *, at_ms: int, line: int) -> None:
+    def _find(self, word: ReportFindingWord, subject: str, *, at_ms: int, line: int) -> None:
         self.findings.append(Finding(word, subject, at_ms=at_ms, line=line))
 
 

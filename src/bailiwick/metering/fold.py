@@ -28,7 +28,7 @@ from dataclasses import replace
 from typing import Final
 
 from bailiwick.metering.core import SHORT
-from bailiwick.metering.holds import Ending, Hold, Node, Payers
+from bailiwick.metering.holds import Hold, HoldEnding, MeteredNode, Payers
 from bailiwick.metering.meter import FIRST_LEASE, NOBODY, Meter, code_of
 from bailiwick.metering.owners import (
     IDLE,
@@ -36,7 +36,7 @@ from bailiwick.metering.owners import (
     Account,
     Idle,
     Stage,
-    Unavailable,
+    UnavailableCapacity,
     UnavailableCause,
     free_owner,
 )
@@ -76,7 +76,7 @@ class JournalMeter:
         """How many records were folded, if it began with the first one."""
         self.counts: Counter[MeterFindingWord] = Counter()
         """How often each finding was made."""
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, MeteredNode] = {}
         self.leases: dict[int, Hold] = {}
         self.payers = Payers(self.meter)
         self._found: list[MeterFinding] = []
@@ -124,7 +124,7 @@ class JournalMeter:
         if name in self.nodes:
             self._report(MeterFindingWord.ALREADY_REGISTERED, name)
             return
-        node = self.nodes[name] = Node()
+        node = self.nodes[name] = MeteredNode()
         for kind in _PLAIN:
             amount = record.body["resources"].get(kind.value, 0)
             if amount:
@@ -192,19 +192,19 @@ class JournalMeter:
             node.is_quarantined = False
             self._reopen(node, at_ms)
 
-    def _known(self, record: FoldedRecord) -> Node | None:
+    def _known(self, record: FoldedRecord) -> MeteredNode | None:
         node = self.nodes.get(record.body["node"])
         if node is None:
             self._report(MeterFindingWord.UNKNOWN_NODE, record.body["node"])
         return node
 
-    def _reopen(self, node: Node, at_ms: int) -> None:
+    def _reopen(self, node: MeteredNode, at_ms: int) -> None:
         """Give what no lease holds to the owner that the node's mode and trust ask for."""
         free = free_owner(node.mode, quarantined=node.is_quarantined)
         if free != node.free:
             self._hand_over(node, free, at_ms)
 
-    def _hand_over(self, node: Node, free: Idle | Unavailable, at_ms: int) -> int:
+    def _hand_over(self, node: MeteredNode, free: Idle | UnavailableCapacity, at_ms: int) -> int:
         self._core.now(at_ms, self.meter.seq)
         moves = [(pool.free, self.meter.account(pool, free)) for pool in node.pools()]
         late_ms = self._pass_on(code_of(node.free), code_of(free), moves)
@@ -272,11 +272,11 @@ class JournalMeter:
         if hold.stage is Stage.HELD:
             self._run_out(hold, at_ms)
         over_ms = at_ms if stage is Stage.GRACE else min(at_ms, hold.until_ms)
-        gone = Ending(stage, reason, bool(body.get("released", 0)))
+        gone = HoldEnding(stage, reason, bool(body.get("released", 0)))
         self._enter(hold, gone, at_ms=over_ms)
         hold.until_ms = body.get("expires_ms", hold.until_ms)
 
-    def _enter(self, hold: Hold, ending: Ending, *, at_ms: int) -> None:
+    def _enter(self, hold: Hold, ending: HoldEnding, *, at_ms: int) -> None:
         """Announce a stage; it is charged as such once it is sure that the lease lasted so long."""
         if hold.holder < FIRST_LEASE or hold.stage in (ending.stage, Stage.TEARDOWN):
             return
@@ -291,7 +291,7 @@ class JournalMeter:
     def _run_out(self, hold: Hold, at_ms: int) -> None:
         """A term or grace that is over by this time was over when it ran out, not when told."""
         if hold.until_ms < at_ms:
-            self._enter(hold, Ending(Stage.TEARDOWN), at_ms=hold.until_ms)
+            self._enter(hold, HoldEnding(Stage.TEARDOWN), at_ms=hold.until_ms)
 
     def _catch_up(self, hold: Hold, until_ms: int) -> None:
         """Charge the stages that a lease came to before this time, and forget the others."""
@@ -323,7 +323,7 @@ class JournalMeter:
             self._report(MeterFindingWord.UNKNOWN_LEASE, str(lease_id))
         return hold
 
-    def _to_nobody(self, hold: Hold, owner: Unavailable, at_ms: int) -> int:
+    def _to_nobody(self, hold: Hold, owner: UnavailableCapacity, at_ms: int) -> int:
         """All that a lease holds is nobody's now, but still its place."""
         self._catch_up(hold, at_ms)
         self._core.now(at_ms, self.meter.seq)

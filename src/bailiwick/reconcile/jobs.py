@@ -240,7 +240,7 @@ class JobLoop:
         seen: _Seen,
     ) -> Callable[[], None]:
         acts, jobs = self._acts, self.tools.jobs
-        if isinstance(step, js.Report):
+        if isinstance(step, js.ReportGone):
             correlation = ACTOR if job is None else job.correlation_id
             return lambda: acts.report(key, correlation)
         if isinstance(step, js.ClearStray):

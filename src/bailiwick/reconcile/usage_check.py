@@ -54,7 +54,7 @@ DAY_MS: Final = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Books:
+class UsageBooks:
     """What is compared, and what is known to be sealed."""
 
     counters: CounterBook
@@ -68,7 +68,7 @@ class UsageCheck:
     name = "usage-check"
 
     def __init__(
-        self, runner: Runner, books: Books, *, clock: Clock, tolerance: Tolerance = USUAL
+        self, runner: Runner, books: UsageBooks, *, clock: Clock, tolerance: Tolerance = USUAL
     ) -> None:
         self._runner, self._books, self._clock = runner, books, clock
         self._tolerance = tolerance

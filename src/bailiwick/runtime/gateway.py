@@ -3,7 +3,9 @@
 Rules:
 
 - ``execute`` answers when the command is durable; ``rehearse`` decides and changes nothing.
-- A read must be short and give back values of its own: it may neither keep nor change the state.
+- Reads and rehearsals run on the read model: they see all that was durable when they were asked
+  for, and cost the writer nothing. A read must give back values of its own: it may neither keep
+  nor change the state. ``lookup`` is for one thing by its key, and goes before longer reads.
 - A call costs no thread. Answers of one commit are handed to the loop together, by one wake-up.
 - Every wait is bounded. A command without an answer in time is ``Unavailable``: its outcome is
   open, and the same key tells it.
@@ -22,7 +24,7 @@ from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.answers import Answer
 from bailiwick.kernel.decide import decide
 from bailiwick.kernel.events import Event
-from bailiwick.runtime.feed import Feed
+from bailiwick.runtime.feed import DurableLines, Feed
 from bailiwick.runtime.replica import Role, Ticket, View
 from bailiwick.runtime.runner import Runner
 from bailiwick.vocab.errors import Unavailable
@@ -44,6 +46,8 @@ class Gateway:
         self.wait_s = wait_s
         self._watch: Watch = watch or (lambda wait, command: nullcontext())
         self._exchange: _Exchange | None = None
+        replica = runner.replica
+        self._lines = DurableLines(replica.journal, replica.store.read)
 
     @property
     def is_ready(self) -> bool:
@@ -79,6 +83,13 @@ class Gateway:
 
     async def read(self, read: Callable[[View], T]) -> T:
         """What ``read`` makes of the state: a page, a list, a sum."""
+        return await self._read(read, urgent=False)
+
+    async def lookup(self, find: Callable[[View], T]) -> T:
+        """What ``find`` makes of the state: one thing by its key, for what hangs on it."""
+        return await self._read(find, urgent=True)
+
+    async def _read(self, read: Callable[[View], T], *, urgent: bool) -> T:
         self._check()
         if self.role is Role.STARTING:
             raise Unavailable("the state", "it is being read from the store")
@@ -91,13 +102,9 @@ class Gateway:
                     except Exception as error:
                         reply.fail(error)
 
-                self.runner.read_soon(run)
+                self.runner.read_soon(run, urgent=urgent)
 
             return await self._here().wait(begin, what="the state", wait_s=self.wait_s)
-
-    async def lookup(self, find: Callable[[View], T]) -> T:
-        """What ``find`` makes of the state: one thing by its key, for what hangs on it."""
-        return await self.read(find)
 
     async def rehearse(self, command: Command) -> Event | None:
         """The first event that the command would lead to; it does not happen.
@@ -117,9 +124,8 @@ class Gateway:
         found = self.journal.read(first, limit)
         if found is not None:
             return found
-        count = max(0, min(limit, self.journal.size - first))
         with self._watch("look", None):
-            return await asyncio.to_thread(self.runner.replica.store.read, first, count)
+            return list(await asyncio.to_thread(self._lines.read, first, limit))
 
     def _check(self) -> None:
         if self.runner.failed is not None:

@@ -17,6 +17,7 @@ from bailiwick.journal import Record, Verified, parse_record, verify_lines
 from bailiwick.journal.anchor import Anchor, parse_anchor
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel import Kernel, State, decode
+from bailiwick.kernel.machine import Step
 from bailiwick.ports import JournalStore, StoredSnapshot
 from bailiwick.vocab.errors import BailiwickError, Damaged
 
@@ -30,21 +31,18 @@ def rebuild(store: JournalStore, *, read_max: int, warn: Warn) -> tuple[Kernel, 
         kernel = Kernel()
     else:
         size = kernel.state.size
-    while catch_up(kernel, store, limit=read_max, rounds=1):  # bounded by the journal's length
+    while len(catch_up(kernel, store, limit=read_max)[0]) == read_max:  # bounded by the journal
         pass
     return kernel, size
 
 
-def catch_up(kernel: Kernel, store: JournalStore, *, limit: int, rounds: int) -> bool:
-    """Replay up to ``limit`` records per round; whether there may be more."""
-    for _ in range(rounds):
-        lines = store.read(kernel.state.size, limit)
-        if lines:
-            records, anchor = verified(lines, kernel.chain.anchor())
-            kernel.follow(records, anchor)
-        if len(lines) < limit:
-            return False
-    return True
+def catch_up(kernel: Kernel, store: JournalStore, *, limit: int) -> tuple[list[bytes], list[Step]]:
+    """Replay up to ``limit`` records; their lines, and what each did."""
+    lines = store.read(kernel.state.size, limit)
+    if not lines:
+        return [], []
+    records, anchor = verified(lines, kernel.chain.anchor())
+    return lines, kernel.follow(records, anchor)
 
 
 def verified(lines: list[bytes], anchor: Anchor) -> tuple[list[Record], Anchor]:

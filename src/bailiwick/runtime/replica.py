@@ -17,13 +17,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from bailiwick.kernel import ChangeSettings, Elect, Envelope, Kernel, Settings, State, Tick
 from bailiwick.kernel.answers import Answer
+from bailiwick.kernel.machine import Outcome, Step
 from bailiwick.ports import Clock, JournalStore, Leader, StoredSnapshot
 from bailiwick.runtime.feed import Feed
+from bailiwick.runtime.indexes import ByOwner, Indexes, Scan, scan_leases, scan_waiting
 from bailiwick.runtime.rebuild import catch_up, rebuild
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -65,6 +68,24 @@ class View:
     now_ms: int
     age_ms: int
     role: Role
+    indexes: Indexes | None = None
+
+    @property
+    def leases(self) -> ByOwner | Scan:
+        """Pages of leases."""
+        return scan_leases(self.state) if self.indexes is None else self.indexes.leases
+
+    @property
+    def waiting(self) -> ByOwner | Scan:
+        """Pages of waiting requests."""
+        return scan_waiting(self.state) if self.indexes is None else self.indexes.waiting
+
+
+class Known(NamedTuple):
+    """At this time (of the clock that never goes back) the journal had so many records."""
+
+    size: int
+    elapsed_ms: int
 
 
 @dataclass(slots=True)
@@ -111,7 +132,9 @@ class Replica:
         self._reads: deque[Callable[[View], None]] = deque()
         self._epoch = 0
         self._snapshot_size = 0
-        self._tick_at = self._followed = self._tried = self._sure = -(2**62)
+        self._tick_at = self._followed = self._tried = -(2**62)
+        self.known = Known(0, -(2**62))
+        """What the journal was when it was last looked at."""
 
     # -- asking (from any thread: a deque's append and popleft are atomic) ---------------------
 
@@ -182,7 +205,7 @@ class Replica:
         if kernel is None or self.role is Role.STARTING:
             return
         for _ in range(len(self._reads)):
-            age = self.clock.elapsed_ms() - self._sure
+            age = self.clock.elapsed_ms() - self.known.elapsed_ms
             now = max(self.clock.now_ms(), kernel.state.clock_ms)
             self._reads.popleft()(View(kernel.state, now, age, self.role))
 
@@ -195,24 +218,28 @@ class Replica:
             self.kernel, self._snapshot_size = rebuild(
                 self.store, read_max=self.pace.read_max, warn=self.warn
             )
-            self._found_all(elapsed)
+            self._found_all(self.kernel, elapsed)
         elif elapsed - self._followed >= self.pace.follow_ms:
-            busy = self._catch_up(self.kernel, rounds=1)
+            busy = self._catch_up(self.kernel)
             if not busy:
-                self._found_all(elapsed)
+                self._found_all(self.kernel, elapsed)
         if self.role is Role.FOLLOWING and elapsed - self._tried >= self.pace.lead_ms:
             self._tried = elapsed
             self._try_to_lead(self.kernel)
         return busy
 
-    def _found_all(self, elapsed: int) -> None:
-        self._followed = self._sure = elapsed
-        if self.kernel is not None:
-            self.journal.publish(self.kernel.state.size)
+    def _found_all(self, kernel: Kernel, elapsed: int) -> None:
+        self._followed = elapsed
+        self.journal.publish(kernel.state.size)
+        self.known = Known(kernel.state.size, elapsed)
         self.role = Role.FOLLOWING
 
-    def _catch_up(self, kernel: Kernel, *, rounds: int) -> bool:
-        return catch_up(kernel, self.store, limit=self.pace.read_max, rounds=rounds)
+    def _catch_up(self, kernel: Kernel) -> bool:
+        """Replay one batch, and hand it on; whether there may be more."""
+        first = kernel.state.size
+        lines, steps = catch_up(kernel, self.store, limit=self.pace.read_max)
+        self.journal.publish(first, lines, steps=steps)
+        return len(lines) == self.pace.read_max
 
     def _try_to_lead(self, kernel: Kernel) -> None:
         found = self.store.lead(self.name, self.address)
@@ -220,7 +247,7 @@ class Replica:
         if found is None:
             return
         # Only a later leader can append from here on: this reaches the end, or shows that one.
-        while self._catch_up(kernel, rounds=1):  # bounded: the journal is finite
+        while self._catch_up(kernel):  # bounded: the journal is finite
             pass
         if kernel.state.epoch >= found.epoch:
             raise Deposed(found.epoch, kernel.state.epoch)
@@ -229,15 +256,16 @@ class Replica:
         self.before_ms = kernel.state.clock_ms
         elect = Envelope(Elect(found.epoch, self.name, self.address), ACTOR, "elect")
         first, now = kernel.state.size, self.clock.now_ms()
-        lines = list(kernel.execute(elect, now).lines)
+        batch = _Batch()
+        batch.add(kernel.execute(elect, now))
         if fresh:
             change = Envelope(ChangeSettings(self.settings), ACTOR, "elect")
-            lines += kernel.execute(change, now).lines
+            batch.add(kernel.execute(change, now))
         # Counted from before the append: once it is there, a later leader may append as well.
         asked = self.clock.elapsed_ms()
-        self.store.append(self._epoch, first, lines)
-        self.journal.publish(first, lines)
-        self.role, self._sure = Role.LEADING, asked
+        self.store.append(self._epoch, first, batch.lines)
+        self.journal.publish(first, batch.lines, steps=batch.steps)
+        self.role, self.known = Role.LEADING, Known(kernel.state.size, asked)
         self._tick_at = asked + self.pace.tick_ms
 
     # -- leading -------------------------------------------------------------------------------
@@ -247,7 +275,7 @@ class Replica:
         if kernel is None:
             raise InvariantBroken("a leader without a state")
         first, elapsed = kernel.state.size, self.clock.elapsed_ms()
-        lines: list[bytes] = []
+        batch = _Batch()
         settled: list[tuple[Ticket, Answer | None, BailiwickError | None]] = []
         for ticket in tickets:
             try:
@@ -262,27 +290,27 @@ class Replica:
                     ) from error
                 settled.append((ticket, None, error))
             else:
-                lines.extend(outcome.lines)
+                batch.add(outcome)
                 settled.append((ticket, outcome.answer, None))
         if elapsed >= self._tick_at:
             begun = self.clock.elapsed_ms()
             tick = Envelope(Tick(), ACTOR, "tick")
-            lines.extend(kernel.execute(tick, self.clock.now_ms()).lines)
+            batch.add(kernel.execute(tick, self.clock.now_ms()))
             # A long line makes ticks long: callers get four fifths of the time in any case. But a
             # process that was stopped for a minute must not put off what is due for four more.
             spent = self.clock.elapsed_ms() - begun
             pause = min(max(self.pace.tick_ms, 4 * spent), self.pace.tick_ms_max)
             self._tick_at = begun + spent + pause
-        snapshot = self._checkpoint(kernel, lines)
-        if lines or elapsed - self._sure >= self.pace.lead_ms:
-            self.store.append(self._epoch, first, lines)
-            self._sure = elapsed
-            self.journal.publish(first, lines)
+        snapshot = self._checkpoint(kernel, batch)
+        if batch.lines or elapsed - self.known.elapsed_ms >= self.pace.lead_ms:
+            self.store.append(self._epoch, first, batch.lines)
+            self.journal.publish(first, batch.lines, steps=batch.steps)
+            self.known = Known(kernel.state.size, elapsed)
         for ticket, answer, failure in settled:
             ticket.settle(answer, failure)
         if snapshot is not None:
             self._keep(snapshot)
-        return bool(lines)
+        return bool(batch.lines)
 
     def _keep(self, snapshot: StoredSnapshot) -> None:
         """A snapshot that cannot be kept is no reason to stop leading: it is a cache."""
@@ -291,15 +319,28 @@ class Replica:
         except Unavailable as error:
             self.warn(f"snapshot {snapshot.size} was not kept: {error}")
 
-    def _checkpoint(self, kernel: Kernel, lines: list[bytes]) -> StoredSnapshot | None:
+    def _checkpoint(self, kernel: Kernel, batch: _Batch) -> StoredSnapshot | None:
         size = kernel.state.size
         if size - self._snapshot_size < self.pace.snapshot_every:
             return None
         self._snapshot_size = size
         anchor = str(kernel.chain.anchor())
         made = kernel.checkpoint(ACTOR, self.clock.now_ms())
-        lines.append(made.line)
+        batch.lines.append(made.line)
+        batch.steps.append(made.step)
         return StoredSnapshot(size, anchor, made.digest, made.data)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What one round made, before it is durable."""
+
+    lines: list[bytes] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        self.lines.extend(outcome.lines)
+        self.steps.extend(outcome.steps)
 
 
 def _settle(tickets: list[Ticket], error: BaseException) -> None:

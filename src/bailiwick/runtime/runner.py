@@ -3,7 +3,7 @@
 Rules:
 
 - One thread steps the replica; callers only queue and wait. Commands that arrive while a commit is
-  under way share the next one.
+  under way share the next one. Another thread follows what is durable and answers reads.
 - Every wait is bounded. A call without an answer in time is ``Unavailable``: its outcome is open,
   and the same key tells it.
 - If the replica fails for good (a damaged journal, a broken invariant), every caller is told, now
@@ -20,6 +20,7 @@ from typing import TypeVar
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.answers import Answer
 from bailiwick.ports import StoredSnapshot
+from bailiwick.runtime.read_model import ReadModel
 from bailiwick.runtime.replica import Replica, Role, Ticket, View
 from bailiwick.vocab.errors import InvariantBroken, Unavailable
 
@@ -52,6 +53,7 @@ class Runner:
 
     def __init__(self, replica: Replica, *, wait_s: float = 30.0) -> None:
         self.replica = replica
+        self.model = ReadModel(replica)
         self.wait_s = wait_s
         self.failed: BaseException | None = None
         self._wake = threading.Event()
@@ -62,13 +64,15 @@ class Runner:
         replica.save = lambda snapshot: self._save(snapshot, save)
 
     def start(self) -> None:
-        """Begin to step the replica."""
+        """Begin to step the replica, and to follow it."""
         self._thread.start()
+        self.model.start()
 
     def stop(self) -> None:
         """Finish the round under way, let another lead, and close the store."""
         self._stopping = True
         self._wake.set()
+        self.model.stop(self.wait_s)
         if self._thread.is_alive():
             self._thread.join(self.wait_s)
         with self._saving:
@@ -115,9 +119,15 @@ class Runner:
             raise raised[0]
         return found[0]
 
-    def read_soon(self, run: Callable[[View], None]) -> None:
-        """Have the state read in the next round; ``run`` is called by the replica's thread."""
+    def read_soon(self, run: Callable[[View], None], *, urgent: bool = False) -> None:
+        """Have the state read, by the read model's thread; ``urgent`` for what takes a moment.
+
+        Until there is a read model, the replica's own thread reads between two rounds.
+        """
         self._check()
+        is_starting = self.replica.role is Role.STARTING
+        if not is_starting and self.model.ask(run, urgent=urgent):
+            return
         self.replica.read_soon(run)
         if not self._wake.is_set():
             self._wake.set()

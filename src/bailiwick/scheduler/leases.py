@@ -20,7 +20,7 @@ from bailiwick.scheduler.engine.protocol import (
     LeaseFields,
     traits,
 )
-from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Account, Handles, Prepared, Shape
+from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, ChargedAccount, Handles, Prepared, Shape
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.node_labels import LabelIndex
 from bailiwick.scheduler.node_set import MaskCache, NodeFilter, NodeSet
@@ -387,7 +387,7 @@ class LeaseTable:
         check_amount("now_ms", now_ms)
         return now_ms if self.quotas is None else self.quotas.check_time(now_ms)
 
-    def settle(self, owner: PlacementRequest | Lease | Account, now_ms: int) -> None:
+    def settle(self, owner: PlacementRequest | Lease | ChargedAccount, now_ms: int) -> None:
         """Burst credit drains with time, so it is brought up to now before usage changes."""
         if self.quotas is None or owner.tenant is FENCE:  # a tenant may have that name too
             return

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
-from bailiwick.iam import FLEET, Allowed, Permission, Scope
+from bailiwick.iam import FLEET, NODE_PREFIX, Allowed, Permission, PrincipalKind, Scope
 from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.answers import Answer, Done
 from bailiwick.kernel.codec import command_digest
+from bailiwick.kernel.events import Event
 from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import View
@@ -28,6 +29,9 @@ from bailiwick.services.authority import Principal
 from bailiwick.vocab.errors import BailiwickError, ErrorCode, InvariantBroken
 
 T = TypeVar("T")
+
+Deferred: TypeAlias = Callable[[], T]
+"""A value that is made once it is known that the caller may; before, nobody is told its faults."""
 
 
 class Hidden(BailiwickError):
@@ -75,6 +79,8 @@ class Caller:
     principal: Principal
     gateway: Gateway
     clock: Clock
+    ids: Callable[[], str]
+    """Where new ids come from."""
     correlation_id: str
     on_cleared: Callable[[Scope], None] = lambda scope: None
     """Told where the caller was found to be allowed; for whoever follows requests."""
@@ -98,6 +104,22 @@ class Caller:
         """Whether the principal has the action's key there; clears nothing."""
         return isinstance(self.principal.may(self.permission, scope), Allowed)
 
+    def may_within(self, scope: Scope) -> bool:
+        """Whether it has the key there or somewhere inside; clears nothing."""
+        inside = (each for each in self.principal.roles if scope.covers(each))
+        return self.may(scope) or any(self.may(each) for each in inside)
+
+    def holds(self, permission: Permission, scope: Scope = FLEET) -> bool:
+        """Whether the principal has another key than the action's there; clears nothing."""
+        return isinstance(self.principal.may(permission, scope), Allowed)
+
+    def visible_projects(self, tenant: str) -> tuple[str, ...] | None:
+        """The projects of the tenant in which it has the action's key; ``None`` for all."""
+        if self.may(Scope(tenant)):
+            return None
+        inside = (scope for scope in self.principal.roles if scope.tenant == tenant)
+        return tuple(sorted(s.project for s in inside if s.project is not None and self.may(s)))
+
     def require_login(self) -> None:
         """Go on as whoever was let in; only for actions that ask for no key."""
         if self.asks_for is not None:
@@ -112,10 +134,16 @@ class Caller:
 
     def require_within(self, scope: Scope) -> None:
         """Go on only if it has the key there or somewhere inside; rows are judged one by one."""
-        inside = (each for each in self.principal.roles if scope.covers(each))
-        if not self.may(scope) and not any(self.may(each) for each in inside):
+        if not self.may_within(scope):
             raise self._denied(scope)
         self._clear(scope)
+
+    def require_node(self, node: str) -> None:
+        """Go on only if the caller may report for this node: a node, for itself alone."""
+        self.require(FLEET)
+        who = self.principal
+        if who.kind is PrincipalKind.NODE and who.name != NODE_PREFIX + node:
+            raise self.refuse("a node reports for itself alone", reason="foreign_node")
 
     def _clear(self, scope: Scope) -> None:
         # Only now: a trace of who looked for what is not his must not become the owner's to see.
@@ -128,7 +156,7 @@ class Caller:
         if found is not None:
             return found
         if FLEET in self.principal.roles:  # who sees the whole fleet is not looking for others
-            raise Hidden
+            raise Hidden()
         raise self.refuse_hidden("not_found")
 
     async def require_at(
@@ -174,11 +202,15 @@ class Caller:
         envelope = Envelope(command, self.principal.name, self.correlation_id, self.key)
         return await self.gateway.execute(envelope)
 
+    async def rehearse(self, command: Command) -> Event | None:
+        """The first event that a command would lead to; it does not happen."""
+        self._check()
+        return await self.gateway.rehearse(command)
+
     async def change(self, command: Command) -> Done:
         """Have a command take effect, or (dry run) see that it would."""
-        self._check()
         if self.dry_run:
-            await self.gateway.rehearse(command)
+            await self.rehearse(command)
             return Done(None)
         answer = await self.execute(command)
         if not isinstance(answer, Done):

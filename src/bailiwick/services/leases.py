@@ -9,7 +9,6 @@ Rules:
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -32,8 +31,7 @@ from bailiwick.kernel import (
 from bailiwick.kernel.events import Owner
 from bailiwick.runtime.replica import View
 from bailiwick.scheduler.lease import Lease
-from bailiwick.services.caller import Caller, Hidden
-from bailiwick.services.nodes import require_node
+from bailiwick.services.caller import Caller, Deferred, Hidden
 from bailiwick.services.pages import Rows
 from bailiwick.services.plans import PricedPlan, plan_request
 from bailiwick.vocab.errors import InvariantBroken
@@ -50,7 +48,7 @@ class OwnedLease:
 
 
 async def request_lease(
-    caller: Caller, scope: Scope, *, ask: Callable[[], Submit]
+    caller: Caller, scope: Scope, *, ask: Deferred[Submit]
 ) -> Granted | Queued | Refused | PricedPlan:
     """Ask for resources now or, if it may wait, as soon as they are free; a dry run is a plan.
 
@@ -77,10 +75,8 @@ async def list_leases(caller: Caller, *, after: int, limit: int) -> Rows[OwnedLe
     caller.require_within(FLEET)
 
     def read(view: View) -> Rows[OwnedLease]:
-        state, may = view.state, Seen(caller)
-        own = (i for i in state.leases if i > after and may(state.owner_of(i)))
-        ids = heapq.nsmallest(limit + 1, own)
-        rows = [_owned(state, lease_id) for lease_id in ids[:limit]]
+        ids = view.leases.page(seen_by(caller), after=after, limit=limit + 1)
+        rows = [_owned(view.state, lease_id) for lease_id in ids[:limit]]
         return rows, str(ids[limit - 1]) if len(ids) > limit else None
 
     return await caller.read(read)
@@ -126,25 +122,16 @@ async def clear_fence(caller: Caller, lease_id: int) -> Done:
 async def report_teardown(caller: Caller, lease_id: int, *, clean: bool) -> Done:
     """Say whether what a lease held is free; only that, or a fence, ends a confirmed teardown."""
     caller.require(FLEET)
-    require_node(caller, await _node_of(caller, lease_id))
+    caller.require_node(await _node_of(caller, lease_id))
     return await caller.change(ReportTeardown(lease_id, clean))
 
 
 # -- what they share -------------------------------------------------------------------------
 
 
-class Seen:
-    """Whether rows of an owner are seen, asked once for each owner."""
-
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-        self._known: dict[Owner, bool] = {}
-
-    def __call__(self, owner: Owner) -> bool:
-        found = self._known.get(owner)
-        if found is None:
-            found = self._known[owner] = self._caller.may(Scope(*owner))
-        return found
+def seen_by(caller: Caller) -> Callable[[Owner], bool] | None:
+    """Whose rows the caller may see; ``None`` for everybody's."""
+    return None if caller.may(FLEET) else lambda owner: caller.may(Scope(*owner))
 
 
 async def require_lease(caller: Caller, lease_id: int, *, command: Command | None = None) -> None:

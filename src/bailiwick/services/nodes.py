@@ -7,30 +7,26 @@ Rules:
 - A principal of the kind ``node`` is named ``node:NAME`` and reports for the node ``NAME`` alone.
   Anybody else with the key to report may do so for every node.
 - A heartbeat is kept in memory, by the leader; nothing is recorded until a node falls silent.
-- Counters are kept, then acknowledged: an answer that is lost costs nothing, the same events are
-  taken once.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.liveness import HeartbeatRule, Liveness
 from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
-from bailiwick.iam import FLEET, NODE_PREFIX, PrincipalKind
+from bailiwick.iam import FLEET
 from bailiwick.kernel import ChangeMode, DepartNode, Done, LiftQuarantine, Quarantine, RegisterNode
 from bailiwick.runtime.replica import Role, View
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.services.attesting import Attesting
 from bailiwick.services.beats import Beats
-from bailiwick.services.caller import Caller
+from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.nonces import Nonce
 from bailiwick.services.pages import Rows, page_of
-from bailiwick.store.counter_rows import CounterBook, CounterEvent, Receipt
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotLeader, Unavailable
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import AttestationState
@@ -88,7 +84,7 @@ async def read_node(caller: Caller, node: str, *, beats: Beats | None) -> NodeSt
     return _with_life(found, beats)
 
 
-async def register_node(caller: Caller, node: str, *, tell: Callable[[], NodeCapacity]) -> Done:
+async def register_node(caller: Caller, node: str, *, tell: Deferred[NodeCapacity]) -> Done:
     """Add a machine to the fleet by hand; where an agent runs, it adds its own."""
     caller.require(FLEET)
     return await caller.change(RegisterNode(node, tell()))
@@ -144,19 +140,11 @@ def _with_life(found: NodeStanding, beats: Beats | None) -> NodeStanding:
 # -- nodes about themselves ------------------------------------------------------------------
 
 
-def require_node(caller: Caller, node: str) -> None:
-    """Go on only if the caller may report for this node."""
-    caller.require(FLEET)
-    who = caller.principal
-    if who.kind is PrincipalKind.NODE and who.name != NODE_PREFIX + node:
-        raise caller.refuse("a node reports for itself alone", reason="foreign_node")
-
-
 async def beat(
     caller: Caller, node: str, *, beats: Beats | None, attesting: Attesting | None
 ) -> Heard:
     """Say that a node is alive; the answer has a nonce when it is time to attest."""
-    require_node(caller, node)
+    caller.require_node(node)
     if beats is None:
         raise Unavailable("heartbeats", "this server does not listen for them")
 
@@ -172,9 +160,9 @@ async def beat(
     return Heard(beats.rule, due)
 
 
-async def report_inventory(caller: Caller, node: str, *, tell: Callable[[], NodeCapacity]) -> Done:
+async def report_inventory(caller: Caller, node: str, *, tell: Deferred[NodeCapacity]) -> Done:
     """Say what a machine has; this adds it to the fleet, and said again changes nothing."""
-    require_node(caller, node)
+    caller.require_node(node)
     told = tell()
     if EXECUTOR_LABEL in told.labels:  # it would draw jobs to where nobody runs them
         expected = f"none of {EXECUTOR_LABEL}: a server gives that to its own machine"
@@ -199,21 +187,3 @@ async def _is_known(caller: Caller, node: str, *, wanted: NodeCapacity) -> bool:
         hint = "an operator drains it and has it depart; then it can report again"
         raise Conflict("node", node, "is known with another inventory", hint=hint)
     return found is not None
-
-
-async def report_counters(
-    caller: Caller,
-    node: str,
-    *,
-    tell: Callable[[], Sequence[CounterEvent]],
-    book: CounterBook | None,
-) -> Receipt:
-    """What was counted for leases on a node; the answer says how far it is stored."""
-    require_node(caller, node)
-    if book is None:
-        raise Unavailable("counters", "this server keeps none")
-    await caller.read(lambda view: view.state.ledger.entry(node))
-    events = tell()
-    if caller.dry_run:
-        return await asyncio.to_thread(book.standing, node)
-    return await asyncio.to_thread(book.take, node, events, now_ms=caller.clock.now_ms())

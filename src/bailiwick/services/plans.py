@@ -14,9 +14,8 @@ Rules:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from bailiwick.billing.rates import HOUR_MS, Charge, RateCard, Used, cost_of
 from bailiwick.iam import Allowed, Permission, Scope
@@ -25,11 +24,9 @@ from bailiwick.kernel import Submit
 from bailiwick.kernel import planning as pl
 from bailiwick.runtime.replica import View
 from bailiwick.services.authority import Principal
-from bailiwick.services.caller import Caller
+from bailiwick.services.caller import Caller, Deferred
+from bailiwick.services.decisions import ANOTHER
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, Priority
-
-ANOTHER: Final = "another"
-"""How a tenant is told of which the caller may not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,7 @@ async def plan_request(caller: Caller, command: Submit) -> PricedPlan:
 
 
 async def explain_request(
-    caller: Caller, scope: Scope, *, ask: Callable[[], Submit]
+    caller: Caller, scope: Scope, *, ask: Deferred[Submit]
 ) -> tuple[pl.Explained, PricedPlan]:
     """Why a request would run, wait or be refused now, and what would help; nothing changes."""
     caller.require(scope)

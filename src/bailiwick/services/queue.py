@@ -5,15 +5,13 @@ An entry of another is not there: same answer, same words.
 
 from __future__ import annotations
 
-import heapq
-
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import Cancel, Command, Done
 from bailiwick.kernel.events import Owner
 from bailiwick.kernel.views import WaitingEntry, waiting_entry
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller
-from bailiwick.services.leases import Seen
+from bailiwick.services.leases import seen_by
 from bailiwick.services.pages import Rows
 
 
@@ -22,9 +20,7 @@ async def list_entries(caller: Caller, *, after: int, limit: int) -> Rows[Waitin
     caller.require_within(FLEET)
 
     def read(view: View) -> Rows[WaitingEntry]:
-        entries, may = view.state.line.entries, Seen(caller)
-        rows = (e for e in entries.values() if e.id > after and may(Owner.of(e.request)))
-        ids = heapq.nsmallest(limit + 1, (entry.id for entry in rows))
+        ids = view.waiting.page(seen_by(caller), after=after, limit=limit + 1)
         found = [_entry(view, entry_id) for entry_id in ids[:limit]]
         return found, str(ids[limit - 1]) if len(ids) > limit else None
 

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bailiwick.iam import FLEET, Permission, Scope
+from bailiwick.iam import Scope
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record, parse_record
 from bailiwick.runtime.replica import ACTOR
-from bailiwick.services.caller import Caller, may_everywhere
+from bailiwick.services.caller import Caller
+from bailiwick.services.decisions import ANOTHER, sees_journal
 from bailiwick.services.pages import Rows
-from bailiwick.services.plans import ANOTHER
 from bailiwick.vocab.words import PreemptionReason
 
 SCAN_MAX = 2_000
@@ -46,7 +46,7 @@ async def list_records(caller: Caller, tenant: str, *, first: int, limit: int) -
     caller.require(Scope(tenant))
     await caller.read(lambda view: view.state.directory.tenant(tenant))
     lines = await caller.records(first, SCAN_MAX)
-    size, whole = caller.gateway.journal.size, reads_all(caller)
+    size, whole = caller.gateway.journal.size, sees_journal(caller)
     rows: list[ToldRecord] = []
     seen = first
     for line in lines:
@@ -57,11 +57,6 @@ async def list_records(caller: Caller, tenant: str, *, first: int, limit: int) -
         if record.tenant == tenant:
             rows.append(tell_record(record, whole=whole))
     return rows, str(seen) if lines and seen < size else None
-
-
-def reads_all(caller: Caller) -> bool:
-    """Whether the caller may read everybody's records."""
-    return may_everywhere(caller.principal, Permission.JOURNAL_READ, scopes={FLEET})
 
 
 def tell_record(record: Record, *, whole: bool) -> ToldRecord:

@@ -34,7 +34,7 @@ from bailiwick.telemetry.catalog import (
     OTHER,
     TENANT,
     TENANTS_MAX,
-    Kind,
+    MetricKind,
     Spec,
 )
 from bailiwick.vocab.transitions import NodeMode
@@ -86,7 +86,7 @@ class Metrics:
         alert that one event should raise would not be.
         """
         for spec in CATALOG:
-            if spec.kind is Kind.COUNTER and LABELS.keys() >= {*spec.labels}:
+            if spec.kind is MetricKind.COUNTER and LABELS.keys() >= {*spec.labels}:
                 for words in product(*(sorted(LABELS[label]) for label in spec.labels)):
                     self._child(spec.name, words)
 
@@ -175,11 +175,11 @@ class Metrics:
 
 def _make(spec: Spec, registry: CollectorRegistry) -> Any:
     match spec.kind:
-        case Kind.COUNTER:
+        case MetricKind.COUNTER:
             return Counter(spec.name, spec.says, spec.labels, registry=registry)
-        case Kind.GAUGE:
+        case MetricKind.GAUGE:
             return Gauge(spec.name, spec.says, spec.labels, registry=registry)
-        case Kind.HISTOGRAM:
+        case MetricKind.HISTOGRAM:
             made: Any = Histogram(
                 spec.name, spec.says, spec.labels, buckets=spec.buckets, registry=registry
             )

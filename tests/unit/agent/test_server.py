@@ -10,7 +10,7 @@ import pytest
 
 from bailiwick.agent.attesting import NotAccepted
 from bailiwick.agent.beating import Away, NotKnown
-from bailiwick.agent.minting import Wish
+from bailiwick.agent.minting import MintRequest
 from bailiwick.agent.server import HttpServer
 from bailiwick.attestation.evidence import Evidence
 from bailiwick.capability import Denied
@@ -23,7 +23,7 @@ from bailiwick.wire.answers import TokenDenied
 from bailiwick.wire.problem import EdgeCode, Problem
 
 PIECE = Evidence(EvidenceKind.ED25519, {"statement": b"s", "signature": b"t"})
-WISH = Wish(operations=(Operation.MEM_READ,), lease_id=7)
+WISH = MintRequest(operations=(Operation.MEM_READ,), lease_id=7)
 Fails = Callable[[Exception], HttpServer]
 
 

@@ -19,7 +19,7 @@ from bailiwick.metering.owners import (
     Leased,
     Owner,
     Stage,
-    Unavailable,
+    UnavailableCapacity,
 )
 from bailiwick.metering.records import MeterFinding, MeterFindingWord
 from bailiwick.metering.values import Line
@@ -97,7 +97,7 @@ def _word(payer: object) -> str:
     match payer:
         case Account():
             return payer.tenant
-        case Unavailable():
+        case UnavailableCapacity():
             return payer.cause.value
         case _:
             return "idle"

@@ -14,7 +14,7 @@ from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode, Release, decode_command
 from bailiwick.kernel.answers import Granted
 from bailiwick.metering.counters import Counter, GpuCount
-from bailiwick.reconcile.usage_check import AGAIN_MS, SETTLE_MS, Books, UsageCheck
+from bailiwick.reconcile.usage_check import AGAIN_MS, SETTLE_MS, UsageBooks, UsageCheck
 from bailiwick.runtime.replica import Replica, Role
 from bailiwick.runtime.runner import Runner
 from bailiwick.store import open_store
@@ -47,7 +47,7 @@ class Cell:
         self.clock = HandClock()
         store = open_store(str(folder))
         self.runner = Runner(Replica(store, self.clock, name="one"), wait_s=WAIT_S)
-        self.books = Books(
+        self.books = UsageBooks(
             counters=CounterBook(store), meter=MeterBook(store), findings=FindingBook(store)
         )
         self.check = UsageCheck(self.runner, self.books, clock=self.clock)

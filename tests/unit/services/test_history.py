@@ -28,15 +28,15 @@ def store(tmp_path: Path) -> Iterator[SqlStore]:
         yield opened
 
 
-def ask(past: History, role: Role) -> int:
-    return asyncio.run(past.ask(role, projected_size))
+def ask(history: History, role: Role) -> int:
+    return asyncio.run(history.ask(role, projected_size))
 
 
 def test_a_leader_folds_everything_first_and_a_follower_nothing(store: SqlStore) -> None:
-    past = History(store)
-    assert ask(past, Role.FOLLOWING) == 0
-    assert ask(past, Role.LEADING) == store.size()
-    assert ask(past, Role.FOLLOWING) == store.size()
+    history = History(store)
+    assert ask(history, Role.FOLLOWING) == 0
+    assert ask(history, Role.LEADING) == store.size()
+    assert ask(history, Role.FOLLOWING) == store.size()
 
 
 def test_who_is_far_behind_is_told_to_come_again_and_gets_there(
@@ -44,16 +44,16 @@ def test_who_is_far_behind_is_told_to_come_again_and_gets_there(
 ) -> None:
     monkeypatch.setattr(module, "BATCH", 10)
     monkeypatch.setattr(module, "ROUNDS_MAX", 1)
-    past = History(store)
+    history = History(store)
     for folded in range(10, store.size(), 10):
         with pytest.raises(Unavailable, match="being folded"):
-            ask(past, Role.LEADING)
+            ask(history, Role.LEADING)
         assert projected_size(store) == folded
-    assert ask(past, Role.LEADING) == store.size()
+    assert ask(history, Role.LEADING) == store.size()
 
 
 def test_many_at_once_all_see_everything(store: SqlStore) -> None:
-    past = History(store)
+    history = History(store)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: ask(past, Role.LEADING), range(8)))
+        found = list(pool.map(lambda _: ask(history, Role.LEADING), range(8)))
     assert found == [store.size()] * 8

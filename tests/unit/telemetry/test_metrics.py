@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick import services
+import bailiwick
 from bailiwick.iam import Role
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.runtime.replica import Role as ReplicaRole
@@ -25,14 +25,14 @@ from bailiwick.telemetry.catalog import (
     OTHER,
     TENANT,
     TENANTS_MAX,
-    Kind,
+    MetricKind,
 )
 from bailiwick.telemetry.metrics import Gauges, Metrics
 from bailiwick.telemetry.signals import REFUSALS
 from bailiwick.vocab.words import PreemptionReason, QuotaViolation
 from bailiwick.wire.actions.table import ACTIONS
 
-SRC = Path(services.__file__).parents[1]
+SOURCES = Path(bailiwick.__file__).parent
 MANUAL = Path(__file__).resolve().parents[3] / "docs" / "observability.md"
 
 
@@ -166,11 +166,11 @@ def test_no_label_is_ever_another_word(data: st.DataObject) -> None:
     spec = data.draw(st.sampled_from(CATALOG))
     words = [data.draw(WILD) for _ in spec.labels]
     match spec.kind:
-        case Kind.COUNTER:
+        case MetricKind.COUNTER:
             metrics.count(spec.name, *words)
-        case Kind.GAUGE:
+        case MetricKind.GAUGE:
             metrics.set(spec.name, 1, *words)
-        case Kind.HISTOGRAM:
+        case MetricKind.HISTOGRAM:
             metrics.observe(spec.name, 1, *words)
     tenants = {OTHER, *(word for word in words if word is not None)}
     check_labels(metrics, tenants)
@@ -217,15 +217,16 @@ def test_a_record_of_any_kind_is_counted(kinds: list[RecordKind], more: Mapping[
 def test_names_say_their_unit_and_kind() -> None:
     for spec in CATALOG:
         assert re.fullmatch(r"bailiwick_[a-z_]+", spec.name)
-        assert spec.name.endswith("_total") == (spec.kind is Kind.COUNTER), spec.name
+        assert spec.name.endswith("_total") == (spec.kind is MetricKind.COUNTER), spec.name
         assert {*spec.labels} <= {*LABELS, TENANT, ACTION}, spec.name
         assert not {"lease_id", "node", "principal", "correlation_id"} & {*spec.labels}
 
 
 def test_words_are_those_of_whoever_decides_them() -> None:
     spoken = re.compile(r"(?:refuse_hidden|Refusal)\(\s*\"(\w+)\"")
-    paths = [path for part in ("server", "services") for path in (SRC / part).rglob("*.py")]
-    said = {word for path in paths for word in spoken.findall(path.read_text())}
+    rooms = [SOURCES / "services", SOURCES / "server" / "http"]
+    files = [path for room in rooms for path in room.rglob("*.py")]
+    said = {word for path in files for word in spoken.findall(path.read_text())}
     assert {*RefusalWord} | said == {*REFUSALS}
     assert {*ReplicaRole} == LABELS["role"]
     assert {str(status) for status in STATUSES} == LABELS["status"]

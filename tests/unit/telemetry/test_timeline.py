@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.journal.kinds import RecordKind
-from bailiwick.telemetry.rows import Found, LogRow, RecordRow, SpanRow
-from bailiwick.telemetry.timeline import Source, cut, merge, runs
+from bailiwick.telemetry.rows import FoundRows, LogRow, RecordRow, SpanRow
+from bailiwick.telemetry.timeline import TimelineSource, cut, merge, runs
 
 TENANTS = st.sampled_from([None, "lab", "rival"])
 ROOTS = st.sampled_from([None, "r1", "r2"])
@@ -50,7 +50,7 @@ RECORDS = st.builds(
     TENANTS,
 )
 FOUND = st.builds(
-    Found,
+    FoundRows,
     st.lists(spans(), max_size=5),
     st.lists(LOGS, max_size=4),
     st.lists(RECORDS, max_size=4, unique_by=lambda row: row.seq),
@@ -59,7 +59,7 @@ FOUND = st.builds(
 SCOPES = st.sets(TENANTS)
 
 
-def may(found: Found, row: SpanRow | LogRow, who: str, scopes: set[str | None]) -> bool:
+def may(found: FoundRows, row: SpanRow | LogRow, who: str, scopes: set[str | None]) -> bool:
     """The rule, said once more and slowly."""
     if None in scopes:
         return True
@@ -77,7 +77,7 @@ def may(found: Found, row: SpanRow | LogRow, who: str, scopes: set[str | None]) 
 
 @given(FOUND, SCOPES, st.sampled_from(["ann", "bob"]))
 def test_what_is_seen_is_what_the_rule_says(
-    found: Found, scopes: set[str | None], who: str
+    found: FoundRows, scopes: set[str | None], who: str
 ) -> None:
     def sees(tenant: str | None, project: str | None) -> bool:
         del project
@@ -117,7 +117,7 @@ def test_the_merge_loses_nothing_and_is_in_order(
 ) -> None:
     entries = merge(made, logs, records=[(each, {}) for each in sealed])
     assert len(entries) == len(made) + len(logs) + len(sealed)
-    ranks = list(Source)
+    ranks = list(TimelineSource)
     keys = [(each.at_ms, ranks.index(each.source)) for each in entries]
     assert keys == sorted(keys)
     told = [each.details["seq"] for each in entries if "seq" in each.details]
@@ -137,11 +137,11 @@ def test_sources_are_told_apart() -> None:
     ]
     entries = merge([child, root], [log], records=records)
     assert [(each.source, each.name) for each in entries] == [
-        (Source.REQUEST, "lease.request"),
-        (Source.SPAN, "kernel.call"),
-        (Source.DECISION, "admission_approved"),
-        (Source.EVENT, "lease_renewed"),
-        (Source.LOG, "hello"),
+        (TimelineSource.REQUEST, "lease.request"),
+        (TimelineSource.SPAN, "kernel.call"),
+        (TimelineSource.DECISION, "admission_approved"),
+        (TimelineSource.EVENT, "lease_renewed"),
+        (TimelineSource.LOG, "hello"),
     ]
     assert entries[0].details["principal"] == "ann"
     assert entries[-1].details == {"nodes": 2, "level": "info"}

@@ -19,7 +19,7 @@ import typer
 from bailiwick.agent.process import KEY_NAME, SOCKET_NAME, AgentOptions, run_agent
 from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.flags import Output, OutputOption, with_options
-from bailiwick.cli.shared.screen import size
+from bailiwick.phrases.amounts import size
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -154,7 +154,7 @@ def show_inventory(console: Console, found: Inventory) -> None:
 
 
 def _machine_rows(found: Inventory) -> Iterator[tuple[str, str]]:
-    from bailiwick.cli.shared.screen import milli
+    from bailiwick.phrases.amounts import milli
 
     host, limits = found.host, found.limits
     yield "system", f"{host.system} {host.kernel}, {host.arch}"
@@ -209,11 +209,11 @@ def _gpu_rows(found: Inventory) -> Iterator[tuple[str, ...]]:
 
 
 def _missing_rows(found: Inventory) -> Iterator[tuple[str, str, str]]:
-    from bailiwick.agent.words import Source, SourceState
+    from bailiwick.agent.words import InventorySource, SourceState
 
     for note in found.sources:
         # Without GPUs there is no PCI device to ask for; that is told once, by NVML.
-        quiet = note.source is Source.PCI and note.state is SourceState.NO_DEVICES
+        quiet = note.source is InventorySource.PCI and note.state is SourceState.NO_DEVICES
         if note.state is not SourceState.READ and not quiet:
             yield note.source.value, note.state.value, note.state.human_summary()
     for unread in found.gpu_set.unread:

@@ -25,7 +25,7 @@ from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind
 
 if TYPE_CHECKING:
-    from bailiwick.attestation.evidence import Asked, Evidence
+    from bailiwick.attestation.evidence import Evidence, EvidenceContext
     from bailiwick.attestation.policy import PoolRule
     from bailiwick.attestation.verdict import Verdict
 
@@ -91,7 +91,7 @@ class VerifyOptions:
 @with_options(VerifyOptions)
 def verify(options: VerifyOptions) -> None:
     """Judge one piece of evidence."""
-    from bailiwick.attestation.evidence import Asked, Evidence
+    from bailiwick.attestation.evidence import Evidence, EvidenceContext
     from bailiwick.attestation.policy_section import hex_bytes
     from bailiwick.attestation.verdict import Trusted
     from bailiwick.attestation.verifiers import verifiers_of
@@ -99,7 +99,7 @@ def verify(options: VerifyOptions) -> None:
 
     rule = _rule(options)
     evidence = Evidence(options.kind, _files("--part", options.part))
-    asked = Asked(
+    asked = EvidenceContext(
         node=options.node,
         nonce=hex_bytes("--nonce", options.nonce.lower()),
         at_ms=parse_time("--at", options.at),
@@ -169,9 +169,9 @@ def _files(option: str, given: list[str]) -> dict[str, bytes]:
     return found
 
 
-def _told(evidence: Evidence, asked: Asked, *, verdict: Verdict) -> dict[str, Any]:
+def _told(evidence: Evidence, asked: EvidenceContext, *, verdict: Verdict) -> dict[str, Any]:
     from bailiwick.attestation.cases.reading import told
-    from bailiwick.attestation.verdict import Stale, Trusted, Unsupported
+    from bailiwick.attestation.verdict import StaleEvidence, Trusted, Unsupported
 
     said = told(verdict)
     until_ms = verdict.valid_until_ms if isinstance(verdict, Trusted) else None
@@ -182,7 +182,7 @@ def _told(evidence: Evidence, asked: Asked, *, verdict: Verdict) -> dict[str, An
         "reason": said.reason,
         "where": verdict.why if isinstance(verdict, Unsupported) else said.where,
         "claims": dict(verdict.claims) if isinstance(verdict, Trusted) else {},
-        "valid_until_ms": verdict.until_ms if isinstance(verdict, Stale) else until_ms,
+        "valid_until_ms": verdict.until_ms if isinstance(verdict, StaleEvidence) else until_ms,
         "at_ms": asked.at_ms,
         "evidence": evidence.digest,
     }
@@ -190,8 +190,8 @@ def _told(evidence: Evidence, asked: Asked, *, verdict: Verdict) -> dict[str, An
 
 def _draw(told: dict[str, Any]) -> None:
     from bailiwick.cli.shared.output import draw_details
-    from bailiwick.cli.shared.phrases import clock
-    from bailiwick.cli.shared.screen import span
+    from bailiwick.phrases.amounts import span
+    from bailiwick.phrases.times import clock
 
     rows = [("reason", told["reason"]), ("where", told["where"])]
     rows += [(f"claim {name}", value) for name, value in sorted(told["claims"].items())]

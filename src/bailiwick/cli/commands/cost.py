@@ -22,11 +22,12 @@ from bailiwick.cli.shared.ask import Ask, noun
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import JobOptions, ask_of
 from bailiwick.cli.shared.output import Format, emit, spell_yaml
-from bailiwick.cli.shared.screen import make_console, print_rows, printable, span
+from bailiwick.cli.shared.screen import make_console, print_rows, printable
+from bailiwick.phrases.amounts import span
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from bailiwick.billing.estimates import Cost, Estimate, Wish
+    from bailiwick.billing.estimates import Cost, CostEstimate, EstimateRequest
     from bailiwick.billing.rates import RateCard
     from bailiwick.wire.jobs import NewJob
 
@@ -106,10 +107,10 @@ def read_rates(path: Path) -> RateCard:
     return RateCard(**make_body(NewRates, **load_card(path, option="--rates")).model_dump())
 
 
-def wish_for(job: NewJob) -> Wish:
+def wish_for(job: NewJob) -> EstimateRequest:
     """What a job would hold, as admission reads it."""
     from bailiwick import GpuDevice, PlacementRequest, TenantId
-    from bailiwick.billing.estimates import Wish
+    from bailiwick.billing.estimates import EstimateRequest
 
     held = job.resources
     request = PlacementRequest(
@@ -125,7 +126,7 @@ def wish_for(job: NewJob) -> Wish:
         exclusivity=job.exclusivity,
     )
     could = {GpuDevice.named(model).generation for model in job.gpu_models}
-    return Wish(
+    return EstimateRequest(
         cpu_milli=request.cpu_milli,
         mem_bytes=held.mem_bytes,
         block_bytes=held.block_bytes,
@@ -140,7 +141,7 @@ def wish_for(job: NewJob) -> Wish:
 # -- telling -----------------------------------------------------------------------------------
 
 
-def plain(found: Estimate, card: RateCard, *, wish: Wish) -> dict[str, Any]:
+def plain(found: CostEstimate, card: RateCard, *, wish: EstimateRequest) -> dict[str, Any]:
     """An estimate as plain values."""
     return {
         "currency": found.currency,
@@ -168,7 +169,7 @@ def _emit_plain(told: dict[str, Any], form: Format) -> None:
     emit(spell_yaml(told) if form is Format.YAML else json.dumps(told, indent=2))
 
 
-def _draw(found: Estimate, card: RateCard, wish: Wish) -> None:
+def _draw(found: CostEstimate, card: RateCard, wish: EstimateRequest) -> None:
     from bailiwick.billing.export import iso_time
 
     both = (("cheapest", found.low), ("dearest", found.high))

@@ -16,23 +16,21 @@ from typing import TYPE_CHECKING
 import typer
 
 from bailiwick.cli.shared.ask import Ask
+from bailiwick.cli.shared.denials import phrase_denial
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import ExplainOptions, ask_of, typed_words, wish_of
 from bailiwick.cli.shared.output import Columns, Format
-from bailiwick.cli.shared.phrases import (
-    FILTERS,
-    REASONS,
-    amount,
-    clock,
-    moment,
-    phrase_denial,
-    phrase_estimate,
-    phrase_remedy,
-)
-from bailiwick.cli.shared.screen import make_console, owner, print_rows, printable, span
+from bailiwick.cli.shared.screen import make_console, owner, print_rows, printable
 from bailiwick.cli.shared.units import parse_id
 from bailiwick.executors.registry import DEFAULT
+from bailiwick.phrases.amounts import amount, span
+from bailiwick.phrases.estimates import phrase_estimate
+from bailiwick.phrases.nodes import FILTERS
+from bailiwick.phrases.reasons import REASONS
+from bailiwick.phrases.remedies import phrase_remedy
+from bailiwick.phrases.times import clock, moment
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.words import FilterReason
 
 if TYPE_CHECKING:
@@ -163,11 +161,11 @@ def draw_entry(found: QueueEntry) -> None:
     _draw_obstacles(found.blockers, first)
     _draw_nodes(found.fallen, found.fitting)
     _draw_help(found.remedy)
-    typer.echo(f"may start: {phrase_estimate(found.estimate)}")
+    typer.echo(f"may start: {phrase_estimate(found.estimate.starts_ms, found.estimate.basis)}")
 
 
 def _draw_explanation(found: Explanation) -> None:
-    from bailiwick.cli.shared.plan_screen import draw_plan
+    from bailiwick.cli.commands.plan import draw_plan
 
     _draw_first(found.blocker, "nothing stands in its way")
     _draw_obstacles(found.blockers, found.blocker)
@@ -203,5 +201,5 @@ def _draw_nodes(fallen: Mapping[FilterReason, int], fitting: int) -> None:
 
 
 def _draw_help(remedy: Remedy) -> None:
-    told = phrase_remedy(remedy.remedy, value=remedy.amount, unit=remedy.unit)
+    told = phrase_remedy(RemedyWord(remedy.remedy), value=remedy.amount, unit=remedy.unit)
     typer.echo(f"\nwhat would help: {told}")

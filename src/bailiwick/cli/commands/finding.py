@@ -8,7 +8,7 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.output import Columns
-from bailiwick.cli.shared.phrases import clock
+from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
     from bailiwick.wire.base import Page

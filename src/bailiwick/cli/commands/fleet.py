@@ -9,14 +9,8 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.output import Format
-from bailiwick.cli.shared.screen import (
-    make_console,
-    milli,
-    money,
-    print_table,
-    size,
-    table_of,
-)
+from bailiwick.cli.shared.screen import make_console, print_table, table_of
+from bailiwick.phrases.amounts import milli, money, size
 from bailiwick.vocab.words import HardwareGeneration
 
 if TYPE_CHECKING:

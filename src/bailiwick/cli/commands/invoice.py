@@ -20,8 +20,9 @@ from bailiwick.cli.shared.periods import (
     parse_period,
     spell_period,
 )
-from bailiwick.cli.shared.phrases import amount, clock
-from bailiwick.cli.shared.screen import owner, span
+from bailiwick.cli.shared.screen import owner
+from bailiwick.phrases.amounts import amount, span
+from bailiwick.phrases.times import clock
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:

@@ -11,10 +11,12 @@ from bailiwick.cli.commands.logs import FollowOption, JobId, OffsetOption, show_
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.jobs import outcome_of, read_job, sentence_of
 from bailiwick.cli.shared.output import Columns, draw_details
-from bailiwick.cli.shared.phrases import age, moment
-from bailiwick.cli.shared.screen import owner, span
+from bailiwick.cli.shared.screen import owner
 from bailiwick.cli.shared.units import parse_id
-from bailiwick.vocab.jobs import JobFault, JobPhase
+from bailiwick.phrases.amounts import span
+from bailiwick.phrases.jobs import phrase_job_reason
+from bailiwick.phrases.times import age, moment
+from bailiwick.vocab.jobs import JobPhase
 
 if TYPE_CHECKING:
     from bailiwick.wire.jobs import Job
@@ -111,33 +113,10 @@ def explain_job(ask: Ask, number: int) -> None:
     if ask.output is Format.TABLE:
         typer.echo(sentence_of(found))
         if found.reason is not None and found.phase is not JobPhase.WAITING:
-            typer.echo(_reason(found.reason))
+            typer.echo(f"why: {phrase_job_reason(found.reason)}")
     if found.phase is JobPhase.WAITING and found.entry_id is not None:
         explain_entry(ask, found.entry_id)
     elif found.lease_id is not None:
         explain_lease(ask, found.lease_id)
     elif ask.output is not Format.TABLE:
         ask.printer.thing(found, name=f"job-{number}", draw=lambda: None)
-
-
-def _reason(word: str) -> str:
-    from bailiwick.cli.shared.phrases import REASONS
-    from bailiwick.vocab.words import PendingReason, PreemptionReason
-
-    if word in tuple(PreemptionReason):
-        return f"why: {PreemptionReason(word).human_summary()}"
-    if word in tuple(PendingReason):
-        return f"why: {REASONS[PendingReason(word)]}"
-    return f"why: {_FAULTS[JobFault(word)] if word in tuple(JobFault) else word}"
-
-
-_FAULTS = {
-    JobFault.PROGRAM_NOT_RUNNABLE: "there is no such program, or it cannot be run",
-    JobFault.DIRECTORY_NOT_USABLE: "it cannot start in that folder",
-    JobFault.LIMITS_NOT_POSSIBLE: "its limits could not be set on that machine",
-    JobFault.TOKEN_REFUSED: "no token could be made for it",
-    JobFault.EXECUTOR_UNAVAILABLE: "the machine runs no jobs now",
-    JobFault.LEASE_GONE: "its lease was gone before it could start",
-    JobFault.FOLDER_GONE: "what is known of it on the machine is gone",
-    JobFault.SUBMISSION_UNKNOWN: "the server was lost before its request was decided",
-}

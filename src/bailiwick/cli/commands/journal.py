@@ -18,9 +18,9 @@ from bailiwick.cli.offline.journal import app
 from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.completions import complete_tenants
 from bailiwick.cli.shared.output import Columns
-from bailiwick.cli.shared.phrases import clock
 from bailiwick.cli.shared.screen import owner
 from bailiwick.cli.shared.session import load_session
+from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
     from bailiwick.wire.base import Page

@@ -13,9 +13,10 @@ from bailiwick.cli.shared.completions import complete_leases
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import RequestOptions, ask_of, wish_of
 from bailiwick.cli.shared.output import Columns, Format, draw_details, emit
-from bailiwick.cli.shared.phrases import amount, moment
-from bailiwick.cli.shared.screen import owner, span
+from bailiwick.cli.shared.screen import owner
 from bailiwick.cli.shared.units import parse_id, parse_span
+from bailiwick.phrases.amounts import amount, span
+from bailiwick.phrases.times import moment
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.trust import Operation
 
@@ -147,7 +148,8 @@ def request_lease(options: RequestOptions) -> None:
 
 
 def _tell_lease(ask: Ask, found: object) -> None:
-    from bailiwick.cli.shared.phrases import moment, phrase_denial
+    from bailiwick.cli.shared.denials import phrase_denial
+    from bailiwick.phrases.times import moment
     from bailiwick.wire.answers import Granted, Queued
 
     assert isinstance(found, Granted | Queued)

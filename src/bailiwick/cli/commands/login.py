@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bailiwick.cli.shared.phrases import moment
 from bailiwick.cli.shared.session import (
     Session,
     connect,
@@ -16,6 +15,7 @@ from bailiwick.cli.shared.session import (
     save_session,
 )
 from bailiwick.cli.shared.units import parse_term_s
+from bailiwick.phrases.times import moment
 
 if TYPE_CHECKING:
     from bailiwick.client.http_client import Client

@@ -12,10 +12,11 @@ from bailiwick.cli.shared.ask import Ask, noun, path_word, verb
 from bailiwick.cli.shared.completions import complete_nodes
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.output import Columns, Format, draw_details
-from bailiwick.cli.shared.phrases import age
-from bailiwick.cli.shared.screen import make_console, milli, print_rows, size
+from bailiwick.cli.shared.screen import make_console, print_rows
 from bailiwick.cli.shared.session import load_session
 from bailiwick.cli.shared.units import parse_bytes, parse_cores, parse_span
+from bailiwick.phrases.amounts import milli, size
+from bailiwick.phrases.times import age
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration

@@ -9,8 +9,9 @@ import typer
 from bailiwick.cli.shared.ask import Ask, path_word, verb
 from bailiwick.cli.shared.completions import complete_nodes
 from bailiwick.cli.shared.output import draw_details
-from bailiwick.cli.shared.phrases import age, moment
-from bailiwick.cli.shared.screen import make_console, print_rows, span
+from bailiwick.cli.shared.screen import make_console, print_rows
+from bailiwick.phrases.amounts import span
+from bailiwick.phrases.times import age, moment
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind
 

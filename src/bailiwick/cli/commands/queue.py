@@ -9,9 +9,9 @@ import typer
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.completions import complete_entries
 from bailiwick.cli.shared.output import Columns
-from bailiwick.cli.shared.phrases import clock
 from bailiwick.cli.shared.screen import owner
 from bailiwick.cli.shared.units import parse_id
+from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
     from bailiwick.wire.work import QueueEntry
@@ -23,7 +23,9 @@ _EntryId = Annotated[
 
 
 def _entry_row(entry: QueueEntry) -> tuple[str, ...]:
-    from bailiwick.cli.shared.phrases import REASONS, age, phrase_denial
+    from bailiwick.cli.shared.denials import phrase_denial
+    from bailiwick.phrases.reasons import REASONS
+    from bailiwick.phrases.times import age
 
     first = min(entry.blockers, key=lambda b: b.reason.rank, default=None)
     why = REASONS[entry.reason] if first is None else phrase_denial(first)

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, verb
-from bailiwick.cli.shared.phrases import amount
-from bailiwick.cli.shared.screen import (
-    make_console,
-    milli,
-    print_rows,
-    size,
-)
+from bailiwick.cli.shared.screen import make_console, print_rows
 from bailiwick.cli.shared.units import parse_bytes, parse_cores
+from bailiwick.phrases.amounts import amount, milli, size
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import Dimension, HardwareGeneration
 

@@ -21,8 +21,8 @@ from bailiwick.cli.shared.periods import (
     parse_time,
     spell_time,
 )
-from bailiwick.cli.shared.phrases import clock
 from bailiwick.cli.shared.screen import make_console, print_rows
+from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
     from bailiwick.wire.usage import RateChange, Rates

@@ -16,8 +16,8 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.output import draw_details
-from bailiwick.cli.shared.screen import span
 from bailiwick.cli.shared.units import parse_span
+from bailiwick.phrases.amounts import span
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:

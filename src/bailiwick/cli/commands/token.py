@@ -14,8 +14,8 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, path_word, verb
 from bailiwick.cli.shared.output import Columns, Format
-from bailiwick.cli.shared.phrases import clock, moment
 from bailiwick.cli.shared.units import parse_term_s
+from bailiwick.phrases.times import clock, moment
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:

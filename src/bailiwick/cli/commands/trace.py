@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli.shared.ask import Ask, path_word, verb
-from bailiwick.cli.shared.phrases import clock
 from bailiwick.cli.shared.screen import make_console, print_rows, printable
+from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
     from bailiwick.wire.seen import Timeline

@@ -15,8 +15,8 @@ from bailiwick.cli.shared.periods import (
     parse_period,
     spell_period,
 )
-from bailiwick.cli.shared.phrases import clock
 from bailiwick.cli.shared.screen import make_console, print_rows
+from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
     from bailiwick.wire.usage import Amounts, FleetRow, FleetUsage, Usage

@@ -73,7 +73,7 @@ def _show(ask: Ask, query: dict[str, str | None], *, after: int | None) -> None:
 def _line(record: JournalRecord) -> str:
     from rich.markup import escape
 
-    from bailiwick.cli.shared.phrases import clock
+    from bailiwick.phrases.times import clock
 
     where = "fleet" if record.tenant is None else owner(record.tenant, record.project)
     body = escape(told_record(record))

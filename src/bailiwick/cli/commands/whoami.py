@@ -8,8 +8,8 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.output import draw_details
-from bailiwick.cli.shared.phrases import moment
 from bailiwick.cli.shared.screen import make_console, print_rows
+from bailiwick.phrases.times import moment
 
 if TYPE_CHECKING:
     from bailiwick.wire.people import Self

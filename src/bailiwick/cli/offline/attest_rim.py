@@ -78,7 +78,7 @@ def rim(
 
 
 def _row(golden: dict[str, Any]) -> tuple[str, ...]:
-    from bailiwick.cli.shared.phrases import clock
+    from bailiwick.phrases.times import clock
 
     until = clock(golden["valid_until_ms"])
     return (

@@ -31,7 +31,7 @@ from bailiwick.cli.shared.screen import printable
 from bailiwick.vocab.errors import InvalidValue, NotFound
 
 if TYPE_CHECKING:
-    from bailiwick.billing.audits import Claim, Found, Prices
+    from bailiwick.billing.audits import AuditedClaim, InvoiceClaim, PriceHistory
     from bailiwick.billing.invoices import Invoice, InvoiceHead
     from bailiwick.metering.records import FoldedRecord
 
@@ -176,12 +176,12 @@ def export(options: ExportOptions) -> None:
 # -- reading -----------------------------------------------------------------------------------
 
 
-def read_money(source: Source) -> tuple[Prices, list[Claim]]:
+def read_money(source: Source) -> tuple[PriceHistory, list[InvoiceClaim]]:
     """The prices that a journal tells, and the invoices that it says were issued."""
-    from bailiwick.billing.audits import ISSUED, Prices, claim_of
+    from bailiwick.billing.audits import ISSUED, PriceHistory, claim_of
     from bailiwick.billing.bills import PRICES
 
-    prices, claims = Prices(), []
+    prices, claims = PriceHistory(), []
     with progress("reading prices", source.size) as step:
         for record in source.of_kinds((PRICES, ISSUED)):
             if record.kind == ISSUED:
@@ -192,7 +192,9 @@ def read_money(source: Source) -> tuple[Prices, list[Claim]]:
     return prices, claims
 
 
-def judged(source: Source, claims: list[Claim], *, prices: Prices) -> Iterator[Found]:
+def judged(
+    source: Source, claims: list[InvoiceClaim], *, prices: PriceHistory
+) -> Iterator[AuditedClaim]:
     """Each claim, judged by the journal's records."""
     from bailiwick.billing.audits import audit
 

@@ -28,7 +28,7 @@ from bailiwick.cli.shared.periods import spell_period
 from bailiwick.cli.shared.screen import make_console, owner, print_rows, printable
 
 if TYPE_CHECKING:
-    from bailiwick.billing.audits import Found
+    from bailiwick.billing.audits import AuditedClaim
 
 SHOWN_MAX: Final = 100
 _PLACES: Final = 6
@@ -91,7 +91,7 @@ def shortened(decimal: str) -> str:
 # -- what was recomputed -----------------------------------------------------------------------
 
 
-def audit_row(found: Found) -> dict[str, object]:
+def audit_row(found: AuditedClaim) -> dict[str, object]:
     """A claim and what became of it, as plain values."""
     claim, head = found.claim, found.claim.head
     return {

@@ -106,7 +106,7 @@ def verify(
 def _judge(target: Path, *, vkey: str | None = None, anchor: Anchor | None = None) -> Verdict:
     from bailiwick import InvalidValue, NotFound
     from bailiwick.journal import parse_vkey
-    from bailiwick.store import Directory, verify_directory, verify_file
+    from bailiwick.store import JournalDirectory, verify_directory, verify_file
 
     where = database_of(target)
     if where is not None and vkey is None:
@@ -118,7 +118,7 @@ def _judge(target: Path, *, vkey: str | None = None, anchor: Anchor | None = Non
             )
         with watched(target) as lines:
             return verify_file(lines, anchor)
-    places = Directory(target)
+    places = JournalDirectory(target)
     if not places.journal.exists() and not places.checkpoint.exists():
         raise NotFound("journal.jsonl or bailiwick.db in", str(target))
     key = None if vkey is None else parse_vkey(vkey)
@@ -275,12 +275,12 @@ def prove(
     ] = None,
 ) -> None:
     """Prove one record."""
-    from bailiwick.store import Directory, JournalDamaged, Unproven, describe, prove_record
+    from bailiwick.store import JournalDamaged, JournalDirectory, Unproven, describe, prove_record
     from bailiwick.store import check_proof as check
 
     key = _key_of(directory, vkey)
     try:
-        proof = prove_record(Directory(directory), seq, key=key)
+        proof = prove_record(JournalDirectory(directory), seq, key=key)
     except JournalDamaged as damaged:
         _end_damaged(directory, describe(damaged.finding))
     checked = check(proof, key)

@@ -67,11 +67,11 @@ def _load_cases(directory: Path) -> list[Mapping[str, object]]:
 def _judged_row(directory: Path, case: Mapping[str, object]) -> dict[str, str]:
     from bailiwick import InvalidValue, NotFound
     from bailiwick.journal import judge_case
-    from bailiwick.store import Directory
+    from bailiwick.store import JournalDirectory
 
     expected = _told(case.get("expect"), case.get("reason"))
     try:
-        judged = judge_case(case, Directory(directory).read)
+        judged = judge_case(case, JournalDirectory(directory).read)
     except (InvalidValue, NotFound) as error:
         found, note = "no case", str(error)
     else:

@@ -17,17 +17,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from bailiwick.cli.shared.phrases import clock
 from bailiwick.cli.shared.progress import PROGRESS_AFTER_S
-from bailiwick.cli.shared.screen import make_console, print_rows, span
+from bailiwick.cli.shared.screen import make_console, print_rows
 from bailiwick.metering.report import (
     Equation,
     Finding,
-    FindingWord,
     Report,
-    Row,
+    ReportFindingWord,
+    ReportRow,
     add_up,
 )
+from bailiwick.phrases.amounts import span
+from bailiwick.phrases.times import clock
 from bailiwick.vocab.words import ResourceKind
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _lines(
     return labels, amounts
 
 
-def _label(row: Row, by: Sequence[str]) -> tuple[str, ...]:
+def _label(row: ReportRow, by: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(getattr(row, word) or "-") for word in by)
 
 
@@ -251,36 +252,38 @@ def _capacity(f: Finding) -> str:
     )
 
 
-_PHRASES: Final[Mapping[FindingWord, Callable[[Finding], str]]] = {
-    FindingWord.OVERLAP: _overlap,
-    FindingWord.TIME_WENT_BACK: _time_went_back,
-    FindingWord.CHARGED_PAST_END: _past_end,
-    FindingWord.END_IN_DOUBT: _doubt,
-    FindingWord.ELAPSED_DIFFERS: lambda f: (
+_PHRASES: Final[Mapping[ReportFindingWord, Callable[[Finding], str]]] = {
+    ReportFindingWord.OVERLAP: _overlap,
+    ReportFindingWord.TIME_WENT_BACK: _time_went_back,
+    ReportFindingWord.CHARGED_PAST_END: _past_end,
+    ReportFindingWord.END_IN_DOUBT: _doubt,
+    ReportFindingWord.ELAPSED_DIFFERS: lambda f: (
         f"{span(f.found)} are told as its length, and from start "
         f"to end it is {span(f.wanted)}, which is counted"
     ),
-    FindingWord.NEVER_ENDED: _never_ended,
-    FindingWord.NOT_IN_BOOKS: _not_in_books,
-    FindingWord.ON_UNAVAILABLE_NODE: lambda f: (
+    ReportFindingWord.NEVER_ENDED: _never_ended,
+    ReportFindingWord.NOT_IN_BOOKS: _not_in_books,
+    ReportFindingWord.ON_UNAVAILABLE_NODE: lambda f: (
         f"it ran for {span(f.by_ms)} on {f.node} while that was down ({f.why})"
     ),
-    FindingWord.SUSPENDED: lambda f: (
+    ReportFindingWord.SUSPENDED: lambda f: (
         f"suspended for {span(f.by_ms)}, nobody tells when: that is counted"
     ),
-    FindingWord.GENERATION_UNKNOWN: lambda f: (
+    ReportFindingWord.GENERATION_UNKNOWN: lambda f: (
         f"which of its nodes' different GPUs it held is not told: its {_seconds(f)} are not counted"
     ),
-    FindingWord.CAPACITY_DIFFERS: _capacity,
-    FindingWord.CONFLICT: lambda f: "the same was told before, differently: what came first counts",
-    FindingWord.MISSING_EVENTS: lambda f: (
+    ReportFindingWord.CAPACITY_DIFFERS: _capacity,
+    ReportFindingWord.CONFLICT: lambda f: (
+        "the same was told before, differently: what came first counts"
+    ),
+    ReportFindingWord.MISSING_EVENTS: lambda f: (
         f"number {f.wanted} never came, so this and what follows it is not counted"
     ),
-    FindingWord.FENCED: lambda f: f"epoch {f.wanted} had begun already: it is not counted",
-    FindingWord.ALREADY_STARTED: lambda f: "it had started already: the first start counts",
-    FindingWord.UNKNOWN_LEASE: lambda f: "it ended without ever having started",
-    FindingWord.ALREADY_THERE: lambda f: "the node was there already",
-    FindingWord.UNKNOWN_NODE: lambda f: (
+    ReportFindingWord.FENCED: lambda f: f"epoch {f.wanted} had begun already: it is not counted",
+    ReportFindingWord.ALREADY_STARTED: lambda f: "it had started already: the first start counts",
+    ReportFindingWord.UNKNOWN_LEASE: lambda f: "it ended without ever having started",
+    ReportFindingWord.ALREADY_THERE: lambda f: "the node was there already",
+    ReportFindingWord.UNKNOWN_NODE: lambda f: (
         f"nobody told of the node {f.node or ''}".rstrip() + ": it is not counted"
     ),
 }

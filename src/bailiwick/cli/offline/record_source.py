@@ -203,11 +203,21 @@ def _of_files(path: Path) -> Source:
 
     from bailiwick.cli.offline.journal_screen import watched
     from bailiwick.journal import Torn, Verified, parse_record
-    from bailiwick.store import Directory, describe, read_lines, verify_directory, verify_file
+    from bailiwick.store import (
+        JournalDirectory,
+        describe,
+        read_lines,
+        verify_directory,
+        verify_file,
+    )
 
     file = path if path.is_file() else path / "journal.jsonl"
     with watched(file) as lines:
-        verdict = verify_file(lines) if path.is_file() else verify_directory(Directory(path), lines)
+        verdict = (
+            verify_file(lines)
+            if path.is_file()
+            else verify_directory(JournalDirectory(path), lines)
+        )
     if isinstance(verdict, Torn):
         typer.echo(f"bailiwick: {path}: {describe(verdict)}", err=True)
         size = verdict.seq

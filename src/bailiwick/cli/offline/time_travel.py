@@ -26,7 +26,8 @@ from bailiwick.cli.offline.record_source import (
     told_time,
 )
 from bailiwick.cli.shared.flags import Output, OutputOption, with_options
-from bailiwick.cli.shared.screen import asks, make_console, milli, owner, print_rows, span
+from bailiwick.cli.shared.screen import asks, make_console, owner, print_rows
+from bailiwick.phrases.amounts import milli, span
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from bailiwick.cli.offline.record_source import told_time
-from bailiwick.cli.shared.screen import asks, money, owner, print_rows, span, words
+from bailiwick.cli.shared.screen import asks, owner, print_rows, words
+from bailiwick.phrases.amounts import money, span
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -104,13 +104,15 @@ def tell(error: Exception) -> tuple[str, ExitCode] | None:
 
 
 def _told_refusal(problem: Problem) -> tuple[str, ExitCode]:
-    from bailiwick.cli.shared.phrases import MINT_DENIALS, fix_of, phrase_denial
+    from bailiwick.cli.shared.denials import phrase_denial
+    from bailiwick.phrases.reasons import fix_of
+    from bailiwick.phrases.tokens import MINT_DENIALS
     from bailiwick.wire.answers import Refused, TokenDenied
 
     what, fix = problem.message, _FIXES.get(problem.code, "")
     match problem.decision:
         case Refused(denied=denied):
-            what, fix = f"refused: {phrase_denial(denied)}", fix_of(denied)
+            what, fix = f"refused: {phrase_denial(denied)}", fix_of(denied.reason)
         case TokenDenied(reason=reason):
             what, fix = f"no token: {MINT_DENIALS[reason]}", ""
         case None:

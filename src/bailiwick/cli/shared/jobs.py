@@ -84,8 +84,9 @@ def _stage(ask: Ask, job: Job) -> str:
     name = f"job-{job.job_id}"
     if job.phase is not JobPhase.WAITING or job.entry_id is None or not sys.stderr.isatty():
         return f"{name}: {outcome_of(job)}" + (f" on {job.node}" if job.node else "")
-    from bailiwick.cli.shared.phrases import REASONS, phrase_denial
+    from bailiwick.cli.shared.denials import phrase_denial
     from bailiwick.client.errors import Refusal
+    from bailiwick.phrases.reasons import REASONS
     from bailiwick.wire.work import QueueEntry
 
     try:

@@ -14,6 +14,8 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from bailiwick.phrases.amounts import milli
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
 WIDTH_IN_A_FILE = 120
 FOLD_MIN = 24
 """The columns of a table that fold do not become narrower than this, all of them together."""
-
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-_SPANS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"))
 
 
 def make_console() -> Console:
@@ -123,37 +122,6 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
 
 
-def span(ms: int) -> str:
-    """A length of time in its two largest units.
-
-    >>> span(5_400_000), span(1_500), span(250), span(0)
-    ('1h 30m', '1.5s', '250ms', '0s')
-    """
-    sign, rest = ("-", -ms) if ms < 0 else ("", ms)
-    if rest < 1_000:
-        return f"{sign}{rest}ms" if rest else "0s"
-    if rest < 60_000:
-        whole, part = divmod(rest, 1_000)
-        return f"{sign}{whole}.{part // 100}s" if part >= 100 else f"{sign}{whole}s"
-    parts: list[tuple[int, str]] = []
-    for size, unit in _SPANS:
-        count, rest = divmod(rest, size)
-        if count or parts:
-            parts.append((count, unit))
-    return sign + " ".join(f"{count}{unit}" for count, unit in parts[:2] if count)
-
-
-def milli(amount: int) -> str:
-    """Thousandths as whole ones, with decimals only where there are any.
-
-    >>> milli(4_000), milli(1_500), milli(-250)
-    ('4', '1.5', '-0.25')
-    """
-    sign, rest = ("-", -amount) if amount < 0 else ("", amount)
-    whole, part = divmod(rest, 1_000)
-    return f"{sign}{whole:,}" + (f".{part:03}".rstrip("0") if part else "")
-
-
 def asks(request: PlacementRequest) -> str:
     """What a request is for, as short as can be.
 
@@ -174,17 +142,6 @@ def asks(request: PlacementRequest) -> str:
     return gang + ", ".join(parts)
 
 
-def money(micros: int) -> str:
-    """Millionths of a currency unit as units with two decimals, rounded half up.
-
-    >>> money(2_500_000), money(-1_234_567_890), money(4_999)
-    ('2.50', '-1,234.57', '0.00')
-    """
-    cents = (abs(micros) + 5_000) // 10_000
-    sign = "-" if micros < 0 and cents else ""
-    return f"{sign}{cents // 100:,}.{cents % 100:02}"
-
-
 def owner(tenant: object, project: object) -> str:
     """A tenant, or a project of it."""
     return f"{tenant}" if project is None else f"{tenant}/{project}"
@@ -194,15 +151,3 @@ def words(counts: dict[str, int]) -> str:
     """Words with their counts, the most frequent first."""
     order = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     return ", ".join(f"{word} {count:,}" for word, count in order)
-
-
-def size(count: int) -> str:
-    """Bytes in the largest unit that leaves at least one.
-
-    >>> size(25_275_125_760), size(512), size(0)
-    ('23.5 GiB', '512 B', '0 B')
-    """
-    power = min(max(0, count.bit_length() - 1) // 10, len(_UNITS) - 1)
-    tenths = count * 10 // 1024**power
-    whole, part = divmod(tenths, 10)
-    return f"{whole:,}.{part} {_UNITS[power]}" if part else f"{whole:,} {_UNITS[power]}"

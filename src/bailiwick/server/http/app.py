@@ -139,6 +139,7 @@ class GuardedRoute(StrictRoute):
                 principal=principal,
                 gateway=house.gateway,
                 clock=house.door.clock,
+                ids=house.ids,
                 correlation_id=str(request.state.correlation_id),
                 on_cleared=lambda scope: note(tenant=scope.tenant, project=scope.project),
                 house=house,

@@ -22,18 +22,14 @@ from bailiwick.server.http.door import Door
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.server.http.watchers import Watchers
-from bailiwick.services.attesting import Attesting
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
 from bailiwick.services.capabilities import Capabilities
-from bailiwick.services.enrolling import Enrolling
-from bailiwick.services.history import History
 from bailiwick.services.jobs import Jobs
-from bailiwick.store.counter_rows import CounterBook
-from bailiwick.store.finding_rows import FindingBook
-from bailiwick.store.invoice_rows import InvoiceBook
-from bailiwick.store.meter_rows import MeterBook
+from bailiwick.services.tables import StoreTables
+from bailiwick.services.trust import Gate
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.vocab.errors import Unavailable
 from bailiwick.wire import answers as wire
 from bailiwick.wire.base import PRINCIPAL_PATTERN
 
@@ -64,20 +60,10 @@ class Parts:
     """Commands that run under leases."""
     executor: Executor | None = None
     """Runs the jobs of this machine, and keeps what they print."""
-    history: History | None = None
-    """The way to what the journal says of the past."""
-    counters: CounterBook | None = None
-    """What nodes counted, to be compared with the journal."""
-    findings: FindingBook | None = None
-    """What was found by comparing."""
-    meter: MeterBook | None = None
-    """What was used, to the last unit."""
-    invoices: InvoiceBook | None = None
-    """What every issued bill says."""
-    attesting: Attesting | None = None
-    """Asks nodes to prove themselves, and judges what they answer."""
-    enrolling: Enrolling | None = None
-    """Takes up the keys by which nodes prove themselves."""
+    tables: StoreTables | None = None
+    """What was metered, counted, found and billed, and the past."""
+    gate: Gate | None = None
+    """Takes up the keys of nodes, asks them to prove themselves, and judges what they answer."""
     capabilities: Capabilities | None = None
     """Mints tokens for leases, and tells who checks them what counts no more."""
 
@@ -98,9 +84,31 @@ class Asked(Caller):
 
     house: House
 
+    @property
+    def tables(self) -> StoreTables:
+        """The store's tables."""
+        return _there(self.house.parts.tables, "the tables", "this server keeps none")
+
+    @property
+    def gate(self) -> Gate:
+        """What judges the keys and the evidence of nodes."""
+        return _there(self.house.parts.gate, "attestation", "this server judges no evidence")
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What mints tokens of leases."""
+        why = "this server has no key for them"
+        return _there(self.house.parts.capabilities, "tokens of leases", why)
+
     async def do(self, command: Command) -> wire.Done:
         """Have a command take effect, or (dry run) see that it would."""
         return spell_done(await self.change(command))
+
+
+def _there(part: T | None, what: str, why: str) -> T:
+    if part is None:
+        raise Unavailable(what, why)
+    return part
 
 
 async def _house(request: Request) -> House:

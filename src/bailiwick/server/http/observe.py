@@ -12,20 +12,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bailiwick.capability.revocation import KEEP_MS
 from bailiwick.runtime.gateway import Watch
-from bailiwick.runtime.replica import View
-from bailiwick.runtime.runner import Runner
-from bailiwick.services.capabilities import Capabilities
-from bailiwick.services.revoking import first_since
 from bailiwick.telemetry.bearing import CURRENT, Bearing
-from bailiwick.telemetry.following import Follower
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.wire.actions.table import ACTIONS, OPEN
 
@@ -111,38 +105,6 @@ def watch_waits(telemetry: Telemetry | None) -> Watch | None:
         telemetry.metrics.observe(_WAIT, time.perf_counter() - begun, wait)
 
     return watch
-
-
-def follow_journal(telemetry: Telemetry, runner: Runner) -> None:
-    """Have the telemetry count and index what the replica makes durable from now on."""
-    telemetry.attach(runner.replica.journal, _reader(runner))
-
-
-def follow_revocations(capabilities: Capabilities, runner: Runner) -> Follower:
-    """Have the book of revoked tokens follow the journal, from as far back as tokens live."""
-    read_store, book = _reader(runner), capabilities.book
-
-    def begin(size: int) -> int:
-        since_ms = runner.replica.clock.now_ms() - KEEP_MS
-        first = first_since(read_store, size, since_ms=since_ms)
-        book.begin(since_ms)
-        return first
-
-    follower = Follower(runner.replica.journal, read_store, begin=begin, follow=book.follow)
-    capabilities.catch_up = follower.catch_up
-    return follower
-
-
-def _reader(runner: Runner) -> Callable[[int, int], list[bytes]]:
-    """What the feed no longer has, from the store; as far as the state knows of it."""
-
-    def read_store(first: int, limit: int) -> list[bytes]:
-        def read(view: View) -> list[bytes]:
-            return runner.replica.store.read(first, max(0, min(limit, view.state.size - first)))
-
-        return runner.read(read)
-
-    return read_store
 
 
 _WAIT: Final = "bailiwick_kernel_wait_seconds"

@@ -53,6 +53,21 @@ def revision_of(if_match: str | None) -> int | None:
     return None if if_match is None else int(if_match.strip('"'))
 
 
+FromMs = Annotated[
+    int | None,
+    Query(ge=0, le=INTEGER_MAX, description="Begin of the period; else the month's, in UTC."),
+]
+ToMs = Annotated[
+    int | None,
+    Query(ge=1, le=INTEGER_MAX, description="End of the period; else now, which is the latest."),
+]
+
+
+def number_in(cursor: str | None) -> int | None:
+    """The number that a cursor names."""
+    return None if cursor is None else int(cursor)
+
+
 def spell_page(rows: Rows[T], spell: Callable[[T], R]) -> Page[R]:
     """A page as it is answered."""
     found, cursor = rows

@@ -25,7 +25,7 @@ from bailiwick.services.records import tell_record
 from bailiwick.telemetry.metrics import CONTENT_TYPE
 from bailiwick.telemetry.rows import RecordRow
 from bailiwick.telemetry.telemetry import Telemetry
-from bailiwick.telemetry.timeline import Entry, cut, merge, runs
+from bailiwick.telemetry.timeline import TimelineRow, cut, merge, runs
 from bailiwick.wire.base import PRINCIPAL_PATTERN
 from bailiwick.wire.seen import Timeline, TimelineEntry
 
@@ -81,7 +81,7 @@ async def _records(
     return found
 
 
-def _spelled(entry: Entry) -> TimelineEntry:
+def _spelled(entry: TimelineRow) -> TimelineEntry:
     return TimelineEntry(
         at_ms=entry.at_ms,
         source=entry.source.value,

@@ -3,45 +3,45 @@
 ``HANDLERS`` is complete here, because the modules of all nouns are imported here.
 """
 
-from bailiwick.server.http import (
+from bailiwick.server.http import jobs, proofs, seen, watch
+from bailiwick.server.http.answering import HANDLERS
+from bailiwick.server.http.routes import (
     budgets,
     capabilities,
-    counting,
-    fleet,
+    decisions,
     invoices,
-    jobs,
-    operate,
-    people,
-    proofs,
+    journal,
+    leases,
+    nodes,
+    queue,
+    quotas,
     rates,
-    seen,
-    standing,
+    replicas,
+    settings,
+    tenants,
     tokens,
     trust,
     usage,
-    watch,
 )
-from bailiwick.server.http.answering import HANDLERS
-from bailiwick.server.http.routes import journal, leases, nodes, queue
 
 __all__ = [
     "HANDLERS",
     "budgets",
     "capabilities",
-    "counting",
-    "fleet",
+    "decisions",
     "invoices",
     "jobs",
     "journal",
     "leases",
     "nodes",
-    "operate",
-    "people",
     "proofs",
     "queue",
+    "quotas",
     "rates",
+    "replicas",
     "seen",
-    "standing",
+    "settings",
+    "tenants",
     "tokens",
     "trust",
     "usage",

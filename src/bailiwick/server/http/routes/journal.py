@@ -13,8 +13,8 @@ from bailiwick.wire.work import JournalRecord
 
 @answers("record.list")
 async def list_records(
-    caller: Here, tenant: PathName, *, cursor: NumberCursor = None, limit: Limit = 100
+    asked: Here, tenant: PathName, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[JournalRecord]:
     """A tenant's own records in the order of the journal; ``next`` is null at its end."""
-    rows = await records.list_records(caller, tenant, first=int(cursor or 0), limit=limit)
+    rows = await records.list_records(asked, tenant, first=int(cursor or 0), limit=limit)
     return spell_page(rows, spell_record)

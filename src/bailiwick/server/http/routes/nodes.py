@@ -8,17 +8,14 @@ from fastapi import Query
 
 from bailiwick.fleet.liveness import Alive, Departed, Late, Liveness
 from bailiwick.kernel import ChangeMode
-from bailiwick.metering.counters import counter_of
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Changing, Here, InHouse
+from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
 from bailiwick.server.http.parsing import capacity_of
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import nodes
 from bailiwick.services.nodes import NodeStanding
-from bailiwick.store.counter_rows import CounterEvent
 from bailiwick.vocab.words import PreemptionReason
-from bailiwick.wire import counting
 from bailiwick.wire import fleet as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
@@ -34,64 +31,71 @@ Note = Annotated[str, Query(max_length=NOTE_CHARS_MAX, description="Why; it is r
 
 @answers("node.list")
 async def list_nodes(
-    caller: Here, *, house: InHouse, cursor: NameCursor = None, limit: Limit = 100
+    asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Node]:
     """The machines of the fleet."""
-    rows = await nodes.list_nodes(caller, house.parts.beats, after=cursor, limit=limit)
+    rows = await nodes.list_nodes(asked, asked.house.parts.beats, after=cursor, limit=limit)
     return spell_page(rows, _node)
 
 
 @answers("node.read")
-async def read_node(caller: Here, node: PathName, *, house: InHouse) -> wire.Node:
+async def read_node(
+    asked: Here,
+    node: PathName,
+) -> wire.Node:
     """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
-    return _node(await nodes.read_node(caller, node, beats=house.parts.beats))
+    return _node(await nodes.read_node(asked, node, beats=asked.house.parts.beats))
 
 
 @answers("node.register")
-async def register_node(caller: Changing, body: wire.NewNode) -> Done:
+async def register_node(asked: Changing, body: wire.NewNode) -> Done:
     """Add a machine to the fleet by hand; where an agent runs, it adds its own."""
-    return spell_done(await nodes.register_node(caller, body.node, tell=lambda: capacity_of(body)))
+    return spell_done(await nodes.register_node(asked, body.node, tell=lambda: capacity_of(body)))
 
 
 @answers("node.depart")
-async def depart_node(caller: Changing, node: PathName) -> Done:
+async def depart_node(asked: Changing, node: PathName) -> Done:
     """Say that a machine is gone; what ran there has ended."""
-    return spell_done(await nodes.depart_node(caller, node))
+    return spell_done(await nodes.depart_node(asked, node))
 
 
 @answers("node.mode")
-async def change_mode(caller: Changing, node: PathName, *, body: wire.ModeChange) -> Done:
+async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange) -> Done:
     """Change a node's mode. ``draining`` evicts its work, or cordons it with ``evict`` false."""
     reason = PreemptionReason(body.reason)
     change = ChangeMode(node, body.mode, reason, body.grace_ms, body.evict)
-    return spell_done(await nodes.change_mode(caller, change))
+    return spell_done(await nodes.change_mode(asked, change))
 
 
 @answers("node.quarantine")
-async def quarantine_node(caller: Changing, node: PathName, *, body: wire.Quarantine) -> Done:
+async def quarantine_node(asked: Changing, node: PathName, *, body: wire.Quarantine) -> Done:
     """Close a node that is not trusted, and evict what runs there."""
     return spell_done(
-        await nodes.quarantine_node(caller, node, reason=body.reason, grace_ms=body.grace_ms)
+        await nodes.quarantine_node(asked, node, reason=body.reason, grace_ms=body.grace_ms)
     )
 
 
 @answers("node.lift")
 async def lift_quarantine(
-    caller: Changing, node: PathName, *, override: Override = "false", note: Note = ""
+    asked: Changing, node: PathName, *, override: Override = "false", note: Note = ""
 ) -> Done:
     """Trust a node again, after a fresh trusted verdict; or (``override``) without, and say why."""
     is_override = override == "true"
-    return spell_done(await nodes.lift_quarantine(caller, node, override=is_override, note=note))
+    return spell_done(await nodes.lift_quarantine(asked, node, override=is_override, note=note))
 
 
 # -- nodes about themselves ------------------------------------------------------------------
 
 
 @answers("node.beat")
-async def beat(caller: Changing, node: PathName, *, house: InHouse) -> wire.Heard:
+async def beat(
+    asked: Changing,
+    node: PathName,
+) -> wire.Heard:
     """Say that a node is alive; the answer has a nonce when it is time to attest."""
-    parts = house.parts
-    heard = await nodes.beat(caller, node, beats=parts.beats, attesting=parts.attesting)
+    parts = asked.house.parts
+    attesting = None if parts.gate is None else parts.gate.attesting
+    heard = await nodes.beat(asked, node, beats=parts.beats, attesting=attesting)
     return wire.Heard(
         node=node,
         beat_ms=heard.rule.beat_ms,
@@ -101,27 +105,9 @@ async def beat(caller: Changing, node: PathName, *, house: InHouse) -> wire.Hear
 
 
 @answers("node.report")
-async def report_inventory(caller: Changing, node: PathName, *, body: wire.Inventory) -> Done:
+async def report_inventory(asked: Changing, node: PathName, *, body: wire.Inventory) -> Done:
     """Say what a machine has; this adds it to the fleet, and said again changes nothing."""
-    return spell_done(await nodes.report_inventory(caller, node, tell=lambda: capacity_of(body)))
-
-
-@answers("node.count")
-async def report_counters(
-    caller: Changing, node: PathName, *, house: InHouse, body: counting.CounterReport
-) -> counting.CountersTaken:
-    """What was counted for leases on a node; the answer says how far it is stored."""
-
-    def tell() -> list[CounterEvent]:
-        return [_event(body.epoch, node, each) for each in body.counters]
-
-    found = await nodes.report_counters(caller, node, tell=tell, book=house.parts.counters)
-    return counting.CountersTaken(node=node, epoch=found.epoch, acknowledged=found.acknowledged)
-
-
-def _event(epoch: int, node: str, told: counting.CounterEvent) -> CounterEvent:
-    plain = told.model_dump(exclude={"sequence"}, exclude_none=True)
-    return CounterEvent(epoch, told.sequence, counter_of({**plain, "node": node}))
+    return spell_done(await nodes.report_inventory(asked, node, tell=lambda: capacity_of(body)))
 
 
 def _node(found: NodeStanding) -> wire.Node:

@@ -14,20 +14,20 @@ from bailiwick.wire.work import QueueEntry
 
 @answers("queue.list")
 async def list_queue(
-    caller: Here, *, cursor: NumberCursor = None, limit: ShortLimit = 20
+    asked: Here, *, cursor: NumberCursor = None, limit: ShortLimit = 20
 ) -> Page[QueueEntry]:
     """The waiting requests that the caller may see, oldest first."""
-    rows = await queue.list_entries(caller, after=int(cursor or 0), limit=limit)
+    rows = await queue.list_entries(asked, after=int(cursor or 0), limit=limit)
     return spell_page(rows, spell_entry)
 
 
 @answers("queue.read")
-async def read_entry(caller: Here, entry_id: PathNumber) -> QueueEntry:
+async def read_entry(asked: Here, entry_id: PathNumber) -> QueueEntry:
     """One waiting request: where it stands, what is in its way, when it may start."""
-    return spell_entry(await queue.read_entry(caller, entry_id))
+    return spell_entry(await queue.read_entry(asked, entry_id))
 
 
 @answers("queue.cancel")
-async def cancel_entry(caller: Changing, entry_id: PathNumber) -> Done:
+async def cancel_entry(asked: Changing, entry_id: PathNumber) -> Done:
     """Take a waiting request out of the queue."""
-    return spell_done(await queue.cancel_entry(caller, entry_id))
+    return spell_done(await queue.cancel_entry(asked, entry_id))

@@ -18,9 +18,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, NamedTuple
-
-from fastapi import Query
+from typing import NamedTuple
 
 from bailiwick.billing.bills import windows_in
 from bailiwick.billing.lines import RatedLine
@@ -29,22 +27,12 @@ from bailiwick.billing.rating import rate
 from bailiwick.iam import Scope
 from bailiwick.metering.owners import Account
 from bailiwick.runtime.replica import View
-from bailiwick.server.http.context import Asked
-from bailiwick.store.meter_rows import MeterBook, Metered
+from bailiwick.services.caller import Caller
+from bailiwick.store.meter_rows import MeterBook, MeteredUsage
 from bailiwick.vocab.errors import InvalidValue, Unavailable
-from bailiwick.wire.base import INTEGER_MAX
 
 _TRIES = 10
 _PAUSE_S = 0.1
-
-FromMs = Annotated[
-    int | None,
-    Query(ge=0, le=INTEGER_MAX, description="Begin of the period; else the month's, in UTC."),
-]
-ToMs = Annotated[
-    int | None,
-    Query(ge=1, le=INTEGER_MAX, description="End of the period; else now, which is the latest."),
-]
 
 Wanted = Callable[[Account], bool]
 
@@ -68,22 +56,15 @@ class Prices(NamedTuple):
 class Rated:
     """The lines of a period, and what they were made from."""
 
+    period: Period
     lines: tuple[RatedLine, ...]
-    metered: Metered
+    metered: MeteredUsage
     prices: Prices
 
     @property
     def cost_micros(self) -> int:
         """What it all comes to."""
         return sum(line.cost_micros for line in self.lines)
-
-
-def meter_of(asked: Asked) -> MeterBook:
-    """The meter of this server."""
-    found = asked.house.parts.meter
-    if found is None:
-        raise Unavailable("the meter", "this server keeps none")
-    return found
 
 
 def month_begin(at_ms: int) -> int:
@@ -93,15 +74,15 @@ def month_begin(at_ms: int) -> int:
     return int(begin.timestamp()) * 1000
 
 
-def see_prices(view: View) -> Prices:
-    """The prices as they are; for :meth:`Asked.look`."""
+def prices_in(view: View) -> Prices:
+    """The prices as they are; for :meth:`Caller.read`."""
     state = view.state
     return Prices(state.spending.book, state.size, max(view.now_ms, state.clock_ms))
 
 
-async def period_of(asked: Asked, *, from_ms: int | None, to_ms: int | None) -> Period:
+async def period_of(caller: Caller, *, from_ms: int | None, to_ms: int | None) -> Period:
     """The period that is meant; it has not begun tomorrow."""
-    now_ms = (await asked.read(see_prices)).now_ms
+    now_ms = (await caller.read(prices_in)).now_ms
     end_ms = now_ms if to_ms is None else min(to_ms, now_ms)
     begin_ms = month_begin(end_ms - 1) if from_ms is None else from_ms
     if begin_ms >= end_ms:
@@ -119,36 +100,35 @@ def accounts_of(scope: Scope) -> Wanted:
     return wanted
 
 
-async def rate_period(asked: Asked, wanted: Wanted, *, period: Period) -> Rated:
+async def rate_period(caller: Caller, meter: MeterBook, *, wanted: Wanted, period: Period) -> Rated:
     """What these accounts used in a period, rated by the cards that held then.
 
     INVARIANT: the lines are those of the journal's first ``metered.size`` records. The prices were
     known by then (``before.size <= metered.size``), and none came until after it.
     """
-    meter = meter_of(asked)
     for _ in range(_TRIES):
-        before = await asked.read(see_prices)
+        before = await caller.read(prices_in)
         metered, lines = await asyncio.to_thread(
             _rate, meter, wanted, book=before.book, period=period
         )
-        after = await _prices_at(asked, metered.size)
+        after = await _prices_at(caller, metered.size)
         is_same = len(after.book.changes) == len(before.book.changes)
         if before.size <= metered.size and is_same:
-            return Rated(lines, metered, before)
+            return Rated(period, lines, metered, before)
     raise Unavailable("the bill", "prices change while it is made")
 
 
 def _rate(
     meter: MeterBook, wanted: Wanted, *, book: RateBook, period: Period
-) -> tuple[Metered, tuple[RatedLine, ...]]:
+) -> tuple[MeteredUsage, tuple[RatedLine, ...]]:
     metered = meter.uses(wanted, windows_in(book, period))
     return metered, rate(metered.uses, book)
 
 
-async def _prices_at(asked: Asked, size: int) -> Prices:
+async def _prices_at(caller: Caller, size: int) -> Prices:
     """The prices as of so many records or more; a follower's state may be behind the store."""
     for _ in range(_TRIES):
-        found = await asked.read(see_prices)
+        found = await caller.read(prices_in)
         if found.size >= size:
             return found
         await asyncio.sleep(_PAUSE_S)
