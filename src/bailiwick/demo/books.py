@@ -25,7 +25,7 @@ from bailiwick.journal import RecordKind, Verification, Verified
 from bailiwick.kernel.views import WaitingEntry
 
 
-class Heard(NamedTuple):
+class DemoRecord(NamedTuple):
     """One record of the kernel's journal, as the meter and the demo read it."""
 
     seq: int
@@ -41,11 +41,13 @@ class Heard(NamedTuple):
         return self.kind.moves_shares
 
 
-def read_line(line: bytes) -> Heard:
+def read_line(line: bytes) -> DemoRecord:
     """A line that this run's own kernel sealed a moment ago; the auditor reads more strictly."""
     told = json.loads(line)
     kind = RecordKind(told["kind"])
-    return Heard(told["seq"], told["at_ms"], kind, told["tenant"], told["project"], told["body"])
+    return DemoRecord(
+        told["seq"], told["at_ms"], kind, told["tenant"], told["project"], told["body"]
+    )
 
 
 @dataclass(slots=True)
@@ -191,7 +193,7 @@ class Books:
     capacity_micros: int = 0
     waiting: list[Job] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
-    records: list[Heard] = field(default_factory=list)
+    records: list[DemoRecord] = field(default_factory=list)
     audit: Audit | None = None
     _told: set[tuple[int, PendingReason, str]] = field(default_factory=set)
 

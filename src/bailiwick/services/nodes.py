@@ -52,7 +52,7 @@ class NodeStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class BeatHeard:
     """A heartbeat was heard: what is expected of the node, and what it is to attest with."""
 
     rule: HeartbeatRule
@@ -142,7 +142,7 @@ def _with_life(found: NodeStanding, beats: Beats | None) -> NodeStanding:
 
 async def beat(
     caller: Caller, node: str, *, beats: Beats | None, attesting: Attesting | None
-) -> Heard:
+) -> BeatHeard:
     """Say that a node is alive; the answer has a nonce when it is time to attest."""
     caller.require_node(node)
     if beats is None:
@@ -157,7 +157,7 @@ async def beat(
     due = await caller.read(check)
     if not caller.dry_run:
         beats.beat(node)
-    return Heard(beats.rule, due)
+    return BeatHeard(beats.rule, due)
 
 
 async def report_inventory(caller: Caller, node: str, *, tell: Deferred[NodeCapacity]) -> Done:

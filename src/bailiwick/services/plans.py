@@ -30,7 +30,7 @@ from bailiwick.vocab.words import HardwareGeneration, LeaseClass, Priority
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class PlanPrice:
     """What a request costs; for its whole term, ``micros_total``."""
 
     currency: str
@@ -55,7 +55,7 @@ class PricedPlan:
 
     plan: pl.Plan
     victims: tuple[ShownVictim, ...]
-    price: Price
+    price: PlanPrice
 
 
 async def plan_request(caller: Caller, command: Submit) -> PricedPlan:
@@ -105,7 +105,7 @@ def _shown(victim: pl.PlannedVictim, command: Submit, *, principal: Principal) -
 
 def price_of(
     planned: pl.Plan, command: Submit, *, card: RateCard, fleet: Iterable[HardwareGeneration]
-) -> Price:
+) -> PlanPrice:
     """What the plan costs; ``fleet`` are the generations that could serve the request."""
     request = command.request
     members: Mapping[HardwareGeneration | None, int]
@@ -131,4 +131,4 @@ def price_of(
         ]
         return min(cost_of(card, charges), INTEGER_MAX)
 
-    return Price(card.currency, cost(HOUR_MS), cost(request.ttl_ms), is_bound)
+    return PlanPrice(card.currency, cost(HOUR_MS), cost(request.ttl_ms), is_bound)
