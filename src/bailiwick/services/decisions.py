@@ -53,7 +53,7 @@ async def page(
 ) -> Rows[DecisionRow]:
     """What was decided about a tenant, the newest first; of projects, those one may see."""
     caller.require_within(Scope(tenant))
-    await caller.read(lambda view: view.state.directory.tenant(tenant))
+    await caller.lookup(lambda view: view.state.directory.tenant(tenant))
     projects = caller.visible_projects(tenant)
     rows = await history.ask(
         caller.gateway.role,

@@ -23,7 +23,7 @@ from bailiwick.server.http.spelling import spell_denial, spell_plan, spell_recor
 from bailiwick.services import decisions, plans
 from bailiwick.services.records import tell_record
 from bailiwick.store.history import DecisionRow
-from bailiwick.wire import asking as wire
+from bailiwick.wire import decisions as wire
 from bailiwick.wire.base import Page
 from bailiwick.wire.work import JournalRecord, LeaseRequest
 
