@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import partial
 from unittest.mock import patch
 
-from bailiwick.kernel import Kernel, placing, snapshot
-from bailiwick.kernel import apply as kernel_apply
-from bailiwick.kernel import events as ev
-from bailiwick.kernel import lease_events as le
+from bailiwick.kernel import Kernel, snapshot
 from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.state import State
+from bailiwick.kernel.work import events as ev
+from bailiwick.kernel.work import lease_events as le
+from bailiwick.kernel.work import requests
+from bailiwick.kernel.work import rules as kernel_apply
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.services import rebuild
@@ -154,7 +155,7 @@ def _claims_of_others() -> object:
     def wrong(state: State, entry: QueueEntry, now_ms: int) -> object:
         return state.unguarded.evaluate(entry.request, now_ms=now_ms)
 
-    return patch.object(placing, "_ask_claimant", wrong)
+    return patch.object(requests, "_ask_claimant", wrong)
 
 
 def _tables_too_short() -> object:

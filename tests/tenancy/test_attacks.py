@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bailiwick.iam import FLEET, OWN_NAMES, PrincipalKind, Role
-from bailiwick.kernel import iam_commands as cmd
+from bailiwick.kernel.people import commands as cmd
 from bailiwick.reconcile import demo_cell, departures, job_acts, metering, this_node
 from bailiwick.server.http import door, plans
 from bailiwick.server.http.app import Terms

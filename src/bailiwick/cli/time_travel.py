@@ -185,7 +185,7 @@ def _lease(lease: Any) -> dict[str, Any]:
 
 
 def _entry(entry: WaitingEntry) -> dict[str, Any]:
-    from bailiwick.kernel.request_body import denial_body, request_body
+    from bailiwick.kernel.spelling import denial_body, request_body
 
     return {
         "position": entry.position,

@@ -31,7 +31,7 @@ from bailiwick.cli.record_source import (
 
 if TYPE_CHECKING:
     from bailiwick.kernel import State
-    from bailiwick.kernel.history import History
+    from bailiwick.whatif.history import History
 
 HELP = (
     "What if one thing had been different: a journal decided again.\n\n"
@@ -82,8 +82,8 @@ class WhatifOptions:
 def whatif(options: WhatifOptions) -> None:
     """Compare a journal with what it might have been."""
     from bailiwick.cli import whatif_screen as screen
-    from bailiwick.kernel.changes import Changes, Known, parse_change
-    from bailiwick.kernel.whatif import compare
+    from bailiwick.whatif.changes import Changes, Known, parse_change
+    from bailiwick.whatif.compare import compare
 
     price = _price(options.price)
     with open_source(options.journal) as source:
@@ -123,7 +123,7 @@ def read(source: Source, options: WhatifOptions) -> tuple[History, Callable[[], 
     """The history between two moments, and how to make the state that it begins with."""
     from bailiwick import InvalidValue
     from bailiwick.kernel import Kernel, State, decode, encode
-    from bailiwick.kernel.history_reader import HistoryReader
+    from bailiwick.whatif.reader import HistoryReader
 
     first = None if options.begin is None else _before(options.begin, source)
     last = Moment() if options.end is None else parse_moment(options.end, source)

@@ -33,7 +33,7 @@ from bailiwick.kernel import (
     Submit,
 )
 from bailiwick.kernel.answers import Answer, Granted, Queued
-from bailiwick.kernel.iam_commands import CreateProject, CreateTenant
+from bailiwick.kernel.people.commands import CreateProject, CreateTenant
 from bailiwick.ports import Clock
 from bailiwick.services.replica import View
 from bailiwick.services.runner import Runner

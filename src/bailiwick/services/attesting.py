@@ -47,7 +47,7 @@ from bailiwick.attestation.verifiers import verifiers_of
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import Command, RecordVerdict, State
 from bailiwick.kernel.answers import Answer
-from bailiwick.kernel.trust_rules import basis_of
+from bailiwick.kernel.trust.rules import basis_of
 from bailiwick.ports import Clock
 from bailiwick.services.nonces import Nonce, Nonces, Randomness
 from bailiwick.services.replica import Role, View

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from bailiwick.capability.claims import TokenClaims
 from bailiwick.capability.keys import BiscuitKey, KeyRing
 from bailiwick.kernel import State
-from bailiwick.kernel.trust import CAPABILITY_KEY
+from bailiwick.kernel.trust.book import CAPABILITY_KEY
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 

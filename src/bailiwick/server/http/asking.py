@@ -19,7 +19,7 @@ from fastapi import Query
 from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.journal.record import Record, parse_record
 from bailiwick.journal.words import RecordKind
-from bailiwick.kernel import planning as pl
+from bailiwick.kernel.work import plan as pl
 from bailiwick.server.http.asked import Asked, Here, may_everywhere
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber
 from bailiwick.server.http.plans import (

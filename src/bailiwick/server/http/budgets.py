@@ -18,9 +18,9 @@ from fastapi import Response
 
 from bailiwick.billing.budgets import Budget
 from bailiwick.iam import Scope
-from bailiwick.kernel import money_commands as cmd
 from bailiwick.kernel.answers import Done as Did
-from bailiwick.kernel.money_rules import BudgetView, look_at_budget
+from bailiwick.kernel.money import commands as cmd
+from bailiwick.kernel.money.rules import BudgetView, look_at_budget
 from bailiwick.kernel.precondition import budget_digest
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.billed import Period, accounts_of, rate_period, see_prices

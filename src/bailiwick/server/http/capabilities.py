@@ -24,7 +24,7 @@ from bailiwick.capability.claims import TokenClaims, lease_resource
 from bailiwick.iam import Scope
 from bailiwick.kernel import GrantToken
 from bailiwick.kernel.answers import TokenDenied, TokenGranted
-from bailiwick.kernel.trust_events import LeaseTokenIssued, LeaseTokenRefused
+from bailiwick.kernel.trust.events import LeaseTokenIssued, LeaseTokenRefused
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.operate import require_node
 from bailiwick.server.http.params import PathName, PathNumber

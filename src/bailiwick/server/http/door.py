@@ -26,7 +26,7 @@ from starlette.requests import Request
 from bailiwick.iam import FLEET, OWN_NAMES, Directory, Permission, Scope
 from bailiwick.journal.fields import PRINCIPAL_SHAPE
 from bailiwick.kernel import Envelope
-from bailiwick.kernel.iam_commands import NoteRefusal
+from bailiwick.kernel.people.commands import NoteRefusal
 from bailiwick.ports import Clock
 from bailiwick.server.http.looks import Looks
 from bailiwick.server.problems import Trouble

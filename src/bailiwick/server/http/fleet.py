@@ -18,9 +18,10 @@ from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import ChangeMode, Command, DepartNode, LiftQuarantine
 from bailiwick.kernel import Quarantine as QuarantineNode
 from bailiwick.kernel.codec import decode_command
-from bailiwick.kernel.events import Owner, QuotaChanged
+from bailiwick.kernel.fleet.events import QuotaChanged
+from bailiwick.kernel.fleet.spelling import inventory_body
+from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.precondition import quota_digest
-from bailiwick.kernel.request_body import inventory_body
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.params import (
     IfMatchDigest,

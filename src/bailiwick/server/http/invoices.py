@@ -29,7 +29,7 @@ from bailiwick.billing.invoices import Agreed, Invoice, InvoiceHead, InvoiceScop
 from bailiwick.billing.lines import RatedLine
 from bailiwick.billing.rates import RateBook
 from bailiwick.iam import Scope
-from bailiwick.kernel.money_commands import IssueInvoice
+from bailiwick.kernel.money.commands import IssueInvoice
 from bailiwick.metering.owners import Account, Leased
 from bailiwick.metering.values import Segment
 from bailiwick.metering.windows import Window

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.answers import Answer
-from bailiwick.kernel.decide import decide
 from bailiwick.kernel.events import Event
+from bailiwick.kernel.slices import decide
 from bailiwick.ports import JournalStore
 from bailiwick.services.async_calls import AsyncCalls
 from bailiwick.services.replica import Role, View

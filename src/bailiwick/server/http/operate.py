@@ -21,10 +21,11 @@ from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL
 from bailiwick.iam import FLEET, NODE_PREFIX, Permission, PrincipalKind, Scope
 from bailiwick.kernel import ChangeSettings, ClearFence, Evict, RegisterNode, ReportTeardown
 from bailiwick.kernel import Settings as KernelSettings
-from bailiwick.kernel.events import Owner, SettingsChanged
-from bailiwick.kernel.iam_commands import BreakGlass
+from bailiwick.kernel.fleet.events import SettingsChanged
+from bailiwick.kernel.fleet.spelling import inventory_body
+from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.people.commands import BreakGlass
 from bailiwick.kernel.precondition import settings_digest
-from bailiwick.kernel.request_body import inventory_body
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.fleet import registration
 from bailiwick.server.http.params import IfMatchDigest, PathName, PathNumber, digest_in

@@ -12,7 +12,7 @@ from fastapi import Response
 
 from bailiwick import iam
 from bailiwick.iam import FLEET, NODE_PREFIX, OWN_NAMES, Role, Scope
-from bailiwick.kernel import iam_commands as cmd
+from bailiwick.kernel.people import commands as cmd
 from bailiwick.server.http.asked import Changing, Here
 from bailiwick.server.http.params import (
     IfMatch,

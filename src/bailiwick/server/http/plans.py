@@ -22,9 +22,9 @@ from pydantic import TypeAdapter
 from bailiwick.billing.rates import HOUR_MS, Charge, RateCard, Used, cost_of
 from bailiwick.iam import Allowed, Permission, Scope
 from bailiwick.kernel import Submit
-from bailiwick.kernel import planning as pl
 from bailiwick.kernel.codec import decode_command
-from bailiwick.kernel.request_body import denial_body
+from bailiwick.kernel.spelling import denial_body
+from bailiwick.kernel.work import plan as pl
 from bailiwick.server.http.asked import Asked
 from bailiwick.services.authority import Principal
 from bailiwick.services.replica import View

@@ -16,7 +16,7 @@ from fastapi import Query
 
 from bailiwick.billing.rates import CardWithdrawn, RateCard, RateChange
 from bailiwick.iam import FLEET, Scope
-from bailiwick.kernel import money_commands as cmd
+from bailiwick.kernel.money import commands as cmd
 from bailiwick.server.http.asked import Asked, Changing, Here
 from bailiwick.server.http.billed import see_prices
 from bailiwick.server.http.params import Limit, NumberCursor, PathName

@@ -23,7 +23,7 @@ from fastapi import Request, Response
 from bailiwick.iam import FLEET, NODE_PREFIX, OWN_NAMES, Directory, Permission, PrincipalKind, Scope
 from bailiwick.iam import Token as KnownToken
 from bailiwick.kernel import Envelope
-from bailiwick.kernel.iam_commands import IssueToken, RevokeToken
+from bailiwick.kernel.people.commands import IssueToken, RevokeToken
 from bailiwick.server.http.asked import Asked, Changing, Here, House, may_everywhere
 from bailiwick.server.http.params import Limit, NameCursor, PathName, page_of, spell_page
 from bailiwick.server.problems import Trouble

@@ -23,10 +23,10 @@ from bailiwick.journal.record import Record, parse_record
 from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import Cancel, Command, Granted, Queued, Release, Renew, ReportCheckpoint
 from bailiwick.kernel import State as KernelState
-from bailiwick.kernel import events as ev
+from bailiwick.kernel import owner as ev
 from bailiwick.kernel.answers import Refused
 from bailiwick.kernel.codec import encode_answer
-from bailiwick.kernel.request_body import amounts_of
+from bailiwick.kernel.spelling import amounts_of
 from bailiwick.kernel.views import waiting_entry
 from bailiwick.server.http.asked import Asked, Changing, Here, may_everywhere
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber, ShortLimit
