@@ -22,9 +22,9 @@ from bailiwick import GpuDevice, HardwareGeneration, InvalidValue, NodeCapacity,
 from bailiwick.kernel import Command, Envelope, Granted, RegisterNode, Release, Submit
 from bailiwick.kernel.answers import Answer
 from bailiwick.ports import JournalStore, Leader, StoredSnapshot
-from bailiwick.services.async_calls import AsyncCalls
-from bailiwick.services.replica import Pace, Replica, Role
-from bailiwick.services.runner import Runner, SystemClock
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.replica import Pace, Replica, Role
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bench.measure import percentile, say
 from bench.report import Section, Table
@@ -130,7 +130,7 @@ def running(store: JournalStore) -> Iterator[Runner]:
     gpu = GpuDevice(HardwareGeneration.NVIDIA_HOPPER, 80 * 2**30)
     node = NodeCapacity(cpu_cores=64, mem_bytes=2**38, gpus=(gpu,) * 8)
     for number in range(NODES):
-        runner.call(Envelope(RegisterNode(f"node-{number}", node), "bench", "start"))
+        runner.execute(Envelope(RegisterNode(f"node-{number}", node), "bench", "start"))
     try:
         yield runner
     finally:
@@ -140,16 +140,16 @@ def running(store: JournalStore) -> Iterator[Runner]:
 def from_loop(runner: Runner, callers: list[Caller], seconds: float) -> float:
     """Decisions per second, all callers in one event loop."""
 
-    async def one(caller: Caller, calls: AsyncCalls, until: float) -> int:
+    async def one(caller: Caller, gateway: Gateway, until: float) -> int:
         done = 0
         while time.monotonic() < until:
-            caller.take(await calls.call(caller.next()))
+            caller.take(await gateway.execute(caller.next()))
             done += 1
         return done
 
     async def together() -> float:
-        calls, begin = AsyncCalls(runner), time.monotonic()
-        done = await asyncio.gather(*(one(c, calls, begin + seconds) for c in callers))
+        gateway, begin = Gateway(runner, wait_s=30.0), time.monotonic()
+        done = await asyncio.gather(*(one(c, gateway, begin + seconds) for c in callers))
         return sum(done) / (time.monotonic() - begin)
 
     return asyncio.run(together())
@@ -162,7 +162,7 @@ def from_threads(runner: Runner, callers: list[Caller], seconds: float) -> float
 
     def one(caller: Caller) -> None:
         while time.monotonic() < begin + seconds:
-            caller.take(runner.call(caller.next()))
+            caller.take(runner.execute(caller.next()))
             done[caller.number] += 1
 
     threads = [threading.Thread(target=one, args=(caller,)) for caller in callers]
@@ -179,7 +179,7 @@ def light(runner: Runner, calls: int) -> list[float]:
     for _ in range(calls):
         time.sleep(LIGHT_PAUSE_S)
         envelope, begin = caller.next(), time.perf_counter()
-        caller.take(runner.call(envelope))
+        caller.take(runner.execute(envelope))
         waits.append(1000 * (time.perf_counter() - begin))
     return waits
 
@@ -240,7 +240,7 @@ def _round(
             rates.setdefault(f"{name}, {mode}", []).append(measure(runner, callers, seconds))
             for caller in callers:
                 for lease_id in caller.held:
-                    runner.call(Envelope(Release(lease_id), "bench", "end"))
+                    runner.execute(Envelope(Release(lease_id), "bench", "end"))
 
 
 def _section(rates: dict[str, list[float]], waits: dict[str, list[float]]) -> Section:

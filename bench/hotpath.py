@@ -56,7 +56,7 @@ def fill(workload: Workload) -> tuple[Driver, Steps]:
                 lease = ledger.place(one, CODE, now_ms=0)
                 if lease >= 0:
                     driver.live.append(lease)
-                    steps.append((ask, ledger.fields(lease)[0]))
+                    steps.append((ask, ledger.fields(lease).node))
                     used += ask.cpu_milli
             if used >= enough:
                 break

@@ -58,8 +58,14 @@ def make_facts(count: int) -> Iterator[Fact]:
         held = {"lease_id": lease, "node": node, "resources": resources}
         choice: list[tuple[RecordKind, dict[str, Any]]] = [
             (
-                RecordKind.LEASE_GRANTED,
-                {**term, **held, "priority": "normal", "lease_class": "spot"},
+                RecordKind.ADMISSION_APPROVED,
+                {
+                    "lease_ids": [lease],
+                    "nodes": [node],
+                    "resources": resources,
+                    "priority": "normal",
+                    "lease_class": "spot",
+                },
             ),
             (RecordKind.LEASE_RENEWED, {**term, "generation": 2}),
             (

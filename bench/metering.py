@@ -18,8 +18,8 @@ from bailiwick.billing.audits import rebuild
 from bailiwick.billing.bills import PeriodBill
 from bailiwick.billing.invoices import Invoice, InvoiceHead
 from bailiwick.billing.rates import RateBook
-from bailiwick.cli.invoice_files import read_money
-from bailiwick.cli.record_source import open_source
+from bailiwick.cli.offline.invoice import read_money
+from bailiwick.cli.offline.record_source import open_source
 from bailiwick.journal import Chain, Context, RecordKind
 from bailiwick.metering import JournalMeter, Meter
 from bailiwick.metering.core import has_compiled, new_core

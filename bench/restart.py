@@ -15,9 +15,9 @@ from time import perf_counter
 
 from bailiwick import GpuDevice, HardwareGeneration, NodeCapacity, PlacementRequest
 from bailiwick.kernel import Command, Envelope, RegisterNode, SetShare, Submit, digest_of
-from bailiwick.services.rebuild import rebuild
-from bailiwick.services.replica import Pace, Replica, Role, Ticket
-from bailiwick.services.runner import SystemClock
+from bailiwick.runtime.rebuild import rebuild
+from bailiwick.runtime.replica import Pace, Replica, Role, Ticket
+from bailiwick.runtime.runner import SystemClock
 from bailiwick.store import open_store
 from bench.measure import say
 from bench.report import Section, Table

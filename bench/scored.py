@@ -117,8 +117,8 @@ def pure_copy(driver: Driver, steps: list[tuple[PlacementRequest, int]]) -> Driv
             ready = twin.prepare([request for request, _ in block])
             for (_, lease), one in zip(block, ready, strict=True):
                 fields = ledger.fields(lease)
-                entry = twin.ledger.by_handle[fields[0]]
-                twin.live.append(twin.ledger.take(entry, one, now_ms=0, devices=fields[4]))
+                entry = twin.ledger.by_handle[fields.node]
+                twin.live.append(twin.ledger.take(entry, one, now_ms=0, devices=fields.devices))
     for shape in twin.ledger.handles.shapes:
         twin.ledger.engine.set_arrivals(shape, ledger.engine.shape_use(shape)[1])
     twin.ledger.engine.learning(*ledger.engine.learning())

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 
 from bailiwick.scheduler.engine import new_engine
-from bailiwick.scheduler.engine.protocol import BEST_FIT, Engine, VictimAnswer, traits
+from bailiwick.scheduler.engine.protocol import BEST_FIT, Engine, LeaseFields, VictimAnswer, traits
 from bench.measure import say
 from bench.report import Section, Table
 
@@ -123,10 +123,11 @@ def churn(fleet: Fleet, changes: int) -> None:
         at = rng.randrange(len(fleet.leases))
         fleet.leases[at], fleet.leases[-1] = fleet.leases[-1], fleet.leases[at]
         lease = fleet.leases.pop()
-        fields = engine.lease(lease)
-        assert fields is not None
+        found = engine.lease(lease)
+        assert found is not None
+        fields = LeaseFields._make(found)
         engine.release(lease)
-        _take(fleet, fields[0], fields[2], lease_class=fields[6])
+        _take(fleet, fields.node, fields.shape, lease_class=fields.lease_class)
     fleet.now += rng.randrange(1000)
 
 
@@ -203,12 +204,15 @@ def held_by_node(fleet: Fleet, priority: int) -> list[Held]:
         held: Held = []
         for lease in fleet.engine.leases_on(x):
             fields = fleet.engine.lease(lease)
-            if fields is None or fields[6] == 0 or fields[5] >= priority:
+            if fields is None:
                 continue
-            row = rows[fields[2]]
-            base = 1000 * (1 + fields[5]) if fields[6] == 2 else 10_000 * 4 ** fields[5]
+            _, _, shape, _, devices, rank, lease_class, *_ = fields
+            if lease_class == 0 or rank >= priority:
+                continue
+            row = rows[shape]
+            base = 1000 * (1 + rank) if lease_class == 2 else 10_000 * 4**rank
             cost = base + row[4] * row[5] // 10 + row[0] // 1000
-            held.append((cost, lease, (row[0], row[1], row[2]), fields[4], row[5]))
+            held.append((cost, lease, (row[0], row[1], row[2]), devices, row[5]))
         nodes.append(sorted(held, reverse=True))
     return nodes
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bailiwick.iam import Permission
-from bailiwick.server.http.actions import ACTIONS, Action, Where
+from bailiwick.wire.actions.action import Action, Where
+from bailiwick.wire.actions.table import ACTIONS
 from docs.tools.markdown import code, meanings, table, text
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "openapi.json"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bailiwick.telemetry.catalog import ACTION, CATALOG, LABELS, TENANT, TENANTS_MAX, Kind
+from bailiwick.telemetry.catalog import ACTION, CATALOG, LABELS, TENANT, TENANTS_MAX, MetricKind
 from docs.tools.markdown import anchor, code, table, text
 
 OPENING = """\
@@ -16,7 +16,7 @@ is in the manual: [observability](../observability.md#metrics).
 def make() -> str:
     """The page."""
     parts = [OPENING]
-    for kind in Kind:
+    for kind in MetricKind:
         rows = [
             (code(spec.name), _labels(spec.labels), text(spec.says))
             for spec in CATALOG
@@ -41,7 +41,7 @@ def _buckets() -> str:
     rows = [
         (code(spec.name), ", ".join(f"{edge:g}" for edge in spec.buckets))
         for spec in CATALOG
-        if spec.kind is Kind.HISTOGRAM
+        if spec.kind is MetricKind.HISTOGRAM
     ]
     return table(("histogram", "upper edges of its buckets"), rows)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import bailiwick.cli.main  # noqa: F401  # it fills the list of commands
 from bailiwick.cli.lazy import load_command
-from bailiwick.cli.screen import span
-from bailiwick.cli.session import ENVIRONMENT
+from bailiwick.cli.shared.session import ENVIRONMENT
+from bailiwick.phrases.amounts import span
 from bailiwick.wire.settings import Settings
 from docs.tools.markdown import code, table, text
 

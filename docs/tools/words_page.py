@@ -15,23 +15,24 @@ from bailiwick.billing import charges
 from bailiwick.cli import ExitCode
 from bailiwick.executors import port as executor_words
 from bailiwick.iam import words as iam_words
-from bailiwick.iam.words import ROLE_PERMISSIONS, Permission, Role
+from bailiwick.iam.words import ROLE_PERMISSIONS, Role
 from bailiwick.journal import words as journal_words
 from bailiwick.kernel import views
 from bailiwick.metering import owners, reconcile, report
-from bailiwick.scheduler import explain, preemption
+from bailiwick.scheduler import preemption
 from bailiwick.services import authority
-from bailiwick.vocab import errors, jobs, transitions, trust
+from bailiwick.vocab import errors, jobs, permissions, remedies, transitions, trust
 from bailiwick.vocab import words as vocab_words
+from bailiwick.vocab.permissions import Permission
 from bailiwick.wire import problem
 from docs.tools.markdown import anchor, code, first_sentence, meanings, table
 
 ON_THE_SIEM_PAGE = (vocab_words, transitions, journal_words)
 
 HERE: dict[str, tuple[ModuleType, ...]] = {
-    "Asking and being refused": (errors, problem, explain, preemption, views),
+    "Asking and being refused": (errors, problem, remedies, preemption, views),
     "Jobs": (jobs, executor_words),
-    "People and permissions": (iam_words, authority),
+    "People and permissions": (permissions, iam_words, authority),
     "Usage and money": (owners, charges, report, reconcile),
     "Trust": (trust,),
     "The agent": (agent_words,),
@@ -50,7 +51,7 @@ the alert rules and the command line all use it. This page says where each list 
 def make() -> str:
     """The page."""
     parts = [OPENING, "## All lists\n"]
-    listed = [(enum, f"../siem.md#{enum.__name__.lower()}") for enum in _on_siem()]
+    listed = [(enum, f"../siem.md#{enum.__name__.lower()}") for enum in _enums(*ON_THE_SIEM_PAGE)]
     told = [(enum, f"#{_anchor(enum)}") for modules in HERE.values() for enum in _enums(*modules)]
     rows = [
         (f"[{enum.__name__}]({link})", len(enum), first_sentence(enum))
@@ -64,12 +65,6 @@ def make() -> str:
             parts += _section(enum)
     parts += _exit_codes()
     return "\n".join(parts)
-
-
-def _on_siem() -> Iterator[type[StrEnum]]:
-    for enum in _enums(*ON_THE_SIEM_PAGE):
-        if enum is not journal_words.RecordKind:  # a table there, above the lists
-            yield enum
 
 
 def _enums(*modules: ModuleType) -> Iterator[type[StrEnum]]:

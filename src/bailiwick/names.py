@@ -36,16 +36,24 @@ from bailiwick.scheduler.evictions import (
     plan_policy_recovery,
     plan_rebalance,
 )
-from bailiwick.scheduler.explain import Explanation, Remedy, RemedyWord
+from bailiwick.scheduler.explain import Explanation, Remedy
 from bailiwick.scheduler.fairness import FairShares, Standing
-from bailiwick.scheduler.federation import (
+from bailiwick.scheduler.lease import EndedLease, Lease
+from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.federation import (
     Federation,
     Placed,
     PreemptionClaim,
     Unplaced,
 )
-from bailiwick.scheduler.lease import EndedLease, Lease
-from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.queue import (
+    QueueEntry,
+    Reservation,
+    ScheduleResult,
+    Started,
+    Waiting,
+    WaitingQueue,
+)
 from bailiwick.scheduler.node_set import NodeFilter, NodeSet
 from bailiwick.scheduler.node_state import NodeModeTransition, NodeUsage
 from bailiwick.scheduler.placement import (
@@ -62,14 +70,6 @@ from bailiwick.scheduler.preemption import (
     PreemptionConfig,
     PreemptionManager,
     PreemptionResult,
-)
-from bailiwick.scheduler.queue import (
-    QueueEntry,
-    Reservation,
-    ScheduleResult,
-    Started,
-    Waiting,
-    WaitingQueue,
 )
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import (
@@ -103,6 +103,7 @@ from bailiwick.vocab.errors import (
     NotFound,
     Stale,
 )
+from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.values import AccountingTag, CellId, NodeId, ProjectId, TenantId
 from bailiwick.vocab.words import (

@@ -172,7 +172,7 @@ def test_what_became_of_a_lease_is_told_from_the_queue_to_its_end(house: HttpHou
     assert waits["answer"] == "queued"
     house.plain("release", lease_id=1)
     house.do(Tick())
-    (lease_id,) = house.runner.look(lambda view: list(view.state.leases))
+    (lease_id,) = house.runner.read(lambda view: list(view.state.leases))
     assert kinds(house, lease_id)[0] == "request_queued"
     assert kinds(house, lease_id)[-1] == "admission_approved"
     house.plain("release", lease_id=lease_id)
@@ -193,7 +193,7 @@ def test_anothers_lease_is_absent_while_it_runs_and_when_it_has_ended(house: Htt
         nowhere = house.ask(ME, "GET", path.format(99))
         assert foreign.status_code == nowhere.status_code == 404
         assert foreign.json()["message"] == nowhere.json()["message"]
-        if 2 in house.runner.look(lambda view: list(view.state.leases)):
+        if 2 in house.runner.read(lambda view: list(view.state.leases)):
             house.plain("release", lease_id=2)
     assert kinds(house, 2, "project_viewer@rival") == ["admission_approved", "lease_released"]
 

@@ -18,10 +18,10 @@ from bailiwick.capability import (
     Use,
     verify,
 )
-from bailiwick.server.http.observe import follow_revocations
+from bailiwick.runtime.runner import SystemClock
+from bailiwick.server.folds import follow_revocations
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.revoking import RevocationBook
-from bailiwick.services.runner import SystemClock
 from bailiwick.vocab.trust import Operation, TokenFault
 from tests.contract.test_operating import as_node
 from tests.contract.test_trust import Machine, document, lease_on, register, set_policy

@@ -11,9 +11,9 @@ import pytest
 from bailiwick.iam import Role
 from bailiwick.journal.words import Severity
 from bailiwick.kernel import ReportFinding
-from bailiwick.reconcile.usage_check import Books, UsageCheck
-from bailiwick.server.http.asked import House
-from bailiwick.services.runner import SystemClock
+from bailiwick.reconcile.usage_check import UsageBooks, UsageCheck
+from bailiwick.runtime.runner import SystemClock
+from bailiwick.server.http.context import House
 from tests.contract.test_operating import as_node
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, person
 
@@ -41,11 +41,9 @@ def tell(house: HttpHouse, body: dict[str, Any], **more: Any) -> Any:
 def check(house: HttpHouse) -> int:
     """What the leader's duty would do now."""
     told: House = house.app.state.house
-    parts = told.parts
-    assert parts.counters is not None
-    assert parts.meter is not None
-    assert parts.findings is not None
-    books = Books(counters=parts.counters, meter=parts.meter, findings=parts.findings)
+    tables = told.parts.tables
+    assert tables is not None
+    books = UsageBooks(counters=tables.counters, meter=tables.meter, findings=tables.findings)
     return UsageCheck(house.runner, books, clock=SystemClock()).once()
 
 

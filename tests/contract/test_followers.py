@@ -10,12 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from bailiwick.iam import PrincipalKind
-from bailiwick.server.http.asked import Parts
-from bailiwick.services import replica as rep
-from bailiwick.services.runner import Runner, SystemClock
+from bailiwick.runtime import replica as rep
+from bailiwick.runtime.runner import Runner, SystemClock
+from bailiwick.server.http.context import Parts
+from bailiwick.services.tables import StoreTables
 from bailiwick.store import open_store
-from bailiwick.store.invoice_rows import InvoiceBook
-from bailiwick.store.meter_rows import MeterBook
 from tests.support.http_house import INVOICE, OWN, HttpHouse, http_house, make_app
 from tests.support.waiting import WAIT_S, until
 
@@ -38,7 +37,7 @@ def follower(house: HttpHouse, folder: Path) -> Iterator[TestClient]:
     runner.start()
     try:
         assert runner.wait_for(rep.Role.FOLLOWING, wait_s=WAIT_S)
-        parts = Parts(meter=MeterBook(store), invoices=InvoiceBook(store))
+        parts = Parts(tables=StoreTables.of(store))
         app = make_app(runner, house.authority, clock=SystemClock(), ids=lambda: "id", parts=parts)
         with TestClient(app, raise_server_exceptions=False) as client:
             yield client
@@ -98,7 +97,7 @@ def test_it_meters_and_shows_bills_as_the_leader_does(
     secret = house.token("tenant_auditor@lab")
     known(follower, "/v1/whoami", secret)
     token = bearer(secret)
-    now_ms = house.runner.look(lambda view: view.state.clock_ms)
+    now_ms = house.runner.read(lambda view: view.state.clock_ms)
     for path in (
         f"/v1/tenants/lab/usage?from_ms=1&to_ms={now_ms}",
         f"/v1/tenants/lab/invoice-draft?from_ms=1&to_ms={now_ms}",

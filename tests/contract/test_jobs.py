@@ -15,9 +15,9 @@ from bailiwick.iam import Permission
 from bailiwick.ports import JobChange
 from bailiwick.reconcile.job_acts import Tools
 from bailiwick.reconcile.jobs import JobLoop
+from bailiwick.runtime.runner import SystemClock
 from bailiwick.services.authority import Terms
 from bailiwick.services.jobs import Jobs
-from bailiwick.services.runner import SystemClock
 from bailiwick.vocab.jobs import JobPhase
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
 from tests.support.waiting import WAIT_S, until
@@ -248,7 +248,7 @@ def test_a_secret_in_the_environment_is_told_to_nobody(house: HttpHouse) -> None
     once(house, job, runs)
     path = f"/v1/jobs/{job['job_id']}"
     assert "hunter2" not in house.ask("fleet_admin", "GET", path).text
-    lines = house.runner.look(lambda view: house.runner.replica.store.read(0, view.state.size))
+    lines = house.runner.read(lambda view: house.runner.replica.store.read(0, view.state.size))
     assert not any(b"hunter2" in line for line in lines)
     house.ask(MEMBER, "DELETE", path)
     once(house, job, is_over)

@@ -61,13 +61,13 @@ def grant(house: HttpHouse, **more: Any) -> int:
 def now_ms(house: HttpHouse) -> int:
     """A time of the journal from which on nothing is before it."""
     house.do(ChangeSettings(Settings(grace_ms=1)))
-    return house.runner.look(lambda view: view.state.clock_ms)
+    return house.runner.read(lambda view: view.state.clock_ms)
 
 
 def journal(house: HttpHouse, size: int | None = None) -> list[Record]:
     """The journal, or its first records, as an export has them."""
     store = house.runner.replica.store
-    lines = house.runner.look(lambda view: store.read(0, size or view.state.size))
+    lines = house.runner.read(lambda view: store.read(0, size or view.state.size))
     return [parse_record(line.rstrip(b"\n")) for line in lines]
 
 
@@ -504,7 +504,7 @@ def test_an_invoice_is_rated_by_the_prices_of_its_own_records(
     house: HttpHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A price that changes while the meter is asked makes it be asked again."""
-    meter = house.app.state.house.parts.meter
+    meter = house.app.state.house.parts.tables.meter
     metered, asked = meter.uses, []
 
     def uses(*arguments: Any) -> Any:
@@ -528,7 +528,7 @@ def test_what_was_kept_and_never_sealed_is_no_invoice(house: HttpHouse) -> None:
     dry = ask(house, ADMIN, "POST", f"{path}?dry_run=true", json=body)
     name, text = dry["body"]["invoice_id"], spelled(dry["body"])
     kept = InvoiceRow(name, dry["digest"], OWN, None, text)
-    house.app.state.house.parts.invoices.put(kept)
+    house.app.state.house.parts.tables.invoices.put(kept)
     assert refused(house, AUDITOR, "GET", f"{path}/{name}") == (404, "not_found")
     assert [row["invoice_id"] for row in ask(house, AUDITOR, "GET", path)["items"]] == [
         INVOICE[OWN]

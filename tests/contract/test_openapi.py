@@ -21,22 +21,24 @@ from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
 
 from bailiwick.billing.charges import ChargeCause
 from bailiwick.iam import Permission, PrincipalKind, Role
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.views import EstimateBasis
 from bailiwick.metering.owners import Stage, UnavailableCause
-from bailiwick.scheduler.explain import RemedyWord
-from bailiwick.server.http.actions import ACTIONS, Action, Where
+from bailiwick.runtime.replica import Replica
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.server.http.app import create_app
-from bailiwick.server.http.handlers import HANDLERS
-from bailiwick.server.http.tags import TAGS
+from bailiwick.server.http.routes import HANDLERS
 from bailiwick.server.problems import PROBLEMS, STATUSES
 from bailiwick.server.process import ProcessOptions
 from bailiwick.services import authority as auth
-from bailiwick.services.replica import Replica
-from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.wire import people, words
+from bailiwick.wire.actions.action import NOTHING, Action, Where
+from bailiwick.wire.actions.table import ACTIONS, OPEN
+from bailiwick.wire.actions.tags import TAGS
+from bailiwick.wire.answers import Done
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
 # "Rename, close or open a tenant": two words or more, one capital, no dot.
@@ -126,8 +128,8 @@ def test_every_operation_says_what_it_does_and_what_it_needs(document: Any) -> N
         assert needs.startswith("Needs ")
         assert (action.permission is None) == ("no permission" in needs)
         assert action.permission is None or f"`{action.permission.value}`" in needs
-    for path in ("/healthz", "/readyz", "/v1/login"):
-        for operation in document["paths"][path].values():
+    for row in OPEN.values():
+        for operation in document["paths"][row.path].values():
             assert operation["description"].endswith(".")
             assert "security" not in operation
 
@@ -149,9 +151,9 @@ def test_every_operation_is_in_one_group_and_every_group_is_described(document: 
 def test_every_noun_has_one_group() -> None:
     nouns = [noun for tag in TAGS for noun in tag.nouns]
     assert len(nouns) == len(set(nouns))
-    assert {action.noun for action in ACTIONS.values()} | {"login", "healthz", "readyz"} == {*nouns}
+    assert {row.noun for row in (*ACTIONS.values(), *OPEN.values())} == {*nouns}
     with pytest.raises(InvalidValue, match="noun"):
-        Action("gadget.list", "List gadgets", "GET", "/v1/gadgets", None, Where.SELF)
+        Action("gadget.list", "List gadgets", "GET", "/v1/gadgets", None, Where.SELF, NOTHING, Done)
 
 
 def test_the_way_to_log_in_is_described(document: Any) -> None:
@@ -195,9 +197,10 @@ def test_every_action_is_a_route_and_every_route_an_action(document: Any) -> Non
         for path, operations in document["paths"].items()
         for method in operations
     }
-    open_routes = {("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/v1/login")}
-    assert routes == {(a.method, a.path) for a in ACTIONS.values()} | open_routes
-    assert HANDLERS.keys() == ACTIONS.keys()
+    rows = [(row.method, row.path) for row in (*ACTIONS.values(), *OPEN.values())]
+    assert len(rows) == len(set(rows))
+    assert routes == set(rows)
+    assert HANDLERS.keys() == ACTIONS.keys() | OPEN.keys()
 
 
 def test_every_action_says_that_it_needs_a_login(document: Any) -> None:
@@ -206,10 +209,11 @@ def test_every_action_says_that_it_needs_a_login(document: Any) -> None:
 
 
 def test_an_action_without_a_permission_cannot_exist() -> None:
+    key = Permission.NODE_READ
     with pytest.raises(InvalidValue, match="permission"):
-        Action("node.x", "Try a node", "GET", "/v1/x", None, Where.FLEET)
+        Action("node.x", "Try a node", "GET", "/v1/x", None, Where.FLEET, NOTHING, Done)
     with pytest.raises(InvalidValue, match="permission"):
-        Action("node.x", "Try a node", "GET", "/v1/x", Permission.NODE_READ, Where.SELF)
+        Action("node.x", "Try a node", "GET", "/v1/x", key, Where.SELF, NOTHING, Done)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from bailiwick.journal.keys import SeedSigner, VerifierKey
 from bailiwick.journal.note import TrustedCheckpoint, verify_checkpoint
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.reconcile.departures import Departures
-from bailiwick.server.http.asked import Parts
+from bailiwick.runtime.tree import JournalTree
+from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
 from bailiwick.services.beats import Beats
-from bailiwick.services.tree import JournalTree
 from bailiwick.store.journal_proof import Proven, check_proof, parse_proof
 from tests.support.http_house import (
     FOREIGN,
@@ -44,7 +44,7 @@ def house(tmp_path: Path) -> Iterator[HttpHouse]:
 def as_node(house: HttpHouse, node: str) -> dict[str, str]:
     """The headers of a node's own agent."""
     name = f"node:{node}"
-    if name not in house.runner.look(lambda view: dict(view.state.directory.roles)):
+    if name not in house.runner.read(lambda view: dict(view.state.directory.roles)):
         house.do(cmd.SetMember(name, Role.NODE_AGENT))
     return {"Authorization": f"Bearer {house.token(name, kind=PrincipalKind.NODE)}"}
 
@@ -240,7 +240,7 @@ def test_a_login_that_fails_leaves_its_code_as_it_was(house: HttpHouse) -> None:
     code = house.token("fleet_admin", terms=auth.Terms(single_use=True))
     # The id that the session would get is taken: the whole login is refused, the code with it.
     ids = house.app.state.house.ids
-    taken = house.runner.look(lambda view: next(iter(view.state.directory.tokens)))
+    taken = house.runner.read(lambda view: next(iter(view.state.directory.tokens)))
     state = house.app.state
     state.house = _with_ids(state.house, taken)
     assert house.client.post("/v1/login", json={"code": code}).status_code == 401
@@ -335,7 +335,7 @@ def test_a_checkpoint_is_signed_over_the_whole_journal(house: HttpHouse) -> None
     note = house.ask(f"tenant_auditor@{OWN}", "GET", "/v1/journal/checkpoint").content
     verdict = verify_checkpoint(note, [KEY])
     assert isinstance(verdict, TrustedCheckpoint)
-    assert verdict.checkpoint.size <= house.runner.replica.feed.size
+    assert verdict.checkpoint.size <= house.runner.replica.journal.size
     assert verdict.checkpoint.size > 0
 
 

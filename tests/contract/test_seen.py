@@ -13,9 +13,9 @@ import pytest
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.port import JobSpec
 from bailiwick.reconcile.watched_executor import WatchedExecutor
-from bailiwick.server.http.asked import Parts
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.server.http.context import Parts
 from bailiwick.server.http.gauges import GaugeReader
-from bailiwick.server.http.looks import Looks
 from bailiwick.services import authority as auth
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
 from tests.support.waiting import WAIT_S
@@ -215,7 +215,7 @@ def test_a_kernel_that_does_not_answer_is_told_by_what_there_is(
 ) -> None:
     with http_house(tmp_path_factory.mktemp("stuck")) as house:
         runner = house.runner
-    reader = GaugeReader(Looks(runner, wait_s=WAIT_S), wait_s=0.05)
+    reader = GaugeReader(Gateway(runner, wait_s=WAIT_S), wait_s=0.05)
     gauges = asyncio.run(reader.read(None))
     assert gauges.values["bailiwick_kernel_queue_length"] == {(): 0}
     assert "bailiwick_nodes" not in gauges.values

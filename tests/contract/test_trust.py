@@ -14,9 +14,9 @@ from bailiwick.attestation.ed25519 import enrolment_statement, statement_of
 from bailiwick.attestation.evidence import PIECES_MAX
 from bailiwick.attestation.policy import POLICY_BYTES_MAX
 from bailiwick.capability import TOKEN_TTL_MS_MAX
-from bailiwick.cli.phrases import MINT_DENIALS
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import Tick
+from bailiwick.phrases.tokens import MINT_DENIALS
 from bailiwick.vocab.trust import MintDenial
 from bailiwick.wire import trust as wire
 from tests.contract.test_operating import as_node
@@ -395,7 +395,7 @@ def test_a_policy_can_be_tried_first(house: HttpHouse) -> None:
 
 
 def test_where_nothing_judges_evidence_that_is_said(tmp_path: Path) -> None:
-    from bailiwick.server.http.asked import Parts
+    from bailiwick.server.http.context import Parts
 
     with http_house(tmp_path, parts=Parts()) as house:
         for path in ("POST /v1/nodes/n1/nonce", "GET /v1/capabilities/keys"):

@@ -14,11 +14,11 @@ import pytest
 from bailiwick.iam import Permission, Role
 from bailiwick.kernel.answers import Done
 from bailiwick.kernel.people import commands as cmd
+from bailiwick.runtime.runner import SystemClock
 from bailiwick.server.http.edge import Bounds, Edge
 from bailiwick.server.http.watchers import Watchers
 from bailiwick.server.problems import Trouble
 from bailiwick.services import authority as auth
-from bailiwick.services.runner import SystemClock
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, make_app, make_parts
 from tests.support.sse_stream import Stream
 
@@ -50,7 +50,7 @@ def change(house: HttpHouse, tenant: str, name: str) -> int:
 
 
 def size(house: HttpHouse) -> int:
-    return house.runner.replica.feed.size
+    return house.runner.replica.journal.size
 
 
 async def end_of(stream: Stream) -> str:
@@ -128,7 +128,7 @@ def test_a_watch_goes_on_after_what_was_seen(house: HttpHouse, by_header: bool) 
 
 
 def test_what_memory_no_longer_has_is_read_from_the_store_in_pages(house: HttpHouse) -> None:
-    feed = house.runner.replica.feed
+    feed = house.runner.replica.journal
     with feed._lock:
         feed._lines.clear()
     app = app_of(house, watchers=Watchers(page=7))
@@ -219,7 +219,7 @@ def test_a_revoked_token_ends_the_watch(house: HttpHouse) -> None:
 
     async def play() -> None:
         token = house.token("fleet_auditor")
-        token_id = house.runner.look(lambda view: list(view.state.directory.tokens)[-1])
+        token_id = house.runner.read(lambda view: list(view.state.directory.tokens)[-1])
         async with Stream(app, "/v1/watch", token=token) as stream:
             await stream.next()
             await asyncio.to_thread(house.do, cmd.RevokeToken(token_id))
@@ -306,7 +306,7 @@ async def through_the_edge(kind: str, *, slow_start: bool) -> tuple[int, int]:
 
 def test_places_are_bounded_and_given_back(house: HttpHouse) -> None:
     watchers = Watchers(most=2)
-    listeners = len(house.runner.replica.feed._wakes)
+    listeners = len(house.runner.replica.journal._wakes)
     app = app_of(house, watchers=watchers)
 
     async def play() -> None:
@@ -323,7 +323,7 @@ def test_places_are_bounded_and_given_back(house: HttpHouse) -> None:
         assert watchers.count == 0
 
     asyncio.run(play())
-    assert len(house.runner.replica.feed._wakes) == listeners
+    assert len(house.runner.replica.journal._wakes) == listeners
 
 
 def test_one_principal_does_not_take_all_places() -> None:

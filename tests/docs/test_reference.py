@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from bailiwick.cli.lazy import COMMANDS
-from bailiwick.iam.words import Permission
-from bailiwick.server.http.actions import ACTIONS
 from bailiwick.telemetry.catalog import CATALOG
+from bailiwick.vocab.permissions import Permission
 from bailiwick.vocab.transitions import NODE_MODE_EDGES, REVOKE_EDGES
 from bailiwick.vocab.words import PendingReason, PreemptionReason
+from bailiwick.wire.actions.table import ACTIONS
 from bailiwick.wire.settings import Settings
 from docs.tools.generate import DOCS, PAGES, find_stale
 from docs.tools.markdown import code, text

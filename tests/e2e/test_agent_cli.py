@@ -15,7 +15,7 @@ from rich.console import Console
 from bailiwick.agent.inventory import Readings, judge
 from bailiwick.agent.nvml import NvmlGpus
 from bailiwick.agent.raw import replay
-from bailiwick.cli.agent import show_inventory
+from bailiwick.cli.commands.agent import show_inventory
 from tests.support.command_line import Ended, call, run
 from tests.support.machine_trees import files_of, host, two_sockets
 from tests.support.simulated_nvml import NvmlError, SimulatedGpu, SimulatedNvml

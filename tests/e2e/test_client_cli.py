@@ -18,11 +18,11 @@ import pytest
 from ruamel.yaml import YAML
 
 from bailiwick import NodeCapacity
-from bailiwick.cli import following
-from bailiwick.cli import session as session_module
-from bailiwick.cli.agent_server import HttpServer
-from bailiwick.cli.completing import complete_leases, complete_nodes, complete_tenants
+from bailiwick.agent.server import HttpServer
 from bailiwick.cli.main import main
+from bailiwick.cli.shared import jobs as job_waiting
+from bailiwick.cli.shared import session as session_module
+from bailiwick.cli.shared.completions import complete_leases, complete_nodes, complete_tenants
 from bailiwick.client.errors import Refusal
 from bailiwick.journal import VerifierKey, parse_vkey
 from bailiwick.store import load_or_create_key
@@ -458,7 +458,7 @@ def test_every_refusal_has_its_exit_code(
     one_line(admin("node", "cordon", "n1"), 3, "scheduler.node.operate is needed", "role")
     monkeypatch.setenv("BAILIWICK_TOKEN", "nonsense")
     one_line(admin("tenant", "list"), 3, "bailiwick login CODE")
-    monkeypatch.setattr("bailiwick.client.http_client.PAUSE_S", 0.001)
+    monkeypatch.setattr("bailiwick.client.connection.PAUSE_S", 0.001)
     monkeypatch.setenv("BAILIWICK_SERVER", "http://127.0.0.1:9")
     one_line(admin("tenant", "list"), 5, "does not answer", "correlation id")
     monkeypatch.setenv("BAILIWICK_SERVER", "http://10.1.2.3:9")
@@ -513,7 +513,7 @@ def test_names_are_completed_from_the_server_and_kept_for_a_moment(
     assert complete_nodes("n") == ["n1"]
     assert "lease-1" in complete_leases("lease-")
     assert "lab" in complete_tenants("")
-    monkeypatch.setattr("bailiwick.cli.completing._asked", None)
+    monkeypatch.setattr("bailiwick.cli.shared.completions._asked", None)
     assert "lab" in complete_tenants("")  # from the cache
     monkeypatch.setenv("BAILIWICK_SERVER", "http://127.0.0.1:9")
     assert complete_tenants("") == []
@@ -595,7 +595,7 @@ def test_a_job_without_a_command_or_with_two_classes_is_told(ann: Cli) -> None:
 def test_a_follower_finds_its_server_again(
     ann: Cli, jobs: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "PATIENCE_S", WAIT_S)
+    monkeypatch.setattr(job_waiting, "PATIENCE_S", WAIT_S)
     go = tmp_path / "go"
     script = f"echo one; until [ -e {go} ]; do sleep 0.05; done; echo two"
     name = done(ann("submit", "-o", "name", "--", "sh", "-c", script)).strip()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from bailiwick.billing.estimates import Wish, estimate
+from bailiwick.billing.estimates import EstimateRequest, estimate
 from bailiwick.billing.rates import LIST_PRICES
 from bailiwick.cli.main import main
 from bailiwick.vocab.values import GIB
@@ -28,7 +28,7 @@ mem: 64GiB
 ttl: 8h
 class: spot
 """
-WISH = Wish(
+WISH = EstimateRequest(
     gpu_milli=2_000,
     cpu_milli=4_000,
     mem_bytes=64 * GIB,

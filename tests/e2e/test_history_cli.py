@@ -10,8 +10,8 @@ import pytest
 
 from bailiwick import NodeCapacity, PlacementRequest, TenantId
 from bailiwick.kernel import Envelope, RegisterNode, Release, Submit
-from bailiwick.services.replica import Replica, Role
-from bailiwick.services.runner import Runner, SystemClock
+from bailiwick.runtime.replica import Replica, Role
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from tests.support.command_line import Ended, call, run
 from tests.support.waiting import WAIT_S
@@ -28,10 +28,10 @@ def store(tmp_path: Path) -> str:
     runner.start()
     assert runner.wait_for(Role.LEADING, wait_s=WAIT_S)
     node = NodeCapacity(cpu_cores=8, mem_bytes=2**30)
-    runner.call(Envelope(RegisterNode("node-1", node)))
+    runner.execute(Envelope(RegisterNode("node-1", node)))
     for tenant in (TenantId("lab"), TenantId("lab"), TenantId("other")):
-        runner.call(Envelope(Submit(PlacementRequest(tenant=tenant, cpu_cores=1))))
-    runner.call(Envelope(Release(1)))
+        runner.execute(Envelope(Submit(PlacementRequest(tenant=tenant, cpu_cores=1))))
+    runner.execute(Envelope(Release(1)))
     runner.stop()
     return str(tmp_path)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bailiwick.agent.counting import LeaseCount
-from bailiwick.cli.agent_server import HttpServer
+from bailiwick.agent.server import HttpServer
 from bailiwick.cli.main import main
 from bailiwick.clusters.slurm.parse import JOB_FIELDS
 from bailiwick.kernel import Release

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from bailiwick.executors.local.executor import LocalExecutor
-from bailiwick.executors.local.teardown import Waits
+from bailiwick.executors.local.teardown import TeardownWaits
 from tests.support.waiting import WAIT_S
 
-PATIENT = Waits(start_s=WAIT_S, term_s=WAIT_S, kill_s=WAIT_S)
-HASTY = Waits(start_s=WAIT_S, term_s=0.2, kill_s=WAIT_S)
+PATIENT = TeardownWaits(start_s=WAIT_S, term_s=WAIT_S, kill_s=WAIT_S)
+HASTY = TeardownWaits(start_s=WAIT_S, term_s=0.2, kill_s=WAIT_S)
 """For jobs that do not end when they are asked to, or not provably."""
 
 

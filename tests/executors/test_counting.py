@@ -18,7 +18,7 @@ from bailiwick.executors.local.state import load_counts, load_state, parse_count
 from bailiwick.executors.port import Executor, UsedInAll
 from bailiwick.metering.counters import Counter, GpuCount
 from bailiwick.reconcile.counting import TELL_MS, JobCounting
-from bailiwick.services.runner import SystemClock
+from bailiwick.runtime.runner import SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.counter_rows import CounterBook
 from bailiwick.vocab.errors import Damaged

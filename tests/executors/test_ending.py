@@ -14,7 +14,7 @@ import pytest
 
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.local.proc import Process, load_process, load_processes
-from bailiwick.executors.local.teardown import Census, Sight, Waits, take_census
+from bailiwick.executors.local.teardown import Census, Sight, TeardownWaits, take_census
 from bailiwick.executors.port import Exited, Running
 from bailiwick.vocab.errors import Conflict, NotFound
 from tests.executors.conftest import HASTY
@@ -180,7 +180,7 @@ def test_a_teardown_that_leaves_something_is_not_clean(root: Path) -> None:
     def look(sight: Sight) -> Census:
         return Census((*take_census(sight).ours, immortal))
 
-    executor = LocalExecutor(root, waits=Waits(WAIT_S, 0.1, 0.3), look=look)
+    executor = LocalExecutor(root, waits=TeardownWaits(WAIT_S, 0.1, 0.3), look=look)
     executor.start(shell(1, "sleep 1000"))
     assert executor.tear_down(1) is False
     assert isinstance(ended(executor, 1), Exited)  # what could be ended was

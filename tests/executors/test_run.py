@@ -18,7 +18,7 @@ import pytest
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.local.launch import PATH
 from bailiwick.executors.local.proc import load_processes
-from bailiwick.executors.local.teardown import Waits
+from bailiwick.executors.local.teardown import TeardownWaits
 from bailiwick.executors.port import (
     Exited,
     JobSpec,
@@ -452,7 +452,7 @@ def test_a_start_that_was_given_up_never_runs_the_program_twice(
 ) -> None:
     runs = tmp_path / "runs"
     spec = shell(1, f"echo once >> {runs}")
-    hasty = LocalExecutor(root, waits=Waits(start_s=patience_s))
+    hasty = LocalExecutor(root, waits=TeardownWaits(start_s=patience_s))
     for _ in range(5):
         try:
             hasty.start(spec)

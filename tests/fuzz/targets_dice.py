@@ -17,7 +17,7 @@ from bailiwick.attestation.dice_chain import DiceFormat
 from bailiwick.attestation.dice_keys import read_cose_key, read_public_key
 from bailiwick.attestation.dice_open import read_open_extension
 from bailiwick.attestation.dice_tcg import read_multi_tcb_info, read_tcb_info, read_ueid
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Untrusted
 from bailiwick.vocab.trust import EvidenceKind
 from tests.support import evidence_dice as made
@@ -25,7 +25,7 @@ from tests.support import evidence_dice as made
 _ROOT = made.root_of("ed25519")
 _FORMS = tuple(DiceFormat)
 _VERIFIER = DiceVerifier(CAREFUL, max_age_ms=60_000)
-_ASKED = Asked(
+_ASKED = EvidenceContext(
     node="n1",
     nonce=made.NONCE,
     at_ms=made.AT_MS,

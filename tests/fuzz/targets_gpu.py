@@ -17,7 +17,7 @@ from bailiwick.attestation.evidence import Evidence
 from bailiwick.attestation.gpu_cc import GpuCcVerifier, firmware_ids
 from bailiwick.attestation.rim import read_rim
 from bailiwick.attestation.spdm import read_report
-from bailiwick.attestation.verdict import EvidenceError, Stale
+from bailiwick.attestation.verdict import EvidenceError, StaleEvidence
 from bailiwick.attestation.xml_tree import XML_BYTES_MAX, canonical, read_xml
 from bailiwick.vocab.trust import EvidenceKind
 from tests.support import evidence_gpu as gpu
@@ -59,7 +59,7 @@ def spdm_signed(raw: bytes) -> None:
     verdict = _GPU_VERIFIER.verify(
         gpu.evidence({"report": report, "certificates": _CHAIN}), gpu.asked()
     )
-    assert not isinstance(verdict, Stale)
+    assert not isinstance(verdict, StaleEvidence)
 
 
 def gpu_certificates(raw: bytes) -> None:

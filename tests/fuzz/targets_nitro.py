@@ -7,7 +7,7 @@ from collections.abc import Callable
 import cbor2
 
 from bailiwick.attestation.cbor import read_sign1
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.nitro import NitroVerifier, read_document
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Untrusted
 from bailiwick.vocab.trust import EvidenceKind
@@ -17,7 +17,7 @@ from tests.support.certificates import AT_MS
 _VERIFIER = NitroVerifier(
     roots=(made.root(),), pcrs={0: frozenset({made.PCRS[0]})}, max_age_ms=60_000
 )
-_ASKED = Asked(node="n1", nonce=made.NONCE, at_ms=AT_MS)
+_ASKED = EvidenceContext(node="n1", nonce=made.NONCE, at_ms=AT_MS)
 
 
 def _document(data: bytes) -> None:

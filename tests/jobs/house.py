@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bailiwick.executors.local.executor import LocalExecutor
-from bailiwick.executors.local.teardown import Look, Waits, take_census
+from bailiwick.executors.local.teardown import Look, TeardownWaits, take_census
 from bailiwick.executors.registry import DEFAULT
 from bailiwick.fleet.node import EXECUTOR_LABEL, GpuDevice, NodeCapacity
 from bailiwick.iam import PrincipalKind, Role
@@ -27,11 +27,11 @@ from bailiwick.kernel.people import commands as iam
 from bailiwick.ports import JobRow, NewJobRow
 from bailiwick.reconcile.job_acts import Tools
 from bailiwick.reconcile.jobs import JobLoop, Retention
+from bailiwick.runtime.replica import Replica
+from bailiwick.runtime.replica import Role as ReplicaRole
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.services.authority import Authority, Principal
 from bailiwick.services.jobs import JobDraft, Jobs, Submitted
-from bailiwick.services.replica import Replica
-from bailiwick.services.replica import Role as ReplicaRole
-from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.job_rows import JobBook
 from bailiwick.vocab.jobs import JobPhase
@@ -43,7 +43,7 @@ T = TypeVar("T")
 NODE, TENANT = "here", "lab"
 ANN = Principal("ann", PrincipalKind.HUMAN, "t", {})
 SETTINGS = Settings(grace_ms=3_600_000, teardown_ms=3_600_000)
-PATIENT = Waits(start_s=WAIT_S, term_s=WAIT_S, kill_s=WAIT_S)
+PATIENT = TeardownWaits(start_s=WAIT_S, term_s=WAIT_S, kill_s=WAIT_S)
 KEY = Authority.new_key()
 MANY = 30
 
@@ -61,7 +61,7 @@ class JobHouse:
 
     def do(self, command: Command) -> Answer:
         """Have something done behind the loop's back."""
-        return self.runner.call(Envelope(command, "setup"))
+        return self.runner.execute(Envelope(command, "setup"))
 
     def submit(self, *argv: str, key: str | None = None, **how: Any) -> Submitted:
         """A job of ann's, with a core unless more is said."""
@@ -107,14 +107,14 @@ class JobHouse:
 
     def leases(self) -> dict[int, str]:
         """The leases there are, and their states."""
-        return self.runner.look(
+        return self.runner.read(
             lambda view: {i: view.state.phase(i).value for i in view.state.leases}
         )
 
     def kinds(self) -> list[str]:
         """The kinds of all records, in order."""
         store = self.runner.replica.store
-        lines = self.runner.look(lambda view: store.read(0, view.state.size))
+        lines = self.runner.read(lambda view: store.read(0, view.state.size))
         return [parse_record(line.rstrip(b"\n")).kind.value for line in lines]
 
     def output(self, job: JobRow) -> str:
@@ -185,7 +185,7 @@ def new_row(house: JobHouse, *, submitted_ms: int | None = None, **how: Any) -> 
         cwd=None,
         tag=None,
         submitted_ms=now_ms if submitted_ms is None else submitted_ms,
-        since_seq=house.runner.replica.feed.size,
+        since_seq=house.runner.replica.journal.size,
     )
 
 
@@ -231,7 +231,7 @@ def job_house(
 
 
 def _furnish(house: JobHouse, settings: Settings) -> None:
-    if house.runner.look(lambda view: NODE in view.state.ledger):
+    if house.runner.read(lambda view: NODE in view.state.ledger):
         return
     house.do(ChangeSettings(settings))
     house.do(iam.CreateTenant(TENANT))

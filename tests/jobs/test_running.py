@@ -33,14 +33,14 @@ from bailiwick.kernel import (
 )
 from bailiwick.ports import JobChange, JobRow
 from bailiwick.reconcile.job_acts import STARTS_MAX, Acts, Tools
-from bailiwick.reconcile.job_steps import Verdict
+from bailiwick.reconcile.job_steps import JobVerdict
 from bailiwick.reconcile.jobs import Retention
 from bailiwick.reconcile.this_node import ThisNode
+from bailiwick.runtime.replica import Replica, Role
+from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.services.authority import Principal
 from bailiwick.services.beats import Beats
 from bailiwick.services.jobs import Jobs
-from bailiwick.services.replica import Replica, Role
-from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.job_rows import JobBook
 from bailiwick.vocab.errors import Conflict, LimitReached, NotFound, NotLeader, Unavailable
@@ -139,7 +139,7 @@ def test_a_job_finds_its_lease_its_devices_its_server_and_a_token_that_counts(
     token_id = house.job(job).token_id
     assert token_id is not None
     house.quiet()
-    known = house.runner.look(lambda view: view.state.directory.tokens[token_id])
+    known = house.runner.read(lambda view: view.state.directory.tokens[token_id])
     assert (known.principal, known.revoked) == ("ann", True)
 
 
@@ -147,7 +147,7 @@ def test_the_token_is_the_submitters_and_carries_a_holders_keys_only(house: JobH
     job = house.shell("echo $BAILIWICK_LEASE_TOKEN; exec sleep 1000")
     house.until(job, P.RUNNING)
     token = house.rounds(lambda: house.output(job).strip(), "the token is told")
-    who = house.runner.look(
+    who = house.runner.read(
         lambda view: house.authority.identify(token, view.state.directory, now_ms=view.now_ms)
     )
     assert isinstance(who, Principal)
@@ -170,7 +170,7 @@ def test_no_job_is_over_while_its_token_still_counts(house: JobHouse, tmp_path: 
     try:
         assert runner.wait_for(Role.FOLLOWING, wait_s=WAIT_S)
         with pytest.raises(NotLeader):  # the kernel cannot be told
-            Acts(tools).end(house.job(job), verdict=Verdict(P.SUCCEEDED))
+            Acts(tools).end(house.job(job), verdict=JobVerdict(P.SUCCEEDED))
     finally:
         runner.stop()
     assert house.job(job).phase is P.RUNNING
@@ -218,7 +218,7 @@ def test_a_waiting_job_is_cancelled_at_once_and_never_runs(house: JobHouse) -> N
     cancelled = house.jobs.cancel(job.job_id, actor="ann", correlation_id="c")
     assert (cancelled.phase, cancelled.env) == (P.CANCELLED, {})
     assert house.jobs.cancel(job.job_id, actor="ann", correlation_id="c") == cancelled
-    assert house.runner.look(lambda view: not view.state.line.entries)
+    assert house.runner.read(lambda view: not view.state.line.entries)
 
 
 def test_a_running_job_is_torn_down_and_then_cancelled(house: JobHouse) -> None:
@@ -247,7 +247,7 @@ def test_a_request_that_is_cancelled_behind_the_jobs_back_cancels_it(house: JobH
 
 def test_a_deadline_that_passes_in_the_queue_refuses_the_job(house: JobHouse) -> None:
     forever(house, cores=4)
-    now = house.runner.look(lambda view: view.now_ms)
+    now = house.runner.read(lambda view: view.now_ms)
     job = house.shell("true", cores=4, deadline_ms=now + 1_500)
     assert house.until(job, P.REFUSED).reason == "deadline_passed"
 
@@ -476,7 +476,7 @@ def test_a_submission_that_was_cut_short_is_finished_once(house: JobHouse, is_kn
     row = house.jobs.book.insert(new_row(house), live_max=1)
     if is_known:
         command = decode_command(dict(row.request))
-        house.runner.call(Envelope(command, "ann", "c-1", f"job-{row.job_id}"))
+        house.runner.execute(Envelope(command, "ann", "c-1", f"job-{row.job_id}"))
     assert house.until(row, P.SUCCEEDED).lease_id == 1
     house.quiet()
     assert house.kinds().count("admission_approved") == 1
@@ -491,7 +491,7 @@ def test_a_term_that_was_over_before_the_row_knew_its_lease_is_told_as_that(
         house.do(decode_command(request_of(cores=4)))
     row = house.jobs.book.insert(new_row(house, ttl_ms=100), live_max=1)
     command = decode_command(dict(row.request))
-    answer = house.runner.call(Envelope(command, "ann", "c-1", f"job-{row.job_id}"))
+    answer = house.runner.execute(Envelope(command, "ann", "c-1", f"job-{row.job_id}"))
     if waits:
         assert house.jobs.book.change(row.job_id, JobChange(entry_id=answer.entry_id))
         house.do(Release(1))

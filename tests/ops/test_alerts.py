@@ -10,8 +10,7 @@ import promql_parser
 import pytest
 from ruamel.yaml import YAML
 
-from bailiwick.server.http.actions import ACTIONS
-from bailiwick.telemetry.catalog import ACTION, CATALOG, LABELS, Kind
+from bailiwick.telemetry.catalog import ACTION, CATALOG, LABELS, MetricKind
 from bailiwick.telemetry.signals import (
     ATTESTATION_SIGNALS,
     PREEMPTION_SIGNALS,
@@ -19,6 +18,7 @@ from bailiwick.telemetry.signals import (
     Signal,
 )
 from bailiwick.vocab.words import PreemptionReason
+from bailiwick.wire.actions.table import ACTIONS
 from tests.support.tools import need
 
 FOLDER = Path(__file__).resolve().parents[2] / "ops" / "prometheus"
@@ -64,7 +64,7 @@ def series() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {"up": {"job", "instance"}}
     for spec in CATALOG:
         labels = {*spec.labels, "instance"}
-        if spec.kind is Kind.HISTOGRAM:
+        if spec.kind is MetricKind.HISTOGRAM:
             found[spec.name + "_bucket"] = labels | {"le"}
             found[spec.name + "_count"] = found[spec.name + "_sum"] = labels
         else:

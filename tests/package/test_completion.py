@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.cli.completion import Shell, script_for
+from bailiwick.cli.commands.completion import Shell, script_for
 from tests.support.tools import need
 from tests.support.waiting import WAIT_S
 

@@ -7,7 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from bailiwick.cli.failing import EXTRAS, tell
+from bailiwick.cli.shared.failures import EXTRAS, tell
 from tests.package.building import ROOT
 
 ALWAYS = {

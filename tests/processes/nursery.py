@@ -32,7 +32,7 @@ from tests.support.waiting import WAIT_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADED = (
-    *("bailiwick.cli.main", "bailiwick.cli.up", "bailiwick.server.process"),
+    *("bailiwick.cli.main", "bailiwick.cli.commands.up", "bailiwick.server.process"),
     *("bailiwick.store.migrations", "sqlalchemy.dialects.sqlite.pysqlite"),
     *("sqlalchemy.dialects.postgresql.psycopg", "uvicorn.loops.uvloop"),
     *("uvicorn.protocols.http.httptools_impl", "uvicorn.lifespan.off"),

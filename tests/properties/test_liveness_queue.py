@@ -19,7 +19,7 @@ from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import Approved
 from bailiwick.scheduler.fairness import FairShares
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.queue import QueueEntry, WaitingQueue
+from bailiwick.scheduler.library.queue import QueueEntry, WaitingQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import TenantId
 from bailiwick.vocab.words import HardwareGeneration

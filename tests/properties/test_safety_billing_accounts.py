@@ -13,11 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from bailiwick.billing.accounts import (
     Books,
-    Conflicting,
+    ConflictingEntry,
     Credits,
-    Entry,
     EntryKind,
     LedgerAccount,
+    LedgerEntry,
     Payments,
     Posted,
     Posting,
@@ -56,7 +56,7 @@ def postings(draw: Any) -> tuple[Posting, ...]:
 
 
 charges = st.builds(
-    Entry,
+    LedgerEntry,
     entry_id=ids,
     at_ms=times,
     kind=st.just(EntryKind.CHARGE),
@@ -66,11 +66,11 @@ charges = st.builds(
 
 
 @st.composite
-def receipts(draw: Any) -> Entry:
+def receipts(draw: Any) -> LedgerEntry:
     """A payment, or a grant."""
     make = draw(st.sampled_from([top_up, grant]))
     tenant, micros, at_ms = draw(st.sampled_from(["acme", "globex"])), draw(amounts), draw(times)
-    entry: Entry = make(draw(ids), tenant, micros=micros, at_ms=at_ms, currency="credit")
+    entry: LedgerEntry = make(draw(ids), tenant, micros=micros, at_ms=at_ms, currency="credit")
     return entry
 
 
@@ -80,15 +80,15 @@ class BooksMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.books = Books("credit")
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, LedgerEntry] = {}
         self.moved: list[tuple[str, str | None, int, LedgerAccount, int]] = []
 
-    def post(self, entry: Entry) -> None:
+    def post(self, entry: LedgerEntry) -> None:
         known = self.entries.get(entry.entry_id)
         answer = self.books.post(entry)
         if known is not None:
             is_same = known == entry
-            assert isinstance(answer, Repeated if is_same else Conflicting)
+            assert isinstance(answer, Repeated if is_same else ConflictingEntry)
             return
         first = self.entries.get(entry.corrects or "")
         if entry.corrects and (first is None or first.corrects):
@@ -101,11 +101,11 @@ class BooksMachine(RuleBasedStateMachine):
             self.moved.append(row)
 
     @rule(entry=st.one_of(charges, receipts()))
-    def move(self, entry: Entry) -> None:
+    def move(self, entry: LedgerEntry) -> None:
         self.post(entry)
 
     @rule(entry=charges, corrects=ids)
-    def correct_by_hand(self, entry: Entry, corrects: str) -> None:
+    def correct_by_hand(self, entry: LedgerEntry, corrects: str) -> None:
         if corrects != entry.entry_id:
             self.post(replace(entry, kind=EntryKind.CORRECTION, corrects=corrects))
 
@@ -123,13 +123,13 @@ class BooksMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: any(not each.corrects for each in self.entries.values()))
     @rule(data=st.data(), fresh=charges)
-    def correct(self, data: Any, fresh: Entry) -> None:
+    def correct(self, data: Any, fresh: LedgerEntry) -> None:
         firsts = [each for each in self.entries.values() if not each.corrects]
         first = data.draw(st.sampled_from(firsts))
         if fresh.entry_id in self.entries:
             return
         found = self.books.correct(first.entry_id, fresh)
-        if isinstance(found, Entry):
+        if isinstance(found, LedgerEntry):
             self.post(found)
         wanted = Counter({each.account: each.micros for each in fresh.postings})
         standing = self.books.standing(first.entry_id)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from bailiwick.metering.core import has_compiled, new_core
-from bailiwick.metering.meter import Meter, Pool
+from bailiwick.metering.meter import Meter, SharePool
 from bailiwick.metering.owners import IDLE, UNAVAILABLE, Account, Leased, Owner, Payer
-from bailiwick.metering.values import Refused, Segment, Share, Short, Switched, Taken
+from bailiwick.metering.values import GuardRefused, Segment, Share, Short, Switched, Taken
 from bailiwick.vocab.words import LeaseClass, ResourceKind
 from tests.support.naive_meter import NaiveMeter, Unit
 
@@ -54,8 +54,8 @@ class MeterMachine(RuleBasedStateMachine):
         self.clock_ms = max(self.clock_ms, at_ms)
         return at_ms
 
-    def pool(self, data: Any) -> Pool:
-        pool: Pool = data.draw(st.sampled_from(self.meter.pools()))
+    def pool(self, data: Any) -> SharePool:
+        pool: SharePool = data.draw(st.sampled_from(self.meter.pools()))
         return pool
 
     @rule(share=st.sampled_from(SHARES), capacity=st.integers(1, 6), owner=owners, step=steps)
@@ -86,7 +86,7 @@ class MeterMachine(RuleBasedStateMachine):
         late_ms, cursor_ms = max(0, unit.cursor_ms - at_ms), unit.cursor_ms
         answer = self.meter.switch(number, expected, owner=new, at_ms=at_ms)
         if expected is not None and expected != unit.owner:
-            assert answer == Refused(number, expected, unit.owner)
+            assert answer == GuardRefused(number, expected, unit.owner)
             return
         assert answer == Switched(max(0, at_ms - cursor_ms), late_ms)
         self.naive.switch(number, new, at_ms)
@@ -98,7 +98,7 @@ class MeterMachine(RuleBasedStateMachine):
         cursor_ms, guard = unit.cursor_ms, unit.owner if expected is None else expected
         answer = self.meter.give(number, guard, at_ms=at_ms)
         if guard != unit.owner:
-            assert answer == Refused(number, guard, unit.owner)
+            assert answer == GuardRefused(number, guard, unit.owner)
             return
         assert answer == Switched(max(0, at_ms - cursor_ms), max(0, cursor_ms - at_ms))
         free = next(n for n, ghost in self.naive.ghosts.items() if ghost.share == unit.share)

@@ -13,9 +13,10 @@ from bailiwick.kernel import Cancel, ChangeSettings, Envelope, Settings, Submit
 from bailiwick.kernel.snapshot import digest_of
 from bailiwick.kernel.spelling import denial_body
 from bailiwick.kernel.work import plan as pl
-from bailiwick.scheduler.explain import RemedyWord, remedy_for
+from bailiwick.scheduler.explain import remedy_for
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import LimitReached
+from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.values import TenantId
 from bailiwick.vocab.words import FilterReason, LeaseClass, Priority
 from tests.support.kernel_histories import AMPERE, HOPPER, Campus, busy_journal

@@ -16,8 +16,8 @@ from bailiwick.scheduler.admission import AdmissionController, ReservationHeadro
 from bailiwick.scheduler.decision import Approved, Denied
 from bailiwick.scheduler.fairness import FairShares
 from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.queue import QueueEntry, Reservation, ScheduleResult, WaitingQueue
 from bailiwick.scheduler.placement import PlacementScorer, Strategy
-from bailiwick.scheduler.queue import QueueEntry, Reservation, ScheduleResult, WaitingQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.words import HardwareGeneration, PendingReason, Priority
 

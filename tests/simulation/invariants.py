@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from bailiwick.journal import Verified, parse_record, verify_lines
 from bailiwick.kernel import Answer, Done, Kernel, State, digest_of
 from bailiwick.ports import JournalStore
+from bailiwick.runtime.rebuild import rebuild
+from bailiwick.runtime.replica import View
 from bailiwick.scheduler.quota_policy import QuotaScope
-from bailiwick.services.rebuild import rebuild
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import GENERATIONS
 from tests.simulation.model import DIMENSIONS, Key, Model, Scope, Told, Violation, told_by

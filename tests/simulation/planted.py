@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from functools import partial
 from unittest.mock import patch
 
-from bailiwick.kernel import Kernel, snapshot
+from bailiwick.kernel import Kernel, slices, snapshot
 from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work import events as ev
 from bailiwick.kernel.work import lease_events as le
 from bailiwick.kernel.work import requests
-from bailiwick.kernel.work import rules as kernel_apply
+from bailiwick.runtime import rebuild
+from bailiwick.runtime.replica import Pace, Replica, Ticket
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.services import rebuild
-from bailiwick.services.replica import Pace, Replica, Ticket
 from bailiwick.vocab.errors import Conflict, Deposed
 from tests.simulation import world
 from tests.simulation.store import SimDatabase
@@ -111,13 +110,13 @@ def _nothing() -> Iterator[None]:
 
 @contextmanager
 def _unapplied(kind: type[object], wrong: Callable[[State, object, int], None]) -> Iterator[None]:
-    with patch.dict(kernel_apply._APPLY, {kind: wrong}):
+    with patch.dict(slices.APPLY, {kind: wrong}):
         yield
 
 
 def _grant_without_quota() -> object:
     """Leases are granted, and nobody's quota is charged."""
-    right = kernel_apply._APPLY[ev.AdmissionApproved]
+    right = slices.APPLY[ev.AdmissionApproved]
 
     def wrong(state: State, event: object, at_ms: int) -> None:
         before = state.quotas.buffer[:]

@@ -22,7 +22,7 @@ from random import Random
 from bailiwick.kernel import Envelope, SetShare
 from bailiwick.kernel.fleet import rules as fleet_rules
 from bailiwick.kernel.work import requests
-from bailiwick.services.replica import Pace, Replica, Role, Ticket, View
+from bailiwick.runtime.replica import Pace, Replica, Role, Ticket, View
 from bailiwick.vocab.errors import BailiwickError, Damaged, Deposed, Unavailable
 from tests.simulation.actors import Actors, Said, settings_of
 from tests.simulation.clock import SimClock
@@ -467,7 +467,7 @@ class World:
     def _look(self) -> None:
         host = self.rng.choice(self.hosts)
         if host.up:
-            host.replica.look(lambda view: self._seen(host, view))
+            host.replica.read_soon(lambda view: self._seen(host, view))
 
     def _seen(self, host: Host, view: View) -> None:
         self.judge.viewed(host.name, view, asked_at=host.clock.last_elapsed)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from bailiwick.clusters.slurm.rows import Active, Books, JobRow, NodeRow
+from bailiwick.clusters.slurm.rows import Active, SlurmBooks, SlurmJob, SlurmNode
 
 FROM_MS, TO_MS = 1_000_000_000, 1_000_600_000
 NODES = {
-    "h1": NodeRow("h1", (("hopper", 4),)),
-    "h2": NodeRow("h2", (("hopper", 4),)),
-    "a1": NodeRow("a1", (("ampere", 8),)),
-    "m1": NodeRow("m1", (("hopper", 1), ("ampere", 1))),
+    "h1": SlurmNode("h1", (("hopper", 4),)),
+    "h2": SlurmNode("h2", (("hopper", 4),)),
+    "a1": SlurmNode("a1", (("ampere", 8),)),
+    "m1": SlurmNode("m1", (("hopper", 1), ("ampere", 1))),
 }
 
 
-def row(raw_id: int, start_s: int | None, end_s: int | None, **told: Any) -> JobRow:
+def row(raw_id: int, start_s: int | None, end_s: int | None, **told: Any) -> SlurmJob:
     """A run by its seconds after the beginning; its length is right unless told otherwise."""
     start_ms = None if start_s is None else FROM_MS + start_s * 1000
     end_ms = None if end_s is None else FROM_MS + end_s * 1000
@@ -36,7 +36,7 @@ def row(raw_id: int, start_s: int | None, end_s: int | None, **told: Any) -> Job
         "gpus": {"hopper": 1},
         "nodes": ("h1",),
     }
-    return JobRow(**(defaults | told))
+    return SlurmJob(**(defaults | told))
 
 
 def active(raw_id: int, start_s: int, **told: Any) -> Active:
@@ -44,7 +44,7 @@ def active(raw_id: int, start_s: int, **told: Any) -> Active:
     return Active(raw_id, FROM_MS + start_s * 1000, **told)
 
 
-def books(*jobs: JobRow, **told: Any) -> Books:
+def books(*jobs: SlurmJob, **told: Any) -> SlurmBooks:
     """Books with these rows, and nothing else unless told."""
     defaults = {
         "cluster": "c1",
@@ -60,4 +60,4 @@ def books(*jobs: JobRow, **told: Any) -> Books:
         "parents": {"vision": "acme", "acme": "root"},
         "preempted_qos": frozenset(("spot",)),
     }
-    return Books(**(defaults | told))
+    return SlurmBooks(**(defaults | told))

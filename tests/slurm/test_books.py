@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 from bailiwick.clusters.accounting import By, Question
 from bailiwick.clusters.slurm import meter_books
-from bailiwick.clusters.slurm.rows import Books, JobRow, Outage, Registered, Runaway
+from bailiwick.clusters.slurm.rows import Outage, Registered, Runaway, SlurmBooks, SlurmJob
 from bailiwick.metering.owners import UnavailableCause
-from bailiwick.metering.report import Finding, FindingWord, Report
+from bailiwick.metering.report import Finding, Report, ReportFindingWord
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 from tests.slurm.makers import FROM_MS, NODES, TO_MS, active, books, row
 
-W = FindingWord
+W = ReportFindingWord
 SECOND = 1_000_000  # micro-GPU-seconds
 DOWN, DRAINED = UnavailableCause.FENCE_LOST, UnavailableCause.DRAINED
 
 
-def report_of(told: Books, question: Question | None = None) -> Report:
+def report_of(told: SlurmBooks, question: Question | None = None) -> Report:
     return meter_books(told, question or Question()).report
 
 
@@ -45,7 +45,7 @@ def outage(node: str, from_s: int, to_s: int | None, *, reason: str = "broken") 
 
 
 @st.composite
-def fitting(draw: st.DrawFn) -> list[JobRow]:
+def fitting(draw: st.DrawFn) -> list[SlurmJob]:
     """Runs of one node's four devices that never overlap: each device has its own line of runs."""
     rows = []
     for device in range(4):
@@ -58,7 +58,7 @@ def fitting(draw: st.DrawFn) -> list[JobRow]:
 
 
 @given(fitting())
-def test_rows_that_fit_are_counted_to_the_second_and_nothing_is_found(rows: list[JobRow]) -> None:
+def test_rows_that_fit_are_counted_to_the_second_and_nothing_is_found(rows: list[SlurmJob]) -> None:
     report = report_of(books(*rows))
     assert report.findings == ()
     assert seconds(report) == sum(each.elapsed_ms for each in rows) // 1000
@@ -73,7 +73,7 @@ def test_what_does_not_fit_is_named_never_averaged(spans: list[tuple[int, int, i
     ]
     report = report_of(books(*rows))
     # Naive: in the order of their starts, a run gets its devices or is refused.
-    held: list[JobRow] = []
+    held: list[SlurmJob] = []
     refused: set[str] = set()
     for each in sorted(rows, key=lambda each: (each.start_ms or 0, each.raw_id)):
         start_ms = each.start_ms or 0
@@ -189,7 +189,9 @@ def test_accounts_that_stand_in_a_circle_do_not_stop_the_report() -> None:
         (row(1, 0, 10, gpus={"ampere": 1}), W.CAPACITY_DIFFERS, 0),
     ],
 )
-def test_a_row_that_cannot_be_is_named(bad: JobRow, word: FindingWord, counted: int) -> None:
+def test_a_row_that_cannot_be_is_named(
+    bad: SlurmJob, word: ReportFindingWord, counted: int
+) -> None:
     report = report_of(books(bad, row(2, 0, 10, nodes=("h2",))))
     finding = only(report)
     assert (finding.word, finding.subject) == (word, "1")

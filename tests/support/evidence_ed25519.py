@@ -14,7 +14,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from bailiwick.attestation.ed25519 import enrolment_statement, statement_of
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.vocab.ed25519_points import PRIME
 from bailiwick.vocab.trust import EvidenceKind
 from tests.support.attestation_cases import own
@@ -45,10 +45,10 @@ def public_of(label: str) -> bytes:
     return key_of(label).public_key().public_bytes_raw()
 
 
-def asked(**changes: Any) -> Asked:
+def asked(**changes: Any) -> EvidenceContext:
     """What the gate asks of the node; it enrolled with the key of label ``a``."""
     whole = {"node": NODE, "nonce": NONCE, "at_ms": AT_MS} | changes
-    return Asked(**{"enrolled": {"public_key": public_of("a")}} | whole)
+    return EvidenceContext(**{"enrolled": {"public_key": public_of("a")}} | whole)
 
 
 def evidence(statement: bytes | None = None, *, label: str = "a") -> Evidence:

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from lxml import etree
 
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.vocab.trust import EvidenceKind
 from tests.support.attestation_cases import own
 from tests.support.certificates import (
@@ -187,9 +187,9 @@ def signature(key: ec.EllipticCurvePrivateKey, message: bytes) -> bytes:
     return b"".join(part.to_bytes(size, "big") for part in decode_dss_signature(made))
 
 
-def asked(**changes: Any) -> Asked:
+def asked(**changes: Any) -> EvidenceContext:
     """What the gate asks."""
-    return Asked(**{"node": "gpu-1", "nonce": NONCE, "at_ms": AT_MS} | changes)
+    return EvidenceContext(**{"node": "gpu-1", "nonce": NONCE, "at_ms": AT_MS} | changes)
 
 
 def evidence(parts: Mapping[str, bytes]) -> Evidence:

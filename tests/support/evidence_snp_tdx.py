@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.tdx import INTEL_QE_SIGNER
 from bailiwick.vocab.trust import EvidenceKind
 from tests.support.attestation_cases import own
@@ -45,9 +45,9 @@ DEBUG_POLICY, POLICY = 0xB0000, 0x30000
 LONG = {"begins_ms": AT_MS - 900 * DAY_MS, "ends_ms": AT_MS + 900 * DAY_MS}
 
 
-def asked(**changes: Any) -> Asked:
+def asked(**changes: Any) -> EvidenceContext:
     """What the gate asks."""
-    return Asked(**{"node": "vm-1", "nonce": NONCE, "at_ms": AT_MS} | changes)
+    return EvidenceContext(**{"node": "vm-1", "nonce": NONCE, "at_ms": AT_MS} | changes)
 
 
 # --- SEV-SNP -----------------------------------------------------------------------------------

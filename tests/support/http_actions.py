@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bailiwick.server.http.actions import ACTIONS, Action
+from bailiwick.wire.actions.action import Action
+from bailiwick.wire.actions.table import ACTIONS
 from tests.support.http_house import FOREIGN, INVOICE, OWN, HttpHouse, price_list
 
 LEASE = {OWN: 1, FOREIGN: 2}
@@ -46,7 +47,7 @@ def names() -> list[str]:
 def token_id_of(house: HttpHouse, token: str) -> str:
     """The id of a token that was just made."""
     del token
-    return house.runner.look(lambda view: list(view.state.directory.tokens)[-1])
+    return house.runner.read(lambda view: list(view.state.directory.tokens)[-1])
 
 
 def _bodies(tenant: str) -> dict[str, Any]:

@@ -30,28 +30,24 @@ from bailiwick.kernel.people import commands as cmd
 from bailiwick.metering.owners import Account
 from bailiwick.metering.values import Use
 from bailiwick.ports import Clock, NewJobRow
+from bailiwick.runtime import replica as rep
+from bailiwick.runtime.runner import Runner, SystemClock
+from bailiwick.server.folds import follow_revocations, follow_telemetry
 from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import Terms, create_app
-from bailiwick.server.http.asked import Parts
-from bailiwick.server.http.billed import Period
-from bailiwick.server.http.invoices import invoice_name
-from bailiwick.server.http.observe import follow_journal, follow_revocations
-from bailiwick.server.http.past import Past
+from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
-from bailiwick.services import replica as rep
-from bailiwick.services.attesting import Attesting
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
-from bailiwick.services.enrolling import Enrolling
+from bailiwick.services.invoices import invoice_name
 from bailiwick.services.jobs import Jobs
+from bailiwick.services.rating import Period
 from bailiwick.services.revoking import RevocationBook
-from bailiwick.services.runner import Runner, SystemClock
+from bailiwick.services.tables import StoreTables
+from bailiwick.services.trust import Gate
 from bailiwick.store import open_store
-from bailiwick.store.counter_rows import CounterBook
-from bailiwick.store.finding_rows import FindingBook
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
-from bailiwick.store.meter_rows import MeterBook
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
@@ -59,7 +55,7 @@ from tests.support.waiting import WAIT_S
 
 OWN, FOREIGN = "lab", "rival"
 """Each with the project ``p`` and the service account ``bot-TENANT``."""
-INVOICE = {tenant: invoice_name(tenant, None, period=Period(0, 1)) for tenant in (OWN, FOREIGN)}
+INVOICE = {tenant: invoice_name(Scope(tenant), Period(0, 1)) for tenant in (OWN, FOREIGN)}
 """Each has this one, of a time long ago and with one line."""
 
 _IDS = count(1)
@@ -77,7 +73,7 @@ class HttpHouse:
 
     def do(self, command: Command, *, correlation_id: str = "none") -> Answer:
         """Have something done behind the API's back."""
-        return self.runner.call(Envelope(command, "setup", correlation_id))
+        return self.runner.execute(Envelope(command, "setup", correlation_id))
 
     def plain(self, word: str, **values: Any) -> Answer:
         """The same, by the command's word."""
@@ -113,7 +109,7 @@ class HttpHouse:
     def records(self, kind: str) -> list[dict[str, Any]]:
         """The bodies of all records of a kind."""
         store = self.runner.replica.store
-        lines = self.runner.look(lambda view: store.read(0, view.state.size))
+        lines = self.runner.read(lambda view: store.read(0, view.state.size))
         found = [json.loads(line) for line in lines]
         return [each["body"] for each in found if each["kind"] == kind]
 
@@ -151,10 +147,8 @@ class MovedClock(SystemClock):
 def make_parts(clock: Clock | None = None, **more: Any) -> Parts:
     """Every part that an application can have without a store of its own."""
     clock = clock or SystemClock()
-    attesting = Attesting(clock, secrets.token_bytes)
     given: dict[str, Any] = {
-        "attesting": attesting,
-        "enrolling": Enrolling(attesting, clock, randomness=secrets.token_bytes),
+        "gate": Gate(clock, secrets.token_bytes),
         "capabilities": Capabilities(bytes(range(32)), RevocationBook()),
         "beats": Beats(clock),
         "signer": SeedSigner("log.example/house", bytes(range(32))),
@@ -169,11 +163,11 @@ def make_app(*arguments: Any, **more: Any) -> FastAPI:
     nearly all of the work, and some hundred tests have an application of their own.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app_module, "_add_action_routes", _add_known_routes)
+        patch.setattr(app_module, "_add_routes", _add_known_routes)
         return create_app(*arguments, **more)
 
 
-_make_routes = app_module._add_action_routes
+_make_routes = app_module._add_routes
 _routes: list[Any] = []
 
 
@@ -202,12 +196,12 @@ def http_house(
     runner = Runner(replica, wait_s=WAIT_S)
     runner.start()
     parts = parts or make_parts(clock)
-    following = None
+    followers = []
     try:
         assert runner.wait_for(rep.Role.LEADING, wait_s=WAIT_S)
-        follow_journal(telemetry, runner)
+        followers.append(follow_telemetry(telemetry, runner))
         if parts.capabilities is not None:
-            following = follow_revocations(parts.capabilities, runner)
+            followers.append(follow_revocations(parts.capabilities, runner))
         authority = auth.Authority.from_pem(auth.Authority.new_key())
         ids = (f"id-{n}" for n in count(1))
         app = make_app(
@@ -219,11 +213,7 @@ def http_house(
             parts=replace(
                 parts,
                 telemetry=telemetry,
-                past=Past(store),
-                meter=MeterBook(store),
-                counters=CounterBook(store),
-                findings=FindingBook(store),
-                invoices=InvoiceBook(store),
+                tables=StoreTables.of(store),
                 jobs=Jobs(JobBook(store), runner, clock=SystemClock(), node="n1"),
                 executor=LocalExecutor(folder / "jobs"),
             ),
@@ -235,8 +225,8 @@ def http_house(
             _add_money(house, InvoiceBook(store))
             yield house
     finally:
-        if following is not None:
-            following.close()
+        for follower in followers:
+            follower.close()
         telemetry.close()
         runner.stop()
 

@@ -13,8 +13,8 @@ from fastapi import FastAPI
 
 from bailiwick.iam import PrincipalKind
 from bailiwick.kernel import Settings
-from bailiwick.server.http.past import Past
-from bailiwick.services.runner import SystemClock
+from bailiwick.runtime.runner import SystemClock
+from bailiwick.services.tables import StoreTables
 from bailiwick.store.sql_store import SqlStore
 from tests.jobs.house import job_house
 from tests.support.http_house import http_house, make_app, make_parts
@@ -80,7 +80,7 @@ def served_jobs(folder: Path) -> Iterator[Served]:
     with job_house(folder, settings=Settings(grace_ms=500)) as house:
         store, clock = house.runner.replica.store, SystemClock()
         assert isinstance(store, SqlStore)
-        parts = make_parts(past=Past(store), jobs=house.jobs, executor=house.executor)
+        parts = make_parts(tables=StoreTables.of(store), jobs=house.jobs, executor=house.executor)
         ids = (f"id-{n}" for n in count(1))
         app = make_app(
             house.runner, house.authority, clock=clock, ids=lambda: next(ids), parts=parts

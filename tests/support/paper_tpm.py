@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.tpm2 import Tpm2Verifier
-from bailiwick.attestation.tpm_event_log import Event
+from bailiwick.attestation.tpm_event_log import TpmEventType
 from bailiwick.attestation.tpm_registers import BANKS
 from bailiwick.attestation.tpm_structures import (
     DECRYPT,
@@ -144,7 +144,7 @@ def variable(name: str, value: bytes) -> bytes:
 
 def boot_events(*, secure_boot: int = 1, kernel: str = "good") -> tuple[Measured, ...]:
     """What a machine measures until its kernel runs."""
-    config, separator = Event.EFI_VARIABLE_DRIVER_CONFIG, Event.SEPARATOR
+    config, separator = TpmEventType.EFI_VARIABLE_DRIVER_CONFIG, TpmEventType.SEPARATOR
     version = "Paper 1.0\0".encode("utf-16-le")
     return (
         Measured(0, _CRTM, version),
@@ -152,13 +152,15 @@ def boot_events(*, secure_boot: int = 1, kernel: str = "good") -> tuple[Measured
         Measured(7, config, variable("SecureBoot", bytes([secure_boot]))),
         *(Measured(7, config, variable(name, name.encode() * 8)) for name in ("PK", "KEK", "db")),
         Measured(7, separator, bytes(4)),
-        Measured(4, Event.EFI_ACTION, b"Calling EFI Application from Boot Option"),
+        Measured(4, TpmEventType.EFI_ACTION, b"Calling EFI Application from Boot Option"),
         *(Measured(register, separator, bytes(4)) for register in range(7)),
-        Measured(5, Event.EFI_GPT_EVENT, b"EFI PART" + bytes(84)),
+        Measured(5, TpmEventType.EFI_GPT_EVENT, b"EFI PART" + bytes(84)),
         Measured(7, _AUTHORITY, variable("db", b"the certificate of the shim"), b"the shim's own"),
         Measured(4, _APPLICATION, b"path of the shim", b"the shim"),
-        Measured(8, Event.IPL, b"kernel_cmdline: quiet\0", b"quiet"),
-        Measured(9, Event.IPL, f"/boot/vmlinuz-{kernel}\0".encode(), f"kernel {kernel}".encode()),
+        Measured(8, TpmEventType.IPL, b"kernel_cmdline: quiet\0", b"quiet"),
+        Measured(
+            9, TpmEventType.IPL, f"/boot/vmlinuz-{kernel}\0".encode(), f"kernel {kernel}".encode()
+        ),
     )
 
 
@@ -169,11 +171,11 @@ def log_of(
     names = tuple(banks)
     sizes = b"".join(struct.pack("<HH", BANKS[n], hashlib.new(n).digest_size) for n in names)
     head = b"Spec ID Event03\0" + struct.pack("<IBBBBI", 0, 0, 2, 105, 2, len(names)) + sizes
-    raw = old_event(0, Event.NO_ACTION, head + b"\0")
+    raw = old_event(0, TpmEventType.NO_ACTION, head + b"\0")
     if locality >= 0:
         told = b"StartupLocality\0" + bytes([locality])
         blank = {name: bytes(hashlib.new(name).digest_size) for name in names}
-        raw += event_of(0, Event.NO_ACTION, data=told, digests=blank)
+        raw += event_of(0, TpmEventType.NO_ACTION, data=told, digests=blank)
     for each in events:
         digests = {name: each.digest(name) for name in names}
         raw += event_of(each.register, each.kind, data=each.data, digests=digests)
@@ -319,9 +321,9 @@ class Piece:
         return Evidence(EvidenceKind.TPM2, self.parts)
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> EvidenceContext:
         """What the gate asks."""
-        return Asked(
+        return EvidenceContext(
             node="n1",
             nonce=self.nonce,
             at_ms=self.at_ms,

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from bailiwick.cli import completing
-from bailiwick.server.http import door, gauges, past
-from bailiwick.services import capabilities
+from bailiwick.cli.shared import completions
+from bailiwick.server.http import door, gauges
+from bailiwick.services import capabilities, history
 from bailiwick.store import sqlite_store
 from bailiwick.telemetry import telemetry
 from tests.support.waiting import WAIT_S
@@ -22,8 +22,8 @@ STRETCHED = (
     (telemetry, "SETTLE_S"),
     (capabilities, "CATCH_UP_S"),
     (door, "NOTE_WAIT_S"),
-    (past, "TURN_S"),
-    (completing, "WAIT_S"),
+    (history, "TURN_S"),
+    (completions, "WAIT_S"),
     (sqlite_store, "BUSY_S"),
 )
 

@@ -13,10 +13,10 @@ import pytest
 from bailiwick.iam import FLEET, OWN_NAMES, PrincipalKind, Role
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.reconcile import demo_cell, departures, job_acts, metering, this_node
+from bailiwick.runtime import replica
 from bailiwick.server.http import door, plans
 from bailiwick.server.http.app import Terms
 from bailiwick.services import authority as auth
-from bailiwick.services import replica
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
 
 BOSS = f"tenant_admin@{OWN}"
@@ -89,7 +89,7 @@ def test_an_account_has_no_roles_beyond_its_scope_whoever_gives_them(house: Http
 
 def test_a_role_from_before_that_rule_can_still_be_taken_away(house: HttpHouse) -> None:
     house.do(cmd.SetMember("old", Role.TENANT_AUDITOR, FOREIGN))
-    directory = house.runner.look(lambda view: view.state.directory)
+    directory = house.runner.read(lambda view: view.state.directory)
     directory.accounts["old"] = directory.accounts[f"bot-{OWN}"]
     gone = {"member": "old", "role": None}
     path = f"/v1/tenants/{FOREIGN}/members"
@@ -204,7 +204,7 @@ def test_a_slash_too_many_is_a_wrong_path_and_leads_nowhere(house: HttpHouse) ->
 
 def test_the_fleet_is_no_place_for_a_tenants_account(house: HttpHouse) -> None:
     assert house.ask(BOSS, "POST", ACCOUNTS, json={"account": "x"}).status_code == 403
-    accounts = house.runner.look(lambda view: list(view.state.directory.accounts.values()))
+    accounts = house.runner.read(lambda view: list(view.state.directory.accounts.values()))
     assert FLEET not in {each.scope for each in accounts}
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from bailiwick.iam import Permission, Role, ScopeLevel
-from bailiwick.server.http.actions import ACTIONS, Where
+from bailiwick.wire.actions.action import Where
+from bailiwick.wire.actions.table import ACTIONS
 from tests.support.http_actions import aim, names, token_id_of
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, person
 
@@ -141,9 +142,9 @@ def test_a_dry_run_changes_nothing(world: World, name: str) -> None:
         return view.state.size, encode(view.state)
 
     runner = world.house.runner
-    before = runner.look(state)
+    before = runner.read(state)
     world.ask(world.tokens["fleet_admin"], name, tenant=OWN, dry=True)
-    after = runner.look(state)
+    after = runner.read(state)
     if before[0] == after[0]:  # a tick or checkpoint may have come between
         assert before == after
 

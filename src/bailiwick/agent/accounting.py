@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from bailiwick.agent.nvml import DEVICES_ASKED_MAX, Session, open_session
+from bailiwick.agent.nvml import DEVICES_ASKED_MAX, NvmlSession, open_session
 from bailiwick.agent.words import SourceState
 
 PIDS_MAX: Final = 4_096
@@ -42,7 +42,7 @@ class Accounted:
 
 
 @dataclass(frozen=True, slots=True)
-class Accounting:
+class GpuAccounting:
     """One reading: how it went, the devices that do not account, and what the others say."""
 
     state: SourceState
@@ -56,23 +56,23 @@ class NvmlAccounting:
     def __init__(self, library: Any = None) -> None:
         self._library = library
 
-    def read(self, pids: Collection[int]) -> Accounting:
+    def read(self, pids: Collection[int]) -> GpuAccounting:
         """What the driver accounts for these processes, living or ended."""
         session, why_not = open_session(self._library)
         if session is None:
-            return Accounting(SourceState(why_not["state"]))
+            return GpuAccounting(SourceState(why_not["state"]))
         try:
             return self._read(session, sorted(set(pids))[:PIDS_MAX])
         finally:
             session.close()
 
-    def _read(self, session: Session, pids: list[int]) -> Accounting:
+    def _read(self, session: NvmlSession, pids: list[int]) -> GpuAccounting:
         nvml = session.library
         if not session.ask("count", lambda: int(nvml.nvmlDeviceGetCount())):
-            return Accounting(SourceState.FAILED)
+            return GpuAccounting(SourceState.FAILED)
         count = session.values["count"]
         if count <= 0:
-            return Accounting(SourceState.NO_DEVICES)
+            return GpuAccounting(SourceState.NO_DEVICES)
         off: list[int] = []
         rows: list[Accounted] = []
         for index in range(min(count, DEVICES_ASKED_MAX)):
@@ -82,10 +82,10 @@ class NvmlAccounting:
             else:
                 rows += found
         state = SourceState.ABSENT if len(off) == count else SourceState.READ
-        return Accounting(state, tuple(off), tuple(rows))
+        return GpuAccounting(state, tuple(off), tuple(rows))
 
 
-def _device(session: Session, index: int, pids: list[int]) -> list[Accounted] | None:
+def _device(session: NvmlSession, index: int, pids: list[int]) -> list[Accounted] | None:
     """What one device accounts for these processes; nothing at all if it does not account."""
     nvml, values = session.library, session.values
     if not session.ask("handle", lambda: nvml.nvmlDeviceGetHandleByIndex(index)):

@@ -45,7 +45,7 @@ class NotAccepted(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class KindVerdict:
     """What the server found of the evidence of one kind; ``where`` is for a person."""
 
     kind: EvidenceKind
@@ -55,11 +55,11 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class NodeTrust:
     """What became of an answer, and how far the node is trusted now."""
 
     state: AttestationState
-    found: tuple[Found, ...]
+    found: tuple[KindVerdict, ...]
 
 
 class Prover(Protocol):
@@ -110,12 +110,12 @@ class TrustServer(Protocol):
     def nonce(self, node: str) -> bytes | None:
         """What to answer now; nothing if nothing is asked of this node."""
 
-    def present(self, node: str, nonce: bytes, *, pieces: Sequence[Evidence]) -> Standing:
+    def present(self, node: str, nonce: bytes, *, pieces: Sequence[Evidence]) -> NodeTrust:
         """Send evidence; what was found."""
 
 
 @dataclass(slots=True)
-class Attesting:
+class NodeAttestation:
     """One node's attestation; ``say`` tells an operator."""
 
     prover: Prover
@@ -183,7 +183,7 @@ class Attesting:
         offered = Evidence(self.prover.kind, self._offer())
         return sha256(f"{node} {offered.digest}".encode()).hexdigest()
 
-    def _present(self, node: str, server: TrustServer, *, nonce: bytes) -> Standing:
+    def _present(self, node: str, server: TrustServer, *, nonce: bytes) -> NodeTrust:
         reports = self._reports(node, nonce)
         if reports:
             signed = bound_nonce(nonce, [each.digest for each in reports])
@@ -209,7 +209,7 @@ class Attesting:
 
     # -- telling -----------------------------------------------------------------------------
 
-    def _tell_standing(self, node: str, standing: Standing) -> None:
+    def _tell_standing(self, node: str, standing: NodeTrust) -> None:
         against = [spell(each) for each in standing.found if each.verdict != "trusted"]
         if against:
             self._tell("standing", f"{node} is not believed: {'; '.join(against)}")
@@ -223,10 +223,11 @@ class Attesting:
         self._told[topic] = text
 
 
-def spell(found: Found) -> str:
+def spell(found: KindVerdict) -> str:
     """A verdict in plain words, with what would help where somebody at the node can.
 
-    >>> spell(Found(EvidenceKind.TPM2, "untrusted", UntrustedReason.FIRMWARE, "no such digest"))
+    >>> reason = UntrustedReason.FIRMWARE
+    >>> spell(KindVerdict(EvidenceKind.TPM2, "untrusted", reason, "no such digest"))
     'tpm2 is untrusted (firmware), no such digest: the policy must list the firmware that runs here'
     """
     if found.reason is None:

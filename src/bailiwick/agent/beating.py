@@ -16,8 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from bailiwick.agent.attesting import Attesting, TrustServer
+from bailiwick.agent.attesting import NodeAttestation, TrustServer
 from bailiwick.agent.counting import CounterServer, LeaseCounting
+from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import NodeCapacity
 
 BEAT_MS: Final = 10_000
@@ -68,7 +69,7 @@ class Beating:
     say: Callable[[str], None]
     counting: LeaseCounting | None = None
     """Counts what leases use, after each beat."""
-    attesting: Attesting | None = None
+    attesting: NodeAttestation | None = None
     """Proves which machine this is, when it is asked."""
     _reported: NodeCapacity | None = None
     _beats: int = 0
@@ -111,7 +112,7 @@ class Beating:
         if self._reported is not None and self._beats % REREAD_BEATS:
             return
         found = self.read()
-        if self._reported is not None and _lasting(found) == _lasting(self._reported):
+        if self._reported is not None and is_same_machine(found, self._reported):
             return
         try:
             self.server.report(self.node, found)
@@ -126,11 +127,6 @@ class Beating:
         self._pause_s = min(max(2 * self._pause_s, PAUSE_S_LEAST), PAUSE_S_MOST)
         self._reported = None
         return self._pause_s
-
-
-def _lasting(found: NodeCapacity) -> tuple[object, ...]:
-    """What tells a machine from another; free disk space changes by the hour."""
-    return found.cpu_milli, found.mem_bytes, tuple(found.gpus), tuple(sorted(found.labels.items()))
 
 
 def spell(found: NodeCapacity) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from bailiwick.agent.nvml import DEVICES_ASKED_MAX, Session, open_session
+from bailiwick.agent.nvml import DEVICES_ASKED_MAX, NvmlSession, open_session
 from bailiwick.agent.words import CannotAttest
 from bailiwick.attestation.evidence import Evidence
 from bailiwick.attestation.spdm import CC_OFF, NONCE_BYTES
@@ -42,7 +42,7 @@ def gpu_reports(nonce: bytes, *, library: Any = None) -> Sequence[Evidence]:
         session.close()
 
 
-def _ask_all(session: Session, nonce: bytes) -> Sequence[Evidence]:
+def _ask_all(session: NvmlSession, nonce: bytes) -> Sequence[Evidence]:
     nvml = session.library
     if not session.ask("count", lambda: int(nvml.nvmlDeviceGetCount())):
         raise CannotAttest(f"the GPUs cannot be counted: {_told(session, 'count')}")
@@ -83,11 +83,11 @@ def _cut(buffer: Any, size: int) -> bytes:
     return raw[:size]
 
 
-def _is_on(session: Session) -> bool:
+def _is_on(session: NvmlSession) -> bool:
     nvml = session.library
     asked = session.ask("state", lambda: int(nvml.nvmlSystemGetConfComputeState().ccFeature))
     return asked and session.values["state"] == _IS_ON
 
 
-def _told(session: Session, name: str) -> str:
+def _told(session: NvmlSession, name: str) -> str:
     return f"NVML error {session.errors[name]}"

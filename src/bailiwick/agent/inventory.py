@@ -19,11 +19,11 @@ from typing import Any
 from bailiwick.agent.files import MachineFiles, RootFiles
 from bailiwick.agent.gpus import Gpu, GpuSet, judge_gpus
 from bailiwick.agent.host import read_host
-from bailiwick.agent.limits import Limits, read_limits
+from bailiwick.agent.limits import MachineLimits, read_limits
 from bailiwick.agent.nvml import GpuSource, NvmlGpus
 from bailiwick.agent.parse import BYTES_MAX, CPUS_MAX
 from bailiwick.agent.topology import Topology, read_gpu_node, read_topology
-from bailiwick.agent.words import Source, SourceState, Unreadable
+from bailiwick.agent.words import InventorySource, SourceState, Unreadable
 from bailiwick.vocab.values import MILLI
 
 TEXT_CHARACTERS_MAX = 255
@@ -57,7 +57,7 @@ class Host:
 class SourceNote:
     """How asking one source went."""
 
-    source: Source
+    source: InventorySource
     state: SourceState
 
 
@@ -66,7 +66,7 @@ class Inventory:
     """What the machine has, and what of it this process may use."""
 
     host: Host
-    limits: Limits
+    limits: MachineLimits
     topology: Topology
     gpu_set: GpuSet
     sources: tuple[SourceNote, ...]
@@ -99,12 +99,12 @@ def judge(readings: Readings) -> Inventory:
     gpu_set = judge_gpus(readings.gpus)
     gpu_set, pci = _placed(gpu_set, readings.files, topology)
     states = {
-        Source.PSUTIL: SourceState.READ,
-        Source.CGROUP: limits.state,
-        Source.NUMA: topology.numa,
-        Source.CACHE: topology.cache,
-        Source.PCI: pci,
-        Source.NVML: gpu_set.state,
+        InventorySource.PSUTIL: SourceState.READ,
+        InventorySource.CGROUP: limits.state,
+        InventorySource.NUMA: topology.numa,
+        InventorySource.CACHE: topology.cache,
+        InventorySource.PCI: pci,
+        InventorySource.NVML: gpu_set.state,
     }
     notes = tuple(SourceNote(source, state) for source, state in states.items())
     return Inventory(_host(readings.host), limits, topology, gpu_set, notes)

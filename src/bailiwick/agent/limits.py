@@ -31,7 +31,7 @@ _CPU_HOMES_V1 = ("cpu", "cpu,cpuacct", "cpuacct,cpu")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MachineLimits:
     """The narrowest limits found; ``None`` where there is none."""
 
     cpu_milli: int | None
@@ -39,21 +39,21 @@ class Limits:
     state: SourceState
 
 
-def read_limits(files: MachineFiles) -> Limits:
+def read_limits(files: MachineFiles) -> MachineLimits:
     """What the control groups of this process leave it."""
     try:
         groups = _groups(files.text("proc/self/cgroup"))
         if not groups:
-            return Limits(None, None, SourceState.ABSENT)
+            return MachineLimits(None, None, SourceState.ABSENT)
         cpu = [*_found(files, _ROOT, groups.get("", "/"), read=_cpu_v2)]
         mem = [*_found(files, _ROOT, groups.get("", "/"), read=_mem_v2)]
         for home in _CPU_HOMES_V1:
             cpu += _found(files, f"{_ROOT}/{home}", groups.get("cpu", "/"), read=_cpu_v1)
         mem += _found(files, f"{_ROOT}/memory", groups.get("memory", "/"), read=_mem_v1)
     except Unreadable:
-        return Limits(None, None, SourceState.MALFORMED)
+        return MachineLimits(None, None, SourceState.MALFORMED)
     state = SourceState.READ if cpu or mem else SourceState.ABSENT
-    return Limits(_narrowest(cpu), _narrowest(mem), state)
+    return MachineLimits(_narrowest(cpu), _narrowest(mem), state)
 
 
 def _narrowest(found: list[int | None]) -> int | None:

@@ -40,7 +40,7 @@ _NUMBER_MAX = 2**53 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class MintRequest:
     """What work asks for; without ``lease_id`` it is for the lease that it runs under."""
 
     operations: tuple[Operation, ...]
@@ -62,7 +62,7 @@ LeaveOutcome: TypeAlias = Leave | Denied
 class LeaveServer(Protocol):
     """Who decides whether a token may be minted here. Raises ``Away``."""
 
-    def leave(self, node: str, wish: Wish) -> LeaveOutcome:
+    def leave(self, node: str, wish: MintRequest) -> LeaveOutcome:
         """Ask for leave, for the lease in the wish."""
 
 
@@ -86,11 +86,11 @@ class Minting:
             told = fault(ErrorCode.UNAVAILABLE, str(error))
         return json.dumps(told, separators=(",", ":")).encode() + b"\n"
 
-    def _outcome(self, wish: Wish, *, pid: int) -> dict[str, Any]:
+    def _outcome(self, wish: MintRequest, *, pid: int) -> dict[str, Any]:
         own = self.machine.work_of(pid)
         if own is None or wish.lease_id not in (None, own):
             return _denied(MintDenial.NOT_OWNER, "this process runs under no such lease")
-        asked = Wish(
+        asked = MintRequest(
             operations=wish.operations,
             lease_id=own,
             ttl_ms=wish.ttl_ms,
@@ -106,7 +106,7 @@ class Minting:
         plain = {name: getattr(claims, name) for name in TokenClaims.__slots__}
         return {"token": minted.token, "claims": plain}
 
-    def _mint(self, wish: Wish, allowed: TokenClaims) -> Issued | Denied:
+    def _mint(self, wish: MintRequest, allowed: TokenClaims) -> Issued | Denied:
         """A token within what was allowed, if that is for this lease, here."""
         if allowed.lease_id != wish.lease_id or not set(allowed.operations) <= set(wish.operations):
             return Denied(MintDenial.NO_SUCH_LEASE)
@@ -126,7 +126,7 @@ class Minting:
         return CapBroker(self.minter).mint(exact, lease, now_ms=self.now_ms())
 
 
-def read_wish(line: bytes) -> Wish:
+def read_wish(line: bytes) -> MintRequest:
     """The wish in a line; anything else is refused with what is expected."""
     try:
         told = json.loads(line) if len(line) <= LINE_BYTES_MAX else None
@@ -147,7 +147,7 @@ def read_wish(line: bytes) -> Wish:
         for name in ("lease_id", "ttl_ms", "generation")
         if told.get(name) is not None
     }
-    return Wish(operations=chosen, **numbers)
+    return MintRequest(operations=chosen, **numbers)
 
 
 def fault(code: ErrorCode, message: str) -> dict[str, str]:

@@ -69,12 +69,12 @@ class NvmlGpus:
             session.close()
 
 
-def open_session(library: Any = None) -> tuple[Session | None, Plain]:
+def open_session(library: Any = None) -> tuple[NvmlSession | None, Plain]:
     """The driver, to be asked; or nothing, and the word (and number) that says why."""
     library = library or _import_pynvml()
     if library is None:
         return None, {"state": SourceState.PACKAGE_MISSING.value}
-    session = Session(library)
+    session = NvmlSession(library)
     if session.ask("init", library.nvmlInit):
         return session, {}
     code = session.errors["init"]
@@ -90,7 +90,7 @@ def _import_pynvml() -> Any:
     return pynvml
 
 
-class Session:
+class NvmlSession:
     """One opened library; ``values`` and ``errors`` are what was answered so far."""
 
     def __init__(self, library: Any) -> None:
@@ -129,7 +129,7 @@ class Session:
 
 
 def _device(nvml: Any, index: int) -> Plain:
-    asked = Session(nvml)
+    asked = NvmlSession(nvml)
     ask = asked.ask
     if not ask("handle", lambda: nvml.nvmlDeviceGetHandleByIndex(index)):
         return {"index": index, "errors": asked.errors}
@@ -163,7 +163,7 @@ def _links(nvml: Any, handle: Any) -> list[Plain]:
 
 
 def _link(nvml: Any, handle: Any, number: int) -> Plain:
-    asked = Session(nvml)
+    asked = NvmlSession(nvml)
     asked.ask("active", lambda: int(nvml.nvmlDeviceGetNvLinkState(handle, number)))
     if asked.values.get("active") == 1:
         asked.ask(

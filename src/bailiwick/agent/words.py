@@ -24,7 +24,7 @@ class CannotAttest(BailiwickError):
     retryable = True
 
 
-class Source(StrEnum):
+class InventorySource(StrEnum):
     """Who was asked."""
 
     PSUTIL = "psutil"

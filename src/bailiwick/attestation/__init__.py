@@ -11,12 +11,18 @@ loaded when it is first asked for, with what it needs: cryptography, and cbor2 f
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from bailiwick.attestation.evidence import Asked, Evidence, Verifier, bound_nonce, device_nonce
+from bailiwick.attestation.evidence import (
+    Evidence,
+    EvidenceContext,
+    EvidenceVerifier,
+    bound_nonce,
+    device_nonce,
+)
 from bailiwick.attestation.gate import AttestationGate
 from bailiwick.attestation.policy import PoolRule, Requirement, TrustPolicy
 from bailiwick.attestation.verdict import (
     EvidenceError,
-    Stale,
+    StaleEvidence,
     Trusted,
     Unsupported,
     Untrusted,
@@ -34,19 +40,20 @@ if TYPE_CHECKING:
     from bailiwick.attestation.tpm2 import Tpm2Verifier
 
 __all__ = [
-    "Asked",
     "AttestationGate",
     "DiceVerifier",
     "Ed25519Verifier",
     "Evidence",
+    "EvidenceContext",
     "EvidenceError",
     "EvidenceKind",
+    "EvidenceVerifier",
     "GpuCcVerifier",
     "NitroVerifier",
     "PoolRule",
     "Requirement",
     "SevSnpVerifier",
-    "Stale",
+    "StaleEvidence",
     "TdxVerifier",
     "Tpm2Verifier",
     "TrustPolicy",
@@ -55,7 +62,6 @@ __all__ = [
     "Untrusted",
     "UntrustedReason",
     "Verdict",
-    "Verifier",
     "bound_nonce",
     "device_nonce",
 ]

@@ -16,7 +16,7 @@ from typing import Final
 
 from bailiwick.attestation.evidence import PIECES_MAX, Evidence
 from bailiwick.attestation.policy import PoolRule
-from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted, Verdict
+from bailiwick.attestation.verdict import StaleEvidence, Trusted, Unsupported, Untrusted, Verdict
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
 
@@ -50,7 +50,7 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
 
     If all are trusted, so is the kind, while all of them are; what they agree on is claimed.
     """
-    for sort in (Untrusted, Unsupported, Stale):
+    for sort in (Untrusted, Unsupported, StaleEvidence):
         for each in verdicts:
             if isinstance(each, sort):
                 return each

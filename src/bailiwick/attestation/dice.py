@@ -24,11 +24,11 @@ from types import MappingProxyType
 from typing import ClassVar, Self
 
 from bailiwick.attestation.certificates import CERTIFICATE_BYTES_MAX
-from bailiwick.attestation.dice_chain import LAYERS_MAX, Chain, DiceFormat, check_chain
+from bailiwick.attestation.dice_chain import LAYERS_MAX, DiceChain, DiceFormat, check_chain
 from bailiwick.attestation.dice_keys import check_challenge, spki_of
 from bailiwick.attestation.dice_open import DIGEST_BYTES, MODE_NORMAL, MODE_RECOVERY
 from bailiwick.attestation.dice_tcg import FLAG_BITS, SVN_MAX
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import Trusted, Verdict, judged, refuse
 from bailiwick.vocab.errors import InvalidValue
@@ -117,7 +117,7 @@ class DiceVerifier:
         return cls(DiceRules.read(section, left_out=CAREFUL), max_age_ms)
 
     @judged
-    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+    def verify(self, evidence: Evidence, asked: EvidenceContext) -> Verdict:
         """The verdict on a chain and its answer to the gate's nonce."""
         evidence.only("format", "chain", "signature")
         root, signature = asked.key("root_public_key"), evidence.part("signature")
@@ -132,7 +132,7 @@ class DiceVerifier:
         return Trusted(claims_of(chain), until_ms)
 
 
-def answer(chain: Chain, nonce: bytes, *, signature: bytes) -> None:
+def answer(chain: DiceChain, nonce: bytes, *, signature: bytes) -> None:
     """Refuse a chain whose last key did not sign the nonce, or is not for signing."""
     if not chain.last.may_answer:
         reason = UntrustedReason.CHALLENGE_SIGNATURE
@@ -140,7 +140,7 @@ def answer(chain: Chain, nonce: bytes, *, signature: bytes) -> None:
     check_challenge(chain.last.key, nonce, signature=signature)
 
 
-def appraise(chain: Chain, rules: DiceRules) -> None:
+def appraise(chain: DiceChain, rules: DiceRules) -> None:
     """Refuse a chain that says what the rules do not allow."""
     if rules.require_measurements and not any(layer.measurements for layer in chain.layers):
         raise refuse(UntrustedReason.NO_MEASUREMENTS, "no layer carries measurements")
@@ -164,7 +164,7 @@ def appraise(chain: Chain, rules: DiceRules) -> None:
             raise refuse(UntrustedReason.SVN, f"{name[:40]}: below {lowest}, or not told")
 
 
-def claims_of(chain: Chain) -> dict[str, str]:
+def claims_of(chain: DiceChain) -> dict[str, str]:
     """What a chain that is believed proves, in short names."""
     claims = {
         "format": chain.form.value,
@@ -213,7 +213,7 @@ def unframed(raw: bytes) -> list[bytes]:
     return found
 
 
-def _check_mode(chain: Chain, mode: int) -> None:
+def _check_mode(chain: DiceChain, mode: int) -> None:
     is_open = chain.form is not DiceFormat.TCG_X509
     told = [layer for layer in chain.layers if layer.open is not None]
     if is_open and not told:

@@ -122,7 +122,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class DiceChain:
     """A chain that holds."""
 
     form: DiceFormat
@@ -141,7 +141,7 @@ class Chain:
 
 def check_chain(
     certificates: Sequence[bytes], root_public_key: bytes, *, form: DiceFormat, at_ms: int | None
-) -> Chain:
+) -> DiceChain:
     """The chain, if the root key and each layer vouch for the next; the error of why not."""
     if not 1 <= len(certificates) <= LAYERS_MAX:
         raise refuse(UntrustedReason.MALFORMED, f"{len(certificates)} layers; 1 to {LAYERS_MAX}")
@@ -162,7 +162,7 @@ def check_chain(
         key = layer.key
     if len({layer.ueid for layer in layers if layer.ueid is not None}) > 1:
         raise refuse(UntrustedReason.IDENTITY_MISMATCH, "layers of two devices")
-    return Chain(form, tuple(layers))
+    return DiceChain(form, tuple(layers))
 
 
 def _read_layer(raw: bytes, key: DiceKey, form: DiceFormat) -> Layer:

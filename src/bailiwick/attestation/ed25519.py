@@ -26,7 +26,7 @@ from typing import ClassVar, Self
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Verdict, judged, refuse
 from bailiwick.vocab.ed25519_points import KEY_BYTES, PRIME, is_small_order, y_of
@@ -80,7 +80,7 @@ class Ed25519Verifier:
             raise refuse(UntrustedReason.NOT_ENROLLED, "the policy does not list this key")
 
     @judged
-    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+    def verify(self, evidence: Evidence, asked: EvidenceContext) -> Verdict:
         """Trusted if the enrolled key signed just what was asked, on an allowed firmware."""
         evidence.only("statement", "signature")
         statement, signature = evidence.part("statement"), evidence.part("signature")
@@ -128,7 +128,7 @@ def enrolment_statement(node: str, nonce: bytes) -> bytes:
     return _begun(_ENROL, node, nonce)
 
 
-def _firmware_of(statement: bytes, asked: Asked) -> bytes:
+def _firmware_of(statement: bytes, asked: EvidenceContext) -> bytes:
     """The firmware that the statement names, if it is one for this node and this nonce."""
     if not statement.startswith(_ATTEST):
         raise refuse(UntrustedReason.MALFORMED, "a statement for another purpose")

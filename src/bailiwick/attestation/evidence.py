@@ -70,7 +70,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class EvidenceContext:
     """What the gate knows when it asks: for whom, when, and which keys the node enrolled."""
 
     node: str
@@ -94,14 +94,14 @@ class Asked:
         return self.enrolled[name]
 
 
-class Verifier(Protocol):
+class EvidenceVerifier(Protocol):
     """Judges one kind of evidence by one policy. It holds trust anchors, never a node's key."""
 
     @property
     def kind(self) -> EvidenceKind:
         """The kind it judges."""
 
-    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+    def verify(self, evidence: Evidence, asked: EvidenceContext) -> Verdict:
         """The verdict; never an exception, whatever the bytes."""
 
 

@@ -30,8 +30,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hmac import compare_digest
 
-from bailiwick.attestation.evidence import Asked, Evidence, Verifier
-from bailiwick.attestation.verdict import Stale, Trusted, Untrusted, Verdict
+from bailiwick.attestation.evidence import Evidence, EvidenceContext, EvidenceVerifier
+from bailiwick.attestation.verdict import StaleEvidence, Trusted, Untrusted, Verdict
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import UntrustedReason
 from bailiwick.vocab.values import check_amount, check_integer, check_name
@@ -43,7 +43,7 @@ NONCE_LIFE_MS_MAX = 3_600_000
 class AttestationGate:
     """One verifier, and what it found of each node. One instance is for one thread."""
 
-    def __init__(self, verifier: Verifier, *, nonce_life_ms: int = NONCE_LIFE_MS) -> None:
+    def __init__(self, verifier: EvidenceVerifier, *, nonce_life_ms: int = NONCE_LIFE_MS) -> None:
         self._verifier = verifier
         high = NONCE_LIFE_MS_MAX
         self._life_ms = check_integer("nonce_life_ms", nonce_life_ms, low=1, high=high)
@@ -72,7 +72,7 @@ class AttestationGate:
             return Untrusted(UntrustedReason.NONCE_SPENT, f"it is not {node}'s nonce now")
         del self._asked[node]
         before = self._verdicts.get(node)
-        asked = Asked(
+        asked = EvidenceContext(
             node=node,
             nonce=nonce,
             at_ms=now_ms,
@@ -86,7 +86,7 @@ class AttestationGate:
         """What is known of the node now; nothing if it never answered."""
         verdict = self._verdicts.get(node)
         if isinstance(verdict, Trusted) and verdict.valid_until_ms < now_ms:
-            return Stale(verdict.valid_until_ms)
+            return StaleEvidence(verdict.valid_until_ms)
         return verdict
 
     def admits(self, node: str, *, now_ms: int) -> bool:
@@ -96,7 +96,9 @@ class AttestationGate:
     def stale(self, now_ms: int) -> tuple[str, ...]:
         """The nodes that were trusted and have to prove themselves again."""
         return tuple(
-            node for node in self._verdicts if isinstance(self.standing(node, now_ms=now_ms), Stale)
+            node
+            for node in self._verdicts
+            if isinstance(self.standing(node, now_ms=now_ms), StaleEvidence)
         )
 
     def forget(self, node: str) -> None:

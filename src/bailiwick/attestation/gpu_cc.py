@@ -45,7 +45,7 @@ from bailiwick.attestation.certificates import (
     read_certificates,
     walk,
 )
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.spdm import CC_OFF, SpdmReport, read_report
 from bailiwick.attestation.verdict import Trusted, Unsupported, Verdict, judged, refuse
@@ -187,7 +187,7 @@ class GpuCcVerifier:
         return verifier
 
     @judged
-    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+    def verify(self, evidence: Evidence, asked: EvidenceContext) -> Verdict:
         """The verdict on one device."""
         if evidence.parts.get("state") == CC_OFF and len(evidence.parts) == 1:
             return Unsupported("confidential computing is off")

@@ -41,7 +41,7 @@ from bailiwick.attestation.certificates import (
     walk,
     window_of,
 )
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Verdict, judged, refuse
 from bailiwick.vocab.errors import InvalidValue
@@ -119,7 +119,7 @@ class NitroVerifier:
         )
 
     @judged
-    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+    def verify(self, evidence: Evidence, asked: EvidenceContext) -> Verdict:
         """Trusted if the document is genuine, answers the nonce and shows allowed registers."""
         evidence.only("document")
         return self.verify_document(evidence.part("document"), nonce=asked.nonce, at_ms=asked.at_ms)

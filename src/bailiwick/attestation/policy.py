@@ -28,10 +28,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import product
 from types import MappingProxyType
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from bailiwick.attestation.policy_section import Section
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.strict_json import JsonFault, JsonRefused, StrictJson
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.values import check_name
 
@@ -46,7 +47,7 @@ DAY_S = 86_400
 _PATTERN = re.compile(r"[A-Za-z0-9*][A-Za-z0-9._*-]*")
 _TOKEN = re.compile(r"\s*(\(|\)|[A-Za-z0-9_]+)")
 _KINDS = tuple(EvidenceKind)
-_DIGITS_MAX = 17
+_READER = StrictJson(bytes_max=POLICY_BYTES_MAX)
 
 _Ways = frozenset[frozenset[EvidenceKind]]
 
@@ -123,8 +124,7 @@ class TrustPolicy:
         # Pools keep their order, which is their precedence; within one, order says nothing.
         told = (f"{_dump(name)}:{_dump(body['pools'][name])}" for name in names)
         canonical = '{"pools":{' + ",".join(told) + "}}"
-        _check_size(canonical)
-        return cls(canonical, sha256(canonical.encode()).hexdigest(), pools)
+        return cls(canonical, sha256(_encode(canonical)).hexdigest(), pools)
 
     def pool_of(self, node: str) -> PoolRule | None:
         """The rule of the first pool that the node is in."""
@@ -258,51 +258,35 @@ def _fits(pattern: str, name: str) -> bool:
 def _parse(text: object) -> Any:
     if not isinstance(text, str):
         raise InvalidValue("policy", text, "a document in JSON")
-    _check_size(text)
     try:
-        return _DECODER.decode(text)
-    except RecursionError:
-        raise InvalidValue("policy", text, "JSON that is not nested so deep") from None
-    except json.JSONDecodeError as error:
-        expected = f"a document in JSON ({error.msg}, line {error.lineno})"
-        raise InvalidValue("policy", text, expected) from None
+        return _READER.read(_encode(text))
+    except JsonRefused as refused:
+        raise InvalidValue("policy", refused.value, _expected(refused)) from None
 
 
-def _check_size(text: str) -> None:
+def _encode(text: str) -> bytes:
     try:
-        size = len(text.encode())
+        raw = text.encode()
     except UnicodeEncodeError:
         raise InvalidValue("policy", text, "text without lone surrogates") from None
-    if size > POLICY_BYTES_MAX:
-        raise InvalidValue("policy", f"{size} bytes", f"at most {POLICY_BYTES_MAX} bytes")
+    if len(raw) > POLICY_BYTES_MAX:
+        raise InvalidValue("policy", f"{len(raw)} bytes", f"at most {POLICY_BYTES_MAX} bytes")
+    return raw
+
+
+def _expected(refused: JsonRefused) -> str:
+    match refused.fault:
+        case JsonFault.TOO_LONG:
+            return refused.why
+        case JsonFault.TOO_DEEP:
+            return "JSON that is not nested so deep"
+        case JsonFault.DUPLICATE_KEY:
+            return "each field once"
+        case JsonFault.NOT_AN_INTEGER:
+            return "whole numbers"
+        case JsonFault.NOT_JSON | JsonFault.NOT_UTF8 | JsonFault.TRAILING_DATA:
+            return f"a document in JSON ({refused.why}, line {refused.line})"
 
 
 def _dump(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise InvalidValue("policy", twice, "each field once")
-    return values
-
-
-def _no_number(text: str) -> NoReturn:
-    raise InvalidValue("policy", text, "whole numbers")
-
-
-def _integer(text: str) -> int:
-    if len(text) > _DIGITS_MAX:
-        _no_number(text)
-    return int(text)
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique,
-    parse_float=_no_number,
-    parse_constant=_no_number,
-    parse_int=_integer,
-)

@@ -42,7 +42,7 @@ from bailiwick.attestation.certificates import (
     read_certificates,
     walk,
 )
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Verdict, judged, refuse
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
@@ -150,7 +150,7 @@ class SevSnpVerifier:
         return verifier
 
     @judged
-    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+    def verify(self, evidence: Evidence, asked: EvidenceContext) -> Verdict:
         """The verdict on one guest."""
         evidence.only("report", "vcek", "certificates")
         report = read_report(evidence.part("report"))

@@ -39,7 +39,7 @@ from bailiwick.attestation.certificates import (
     read_certificates,
     walk,
 )
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.little_endian import Cursor
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Verdict, judged, refuse
@@ -167,7 +167,7 @@ class TdxVerifier:
         return verifier
 
     @judged
-    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+    def verify(self, evidence: Evidence, asked: EvidenceContext) -> Verdict:
         """The verdict on one guest."""
         evidence.only("quote")
         quote = read_quote(evidence.part("quote"))

@@ -23,7 +23,7 @@ from typing import ClassVar, Self
 from cryptography import x509
 
 from bailiwick.attestation.certificates import pinned_certificates
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.tpm_event_log import (
     BOOT_REGISTERS,
@@ -133,7 +133,7 @@ class Tpm2Verifier:
         )
 
     @judged
-    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+    def verify(self, evidence: Evidence, asked: EvidenceContext) -> Verdict:
         """Trusted if this TPM, started as the policy allows, answered just this question."""
         evidence.only("attest", "signature", "pcrs", "event_log")
         ak, attest = check_ak(asked.key("ak_public")), evidence.part("attest")

@@ -13,7 +13,7 @@ Rules:
   digest: after it the operating system may extend what it likes.
 - Sizes and the number of events are bounded before anything is kept.
 
->>> old = struct.pack("<II20sI", 4, Event.IPL, b"d" * 20, 3) + b"abc"
+>>> old = struct.pack("<II20sI", 4, TpmEventType.IPL, b"d" * 20, 3) + b"abc"
 >>> log = read_event_log(old)
 >>> log.banks, log.events[0].data, log.replay(SHA1)[4].hex()[:8]
 ((4,), b'abc', '9aac75ff')
@@ -40,7 +40,7 @@ BOOT_REGISTERS = frozenset(range(10))
 SECURE_BOOT_REGISTER = 7
 
 
-class Event(IntEnum):
+class TpmEventType(IntEnum):
     """Types of event that mean something here."""
 
     NO_ACTION = 0x00000003
@@ -54,11 +54,11 @@ class Event(IntEnum):
 
 DIGEST_OF_DATA = frozenset(
     {
-        Event.SEPARATOR,
-        Event.ACTION,
-        Event.EFI_VARIABLE_DRIVER_CONFIG,
-        Event.EFI_GPT_EVENT,
-        Event.EFI_ACTION,
+        TpmEventType.SEPARATOR,
+        TpmEventType.ACTION,
+        TpmEventType.EFI_VARIABLE_DRIVER_CONFIG,
+        TpmEventType.EFI_GPT_EVENT,
+        TpmEventType.EFI_ACTION,
     }
 )
 """Types whose digest is that of the data. Of others real firmware hashes something else: of the
@@ -90,7 +90,7 @@ class LogEvent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class EventLog:
+class TpmEventLog:
     """Events in order; ``locality`` is where the TPM was started from, which register 0 shows."""
 
     banks: tuple[int, ...]
@@ -103,7 +103,7 @@ class EventLog:
         registers = [bytes(size)] * REGISTERS
         registers[0] = self.locality.to_bytes(size, "big")
         for register, kind, digests, _ in self.events:
-            if kind != Event.NO_ACTION and bank in digests:
+            if kind != TpmEventType.NO_ACTION and bank in digests:
                 registers[register] = hashed(registers[register] + digests[bank]).digest()
         return registers
 
@@ -135,25 +135,25 @@ class EventLog:
         debugged = HASHES[bank](_DEBUGGED).digest()
         found: bool | None = None
         for register, kind, digests, data in self.events:
-            if register != SECURE_BOOT_REGISTER or kind == Event.NO_ACTION:
+            if register != SECURE_BOOT_REGISTER or kind == TpmEventType.NO_ACTION:
                 continue
             if digests.get(bank) in separators:
                 return found
             if digests.get(bank) == debugged:
                 found = False
-            is_variable = kind == Event.EFI_VARIABLE_DRIVER_CONFIG and bank in digests
+            is_variable = kind == TpmEventType.EFI_VARIABLE_DRIVER_CONFIG and bank in digests
             if is_variable and data.startswith(_SECURE_BOOT):
                 found = found is not False and data[len(_SECURE_BOOT) :] == b"\x01"
         # With no separator nothing tells what firmware measured from what came later.
         return None
 
 
-def read_event_log(raw: bytes) -> EventLog:
+def read_event_log(raw: bytes) -> TpmEventLog:
     """The log, in either form."""
     if len(raw) > LOG_BYTES_MAX:
         raise _malformed(f"{len(raw)} bytes; at most {LOG_BYTES_MAX}")
     first, at = _read_old(raw, 0)
-    if first.kind == Event.NO_ACTION and first.data.startswith(_SPEC_ID):
+    if first.kind == TpmEventType.NO_ACTION and first.data.startswith(_SPEC_ID):
         sizes, events = _read_algorithms(first.data), list[LogEvent]()
         while at < len(raw):
             _bound(len(events))
@@ -166,7 +166,7 @@ def read_event_log(raw: bytes) -> EventLog:
             event, at = _read_old(raw, at)
             events.append(event)
     banks = tuple(each for each in sizes if each in HASHES)
-    return EventLog(banks, tuple(events), _locality(events))
+    return TpmEventLog(banks, tuple(events), _locality(events))
 
 
 def _bound(count: int) -> None:
@@ -211,7 +211,7 @@ def _read_event(raw: bytes, at: int, *, sizes: Mapping[int, int]) -> tuple[LogEv
 
 
 def _check_register(register: int, kind: int) -> None:
-    if register >= REGISTERS and kind != Event.NO_ACTION:
+    if register >= REGISTERS and kind != TpmEventType.NO_ACTION:
         raise _malformed(f"an event for register {register}")
 
 
@@ -236,7 +236,7 @@ def _locality(events: Iterable[LogEvent]) -> int:
     """From where the TPM was started; told once, before register 0 is extended."""
     found: int | None = None
     for register, kind, _, data in events:
-        if kind != Event.NO_ACTION:
+        if kind != TpmEventType.NO_ACTION:
             if register == 0 and found is None:
                 found = 0
         elif data.startswith(_LOCALITY):

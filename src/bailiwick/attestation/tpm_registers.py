@@ -15,18 +15,18 @@ bailiwick.attestation.verdict.EvidenceError: malformed: pcrs: register '07'
 from __future__ import annotations
 
 import hmac
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from bailiwick.attestation.tpm_structures import HASH_BYTES, HASH_NAMES, HASHES, Quote
 from bailiwick.attestation.verdict import EvidenceError, refuse
+from bailiwick.vocab.strict_json import JsonRefused, StrictJson
 from bailiwick.vocab.trust import UntrustedReason
 
 BANKS = {name: bank for bank, name in HASH_NAMES.items()}
 """Banks of registers, by the name of their hash."""
 
-_PCRS_BYTES_MAX = 64 * 1024
+_READER = StrictJson(bytes_max=64 * 1024)
 
 Registers = Mapping[int, Mapping[int, bytes]]
 """Values by bank and register."""
@@ -34,12 +34,10 @@ Registers = Mapping[int, Mapping[int, bytes]]
 
 def read_pcrs(raw: bytes) -> Registers:
     """The registers that a node reports, which a quote must then prove."""
-    if len(raw) > _PCRS_BYTES_MAX:
-        raise _malformed(f"{len(raw)} bytes; at most {_PCRS_BYTES_MAX}")
     try:
-        body = json.loads(raw, object_pairs_hook=_unique)
-    except (ValueError, RecursionError):
-        raise _malformed("no JSON, or a name twice") from None
+        body = _READER.read(raw)
+    except JsonRefused as refused:
+        raise _malformed(refused.fault.value) from None
     found: dict[int, dict[int, bytes]] = {}
     for name, values in _map(body).items():
         if name not in BANKS:
@@ -68,13 +66,6 @@ def proven(quote: Quote, raw: bytes, *, hash_alg: int) -> Registers:
     if not hmac.compare_digest(whole.digest(), quote.digest):
         where = "the quote was made of other values than were reported"
         raise refuse(UntrustedReason.PCR_DIGEST_MISMATCH, where)
-    return found
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError
     return found
 
 

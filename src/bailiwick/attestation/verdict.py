@@ -67,7 +67,7 @@ class Untrusted:
 
 
 @dataclass(frozen=True, slots=True)
-class Stale:
+class StaleEvidence:
     """Once good, and too old to count now: it was good until then."""
 
     until_ms: int
@@ -80,7 +80,7 @@ class Unsupported:
     why: str = field(default="", compare=False)
 
 
-Verdict: TypeAlias = Trusted | Untrusted | Stale | Unsupported
+Verdict: TypeAlias = Trusted | Untrusted | StaleEvidence | Unsupported
 
 
 def judged(verify: Callable[_Given, Verdict]) -> Callable[_Given, Verdict]:

@@ -14,27 +14,27 @@ from __future__ import annotations
 
 from typing import Protocol, Self, assert_never
 
-from bailiwick.attestation.evidence import Verifier
+from bailiwick.attestation.evidence import EvidenceVerifier
 from bailiwick.attestation.policy import PoolRule
 from bailiwick.attestation.policy_section import Section
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind
 
 
-class _FromPolicy(Verifier, Protocol):
+class _FromPolicy(EvidenceVerifier, Protocol):
     @classmethod
     def from_policy(cls, section: Section, *, max_age_ms: int) -> Self:
         """The verifier that a section describes."""
 
 
-def verifiers_of(rule: PoolRule) -> dict[EvidenceKind, Verifier]:
+def verifiers_of(rule: PoolRule) -> dict[EvidenceKind, EvidenceVerifier]:
     """A verifier for each kind that the pool's requirement names."""
     where, wanted = f"pools.{rule.name}", rule.require.kinds
     for kind in rule.sections:
         if kind not in wanted:
             expected = "no such section, or that kind in require, which does not name it"
             raise InvalidValue(f"{where}.{kind.value}", "a section", expected)
-    found: dict[EvidenceKind, Verifier] = {}
+    found: dict[EvidenceKind, EvidenceVerifier] = {}
     for kind in sorted(wanted):
         if not rule.sections.get(kind):
             expected = "a section with its rules, because require names it"

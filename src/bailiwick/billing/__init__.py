@@ -1,8 +1,8 @@
 """Billing: what work costs, what of it is charged, how much may be spent, and the bill."""
 
-from bailiwick.billing.accounts import Books, Entry, EntryKind, Posting
+from bailiwick.billing.accounts import Books, EntryKind, LedgerEntry, Posting
 from bailiwick.billing.charges import ChargeCause, cause_of, is_charged
-from bailiwick.billing.estimates import Estimate, Wish, estimate
+from bailiwick.billing.estimates import CostEstimate, EstimateRequest, estimate
 from bailiwick.billing.export import invoice_csv
 from bailiwick.billing.focus import focus_csv
 from bailiwick.billing.invoice_body import body_of, canonical_bytes, digest_of, invoice_of
@@ -27,20 +27,20 @@ __all__ = [
     "Books",
     "CardId",
     "ChargeCause",
+    "CostEstimate",
     "Difference",
-    "Entry",
     "EntryKind",
-    "Estimate",
+    "EstimateRequest",
     "Invoice",
     "InvoiceHead",
     "InvoiceScope",
+    "LedgerEntry",
     "LineKey",
     "Posting",
     "Price",
     "RateBook",
     "RateCard",
     "RatedLine",
-    "Wish",
     "body_of",
     "canonical_bytes",
     "cause_of",

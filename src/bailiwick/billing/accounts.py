@@ -91,7 +91,7 @@ class Posting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LedgerEntry:
     """One movement of money. Postings are added up by account and sorted, so that two entries that
     move the same are equal."""
 
@@ -137,12 +137,12 @@ def _postings(sums: Sums) -> tuple[Posting, ...]:
 # -- entries ---------------------------------------------------------------------------------
 
 
-def top_up(entry_id: str, tenant: str, *, micros: int, at_ms: int, currency: str) -> Entry:
+def top_up(entry_id: str, tenant: str, *, micros: int, at_ms: int, currency: str) -> LedgerEntry:
     """A tenant paid this much."""
     return _received(entry_id, tenant, (Payments(), micros), at_ms=at_ms, currency=currency)
 
 
-def grant(entry_id: str, tenant: str, *, micros: int, at_ms: int, currency: str) -> Entry:
+def grant(entry_id: str, tenant: str, *, micros: int, at_ms: int, currency: str) -> LedgerEntry:
     """A tenant need not pay this much."""
     return _received(entry_id, tenant, (Credits(), micros), at_ms=at_ms, currency=currency)
 
@@ -154,11 +154,11 @@ def _received(
     *,
     at_ms: int,
     currency: str,
-) -> Entry:
+) -> LedgerEntry:
     account, micros = source
     check_name("tenant", tenant)
     check_integer("micros", micros, low=1, high=AMOUNT_MAX)
-    return Entry(
+    return LedgerEntry(
         entry_id=entry_id,
         at_ms=at_ms,
         kind=EntryKind.PAYMENT if isinstance(account, Payments) else EntryKind.CREDIT,
@@ -167,9 +167,9 @@ def _received(
     )
 
 
-def reverse(entry: Entry, entry_id: str, *, at_ms: int) -> Entry:
+def reverse(entry: LedgerEntry, entry_id: str, *, at_ms: int) -> LedgerEntry:
     """The correction that takes all of an entry back."""
-    return Entry(
+    return LedgerEntry(
         entry_id=entry_id,
         at_ms=at_ms,
         kind=EntryKind.CORRECTION,
@@ -197,11 +197,11 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflicting:
+class ConflictingEntry:
     """Another entry has this id; nothing changed."""
 
     entry_id: str
-    found: Entry
+    found: LedgerEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class Unfounded:
     corrects: str
 
 
-PostAnswer: TypeAlias = Posted | Repeated | Conflicting | Unfounded
+PostAnswer: TypeAlias = Posted | Repeated | ConflictingEntry | Unfounded
 
 
 class Books:
@@ -222,29 +222,31 @@ class Books:
 
     def __init__(self, currency: str) -> None:
         self.currency = check_name("currency", currency)
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, LedgerEntry] = {}
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[LedgerEntry]:
         return iter(self._entries.values())
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def entry(self, entry_id: str) -> Entry:
+    def entry(self, entry_id: str) -> LedgerEntry:
         """The entry with this id."""
         try:
             return self._entries[entry_id]
         except KeyError:
             raise NotFound("entry", entry_id) from None
 
-    def post(self, entry: Entry) -> PostAnswer:
+    def post(self, entry: LedgerEntry) -> PostAnswer:
         """Put an entry into the books, once."""
         if entry.currency != self.currency:
             raise InvalidValue("currency", entry.currency, self.currency)
         found = self._entries.get(entry.entry_id)
         if found is not None:
             return (
-                Repeated(entry.entry_id) if found == entry else Conflicting(found.entry_id, found)
+                Repeated(entry.entry_id)
+                if found == entry
+                else ConflictingEntry(found.entry_id, found)
             )
         if entry.corrects is not None:
             first = self._entries.get(entry.corrects)
@@ -276,7 +278,7 @@ class Books:
             for posting in entry.postings
         )
 
-    def correct(self, first_id: str, fresh: Entry) -> Entry | Repeated:
+    def correct(self, first_id: str, fresh: LedgerEntry) -> LedgerEntry | Repeated:
         """The entry that makes the first one come to what a fresh one says; or that it does.
 
         It has the fresh entry's id and time, and is not posted here.
@@ -289,7 +291,7 @@ class Books:
             change[account] = change.get(account, 0) - micros
         if not any(change.values()):
             return Repeated(first_id)
-        return Entry(
+        return LedgerEntry(
             entry_id=fresh.entry_id,
             at_ms=fresh.at_ms,
             kind=EntryKind.CORRECTION,

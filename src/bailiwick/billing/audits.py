@@ -14,7 +14,7 @@ Rules:
 >>> head = InvoiceHead(
 ...     invoice_id="inv-1", tenant="lab", from_ms=0, to_ms=9, currency="credit", journal_size=0
 ... )
->>> found = [*audit([Claim(head, 5, "0" * 64)], prices=Prices(), records=())]
+>>> found = [*audit([InvoiceClaim(head, 5, "0" * 64)], prices=PriceHistory(), records=())]
 >>> found[0].agrees, found[0].total_micros
 (False, 0)
 """
@@ -45,7 +45,7 @@ ISSUED: Final = "invoice_issued"
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class InvoiceClaim:
     """What somebody says that an invoice is; ``seq`` is the record that does, if one does."""
 
     head: InvoiceHead
@@ -54,7 +54,7 @@ class Claim:
     seq: int | None = None
 
 
-def claim_of(record: FoldedRecord) -> Claim:
+def claim_of(record: FoldedRecord) -> InvoiceClaim:
     """What an ``invoice_issued`` record says."""
     body = record.body
     whole = record.project is None
@@ -72,15 +72,15 @@ def claim_of(record: FoldedRecord) -> Claim:
         )
     except InvalidValue as error:
         raise InvalidValue("invoice_issued", f"record {record.seq}", str(error)) from None
-    return Claim(head, body["total_micros"], body["digest"], record.seq)
+    return InvoiceClaim(head, body["total_micros"], body["digest"], record.seq)
 
 
-def claim_about(invoice: Invoice) -> Claim:
+def claim_about(invoice: Invoice) -> InvoiceClaim:
     """What an invoice that was saved says of itself."""
-    return Claim(invoice.head, invoice.total_micros, digest_of(invoice))
+    return InvoiceClaim(invoice.head, invoice.total_micros, digest_of(invoice))
 
 
-class Prices:
+class PriceHistory:
     """Every change of prices in a journal, and the record that tells it."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ _Due = list[tuple[int, InvoiceHead, PeriodBill]]
 
 
 def rebuild(
-    heads: Sequence[InvoiceHead], *, prices: Prices, records: Iterable[FoldedRecord]
+    heads: Sequence[InvoiceHead], *, prices: PriceHistory, records: Iterable[FoldedRecord]
 ) -> Iterator[tuple[int, Invoice | Unbuilt]]:
     """Each invoice under its index, as soon as the records that it is made of were read.
 
@@ -138,7 +138,7 @@ def rebuild(
             yield index, Unbuilt(f"it is of {head.journal_size} records, and there are {size}")
 
 
-def _plan(heads: Sequence[InvoiceHead], prices: Prices) -> dict[int, _Due]:
+def _plan(heads: Sequence[InvoiceHead], prices: PriceHistory) -> dict[int, _Due]:
     """What is to be built after how many records; equal periods and prices share a bill."""
     due: dict[int, _Due] = {}
     bills: dict[tuple[int, int, int], PeriodBill] = {}
@@ -175,10 +175,10 @@ def _invoice(head: InvoiceHead, bill: PeriodBill, lines: Sequence[RatedLine]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AuditedClaim:
     """A claim beside what the journal gives."""
 
-    claim: Claim
+    claim: InvoiceClaim
     invoice: Invoice | None
     why: str = ""
     """Why there is no invoice, where there is none."""
@@ -200,8 +200,8 @@ class Found:
 
 
 def audit(
-    claims: Sequence[Claim], *, prices: Prices, records: Iterable[FoldedRecord]
-) -> Iterator[Found]:
+    claims: Sequence[InvoiceClaim], *, prices: PriceHistory, records: Iterable[FoldedRecord]
+) -> Iterator[AuditedClaim]:
     """Judge claims, those of fewer records first; a correction's first must be among them."""
     order = sorted(range(len(claims)), key=lambda n: (claims[n].head.journal_size, n))
     heads = [claims[n].head for n in order]
@@ -217,27 +217,35 @@ def audit(
         yield found
 
 
-def _judge(claim: Claim, built: Invoice | Unbuilt, kept: dict[str, list[Invoice]]) -> Found:
+def _judge(
+    claim: InvoiceClaim, built: Invoice | Unbuilt, kept: dict[str, list[Invoice]]
+) -> AuditedClaim:
     if isinstance(built, Unbuilt):
-        return Found(claim, None, built.why)
+        return AuditedClaim(claim, None, built.why)
     head = claim.head
     if claim.seq is not None and head.journal_size > claim.seq:
-        return Found(claim, None, f"it is said to be of {head.journal_size} records, itself too")
+        return AuditedClaim(
+            claim, None, f"it is said to be of {head.journal_size} records, itself too"
+        )
     if head.corrects is None:
-        return Found(claim, built)
+        return AuditedClaim(claim, built)
     before = kept.get(head.corrects, [])
     if not before:  # none was built, or it is a correction itself
-        return Found(claim, None, f"{head.corrects}, which it corrects, is no invoice before it")
+        return AuditedClaim(
+            claim, None, f"{head.corrects}, which it corrects, is no invoice before it"
+        )
     try:
         correction = correct(before[0], built, earlier=before[1:])
     except InvalidValue as error:
-        return Found(claim, None, str(error))
+        return AuditedClaim(claim, None, str(error))
     if isinstance(correction, Agreed):
-        return Found(claim, None, f"there is nothing to correct of {head.corrects}")
-    return Found(claim, correction)
+        return AuditedClaim(claim, None, f"there is nothing to correct of {head.corrects}")
+    return AuditedClaim(claim, correction)
 
 
-def needed_for(chosen: Sequence[Claim], claims: Sequence[Claim]) -> list[Claim]:
+def needed_for(
+    chosen: Sequence[InvoiceClaim], claims: Sequence[InvoiceClaim]
+) -> list[InvoiceClaim]:
     """These claims, and before them the ones that they correct or that corrected the same."""
     firsts = {claim.head.corrects for claim in chosen} - {None}
     own = {*chosen}

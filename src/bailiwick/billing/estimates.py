@@ -8,7 +8,7 @@ Rules:
 - The prices are a card's, and the rounding is that of every cost.
 
 >>> from bailiwick.billing.rates import LIST_PRICES
->>> found = estimate(LIST_PRICES, Wish(gpu_milli=2_000, ttl_ms=HOUR_MS))
+>>> found = estimate(LIST_PRICES, EstimateRequest(gpu_milli=2_000, ttl_ms=HOUR_MS))
 >>> (found.low.generation.value, found.low.micros), (found.high.generation.value, found.high.micros)
 (('nvidia_turing', 500000), ('nvidia_rubin', 10000000))
 """
@@ -23,7 +23,7 @@ from bailiwick.vocab.words import HardwareGeneration, LeaseClass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class EstimateRequest:
     """What each of ``members`` would hold, and for how long."""
 
     cpu_milli: int = 0
@@ -52,7 +52,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """What the work costs at least and at most, in micros of the currency."""
 
     currency: str
@@ -60,14 +60,14 @@ class Estimate:
     high: Cost
 
 
-def estimate(card: RateCard, wish: Wish) -> Estimate:
+def estimate(card: RateCard, wish: EstimateRequest) -> CostEstimate:
     """What this would cost at the prices of this card."""
     if not wish.gpu_milli:
         only = _cost_on(card, wish, None)
-        return Estimate(card.currency, only, only)
+        return CostEstimate(card.currency, only, only)
     could = [each for each in HardwareGeneration if each in wish.generations]
     costs = [_cost_on(card, wish, each) for each in could or HardwareGeneration]
-    return Estimate(card.currency, min(costs, key=_order), max(costs, key=_order))
+    return CostEstimate(card.currency, min(costs, key=_order), max(costs, key=_order))
 
 
 def _order(cost: Cost) -> tuple[int, int]:
@@ -75,7 +75,7 @@ def _order(cost: Cost) -> tuple[int, int]:
     return cost.micros, cost.micros_per_hour
 
 
-def _cost_on(card: RateCard, wish: Wish, generation: HardwareGeneration | None) -> Cost:
+def _cost_on(card: RateCard, wish: EstimateRequest, generation: HardwareGeneration | None) -> Cost:
     def cost(span_ms: int) -> int:
         one = Used.over(
             span_ms,

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from bailiwick.billing.accounts import Entry, EntryKind, Posting, Receivable, Revenue
+from bailiwick.billing.accounts import EntryKind, LedgerEntry, Posting, Receivable, Revenue
 from bailiwick.billing.lines import LineKey, RatedLine, sort_lines
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import AMOUNT_MAX, check_integer, check_name
@@ -139,14 +139,14 @@ def split_by_tenant(lines: Iterable[RatedLine]) -> dict[str, tuple[RatedLine, ..
     return {tenant: tuple(own) for tenant, own in found.items()}
 
 
-def entry_of(invoice: Invoice, *, at_ms: int) -> Entry:
+def entry_of(invoice: Invoice, *, at_ms: int) -> LedgerEntry:
     """What issuing this invoice moves: from what was earned, by resource, to what is owed."""
     head = invoice.head
     lines = [
         Posting(Revenue(line.key.kind, line.key.generation), -line.cost_micros)
         for line in invoice.lines
     ]
-    return Entry(
+    return LedgerEntry(
         entry_id=head.invoice_id,
         at_ms=check_integer("at_ms", at_ms, low=0, high=AMOUNT_MAX),
         kind=EntryKind.CHARGE if head.corrects is None else EntryKind.CORRECTION,

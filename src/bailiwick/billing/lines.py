@@ -34,7 +34,7 @@ _PRICE_PLACES: Final = 9
 _HOUR_PLACES: Final = 12
 
 
-class Unit(NamedTuple):
+class ResourceUnit(NamedTuple):
     """How an amount of one kind of resource is told."""
 
     native: str
@@ -63,16 +63,16 @@ class Unit(NamedTuple):
 
 _SHARES: Final = (MILLI * MILLI, 6)
 _BYTES: Final = (GIB * MILLI, 33)
-_UNITS: Final[Mapping[ResourceKind, Unit]] = {
-    ResourceKind.CPU_MILLI: Unit("milli-core x ms", "Core-Seconds", "Core-Hours", *_SHARES),
-    ResourceKind.MEM_BYTES: Unit("byte x ms", "GiB-Seconds", "GiB-Hours", *_BYTES),
-    ResourceKind.BLOCK_BYTES: Unit("byte x ms", "GiB-Seconds", "GiB-Hours", *_BYTES),
-    ResourceKind.GPU_MILLI: Unit("milli-share x ms", "GPU-Seconds", "GPU-Hours", *_SHARES),
+_UNITS: Final[Mapping[ResourceKind, ResourceUnit]] = {
+    ResourceKind.CPU_MILLI: ResourceUnit("milli-core x ms", "Core-Seconds", "Core-Hours", *_SHARES),
+    ResourceKind.MEM_BYTES: ResourceUnit("byte x ms", "GiB-Seconds", "GiB-Hours", *_BYTES),
+    ResourceKind.BLOCK_BYTES: ResourceUnit("byte x ms", "GiB-Seconds", "GiB-Hours", *_BYTES),
+    ResourceKind.GPU_MILLI: ResourceUnit("milli-share x ms", "GPU-Seconds", "GPU-Hours", *_SHARES),
 }
 _WEIGHTS: Final = {kind: WHOLE // (unit.parts * _HOUR_S * MILLI) for kind, unit in _UNITS.items()}
 
 
-def unit_of(kind: ResourceKind) -> Unit:
+def unit_of(kind: ResourceKind) -> ResourceUnit:
     """The unit in which this kind is told."""
     return _UNITS[kind]
 

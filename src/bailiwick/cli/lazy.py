@@ -3,7 +3,8 @@
 Rules:
 
 - The list of commands and one line about each are known without importing any of them.
-- Calling a command, asking for its own help or completing its words imports that one module.
+- Calling a command, asking for its own help or completing its words imports that one module, which
+  has the word's name. It has a ``command``, or an ``app`` that is a group of them.
 """
 
 from __future__ import annotations
@@ -15,16 +16,15 @@ import typer
 from typer.core import TyperGroup
 
 
-class Later(NamedTuple):
-    """Where a command is (``module:name``), the line that tells of it, and its panel."""
+class Word(NamedTuple):
+    """What follows ``bailiwick``: the line that tells of it, and its panel."""
 
-    where: str
     help: str
     panel: str
 
 
-COMMANDS: dict[str, Later] = {}
-"""Every command of the first level, in the order in which the help screen shows them."""
+COMMANDS: dict[str, Word] = {}
+"""Every word of the first level, in the order in which the help screen shows them."""
 
 
 class LazyGroup(TyperGroup):
@@ -36,10 +36,10 @@ class LazyGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A placeholder that knows its name and its line; enough for a list."""
-        later = COMMANDS.get(cmd_name)
-        if later is None:
+        word = COMMANDS.get(cmd_name)
+        if word is None:
             return None
-        return TyperGroup(name=cmd_name, help=later.help, rich_help_panel=later.panel)
+        return TyperGroup(name=cmd_name, help=word.help, rich_help_panel=word.panel)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command itself, which is now needed."""
@@ -49,21 +49,22 @@ class LazyGroup(TyperGroup):
         return name, None if found is None or name is None else load_command(name), rest
 
 
+def module_of(name: str) -> str:
+    """Where a word's command is: in the module of its name."""
+    return f"bailiwick.cli.commands.{name.replace('-', '_')}"
+
+
 def load_command(name: str) -> Any:
     """A command or group of commands, imported now."""
-    where, _, attribute = COMMANDS[name].where.partition(":")
-    module = import_module(where)
-    found = getattr(module, attribute)
-    if attribute.endswith("_app"):  # one command, not a group
-        command = typer.main.get_command(found)
+    module = import_module(module_of(name))
+    alone = getattr(module, "command", None)
+    if alone is not None:
+        command = typer.main.get_command(alone)
         command.name = name
         return command
     root = typer.Typer(add_completion=False)
     root.callback()(_nothing)  # with it the root is a group, however few its commands are
-    if isinstance(found, typer.Typer):
-        root.add_typer(found, name=name)
-    else:
-        root.command(name, help=getattr(module, "HELP", None))(found)
+    root.add_typer(module.app, name=name)
     group = typer.main.get_command(root)
     assert isinstance(group, TyperGroup)
     return group.commands[name]

@@ -64,7 +64,7 @@ class Question:
     generations: Mapping[str, HardwareGeneration] = field(default_factory=dict)
 
 
-class Metered(NamedTuple):
+class MeteredBooks(NamedTuple):
     """A report, and what a reader should know about it beside the findings."""
 
     report: Report
@@ -84,9 +84,9 @@ class Accounting:
     help: str
     module: str
 
-    def meter(self, question: Question, tell: Tell) -> Metered:
+    def meter(self, question: Question, tell: Tell) -> MeteredBooks:
         """Read the books and meter what they tell."""
-        read = cast(Callable[[Question, Tell], Metered], import_module(self.module).meter)
+        read = cast(Callable[[Question, Tell], MeteredBooks], import_module(self.module).meter)
         return read(question, tell)
 
     def counters(self, question: Question, tell: Tell) -> tuple[Counter, ...]:

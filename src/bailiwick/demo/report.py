@@ -25,6 +25,10 @@ from bailiwick.demo.tables import (
     tenants_table,
 )
 from bailiwick.journal import Verified
+from bailiwick.phrases.amounts import credits, gpus, plural
+from bailiwick.phrases.nodes import FALLEN
+from bailiwick.phrases.preemption import phrase_victims
+from bailiwick.phrases.remedies import remedy_beside
 
 URGENT_MOMENTS = 4
 WIDTH_MAX = 100
@@ -168,7 +172,7 @@ def _cause(moment: Moment) -> str:
         return _CAUSES[moment.word].format(_series(moment.subject.split()))
     request = moment.job.request
     members = f"{request.gang_size} x " if request.gang_size > 1 else ""
-    what = f"{members}{phrases.gpus(request.gpu_milli_total)}"
+    what = f"{members}{gpus(request.gpu_milli_total)}"
     return f"{moment.subject}, {request.priority}: {what}"
 
 
@@ -181,7 +185,7 @@ def _outcome(moment: Moment) -> str:
     kept = "saved" if saved == total == 1 else "all saved" if saved == total else f"{saved} saved"
     loss = f", {phrases.gpu_hours(lost)} GPU-h lost" if lost else ""
     fence = ", one teardown fenced" if any(e.fenced for e in moment.evictions) else ""
-    ended = f"{phrases.plural(total, 'job')} ended ({jobs}), {phrases.gpus(moment.gpu_milli)}"
+    ended = f"{plural(total, 'job')} ended ({jobs}), {gpus(moment.gpu_milli)}"
     depth = f", cascade depth {moment.depth}" if moment.depth > 1 else ""
     return f"{ended}; {kept}{loss}{fence}{depth}"
 
@@ -248,12 +252,13 @@ def _puzzle(puzzle: Puzzle, width: int) -> Group:
                   f"number {puzzle.position} of {puzzle.waiting} in the queue")  # fmt: skip
     for label, blocker in zip(("first blocker", "then"), explanation.blockers, strict=False):
         facts.add_row(label, _blocker(blocker))
-    facts.add_row("remedy", Text(str(explanation.remedy.word), style="cyan").append(
-        f"  {phrases.remedy(explanation.remedy)}", style="default"))  # fmt: skip
+    advice = explanation.remedy
+    told = remedy_beside(advice.word, value=advice.amount, unit=advice.unit)
+    facts.add_row("remedy", Text(str(advice.word), style="cyan").append(f"  {told}", "default"))
     if puzzle.plan.victims is not None:
-        facts.add_row("evicting", phrases.victims(puzzle.plan.victims))
+        facts.add_row("evicting", phrase_victims(puzzle.plan.victims))
     if puzzle.plan.price_micros_per_hour is not None:
-        price = phrases.credits(puzzle.plan.price_micros_per_hour)
+        price = credits(puzzle.plan.price_micros_per_hour)
         facts.add_row("price", f"{price} an hour")
     return Group(Padding(facts, (0, 0, 1, 0)), _fallen(puzzle, width))
 
@@ -273,7 +278,7 @@ def _fallen(puzzle: Puzzle, width: int) -> Table:
     for word, count in explanation.fallen.items():
         part = charts.bar(count / explanation.nodes, room).rstrip("░") or "▏"
         words = Text(str(word), style="cyan"), Text(part, style="green")
-        table.add_row(str(count), *words, phrases.FALLEN[word])
+        table.add_row(str(count), *words, FALLEN[word])
     fit = "could hold one member now" if puzzle.job.request.gang_size > 1 else "could hold it now"
     table.add_row(str(explanation.fitting), "none", "", fit)
     return table

@@ -2,8 +2,8 @@
 
 Rules:
 
-- One record per decision, sealed when it was taken: answers of admission, each lease that began or
-  ended, each step of a revocation, each change of a node or a quota.
+- One record per decision, sealed when it was taken: answers of admission, each lease that ended,
+  each step of a revocation, each change of a node or a quota.
 - The lines are those of a journal file. ``verify`` reads them back as any auditor would, from the
   bytes alone.
 """
@@ -66,8 +66,6 @@ class Seal:
             "burst": decision.burst,
         }
         self._add(RecordKind.ADMISSION_APPROVED, context, at_ms=at_ms, body=body)
-        for lease in decision.leases:
-            self._add(RecordKind.LEASE_GRANTED, context, at_ms=at_ms, body=_granted(lease))
 
     def renewed(self, lease: Lease, *, at_ms: int) -> None:
         """A lease got a new term."""
@@ -181,25 +179,6 @@ def _detail(denied: Denied) -> dict[str, object]:
             body["gpu_generation"] = getattr(denied.detail, each.name)
         elif each.name != "scope":
             body[each.name] = getattr(denied.detail, each.name)
-    return body
-
-
-def _granted(lease: Lease) -> dict[str, object]:
-    body: dict[str, object] = {
-        "lease_id": lease.id,
-        "node": lease.node,
-        "resources": _amounts(lease.resources),
-        "priority": lease.priority,
-        "lease_class": lease.lease_class,
-        "generation": lease.generation,
-        "expires_ms": lease.expires_ms,
-        "devices": list(lease.devices),
-        "depth": lease.depth,
-    }
-    if lease.gpu_generation is not None:
-        body["gpu_generation"] = lease.gpu_generation
-    if lease.gang is not None:
-        body["gang"] = lease.gang
     return body
 
 

@@ -27,7 +27,7 @@ from bailiwick import (
 from bailiwick.demo.desk import MINUTE_MS, Desk
 from bailiwick.demo.fleet import CLINICAL_NODES, HOUR_MS, PHYSICS_LATER
 from bailiwick.demo.money import Grant, HourlyCap
-from bailiwick.demo.phrases import gpus
+from bailiwick.phrases.amounts import gpus
 
 GRACE_MS = 10 * MINUTE_MS
 

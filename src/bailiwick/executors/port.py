@@ -134,7 +134,7 @@ class JobSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class JobStarted:
     """The job runs. ``unenforced`` are the limits that were asked for and that nothing holds."""
 
     lease_id: int
@@ -218,7 +218,7 @@ JobUsage: TypeAlias = UsedInAll | UsedByProcesses
 class Executor(Protocol):
     """Whoever runs the jobs of granted leases."""
 
-    def start(self, spec: JobSpec) -> Started:
+    def start(self, spec: JobSpec) -> JobStarted:
         """Run the command; returns once it runs, raises if it cannot."""
 
     def warn(self, lease_id: int, until_ms: int) -> None:

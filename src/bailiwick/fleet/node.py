@@ -112,14 +112,6 @@ class NodeCapacity:
         return MILLI * len(self.gpus)
 
 
-def check_inventory(capacity: NodeCapacity) -> None:
-    """Refuse an inventory that says of itself what only attestation can say."""
-    for key in capacity.labels:
-        if key.startswith(ATTESTED_PREFIX):
-            expected = f"no key that begins with {ATTESTED_PREFIX}; attestation gives those"
-            raise InvalidValue("labels", key, expected)
-
-
 def check_labels(field_name: str, labels: object) -> Mapping[str, str]:
     """The labels as a read-only mapping, if every key and value is a short name."""
     if not isinstance(labels, Mapping):

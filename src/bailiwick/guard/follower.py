@@ -27,10 +27,8 @@ from bailiwick.client import Client
 from bailiwick.client.errors import ClientError
 from bailiwick.guard.guard import Known, wall_ms
 from bailiwick.vocab.errors import BailiwickError, Unavailable
-from bailiwick.wire import trust as wire
+from bailiwick.wire.actions.trust import CAPABILITY_KEYS, CAPABILITY_REVOCATIONS
 
-KEYS_PATH = "/v1/capabilities/keys"
-REVOCATIONS_PATH = "/v1/capabilities/revocations"
 STALE_MS_MAX = 60_000
 REFRESH_S = 5.0
 OVERLAP_MS = SKEW_MS_MAX + 10_000
@@ -69,9 +67,9 @@ class Follower:
     def _refresh(self) -> Known:
         """Ask the server now; an error leaves what was known as it is."""
         asked_ms = self._now_ms()
-        keys = self._client.read(KEYS_PATH, wire.CapabilityKeys)
+        keys = self._client.send(CAPABILITY_KEYS)
         since_ms = max(0, self._heard_ms - OVERLAP_MS)
-        news = self._client.read(REVOCATIONS_PATH, wire.Revocations, query={"since": since_ms})
+        news = self._client.send(CAPABILITY_REVOCATIONS, query={"since": since_ms})
         if news.complete_from_ms > max(since_ms, news.now_ms - KEEP_MS):
             raise Unavailable("the list of revoked tokens", "the server lost a part of it")
         if not asked_ms - SKEW_MS_MAX <= news.now_ms <= self._now_ms() + SKEW_MS_MAX:

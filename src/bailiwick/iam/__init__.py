@@ -6,11 +6,11 @@ from bailiwick.iam.scope import FLEET, Scope
 from bailiwick.iam.words import (
     NODE_PREFIX,
     OWN_NAMES,
-    Permission,
     PrincipalKind,
     Role,
     ScopeLevel,
 )
+from bailiwick.vocab.permissions import Permission
 
 __all__ = [
     "FLEET",

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bailiwick.iam.scope import Scope
-from bailiwick.iam.words import ROLE_PERMISSIONS, Permission, Role
+from bailiwick.iam.words import ROLE_PERMISSIONS, Role
+from bailiwick.vocab.permissions import Permission
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from bailiwick.iam.scope import Scope
-from bailiwick.iam.words import Permission, PrincipalKind, Role
+from bailiwick.iam.words import PrincipalKind, Role
 from bailiwick.vocab.errors import Conflict, NotFound
+from bailiwick.vocab.permissions import Permission
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,8 @@ package; what is not here may change. Signatures load ``cryptography`` when firs
 """
 
 from bailiwick.journal.anchor import GENESIS, Anchor, parse_anchor
-from bailiwick.journal.bodies import BODIES, check_body
 from bailiwick.journal.body_spec import BodySpec
-from bailiwick.journal.cases import CaseReason, Judged, Verdict, judge_case
+from bailiwick.journal.cases import CaseReason, CaseVerdict, JudgedCase, judge_case
 from bailiwick.journal.chain import Chain, Sealed
 from bailiwick.journal.consumers import (
     Batch,
@@ -41,6 +40,7 @@ from bailiwick.journal.keys import (
     check_public_key,
     parse_vkey,
 )
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.merkle import (
     ConsistencyProof,
     Frontier,
@@ -89,11 +89,9 @@ from bailiwick.journal.words import (
     NoteFault,
     ProofFault,
     RecordFault,
-    RecordKind,
 )
 
 __all__ = [
-    "BODIES",
     "CHECKPOINT_PATH",
     "GENESIS",
     "GENESIS_HASH",
@@ -104,6 +102,7 @@ __all__ = [
     "Batch",
     "BodySpec",
     "CaseReason",
+    "CaseVerdict",
     "Chain",
     "Changed",
     "Checkpoint",
@@ -118,7 +117,7 @@ __all__ = [
     "FindingWord",
     "Frontier",
     "InclusionProof",
-    "Judged",
+    "JudgedCase",
     "KeyAlgorithm",
     "KindScope",
     "Malformed",
@@ -149,13 +148,11 @@ __all__ = [
     "Torn",
     "Truncated",
     "TrustedCheckpoint",
-    "Verdict",
     "Verification",
     "Verified",
     "Verifier",
     "VerifierKey",
     "WeakKey",
-    "check_body",
     "check_public_key",
     "cosign_checkpoint",
     "encode_bundle",

@@ -15,7 +15,7 @@ Rules:
   that no check uses are told in ``unused``.
 
 >>> judge_case({"id": "x", "kind": "tlog", "log": "x", "vkey": "x", "checkpoint": "x"}, str.encode)
-Judged(case='x', verdict=<Verdict.INVALID: 'invalid'>, reason=<CaseReason.MALFORMED: ...>, ...)
+JudgedCase(case='x', verdict=<CaseVerdict.INVALID: ...>, reason=<CaseReason.MALFORMED: ...>, ...)
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _USED = {
 }
 
 
-class Verdict(StrEnum):
+class CaseVerdict(StrEnum):
     """What a case turned out to be."""
 
     VALID = "valid"
@@ -72,11 +72,11 @@ class CaseReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCase:
     """The verdict on one case, and the fields of it that nothing looked at."""
 
     case: str
-    verdict: Verdict
+    verdict: CaseVerdict
     reason: CaseReason | None
     unused: tuple[str, ...] = ()
 
@@ -89,7 +89,7 @@ class _Refused(Exception):
         self.reason = reason
 
 
-def judge_case(case: Mapping[str, object], read: Reader) -> Judged:
+def judge_case(case: Mapping[str, object], read: Reader) -> JudgedCase:
     """The verdict on one case of the format."""
     kind = _text(case, "kind")
     judges: dict[str, Callable[[Mapping[str, object], Reader], None]] = {
@@ -103,8 +103,8 @@ def judge_case(case: Mapping[str, object], read: Reader) -> Judged:
     try:
         judges[kind](case, read)
     except _Refused as refused:
-        return Judged(name, Verdict.INVALID, refused.reason, unused)
-    return Judged(name, Verdict.VALID, None, unused)
+        return JudgedCase(name, CaseVerdict.INVALID, refused.reason, unused)
+    return JudgedCase(name, CaseVerdict.VALID, None, unused)
 
 
 def _judge_log(case: Mapping[str, object], read: Reader) -> None:

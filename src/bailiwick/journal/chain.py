@@ -23,6 +23,7 @@ from hashlib import sha256
 
 from bailiwick.journal.anchor import GENESIS, Anchor
 from bailiwick.journal.fields import INTEGER_MAX, RecordRefused
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.merkle import Frontier
 from bailiwick.journal.record import (
     Context,
@@ -31,7 +32,7 @@ from bailiwick.journal.record import (
     parse_record,
 )
 from bailiwick.journal.shapes import is_recognised
-from bailiwick.journal.words import RecordFault, RecordKind
+from bailiwick.journal.words import RecordFault
 from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.values import check_integer, check_kind
 

@@ -23,10 +23,10 @@ from typing import TypeAlias, cast
 
 from bailiwick.journal.anchor import GENESIS, Anchor
 from bailiwick.journal.findings import Finding, Verified
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.note import Checkpoint
 from bailiwick.journal.record import Record, parse_record
 from bailiwick.journal.verify import verify_lines
-from bailiwick.journal.words import RecordKind
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.values import TenantId, check_integer
 from bailiwick.vocab.words import PreemptionReason

@@ -29,12 +29,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
-from typing import NoReturn
 
-from bailiwick.journal.bodies import check_body
 from bailiwick.journal.fields import AMOUNT, DIGEST, NAME, PRINCIPAL, BodyValue, RecordRefused
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.shapes import RECORD_BYTES_MAX, Link
-from bailiwick.journal.words import KindScope, RecordFault, RecordKind
+from bailiwick.journal.words import KindScope, RecordFault
+from bailiwick.vocab.strict_json import JsonFault, JsonRefused, StrictJson
 
 GENESIS_HASH = "0" * 64
 """What the first record names as the hash before it."""
@@ -42,7 +42,6 @@ GENESIS_HASH = "0" * 64
 _KEYS = frozenset(
     ("actor", "at_ms", "body", "correlation_id", "kind", "prev_hash", "project", "seq", "tenant")
 )
-_DIGITS_MAX = 17
 
 
 def _plain(value: object) -> dict[str, object]:
@@ -130,7 +129,7 @@ class Record:
         DIGEST.check("prev_hash", self.prev_hash)
         object.__setattr__(self, "kind", check_record_kind(self.kind))
         self.context.check_scope(self.kind)
-        check_body(self.kind, self.body)
+        self.kind.check(self.body)
         object.__setattr__(self, "body", _frozen(self.body))
         if len(self.canonical) > RECORD_BYTES_MAX:
             raise _refused(RecordFault.TOO_LONG, len(self.canonical), "at most 65535 bytes")
@@ -139,6 +138,11 @@ class Record:
     def context(self) -> Context:
         """Who caused the record, in the course of what, and whose it is."""
         return Context(self.actor, self.correlation_id, self.tenant, self.project)
+
+    @property
+    def moves_shares(self) -> bool:
+        """Whether it moves a share of a device to another owner, which the meter must know."""
+        return self.kind.moves_shares
 
     @property
     def link(self) -> Link:
@@ -183,8 +187,6 @@ def check_record_kind(value: object) -> RecordKind:
 
 def parse_record(raw: bytes) -> Record:
     """The record that these canonical bytes are, or a refusal that names the fault."""
-    if len(raw) > RECORD_BYTES_MAX:
-        raise _refused(RecordFault.TOO_LONG, len(raw), f"at most {RECORD_BYTES_MAX} bytes")
     values = _parse_json(raw)
     record = _from_values(values)
     if record.canonical != raw:
@@ -205,45 +207,25 @@ def _from_values(values: Mapping[str, object]) -> Record:
 
 def _parse_json(raw: bytes) -> Mapping[str, object]:
     try:
-        text = raw.decode("utf-8")
-        value, end = _DECODER.raw_decode(text)
-    except UnicodeDecodeError:
-        raise _refused(RecordFault.NOT_UTF8, raw, "UTF-8") from None
-    except (json.JSONDecodeError, RecursionError):
-        raise _refused(RecordFault.NOT_JSON, raw, "one JSON object") from None
-    if end != len(text):
-        raise _refused(RecordFault.TRAILING_DATA, text[end:], "nothing after the record")
+        value = _READER.read(raw)
+    except JsonRefused as refused:
+        fault, expected = _FAULTS[refused.fault]
+        raise _refused(fault, refused.value, expected) from None
     if not isinstance(value, dict):
         raise _refused(RecordFault.NOT_JSON, raw, "one JSON object")
     return value
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _refused(RecordFault.DUPLICATE_KEY, twice, "each key once")
-    return values
-
-
-def _no_number(text: str) -> NoReturn:
-    raise _refused(RecordFault.NOT_AN_INTEGER, text, "an integer")
-
-
-def _integer(text: str) -> int:
-    # Bounded before it is converted: a long run of digits costs quadratic time.
-    if len(text) > _DIGITS_MAX:
-        _no_number(text)
-    return int(text)
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique,
-    parse_float=_no_number,
-    parse_constant=_no_number,
-    parse_int=_integer,
-)
+_READER = StrictJson(bytes_max=RECORD_BYTES_MAX, is_bare=True)
+_FAULTS = {
+    JsonFault.TOO_LONG: (RecordFault.TOO_LONG, f"at most {RECORD_BYTES_MAX} bytes"),
+    JsonFault.NOT_UTF8: (RecordFault.NOT_UTF8, "UTF-8"),
+    JsonFault.NOT_JSON: (RecordFault.NOT_JSON, "one JSON object"),
+    JsonFault.TOO_DEEP: (RecordFault.NOT_JSON, "one JSON object"),
+    JsonFault.TRAILING_DATA: (RecordFault.TRAILING_DATA, "nothing after the record"),
+    JsonFault.DUPLICATE_KEY: (RecordFault.DUPLICATE_KEY, "each key once"),
+    JsonFault.NOT_AN_INTEGER: (RecordFault.NOT_AN_INTEGER, "an integer"),
+}
 
 
 def _frozen(body: Mapping[str, object]) -> Mapping[str, object]:

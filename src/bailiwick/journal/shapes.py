@@ -9,7 +9,7 @@ Rules:
   accepts with the same values. What it does not recognise is parsed the long way.
 - A shape is compiled when its kind is first met, so that importing costs nothing.
 
->>> glance(b'{"kind":"lease_granted"}') is None
+>>> glance(b'{"kind":"lease_renewed"}') is None
 True
 """
 
@@ -19,9 +19,9 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from bailiwick.journal.bodies import BODIES
 from bailiwick.journal.fields import AMOUNT_SHAPE, DIGEST_SHAPE, NAME_SHAPE, PRINCIPAL_SHAPE
-from bailiwick.journal.words import KindScope, RecordKind
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.words import KindScope
 
 RECORD_BYTES_MAX = 65_535
 """Longest record: what the 16-bit length in an entry bundle can say."""
@@ -68,7 +68,7 @@ _MATCHERS: dict[RecordKind, Matcher] = {}
 def record_shape(kind: RecordKind) -> str:
     """The canonical bytes that a record of this kind can have, as a regular expression."""
     return (
-        rf'\{{"actor":"{PRINCIPAL_SHAPE}","at_ms":({AMOUNT_SHAPE}),"body":{BODIES[kind].shape},'
+        rf'\{{"actor":"{PRINCIPAL_SHAPE}","at_ms":({AMOUNT_SHAPE}),"body":{kind.body.shape},'
         rf'"correlation_id":"{PRINCIPAL_SHAPE}","kind":"{kind}","prev_hash":"({DIGEST_SHAPE})",'
         rf'"project":{_PROJECT[kind.scope]},"seq":({AMOUNT_SHAPE}),'
         rf'"tenant":{_TENANT[kind.scope]}\}}'

@@ -15,7 +15,7 @@ Rules:
 
 >>> from bailiwick.journal.chain import Chain
 >>> from bailiwick.journal.record import Context
->>> from bailiwick.journal.words import RecordKind
+>>> from bailiwick.journal.kinds import RecordKind
 >>> chain = Chain()
 >>> who = Context("scheduler", "req-7", tenant="acme")
 >>> renewed = {"lease_id": 4, "generation": 2, "expires_ms": 9000}

@@ -22,9 +22,9 @@ from typing import Any
 
 from bailiwick.billing.rates import RateCard, card_body, card_of
 from bailiwick.iam import Permission, PrincipalKind, Role
-from bailiwick.journal.bodies import BODIES
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import encode_json
-from bailiwick.journal.words import AttestationWord, RecordKind, Severity
+from bailiwick.journal.words import AttestationWord, Severity
 from bailiwick.kernel.answers import (
     Answer,
     Done,
@@ -252,7 +252,7 @@ def _check_nested(name: str, value: object, *, of_kind: RecordKind, known: tuple
     if not isinstance(value, Mapping):
         raise InvalidValue(name, value, "an object")
     _only(value, *known)
-    spec = BODIES[of_kind]
+    spec = of_kind.body
     for each, inner in value.items():
         (spec.required.get(each) or spec.optional[each]).check(each, inner)
     burst = [each for each in value if each.startswith("burst_")]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import NamedTuple
 
 from bailiwick.journal.anchor import GENESIS, Anchor
 from bailiwick.journal.chain import Chain
@@ -47,12 +48,23 @@ from bailiwick.vocab.errors import Conflict, InvariantBroken, Unavailable
 _ANSWERS = (AdmissionApproved, AdmissionDenied, RequestQueued)
 
 
+class Step(NamedTuple):
+    """One event as it took effect: what a second state needs instead of reading its line."""
+
+    event: Event
+    at_ms: int
+    answered: tuple[tuple[str, str], Remembered] | None = None
+    """Under which actor and key it is remembered as an answer, and as which."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """An answer, and the lines that must be durable before it is given (none for a repeat)."""
 
     answer: Answer
     lines: tuple[bytes, ...]
+    steps: tuple[Step, ...] = ()
+    """What each line did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,7 @@ class Checkpoint:
     data: bytes
     digest: str
     line: bytes
+    step: Step
 
 
 class Kernel:
@@ -99,10 +112,11 @@ class Kernel:
         digest = sha256(data).hexdigest()
         event = StateCheckpoint(digest, len(self.state.leases), len(self.state.line.entries))
         line = self._seal(event, Context(actor, "checkpoint"), event.body(), now=now)
-        return Checkpoint(data, digest, line)
+        return Checkpoint(data, digest, line, Step(event, now))
 
     def _run(self, envelope: Envelope, digest: str | None, now: int) -> Outcome:
         lines: list[bytes] = []
+        steps: list[Step] = []
         answer: Answer | None = None
         owner, context = FLEET, envelope.cause
         stamp: Body = {} if digest is None else {"key": envelope.key, "command": digest}
@@ -119,12 +133,15 @@ class Kernel:
                     answer = _joined(answer, told)
                     body |= stamp
                 lines.append(self._seal(event, context, body, now=now))
+                step = Step(event, now)
                 if answers and stamp:
-                    self._remember(envelope.actor, body, told, at_ms=now)
+                    step = Step(event, now, _answered(envelope.actor, body, told, at_ms=now))
+                    _note_answer(self.state, step)
+                steps.append(step)
         except BaseException:
             self._lost = self._lost or self.chain.size != begun
             raise
-        return Outcome(Done(None) if answer is None else answer, tuple(lines))
+        return Outcome(Done(None) if answer is None else answer, tuple(lines), tuple(steps))
 
     def _seal(self, event: Event, context: Context, body: Body, *, now: int) -> bytes:
         """Seal the event, then apply it: a record that cannot be written changes nothing."""
@@ -135,31 +152,56 @@ class Kernel:
     def replay(self, records: Iterable[Record], *, check_digests: bool = False) -> None:
         """Apply records that were sealed before and are verified; their chain must be this one."""
         for record in records:
-            event = event_of(record)
+            step = step_of(record)
+            event = step.event
             if check_digests and isinstance(event, StateCheckpoint):
                 found = digest_of(self.state)
                 if found != event.digest:
                     raise InvariantBroken(
                         f"record {record.seq} says the state was {event.digest}, it is {found}"
                     )
-            apply(self.state, event, record.at_ms)
-            key = record.body.get("key")
-            if key is not None:
-                told = _answer_of(None, event, record.at_ms, seq=record.seq)
-                self._remember(record.actor, dict(record.body), told, at_ms=record.at_ms)
+            take_step(self.state, step)
 
-    def follow(self, records: Iterable[Record], anchor: Anchor) -> None:
-        """Replay verified records, and stand at the anchor behind them."""
-        self.replay(records)
+    def follow(self, records: Iterable[Record], anchor: Anchor) -> list[Step]:
+        """Replay verified records, stand at the anchor behind them, and tell what each did."""
+        steps = []
+        for record in records:
+            steps.append(step_of(record))
+            take_step(self.state, steps[-1])
         self.chain = Chain(anchor)
         if self.chain.size != self.state.size:
             raise InvariantBroken(f"{self.chain.size} records, but a state of {self.state.size}")
+        return steps
 
-    def _remember(self, actor: str, body: Body, told: Answer | None, *, at_ms: int) -> None:
-        settings, book = self.state.settings, self.state.answers
-        entry = Remembered(at_ms, str(body["command"]), Done(None) if told is None else told)
-        book.put((actor, str(body["key"])), entry)
-        book.forget(at_ms - settings.keys_ms, keep_max=settings.keys_max)
+
+def take_step(state: State, step: Step) -> None:
+    """Have a step that another kernel took, or a record told of, take effect here."""
+    apply(state, step.event, step.at_ms)
+    _note_answer(state, step)
+
+
+def _note_answer(state: State, step: Step) -> None:
+    if step.answered is not None:
+        settings, book = state.settings, state.answers
+        book.put(*step.answered)
+        book.forget(step.at_ms - settings.keys_ms, keep_max=settings.keys_max)
+
+
+def step_of(record: Record) -> Step:
+    """What a verified record did."""
+    event = event_of(record)
+    if record.body.get("key") is None:
+        return Step(event, record.at_ms)
+    told = _answer_of(None, event, record.at_ms, seq=record.seq)
+    body = dict(record.body)
+    return Step(event, record.at_ms, _answered(record.actor, body, told, at_ms=record.at_ms))
+
+
+def _answered(
+    actor: str, body: Body, told: Answer | None, *, at_ms: int
+) -> tuple[tuple[str, str], Remembered]:
+    entry = Remembered(at_ms, str(body["command"]), Done(None) if told is None else told)
+    return (actor, str(body["key"])), entry
 
 
 def _repeated(key: str, known: Remembered, digest: str) -> Outcome:

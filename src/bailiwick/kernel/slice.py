@@ -33,9 +33,12 @@ class Due(Protocol):
         """The events that are due."""
 
 
-def nothing(state: State, event: object, at_ms: int) -> None:
-    """What is only told changes nothing."""
+def _nothing(state: State, event: object, at_ms: int) -> None:
     del state, event, at_ms
+
+
+NOTHING: Apply = _nothing
+"""What is only told changes nothing."""
 
 
 def _settled(state: State, plain: Plain) -> None:

@@ -18,8 +18,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record
-from bailiwick.journal.words import RecordKind
 from bailiwick.kernel.commands import Command, Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet import dump as fleet_dump

@@ -27,10 +27,10 @@ from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, He
 from bailiwick.scheduler.engine.protocol import FLAG_RELEASED, LeaseFields
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.line import Line
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.preemption import PreemptionManager
+from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
@@ -119,7 +119,7 @@ class State:
         self.arrivals = ArrivalBook()
         self.arrivals.learn(self.ledger)
         self.shares = RunningShares(self.settings.half_life_ms)
-        self.line = Line(self.shares, patience_ms=self.settings.patience_ms)
+        self.line = FairQueue(self.shares, patience_ms=self.settings.patience_ms)
         self.blocked: dict[int, Denied | None] = {}
         self.claims: dict[int, Claim] = {}
         self.claimed = ClaimedNodes(self.ledger)

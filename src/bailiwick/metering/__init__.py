@@ -1,7 +1,7 @@
 """Metering: whose every share of every device was at every instant, exactly, from the journal."""
 
 from bailiwick.metering.fold import JournalMeter
-from bailiwick.metering.meter import Meter, Pool
+from bailiwick.metering.meter import Meter, SharePool
 from bailiwick.metering.owners import (
     IDLE,
     UNAVAILABLE,
@@ -11,7 +11,7 @@ from bailiwick.metering.owners import (
     Owner,
     Payer,
     Stage,
-    Unavailable,
+    UnavailableCapacity,
     UnavailableCause,
     free_owner,
 )
@@ -37,15 +37,15 @@ __all__ = [
     "Part",
     "Parts",
     "Payer",
-    "Pool",
     "Position",
     "Segment",
     "Share",
+    "SharePool",
     "SharedParts",
     "SourceEvent",
     "Sources",
     "Stage",
-    "Unavailable",
+    "UnavailableCapacity",
     "UnavailableCause",
     "Use",
     "free_owner",

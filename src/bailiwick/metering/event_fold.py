@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, assert_never
+from typing import Any, ClassVar, Final, assert_never
 
 from bailiwick.metering.events import (
     LeaseEnded,
@@ -42,19 +42,19 @@ from bailiwick.metering.events import (
 from bailiwick.metering.fold import JournalMeter
 from bailiwick.metering.owners import UnavailableCause
 from bailiwick.metering.records import MeterFinding, MeterFindingWord
-from bailiwick.metering.report import Finding, FindingWord, Report, Span, make_report
+from bailiwick.metering.report import Finding, Report, ReportFindingWord, ReportSpan, make_report
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import AMOUNT_MAX, MILLI
 from bailiwick.vocab.words import EndCause, ResourceKind
 
-_WORDS: Final[dict[MeterFindingWord, FindingWord]] = {
-    MeterFindingWord.TIME_WENT_BACK: FindingWord.TIME_WENT_BACK,
-    MeterFindingWord.LATE: FindingWord.CHARGED_PAST_END,
-    MeterFindingWord.OVERCOMMITTED: FindingWord.OVERLAP,
-    MeterFindingWord.ALREADY_HELD: FindingWord.ALREADY_STARTED,
-    MeterFindingWord.UNKNOWN_LEASE: FindingWord.UNKNOWN_LEASE,
-    MeterFindingWord.ALREADY_REGISTERED: FindingWord.ALREADY_THERE,
-    MeterFindingWord.UNKNOWN_NODE: FindingWord.UNKNOWN_NODE,
+_WORDS: Final[dict[MeterFindingWord, ReportFindingWord]] = {
+    MeterFindingWord.TIME_WENT_BACK: ReportFindingWord.TIME_WENT_BACK,
+    MeterFindingWord.LATE: ReportFindingWord.CHARGED_PAST_END,
+    MeterFindingWord.OVERCOMMITTED: ReportFindingWord.OVERLAP,
+    MeterFindingWord.ALREADY_HELD: ReportFindingWord.ALREADY_STARTED,
+    MeterFindingWord.UNKNOWN_LEASE: ReportFindingWord.UNKNOWN_LEASE,
+    MeterFindingWord.ALREADY_REGISTERED: ReportFindingWord.ALREADY_THERE,
+    MeterFindingWord.UNKNOWN_NODE: ReportFindingWord.UNKNOWN_NODE,
 }
 
 _ENDS: Final[dict[EndCause, str]] = {
@@ -75,6 +75,7 @@ class _Record:
     body: Mapping[str, Any]
     tenant: str | None = None
     project: str | None = None
+    moves_shares: ClassVar = True
 
 
 @dataclass(slots=True)
@@ -134,7 +135,7 @@ class EventMeter:
         return make_report(
             meter.totals(end_ms),
             meter.balances(end_ms),
-            span=Span(end_ms if self._first_ms is None else self._first_ms, end_ms),
+            span=ReportSpan(end_ms if self._first_ms is None else self._first_ms, end_ms),
             findings=(*findings, *self.findings),
         )
 
@@ -156,24 +157,24 @@ class EventMeter:
 
     def _started(self, event: LeaseStarted, at_ms: int, *, line: int) -> None:
         if event.lease in self._leases:
-            self._find(FindingWord.ALREADY_STARTED, event.lease, at_ms=at_ms, line=line)
+            self._find(ReportFindingWord.ALREADY_STARTED, event.lease, at_ms=at_ms, line=line)
             return
         self._lost.discard(event.lease)
         self._numbers += 1
         lease = _Lease(self._numbers, event)
         body = {
-            "lease_id": lease.number,
-            "node": event.node,
+            "lease_ids": (lease.number,),
+            "nodes": (event.node,),
             "resources": _held(event),
             "devices": (sum(1 << index for index in event.devices),),
             "lease_class": event.lease_class.value,
             "tag": event.tag,
-            "expires_ms": AMOUNT_MAX,  # its end is told, or it goes on
+            "ttl_ms": AMOUNT_MAX - at_ms,  # its end is told, or it goes on
         }
         self._leases[event.lease] = lease
         self._names[str(lease.number)] = event.lease
         lease.is_metered = self._record(
-            body, "lease_granted", at_ms=at_ms, line=line, of=event, subject=event.lease
+            body, "admission_approved", at_ms=at_ms, line=line, of=event, subject=event.lease
         )
         self._on_node.setdefault(event.node, {})[event.lease] = lease
 
@@ -181,7 +182,7 @@ class EventMeter:
         lease = self._leases.pop(event.lease, None)
         if lease is None:
             if event.lease not in self._lost:
-                self._find(FindingWord.UNKNOWN_LEASE, event.lease, at_ms=at_ms, line=line)
+                self._find(ReportFindingWord.UNKNOWN_LEASE, event.lease, at_ms=at_ms, line=line)
             self._lost.discard(event.lease)
             return
         started = lease.started
@@ -191,7 +192,7 @@ class EventMeter:
         past_ms = 0 if event.ended_ms is None else at_ms - event.ended_ms
         if past_ms > 0 and lease.is_metered:
             finding = Finding(
-                FindingWord.CHARGED_PAST_END,
+                ReportFindingWord.CHARGED_PAST_END,
                 event.lease,
                 at_ms=at_ms,
                 by_ms=past_ms,
@@ -256,7 +257,7 @@ class EventMeter:
         why = "" if wanted & taken else "the node does not have that much"
         return replace(finding, wanted=len(wanted), found=free, others=same or tuple(held), why=why)
 
-    def _find(self, word: FindingWord, subject: str, *, at_ms: int, line: int) -> None:
+    def _find(self, word: ReportFindingWord, subject: str, *, at_ms: int, line: int) -> None:
         self.findings.append(Finding(word, subject, at_ms=at_ms, line=line))
 
 

@@ -42,7 +42,7 @@ from bailiwick.metering.events import (
     NodeUnavailable,
     Sent,
 )
-from bailiwick.metering.report import Finding, FindingWord
+from bailiwick.metering.report import Finding, ReportFindingWord
 from bailiwick.metering.sources import (
     REMEMBERED_LIMIT,
     Conflicting,
@@ -108,9 +108,9 @@ class EventLog:
             case Duplicate() | Forgotten():
                 self.repeated += 1
             case Conflicting():
-                self._find(FindingWord.CONFLICT, sent)
+                self._find(ReportFindingWord.CONFLICT, sent)
             case Fenced(epoch):
-                self._find(FindingWord.FENCED, sent, wanted=epoch)
+                self._find(ReportFindingWord.FENCED, sent, wanted=epoch)
             case _ as unknown:
                 assert_never(unknown)
 
@@ -131,7 +131,7 @@ class EventLog:
                 clock_ms = sent.at_ms
                 yield sent
                 continue
-            self._find(FindingWord.TIME_WENT_BACK, sent, by_ms=clock_ms - sent.at_ms)
+            self._find(ReportFindingWord.TIME_WENT_BACK, sent, by_ms=clock_ms - sent.at_ms)
             yield replace(sent, at_ms=clock_ms)
 
     def _tell_missing(self) -> None:
@@ -144,10 +144,12 @@ class EventLog:
                 and before.sequence + 1 == sent.sequence
             )
             if not is_next:
-                self._find(FindingWord.MISSING_EVENTS, sent, wanted=sent.sequence - 1)
+                self._find(ReportFindingWord.MISSING_EVENTS, sent, wanted=sent.sequence - 1)
             before = sent
 
-    def _find(self, word: FindingWord, sent: Sent, *, by_ms: int = 0, wanted: int = 0) -> None:
+    def _find(
+        self, word: ReportFindingWord, sent: Sent, *, by_ms: int = 0, wanted: int = 0
+    ) -> None:
         subject = f"{sent.source} {sent.epoch}:{sent.sequence}"
         finding = Finding(
             word, subject, at_ms=sent.at_ms, by_ms=by_ms, wanted=wanted, line=sent.line

@@ -25,11 +25,12 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from bailiwick.metering.owners import UnavailableCause
 from bailiwick.metering.sources import SourceEvent
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.strict_json import JsonFault, JsonRefused, StrictJson
 from bailiwick.vocab.values import MILLI, check_amount, check_integer, check_name
 from bailiwick.vocab.words import EndCause, HardwareGeneration, LeaseClass, ResourceKind
 
@@ -147,8 +148,6 @@ def parse_line(text: bytes, *, line: int) -> Sent:
 
 
 def _parse(text: bytes, line: int) -> Sent:
-    if len(text) > LINE_BYTES_MAX:
-        raise InvalidValue("length", len(text), f"at most {LINE_BYTES_MAX} bytes in a line")
     told = _Fields(_object(text))
     source = told.take("source", check_name)
     epoch = told.take("epoch", lambda name, it: check_integer(name, it, low=1, high=2**62 - 1))
@@ -163,33 +162,27 @@ def _parse(text: bytes, line: int) -> Sent:
 
 def _object(text: bytes) -> dict[str, Any]:
     try:
-        found = _DECODER.decode(text.decode())
-    except InvalidValue:
-        raise
-    except (ValueError, RecursionError) as error:
-        why = str(error).partition(":")[0].lower()
-        raise InvalidValue("event", text[:80], f"a JSON object ({why})") from None
+        found = _READER.read(text)
+    except JsonRefused as refused:
+        raise _invalid(refused, text) from None
     if not isinstance(found, dict):
         raise InvalidValue("event", found, "a JSON object")
     return found
 
 
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidValue(twice, "told twice", "each field once")
-    return found
+def _invalid(refused: JsonRefused, text: bytes) -> InvalidValue:
+    match refused.fault:
+        case JsonFault.TOO_LONG:
+            return InvalidValue("length", refused.value, f"{refused.why} in a line")
+        case JsonFault.DUPLICATE_KEY:
+            return InvalidValue(str(refused.value), "told twice", "each field once")
+        case JsonFault.NOT_AN_INTEGER:
+            return InvalidValue("number", refused.value, "an integer")
+        case _:
+            return InvalidValue("event", text[:80], f"a JSON object ({refused.why.lower()})")
 
 
-def _refuse_number(text: str) -> NoReturn:
-    raise InvalidValue("number", text, "an integer")
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_float=_refuse_number, parse_constant=_refuse_number
-)
+_READER = StrictJson(bytes_max=LINE_BYTES_MAX, digits_max=19)  # an epoch may have so many
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 

@@ -2,9 +2,8 @@
 
 Rules:
 
-- What a kind of record means is one table, ``MEANINGS``; kinds that move no share are in
-  :data:`bailiwick.metering.records.SILENT`. A kind in neither is refused, so that a new one must
-  be thought of here.
+- What a kind of record means is one table, ``MEANINGS``. One that is not in it and says that it
+  moves shares is refused, so that a new one must be thought of here.
 - A lease's shares are its own from its grant to its end; the last steps of its ending are its own
   too, each as a stage of its own: held, grace, teardown. A term or a grace that ran out was over
   when it ran out, not when that was recorded. Once a lease is fenced its shares are
@@ -29,7 +28,7 @@ from dataclasses import replace
 from typing import Final
 
 from bailiwick.metering.core import SHORT
-from bailiwick.metering.holds import Ending, Hold, Node, Payers
+from bailiwick.metering.holds import Hold, HoldEnding, MeteredNode, Payers
 from bailiwick.metering.meter import FIRST_LEASE, NOBODY, Meter, code_of
 from bailiwick.metering.owners import (
     IDLE,
@@ -37,12 +36,11 @@ from bailiwick.metering.owners import (
     Account,
     Idle,
     Stage,
-    Unavailable,
+    UnavailableCapacity,
     UnavailableCause,
     free_owner,
 )
 from bailiwick.metering.records import (
-    SILENT,
     FoldedRecord,
     MeterFinding,
     MeterFindingWord,
@@ -78,7 +76,7 @@ class JournalMeter:
         """How many records were folded, if it began with the first one."""
         self.counts: Counter[MeterFindingWord] = Counter()
         """How often each finding was made."""
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, MeteredNode] = {}
         self.leases: dict[int, Hold] = {}
         self.payers = Payers(self.meter)
         self._found: list[MeterFinding] = []
@@ -86,7 +84,7 @@ class JournalMeter:
     def add(self, record: FoldedRecord) -> tuple[MeterFinding, ...]:
         """Fold one more record; what does not fit about it, if anything."""
         meaning = MEANINGS.get(record.kind)
-        if meaning is None and record.kind not in SILENT:
+        if meaning is None and record.moves_shares:
             raise InvalidValue("kind", str(record.kind), "a kind that the metering table has")
         at_ms, self.meter.seq = record.at_ms, record.seq
         self.size = record.seq + 1
@@ -126,7 +124,7 @@ class JournalMeter:
         if name in self.nodes:
             self._report(MeterFindingWord.ALREADY_REGISTERED, name)
             return
-        node = self.nodes[name] = Node()
+        node = self.nodes[name] = MeteredNode()
         for kind in _PLAIN:
             amount = record.body["resources"].get(kind.value, 0)
             if amount:
@@ -194,19 +192,19 @@ class JournalMeter:
             node.is_quarantined = False
             self._reopen(node, at_ms)
 
-    def _known(self, record: FoldedRecord) -> Node | None:
+    def _known(self, record: FoldedRecord) -> MeteredNode | None:
         node = self.nodes.get(record.body["node"])
         if node is None:
             self._report(MeterFindingWord.UNKNOWN_NODE, record.body["node"])
         return node
 
-    def _reopen(self, node: Node, at_ms: int) -> None:
+    def _reopen(self, node: MeteredNode, at_ms: int) -> None:
         """Give what no lease holds to the owner that the node's mode and trust ask for."""
         free = free_owner(node.mode, quarantined=node.is_quarantined)
         if free != node.free:
             self._hand_over(node, free, at_ms)
 
-    def _hand_over(self, node: Node, free: Idle | Unavailable, at_ms: int) -> int:
+    def _hand_over(self, node: MeteredNode, free: Idle | UnavailableCapacity, at_ms: int) -> int:
         self._core.now(at_ms, self.meter.seq)
         moves = [(pool.free, self.meter.account(pool, free)) for pool in node.pools()]
         late_ms = self._pass_on(code_of(node.free), code_of(free), moves)
@@ -226,12 +224,6 @@ class JournalMeter:
         for number, lease_id in enumerate(lease_ids):
             mask = masks[number] if masks else 0
             self._start(lease_id, nodes[number], record, mask=mask, until_ms=until_ms)
-
-    def _granted(self, record: FoldedRecord, at_ms: int) -> None:
-        del at_ms
-        body = record.body
-        mask, until_ms = next(iter(body.get("devices", ())), 0), body["expires_ms"]
-        self._start(body["lease_id"], body["node"], record, mask=mask, until_ms=until_ms)
 
     def _start(
         self, lease_id: int, name: str, record: FoldedRecord, *, mask: int, until_ms: int
@@ -280,11 +272,11 @@ class JournalMeter:
         if hold.stage is Stage.HELD:
             self._run_out(hold, at_ms)
         over_ms = at_ms if stage is Stage.GRACE else min(at_ms, hold.until_ms)
-        gone = Ending(stage, reason, bool(body.get("released", 0)))
+        gone = HoldEnding(stage, reason, bool(body.get("released", 0)))
         self._enter(hold, gone, at_ms=over_ms)
         hold.until_ms = body.get("expires_ms", hold.until_ms)
 
-    def _enter(self, hold: Hold, ending: Ending, *, at_ms: int) -> None:
+    def _enter(self, hold: Hold, ending: HoldEnding, *, at_ms: int) -> None:
         """Announce a stage; it is charged as such once it is sure that the lease lasted so long."""
         if hold.holder < FIRST_LEASE or hold.stage in (ending.stage, Stage.TEARDOWN):
             return
@@ -299,7 +291,7 @@ class JournalMeter:
     def _run_out(self, hold: Hold, at_ms: int) -> None:
         """A term or grace that is over by this time was over when it ran out, not when told."""
         if hold.until_ms < at_ms:
-            self._enter(hold, Ending(Stage.TEARDOWN), at_ms=hold.until_ms)
+            self._enter(hold, HoldEnding(Stage.TEARDOWN), at_ms=hold.until_ms)
 
     def _catch_up(self, hold: Hold, until_ms: int) -> None:
         """Charge the stages that a lease came to before this time, and forget the others."""
@@ -331,7 +323,7 @@ class JournalMeter:
             self._report(MeterFindingWord.UNKNOWN_LEASE, str(lease_id))
         return hold
 
-    def _to_nobody(self, hold: Hold, owner: Unavailable, at_ms: int) -> int:
+    def _to_nobody(self, hold: Hold, owner: UnavailableCapacity, at_ms: int) -> int:
         """All that a lease holds is nobody's now, but still its place."""
         self._catch_up(hold, at_ms)
         self._core.now(at_ms, self.meter.seq)
@@ -375,7 +367,6 @@ MEANINGS: Final[Mapping[str, _Meaning]] = {
     "node_quarantined": JournalMeter._quarantined,
     "node_quarantine_lifted": JournalMeter._lifted,
     "admission_approved": JournalMeter._approved,
-    "lease_granted": JournalMeter._granted,
     "lease_renewed": JournalMeter._renewed,
     "lease_revoked": JournalMeter._stepped,
     "lease_released": JournalMeter._ended,

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from bailiwick.metering.meter import Meter, Pool
-from bailiwick.metering.owners import IDLE, Account, Idle, Stage, Unavailable
+from bailiwick.metering.meter import Meter, SharePool
+from bailiwick.metering.owners import IDLE, Account, Idle, Stage, UnavailableCapacity
 from bailiwick.metering.records import FoldedRecord
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason
@@ -28,27 +28,27 @@ class Devices:
 
     frees: tuple[int, ...]
     word: str | None
-    others: tuple[Pool, ...]
+    others: tuple[SharePool, ...]
     """All of them again, if they are of several generations."""
 
 
 @dataclass(slots=True)
-class Node:
+class MeteredNode:
     """A node that is there."""
 
-    plain: dict[str, Pool] = field(default_factory=dict)
+    plain: dict[str, SharePool] = field(default_factory=dict)
     """Its cores, memory and block storage, by word."""
-    gpus: list[Pool] = field(default_factory=list)
+    gpus: list[SharePool] = field(default_factory=list)
     mode: NodeMode = NodeMode.ACCEPTING
     is_quarantined: bool = False
-    free: Idle | Unavailable = IDLE
+    free: Idle | UnavailableCapacity = IDLE
     leases: set[int] = field(default_factory=set)
     lost: list[int] = field(default_factory=list)
     """The parts of leases that were lost with it, to be closed with it."""
     masks: dict[int, Devices] = field(default_factory=dict)
     """The devices of every mask that was asked for."""
 
-    def pools(self) -> list[Pool]:
+    def pools(self) -> list[SharePool]:
         """All its shares."""
         return [*self.plain.values(), *self.gpus]
 
@@ -79,7 +79,7 @@ Want: TypeAlias = tuple[int, int, int]
 """What the core is asked for: a part that is free, how much of it, and for which account."""
 
 
-class Ending(NamedTuple):
+class HoldEnding(NamedTuple):
     """How a lease comes to its end from here on; by these names an account tells it."""
 
     stage: Stage
@@ -111,7 +111,7 @@ class Payers:
         self._meter = meter
         self._payers: dict[_Key, LeasePayer] = {}
 
-    def wants(self, node: Node, record: FoldedRecord, *, mask: int) -> list[Want] | int:
+    def wants(self, node: MeteredNode, record: FoldedRecord, *, mask: int) -> list[Want] | int:
         """What a lease takes of a node's shares; or an amount that the node cannot have at all."""
         body = record.body
         amounts: Mapping[str, int] = body["resources"]
@@ -140,14 +140,14 @@ class Payers:
             found += [(free, each, number) for free in devices.frees]
         return found
 
-    def _mixed(self, first: _Key, pools: Sequence[Pool], each: int) -> Iterator[Want]:
+    def _mixed(self, first: _Key, pools: Sequence[SharePool], each: int) -> Iterator[Want]:
         for pool in pools:
             generation = pool.share.generation
             key = (*first[:4], None if generation is None else generation.value)
             payer = self._payers.get(key) or self._new(key)
             yield pool.free, each, self._number(pool, payer)
 
-    def _number(self, pool: Pool, payer: LeasePayer) -> int:
+    def _number(self, pool: SharePool, payer: LeasePayer) -> int:
         """The core's number for what an account uses of such a share."""
         word = pool.share.kind.value
         if word not in payer.numbers:

@@ -44,14 +44,14 @@ from bailiwick.metering.owners import (
     Leased,
     Owner,
     Payer,
-    Unavailable,
+    UnavailableCapacity,
 )
 from bailiwick.metering.share import ANY, REFUSED
 from bailiwick.metering.values import (
     Balance,
+    GuardRefused,
     Line,
     Part,
-    Refused,
     Segment,
     Share,
     Short,
@@ -66,7 +66,7 @@ from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotF
 from bailiwick.vocab.values import check_amount, check_integer
 from bailiwick.vocab.words import HardwareGeneration, ResourceKind
 
-NOBODY: tuple[Idle | Unavailable, ...] = (IDLE, *UNAVAILABLE.values())
+NOBODY: tuple[Idle | UnavailableCapacity, ...] = (IDLE, *UNAVAILABLE.values())
 """The owners that are no leases, by the number that the core has for them."""
 
 FIRST_LEASE = 64
@@ -77,7 +77,7 @@ _Group = tuple[ResourceKind, HardwareGeneration | None]
 
 
 @dataclass(slots=True, eq=False)
-class Pool:
+class SharePool:
     """An open share."""
 
     share: Share
@@ -109,7 +109,7 @@ class Meter:
         """What each of the core's accounts is."""
         self.shares: list[Share] = []
         """What each of the core's pools is or was."""
-        self.open_pools: dict[tuple[str, ResourceKind, int], Pool] = {}
+        self.open_pools: dict[tuple[str, ResourceKind, int], SharePool] = {}
         self.closed: dict[_Group, int] = {}
         """Capacity x time of all shares that were closed."""
         self.closed_ms = 0
@@ -123,7 +123,7 @@ class Meter:
 
     # -- shares ------------------------------------------------------------------------------
 
-    def open(self, share: Share, capacity: int, *, owner: Owner, at_ms: int) -> Pool:
+    def open(self, share: Share, capacity: int, *, owner: Owner, at_ms: int) -> SharePool:
         """Meter a share from now on; all of it is this owner's."""
         key = (share.node, share.kind, share.index)
         if key in self.open_pools:
@@ -131,14 +131,14 @@ class Meter:
         check_integer("capacity", capacity, low=1, high=2**62 - 1)
         self._now(at_ms)
         accounts = self.groups.setdefault((share.kind, share.generation), {})
-        pool = Pool(share, capacity, at_ms, len(self.shares), -1, accounts)
+        pool = SharePool(share, capacity, at_ms, len(self.shares), -1, accounts)
         held = code_of(owner), self.account(pool, _payer(owner))
         pool.free = self.core.open(capacity, held)
         self.shares.append(share)
         self.open_pools[key] = pool
         return pool
 
-    def close(self, pool: Pool, at_ms: int) -> int:
+    def close(self, pool: SharePool, at_ms: int) -> int:
         """Charge everybody up to now and meter the share no longer; says how late that was."""
         key = (pool.share.node, pool.share.kind, pool.share.index)
         if self.open_pools.get(key) is not pool:
@@ -158,11 +158,11 @@ class Meter:
         self.closed_ms = max(self.closed_ms, end_ms)
         return end_ms - at_ms
 
-    def pools(self) -> tuple[Pool, ...]:
+    def pools(self) -> tuple[SharePool, ...]:
         """Every open share, in the order of opening."""
         return tuple(self.open_pools.values())
 
-    def account(self, pool: Pool, payer: Payer) -> int:
+    def account(self, pool: SharePool, payer: Payer) -> int:
         """The core's number for what a payer uses of such shares."""
         found = pool.accounts.get(payer)
         if found is None:
@@ -182,10 +182,10 @@ class Meter:
         account = self.account(pool, _payer(owner))
         span_ms = self.core.switch(part, (guard, code_of(owner), account))
         if expected is not None and span_ms == REFUSED:
-            return Refused(part, expected, self._owner(row))
+            return GuardRefused(part, expected, self._owner(row))
         return Switched(span_ms, max(0, row[3] - at_ms))
 
-    def take(self, pool: Pool, amount: int, *, owner: Owner, at_ms: int) -> TakeAnswer:
+    def take(self, pool: SharePool, amount: int, *, owner: Owner, at_ms: int) -> TakeAnswer:
         """Switch an amount of what is free to an owner, as a part of its own."""
         check_integer("amount", amount, low=1, high=2**62 - 1)
         self._now(at_ms)
@@ -202,16 +202,16 @@ class Meter:
             raise Conflict("part", part, "is what is free already")
         self._now(at_ms)
         if self.core.give(code_of(expected), (part,)) == REFUSED:
-            return Refused(part, expected, self._owner(row))
+            return GuardRefused(part, expected, self._owner(row))
         return Switched(max(0, at_ms - row[3]), max(0, row[3] - at_ms))
 
-    def held(self, part: int) -> tuple[Pool, Payer]:
+    def held(self, part: int) -> tuple[SharePool, Payer]:
         """Of which share a part is, and at whose cost it is held."""
         row = self._row(part)
         share = self.shares[row[1]]
         return self.open_pools[share.node, share.kind, share.index], self.lines[row[5]].payer
 
-    def parts_of(self, pool: Pool) -> tuple[Part, ...]:
+    def parts_of(self, pool: SharePool) -> tuple[Part, ...]:
         """The parts of a share that are not empty; slow, since it looks at all there are."""
         return tuple(
             Part(row[0], pool.share, row[2], self._owner(row), row[3])
@@ -244,7 +244,7 @@ class Meter:
             raise NotFound("part", part)
         return row
 
-    def _rows_of(self, pool: Pool) -> Iterator[PartRow]:
+    def _rows_of(self, pool: SharePool) -> Iterator[PartRow]:
         return (row for row in self.core.rows() if row[1] == pool.number)
 
     def _owner(self, row: PartRow) -> Owner:

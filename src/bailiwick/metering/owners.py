@@ -83,23 +83,23 @@ class Idle:
 
 
 @dataclass(frozen=True, slots=True)
-class Unavailable:
+class UnavailableCapacity:
     """Free of leases, and nobody could have had it."""
 
     cause: UnavailableCause
 
 
-Owner: TypeAlias = Leased | Idle | Unavailable
+Owner: TypeAlias = Leased | Idle | UnavailableCapacity
 """Who holds a part of a share."""
 
-Payer: TypeAlias = Account | Idle | Unavailable
+Payer: TypeAlias = Account | Idle | UnavailableCapacity
 """What owned time is added up by: a lease's account, or the owner itself."""
 
 IDLE: Final = Idle()
-UNAVAILABLE: Final = {cause: Unavailable(cause) for cause in UnavailableCause}
+UNAVAILABLE: Final = {cause: UnavailableCapacity(cause) for cause in UnavailableCause}
 """The one owner for each cause."""
 
-_OF_MODE: Final[dict[NodeMode, Idle | Unavailable]] = {
+_OF_MODE: Final[dict[NodeMode, Idle | UnavailableCapacity]] = {
     NodeMode.ACCEPTING: IDLE,
     NodeMode.DRAINING: UNAVAILABLE[UnavailableCause.DRAINING],
     NodeMode.DRAINED: UNAVAILABLE[UnavailableCause.DRAINED],
@@ -109,6 +109,6 @@ _OF_MODE: Final[dict[NodeMode, Idle | Unavailable]] = {
 }
 
 
-def free_owner(mode: NodeMode, *, quarantined: bool) -> Idle | Unavailable:
+def free_owner(mode: NodeMode, *, quarantined: bool) -> Idle | UnavailableCapacity:
     """Who owns what no lease holds on such a node."""
     return UNAVAILABLE[UnavailableCause.QUARANTINED] if quarantined else _OF_MODE[mode]

@@ -34,7 +34,7 @@ _CPU = (ResourceKind.CPU_MILLI, 0)
 _MEM = (ResourceKind.MEM_BYTES, 0)
 
 
-class FindingWord(StrEnum):
+class UsageFindingWord(StrEnum):
     """What a difference amounts to."""
 
     QUOTA_EVASION = "quota_evasion"
@@ -126,7 +126,7 @@ class QuotaEvasion:
     granted: int
     allowed: int
     device: int | None = None
-    word: ClassVar = FindingWord.QUOTA_EVASION
+    word: ClassVar = UsageFindingWord.QUOTA_EVASION
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class AttributionDrift:
     counted: int
     attributed: int
     allowed: int
-    word: ClassVar = FindingWord.ATTRIBUTION_DRIFT
+    word: ClassVar = UsageFindingWord.ATTRIBUTION_DRIFT
 
 
 UsageFinding: TypeAlias = QuotaEvasion | AttributionDrift

@@ -4,7 +4,7 @@ Rules:
 
 - A record is anything with the fields of :class:`FoldedRecord`; bodies are plain mappings. So
   the meter needs nothing of the journal, and other sources can be folded by the same table.
-- Every kind of record that moves no share is named in ``SILENT``: to say nothing is a meaning too.
+- Every record says whether it moves a share: to say nothing is a meaning too.
 - What does not fit is a finding with its numbers, never a guess.
 
 >>> device_generations({"resources": {"gpu_milli": 1000}, "gpu_generation": "nvidia_hopper"})
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import HardwareGeneration, ResourceKind
@@ -64,6 +64,10 @@ class FoldedRecord(Protocol):
         """Which kind it is of."""
 
     @property
+    def moves_shares(self) -> bool:
+        """Whether it moves a share to another owner; the fold must have a meaning for it then."""
+
+    @property
     def tenant(self) -> str | None:
         """Whose it is."""
 
@@ -83,23 +87,3 @@ def device_generations(body: Mapping[str, Any]) -> tuple[HardwareGeneration, ...
         word = body.get("gpu_generation", HardwareGeneration.OTHER)
         words = (word,) * (body["resources"].get(ResourceKind.GPU_MILLI, 0) // MILLI)
     return tuple(HardwareGeneration(word) for word in words)
-
-
-SILENT: Final = frozenset(
-    (
-        *("admission_denied", "request_queued", "request_blocked", "request_cancelled"),
-        *("room_reserved", "drain_started", "drain_finished"),
-        *("node_enrolled", "node_enrolment_withdrawn"),
-        *("attestation_verdict", "quota_changed", "policy_changed", "token_issued"),
-        *("token_refused", "operator_action", "break_glass", "checkpoint_reported"),
-        *("tenant_created", "tenant_changed", "project_created", "project_changed"),
-        *("member_changed", "service_account_created", "service_account_changed"),
-        *("entitlement_changed", "app_instance_created", "app_instance_changed"),
-        *("app_instance_removed", "shared_runtime_changed", "artifact_promoted"),
-        *("secret_issued", "rate_card_changed", "invoice_issued", "budget_changed"),
-        "budget_state_changed",
-        *("finding_reported", "share_changed", "settings_changed", "state_checkpoint"),
-        *("leader_elected", "access_token_issued", "access_token_revoked", "access_refused"),
-    )
-)
-"""The kinds of record that move no share. A drain is told by the mode that it begins and ends."""

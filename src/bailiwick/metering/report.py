@@ -18,7 +18,8 @@ Rules:
 >>> gpu, hopper = ResourceKind.GPU_MILLI, HardwareGeneration.NVIDIA_HOPPER
 >>> mine = Account("lab", None, None, LeaseClass.SPOT, hopper)
 >>> totals = {Line(gpu, hopper, mine): 3_000_000, Line(gpu, hopper, IDLE): 1_000_000}
->>> found = make_report(totals, [Balance(gpu, hopper, 4_000_000, 4_000_000)], span=Span(0, 4_000))
+>>> balances = [Balance(gpu, hopper, 4_000_000, 4_000_000)]
+>>> found = make_report(totals, balances, span=ReportSpan(0, 4_000))
 >>> [(row.tenant, row.used[gpu]) for row in found.rows]
 [('lab', 3000000)]
 >>> found.equations[0].idle, found.equations[0].holds
@@ -32,13 +33,13 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
-from bailiwick.metering.owners import Account, Idle, Unavailable, UnavailableCause
+from bailiwick.metering.owners import Account, Idle, UnavailableCapacity, UnavailableCause
 from bailiwick.metering.values import Balance, Line
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 
 
-class FindingWord(StrEnum):
+class ReportFindingWord(StrEnum):
     """What a source told that cannot be, or that nobody can know."""
 
     OVERLAP = "overlap"
@@ -80,7 +81,7 @@ class FindingWord(StrEnum):
 class Finding:
     """One thing that does not fit, whose it is and by how much."""
 
-    word: FindingWord
+    word: ReportFindingWord
     subject: str
     at_ms: int | None = None
     by_ms: int = 0
@@ -106,7 +107,7 @@ _KINDS: Final = (
 )
 
 
-class Span(NamedTuple):
+class ReportSpan(NamedTuple):
     """The time that a report is about: ``from_ms <= t < to_ms``."""
 
     from_ms: int
@@ -114,7 +115,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReportRow:
     """What one account used; a word that rows were put together over is empty."""
 
     tenant: str | None
@@ -125,7 +126,7 @@ class Row:
     used: Mapping[ResourceKind, int] = field(default_factory=dict)
 
 
-ROW_WORDS: Final = tuple(each.name for each in fields(Row) if each.name != "used")
+ROW_WORDS: Final = tuple(each.name for each in fields(ReportRow) if each.name != "used")
 """What rows can be added up by, in the order in which they are shown."""
 
 
@@ -156,8 +157,8 @@ class Equation:
 class Report:
     """Everything that was metered, and everything that did not fit."""
 
-    span: Span
-    rows: tuple[Row, ...]
+    span: ReportSpan
+    rows: tuple[ReportRow, ...]
     equations: tuple[Equation, ...]
     findings: tuple[Finding, ...] = ()
 
@@ -166,11 +167,11 @@ def make_report(
     totals: Mapping[Line, int],
     balances: Iterable[Balance],
     *,
-    span: Span,
+    span: ReportSpan,
     findings: Iterable[Finding] = (),
 ) -> Report:
     """Add the meter's sums up; stops if they are not capacity x time."""
-    rows: list[Row] = []
+    rows: list[ReportRow] = []
     free: dict[tuple[ResourceKind, HardwareGeneration | None], _Free] = {}
     for line, used in totals.items():
         of_kind = free.setdefault((line.kind, line.generation), _Free())
@@ -181,7 +182,7 @@ def make_report(
                     rows.append(_row(account, line.kind, used))
             case Idle():
                 of_kind.idle += used
-            case Unavailable(cause):
+            case UnavailableCapacity(cause):
                 known = of_kind.unavailable.get(cause, 0)
                 of_kind.unavailable[cause] = known + used
             case _ as unknown:
@@ -198,9 +199,9 @@ def make_report(
     return Report(span, add_up(rows, ROW_WORDS), tuple(order), tuple(findings))
 
 
-def add_up(rows: Iterable[Row], by: Sequence[str]) -> tuple[Row, ...]:
+def add_up(rows: Iterable[ReportRow], by: Sequence[str]) -> tuple[ReportRow, ...]:
     """Rows put together by some of their words, in the order of those words."""
-    sums: dict[tuple[str | None, ...], Row] = {}
+    sums: dict[tuple[str | None, ...], ReportRow] = {}
     dropped = {word: None for word in ROW_WORDS if word not in by}
     for row in rows:
         key = tuple(getattr(row, word) for word in by)
@@ -224,8 +225,8 @@ class _Free:
     unavailable: dict[UnavailableCause, int] = field(default_factory=dict)
 
 
-def _row(account: Account, kind: ResourceKind, used: int) -> Row:
-    return Row(
+def _row(account: Account, kind: ResourceKind, used: int) -> ReportRow:
+    return ReportRow(
         tenant=account.tenant,
         project=account.project,
         generation=account.generation,

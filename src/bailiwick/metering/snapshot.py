@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from bailiwick.metering.core import new_core
 from bailiwick.metering.fold import JournalMeter
-from bailiwick.metering.holds import Hold, Node
-from bailiwick.metering.meter import Meter, Pool
+from bailiwick.metering.holds import Hold, MeteredNode
+from bailiwick.metering.meter import Meter, SharePool
 from bailiwick.metering.owners import (
     IDLE,
     UNAVAILABLE,
@@ -29,7 +29,7 @@ from bailiwick.metering.owners import (
     Idle,
     Payer,
     Stage,
-    Unavailable,
+    UnavailableCapacity,
     UnavailableCause,
     free_owner,
 )
@@ -48,7 +48,7 @@ def payer_words(payer: Payer) -> list[str | None]:
     match payer:
         case Idle():
             return [_IDLE]
-        case Unavailable():
+        case UnavailableCapacity():
             return [payer.cause.value]
         case Account():
             words = (payer.lease_class, payer.generation, payer.stage, payer.reason)
@@ -118,7 +118,7 @@ def _line_words(line: Line) -> list[Any]:
     return [line.kind.value, generation, payer_words(line.payer)]
 
 
-def _node_row(name: str, node: Node, place: Mapping[int, int]) -> list[Any]:
+def _node_row(name: str, node: MeteredNode, place: Mapping[int, int]) -> list[Any]:
     plain = [pool.number for pool in node.plain.values()]
     gpus = [pool.number for pool in node.gpus]
     lost = [place[part] for part in node.lost]
@@ -168,21 +168,25 @@ def _read(body: Mapping[str, Any], *, logs: bool) -> JournalMeter:
     meter.announced = {
         part: [(at_ms, account) for at_ms, account in steps] for part, steps in body["announced"]
     }
-    pools: dict[int, Pool] = {}
+    pools: dict[int, SharePool] = {}
     for number, capacity, opened_ms in body["pools"]:
         share = meter.shares[number]
         accounts = meter.groups.setdefault((share.kind, share.generation), {})
-        pool = Pool(share, capacity, opened_ms, number, body["free"][number], accounts)
+        pool = SharePool(share, capacity, opened_ms, number, body["free"][number], accounts)
         pools[number] = meter.open_pools[share.node, share.kind, share.index] = pool
     return _read_fold(body, meter, pools)
 
 
-def _read_fold(body: Mapping[str, Any], meter: Meter, pools: Mapping[int, Pool]) -> JournalMeter:
+def _read_fold(
+    body: Mapping[str, Any], meter: Meter, pools: Mapping[int, SharePool]
+) -> JournalMeter:
     whole = JournalMeter(meter)
     whole.size, whole.clock_ms = body["size"], body["clock_ms"]
     whole.counts.update({MeterFindingWord(word): n for word, n in body["counts"].items()})
     for name, mode, is_quarantined, plain, gpus, lost in body["nodes"]:
-        node = whole.nodes[name] = Node(mode=NodeMode(mode), is_quarantined=bool(is_quarantined))
+        node = whole.nodes[name] = MeteredNode(
+            mode=NodeMode(mode), is_quarantined=bool(is_quarantined)
+        )
         node.plain = {pools[number].share.kind.value: pools[number] for number in plain}
         node.gpus = [pools[number] for number in gpus]
         node.lost = list(lost)

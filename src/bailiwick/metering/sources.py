@@ -80,7 +80,7 @@ class SourceEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberedEpoch:
     """Digests of the last events of one epoch that were handed out, the first one's number told."""
 
     epoch: int
@@ -101,7 +101,7 @@ class Position:
     source: str
     epoch: int
     next_sequence: int
-    remembered: tuple[Remembered, ...] = ()
+    remembered: tuple[RememberedEpoch, ...] = ()
     """The oldest epoch first; the last is the current one and ends before ``next_sequence``."""
 
     def __post_init__(self) -> None:
@@ -327,7 +327,7 @@ class Sources:
         """Where one source stands, durable or not."""
         found = self._known(source)
         remembered = tuple(
-            Remembered(epoch, run.first_sequence, tuple(run.digests))
+            RememberedEpoch(epoch, run.first_sequence, tuple(run.digests))
             for epoch, run in found.runs.items()
         )
         return Position(source, *found.mark, remembered)

@@ -102,7 +102,7 @@ class Switched(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class GuardRefused:
     """The part is not held by the owner that was expected; nothing changed."""
 
     part: int
@@ -125,5 +125,5 @@ class Short:
     found: int
 
 
-SwitchAnswer: TypeAlias = Switched | Refused
+SwitchAnswer: TypeAlias = Switched | GuardRefused
 TakeAnswer: TypeAlias = Taken | Short

@@ -35,8 +35,8 @@ from bailiwick.kernel import (
 from bailiwick.kernel.answers import Answer, Granted, Queued
 from bailiwick.kernel.people.commands import CreateProject, CreateTenant
 from bailiwick.ports import Clock
-from bailiwick.services.replica import View
-from bailiwick.services.runner import Runner
+from bailiwick.runtime.replica import View
+from bailiwick.runtime.runner import Runner
 from bailiwick.vocab.errors import BailiwickError
 
 ACTOR = "demo-campus"
@@ -72,7 +72,7 @@ class DemoCell:
         """Furnish the cell if it is new, then let its days pass."""
         self._furnish()
         self._due, self._waiting, self._running = [], {}, {}
-        self._read = self._runner.replica.feed.size
+        self._read = self._runner.replica.journal.size
         self._adopt()
         jobs, began_ms = self._jobs(), self._clock.now_ms()
         coming = next(jobs)
@@ -88,7 +88,7 @@ class DemoCell:
     # -- what there is -------------------------------------------------------------------------
 
     def _furnish(self) -> None:
-        known = self._runner.look(
+        known = self._runner.read(
             lambda view: (set(view.state.directory.tenants), set(view.state.ledger.entries))
         )
         tenants, nodes = known[0], {str(node) for node in known[1]}
@@ -103,7 +103,7 @@ class DemoCell:
             return [i for i in state.leases if str(state.node_of(i)).startswith("demo-")]
 
         now_ms = self._clock.now_ms()
-        for number, lease_id in enumerate(self._runner.look(held)):
+        for number, lease_id in enumerate(self._runner.read(held)):
             self._plan(now_ms + 1_000 * (1 + number % 90), partial(self._release, lease_id))
 
     def _jobs(self) -> Iterator[Job]:
@@ -150,7 +150,7 @@ class DemoCell:
 
     def _hear(self) -> None:
         """What the journal says about our own: who started, who must go, who is gone."""
-        feed = self._runner.replica.feed
+        feed = self._runner.replica.journal
         lines = feed.read(self._read, READ_MAX)
         if lines is None:  # too far behind: what was missed ends by its term
             self._read = feed.size
@@ -187,7 +187,7 @@ class DemoCell:
     def _tell(self, command: Command, *, correlation_id: str = "demo") -> Answer | None:
         """Have something done; what came too late (a lease that has ended) is no matter."""
         try:
-            return self._runner.call(Envelope(command, ACTOR, correlation_id))
+            return self._runner.execute(Envelope(command, ACTOR, correlation_id))
         except BailiwickError as error:
             if error.retryable:
                 raise

@@ -15,9 +15,9 @@ import threading
 
 from bailiwick.fleet.node import HEARTBEAT_LABEL
 from bailiwick.kernel import DepartNode, Envelope
+from bailiwick.runtime.replica import Role, View
+from bailiwick.runtime.runner import Runner
 from bailiwick.services.beats import Beats
-from bailiwick.services.replica import Role, View
-from bailiwick.services.runner import Runner
 from bailiwick.vocab.errors import Deposed, NotFound, NotLeader, Unavailable
 from bailiwick.vocab.values import check_integer
 
@@ -57,7 +57,7 @@ class Departures:
             return [str(e.id) for e in entries if HEARTBEAT_LABEL in e.capacity.labels]
 
         before_ms = self._runner.replica.before_ms
-        for node in self._runner.look(reporters):
+        for node in self._runner.read(reporters):
             self._beats.expect(node, last_seen_ms=before_ms)
 
     def once(self) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ class Departures:
         for each in beats.depart(replica.clock.elapsed_ms())[: self._most]:
             command = DepartNode(each.node, each.last_seen_ms)
             try:
-                self._runner.call(Envelope(command, ACTOR, f"silent-{each.node}"))
+                self._runner.execute(Envelope(command, ACTOR, f"silent-{each.node}"))
             except NotFound:
                 pass  # it left in another way
             except (NotLeader, Deposed, Unavailable):

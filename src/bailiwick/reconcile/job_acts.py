@@ -23,10 +23,10 @@ from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Scope, chec
 from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
 from bailiwick.kernel.people.commands import RevokeToken
 from bailiwick.ports import Clock, JobChange, JobRow
-from bailiwick.reconcile.job_steps import LeaseSeen, Verdict
+from bailiwick.reconcile.job_steps import JobVerdict, LeaseSeen
+from bailiwick.runtime.runner import Runner
 from bailiwick.services.authority import TTL_S_MAX, Authority, Terms
 from bailiwick.services.jobs import Jobs
-from bailiwick.services.runner import Runner
 from bailiwick.vocab.errors import (
     BailiwickError,
     Conflict,
@@ -117,7 +117,7 @@ class Acts:
         """Tell the job that it must be gone by then."""
         self._executor.warn(lease.lease_id, until_ms)
 
-    def tear_down(self, job: JobRow, lease_id: int, *, verdict: Verdict) -> None:
+    def tear_down(self, job: JobRow, lease_id: int, *, verdict: JobVerdict) -> None:
         """End all that is left of the job, and write down how it ended."""
         # The reason is kept from here on: a lease that is fenced meanwhile has forgotten it.
         self._book.change(job.job_id, JobChange(phase=JobPhase.ENDING, reason=verdict.reason))
@@ -125,7 +125,7 @@ class Acts:
             self._tools.say(f"job {job.job_id} may still run: its teardown could not be confirmed")
         self.end(job, verdict=verdict, status=self.status(lease_id))
 
-    def end(self, job: JobRow, *, verdict: Verdict, status: JobStatus | None = None) -> None:
+    def end(self, job: JobRow, *, verdict: JobVerdict, status: JobStatus | None = None) -> None:
         """Have the job's token count no more, then write down how it ended."""
         # In this order: of a job that is over nobody would think again.
         found = self._book.get(job.job_id)
@@ -199,7 +199,7 @@ class Acts:
 
     def _bounds_of(self, job: JobRow) -> tuple[str, ...] | None:
         """Where a job's token counts: not beyond the role through which its submitter holds it."""
-        roles = self._tools.runner.look(
+        roles = self._tools.runner.read(
             lambda view: dict(view.state.directory.roles.get(job.submitter, {}))
         )
         found = check_access(roles, Permission.LEASE_HOLD, scope=Scope(job.tenant, job.project))
@@ -221,10 +221,10 @@ class Acts:
     def _fail(self, job: JobRow, fault: JobFault, error: BailiwickError) -> None:
         self._tools.say(f"job {job.job_id} cannot be run: {error}")
         self._tries.pop(job.job_id, None)
-        self.end(job, verdict=Verdict(JobPhase.FAILED, fault.value))
+        self.end(job, verdict=JobVerdict(JobPhase.FAILED, fault.value))
 
     def _call(self, command: Command, correlation_id: str) -> None:
-        self._tools.runner.call(Envelope(command, ACTOR, correlation_id))
+        self._tools.runner.execute(Envelope(command, ACTOR, correlation_id))
 
 
 def _keys_of(job: JobRow) -> tuple[Permission, ...]:

@@ -15,7 +15,7 @@ from bailiwick.journal.record import parse_record
 from bailiwick.kernel.slices import event_of
 from bailiwick.kernel.work import events as ev
 from bailiwick.reconcile.job_steps import Began, EntrySeen, Left, Untold
-from bailiwick.services.runner import Runner
+from bailiwick.runtime.runner import Runner
 
 READ_MAX = 2_000
 """Lines that are read at once."""
@@ -55,8 +55,8 @@ def read_outcomes(runner: Runner, since: dict[int, int], *, size: int) -> dict[i
 
 
 def _read(runner: Runner, first: int) -> list[bytes]:
-    lines = runner.replica.feed.read(first, READ_MAX)
+    lines = runner.replica.journal.read(first, READ_MAX)
     if lines is not None:
         return lines
     store = runner.replica.store
-    return runner.look(lambda view: store.read(first, READ_MAX))
+    return runner.read(lambda view: store.read(first, READ_MAX))

@@ -81,7 +81,7 @@ EntrySeen: TypeAlias = InLine | Began | Left | Untold
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JobVerdict:
     """How a job ended, and the word for why if it was not its own doing."""
 
     phase: JobPhase
@@ -134,14 +134,14 @@ class Warn:
 class TearDown:
     """End all that is left of it, and then write down how it ended."""
 
-    verdict: Verdict
+    verdict: JobVerdict
 
 
 @dataclass(frozen=True, slots=True)
 class End:
     """Write down how it ended; there is nothing to tear down."""
 
-    verdict: Verdict
+    verdict: JobVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class GiveBack:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportGone:
     """See that nothing of it is left, and report that to the kernel."""
 
 
@@ -170,7 +170,7 @@ Step: TypeAlias = (
     | TearDown
     | End
     | GiveBack
-    | Report
+    | ReportGone
     | ClearStray
 )
 
@@ -187,11 +187,11 @@ def plan_entry(job: JobRow, entry: EntrySeen | None) -> Step:
         case Began():
             return LearnLease(entry.lease_id, entry.node)
         case Left(CancelCause.ASKED):
-            return End(Verdict(JobPhase.CANCELLED))
+            return End(JobVerdict(JobPhase.CANCELLED))
         case Left():
-            return End(Verdict(JobPhase.REFUSED, entry.cause.value))
+            return End(JobVerdict(JobPhase.REFUSED, entry.cause.value))
         case Untold():
-            return End(Verdict(JobPhase.LOST, JobFault.SUBMISSION_UNKNOWN.value))
+            return End(JobVerdict(JobPhase.LOST, JobFault.SUBMISSION_UNKNOWN.value))
 
 
 def plan_job(
@@ -224,7 +224,7 @@ def _plan_leftover(job: JobRow | None, lease: LeaseSeen | None, status: JobStatu
     if lease is None:
         return Rest() if is_harmless(status) else ClearStray()
     if lease.state in TEARING:
-        return Report()
+        return ReportGone()
     if job is not None and (lease.state is RevokeState.ACTIVE or lease.state in LEAVING):
         return GiveBack()
     return Rest()
@@ -241,51 +241,51 @@ def is_harmless(status: JobStatus | None) -> bool:
             return False
 
 
-def _judge(job: JobRow, lease: LeaseSeen | None, status: JobStatus | None) -> Verdict | None:
+def _judge(job: JobRow, lease: LeaseSeen | None, status: JobStatus | None) -> JobVerdict | None:
     """How the job ends, if it must; what it does by itself counts until somebody ends it."""
     by_itself = job.phase is not JobPhase.ENDING
     taken = lease is not None and lease.reason is not None and not lease.is_released
     if isinstance(status, Exited) and by_itself and not taken:
         return _by_exit(status)
     if job.cancel_asked or (lease is not None and lease.is_released):
-        return Verdict(JobPhase.CANCELLED)
+        return JobVerdict(JobPhase.CANCELLED)
     if lease is None:
-        return Verdict(JobPhase.LOST, JobFault.LEASE_GONE.value)
+        return JobVerdict(JobPhase.LOST, JobFault.LEASE_GONE.value)
     runs = isinstance(status, Running) and by_itself
     if lease.reason is not None and not (runs and lease.state in LEAVING):
-        return Verdict(JobPhase.PREEMPTED, lease.reason.value)
+        return JobVerdict(JobPhase.PREEMPTED, lease.reason.value)
     if lease.state is RevokeState.EXPIRED:
-        return Verdict(JobPhase.EXPIRED)
+        return JobVerdict(JobPhase.EXPIRED)
     if lease.state not in (RevokeState.ACTIVE, *LEAVING):  # a fence has forgotten why
         return _as_noted(job)
     return _by_processes(job, status)
 
 
-def _by_exit(status: Exited) -> Verdict:
-    return Verdict(JobPhase.SUCCEEDED if status.code == 0 else JobPhase.FAILED)
+def _by_exit(status: Exited) -> JobVerdict:
+    return JobVerdict(JobPhase.SUCCEEDED if status.code == 0 else JobPhase.FAILED)
 
 
-def _as_noted(job: JobRow) -> Verdict:
+def _as_noted(job: JobRow) -> JobVerdict:
     """What was written down when its end began."""
     if job.reason in tuple(PreemptionReason):
-        return Verdict(JobPhase.PREEMPTED, job.reason)
-    return Verdict(JobPhase.EXPIRED)
+        return JobVerdict(JobPhase.PREEMPTED, job.reason)
+    return JobVerdict(JobPhase.EXPIRED)
 
 
-def _by_processes(job: JobRow, status: JobStatus | None) -> Verdict | None:
+def _by_processes(job: JobRow, status: JobStatus | None) -> JobVerdict | None:
     """How a job ended that nobody wished to end."""
     match status:
         case Exited():
             return _by_exit(status)
         case Lost(LostReason.NEVER_STARTED):
             was_there = job.phase in (JobPhase.RUNNING, JobPhase.ENDING)
-            return Verdict(JobPhase.LOST, status.reason.value) if was_there else None
+            return JobVerdict(JobPhase.LOST, status.reason.value) if was_there else None
         case Lost():
-            return Verdict(JobPhase.LOST, status.reason.value)
+            return JobVerdict(JobPhase.LOST, status.reason.value)
         case Running():
             # An end that was begun for a reason nobody knows any more is brought to its end.
             is_ending = job.phase is JobPhase.ENDING
-            return Verdict(JobPhase.LOST, JobFault.LEASE_GONE.value) if is_ending else None
+            return JobVerdict(JobPhase.LOST, JobFault.LEASE_GONE.value) if is_ending else None
         case None:
             was_there = job.phase in (JobPhase.RUNNING, JobPhase.ENDING)
-            return Verdict(JobPhase.LOST, JobFault.FOLDER_GONE.value) if was_there else None
+            return JobVerdict(JobPhase.LOST, JobFault.FOLDER_GONE.value) if was_there else None

@@ -25,8 +25,8 @@ from bailiwick.ports import JobChange, JobRow
 from bailiwick.reconcile import job_steps as js
 from bailiwick.reconcile.job_acts import ACTOR, Acts, Tools
 from bailiwick.reconcile.job_journal import read_outcomes
+from bailiwick.runtime.replica import View
 from bailiwick.services.jobs import is_unsubmitted
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import BailiwickError, InvalidValue, InvariantBroken, Unavailable
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.values import check_integer
@@ -99,7 +99,7 @@ class JobLoop:
     def run(self, stop: threading.Event) -> None:
         """Go on until told to stop; the jobs themselves go on after that."""
         self._strays = None  # another may have run jobs here since the last time
-        end = self.tools.runner.replica.feed.listen(self._wake.set)
+        end = self.tools.runner.replica.journal.listen(self._wake.set)
         try:
             with self.tools.jobs.listening(self._wake.set):
                 while not stop.is_set():  # until told to stop
@@ -167,7 +167,7 @@ class JobLoop:
             in_line = frozenset(entries & state.line.entries.keys())
             return _Seen(leases, in_line, state.size, state.settings.keys_ms)
 
-        return self.tools.runner.look(read)
+        return self.tools.runner.read(read)
 
     def _plan_waiting(self, waiting: list[JobRow], seen: _Seen) -> set[int]:
         """The next step of those without a lease; the leases that may be theirs all the same."""
@@ -240,7 +240,7 @@ class JobLoop:
         seen: _Seen,
     ) -> Callable[[], None]:
         acts, jobs = self._acts, self.tools.jobs
-        if isinstance(step, js.Report):
+        if isinstance(step, js.ReportGone):
             correlation = ACTOR if job is None else job.correlation_id
             return lambda: acts.report(key, correlation)
         if isinstance(step, js.ClearStray):

@@ -14,7 +14,7 @@ import threading
 from bailiwick.journal.words import Severity
 from bailiwick.kernel import Envelope, ReportFinding
 from bailiwick.metering import MeterFinding
-from bailiwick.services.runner import Runner
+from bailiwick.runtime.runner import Runner
 from bailiwick.store.meter_rows import MeterBook
 
 ACTOR = "meter"
@@ -47,4 +47,4 @@ class KeepMeter:
         )
         command = ReportFinding(finding.word.value, Severity.MEDIUM, finding.subject, note=note)
         key = f"meter-{finding.seq}-{finding.word.value}-{finding.subject}"[:128]
-        self._runner.call(Envelope(command, ACTOR, f"meter-{finding.seq}", key))
+        self._runner.execute(Envelope(command, ACTOR, f"meter-{finding.seq}", key))

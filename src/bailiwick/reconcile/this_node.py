@@ -20,12 +20,13 @@ from pathlib import Path
 from bailiwick.agent.inventory import judge, read_machine
 from bailiwick.agent.report import capacity_of
 from bailiwick.executors.registry import DEFAULT, ExecutorKind
+from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode
 from bailiwick.reconcile.jobs import JobLoop
+from bailiwick.runtime.replica import View
+from bailiwick.runtime.runner import Runner
 from bailiwick.services.beats import Beats
-from bailiwick.services.replica import View
-from bailiwick.services.runner import Runner
 
 ACTOR, CORRELATION = "bailiwick-up", "this-node"
 
@@ -56,9 +57,10 @@ def join_fleet(runner: Runner, name: str, *, capacity: NodeCapacity) -> str:
             return None, 0
         return state.ledger.entry(name).capacity, len(state.leases_on(name))
 
-    before, leases = runner.look(known)
+    before, leases = runner.read(known)
     shown = _told(capacity)
-    if before is not None and _same(before, capacity):
+    is_same = before is not None and is_same_machine(before, capacity)
+    if before is not None and is_same and before.labels == capacity.labels:
         return f"this machine is node {name} as before: {shown}"
     if before is not None and leases:
         return (
@@ -66,13 +68,9 @@ def join_fleet(runner: Runner, name: str, *, capacity: NodeCapacity) -> str:
             "on it: it stays as it was until a start without any"
         )
     if before is not None:
-        runner.call(Envelope(DepartNode(name), ACTOR, CORRELATION))
-    runner.call(Envelope(RegisterNode(name, capacity), ACTOR, CORRELATION))
+        runner.execute(Envelope(DepartNode(name), ACTOR, CORRELATION))
+    runner.execute(Envelope(RegisterNode(name, capacity), ACTOR, CORRELATION))
     return f"this machine is node {name}: {shown}"
-
-
-def _same(one: NodeCapacity, other: NodeCapacity) -> bool:
-    return dataclasses.replace(one, block_bytes=0) == dataclasses.replace(other, block_bytes=0)
 
 
 def _told(capacity: NodeCapacity) -> str:

@@ -35,8 +35,8 @@ from bailiwick.metering.reconcile import (
 )
 from bailiwick.metering.usage_words import FOREIGN, spell_finding, subject_of
 from bailiwick.ports import Clock
-from bailiwick.services.replica import Role
-from bailiwick.services.runner import Runner
+from bailiwick.runtime.replica import Role
+from bailiwick.runtime.runner import Runner
 from bailiwick.store.counter_rows import ConflictRow, CounterBook, CounterRow
 from bailiwick.store.finding_rows import FindingBook
 from bailiwick.store.meter_rows import MeterBook
@@ -54,7 +54,7 @@ DAY_MS: Final = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Books:
+class UsageBooks:
     """What is compared, and what is known to be sealed."""
 
     counters: CounterBook
@@ -68,7 +68,7 @@ class UsageCheck:
     name = "usage-check"
 
     def __init__(
-        self, runner: Runner, books: Books, *, clock: Clock, tolerance: Tolerance = USUAL
+        self, runner: Runner, books: UsageBooks, *, clock: Clock, tolerance: Tolerance = USUAL
     ) -> None:
         self._runner, self._books, self._clock = runner, books, clock
         self._tolerance = tolerance
@@ -109,7 +109,7 @@ class UsageCheck:
         for pair in sorted(wanted.keys() - known):
             key = "finding-" + sha256("\0".join(pair).encode()).hexdigest()
             with suppress(Conflict):  # it is sealed meanwhile, with the numbers of then
-                self._runner.call(Envelope(wanted[pair], ACTOR, key[:40], key))
+                self._runner.execute(Envelope(wanted[pair], ACTOR, key[:40], key))
         return len(wanted.keys() - known)
 
 

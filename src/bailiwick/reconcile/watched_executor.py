@@ -10,10 +10,10 @@ from bailiwick.executors.port import (
     Adopted,
     Executor,
     JobSpec,
+    JobStarted,
     JobStatus,
     JobUsage,
     OutputPart,
-    Started,
 )
 from bailiwick.telemetry.bearing import bearing_of
 from bailiwick.telemetry.spans import Span
@@ -38,7 +38,7 @@ class WatchedExecutor:
         ):
             yield span
 
-    def start(self, spec: JobSpec) -> Started:
+    def start(self, spec: JobSpec) -> JobStarted:
         """Run the command."""
         with self._watch("executor.start", spec.lease_id):
             return self._executor.start(spec)

@@ -272,7 +272,7 @@ class AdmissionController:
         whole = len(taken) == request.gang_size
         if whole and keep:
             return Approved(tuple(nodes), tuple(ledger.lease(i) for i in taken))
-        devices = tuple(ledger.fields(i)[4] for i in taken)
+        devices = tuple(ledger.fields(i).devices for i in taken)
         for lease_id in reversed(taken):
             ledger.untake(lease_id)
         ledger.engine.cursor(cursor)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import assert_never
 
 from bailiwick.fleet.node import ATTESTED_PREFIX
@@ -45,23 +44,10 @@ from bailiwick.scheduler.quota_policy import (
     HardLimitExceeded,
 )
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import RESOURCE_KINDS, FilterReason, PendingReason, ResourceKind
-
-
-class RemedyWord(StrEnum):
-    """What kind of change would clear a blocker."""
-
-    NOTHING_NEEDED = "nothing_needed"
-    DECLARE_GENERATION = "declare_generation"
-    CHANGE_REQUEST = "change_request"
-    CHANGE_POLICY = "change_policy"
-    RAISE_QUOTA = "raise_quota"
-    FREE_OWN_LEASES = "free_own_leases"
-    OPEN_NODES = "open_nodes"
-    """Every node that could serve is closed: by its mode, in quarantine, or yet to attest."""
-    WAIT_OR_PREEMPT = "wait_or_preempt"
 
 
 @dataclass(frozen=True, slots=True)

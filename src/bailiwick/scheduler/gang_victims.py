@@ -76,7 +76,7 @@ class ShadowNode:
 
 
 @dataclass(slots=True, eq=False)
-class Unit:
+class EvictionUnit:
     """A lease, or a whole gang: what goes together, and what its loss is reckoned at."""
 
     leases: tuple[Lease, ...]
@@ -90,7 +90,7 @@ class Shadow:
     shape: Shape
     nodes: dict[str, ShadowNode] = field(default_factory=dict)
 
-    def without(self, units: Sequence[Unit]) -> Shadow:
+    def without(self, units: Sequence[EvictionUnit]) -> Shadow:
         """A shadow in which these units have ended."""
         after = Shadow(self.shape, dict(self.nodes))
         touched: set[str] = set()
@@ -145,8 +145,8 @@ def _shadow(ledger: CapacityLedger, ready: Prepared) -> Shadow:
 
 def _units(
     ledger: CapacityLedger, shadow: Shadow, ready: Prepared, *, terms: VictimTerms
-) -> list[Unit]:
-    units: list[Unit] = []
+) -> list[EvictionUnit]:
+    units: list[EvictionUnit] = []
     seen: set[int] = set()
     for node in shadow.nodes:
         for lease in ledger.leases(node=node):
@@ -155,17 +155,17 @@ def _units(
             leases = tuple(ledger.lease(i) for i in ledger.with_gangs([lease.id]))
             seen.update(le.id for le in leases)
             if all(may_be_victim(le, terms, below=ready.request.priority) for le in leases):
-                units.append(Unit(leases, sum(lease_cost(le, terms) for le in leases)))
+                units.append(EvictionUnit(leases, sum(lease_cost(le, terms) for le in leases)))
     return sorted(units, key=lambda u: (u.cost, u.leases[0].id))
 
 
-def _result(units: Sequence[Unit], *, exact: bool) -> GangVictims:
+def _result(units: Sequence[EvictionUnit], *, exact: bool) -> GangVictims:
     ids = sorted(le.id for unit in units for le in unit.leases)
     return GangVictims(tuple(ids), sum(unit.cost for unit in units), exact)
 
 
-def _exhaustive(shadow: Shadow, units: list[Unit], size: int) -> GangVictims:
-    best: tuple[Unit, ...] = tuple(units)
+def _exhaustive(shadow: Shadow, units: list[EvictionUnit], size: int) -> GangVictims:
+    best: tuple[EvictionUnit, ...] = tuple(units)
     best_cost = sum(unit.cost for unit in units)
     for count in range(1, len(units)):
         if sum(unit.cost for unit in units[:count]) >= best_cost:
@@ -177,9 +177,9 @@ def _exhaustive(shadow: Shadow, units: list[Unit], size: int) -> GangVictims:
     return _result(best, exact=True)
 
 
-def _greedy(shadow: Shadow, units: list[Unit], size: int) -> GangVictims:
+def _greedy(shadow: Shadow, units: list[EvictionUnit], size: int) -> GangVictims:
     """Add the cheapest step that seats one more member; then put back what is not needed."""
-    chosen: list[Unit] = []
+    chosen: list[EvictionUnit] = []
     now = shadow
     for _ in range(size):
         if now.members() >= size:
@@ -199,11 +199,13 @@ def _greedy(shadow: Shadow, units: list[Unit], size: int) -> GangVictims:
     return _result(chosen, exact=False)
 
 
-def _step(now: Shadow, units: list[Unit], chosen: list[Unit], *, node: str) -> list[Unit]:
+def _step(
+    now: Shadow, units: list[EvictionUnit], chosen: list[EvictionUnit], *, node: str
+) -> list[EvictionUnit]:
     """The units to end so that this node seats one member more, or none if it cannot."""
     alone = Shadow(now.shape, {node: now.nodes[node]})
     wanted = alone.members() + 1
-    step: list[Unit] = []
+    step: list[EvictionUnit] = []
     for unit in units:
         if unit in chosen or all(le.node != node for le in unit.leases):
             continue

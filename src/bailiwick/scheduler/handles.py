@@ -32,7 +32,7 @@ OPERATOR_ACCOUNT = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class DeviceKind:
     """What tells one device from another for a request."""
 
     generation: HardwareGeneration
@@ -41,7 +41,7 @@ class Kind:
     partitionable: bool
 
     @classmethod
-    def of(cls, device: GpuDevice) -> Kind:
+    def of(cls, device: GpuDevice) -> DeviceKind:
         """The kind of a device."""
         return cls(device.generation, device.model, device.vram_bytes, device.partitionable)
 
@@ -82,7 +82,7 @@ class Shape(NamedTuple):
         """GPU memory asked for by name, over all devices: what quota counts."""
         return self.vram_bytes_min * self.device_count
 
-    def served_by(self, kind: Kind) -> bool:
+    def served_by(self, kind: DeviceKind) -> bool:
         """Whether a device of this kind may serve the shape."""
         return (
             (self.generation is None or kind.generation is self.generation)
@@ -92,7 +92,7 @@ class Shape(NamedTuple):
         )
 
 
-class Account(NamedTuple):
+class ChargedAccount(NamedTuple):
     """Who is charged."""
 
     tenant: TenantId
@@ -128,14 +128,14 @@ class Handles:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.epoch = 0
-        self.kinds: list[Kind] = []
+        self.kinds: list[DeviceKind] = []
         self.kind_devices: list[int] = []
         self.class_of: dict[tuple[int, int, int, bytes], int] = {}
         self.classes: list[tuple[int, int, int, bytes]] = []
         self.shape_of: dict[Shape, int] = {}
         self.shapes: dict[int, Shape] = {}
-        self.account_of: dict[tuple[Account, int], int] = {}
-        self.accounts: dict[int, Account] = {}
+        self.account_of: dict[tuple[ChargedAccount, int], int] = {}
+        self.accounts: dict[int, ChargedAccount] = {}
         self._free_accounts: list[int] = []
         self._serving: dict[tuple[int, Shape], tuple[int, ...]] = {}
         self._sweep_at = {"shapes": IDLE_MAX, "accounts": IDLE_MAX}
@@ -158,15 +158,15 @@ class Handles:
         for name in ("mem_bytes", "block_bytes", "gpu_vram"):
             if getattr(capacity, name) >= NODE_AMOUNT_MAX:
                 raise InvalidValue(name, getattr(capacity, name), f"below {NODE_AMOUNT_MAX}")
-        new = {Kind.of(device) for device in capacity.gpus}.difference(self.kinds)
+        new = {DeviceKind.of(device) for device in capacity.gpus}.difference(self.kinds)
         if len(self.kinds) + len(new) > KINDS_MAX:
             raise LimitReached("kinds of GPU device in one ledger", KINDS_MAX)
 
     def kind_of(self, device: GpuDevice) -> int:
         """The number of the device's kind; a new kind is added."""
-        return self.add_kind(Kind.of(device))
+        return self.add_kind(DeviceKind.of(device))
 
-    def add_kind(self, kind: Kind) -> int:
+    def add_kind(self, kind: DeviceKind) -> int:
         """The number of this kind; a new one is added."""
         if kind in self.kinds:
             return self.kinds.index(kind)
@@ -223,9 +223,11 @@ class Handles:
 
     def account(self, request: PlacementRequest, row: int) -> int:
         """The engine's account for the request's owner, charged to that quota row."""
-        return self.intern_account(Account(request.tenant, request.project, request.tag), row)
+        return self.intern_account(
+            ChargedAccount(request.tenant, request.project, request.tag), row
+        )
 
-    def intern_account(self, account: Account, row: int) -> int:
+    def intern_account(self, account: ChargedAccount, row: int) -> int:
         """The engine's account of this owner, charged to that quota row."""
         key = (account, row)
         handle = self.account_of.get(key)

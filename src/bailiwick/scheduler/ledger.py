@@ -24,12 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bailiwick.fleet.node import NodeCapacity, check_inventory
+from bailiwick.fleet.inventory import check_inventory
+from bailiwick.fleet.node import NodeCapacity
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.engine.protocol import FLAG_RESERVED
 from bailiwick.scheduler.handles import Prepared
-from bailiwick.scheduler.holds import Holds
 from bailiwick.scheduler.lease import EndedLease, Lease
+from bailiwick.scheduler.leases import LeaseTable
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.node_state import NodeEntry, NodeModeTransition, NodeUsage
 from bailiwick.scheduler.quota import QuotaManager
@@ -49,7 +50,7 @@ from bailiwick.vocab.words import EndCause, PreemptionReason
 __all__ = ["CapacityLedger", "Prepared"]
 
 
-class CapacityLedger(Holds):
+class CapacityLedger(LeaseTable):
     """Capacity of a fleet, by node."""
 
     def __init__(self, *, quotas: QuotaManager | None = None, engine: str = "auto") -> None:
@@ -169,8 +170,8 @@ class CapacityLedger(Holds):
         reserved = NOTHING
         for lease_id in self.engine.leases_on(entry.handle):
             fields = self.fields(lease_id)
-            if fields[8] & FLAG_RESERVED:
-                reserved += self.resources_of(fields[2])
+            if fields.flags & FLAG_RESERVED:
+                reserved += self.resources_of(fields.shape)
         total = _total(entry.capacity)
         return NodeUsage(
             entry.id, entry.mode, entry.quarantined, total, reserved, total - free - reserved,
@@ -245,9 +246,8 @@ class CapacityLedger(Holds):
             raise Conflict("lease", lease_id, f"is {lease.state}, so it cannot be committed")
         fields = self.fields(lease_id)
         term = lease.expires_ms - lease.granted_ms
-        self.engine.update_lease(
-            lease_id, fields[7], fields[8] & ~FLAG_RESERVED, fields[10], now_ms + term, fields[13]
-        )
+        flags, expires_ms = fields.flags & ~FLAG_RESERVED, now_ms + term
+        self.change(lease_id, fields._replace(flags=flags, expires_ms=expires_ms))
         return self.lease(lease_id)
 
     def lease(self, lease_id: int) -> Lease:
@@ -270,23 +270,22 @@ class CapacityLedger(Holds):
         check_amount("now_ms", now_ms)
         if generation is not None:
             check_integer("generation", generation, low=1, high=2**31)
-        if generation is not None and generation != fields[10]:
-            raise Stale("lease", lease_id, held=generation, current=fields[10])
+        if generation is not None and generation != fields.generation:
+            raise Stale("lease", lease_id, held=generation, current=fields.generation)
         lease = self.told(lease_id)
         if lease.state is not RevokeState.ACTIVE:
             raise Conflict("lease", lease_id, f"is {lease.state}, so it cannot be renewed")
         if lease.expires_ms <= now_ms:
             raise Conflict("lease", lease_id, f"expired at {lease.expires_ms}")
-        self.engine.update_lease(
-            lease_id, fields[7], fields[8], fields[10] + 1, now_ms + ttl_ms, fields[13]
-        )
+        generation, expires_ms = fields.generation + 1, now_ms + ttl_ms
+        self.change(lease_id, fields._replace(generation=generation, expires_ms=expires_ms))
         return self.told(lease_id)
 
     def report_checkpoint(self, lease_id: int, *, now_ms: int) -> Lease:
         """The holder says its work is saved; evicting it now costs least."""
         fields = self.fields(lease_id)
         check_amount("now_ms", now_ms)
-        self.engine.update_lease(lease_id, fields[7], fields[8], fields[10], fields[12], now_ms)
+        self.change(lease_id, fields._replace(checkpoint_ms=now_ms))
         return self.told(lease_id)
 
     def release(self, lease_id: int, *, now_ms: int = 0) -> EndedLease:
@@ -301,7 +300,7 @@ class CapacityLedger(Holds):
         check_integer("limit", limit, low=1, high=2**31 - 1)
         # Leases being revoked are the revoker's; they must not use up the limit.
         found = self.engine.expired(now_ms, limit + len(self.revoking))
-        due = [i for i in found if not self.fields(i)[7]][:limit]
+        due = [i for i in found if not self.fields(i).state][:limit]
         return tuple(self.end(i, EndCause.EXPIRED, now_ms=now_ms) for i in self.with_gangs(due))
 
     def evict(self, lease_id: int, reason: PreemptionReason, *, now_ms: int) -> EndedLease:

@@ -1,168 +1,170 @@
-"""The waiting queue: who is asked next, what is kept for a gang that must wait, who may go ahead.
+"""The queue of waiting work: who stands in it, who is looked at next, who stands ahead.
 
 Rules:
 
-- Entries are looked at in fair order; see :mod:`~bailiwick.scheduler.fairness`.
-- The first entry that is denied for lack of capacity gets the reservation: the earliest time by
-  which leases, each ending at its expiry, have made room for it, and the nodes where. It then
-  stands first in its priority until it starts, is cancelled, or is denied for another reason.
-- Those behind it may start if they end by that time, or take nothing the reservation needs. So a
-  reserved entry starts no later than it was told, unless a lease is renewed, a node is closed,
-  somebody is admitted past the queue, or an entry of higher priority comes.
-- Denials for quota and other reasons hold nobody back. A denied entry stays until cancelled.
-- Room is kept for one entry at a time, and what is too small for it is used by others, whatever
-  their share: shares come true among work of like size, and bend where sizes differ much.
-- Before ``schedule`` the caller ends leases that expired. ``order`` tells, ``schedule`` admits.
-
->>> from bailiwick import AdmissionController, CapacityLedger, NodeCapacity
->>> ledger = CapacityLedger()
->>> _ = ledger.register_node("node-1", NodeCapacity(cpu_cores=16, mem_bytes=0))
->>> queue = WaitingQueue(AdmissionController(ledger), FairShares(half_life_ms=86_400_000))
->>> for cores, ttl_ms in ((12, 50), (16, 50), (4, 40), (4, 60)):
-...     ask = PlacementRequest(tenant="lab", cpu_cores=cores, ttl_ms=ttl_ms)
-...     _ = queue.submit(ask, now_ms=0)
->>> result = queue.schedule(now_ms=0, limit=100)
->>> [started.entry.id for started in result.started]
-[1, 3]
->>> result.reservation.entry.id, result.reservation.at_ms, result.reservation.nodes
-(2, 50, (NodeId('node-1'),))
+- Entries stand in fair order (:mod:`.fairness`). Ahead of that stand, in each priority, the entry
+  that room is kept for and, once in ``patience_ms``, the one that was short of capacity for
+  longest, if for longer than that. Only one in a while: otherwise a long backlog would put age in
+  the place of fairness.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import assert_never
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from operator import attrgetter
+from typing import Any
 
-from bailiwick.scheduler.admission import AdmissionController
-from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied
-from bailiwick.scheduler.fairness import FairShares, QueueEntry
-from bailiwick.scheduler.line import Line
+from bailiwick.scheduler.fairness import FairShares, QueueEntry, fair_order
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.reservation import CAPACITY_REASONS, Reservation, Turn, bits_of
-from bailiwick.vocab.errors import LimitReached
-from bailiwick.vocab.values import check_amount, check_integer, check_kind
-
-__all__ = ["QueueEntry", "Reservation", "ScheduleResult", "Started", "Waiting", "WaitingQueue"]
-
-_DAY_MS = 86_400_000
-_SIZE_MAX = 10**7
+from bailiwick.vocab.errors import NotFound
+from bailiwick.vocab.values import check_integer
+from bailiwick.vocab.words import PRIORITIES, Priority
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
-    """An entry that left the queue, and the leases it got."""
+class FairQueue:
+    """Entries that wait, who is looked at next, and who stands ahead of fair order."""
 
-    entry: QueueEntry
-    approved: Approved
+    __slots__ = (
+        "_cursor",
+        "_favoured_ms",
+        "_holders",
+        "_serial",
+        "_short",
+        "entries",
+        "patience_ms",
+        "shares",
+    )
 
+    def __init__(self, shares: FairShares, *, patience_ms: int) -> None:
+        self.shares = shares
+        self.patience_ms = check_integer("patience_ms", patience_ms, low=1, high=2**53)
+        self.entries: dict[int, QueueEntry] = {}
+        self._cursor = self._serial = 0
+        self._holders: dict[Priority, QueueEntry] = {}
+        # By priority, who is short of capacity and since when, longest first.
+        self._short: dict[Priority, dict[int, tuple[QueueEntry, int]]] = {p: {} for p in PRIORITIES}
+        self._favoured_ms: dict[Priority, int] = {}
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """An entry that was looked at and stays, and what stands first in its way."""
+    @property
+    def next_id(self) -> int:
+        """The id that the next entry gets."""
+        return self._serial + 1
 
-    entry: QueueEntry
-    denied: Denied
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleResult:
-    """What one call did: who started, for whom room is kept, who was told to wait."""
-
-    started: tuple[Started, ...]
-    reservation: Reservation | None
-    waiting: tuple[Waiting, ...]
-
-
-class WaitingQueue:
-    """Requests that wait for one admission controller, ordered by priority and fair share."""
-
-    def __init__(
-        self,
-        admission: AdmissionController,
-        shares: FairShares,
-        *,
-        size_max: int = 100_000,
-        horizon_ms: int = 30 * _DAY_MS,
-        patience_ms: int = _DAY_MS,
-    ) -> None:
-        self.admission = check_kind("admission", admission, AdmissionController)
-        self.size_max = check_integer("size_max", size_max, low=1, high=_SIZE_MAX)
-        self.horizon_ms = check_integer("horizon_ms", horizon_ms, low=1, high=2**53)
-        self._line = Line(check_kind("shares", shares, FairShares), patience_ms=patience_ms)
-        self._denied: dict[int, Denied] = {}
-
-    def __len__(self) -> int:
-        return len(self._line.entries)
-
-    def __contains__(self, entry_id: object) -> bool:
-        return entry_id in self._line.entries
-
-    def submit(self, request: PlacementRequest, now_ms: int) -> QueueEntry:
-        """Let a request wait; nothing is decided yet."""
-        check_kind("request", request, PlacementRequest)
-        check_amount("now_ms", now_ms)
-        if len(self) >= self.size_max:
-            raise LimitReached("entries in the queue", self.size_max)
-        quotas = self.admission.ledger.quotas
-        if quotas is not None:
-            # A quota table that is full is better told here than in the middle of a schedule.
-            quotas.row_of(request.tenant, request.project)
-        return self._line.join(request, now_ms)
+    def join(self, request: PlacementRequest, now_ms: int) -> QueueEntry:
+        """The request as a new entry."""
+        self._serial += 1
+        entry = QueueEntry(self._serial, request, now_ms)
+        self.entries[entry.id] = entry
+        return entry
 
     def entry(self, entry_id: int) -> QueueEntry:
         """The entry by its id, while it waits."""
-        return self._line.entry(entry_id)
-
-    def cancel(self, entry_id: int) -> QueueEntry:
-        """Take an entry out that is not to start any more."""
-        entry = self.entry(entry_id)
-        self._line.leave(entry)
-        self._denied.pop(entry_id, None)
+        entry = self.entries.get(entry_id)
+        if entry is None:
+            raise NotFound("queue entry", entry_id, hint="it has started or was cancelled")
         return entry
 
-    def blocker(self, entry_id: int) -> Denied | None:
-        """What stood first in the entry's way when it was last looked at; ``None`` before that."""
-        return self._denied.get(self.entry(entry_id).id)
+    def order(self, now_ms: int) -> Iterator[QueueEntry]:
+        """Every entry, in the order in which it is to be looked at."""
+        front = {priority: [holder] for priority, holder in self._holders.items()}
+        for priority in PRIORITIES:
+            overdue = self._overdue(priority, now_ms)
+            if overdue is not None and overdue is not self._holders.get(priority):
+                front.setdefault(priority, []).append(overdue)
+        return fair_order(self.entries.values(), self.shares, now_ms=now_ms, front=front)
 
-    def order(self, now_ms: int) -> tuple[QueueEntry, ...]:
-        """Every entry, in the order in which ``schedule`` looks at them."""
-        return tuple(self._line.order(now_ms))
+    def window(self, now_ms: int, limit: int) -> list[QueueEntry]:
+        """Whom to look at: ``limit`` entries, and those that room is kept for in any case.
 
-    def position(self, entry_id: int, now_ms: int) -> int:
-        """How many entries come before this one."""
-        return self.order(now_ms).index(self.entry(entry_id))
+        If there are more, half are the first in order and half are taken from the rest in turn, so
+        that nobody behind a long line of denials is forgotten.
+        """
+        if len(self.entries) <= limit:
+            return list(self.order(now_ms))
+        head = list(islice(self.order(now_ms), limit - limit // 2))
+        seen = {entry.id for entry in head}
+        holders = [entry for entry in self._holders.values() if entry.id not in seen]
+        seen.update(entry.id for entry in holders)
+        rest = [entry for entry in self.entries.values() if entry.id not in seen]
+        start = bisect_right(rest, self._cursor, key=attrgetter("id"))
+        others = (rest[start:] + rest[:start])[: limit // 2]
+        self._cursor = others[-1].id if others else 0
+        # Sorting is stable: in each priority the holder stays before the others.
+        return head + sorted(holders + others, key=lambda entry: -entry.request.priority.rank)
 
-    def schedule(self, now_ms: int, *, limit: int) -> ScheduleResult:
-        """Look at no more than ``limit`` entries, and start those that may start."""
-        check_amount("now_ms", now_ms)
-        check_integer("limit", limit, low=2, high=_SIZE_MAX)
-        window = self._line.window(now_ms, limit)
-        turn = Turn(self.admission, now_ms=now_ms, until_ms=now_ms + self.horizon_ms)
-        started, waiting = list[Started](), list[Waiting]()
-        for entry in window:
-            decision = self._admit(turn, entry)
-            kept = turn.reservation
-            holds = kept is not None and kept.entry is entry
-            had_turn = holds or kept is None
-            match decision:
-                case Approved():
-                    self._line.settle(entry, now_ms, short=False, turn=True, holds=False)
-                    self.cancel(entry.id)
-                    started.append(Started(entry, decision))
-                case Denied():
-                    short = decision.reason in CAPACITY_REASONS
-                    self._line.settle(entry, now_ms, short=short, turn=had_turn, holds=holds)
-                    self._denied[entry.id] = decision
-                    waiting.append(Waiting(entry, decision))
-                case _:
-                    assert_never(decision)
-        return ScheduleResult(tuple(started), turn.reservation, tuple(waiting))
+    def settle(
+        self, entry: QueueEntry, now_ms: int, *, short: bool, turn: bool, holds: bool
+    ) -> None:
+        """An entry was looked at: is it short of capacity, had it its turn, is room kept for it."""
+        priority = entry.request.priority
+        if turn and self._overdue(priority, now_ms) is entry:
+            self._favoured_ms[priority] = now_ms
+        if turn or not short:
+            self.step_back(entry)
+        if short:
+            self._short[priority].setdefault(entry.id, (entry, now_ms))
+        if holds:
+            self._holders[priority] = entry
 
-    @staticmethod
-    def _admit(turn: Turn, entry: QueueEntry) -> AdmissionDecision:
-        decision = turn.ask(entry)
-        if isinstance(decision, Approved):
-            decision = turn.admission_for(entry).admit(entry.request, now_ms=turn.now_ms)
-        if isinstance(decision, Approved):
-            turn.started(entry, ((le.node, bits_of(le.devices)) for le in decision.leases))
-        return decision
+    def leave(self, entry: QueueEntry) -> None:
+        """The entry waits no more."""
+        self.step_back(entry)
+        del self.entries[entry.id]
+
+    def mark_short(self, entry: QueueEntry, now_ms: int) -> None:
+        """The entry lacks capacity, at least since now."""
+        self._short[entry.request.priority].setdefault(entry.id, (entry, now_ms))
+
+    def step_back(self, entry: QueueEntry) -> None:
+        """The entry does not lack capacity; no room is kept for it and it has waited for none."""
+        priority = entry.request.priority
+        self._short[priority].pop(entry.id, None)
+        if self._holders.get(priority) is entry:
+            del self._holders[priority]
+
+    def hold(self, entry: QueueEntry, now_ms: int, *, overdue: bool) -> None:
+        """Room is kept for the entry; if it was overdue, that was its turn."""
+        priority = entry.request.priority
+        self._holders[priority] = entry
+        if overdue:
+            self._favoured_ms[priority] = now_ms
+            self._short[priority][entry.id] = (entry, now_ms)
+
+    def holds(self, entry: QueueEntry) -> bool:
+        """Whether room is kept for the entry."""
+        return self._holders.get(entry.request.priority) is entry
+
+    def is_overdue(self, entry: QueueEntry, now_ms: int) -> bool:
+        """Whether the entry stands ahead because it has lacked capacity for longest."""
+        return self._overdue(entry.request.priority, now_ms) is entry
+
+    def dump(self) -> dict[str, object]:
+        """Everything but the entries themselves, as plain lists."""
+        return {
+            "serial": self._serial,
+            "holders": sorted(entry.id for entry in self._holders.values()),
+            "short": [
+                [entry.id, since] for p in PRIORITIES for entry, since in self._short[p].values()
+            ],
+            "favoured": [[p.rank, at_ms] for p, at_ms in sorted(self._favoured_ms.items())],
+        }
+
+    def load(self, dumped: dict[str, Any], entries: Iterable[QueueEntry]) -> None:
+        """Take up what :meth:`dump` told, with these entries."""
+        self.entries = {entry.id: entry for entry in entries}
+        self._serial = dumped["serial"]
+        for entry_id in dumped["holders"]:
+            entry = self.entries[entry_id]
+            self._holders[entry.request.priority] = entry
+        for entry_id, since in dumped["short"]:
+            entry = self.entries[entry_id]
+            self._short[entry.request.priority][entry_id] = (entry, since)
+        self._favoured_ms = {PRIORITIES[rank]: at_ms for rank, at_ms in dumped["favoured"]}
+
+    def _overdue(self, priority: Priority, now_ms: int) -> QueueEntry | None:
+        for entry, since_ms in self._short[priority].values():
+            waited_ms = now_ms - max(since_ms, self._favoured_ms.get(priority, 0))
+            return entry if waited_ms >= self.patience_ms else None
+        return None

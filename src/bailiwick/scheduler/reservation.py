@@ -134,9 +134,9 @@ class _Reserved:
             for lease in self.ledger.engine.leases_on(node.handle) if counts else ():
                 fields = self.ledger.fields(lease)
                 # What should have ended already may end any moment; what is fenced, never.
-                at_ms = max(fields[12], self.now_ms)
+                at_ms = max(fields.expires_ms, self.now_ms)
                 if at_ms <= until_ms:
-                    found.append((at_ms, lease, node.handle, fields[2], fields[4]))
+                    found.append((at_ms, lease, node.handle, fields.shape, fields.devices))
         return sorted(found)
 
     def _end(self, handle: int, shape: int, *, devices: int) -> int:

@@ -140,7 +140,7 @@ class LeaseRevoker:
         """An operator says the fenced resources are clean: they take leases again."""
         lease = self.ledger.lease(lease_id)
         check_amount("now_ms", now_ms)
-        if not self.ledger.fields(lease_id)[8] & FLAG_PINNED:
+        if not self.ledger.fields(lease_id).flags & FLAG_PINNED:
             raise Conflict("lease", lease_id, f"is {lease.state}, not fenced")
         return self.ledger.end(lease_id, EndCause.RELEASED, now_ms=now_ms)
 
@@ -160,12 +160,11 @@ class LeaseRevoker:
         self, lease_id: int, after: RevokeState, walk: _Walk, *, expires: int | None = None
     ) -> None:
         fields = self.ledger.fields(lease_id)
-        before = REVOKE_STATES[fields[7]]
+        before = REVOKE_STATES[fields.state]
         check_revoke_change(before, after)
-        until = fields[12] if expires is None else min(fields[12], expires)
-        self.ledger.engine.update_lease(
-            lease_id, REVOKE_STATES.index(after), fields[8], fields[10], until, fields[13]
-        )
+        until = fields.expires_ms if expires is None else min(fields.expires_ms, expires)
+        state = REVOKE_STATES.index(after)
+        self.ledger.change(lease_id, fields._replace(state=state, expires_ms=until))
         reason = self.ledger.revoking.get(lease_id)
         walk.steps.append(RevokeTransition(lease_id, before, after, walk.now_ms, reason))
 

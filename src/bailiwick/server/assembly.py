@@ -26,26 +26,21 @@ from bailiwick.reconcile.job_acts import Tools
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.reconcile.metering import KeepMeter
 from bailiwick.reconcile.this_node import ThisNode, machine_name
-from bailiwick.reconcile.usage_check import Books, UsageCheck
+from bailiwick.reconcile.usage_check import UsageBooks, UsageCheck
 from bailiwick.reconcile.watched_executor import WatchedExecutor
-from bailiwick.server.http.asked import Parts
+from bailiwick.runtime.runner import Runner
+from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
-from bailiwick.server.http.past import Past
 from bailiwick.server.keys import SIGNER_NAME
-from bailiwick.services.attesting import Attesting
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
-from bailiwick.services.enrolling import Enrolling
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.revoking import RevocationBook
-from bailiwick.services.runner import Runner
+from bailiwick.services.tables import StoreTables
+from bailiwick.services.trust import Gate
 from bailiwick.store import load_or_create_key
-from bailiwick.store.counter_rows import CounterBook
-from bailiwick.store.finding_rows import FindingBook
-from bailiwick.store.invoice_rows import InvoiceBook
 from bailiwick.store.job_rows import JobBook
-from bailiwick.store.meter_rows import MeterBook
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 
@@ -55,7 +50,7 @@ SIGNER = "bailiwick"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ProcessPlan:
     """What this process is to be."""
 
     folder: Path
@@ -87,12 +82,12 @@ def open_telemetry(folder: Path, name: str, *, otlp: str | None) -> Telemetry:
     return Telemetry.open(folder, otlp=otlp, name=name, logs=LogTerms(level=logging.INFO))
 
 
-def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
+def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     """The parts that the API needs, and what a leader has to do."""
     runner, clock = base.runner, base.clock
-    beats, meter = Beats(clock), MeterBook(base.store)
-    duties: list[Duty] = [Departures(runner, beats), KeepMeter(runner, meter)]
-    books = Books(counters=CounterBook(base.store), meter=meter, findings=FindingBook(base.store))
+    beats, tables = Beats(clock), StoreTables.of(base.store)
+    duties: list[Duty] = [Departures(runner, beats), KeepMeter(runner, tables.meter)]
+    books = UsageBooks(counters=tables.counters, meter=tables.meter, findings=tables.findings)
     duties.append(UsageCheck(runner, books, clock=clock))
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
@@ -114,7 +109,6 @@ def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
         duties.append(ThisNode(loop, beats, executor=kind, folder=plan.folder))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
-    attesting = Attesting(clock, secrets.token_bytes)
     parts = Parts(
         peers=base.peers,
         beats=beats,
@@ -124,13 +118,8 @@ def assemble(base: Base, plan: Plan) -> tuple[Parts, list[Duty]]:
         metrics_open=plan.is_open,
         jobs=jobs,
         executor=executor,
-        past=Past(base.store),
-        meter=meter,
-        counters=books.counters,
-        findings=books.findings,
-        invoices=InvoiceBook(base.store),
-        attesting=attesting,
-        enrolling=Enrolling(attesting, clock, randomness=secrets.token_bytes),
+        tables=tables,
+        gate=Gate(clock, secrets.token_bytes),
         capabilities=Capabilities(plan.capability, RevocationBook()),
     )
     return parts, duties

@@ -19,9 +19,9 @@ from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.people.commands import CreateProject, CreateTenant, SetMember
 from bailiwick.ports import Clock
 from bailiwick.reconcile.this_node import ACTOR
+from bailiwick.runtime.replica import View
+from bailiwick.runtime.runner import Runner
 from bailiwick.services.authority import Authority, Terms
-from bailiwick.services.replica import View
-from bailiwick.services.runner import Runner
 
 CORRELATION = "first-start"
 ADMIN, TENANT, PROJECT = "admin", "main", "default"
@@ -38,7 +38,7 @@ class Furnishing:
 
 def furnish(runner: Runner) -> Furnishing:
     """Make sure that somebody administers the fleet."""
-    found = runner.look(_admins)
+    found = runner.read(_admins)
     if found:
         return Furnishing(ADMIN if ADMIN in found else min(found), is_new=False)
     commands: tuple[Command, ...] = (
@@ -46,9 +46,9 @@ def furnish(runner: Runner) -> Furnishing:
         CreateTenant(TENANT, "Main"),
         CreateProject(TENANT, PROJECT, "Default"),
     )
-    known = runner.look(lambda view: TENANT in view.state.directory.tenants)
+    known = runner.read(lambda view: TENANT in view.state.directory.tenants)
     for command in commands[:1] if known else commands:
-        runner.call(Envelope(command, ACTOR, CORRELATION))
+        runner.execute(Envelope(command, ACTOR, CORRELATION))
     return Furnishing(ADMIN, is_new=True)
 
 
@@ -62,7 +62,7 @@ def make_login(runner: Runner, authority: Authority, *, admin: str, clock: Clock
         ttl_s=LOGIN_S,
         terms=Terms(single_use=True),
     )
-    runner.call(Envelope(minted.command, ACTOR, CORRELATION))
+    runner.execute(Envelope(minted.command, ACTOR, CORRELATION))
     return minted.token
 
 

@@ -4,7 +4,7 @@ Rules:
 
 - The catalog is closed: every code of ``ErrorCode`` and ``EdgeCode`` is in the table, no other.
 - What went wrong inside is not told: a fault says that it is one, and its correlation id.
-- What is not there and what is not the caller's look the same, to the letter (``hidden``).
+- What is not there and what is not the caller's look the same, to the letter (``Hidden``).
 
 >>> PROBLEMS[ErrorCode.STALE].status
 412
@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
+from bailiwick.services.caller import AccessDenied, Hidden
 from bailiwick.telemetry.bearing import trace_id
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -78,7 +79,6 @@ _BY_STATUS: Final[dict[int, Code]] = {
     413: EdgeCode.TOO_LARGE,
     422: ErrorCode.INVALID_VALUE,
 }
-_HIDDEN: Final = "no such thing, or it is not yours to see"
 
 
 @dataclass(slots=True)
@@ -93,9 +93,15 @@ class Trouble(Exception):
     """If not as the table says."""
 
 
-def hidden() -> Trouble:
-    """What is not there, or is another's: nobody can tell which."""
-    return Trouble(ErrorCode.NOT_FOUND, _HIDDEN)
+def trouble_of_denial(denied: AccessDenied) -> Trouble:
+    """What somebody is told who may not; what is hidden from him looks as if it were not there."""
+    refusal = denied.refusal
+    if denied.message is None:
+        return Trouble(ErrorCode.NOT_FOUND, Hidden.MESSAGE)
+    details: Details = {}
+    if denied.lacks_key and refusal.permission is not None:
+        details = {"permission": refusal.permission.value, "scope": str(refusal.scope)}
+    return Trouble(EdgeCode.FORBIDDEN, denied.message, details)
 
 
 def trouble_of(error: BaseException) -> Trouble:
@@ -115,7 +121,7 @@ _FAULT: Final = "a fault of the server; its log says more under the correlation 
 def trouble_of_status(status: int, message: str) -> Trouble:
     """What a bare HTTP status of the framework says in our words."""
     code = _BY_STATUS.get(status, EdgeCode.MALFORMED)
-    return Trouble(code, _HIDDEN if status == 404 else message)
+    return Trouble(code, Hidden.MESSAGE if status == 404 else message)
 
 
 def problem_of(trouble: Trouble, correlation_id: str) -> tuple[int, Problem]:

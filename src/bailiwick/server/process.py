@@ -28,16 +28,16 @@ from uuid_utils import uuid7
 
 from bailiwick.reconcile.duties import Duties
 from bailiwick.reconcile.this_node import machine_name
-from bailiwick.server.assembly import Base, Plan, assemble, open_telemetry
+from bailiwick.runtime.replica import Pace, Replica, Role
+from bailiwick.runtime.runner import Runner, SystemClock
+from bailiwick.server.assembly import Base, ProcessPlan, assemble, open_telemetry
 from bailiwick.server.first_start import furnish, make_login
+from bailiwick.server.folds import follow_revocations, follow_telemetry
 from bailiwick.server.http.app import create_app
-from bailiwick.server.http.asked import Parts
+from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
-from bailiwick.server.http.observe import follow_journal, follow_revocations
 from bailiwick.server.port import Port, Tls, open_port
 from bailiwick.services.authority import Authority
-from bailiwick.services.replica import Pace, Replica, Role
-from bailiwick.services.runner import Runner, SystemClock
 from bailiwick.store import open_store
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Conflict, InvalidValue, Unavailable
@@ -149,7 +149,7 @@ class _Process:
 
     async def _serve(self, base: Base) -> None:
         options, runner = self._options, base.runner
-        plan = Plan(
+        plan = ProcessPlan(
             folder=options.folder,
             address=self._url,
             is_node=options.is_node,
@@ -164,10 +164,9 @@ class _Process:
         )
         port = open_port(app, options.tls)
         runner.start()
-        follow_journal(base.telemetry, runner)
-        following = None
+        followers = [follow_telemetry(base.telemetry, runner)]
         if parts.capabilities is not None:
-            following = follow_revocations(parts.capabilities, runner)
+            followers.append(follow_revocations(parts.capabilities, runner))
         serving = asyncio.create_task(port.serve(sockets=[self._bound]))
         try:
             while not port.started and not serving.done():  # a moment: it only has to listen
@@ -175,9 +174,9 @@ class _Process:
             print(f"Bailiwick listens on {self._url} as {self._name}", flush=True)
             await self._watch(runner, duties, serving=serving)
         finally:
-            if following is not None:
-                await asyncio.to_thread(following.close)
             await self._wind_up(base, parts, duties=duties, port=port, serving=serving)
+            for follower in followers:
+                await asyncio.to_thread(follower.close)
         if duties.failed is not None:
             raise duties.failed
 

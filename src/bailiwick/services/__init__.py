@@ -1,1 +1,1 @@
-"""Around the kernel: making decisions durable before they are answered, leading and following."""
+"""Use cases around the kernel: who asks, what is asked of the kernel, what is answered."""

@@ -1,10 +1,10 @@
-"""The gate at work: who is asked to prove itself, with what, and what becomes of the answer.
+"""The gate: who is asked to prove itself, with what, and how the answer is judged.
 
 Rules:
 
 - Only an answer to the nonce that the node was last handed is judged, and that nonce is spent by
   it. Anything else (a replay, a guess, an answer that comes too late) is told ``nonce_spent`` and
-  never reaches the kernel: it says nothing about the node, and nobody may close a healthy node by
+  is not to be sealed: it says nothing about the node, and nobody may close a healthy node by
   sending junk in its name. The same holds for evidence under a key that was never enrolled.
 - Who may answer for a node is decided before (``NODE_REPORT``; a node's own principal for itself
   alone). Whoever may, holds the node's word: evidence that is judged and is bad closes the node.
@@ -14,17 +14,17 @@ Rules:
   it is good: a report from another host's GPU has no way in.
 - Several pieces of one kind are one verdict: the worst. A node with one bad GPU is a bad node, and
   so is one with a GPU in its inventory of which there is no report.
-- Verifiers run in a thread, never in the event loop or the kernel. One that fails is our bug: it
-  counts as untrusted (``verifier_fault``) and the log says everything.
+- Judging takes its time: it is for a thread, never for the event loop or the kernel. If a
+  verifier fails, that is our bug: it counts as untrusted (``verifier_fault``), and the log says
+  everything.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 from bailiwick.attestation.bundle import (
     COMPANIONS,
@@ -34,45 +34,31 @@ from bailiwick.attestation.bundle import (
     together,
 )
 from bailiwick.attestation.evidence import (
-    Asked,
     Evidence,
-    Verifier,
+    EvidenceContext,
+    EvidenceVerifier,
     bound_nonce,
     device_nonce,
 )
 from bailiwick.attestation.policy import PoolRule, TrustPolicy
 from bailiwick.attestation.refresh import refresh_at
-from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted, Verdict
+from bailiwick.attestation.verdict import Trusted, Unsupported, Untrusted, Verdict
 from bailiwick.attestation.verifiers import verifiers_of
 from bailiwick.journal.words import AttestationWord
-from bailiwick.kernel import Command, RecordVerdict, State
-from bailiwick.kernel.answers import Answer
+from bailiwick.kernel import State
 from bailiwick.kernel.trust.rules import basis_of
 from bailiwick.ports import Clock
+from bailiwick.runtime.replica import Role, View
 from bailiwick.services.nonces import Nonce, Nonces, Randomness
-from bailiwick.services.replica import Role, View
 from bailiwick.vocab.errors import Conflict, NotLeader
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
-from bailiwick.vocab.words import AttestationState
-
-T = TypeVar("T")
 
 ENROLLED: Final = frozenset({EvidenceKind.TPM2, EvidenceKind.ED25519, EvidenceKind.DICE})
 """Kinds that are judged by a key that the node enrolled."""
 
 _LOG = logging.getLogger("bailiwick.attestation")
 _REBOOTS = frozenset({NodeMode.MAINTENANCE, NodeMode.RETURNING})
-
-
-class Way(Protocol):
-    """The way to the kernel, on behalf of whoever asks."""
-
-    async def look(self, read: Callable[[View], T]) -> T:
-        """What ``read`` makes of the state."""
-
-    async def call(self, command: Command) -> Answer:
-        """The durable answer to a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +70,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Known:
     """What the state says of a node, as values of its own."""
 
     pool: Pool
@@ -98,21 +84,12 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The verdict about all evidence of one kind; ``is_sealed`` if the kernel was told."""
+    """The verdict about all evidence of one kind; ``is_sealed`` if the kernel is to be told."""
 
     kind: EvidenceKind
     verdict: Verdict
     evidence: str
     is_sealed: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Presented:
-    """What became of an answer: the verdicts, how the node stands, and when it is due again."""
-
-    judged: tuple[Judged, ...]
-    state: AttestationState
-    refresh_ms: int | None
 
 
 class Attesting:
@@ -122,7 +99,7 @@ class Attesting:
         self._clock = clock
         self._nonces = Nonces(clock, randomness)
         # The verifiers of the policy that was asked for last, by pool: trust anchors are read once.
-        self._built: tuple[str, dict[str, dict[EvidenceKind, Verifier]]] = ("", {})
+        self._built: tuple[str, dict[str, dict[EvidenceKind, EvidenceVerifier]]] = ("", {})
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -142,29 +119,18 @@ class Attesting:
 
     # -- judging -----------------------------------------------------------------------------
 
-    async def present(
-        self, way: Way, node: str, *, nonce: bytes, pieces: Sequence[Evidence], dry_run: bool
-    ) -> Presented:
-        """Judge a node's answer and have the kernel act on it; a dry run only judges."""
-        known = await way.look(lambda view: _known(view, node))
+    def judge(
+        self, known: Known, node: str, *, nonce: bytes, pieces: Sequence[Evidence], dry_run: bool
+    ) -> tuple[Judged, ...]:
+        """The verdicts about a node's answer; a dry run leaves the nonce as it is."""
         check_bundle(known.pool.rule, pieces)
         use = self._nonces.is_own if dry_run else self._nonces.spend
         if use(node, nonce):
-            judged = await asyncio.to_thread(self._judge, known, node, nonce=nonce, pieces=pieces)
-        else:
-            spent = Untrusted(UntrustedReason.NONCE_SPENT, "it is not this node's nonce now")
-            judged = _all_refused(pieces, spent)
-        if not dry_run:
-            judged = tuple([await _sealed(way, node, each, basis=known.basis) for each in judged])
+            return self._judge(known, node, nonce=nonce, pieces=pieces)
+        spent = Untrusted(UntrustedReason.NONCE_SPENT, "it is not this node's nonce now")
+        return _all_refused(pieces, spent)
 
-        def read(view: View) -> tuple[AttestationState, int | None]:
-            state, rule = view.state, known.pool.rule
-            at_ms = due_at(state, node, rule=rule)
-            return state.trust.state_of(node, view.now_ms), at_ms
-
-        return Presented(judged, *await way.look(read))
-
-    def verifiers(self, pool: Pool) -> Mapping[EvidenceKind, Verifier]:
+    def verifiers(self, pool: Pool) -> Mapping[EvidenceKind, EvidenceVerifier]:
         """The verifiers of a pool; built once for each policy."""
         digest, built = self._built
         if digest != pool.policy.digest:
@@ -174,13 +140,13 @@ class Attesting:
         return built[pool.rule.name]
 
     def _judge(
-        self, known: _Known, node: str, *, nonce: bytes, pieces: Sequence[Evidence]
+        self, known: Known, node: str, *, nonce: bytes, pieces: Sequence[Evidence]
     ) -> tuple[Judged, ...]:
         verifiers, at_ms = self.verifiers(known.pool), self._clock.now_ms()
         nonces = _nonces_for(known, pieces, nonce)
         found: dict[EvidenceKind, list[tuple[Verdict, str]]] = {}
         for piece in pieces:
-            asked = Asked(
+            asked = EvidenceContext(
                 node=node,
                 nonce=nonces[piece.kind],
                 at_ms=at_ms,
@@ -240,7 +206,7 @@ def due_at(state: State, node: str, *, rule: PoolRule) -> int | None:
 
 
 def _nonces_for(
-    known: _Known, pieces: Sequence[Evidence], nonce: bytes
+    known: Known, pieces: Sequence[Evidence], nonce: bytes
 ) -> Mapping[EvidenceKind, bytes]:
     """What each kind is asked with."""
     digests = [piece.digest for piece in pieces if piece.kind in COMPANIONS]
@@ -253,7 +219,7 @@ def _nonces_for(
     return asked
 
 
-def _own(known: _Known, pieces: Sequence[Evidence]) -> EvidenceKind | None:
+def _own(known: Known, pieces: Sequence[Evidence]) -> EvidenceKind | None:
     """By which of its own kinds a node vouches for its companions: one that it enrolled."""
     kinds = {piece.kind for piece in pieces}.intersection(known.enrolled)
     return next((kind for kind in OWN if kind in kinds), None)
@@ -269,7 +235,7 @@ def _identity(kind: EvidenceKind, enrolled: Mapping[str, bytes]) -> bytes | None
     return None if public is None else name_of(public)
 
 
-def _verdict(verifier: Verifier, piece: Evidence, asked: Asked) -> Verdict:
+def _verdict(verifier: EvidenceVerifier, piece: Evidence, asked: EvidenceContext) -> Verdict:
     try:
         return verifier.verify(piece, asked)
     except Exception as error:
@@ -283,32 +249,6 @@ def _all_refused(pieces: Sequence[Evidence], verdict: Untrusted) -> tuple[Judged
     return tuple(
         Judged(kind, verdict, joint_digest(digests[kind]), is_sealed=False) for kind in kinds
     )
-
-
-async def _sealed(way: Way, node: str, judged: Judged, *, basis: str) -> Judged:
-    """The verdict once the kernel has it; what came too late for that is told, and asked again."""
-    if not judged.is_sealed:
-        return judged
-    try:
-        await way.call(replace(_command(node, judged), basis=basis))
-    except Conflict as error:
-        verdict = Untrusted(UntrustedReason.NONCE_SPENT, str(error))
-        return replace(judged, verdict=verdict, is_sealed=False)
-    return judged
-
-
-def _command(node: str, judged: Judged) -> RecordVerdict:
-    match judged.verdict:
-        case Trusted(claims, valid_until_ms):
-            word, digest = AttestationWord.TRUSTED, judged.evidence
-            return RecordVerdict(node, judged.kind, word, digest, None, valid_until_ms, claims)
-        case Untrusted(reason):
-            word = AttestationWord.UNTRUSTED
-            return RecordVerdict(node, judged.kind, word, judged.evidence, reason)
-        case Stale():
-            return RecordVerdict(node, judged.kind, AttestationWord.STALE, judged.evidence)
-        case Unsupported():
-            return RecordVerdict(node, judged.kind, AttestationWord.UNSUPPORTED, judged.evidence)
 
 
 # -- what the state says ---------------------------------------------------------------------
@@ -326,7 +266,8 @@ def pool_here(view: View, node: str) -> Pool:
     return pool
 
 
-def _known(view: View, node: str) -> _Known:
+def known_of(view: View, node: str) -> Known:
+    """What a node's answer is judged by, as it is now."""
     pool, book = pool_here(view, node), view.state.trust
     enrolled = {
         kind: {name: bytes.fromhex(value) for name, value in each.keys.items()}
@@ -340,4 +281,4 @@ def _known(view: View, node: str) -> _Known:
             if held.is_trusted
         }
     gpus = len(view.state.ledger.entry(node).capacity.gpus)
-    return _Known(pool, enrolled, previous, gpus, basis_of(view.state, node))
+    return Known(pool, enrolled, previous, gpus, basis_of(view.state, node))

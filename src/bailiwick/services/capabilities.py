@@ -1,9 +1,13 @@
-"""Tokens for leases as a server makes them, and what those who check them are told.
+"""Tokens of leases: asked for, minted, and what those who check them are told.
 
 Rules:
 
+- A token is for whoever holds the lease; another's lease is not there: same answer, same words.
+- A node that mints for itself asks for leave: it gets the claims and no token. It may ask for
+  leases on itself alone.
 - The kernel decides and seals; a token is minted afterwards, from just what was sealed. It is in
   the answer that asked for it and nowhere else: not in the journal, not in a log, not in memory.
+  Asked again with the same key, the same claims are spelled as another token.
 - One key signs for all nodes but those that enrolled a key of their own. Those are believed under
   that alone, so whoever steals the server's key forges nothing for them.
 - Keys and revocations are everybody's to read: they name nodes and numbers of leases, no tenant.
@@ -11,16 +15,24 @@ Rules:
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from bailiwick.capability.claims import TokenClaims
+from bailiwick.capability.claims import TokenClaims, lease_resource
 from bailiwick.capability.keys import BiscuitKey, KeyRing
-from bailiwick.kernel import State
+from bailiwick.iam import Scope
+from bailiwick.kernel import GrantToken, State, TokenDenied, TokenGranted
 from bailiwick.kernel.trust.book import CAPABILITY_KEY
-from bailiwick.services.revoking import RevocationBook
-from bailiwick.vocab.errors import InvalidValue, Unavailable
+from bailiwick.kernel.trust.events import LeaseTokenIssued, LeaseTokenRefused
+from bailiwick.runtime.replica import View
+from bailiwick.services.caller import Caller, Hidden
+from bailiwick.services.revoking import RevocationBook, Revoked
+from bailiwick.vocab.errors import InvalidValue, InvariantBroken, Unavailable
+from bailiwick.vocab.trust import MintDenial, Operation
 
 if TYPE_CHECKING:
     from bailiwick.capability.biscuit_tokens import BiscuitMinter
@@ -84,3 +96,143 @@ class Capabilities:
 
             self._made = BiscuitMinter(self._seed)
         return self._made
+
+
+# -- use cases -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseTokenWish:
+    """What a token for a lease is to allow, and for how long."""
+
+    lease_id: int
+    operations: Iterable[Operation]
+    ttl_ms: int
+    generation: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseToken:
+    """What was sealed, and the token that says it; empty where nobody was to get one."""
+
+    claims: TokenClaims
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Revocations:
+    """What was revoked, and from when on nothing is left out."""
+
+    now_ms: int
+    complete_from_ms: int
+    rows: list[Revoked]
+
+
+async def issue_token(
+    caller: Caller, capabilities: Capabilities, *, wish: LeaseTokenWish, audience: str | None
+) -> LeaseToken | TokenDenied:
+    """Make a token with which work under a lease may use what the lease holds."""
+
+    def owner(view: View) -> Scope | None:
+        state = view.state
+        return Scope(*state.owner_of(wish.lease_id)) if wish.lease_id in state.leases else None
+
+    await caller.require_at(owner)
+    found = await caller.read(owner)
+    if found is None or found.tenant is None:
+        raise Hidden()
+    claims = await _granted(caller, _command(caller, wish, tenant=found.tenant, audience=audience))
+    if isinstance(claims, TokenDenied) or caller.dry_run:
+        return claims if isinstance(claims, TokenDenied) else LeaseToken(claims)
+    return LeaseToken(claims, await asyncio.to_thread(capabilities.mint, claims))
+
+
+async def grant_to_node(
+    caller: Caller, node: str, *, wish: LeaseTokenWish
+) -> LeaseToken | TokenDenied:
+    """Let a node mint a token for a lease on it: the answer has the claims, and no token."""
+    caller.require_node(node)
+
+    def owner(view: View) -> str | None:
+        state, lease_id = view.state, wish.lease_id
+        if lease_id not in state.leases or str(state.node_of(lease_id)) != node:
+            return None  # on another node is as good as nowhere
+        return str(state.owner_of(lease_id).tenant)
+
+    tenant = await caller.read(owner)
+    if tenant is None:
+        raise Hidden()
+    command = _command(caller, wish, tenant=tenant, audience=node, by_node=True)
+    claims = await _granted(caller, command)
+    return claims if isinstance(claims, TokenDenied) else LeaseToken(claims)
+
+
+async def read_keys(caller: Caller, capabilities: Capabilities) -> KeyRing:
+    """The public keys of the server and of nodes, with which lease tokens are checked."""
+    caller.require_login()
+    return await caller.read(lambda view: capabilities.keys(view.state))
+
+
+async def read_revocations(
+    caller: Caller, capabilities: Capabilities, *, since_ms: int
+) -> Revocations:
+    """Which lease tokens no longer count, of those that have not expired yet."""
+    caller.require_login()
+    await asyncio.to_thread(capabilities.check_complete)
+    # First the rows, then from when on they are whole: what is forgotten between is not promised.
+    now_ms, rows = caller.clock.now_ms(), capabilities.book.since(since_ms)
+    return Revocations(now_ms, capabilities.book.complete_from_ms, rows)
+
+
+def _command(
+    caller: Caller,
+    wish: LeaseTokenWish,
+    *,
+    tenant: str,
+    audience: str | None,
+    by_node: bool = False,
+) -> GrantToken:
+    return GrantToken(
+        wish.lease_id,
+        tenant,
+        _token_id(caller),
+        tuple(dict.fromkeys(wish.operations)),
+        audience,
+        wish.ttl_ms,
+        wish.generation,
+        by_node=by_node,
+    )
+
+
+async def _granted(caller: Caller, command: GrantToken) -> TokenClaims | TokenDenied:
+    """What the kernel allows the token to say, or its denial."""
+    answer: object
+    if caller.dry_run:
+        answer = await caller.rehearse(command)
+    else:
+        answer = await caller.execute(command)
+    match answer:
+        case TokenDenied(reason) | LeaseTokenRefused(reason=reason):
+            if reason in (MintDenial.NO_SUCH_LEASE, MintDenial.NOT_OWNER):
+                raise Hidden()
+            return TokenDenied(reason)
+        case TokenGranted(node=audience) | LeaseTokenIssued(audience=audience):
+            return TokenClaims(
+                token_id=answer.token_id,
+                tenant=command.tenant,
+                lease_id=answer.lease_id,
+                generation=answer.generation,
+                resource=lease_resource(answer.lease_id),
+                operations=answer.operations,
+                audience=audience,
+                expires_ms=answer.expires_ms,
+            )
+        case _:
+            raise InvariantBroken(f"a wish for a token was answered with {answer}")
+
+
+def _token_id(caller: Caller) -> str:
+    """A new id; the same one for the same request under the same key, or it would be another."""
+    if caller.key is None:
+        return caller.ids()
+    return sha256(f"{caller.principal.name} {caller.key}".encode()).hexdigest()[:32]

@@ -15,7 +15,6 @@ Rules:
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -24,21 +23,20 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from bailiwick.attestation.evidence import NONCE_BYTES, Asked, Evidence, Verifier
+from bailiwick.attestation.evidence import NONCE_BYTES, Evidence, EvidenceContext, EvidenceVerifier
 from bailiwick.attestation.verdict import (
     EvidenceError,
-    Stale,
+    StaleEvidence,
     Trusted,
     Unsupported,
     Untrusted,
     Verdict,
     refuse,
 )
-from bailiwick.kernel import Done, EnrolNode
 from bailiwick.ports import Clock
-from bailiwick.services.attesting import Attesting, Pool, Way, pool_here
+from bailiwick.services.attesting import Attesting, Pool
 from bailiwick.services.nonces import Randomness
-from bailiwick.vocab.errors import InvalidValue, InvariantBroken
+from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
 
 if TYPE_CHECKING:
@@ -64,15 +62,6 @@ class Challenge:
 
 
 @dataclass(frozen=True, slots=True)
-class Enrolled:
-    """The node is known by these keys; ``identity`` is the digest of what cannot be copied."""
-
-    kind: EvidenceKind
-    identity: str
-    seq: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class EnrolmentRefused:
     """The keys are not taken, and ``where`` says for a person what was looked at."""
 
@@ -81,7 +70,7 @@ class EnrolmentRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class _Offer:
+class OfferedKeys:
     """What was offered and found good, what it is challenged with, and what would answer that."""
 
     kind: EvidenceKind
@@ -94,42 +83,41 @@ class _Offer:
 @dataclass(frozen=True, slots=True)
 class _Session:
     enrolment_id: str
-    offer: _Offer
+    offer: OfferedKeys
     until_ms: int
 
 
 OfferOutcome: TypeAlias = Challenge | EnrolmentRefused
-ProofOutcome: TypeAlias = Enrolled | EnrolmentRefused
+ProofOutcome: TypeAlias = OfferedKeys | EnrolmentRefused
 
 
 class Enrolling:
-    """The exchanges that are under way; one for each server process."""
+    """The exchanges that are under way; one for each server process. Checking is for a thread."""
 
     def __init__(self, attesting: Attesting, clock: Clock, *, randomness: Randomness) -> None:
         self._attesting, self._clock, self._randomness = attesting, clock, randomness
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, _Session] = OrderedDict()  # by node
 
-    async def offer(
+    def challenge(
         self,
-        way: Way,
+        pool: Pool,
         node: str,
         *,
         kind: EvidenceKind,
         parts: Mapping[str, bytes],
-        is_vouched: bool = False,
-        dry_run: bool = False,
+        is_vouched: bool,
+        dry_run: bool,
     ) -> OfferOutcome:
         """Look at the keys that a node offers, and challenge it to prove that they are its own.
 
-        ``is_vouched``: an operator offers them on the node's behalf.
+        ``is_vouched``: an operator offers them on the node's behalf. A dry run challenges nobody.
         """
-        pool = await way.look(lambda view: pool_here(view, node))
         if kind is EvidenceKind.DICE and not is_vouched:
             where = "an operator offers a device's root key: no policy lists them"
             return EnrolmentRefused(UntrustedReason.NOT_ENROLLED, where)
         try:
-            found = await asyncio.to_thread(self._check, pool, Evidence(kind, parts))
+            found = self._check(pool, Evidence(kind, parts))
         except EvidenceError as error:
             return EnrolmentRefused(error.reason, error.where)
         life_ms = pool.rule.nonce_life_ms
@@ -140,17 +128,16 @@ class Enrolling:
         self._keep(node, _Session(enrolment_id, found, until_ms))
         return Challenge(enrolment_id, found.challenge, life_ms)
 
-    async def prove(
+    def check_answer(
         self,
-        way: Way,
+        pool: Pool,
         node: str,
         *,
         enrolment_id: str,
         parts: Mapping[str, bytes],
-        dry_run: bool = False,
+        dry_run: bool,
     ) -> ProofOutcome:
-        """Have the node's keys known, if its answer is right; the challenge is over either way."""
-        pool = await way.look(lambda view: pool_here(view, node))
+        """The keys, if the node's answer is right; but for a dry run, the challenge is over."""
         session = self._take(node, enrolment_id, keep=dry_run)
         if session is None:
             where = "no such challenge of this node; offer the keys again"
@@ -158,24 +145,18 @@ class Enrolling:
         offer = session.offer
         try:
             proof = Evidence(offer.kind, parts)
-            await asyncio.to_thread(self._check_proof, pool, node, offer=offer, proof=proof)
+            self._check_proof(pool, node, offer=offer, proof=proof)
         except EvidenceError as error:
             return EnrolmentRefused(error.reason, error.where)
-        if dry_run:
-            return Enrolled(offer.kind, offer.identity, None)
-        keys = {name: value.hex() for name, value in offer.keys.items()}
-        answer = await way.call(EnrolNode(node, offer.kind, keys, offer.identity))
-        if not isinstance(answer, Done):
-            raise InvariantBroken(f"an enrolment was answered with {answer}")
-        return Enrolled(offer.kind, offer.identity, answer.seq)
+        return offer
 
-    def _verifier(self, pool: Pool, kind: EvidenceKind) -> Verifier:
+    def _verifier(self, pool: Pool, kind: EvidenceKind) -> EvidenceVerifier:
         if kind not in pool.rule.require.kinds:
             wanted = ", ".join(sorted(pool.rule.require.kinds))
             raise InvalidValue("kind", kind.value, f"one that pool {pool.rule.name} asks: {wanted}")
         return self._attesting.verifiers(pool)[kind]
 
-    def _check(self, pool: Pool, offered: Evidence) -> _Offer:
+    def _check(self, pool: Pool, offered: Evidence) -> OfferedKeys:
         verifier, secret = self._verifier(pool, offered.kind), self._randomness(NONCE_BYTES)
         match offered.kind:
             case EvidenceKind.ED25519:
@@ -190,7 +171,7 @@ class Enrolling:
                 expected = "ed25519, tpm2 or dice: evidence of other kinds needs no enrolment"
                 raise InvalidValue("kind", offered.kind.value, expected)
 
-    def _check_proof(self, pool: Pool, node: str, *, offer: _Offer, proof: Evidence) -> None:
+    def _check_proof(self, pool: Pool, node: str, *, offer: OfferedKeys, proof: Evidence) -> None:
         verifier = self._verifier(pool, offer.kind)  # the policy may have changed meanwhile
         match offer.kind:
             case EvidenceKind.ED25519:
@@ -198,7 +179,9 @@ class Enrolling:
             case EvidenceKind.DICE:
                 # Whoever can attest by the root key holds it; an answer is evidence like any other.
                 at_ms = self._clock.now_ms()
-                asked = Asked(node=node, nonce=offer.secret, at_ms=at_ms, enrolled=offer.keys)
+                asked = EvidenceContext(
+                    node=node, nonce=offer.secret, at_ms=at_ms, enrolled=offer.keys
+                )
                 _check_trusted(verifier.verify(proof, asked))
             case _:
                 proof.only("secret")
@@ -224,16 +207,16 @@ class Enrolling:
         return session if self._clock.elapsed_ms() < session.until_ms else None
 
 
-def _ed25519_offer(verifier: Ed25519Verifier, offered: Evidence, *, nonce: bytes) -> _Offer:
+def _ed25519_offer(verifier: Ed25519Verifier, offered: Evidence, *, nonce: bytes) -> OfferedKeys:
     offered.only("public_key", CAPABILITY_KEY)
     public_key = offered.part("public_key")
     verifier.check_enrolment(public_key)
     keys = {"public_key": public_key} | _capability_key(offered)
     identity = sha256(public_key).hexdigest()
-    return _Offer(EvidenceKind.ED25519, keys, identity, {"nonce": nonce}, nonce)
+    return OfferedKeys(EvidenceKind.ED25519, keys, identity, {"nonce": nonce}, nonce)
 
 
-def _dice_offer(offered: Evidence, *, nonce: bytes) -> _Offer:
+def _dice_offer(offered: Evidence, *, nonce: bytes) -> OfferedKeys:
     from bailiwick.attestation.dice_keys import read_public_key, spki_of
 
     offered.only("root_public_key", CAPABILITY_KEY)
@@ -242,12 +225,12 @@ def _dice_offer(offered: Evidence, *, nonce: bytes) -> _Offer:
         raise refuse(UntrustedReason.MALFORMED, "a root key that is not written canonically")
     keys = {"root_public_key": root} | _capability_key(offered)
     identity = sha256(root).hexdigest()
-    return _Offer(EvidenceKind.DICE, keys, identity, {"nonce": nonce}, nonce)
+    return OfferedKeys(EvidenceKind.DICE, keys, identity, {"nonce": nonce}, nonce)
 
 
 def _tpm_offer(
     verifier: Tpm2Verifier, offered: Evidence, *, secret: bytes, chance: bytes, at_ms: int
-) -> _Offer:
+) -> OfferedKeys:
     from bailiwick.attestation.tpm_credential import make_credential
     from bailiwick.attestation.tpm_keys import check_ak, check_ek, identity_of, read_ek
 
@@ -266,7 +249,7 @@ def _tpm_offer(
     keys = {name: value for name, value in offered.parts.items() if name != CAPABILITY_KEY}
     keys |= _capability_key(offered)
     challenge = {"credential_blob": made.blob, "encrypted_secret": made.encrypted_secret}
-    return _Offer(EvidenceKind.TPM2, keys, identity_of(ek_public), challenge, secret)
+    return OfferedKeys(EvidenceKind.TPM2, keys, identity_of(ek_public), challenge, secret)
 
 
 def _capability_key(offered: Evidence) -> dict[str, bytes]:
@@ -279,7 +262,7 @@ def _capability_key(offered: Evidence) -> dict[str, bytes]:
     return {CAPABILITY_KEY: key}
 
 
-def _check_signed(node: str, offer: _Offer, proof: Evidence) -> None:
+def _check_signed(node: str, offer: OfferedKeys, proof: Evidence) -> None:
     from bailiwick.attestation.ed25519 import check_signature, enrolment_statement
 
     proof.only("signature")
@@ -293,5 +276,5 @@ def _check_trusted(verdict: Verdict) -> None:
             return
         case Untrusted(reason, where):
             raise refuse(reason, where)
-        case Stale() | Unsupported():
+        case StaleEvidence() | Unsupported():
             raise refuse(UntrustedReason.MALFORMED, "it proves nothing")

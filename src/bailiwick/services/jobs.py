@@ -23,8 +23,8 @@ from typing import Any
 
 from bailiwick.kernel import Cancel, Envelope, Granted, Queued, Refused, decode_command
 from bailiwick.ports import Clock, JobChange, JobRow, JobStore, NewJobRow
+from bailiwick.runtime.runner import Runner
 from bailiwick.services.authority import Principal
-from bailiwick.services.runner import Runner
 from bailiwick.vocab.errors import (
     BailiwickError,
     Conflict,
@@ -107,7 +107,7 @@ class Jobs:
             cwd=draft.cwd,
             tag=draft.tag,
             submitted_ms=self._clock.now_ms(),
-            since_seq=self._runner.replica.feed.size,
+            since_seq=self._runner.replica.journal.size,
         )
         with self._lock:  # nobody looks at the row before it is known to be under way
             job = self.book.insert(new, live_max=self._live_max)
@@ -168,7 +168,7 @@ class Jobs:
         if job.phase is not JobPhase.WAITING or job.entry_id is None:
             return
         try:
-            self._runner.call(Envelope(Cancel(job.entry_id), actor, correlation_id))
+            self._runner.execute(Envelope(Cancel(job.entry_id), actor, correlation_id))
         except NotFound:
             return
         end = JobChange(phase=JobPhase.CANCELLED, ended_ms=self._clock.now_ms())
@@ -193,7 +193,7 @@ class Jobs:
         command = decode_command(dict(job.request))
         key = f"job-{job.job_id}"
         try:
-            answer = self._runner.call(Envelope(command, job.submitter, job.correlation_id, key))
+            answer = self._runner.execute(Envelope(command, job.submitter, job.correlation_id, key))
         except BailiwickError as error:
             if not error.retryable or isinstance(error, NotLeader):  # surely nothing happened
                 self._refuse(job, error.code.value)

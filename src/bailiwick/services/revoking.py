@@ -27,7 +27,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from bailiwick.capability.revocation import KEEP_MS
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.vocab.values import check_integer
 
 LEASES_MAX: Final = 100_000

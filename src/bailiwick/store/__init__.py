@@ -7,8 +7,8 @@ The names below are the package; what is not here may change.
 
 from bailiwick.store.journal_export import ocsf_event
 from bailiwick.store.journal_files import (
-    Directory,
     JournalDamaged,
+    JournalDirectory,
     TileDiffers,
     Verdict,
     describe,
@@ -33,8 +33,8 @@ from bailiwick.store.opening import open_store
 
 __all__ = [
     "CHECKPOINT_EVERY",
-    "Directory",
     "JournalDamaged",
+    "JournalDirectory",
     "JournalWriter",
     "Proven",
     "RecordProof",

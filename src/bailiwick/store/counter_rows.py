@@ -30,7 +30,7 @@ from bailiwick.metering.sources import (
     Forgotten,
     HeldBack,
     Position,
-    Remembered,
+    RememberedEpoch,
     SourceEvent,
     Sources,
     TooFarAhead,
@@ -241,7 +241,7 @@ def _read_position(source: str, body: bytes) -> Position:
     try:
         epoch, sequence, runs = json.loads(body)
         remembered = tuple(
-            Remembered(of, first, _digests(bytes.fromhex(text))) for of, first, text in runs
+            RememberedEpoch(of, first, _digests(bytes.fromhex(text))) for of, first, text in runs
         )
         return Position(source, epoch, sequence, remembered)
     except (ValueError, TypeError) as error:

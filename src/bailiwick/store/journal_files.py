@@ -81,7 +81,7 @@ class JournalDamaged(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Directory:
+class JournalDirectory:
     """The places in one journal's directory."""
 
     root: Path
@@ -219,7 +219,7 @@ def _number_of(line: bytes) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownCheckpoint:
     """What a directory says it once was: its signed checkpoint, and its anchor."""
 
     signed: Checkpoint | None = None
@@ -239,7 +239,9 @@ class Known:
         return known
 
 
-def read_known(places: Directory, key: VerifierKey | None) -> Known | RefusedCheckpoint:
+def read_known(
+    places: JournalDirectory, key: VerifierKey | None
+) -> KnownCheckpoint | RefusedCheckpoint:
     """The signed checkpoint and the anchor of a directory, or why they are not to be trusted."""
     signed, anchor = None, None
     note = places.read(CHECKPOINT_PATH)
@@ -257,11 +259,11 @@ def read_known(places: Directory, key: VerifierKey | None) -> Known | RefusedChe
         anchor = read_anchor(places.anchor) if places.anchor.exists() else None
     except InvalidValue:
         return RefusedCheckpoint(NoteFault.MALFORMED, "anchor")
-    return Known(signed, anchor)
+    return KnownCheckpoint(signed, anchor)
 
 
 def verify_directory(
-    places: Directory,
+    places: JournalDirectory,
     lines: Iterable[bytes],
     *,
     key: VerifierKey | None = None,
@@ -283,7 +285,7 @@ def verify_directory(
 class TileWatch:
     """Lays out tiles again as lines go by, and compares them with those on disk."""
 
-    def __init__(self, places: Directory, size: int) -> None:
+    def __init__(self, places: JournalDirectory, size: int) -> None:
         self._places = places
         self._size = size
         self._writer = TileWriter()

@@ -38,7 +38,7 @@ from bailiwick.journal import (
 from bailiwick.journal.keys import decode_base64
 from bailiwick.journal.merkle import HASH_BYTES
 from bailiwick.journal.tiles import TILE_WIDTH, read_entries
-from bailiwick.store.journal_files import Directory, JournalDamaged, TileDiffers
+from bailiwick.store.journal_files import JournalDamaged, JournalDirectory, TileDiffers
 from bailiwick.vocab.errors import InvalidValue, NotFound
 from bailiwick.vocab.values import check_integer
 
@@ -125,7 +125,7 @@ def check_proof(proof: RecordProof, key: VerifierKey) -> ProofResult:
     return Proven(record, signed)
 
 
-def prove_record(places: Directory, seq: int, *, key: VerifierKey) -> RecordProof:
+def prove_record(places: JournalDirectory, seq: int, *, key: VerifierKey) -> RecordProof:
     """The proof of one record, from the tiles of a journal."""
     note = places.read(CHECKPOINT_PATH)
     if note is None:

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 from types import ModuleType
 
-from bailiwick.journal import BODIES, RecordKind, words
+from bailiwick.journal import RecordKind, words
 from bailiwick.journal.fields import Amounts, Words
-from bailiwick.store.journal_export import OCSF_MAPPINGS
 from bailiwick.vocab import transitions
 from bailiwick.vocab import words as vocab_words
 
@@ -95,8 +94,7 @@ def siem_page() -> str:
     parts = [_OPENING, "## Kinds of record\n", *_kind_table(), "", "## Words in their fields\n"]
     for module in (vocab_words, transitions, words):
         for enum in _enums_of(module):
-            if enum is not RecordKind:
-                parts += _enum_lines(enum)
+            parts += _enum_lines(enum)
     return "\n".join(parts) + "\n" + _RULES
 
 
@@ -111,10 +109,10 @@ def _kind_table() -> Iterator[str]:
     yield "| kind | whose | OCSF class | required in the body | may be in the body |"
     yield "|---|---|---|---|---|"
     for kind in RecordKind:
-        spec, mapping = BODIES[kind], OCSF_MAPPINGS[kind]
-        name = mapping.class_uid.name.lower().replace("_", " ")
+        spec, told = kind.body, kind.ocsf
+        name = told.class_uid.name.lower().replace("_", " ")
         yield (
-            f"| `{kind}` | {kind.scope} | {mapping.class_uid.value} {name} | "
+            f"| `{kind}` | {kind.scope} | {told.class_uid.value} {name} | "
             f"{', '.join(spec.required) or '-'} | {', '.join(spec.optional) or '-'} |"
         )
 
@@ -130,8 +128,8 @@ def _enum_lines(enum: type[StrEnum]) -> list[str]:
 
 def _places_of(enum: type[StrEnum]) -> list[str]:
     places = []
-    for kind, spec in BODIES.items():
-        for name, field in {**spec.required, **spec.optional}.items():
+    for kind in RecordKind:
+        for name, field in {**kind.body.required, **kind.body.optional}.items():
             if isinstance(field, Words) and enum in field.enums:
                 places.append(f"`{kind}.{name}`")
             elif isinstance(field, Amounts) and field.keys is enum:

@@ -63,9 +63,9 @@ from bailiwick.journal import (
     verify_lines,
 )
 from bailiwick.store.journal_files import (
-    Directory,
     JournalDamaged,
-    Known,
+    JournalDirectory,
+    KnownCheckpoint,
     TileWatch,
     read_known,
     read_lines,
@@ -95,7 +95,7 @@ class JournalWriter:
     ) -> None:
         self._every = check_integer("checkpoint_every", checkpoint_every, low=1, high=10**6)
         self._signer = signer
-        self._places = Directory(Path(directory))
+        self._places = JournalDirectory(Path(directory))
         self._batch: list[Sealed] = []
         self._full: list[str] = []
         self._tiles = TileWriter()
@@ -271,7 +271,7 @@ class JournalWriter:
         self._usable = True
 
 
-def _take_lock(places: Directory) -> int:
+def _take_lock(places: JournalDirectory) -> int:
     handle = os.open(places.lock, os.O_RDWR | os.O_CREAT, 0o640)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -302,7 +302,7 @@ def _lines_below(path: Path, end: int) -> Iterator[bytes]:
             return
 
 
-def _recover(places: Directory, known: Known) -> tuple[Anchor, Recovery]:
+def _recover(places: JournalDirectory, known: KnownCheckpoint) -> tuple[Anchor, Recovery]:
     """Verify the journal, cut off a torn tail, and look whether the tiles fit."""
     whole = _whole_bytes(places.journal)
     watch = TileWatch(places, known.signed_size)
@@ -320,7 +320,7 @@ def _recover(places: Directory, known: Known) -> tuple[Anchor, Recovery]:
     return verdict.anchor, Recovery(verdict.anchor.size, torn, watch.differs is not None)
 
 
-def _write_tiles(places: Directory, files: Iterable[TileFile]) -> None:
+def _write_tiles(places: JournalDirectory, files: Iterable[TileFile]) -> None:
     for file in files:
         path = places.root / file.path
         path.parent.mkdir(parents=True, exist_ok=True)

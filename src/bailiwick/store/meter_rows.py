@@ -45,7 +45,7 @@ _NAMES = tuple(each.name for each in _COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
-class Metered:
+class MeteredUsage:
     """What was used, of how many records that is, and by which leases."""
 
     uses: list[Use]
@@ -103,13 +103,13 @@ class MeterBook:
             found, self._findings = self._findings, []
             return found
 
-    def uses(self, wanted: Callable[[Account], bool], windows: Sequence[Window]) -> Metered:
+    def uses(self, wanted: Callable[[Account], bool], windows: Sequence[Window]) -> MeteredUsage:
         """What such accounts used in each window."""
         with self._turn:
             meter = self._advance()
             numbers = _accounts(meter, wanted)
             sums: dict[tuple[int, int], UsedRow] = {}
-            found = Metered([], meter.size)
+            found = MeteredUsage([], meter.size)
             until_ms = windows[-1][1]
             for row in chain(self._rows(meter, numbers, windows), meter.meter.running(until_ms)):
                 if row[2] in numbers and row[4] < until_ms and row[5] > windows[0][0]:

@@ -177,7 +177,7 @@ class Fold:
 
     def add(self, record: Record) -> None:
         """Take one record in."""
-        if record.kind in (RecordKind.ADMISSION_APPROVED, RecordKind.LEASE_GRANTED):
+        if record.kind is RecordKind.ADMISSION_APPROVED:
             self._grant(record)
         elif record.kind in ENDS:
             self._end(record)
@@ -188,7 +188,7 @@ class Fold:
             self.decisions.append(_decision(record))
 
     def _grant(self, record: Record) -> None:
-        nodes: Any = record.body.get("nodes") or (record.body.get("node"),)
+        nodes: Any = record.body["nodes"]
         resources: Any = record.body["resources"]
         for number, lease_id in enumerate(lease_ids_of(record)):
             if lease_id in self.leases:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from bailiwick.journal.words import AttestationWord, RecordKind
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.words import AttestationWord
 from bailiwick.telemetry.signals import REFUSALS
 from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.trust import UntrustedReason
@@ -38,7 +39,7 @@ ACTION: Final = "action"
 TENANTS_MAX: Final = 200
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """How a metric moves."""
 
     COUNTER = "counter"
@@ -51,7 +52,7 @@ class Spec:
     """One metric."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     labels: tuple[str, ...]
     says: str
     buckets: tuple[float, ...] = ()
@@ -89,7 +90,7 @@ _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 _COMMIT: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 _BATCH: Final = (1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 5000.0)
 _SCORES: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-_C, _G, _H = Kind.COUNTER, Kind.GAUGE, Kind.HISTOGRAM
+_C, _G, _H = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.HISTOGRAM
 
 CATALOG: Final = (
     # what tenants use
@@ -176,7 +177,7 @@ CATALOG: Final = (
     Spec("bailiwick_gated_nodes", _G, (), "Nodes that have yet to prove what is asked of them."),
     Spec("bailiwick_quarantines_total", _C, (), "Nodes that were put in quarantine."),
     Spec("bailiwick_node_departures_total", _C, (), "Nodes that went away."),
-    Spec("bailiwick_drains_total", _C, ("reason",), "Drains that began."),
+    Spec("bailiwick_drains_total", _C, (), "Drains that began."),
     Spec("bailiwick_waiting_requests", _G, ("pending_reason",), "The line, by first blocker."),
     Spec("bailiwick_waiting_oldest_seconds", _G, (), "How long the oldest request waits."),
     # who is turned away

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from bailiwick.telemetry.rows import Found, LogRow, RecordRow, Row, SpanRow
+from bailiwick.telemetry.rows import FoundRows, LogRow, RecordRow, Row, SpanRow
 
 VERSION: Final = 1
 _TABLES: Final[dict[type[Row], str]] = {SpanRow: "spans", LogRow: "log_lines", RecordRow: "records"}
@@ -49,7 +49,7 @@ CREATE INDEX records_by_correlation ON records (correlation_id);
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class TableLimits:
     """How much is kept, and how much may wait to be written."""
 
     queue_max: int = 20_000
@@ -65,8 +65,8 @@ class Limits:
 class LocalTable:
     """The file and the thread that writes it."""
 
-    def __init__(self, path: Path, *, limits: Limits | None = None) -> None:
-        self.path, self.limits = path, limits or Limits()
+    def __init__(self, path: Path, *, limits: TableLimits | None = None) -> None:
+        self.path, self.limits = path, limits or TableLimits()
         self.dropped = 0
         self.written = 0
         self._queue: deque[Row | threading.Event] = deque()
@@ -103,15 +103,17 @@ class LocalTable:
         self._wake.set()
         return done.wait(wait_s)
 
-    def find(self, correlation_id: str) -> Found:
+    def find(self, correlation_id: str) -> FoundRows:
         """What is kept under a correlation id, oldest first."""
         try:
             return self._find(correlation_id, self.limits.rows_max)
         except sqlite3.OperationalError:
-            return Found([], [], [], False)  # it was deleted, and is made again with the next row
+            return FoundRows(
+                [], [], [], False
+            )  # it was deleted, and is made again with the next row
         except sqlite3.DatabaseError:
             self._is_damaged = True
-            return Found([], [], [], False)
+            return FoundRows([], [], [], False)
 
     def close(self) -> None:
         """Write what is queued, and let go of the file."""
@@ -119,13 +121,13 @@ class LocalTable:
         self._wake.set()
         self._thread.join(10.0)
 
-    def _find(self, correlation_id: str, most: int) -> Found:
+    def _find(self, correlation_id: str, most: int) -> FoundRows:
         with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as it:
             spans = [SpanRow(*row) for row in _rows(it, SpanRow, correlation_id, most=most)]
             logs = [LogRow(*row) for row in _rows(it, LogRow, correlation_id, most=most)]
             records = [RecordRow(*row) for row in _rows(it, RecordRow, correlation_id, most=most)]
         is_cut = max(len(spans), len(logs), len(records)) > most
-        return Found(spans[:most], logs[:most], records[:most], is_cut)
+        return FoundRows(spans[:most], logs[:most], records[:most], is_cut)
 
     # -- the writer's thread -----------------------------------------------------------------
 

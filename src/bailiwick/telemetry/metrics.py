@@ -26,7 +26,7 @@ from prometheus_client import (
 )
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.telemetry.catalog import (
     ACTION,
     CATALOG,
@@ -34,9 +34,10 @@ from bailiwick.telemetry.catalog import (
     OTHER,
     TENANT,
     TENANTS_MAX,
-    Kind,
+    MetricKind,
     Spec,
 )
+from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import CapacityDenial, EndCause, QuotaViolation
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
@@ -85,7 +86,7 @@ class Metrics:
         alert that one event should raise would not be.
         """
         for spec in CATALOG:
-            if spec.kind is Kind.COUNTER and LABELS.keys() >= {*spec.labels}:
+            if spec.kind is MetricKind.COUNTER and LABELS.keys() >= {*spec.labels}:
                 for words in product(*(sorted(LABELS[label]) for label in spec.labels)):
                     self._child(spec.name, words)
 
@@ -174,11 +175,11 @@ class Metrics:
 
 def _make(spec: Spec, registry: CollectorRegistry) -> Any:
     match spec.kind:
-        case Kind.COUNTER:
+        case MetricKind.COUNTER:
             return Counter(spec.name, spec.says, spec.labels, registry=registry)
-        case Kind.GAUGE:
+        case MetricKind.GAUGE:
             return Gauge(spec.name, spec.says, spec.labels, registry=registry)
-        case Kind.HISTOGRAM:
+        case MetricKind.HISTOGRAM:
             made: Any = Histogram(
                 spec.name, spec.says, spec.labels, buckets=spec.buckets, registry=registry
             )
@@ -193,6 +194,9 @@ Fold = Callable[[Metrics, Fact], None]
 def _approved(metrics: Metrics, fact: Fact) -> None:
     metrics.last_approved = fact
     _decided(metrics, fact, "approved")
+    tenant, body = fact["tenant"], fact["body"]
+    begun = len(body["lease_ids"])
+    metrics.count("bailiwick_leases_granted_total", tenant, body["lease_class"], by=begun)
 
 
 def _denied(metrics: Metrics, fact: Fact) -> None:
@@ -218,10 +222,6 @@ def _blocked(metrics: Metrics, fact: Fact) -> None:
         metrics.count("bailiwick_capacity_denials_total", detail)
 
 
-def _granted(metrics: Metrics, fact: Fact) -> None:
-    metrics.count("bailiwick_leases_granted_total", fact["tenant"], fact["body"]["lease_class"])
-
-
 def _preempted(metrics: Metrics, fact: Fact) -> None:
     body = fact["body"]
     reason = body["reason"]
@@ -245,6 +245,11 @@ def _plain(name: str, label: str | None = None) -> Fold:
     return fold
 
 
+def _mode(metrics: Metrics, fact: Fact) -> None:
+    if fact["body"]["after"] == NodeMode.DRAINING:
+        metrics.count("bailiwick_drains_total")
+
+
 def _verdict(metrics: Metrics, fact: Fact) -> None:
     body = fact["body"]
     metrics.count("bailiwick_attestation_verdicts_total", body["verdict"])
@@ -259,14 +264,13 @@ _FOLDS: Final[dict[str, Fold]] = {
     RecordKind.ADMISSION_DENIED: _denied,
     RecordKind.REQUEST_QUEUED: _queued,
     RecordKind.REQUEST_BLOCKED: _blocked,
-    RecordKind.LEASE_GRANTED: _granted,
     RecordKind.LEASE_PREEMPTED: _preempted,
     RecordKind.LEASE_RELEASED: _ended(EndCause.RELEASED),
     RecordKind.LEASE_EXPIRED: _ended(EndCause.EXPIRED),
     RecordKind.LEASE_FENCED: _plain("bailiwick_leases_fenced_total"),
     RecordKind.NODE_DEPARTED: _plain("bailiwick_node_departures_total"),
     RecordKind.NODE_QUARANTINED: _plain("bailiwick_quarantines_total"),
-    RecordKind.DRAIN_STARTED: _plain("bailiwick_drains_total", "reason"),
+    RecordKind.NODE_MODE_CHANGED: _mode,
     RecordKind.ATTESTATION_VERDICT: _verdict,
     RecordKind.ACCESS_REFUSED: _plain("bailiwick_refusals_total", "reason"),
     RecordKind.TOKEN_ISSUED: _plain("bailiwick_lease_tokens_total"),

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.telemetry.bearing import NO_ID
 
 KEPT_MAX: Final = 20_000

@@ -56,7 +56,7 @@ class RecordRow(NamedTuple):
 Row: TypeAlias = SpanRow | LogRow | RecordRow
 
 
-class Found(NamedTuple):
+class FoundRows(NamedTuple):
     """Everything that is kept under one correlation id, oldest first."""
 
     spans: list[SpanRow]

@@ -4,7 +4,7 @@ Rules:
 
 - It can always be left out: who has none serves the same answers.
 - Opening never fails for what it is made of; a folder that cannot be written is the one exception.
-- Counters follow the journal from where it ends when it is attached; the index of records goes on
+- Counters follow the journal from where it ends at the start; the index of records goes on
   from where it was, at most ``BACKLOG_MAX`` records behind.
 """
 
@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO
 
 from bailiwick.ports import JournalStore, Leader, StoredSnapshot
-from bailiwick.telemetry.following import Feed, Follower, ReadStore
-from bailiwick.telemetry.local_table import Limits, LocalTable
+from bailiwick.telemetry.local_table import LocalTable, TableLimits
 from bailiwick.telemetry.logs import configure_logs
 from bailiwick.telemetry.metrics import Gauges, Metrics
 from bailiwick.telemetry.origins import Origins
-from bailiwick.telemetry.rows import Found, RecordRow
+from bailiwick.telemetry.rows import FoundRows, RecordRow
 from bailiwick.telemetry.spans import Spans
 
 FILE: Final = "telemetry.db"
@@ -47,7 +46,9 @@ class Telemetry:
         self.table, self.spans, self.metrics = table, spans, Metrics()
         self.origins = Origins()
         self._handler = handler
-        self._follower: Follower | None = None
+        self.catch_up: Callable[[float], bool] = lambda wait_s: True
+        """Whether all that is durable now was followed, within the time."""
+        self._counted_from = 0
         self._told = 0
 
     @classmethod
@@ -58,7 +59,7 @@ class Telemetry:
         otlp: str | None = None,
         name: str = "one",
         logs: LogTerms | None = None,
-        limits: Limits | None = None,
+        limits: TableLimits | None = None,
     ) -> Telemetry:
         """Begin, with the table in this folder."""
         table = LocalTable(folder / FILE, limits=limits)
@@ -69,31 +70,25 @@ class Telemetry:
             )
         return cls(table, Spans(table, otlp=otlp, name=name), handler=handler)
 
-    def attach(self, feed: Feed, read_store: ReadStore) -> None:
-        """Follow this journal from now on; ``read_store`` serves what the feed no longer has."""
-        counted_from = 0
+    def begin(self, size: int) -> int:
+        """Where to follow a journal of this size from."""
+        self._counted_from = size
+        return min(size, max(self.table.last_seq + 1, size - BACKLOG_MAX))
 
-        def begin(size: int) -> int:
-            nonlocal counted_from
-            counted_from = size
-            return min(size, max(self.table.last_seq + 1, size - BACKLOG_MAX))
-
-        def follow(fact: Mapping[str, Any]) -> None:
-            self._index(fact)
-            self.origins.follow(fact)
-            if fact["seq"] >= counted_from:
-                self.metrics.follow(fact)
-
-        self._follower = Follower(feed, read_store, begin=begin, follow=follow)
+    def follow(self, fact: Mapping[str, Any]) -> None:
+        """One more record is durable."""
+        self._index(fact)
+        self.origins.follow(fact)
+        if fact["seq"] >= self._counted_from:
+            self.metrics.follow(fact)
 
     def watch_store(self, store: JournalStore) -> JournalStore:
         """The same store, with its commits timed."""
         return WatchedStore(store, self.metrics)
 
-    def find(self, correlation_id: str) -> Found:
+    def find(self, correlation_id: str) -> FoundRows:
         """All that is kept under a correlation id; it blocks for a moment."""
-        if self._follower is not None:
-            self._follower.catch_up(SETTLE_S)
+        self.catch_up(SETTLE_S)
         self.table.flush(SETTLE_S)
         return self.table.find(correlation_id)
 
@@ -106,8 +101,6 @@ class Telemetry:
 
     def close(self) -> None:
         """Write and send what is left, and stop."""
-        if self._follower is not None:
-            self._follower.close()
         self.spans.close()
         self.table.close()
         if self._handler is not None:

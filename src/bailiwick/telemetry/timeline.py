@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from bailiwick.journal.words import RecordKind
-from bailiwick.telemetry.rows import Found, LogRow, RecordRow, SpanRow
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.telemetry.rows import FoundRows, LogRow, RecordRow, SpanRow
 
 Rendered = tuple["Told", Mapping[str, Any]]
 """A record, and what is told of it."""
@@ -38,7 +38,7 @@ DECISIONS: Final = frozenset(
 )
 
 
-class Source(StrEnum):
+class TimelineSource(StrEnum):
     """Where an entry of the timeline comes from, in the order within one millisecond."""
 
     REQUEST = "request"
@@ -48,15 +48,15 @@ class Source(StrEnum):
     LOG = "log"
 
 
-_RANK: Final = {source: rank for rank, source in enumerate(Source)}
+_RANK: Final = {source: rank for rank, source in enumerate(TimelineSource)}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TimelineRow:
     """One thing that happened."""
 
     at_us: int
-    source: Source
+    source: TimelineSource
     name: str
     duration_us: int | None
     details: Mapping[str, Any] = field(hash=False)
@@ -83,7 +83,7 @@ class Told(Protocol):
         """What it tells."""
 
 
-def cut(found: Found, *, principal: str, sees: Sees) -> Found:
+def cut(found: FoundRows, *, principal: str, sees: Sees) -> FoundRows:
     """What of it this principal may see."""
     records = [row for row in found.records if sees(row.tenant, row.project)]
     if sees(None, None):
@@ -105,12 +105,12 @@ def cut(found: Found, *, principal: str, sees: Sees) -> Found:
         return bool(records) and shows(row.tenant, row.project)
 
     spans = [row for row in found.spans if keeps(row)]
-    return Found(spans, [row for row in found.logs if keeps(row)], records, found.is_cut)
+    return FoundRows(spans, [row for row in found.logs if keeps(row)], records, found.is_cut)
 
 
 def merge(
     spans: Iterable[SpanRow], logs: Iterable[LogRow], *, records: Iterable[Rendered]
-) -> list[Entry]:
+) -> list[TimelineRow]:
     """One list, by time."""
     entries = [_of_span(row) for row in spans]
     entries += [_of_record(record, details) for record, details in records]
@@ -118,29 +118,29 @@ def merge(
     return sorted(entries, key=lambda each: (each.at_ms, _RANK[each.source], *_within(each)))
 
 
-def _within(entry: Entry) -> tuple[int, int]:
+def _within(entry: TimelineRow) -> tuple[int, int]:
     """Records of one millisecond by number, everything else by the microsecond."""
     return int(entry.details.get("seq", 0)), entry.at_us
 
 
-def _of_span(row: SpanRow) -> Entry:
+def _of_span(row: SpanRow) -> TimelineRow:
     details = json.loads(row.details)
     details |= {"trace_id": row.trace_id, "span_id": row.span_id, "parent_id": row.parent_id}
     if row.is_root:
         details |= {"principal": row.principal, "tenant": row.tenant, "project": row.project}
-    source = Source.REQUEST if row.is_root else Source.SPAN
-    return Entry(row.at_us, source, row.name, row.duration_us, details)
+    source = TimelineSource.REQUEST if row.is_root else TimelineSource.SPAN
+    return TimelineRow(row.at_us, source, row.name, row.duration_us, details)
 
 
-def _of_log(row: LogRow) -> Entry:
+def _of_log(row: LogRow) -> TimelineRow:
     details = {**json.loads(row.details), "level": row.level}
-    return Entry(row.at_us, Source.LOG, row.event, None, details)
+    return TimelineRow(row.at_us, TimelineSource.LOG, row.event, None, details)
 
 
-def _of_record(record: Told, details: Mapping[str, Any]) -> Entry:
-    source = Source.DECISION if record.kind in DECISIONS else Source.EVENT
+def _of_record(record: Told, details: Mapping[str, Any]) -> TimelineRow:
+    source = TimelineSource.DECISION if record.kind in DECISIONS else TimelineSource.EVENT
     told = {**details, "seq": record.seq}
-    return Entry(record.at_ms * 1000, source, record.kind.value, None, told)
+    return TimelineRow(record.at_ms * 1000, source, record.kind.value, None, told)
 
 
 def runs(rows: Iterable[RecordRow]) -> list[tuple[int, int]]:

@@ -32,3 +32,9 @@ class ReplicaState(Model):
     waiting: int
     digest: str | None
     """Of the whole state; replicas of the same size have the same."""
+
+
+class Health(Model):
+    """Whether the process, or the state behind it, is there."""
+
+    status: Literal["ok"]

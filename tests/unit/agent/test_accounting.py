@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bailiwick.agent.accounting import Accounted, Accounting, GpuTally, GpuTime, NvmlAccounting
+from bailiwick.agent.accounting import Accounted, GpuAccounting, GpuTally, GpuTime, NvmlAccounting
 from bailiwick.agent.words import SourceState
 from tests.support.simulated_nvml import NvmlError, SimulatedGpu, SimulatedNvml
 
@@ -18,7 +18,7 @@ ENDED = {"startTime": BEGAN_US, "time": 8_438, "gpuUtilization": 27, "isRunning"
 BEGAN_MS = BEGAN_US // 1000
 
 
-def read(*gpus: SimulatedGpu, pids: tuple[int, ...] = (430,), **answers: Any) -> Accounting:
+def read(*gpus: SimulatedGpu, pids: tuple[int, ...] = (430,), **answers: Any) -> GpuAccounting:
     library = SimulatedNvml(*gpus, **answers)
     found = NvmlAccounting(library).read(pids)
     assert not library.is_open
@@ -47,7 +47,7 @@ def test_processes_are_read_on_each_device_that_accounts() -> None:
     ],
 )
 def test_a_driver_that_is_not_there_is_a_word(answers: dict[str, Any], state: SourceState) -> None:
-    assert read(**answers) == Accounting(state)
+    assert read(**answers) == GpuAccounting(state)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_driver_that_is_not_there_is_a_word(answers: dict[str, Any], state: So
     ],
 )
 def test_where_no_device_accounts_that_is_told_and_nothing_is_counted(gpu: SimulatedGpu) -> None:
-    assert read(gpu) == Accounting(SourceState.ABSENT, (0,))
+    assert read(gpu) == GpuAccounting(SourceState.ABSENT, (0,))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_process_that_the_driver_does_not_account_for_is_not_asked_for() -> No
     assert read(accounting(1, p430=ENDED), pids=(1, 2)).rows == ()
     refused = accounting(1, p430=ENDED)
     refused.answers["accounting_stats"] = NvmlError(6)
-    assert read(refused) == Accounting(SourceState.READ)
+    assert read(refused) == GpuAccounting(SourceState.READ)
 
 
 # --- added up -----------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from bailiwick.agent.attesting import (
     ALONE_ANSWERS,
     SKIP_BEATS_MOST,
-    Attesting,
-    Found,
+    KindVerdict,
+    NodeAttestation,
+    NodeTrust,
     NotAccepted,
-    Standing,
     spell,
 )
 from bailiwick.agent.beating import Away
@@ -25,13 +25,13 @@ from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
 from bailiwick.vocab.words import AttestationState
 
-TRUSTED = Standing(AttestationState.TRUSTED, (Found(EvidenceKind.TPM2, "trusted"),))
+TRUSTED = NodeTrust(AttestationState.TRUSTED, (KindVerdict(EvidenceKind.TPM2, "trusted"),))
 FRESH, ASKED = b"f" * 32, b"a" * 32
 
 
-def refused(reason: UntrustedReason, where: str = "") -> Standing:
-    found = Found(EvidenceKind.TPM2, "untrusted", reason, where)
-    return Standing(AttestationState.UNTRUSTED, (found,))
+def refused(reason: UntrustedReason, where: str = "") -> NodeTrust:
+    found = KindVerdict(EvidenceKind.TPM2, "untrusted", reason, where)
+    return NodeTrust(AttestationState.UNTRUSTED, (found,))
 
 
 UNKNOWN = refused(UntrustedReason.NOT_ENROLLED)
@@ -85,7 +85,7 @@ class ScriptedGate:
         self.heard: list[str] = []
         self.offered: list[Mapping[str, bytes]] = []
         self.presented: list[Sequence[Evidence]] = []
-        self.on_present: list[Standing | Exception] = []
+        self.on_present: list[NodeTrust | Exception] = []
         self.on_offer: list[Exception] = []
         self.fresh: bytes | None = FRESH
 
@@ -106,7 +106,7 @@ class ScriptedGate:
         self.heard.append("nonce")
         return self.fresh
 
-    def present(self, node: str, nonce: bytes, *, pieces: Sequence[Evidence]) -> Standing:
+    def present(self, node: str, nonce: bytes, *, pieces: Sequence[Evidence]) -> NodeTrust:
         self.heard.append("present")
         said = self.on_present.pop(0) if self.on_present else TRUSTED
         if isinstance(said, Exception):
@@ -124,7 +124,7 @@ class Node:
         self.start()
 
     def start(self) -> None:
-        self.attesting = Attesting(self.prover, self.memory, self.said.append)
+        self.attesting = NodeAttestation(self.prover, self.memory, self.said.append)
 
     def turn(self, asked: bytes | None = None) -> list[str]:
         self.gate.heard.clear()
@@ -178,7 +178,9 @@ def test_a_new_key_is_enrolled_before_anything_is_signed_with_it() -> None:
 
 def test_a_node_that_begins_to_mint_has_its_key_known_first() -> None:
     node = enrolled()
-    node.attesting = Attesting(node.prover, node.memory, node.said.append, capability_key=b"k" * 32)
+    node.attesting = NodeAttestation(
+        node.prover, node.memory, node.said.append, capability_key=b"k" * 32
+    )
     assert node.turn(ASKED) == ["offer", "prove", "present"]
     assert node.gate.offered[-1] == {"ak_public": b"ak", "capability_key": b"k" * 32}
     assert node.turn(ASKED) == ["present"]
@@ -301,9 +303,9 @@ def test_devices_that_fail_are_told_once_and_the_node_answers_without_them() -> 
 
 def test_every_reason_has_a_sentence() -> None:
     for reason in UntrustedReason:
-        told = spell(Found(EvidenceKind.DICE, "untrusted", reason))
+        told = spell(KindVerdict(EvidenceKind.DICE, "untrusted", reason))
         assert told.startswith(f"dice is untrusted ({reason.value}): ")
-    assert spell(Found(EvidenceKind.DICE, "unsupported")) == "dice is unsupported"
+    assert spell(KindVerdict(EvidenceKind.DICE, "unsupported")) == "dice is unsupported"
 
 
 OUTCOMES = st.sampled_from(
@@ -333,7 +335,7 @@ class StrictGate(ScriptedGate):
         super().prove(node, enrolment_id, parts=parts)
         self.known = self.offered[-1]["ak_public"]
 
-    def present(self, node: str, nonce: bytes, *, pieces: Sequence[Evidence]) -> Standing:
+    def present(self, node: str, nonce: bytes, *, pieces: Sequence[Evidence]) -> NodeTrust:
         assert nonce == self.open, "a nonce is answered once"
         assert self.known in (None, self.prover.key), "another key would close the node"
         self.heard.append("present")
@@ -356,7 +358,7 @@ def test_whatever_happens_a_nonce_is_answered_once_when_asked_and_with_a_known_k
 ) -> None:
     prover = ScriptedProver()
     gate = StrictGate(prover)
-    attesting, is_started = Attesting(prover, Line(), lambda text: None), False
+    attesting, is_started = NodeAttestation(prover, Line(), lambda text: None), False
     for number, (is_asked, outcome) in enumerate(beats):
         gate.outcome = outcome
         prover.fails = [CannotAttest("no")] if outcome == "no_tpm" else []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bailiwick.agent.accounting import NvmlAccounting
-from bailiwick.agent.attesting import Attesting
+from bailiwick.agent.attesting import NodeAttestation
 from bailiwick.agent.beating import (
     PAUSE_S_MOST,
     REREAD_BEATS,
@@ -110,7 +110,7 @@ def test_after_each_beat_it_tells_what_leases_use_and_again_after_an_absence(
 
 def test_it_proves_itself_at_the_start_and_when_a_beat_is_answered_with_a_nonce() -> None:
     loop = Loop()
-    loop.beating.attesting = Attesting(ScriptedProver(), Line(), loop.said.append)
+    loop.beating.attesting = NodeAttestation(ScriptedProver(), Line(), loop.said.append)
     loop.server.on_beat = [10_000, 10_000, Heard(10_000, ASKED)]
     loop.turns(3)
     start = ["report", "beat", "nonce", "offer", "prove", "present"]
@@ -119,7 +119,7 @@ def test_it_proves_itself_at_the_start_and_when_a_beat_is_answered_with_a_nonce(
 
 def test_a_server_that_goes_away_while_a_node_proves_itself_is_tried_again() -> None:
     loop = Loop()
-    loop.beating.attesting = Attesting(ScriptedProver(), Line(), loop.said.append)
+    loop.beating.attesting = NodeAttestation(ScriptedProver(), Line(), loop.said.append)
     loop.server.on_present = [Away("no")]
     loop.turns(2)
     assert loop.waits == [1.0, 10.0]

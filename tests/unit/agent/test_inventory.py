@@ -16,7 +16,7 @@ from bailiwick.agent.inventory import Inventory, Readings, judge, read_machine
 from bailiwick.agent.nvml import NvmlGpus
 from bailiwick.agent.raw import RAW_SCHEMA, dump, replay
 from bailiwick.agent.report import capacity_of, labels_of, plain_of, spell_label
-from bailiwick.agent.words import GpuFault, Source, SourceState, Unreadable
+from bailiwick.agent.words import GpuFault, InventorySource, SourceState, Unreadable
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.kernel.fleet.spelling import inventory_body, inventory_from
 from bailiwick.vocab.errors import InvalidValue, NotFound
@@ -35,7 +35,7 @@ def readings(*gpus: SimulatedGpu, texts: Mapping[str, Any] | None = None, **othe
     return Readings(host(**other), NvmlGpus(SimulatedNvml(*gpus)).read(), files)
 
 
-def state_of(inventory: Inventory, source: Source) -> SourceState:
+def state_of(inventory: Inventory, source: InventorySource) -> SourceState:
     return next(note.state for note in inventory.sources if note.source is source)
 
 
@@ -44,12 +44,12 @@ def test_a_machine_is_read_whole() -> None:
     assert (found.cpu_milli, found.mem_bytes) == (8000, 4 * 2**30)
     assert [gpu.numa_node for gpu in found.gpu_set.gpus] == [0, 1]
     assert {note.source: note.state for note in found.sources} == {
-        Source.PSUTIL: SourceState.READ,
-        Source.CGROUP: SourceState.ABSENT,
-        Source.NUMA: SourceState.READ,
-        Source.CACHE: SourceState.READ,
-        Source.PCI: SourceState.READ,
-        Source.NVML: SourceState.READ,
+        InventorySource.PSUTIL: SourceState.READ,
+        InventorySource.CGROUP: SourceState.ABSENT,
+        InventorySource.NUMA: SourceState.READ,
+        InventorySource.CACHE: SourceState.READ,
+        InventorySource.PCI: SourceState.READ,
+        InventorySource.NVML: SourceState.READ,
     }
 
 
@@ -74,7 +74,7 @@ def test_a_gpu_whose_node_cannot_be_is_kept_without_one() -> None:
     texts = two_sockets() | {f"{PCI}/0000:10:00.0/numa_node": "77\n"}
     found = judge(readings(SimulatedGpu.numbered(0), texts=texts))
     assert [gpu.numa_node for gpu in found.gpu_set.gpus] == [None]
-    assert state_of(found, Source.PCI) is SourceState.MALFORMED
+    assert state_of(found, InventorySource.PCI) is SourceState.MALFORMED
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_recorded_machine_gives_a_node(path: Path) -> None:
     capacity = capacity_of(found)
     assert capacity.cpu_milli >= 1000
     assert capacity.mem_bytes > 2**30
-    assert state_of(found, Source.NVML) is SourceState.READ
+    assert state_of(found, InventorySource.NVML) is SourceState.READ
     assert inventory_from(inventory_body(capacity)) == capacity
 
 

@@ -21,7 +21,7 @@ from bailiwick.agent.key_file import (
 )
 from bailiwick.agent.words import CannotAttest
 from bailiwick.attestation.ed25519 import Ed25519Verifier, check_signature, enrolment_statement
-from bailiwick.attestation.evidence import Asked
+from bailiwick.attestation.evidence import EvidenceContext
 from bailiwick.attestation.verdict import Trusted, Untrusted
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import UntrustedReason
@@ -99,7 +99,9 @@ def test_what_it_presents_is_believed_for_that_node_and_nonce_alone(tmp_path: Pa
 
     def verdict(node: str, nonce: bytes) -> object:
         enrolled = dict(prover.offer())
-        return judge.verify(evidence, Asked(node=node, nonce=nonce, at_ms=0, enrolled=enrolled))
+        return judge.verify(
+            evidence, EvidenceContext(node=node, nonce=nonce, at_ms=0, enrolled=enrolled)
+        )
 
     assert isinstance(verdict("n1", NONCE), Trusted)
     assert verdict("n2", NONCE) == Untrusted(UntrustedReason.IDENTITY_MISMATCH)

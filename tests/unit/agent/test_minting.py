@@ -22,7 +22,14 @@ from bailiwick.agent import mint_socket
 from bailiwick.agent.beating import Away
 from bailiwick.agent.counters import Machine
 from bailiwick.agent.mint_socket import CALLERS_MAX, MintSocket
-from bailiwick.agent.minting import LINE_BYTES_MAX, Leave, LeaveOutcome, Minting, Wish, read_wish
+from bailiwick.agent.minting import (
+    LINE_BYTES_MAX,
+    Leave,
+    LeaveOutcome,
+    Minting,
+    MintRequest,
+    read_wish,
+)
 from bailiwick.capability import (
     Accepted,
     BiscuitMinter,
@@ -50,11 +57,11 @@ class ScriptedServer:
     """Gives leave as it is told."""
 
     def __init__(self, **changed: Any) -> None:
-        self.asked: list[Wish] = []
+        self.asked: list[MintRequest] = []
         self.says: LeaveOutcome | Exception | None = None
         self.changed = changed
 
-    def leave(self, node: str, wish: Wish) -> LeaveOutcome:
+    def leave(self, node: str, wish: MintRequest) -> LeaveOutcome:
         self.asked.append(wish)
         if isinstance(self.says, Exception):
             raise self.says
@@ -99,7 +106,7 @@ NODE_KEYS = KeyRing(shared=(BROKER.key,), nodes={"n1": (MINTER.key,)})
 def test_work_gets_a_token_for_its_own_lease_under_the_nodes_own_key(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     told = bench.ask(ttl_ms=60_000)
-    assert bench.server.asked == [Wish(operations=READ, lease_id=7, ttl_ms=60_000)]
+    assert bench.server.asked == [MintRequest(operations=READ, lease_id=7, ttl_ms=60_000)]
     assert told["claims"]["expires_ms"] == NOW + 60_000
     accepted = judged(told["token"], keys=NODE_KEYS)
     assert isinstance(accepted, Accepted), accepted
@@ -183,7 +190,7 @@ def test_a_line_that_is_no_wish_is_told_what_is_expected(tmp_path: Path, line: b
 @given(st.binary(max_size=200))
 def test_any_line_is_a_wish_or_an_invalid_value(line: bytes) -> None:
     with suppress(InvalidValue):
-        assert isinstance(read_wish(line), Wish)
+        assert isinstance(read_wish(line), MintRequest)
 
 
 # -- the socket ------------------------------------------------------------------------------

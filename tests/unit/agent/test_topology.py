@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.agent.files import RootFiles
-from bailiwick.agent.limits import Limits, read_limits
+from bailiwick.agent.limits import MachineLimits, read_limits
 from bailiwick.agent.topology import CacheDomain, NumaNode, read_gpu_node, read_topology
 from bailiwick.agent.words import SourceState, Unreadable
 from tests.support.machine_trees import CPU, NODE, PCI, cache, files_of, two_sockets, write_tree
@@ -126,7 +126,7 @@ def test_the_narrowest_group_on_the_way_up_holds() -> None:
         f"{GROUP}/a/cpu.max": "250000 100000\n",
         f"{GROUP}/a/memory.max": "2000000\n",
     }
-    assert read_limits(files_of(texts)) == Limits(2500, 1_000_000, SourceState.READ)
+    assert read_limits(files_of(texts)) == MachineLimits(2500, 1_000_000, SourceState.READ)
 
 
 def test_a_container_that_cannot_see_its_group_reads_the_root_of_what_is_mounted() -> None:
@@ -135,7 +135,7 @@ def test_a_container_that_cannot_see_its_group_reads_the_root_of_what_is_mounted
         f"{GROUP}/cpu.max": "50000 100000\n",
         f"{GROUP}/memory.max": "max\n",
     }
-    assert read_limits(files_of(texts)) == Limits(500, None, SourceState.READ)
+    assert read_limits(files_of(texts)) == MachineLimits(500, None, SourceState.READ)
 
 
 def test_the_older_hierarchy_is_understood() -> None:
@@ -148,13 +148,13 @@ def test_the_older_hierarchy_is_understood() -> None:
         f"{GROUP}/memory/box/memory.limit_in_bytes": "1000000\n",
         f"{GROUP}/memory/memory.limit_in_bytes": "9223372036854771712\n",
     }
-    assert read_limits(files_of(texts)) == Limits(1500, 1_000_000, SourceState.READ)
+    assert read_limits(files_of(texts)) == MachineLimits(1500, 1_000_000, SourceState.READ)
 
 
 def test_no_group_is_no_limit() -> None:
-    assert read_limits(files_of({})) == Limits(None, None, SourceState.ABSENT)
+    assert read_limits(files_of({})) == MachineLimits(None, None, SourceState.ABSENT)
     alone = {"proc/self/cgroup": "0::/\n"}
-    assert read_limits(files_of(alone)) == Limits(None, None, SourceState.ABSENT)
+    assert read_limits(files_of(alone)) == MachineLimits(None, None, SourceState.ABSENT)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_no_group_is_no_limit() -> None:
 )
 def test_a_malformed_limit_is_told_and_not_used(name: str, text: str) -> None:
     texts = {"proc/self/cgroup": "0::/\n", f"{GROUP}/{name}": text}
-    assert read_limits(files_of(texts)) == Limits(None, None, SourceState.MALFORMED)
+    assert read_limits(files_of(texts)) == MachineLimits(None, None, SourceState.MALFORMED)
 
 
 def test_a_malformed_list_of_groups_is_told() -> None:

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from bailiwick.agent.tpm2 import EK_KINDS, QUOTE_TRIES, OtherTpm, Talk, check_tpm
 from bailiwick.agent.tpm_prover import AK_NAME, TpmProver
 from bailiwick.agent.words import CannotAttest
-from bailiwick.attestation.evidence import Asked
+from bailiwick.attestation.evidence import EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.tpm2 import Tpm2Verifier
 from bailiwick.attestation.tpm_credential import CHANCE_BYTES, make_credential
@@ -116,8 +116,8 @@ def test_what_it_presents_is_believed_and_only_for_its_own_nonce(
     judge = Tpm2Verifier.from_policy(Section("tpm2", policy), max_age_ms=1000)
     now_ms = time.time_ns() // 1_000_000
 
-    def asked(nonce: bytes) -> Asked:
-        return Asked(node="n1", nonce=nonce, at_ms=now_ms, enrolled=dict(prover.offer()))
+    def asked(nonce: bytes) -> EvidenceContext:
+        return EvidenceContext(node="n1", nonce=nonce, at_ms=now_ms, enrolled=dict(prover.offer()))
 
     evidence = prover.present("n1", NONCE)
     verdict = judge.verify(evidence, asked(NONCE))

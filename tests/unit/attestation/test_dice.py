@@ -19,7 +19,7 @@ from bailiwick.attestation.cases import judge_case
 from bailiwick.attestation.dice import CAREFUL, DiceVerifier, framed, unframed
 from bailiwick.attestation.dice_chain import LAYERS_MAX, DiceFormat, check_chain
 from bailiwick.attestation.dice_keys import challenge_message, read_public_key, spki_of
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Untrusted, Verdict
 from bailiwick.vocab.errors import InvalidValue
@@ -45,9 +45,11 @@ def parts_of(chain: Made) -> dict[str, bytes]:
     }
 
 
-def asked(root: bytes | None, *, nonce: bytes = made.NONCE, at_ms: int = made.AT_MS) -> Asked:
+def asked(
+    root: bytes | None, *, nonce: bytes = made.NONCE, at_ms: int = made.AT_MS
+) -> EvidenceContext:
     enrolled = {} if root is None else {"root_public_key": root}
-    return Asked(node="n1", nonce=nonce, at_ms=at_ms, enrolled=enrolled)
+    return EvidenceContext(node="n1", nonce=nonce, at_ms=at_ms, enrolled=enrolled)
 
 
 def judge(chain: Made, **changed: Any) -> Verdict:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from bailiwick.attestation import (
-    Asked,
     AttestationGate,
     Evidence,
+    EvidenceContext,
     EvidenceKind,
-    Stale,
+    StaleEvidence,
     Trusted,
     Untrusted,
     UntrustedReason,
@@ -30,10 +30,10 @@ class Says:
     """A verifier that says what it is told to, and keeps what it was asked."""
 
     verdicts: list[Verdict]
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[EvidenceContext] = field(default_factory=list)
     kind: EvidenceKind = EvidenceKind.ED25519
 
-    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+    def verify(self, evidence: Evidence, asked: EvidenceContext) -> Verdict:
         """The next verdict."""
         self.asked.append(asked)
         return self.verdicts.pop(0)
@@ -52,7 +52,7 @@ def test_a_trusted_node_is_admitted_until_its_verdict_ends_and_is_stale_then() -
     assert gate.verify("n", NONCE, evidence=SENT, now_ms=1) == GOOD
     assert gate.admits("n", now_ms=10_000)
     assert not gate.admits("n", now_ms=10_001)
-    assert gate.standing("n", now_ms=10_001) == Stale(10_000)
+    assert gate.standing("n", now_ms=10_001) == StaleEvidence(10_000)
     assert gate.stale(10_000) == ()
     assert gate.stale(10_001) == ("n",)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.nitro import SKEW_MS, NitroVerifier
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import Trusted, Untrusted, Verdict
@@ -32,7 +32,9 @@ def verifier(*, max_age_ms: int = MAX_AGE_MS, **changes: object) -> NitroVerifie
 
 def judge(raw: bytes, by: NitroVerifier | None = None, *, at_ms: int = AT_MS) -> Verdict:
     evidence = Evidence(EvidenceKind.NITRO, {"document": raw})
-    return (by or verifier()).verify(evidence, Asked(node="n1", nonce=made.NONCE, at_ms=at_ms))
+    return (by or verifier()).verify(
+        evidence, EvidenceContext(node="n1", nonce=made.NONCE, at_ms=at_ms)
+    )
 
 
 def reason_of(verdict: Verdict) -> str | None:
@@ -167,7 +169,7 @@ def test_a_field_that_amazon_may_add_one_day_does_no_harm() -> None:
 
 
 def test_parts_are_exactly_the_document() -> None:
-    asked = Asked(node="n1", nonce=made.NONCE, at_ms=AT_MS)
+    asked = EvidenceContext(node="n1", nonce=made.NONCE, at_ms=AT_MS)
     none = Evidence(EvidenceKind.NITRO, {"root": b"x"})
     assert reason_of(verifier().verify(none, asked)) == "malformed"
     more = Evidence(EvidenceKind.NITRO, {"document": made.document(), "root": der(ROOT)})

@@ -33,7 +33,7 @@ from bailiwick.attestation.gpu_cc import Golden, GoldenKind
 from bailiwick.attestation.rim import read_rim
 from bailiwick.attestation.verdict import EvidenceError
 from bailiwick.attestation.xml_tree import Element, canonical, read_xml, walk_tree
-from bailiwick.cli.attest import app
+from bailiwick.cli.commands.attest import app
 from tests.support import evidence_gpu as made
 from tests.support.attestation_cases import shared
 from tests.support.certificates import AT_MS, ec_key, pem

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.tpm2 import Tpm2Verifier, check_ak, identity_of, name_of
 from bailiwick.attestation.tpm_registers import BANKS
@@ -262,7 +262,7 @@ def test_the_nonce_must_be_the_one_asked_for_and_never_empty() -> None:
     for nonce in (b"", QUOTE.nonce[:-1], QUOTE.nonce + b"\0", bytes(32)):
         assert reason(GOOD.changed(nonce=nonce)) == "nonce_mismatch"
     with pytest.raises(InvalidValue, match="nonce"):
-        Asked(node="n1", nonce=b"", at_ms=AT_MS)
+        EvidenceContext(node="n1", nonce=b"", at_ms=AT_MS)
 
 
 @given(st.sets(st.integers(0, 23)), st.sets(st.integers(0, 23), min_size=1))

@@ -15,7 +15,7 @@ from bailiwick.attestation.tpm_event_log import (
     DIGEST_OF_DATA,
     EVENTS_MAX,
     LOG_BYTES_MAX,
-    Event,
+    TpmEventType,
     read_event_log,
 )
 from bailiwick.attestation.tpm_registers import BANKS
@@ -32,7 +32,7 @@ from tests.support.paper_tpm import (
     registers_of,
 )
 
-KINDS = (Event.SEPARATOR, Event.IPL, Event.EFI_ACTION, 0x80000003, 0x800000E0)
+KINDS = (TpmEventType.SEPARATOR, TpmEventType.IPL, TpmEventType.EFI_ACTION, 0x80000003, 0x800000E0)
 measured = st.builds(
     Measured, st.integers(0, 9), st.sampled_from(KINDS), st.binary(max_size=20), st.none()
 )
@@ -72,7 +72,7 @@ def test_the_older_form_has_one_bank() -> None:
 
 def test_an_event_without_action_extends_nothing() -> None:
     blank = {"sha256": bytes(32), "sha384": bytes(48)}
-    quiet = event_of(2**32 - 1, Event.NO_ACTION, data=b"anything", digests=blank)
+    quiet = event_of(2**32 - 1, TpmEventType.NO_ACTION, data=b"anything", digests=blank)
     read_event_log(log_of(EVENTS) + quiet).check_replay(SHA256, registers_of(EVENTS))
 
 
@@ -85,7 +85,7 @@ def test_data_that_was_not_measured_is_found_where_it_can_be(kind: int) -> None:
     log.check_data(SHA256, {4})
 
 
-@pytest.mark.parametrize("kind", [0x800000E0, 0x8, 0x80000003, Event.IPL, 0x80000002])
+@pytest.mark.parametrize("kind", [0x800000E0, 0x8, 0x80000003, TpmEventType.IPL, 0x80000002])
 def test_it_is_not_asked_of_events_where_firmware_hashes_something_else(kind: int) -> None:
     read_event_log(log_of([Measured(5, kind, b"told", b"measured")])).check_data(SHA256, {5})
 
@@ -97,7 +97,7 @@ def test_secure_boot_is_what_firmware_measured_before_its_separator() -> None:
     assert read_event_log(log_of(EVENTS[:6])).secure_boot(SHA256) is None, "no separator"
     swapped = (*EVENTS[:2], EVENTS[6], EVENTS[2], EVENTS[6])
     assert read_event_log(log_of(swapped)).secure_boot(SHA256) is None, "only after it"
-    failed = (Measured(7, Event.SEPARATOR, b"\xff" * 4), *EVENTS)
+    failed = (Measured(7, TpmEventType.SEPARATOR, b"\xff" * 4), *EVENTS)
     assert read_event_log(log_of(failed)).secure_boot(SHA256) is None
 
 
@@ -105,10 +105,12 @@ def _spec(algorithms: Sequence[tuple[int, int]], *, count: int | None = None) ->
     sizes = b"".join(struct.pack("<HH", *each) for each in algorithms)
     number = len(algorithms) if count is None else count
     head = b"Spec ID Event03\0" + struct.pack("<IBBBBI", 0, 0, 2, 105, 2, number)
-    return old_event(0, Event.NO_ACTION, head + sizes + b"\0")
+    return old_event(0, TpmEventType.NO_ACTION, head + sizes + b"\0")
 
 
-_LOCALITY = event_of(0, Event.NO_ACTION, data=b"StartupLocality\0\3", digests={"sha256": bytes(32)})
+_LOCALITY = event_of(
+    0, TpmEventType.NO_ACTION, data=b"StartupLocality\0\3", digests={"sha256": bytes(32)}
+)
 _ONE = ((0x0B, 32),)
 
 

@@ -275,7 +275,7 @@ def test_the_plain_scan_grants_what_the_ledger_grants_and_never_fits_worse() -> 
         lease = ledger.place(ready, code, now_ms=0)
         assert (lease >= 0) == (expected >= 0), ask
         if lease >= 0:
-            node = ledger.fields(lease)[0]
+            node = ledger.fields(lease).node
             assert plain.key[node] >= plain.key[expected]
             plain.take(node, ask)
             granted += 1

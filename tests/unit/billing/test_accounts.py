@@ -8,10 +8,10 @@ import pytest
 
 from bailiwick.billing.accounts import (
     Books,
-    Conflicting,
+    ConflictingEntry,
     Credits,
-    Entry,
     EntryKind,
+    LedgerEntry,
     Payments,
     Posted,
     Posting,
@@ -30,8 +30,8 @@ ACME = Receivable("acme")
 GPUS = Revenue(ResourceKind.GPU_MILLI, HardwareGeneration.NVIDIA_HOPPER)
 
 
-def charge(entry_id: str = "inv-1", micros: int = 700, at_ms: int = 5) -> Entry:
-    return Entry(
+def charge(entry_id: str = "inv-1", micros: int = 700, at_ms: int = 5) -> LedgerEntry:
+    return LedgerEntry(
         entry_id=entry_id,
         at_ms=at_ms,
         kind=EntryKind.CHARGE,
@@ -69,8 +69,8 @@ def test_the_same_entry_again_changes_nothing_and_another_under_its_id_is_a_conf
     books = Books("credit")
     assert books.post(charge()) == Posted("inv-1")
     assert books.post(charge()) == Repeated("inv-1")
-    assert books.post(charge(micros=900)) == Conflicting("inv-1", charge())
-    assert books.post(charge(at_ms=6)) == Conflicting("inv-1", charge())
+    assert books.post(charge(micros=900)) == ConflictingEntry("inv-1", charge())
+    assert books.post(charge(at_ms=6)) == ConflictingEntry("inv-1", charge())
     assert books.balance(ACME) == 700
     assert len(books) == 1
 
@@ -79,14 +79,14 @@ def test_a_correction_names_what_it_corrects_and_moves_the_difference() -> None:
     books = Books("credit")
     books.post(charge(micros=700))
     less = books.correct("inv-1", charge("fix-1", micros=640, at_ms=9))
-    assert isinstance(less, Entry)
+    assert isinstance(less, LedgerEntry)
     assert (less.kind, less.corrects) == (EntryKind.CORRECTION, "inv-1")
     assert {each.account: each.micros for each in less.postings} == {ACME: -60, GPUS: 60}
     books.post(less)
     assert books.standing("inv-1") == {ACME: 640, GPUS: -640}
     assert books.correct("inv-1", charge("fix-2", micros=640, at_ms=9)) == Repeated("inv-1")
     again = books.correct("inv-1", charge("fix-2", micros=700, at_ms=9))
-    assert isinstance(again, Entry)
+    assert isinstance(again, LedgerEntry)
     books.post(again)
     assert books.balance(ACME) == 700
 

@@ -17,7 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.billing import audits
-from bailiwick.billing.audits import Claim, Found, Prices, Unbuilt, audit, claim_of, rebuild
+from bailiwick.billing.audits import (
+    AuditedClaim,
+    InvoiceClaim,
+    PriceHistory,
+    Unbuilt,
+    audit,
+    claim_of,
+    rebuild,
+)
 from bailiwick.billing.bills import PeriodBill, bill_to, read_prices
 from bailiwick.billing.invoice_body import digest_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead, InvoiceScope
@@ -38,8 +46,8 @@ def records_of(seed: int) -> tuple[Record, ...]:
     return tuple(trouble.campus.records)
 
 
-def prices_of(records: Sequence[Record]) -> Prices:
-    prices = Prices()
+def prices_of(records: Sequence[Record]) -> PriceHistory:
+    prices = PriceHistory()
     for record in records:
         prices.add(record)
     return prices
@@ -126,7 +134,7 @@ def billed() -> Billed:
     return billed_campus()
 
 
-def audited(made: Billed) -> list[Found]:
+def audited(made: Billed) -> list[AuditedClaim]:
     records = made.campus.records
     claims = [claim_of(each) for each in records if each.kind == "invoice_issued"]
     return [*audit(claims, prices=prices_of(records), records=records)]
@@ -188,7 +196,7 @@ class _Told:
         self.body = body
 
 
-def _judged(records: Sequence[Record], claims: list[Claim]) -> list[Found]:
+def _judged(records: Sequence[Record], claims: list[InvoiceClaim]) -> list[AuditedClaim]:
     return [*audit(claims, prices=prices_of(records), records=records)]
 
 
@@ -199,7 +207,9 @@ def test_an_invoice_of_more_records_than_there_are_cannot_be_built() -> None:
     ((_, built),) = rebuild([beyond], prices=prices_of(records), records=records)
     assert built == Unbuilt("it is of 27 records, and there are 26")
     known = compute(billed().campus, head)
-    itself = Claim(known.head, known.total_micros, digest_of(known), seq=head.journal_size - 1)
+    itself = InvoiceClaim(
+        known.head, known.total_micros, digest_of(known), seq=head.journal_size - 1
+    )
     (found,) = _judged(records, [itself])
     assert not found.agrees
     assert "itself too" in found.why
@@ -209,7 +219,7 @@ def test_a_correction_of_a_correction_is_not_confirmed() -> None:
     records, issued = billed().campus.records, billed().issued
     second = replace(issued["b-1-c2"].head, corrects="b-1-c1")
     claims = [audits.claim_about(issued[name]) for name in ("b-1", "b-1-c1")]
-    found = _judged(records, [*claims, Claim(second, 0, "0" * 64)])
+    found = _judged(records, [*claims, InvoiceClaim(second, 0, "0" * 64)])
     assert [each.agrees for each in found] == [True, True, False]
     assert found[2].why == "b-1-c1, which it corrects, is no invoice before it"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.billing.estimates import Wish, estimate
+from bailiwick.billing.estimates import EstimateRequest, estimate
 from bailiwick.billing.rates import HOUR_MS, LIST_PRICES, Charge, Used, cost_of
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import GIB
@@ -18,7 +18,7 @@ from tests.unit.billing.bill_makers import cards
 HOPPER, ADA = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_ADA
 
 wishes = st.builds(
-    Wish,
+    EstimateRequest,
     cpu_milli=st.integers(0, 10**6),
     mem_bytes=st.integers(0, 2**40),
     block_bytes=st.integers(0, 2**44),
@@ -31,7 +31,9 @@ wishes = st.builds(
 
 
 @given(cards(), wishes)
-def test_an_estimate_is_the_least_and_the_most_that_it_can_come_to(card: Any, wish: Wish) -> None:
+def test_an_estimate_is_the_least_and_the_most_that_it_can_come_to(
+    card: Any, wish: EstimateRequest
+) -> None:
     found = estimate(card, wish)
     one = Used.over(
         wish.ttl_ms,
@@ -50,7 +52,9 @@ def test_an_estimate_is_the_least_and_the_most_that_it_can_come_to(card: Any, wi
 
 
 def test_work_on_one_generation_has_one_price() -> None:
-    wish = Wish(gpu_milli=500, members=4, ttl_ms=2 * HOUR_MS, generations=frozenset({HOPPER}))
+    wish = EstimateRequest(
+        gpu_milli=500, members=4, ttl_ms=2 * HOUR_MS, generations=frozenset({HOPPER})
+    )
     found = estimate(LIST_PRICES, wish)
     assert found.low == found.high
     assert (found.low.micros_per_hour, found.low.micros) == (4_800_000, 9_600_000)
@@ -58,13 +62,15 @@ def test_work_on_one_generation_has_one_price() -> None:
 
 
 def test_an_open_generation_gives_a_range() -> None:
-    wish = Wish(gpu_milli=1000, ttl_ms=HOUR_MS, generations=frozenset({HOPPER, ADA}))
+    wish = EstimateRequest(gpu_milli=1000, ttl_ms=HOUR_MS, generations=frozenset({HOPPER, ADA}))
     found = estimate(LIST_PRICES, wish)
     assert (found.low.generation, found.high.generation) == (ADA, HOPPER)
 
 
 def test_work_without_gpus_asks_for_no_generation() -> None:
-    wish = Wish(cpu_milli=2000, mem_bytes=8 * GIB, ttl_ms=HOUR_MS, lease_class=LeaseClass.SPOT)
+    wish = EstimateRequest(
+        cpu_milli=2000, mem_bytes=8 * GIB, ttl_ms=HOUR_MS, lease_class=LeaseClass.SPOT
+    )
     found = estimate(LIST_PRICES, wish)
     assert (found.low.generation, found.low.micros) == (None, 22_400)
 
@@ -72,4 +78,4 @@ def test_work_without_gpus_asks_for_no_generation() -> None:
 @pytest.mark.parametrize("wrong", [{"ttl_ms": -1}, {"members": 0}, {"gpu_milli": 1.5}])
 def test_a_wish_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidValue):
-        Wish(**({"ttl_ms": 1} | wrong))
+        EstimateRequest(**({"ttl_ms": 1} | wrong))

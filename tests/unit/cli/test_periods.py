@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.cli.periods import (
+from bailiwick.cli.shared.periods import (
     MONEY_MAX,
     align_money,
     parse_money,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from bailiwick.cli.phrases import clock
-from bailiwick.cli.screen import FOLD_MIN, Whole, print_table, table_of
+from bailiwick.cli.shared.screen import FOLD_MIN, Whole, print_table, table_of
+from bailiwick.phrases.times import clock
 
 WORD = st.text("abcdefghij0123456789-", min_size=1, max_size=40)
 TEXT = st.lists(WORD, max_size=12).map(" ".join)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.cli.units import (
+from bailiwick.cli.shared.units import (
     BYTES_MAX,
     SPAN_MS_MAX,
     parse_bytes,

@@ -10,30 +10,28 @@ from typing import Any, get_args
 import pytest
 
 from bailiwick.cli import ExitCode
-from bailiwick.cli.failing import EXIT_CODES, tell
-from bailiwick.cli.following import exit_code_of
-from bailiwick.cli.jobs import _FAULTS
 from bailiwick.cli.lazy import COMMANDS, load_command
 from bailiwick.cli.main import app
-from bailiwick.cli.phrases import (
-    _ESTIMATES,
-    FILTERS,
-    REASONS,
-    amount,
-    fix_of,
-    phrase_denial,
-    phrase_remedy,
-)
-from bailiwick.cli.session import ENVIRONMENT
-from bailiwick.cli.wishes import WORDS
+from bailiwick.cli.shared.denials import phrase_denial
+from bailiwick.cli.shared.failures import EXIT_CODES, tell
+from bailiwick.cli.shared.jobs import exit_code_of
+from bailiwick.cli.shared.session import ENVIRONMENT
+from bailiwick.cli.shared.wishes import WORDS
 from bailiwick.client.bodies import denial_in
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
+from bailiwick.phrases.amounts import amount
+from bailiwick.phrases.estimates import ESTIMATES
+from bailiwick.phrases.jobs import FAULTS
+from bailiwick.phrases.nodes import FILTERS
+from bailiwick.phrases.reasons import REASONS, fix_of
+from bailiwick.phrases.remedies import phrase_remedy, remedy_beside
 from bailiwick.vocab.errors import ErrorCode, InvalidValue, InvariantBroken
 from bailiwick.vocab.jobs import JobFault, JobPhase
+from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.words import Dimension, FilterReason, PendingReason, ResourceKind
 from bailiwick.wire import answers as ans
 from bailiwick.wire.problem import EdgeCode, Problem
-from bailiwick.wire.words import EstimateWord, RemedyWord
+from bailiwick.wire.words import EstimateWord
 
 DENIALS = get_args(get_args(ans.Denial)[0])
 
@@ -82,18 +80,18 @@ def test_facts_without_a_denial_have_none() -> None:
 def test_every_reason_filter_and_estimate_has_its_sentence() -> None:
     assert REASONS.keys() == set(PendingReason)
     assert FILTERS.keys() == set(FilterReason)
-    assert _ESTIMATES.keys() == set(get_args(EstimateWord))
-    assert _FAULTS.keys() == set(JobFault)
+    assert ESTIMATES.keys() == set(get_args(EstimateWord))
+    assert FAULTS.keys() == set(JobFault)
 
 
 @pytest.mark.parametrize("reason", PendingReason)
 def test_every_reason_has_its_advice(reason: PendingReason) -> None:
-    found = ans.Fragmented(reason=reason, detail="fragmented", nodes=1, placed=0, members=1)
-    assert fix_of(found)
+    assert fix_of(reason)
 
 
-@pytest.mark.parametrize("word", get_args(RemedyWord))
-def test_every_remedy_has_its_sentence(word: str) -> None:
+@pytest.mark.parametrize("word", RemedyWord)
+def test_every_remedy_has_its_sentence(word: RemedyWord) -> None:
+    assert remedy_beside(word, value=2, unit="members")
     assert "_" not in phrase_remedy(word, value=0, unit="").replace("nvidia_hopper", "")
     assert phrase_remedy(word, value=2**30, unit="mem_bytes")
 
@@ -196,7 +194,8 @@ def test_starting_loads_nothing_that_a_help_screen_does_not_need() -> None:
     code = (
         "import sys, bailiwick.cli.main; "
         "print(sorted({'httpx2', 'pydantic', 'sqlalchemy', 'fastapi', 'rich.table', 'ruamel.yaml',"
-        " 'bailiwick.client', 'bailiwick.wire', 'bailiwick.cli.journal'} & set(sys.modules)))"
+        " 'bailiwick.client', 'bailiwick.wire', 'bailiwick.cli.commands', 'bailiwick.cli.offline',"
+        " 'bailiwick.cli.shared'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

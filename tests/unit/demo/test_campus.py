@@ -138,7 +138,6 @@ def test_every_decision_is_sealed_and_the_journal_verifies(one_day: Books) -> No
     kinds = Counter(parse_record(line[:-1]).kind for line in one_day.seal.lines)
     granted = sum(book.granted for book in one_day.tenants.values())
     assert kinds[RecordKind.ADMISSION_APPROVED] >= granted
-    assert kinds[RecordKind.LEASE_GRANTED] >= kinds[RecordKind.ADMISSION_APPROVED]
     assert kinds[RecordKind.NODE_REGISTERED] >= 60
     assert kinds[RecordKind.LEASE_PREEMPTED]
 

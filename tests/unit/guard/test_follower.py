@@ -16,6 +16,8 @@ from bailiwick.guard import Follower, Guard
 from bailiwick.guard.follower import OVERLAP_MS, STALE_MS_MAX
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.wire import trust as wire
+from bailiwick.wire.actions.action import Action
+from bailiwick.wire.actions.trust import CAPABILITY_KEYS
 from tests.support.lease_tokens import READ, kit
 from tests.support.waiting import WAIT_S
 
@@ -35,12 +37,12 @@ class House:
         self.is_closed = False
         self._turn = threading.Condition()
 
-    def read(self, path: str, kind: type[Any], *, query: dict[str, Any] | None = None) -> Any:
+    def send(self, action: Action[None, Any], *, query: dict[str, Any] | None = None) -> Any:
         if not self.is_up:
             self._asked(-1)
             raise Unreachable("https://server", "down", correlation_id="c")
-        if kind is wire.CapabilityKeys:
-            return kind.model_validate(BISCUIT.ring.told())
+        if action is CAPABILITY_KEYS:
+            return wire.CapabilityKeys.model_validate(BISCUIT.ring.told())
         since_ms = (query or {})["since"]
         revoked = wire.Revoked(
             leases=[row for row in self.leases if row[2] >= since_ms],

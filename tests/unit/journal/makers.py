@@ -9,7 +9,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 from bailiwick.journal import (
-    BODIES,
     Chain,
     Checkpoint,
     Context,
@@ -67,7 +66,7 @@ def values_of(kind: FieldType) -> st.SearchStrategy[Any]:
 
 def bodies_of(kind: RecordKind) -> st.SearchStrategy[dict[str, Any]]:
     """Bodies of one kind, with any of their optional fields."""
-    spec = BODIES[kind]
+    spec = kind.body
     return st.fixed_dictionaries(
         {name: values_of(value) for name, value in spec.required.items()},
         optional={name: values_of(value) for name, value in spec.optional.items()},

@@ -11,12 +11,12 @@ import pytest
 
 from bailiwick.journal import (
     CaseReason,
+    CaseVerdict,
     Checkpoint,
     Frontier,
-    Judged,
+    JudgedCase,
     SeedSigner,
     TileWriter,
-    Verdict,
     VerifierKey,
     encode_bundle,
     judge_case,
@@ -76,7 +76,7 @@ LOG = make_log(ENTRIES, signed_at=(100, 256, 300))
 
 def reason(files: Files, case: dict[str, Any] = CASE) -> CaseReason | None:
     judged = judge_case(case, files.get)
-    assert (judged.verdict is Verdict.VALID) == (judged.reason is None)
+    assert (judged.verdict is CaseVerdict.VALID) == (judged.reason is None)
     return judged.reason
 
 
@@ -109,7 +109,7 @@ def test_every_checkpoint_of_the_other_implementation_is_valid(shared_dir: Path)
         case = CASE | {"log": "tessera", "vkey": vkey, "hash_chain": None}
         case["checkpoint"] = f"tessera/checkpoint.{size}"
         judged = judge_case(case, _reader(folder))
-        assert judged.verdict is Verdict.VALID, size
+        assert judged.verdict is CaseVerdict.VALID, size
 
 
 def _reader(folder: Path) -> Any:
@@ -219,4 +219,4 @@ def test_a_case_that_is_none_is_an_error_and_not_a_verdict() -> None:
 
 def test_fields_that_no_check_uses_are_told() -> None:
     judged = judge_case(CASE | {"note": "n", "expect": "valid", "colour": 1}, LOG.get)
-    assert judged == Judged("x", Verdict.VALID, None, ("colour",))
+    assert judged == JudgedCase("x", CaseVerdict.VALID, None, ("colour",))

@@ -150,7 +150,7 @@ def test_a_wrong_value_cannot_be_made_into_a_record(
 
 def test_a_record_cannot_be_changed_through_its_body() -> None:
     given = {"node": "n1", "lease_ids": [1, 2]}
-    record = make_record(kind=RecordKind.DRAIN_FINISHED, body=given)
+    record = make_record(kind=RecordKind.NODE_DEPARTED, body=given)
     before = record.canonical
     given["lease_ids"].append(3)  # type: ignore[attr-defined]
     given["node"] = "n2"

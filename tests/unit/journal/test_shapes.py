@@ -15,7 +15,7 @@ QUOTA = make_record(
     kind=RecordKind.QUOTA_CHANGED, body={"limits": {"cpu_milli": 1, "gpu_count": 2}}
 )
 TENANT = make_record(kind=RecordKind.TENANT_CREATED, body={"display_name": "Acme"})
-DRAINED = make_record(kind=RecordKind.DRAIN_FINISHED, body={"lease_ids": [1, 2], "node": "n1"})
+DEPARTED = make_record(kind=RecordKind.NODE_DEPARTED, body={"lease_ids": [1, 2], "node": "n1"})
 DENIED = make_record(
     kind=RecordKind.ADMISSION_DENIED,
     body={
@@ -29,7 +29,7 @@ DENIED = make_record(
 )
 
 
-@pytest.mark.parametrize("record", [CLEARED, QUOTA, TENANT, DRAINED, DENIED])
+@pytest.mark.parametrize("record", [CLEARED, QUOTA, TENANT, DEPARTED, DENIED])
 def test_an_ordinary_record_is_recognised(record: object) -> None:
     assert glance(record.canonical) == record.link  # type: ignore[attr-defined]
 
@@ -58,11 +58,11 @@ def test_an_ordinary_record_is_recognised(record: object) -> None:
         (TENANT.canonical, b'"Acme"', b'"Ac\nme"'),
         (TENANT.canonical, b'"Acme"', b'"Ac\\me"'),
         (TENANT.canonical, b'"Acme"', b'"' + b"x" * 1025 + b'"'),
-        (DRAINED.canonical, b"[1,2]", b"[1,2,]"),
-        (DRAINED.canonical, b"[1,2]", b"[,1]"),
-        (DRAINED.canonical, b"[1,2]", b"[1,[2]]"),
-        (DRAINED.canonical, b'"tenant":"acme"', b'"tenant":""'),
-        (DRAINED.canonical, b'null,"seq":0,"tenant":"acme"', b'"p","seq":0,"tenant":null'),
+        (DEPARTED.canonical, b"[1,2]", b"[1,2,]"),
+        (DEPARTED.canonical, b"[1,2]", b"[,1]"),
+        (DEPARTED.canonical, b"[1,2]", b"[1,[2]]"),
+        (DEPARTED.canonical, b'"tenant":"acme"', b'"tenant":""'),
+        (DEPARTED.canonical, b'null,"seq":0,"tenant":"acme"', b'"p","seq":0,"tenant":null'),
         (CLEARED.canonical, b'"tenant":"acme"', b'"tenant":null'),
         (CLEARED.canonical, b"fence_cleared", b"fence_clearer"),
         (CLEARED.canonical, b'"tenant":"acme"}', b'"tenant":"acme"}\n'),

@@ -19,7 +19,7 @@ from bailiwick.metering.events import (
     NodeUnavailable,
 )
 from bailiwick.metering.owners import UnavailableCause
-from bailiwick.metering.report import Finding, FindingWord, Report
+from bailiwick.metering.report import Finding, Report, ReportFindingWord
 from bailiwick.vocab.words import EndCause, HardwareGeneration, ResourceKind
 
 GPU = ResourceKind.GPU_MILLI
@@ -38,7 +38,7 @@ def used(report: Report, tenant: str) -> int:
     return sum(row.used.get(GPU, 0) for row in report.rows if row.tenant == tenant)
 
 
-def words(report: Report) -> list[tuple[FindingWord, str]]:
+def words(report: Report) -> list[tuple[ReportFindingWord, str]]:
     return [(each.word, each.subject) for each in report.findings]
 
 
@@ -122,7 +122,7 @@ def test_the_report_is_what_a_look_at_every_device_at_every_instant_gives(
     expected = {cause: naive.ticks.get(cause, 0) for cause in ("drained", "maintenance")}
     assert causes == {cause: count for cause, count in expected.items() if count}
     assert equation.owned == equation.capacity == 2 * (clock + 1) * 1000
-    overlaps = [each for each in report.findings if each.word is FindingWord.OVERLAP]
+    overlaps = [each for each in report.findings if each.word is ReportFindingWord.OVERLAP]
     assert len(overlaps) == naive.overlaps
     assert all(each.others for each in overlaps)
 
@@ -138,7 +138,7 @@ def test_two_leases_on_one_device_are_named_and_the_second_is_not_counted() -> N
     assert used(report, "uni") == 0
     (finding,) = report.findings
     assert (finding.word, finding.subject, finding.others) == (
-        FindingWord.OVERLAP,
+        ReportFindingWord.OVERLAP,
         "job-2",
         ("job-1",),
     )
@@ -155,7 +155,7 @@ def test_a_lease_charged_past_its_end_is_named_with_the_gpu_time_that_is_too_muc
     assert used(report, "lab") == 2 * 8_000 * 1000
     (finding,) = report.findings
     assert finding == Finding(
-        FindingWord.CHARGED_PAST_END, "job-1", at_ms=9_000, by_ms=2_500, gpus=2, node="n1"
+        ReportFindingWord.CHARGED_PAST_END, "job-1", at_ms=9_000, by_ms=2_500, gpus=2, node="n1"
     )
     assert finding.gpu_micro_seconds == 5_000_000
 
@@ -182,7 +182,7 @@ def test_a_loss_told_after_somebody_was_charged_for_that_time_is_named() -> None
         (100, NodeGone("n1", last_seen_ms=30)),
         to_ms=100,
     )
-    assert (FindingWord.CHARGED_PAST_END, "job-1") in words(report)
+    assert (ReportFindingWord.CHARGED_PAST_END, "job-1") in words(report)
 
 
 def test_a_quarantined_node_is_back_with_one_event() -> None:
@@ -204,17 +204,21 @@ def test_half_a_device_is_half_its_time() -> None:
 @pytest.mark.parametrize(
     ("event", "word", "subject"),
     [
-        (LeaseEnded("ghost"), FindingWord.UNKNOWN_LEASE, "ghost"),
-        (LeaseStarted("job-1", "n9", "lab", devices=(0,)), FindingWord.UNKNOWN_NODE, "job-1"),
-        (NodeGone("n9"), FindingWord.UNKNOWN_NODE, "n9"),
-        (NodeBack("n9"), FindingWord.UNKNOWN_NODE, "n9"),
-        (NODE, FindingWord.ALREADY_THERE, "n1"),
-        (LeaseStarted("job-1", "n1", "lab", devices=(7,)), FindingWord.OVERLAP, "job-1"),
-        (LeaseStarted("held", "n1", "lab", devices=(1,)), FindingWord.ALREADY_STARTED, "held"),
+        (LeaseEnded("ghost"), ReportFindingWord.UNKNOWN_LEASE, "ghost"),
+        (LeaseStarted("job-1", "n9", "lab", devices=(0,)), ReportFindingWord.UNKNOWN_NODE, "job-1"),
+        (NodeGone("n9"), ReportFindingWord.UNKNOWN_NODE, "n9"),
+        (NodeBack("n9"), ReportFindingWord.UNKNOWN_NODE, "n9"),
+        (NODE, ReportFindingWord.ALREADY_THERE, "n1"),
+        (LeaseStarted("job-1", "n1", "lab", devices=(7,)), ReportFindingWord.OVERLAP, "job-1"),
+        (
+            LeaseStarted("held", "n1", "lab", devices=(1,)),
+            ReportFindingWord.ALREADY_STARTED,
+            "held",
+        ),
     ],
 )
 def test_what_cannot_be_is_named_and_changes_no_sum(
-    event: MeterEvent, word: FindingWord, subject: str
+    event: MeterEvent, word: ReportFindingWord, subject: str
 ) -> None:
     held = (0, LeaseStarted("held", "n1", "uni", devices=(0,)))
     report = meter((0, NODE), held, (5, event), to_ms=10)

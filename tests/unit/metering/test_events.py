@@ -23,7 +23,7 @@ from bailiwick.metering.events import (
     parse_line,
 )
 from bailiwick.metering.owners import UnavailableCause
-from bailiwick.metering.report import FindingWord
+from bailiwick.metering.report import ReportFindingWord
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import EndCause, HardwareGeneration, LeaseClass, ResourceKind
 
@@ -196,7 +196,7 @@ def test_a_clock_that_goes_back_is_named_with_its_line_and_length() -> None:
     log.add(sent("a", 1, 4))
     assert told(log) == [("a", 0, 10), ("a", 1, 10)]
     (finding,) = log.findings
-    assert (finding.word, finding.by_ms, finding.line) == (FindingWord.TIME_WENT_BACK, 6, 2)
+    assert (finding.word, finding.by_ms, finding.line) == (ReportFindingWord.TIME_WENT_BACK, 6, 2)
 
 
 def test_the_same_number_with_another_meaning_is_a_conflict_and_the_first_counts() -> None:
@@ -204,7 +204,7 @@ def test_the_same_number_with_another_meaning_is_a_conflict_and_the_first_counts
     log.add(sent("a", 0, 10))
     log.add(sent("a", 0, 11, number=9))
     assert told(log) == [("a", 0, 10)]
-    assert [(each.word, each.line) for each in log.findings] == [(FindingWord.CONFLICT, 9)]
+    assert [(each.word, each.line) for each in log.findings] == [(ReportFindingWord.CONFLICT, 9)]
 
 
 def test_what_comes_after_a_gap_is_named_once_for_each_gap_and_never_counted() -> None:
@@ -213,7 +213,7 @@ def test_what_comes_after_a_gap_is_named_once_for_each_gap_and_never_counted() -
         log.add(sent("a", number, number))
     assert told(log) == [("a", 0, 0)]
     found = [(each.word, each.subject, each.wanted) for each in log.findings]
-    missing = FindingWord.MISSING_EVENTS
+    missing = ReportFindingWord.MISSING_EVENTS
     assert found == [(missing, "a 1:2", 1), (missing, "a 1:7", 6)]
 
 
@@ -223,7 +223,7 @@ def test_a_restarted_source_begins_a_new_numbering_and_its_old_life_is_fenced() 
     log.add(sent("a", 0, 5, epoch=2))
     log.add(sent("a", 1, 3, epoch=1, number=7))
     assert told(log) == [("a", 0, 1), ("a", 0, 5)]
-    assert [(each.word, each.line) for each in log.findings] == [(FindingWord.FENCED, 7)]
+    assert [(each.word, each.line) for each in log.findings] == [(ReportFindingWord.FENCED, 7)]
 
 
 def test_at_one_instant_what_frees_comes_before_what_takes_whoever_tells_it() -> None:
@@ -243,4 +243,6 @@ def test_an_event_far_ahead_of_the_others_counts_once_they_have_come(
     for number in (4, 3, 2, 1, 0, 7):
         log.add(sent("a", number, number))
     assert [number for _, number, _ in told(log)] == [0, 1, 2, 3, 4]
-    assert [(each.word, each.wanted) for each in log.findings] == [(FindingWord.MISSING_EVENTS, 6)]
+    assert [(each.word, each.wanted) for each in log.findings] == [
+        (ReportFindingWord.MISSING_EVENTS, 6)
+    ]

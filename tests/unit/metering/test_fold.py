@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.metering.fold import MEANINGS, JournalMeter
 from bailiwick.metering.meter import Meter
 from bailiwick.metering.owners import (
@@ -19,9 +19,9 @@ from bailiwick.metering.owners import (
     Leased,
     Owner,
     Stage,
-    Unavailable,
+    UnavailableCapacity,
 )
-from bailiwick.metering.records import SILENT, MeterFinding, MeterFindingWord
+from bailiwick.metering.records import MeterFinding, MeterFindingWord
 from bailiwick.metering.values import Line
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
@@ -41,6 +41,7 @@ class Told:
     body: Mapping[str, Any]
     tenant: str | None = None
     project: str | None = None
+    moves_shares: bool = True
 
 
 @dataclass
@@ -96,7 +97,7 @@ def _word(payer: object) -> str:
     match payer:
         case Account():
             return payer.tenant
-        case Unavailable():
+        case UnavailableCapacity():
             return payer.cause.value
         case _:
             return "idle"
@@ -114,9 +115,8 @@ def owners_of(journal: Journal, kind: ResourceKind = GPU) -> set[Owner]:
 # --- the table ---------------------------------------------------------------------------------
 
 
-def test_every_kind_of_record_has_one_meaning() -> None:
-    assert set(MEANINGS) | SILENT == {kind.value for kind in RecordKind}
-    assert not set(MEANINGS) & SILENT
+def test_every_kind_of_record_that_moves_shares_has_a_meaning() -> None:
+    assert set(MEANINGS) == {kind for kind in RecordKind if kind.moves_shares}
 
 
 def test_a_kind_that_the_table_does_not_have_is_refused() -> None:
@@ -166,23 +166,6 @@ def test_a_lease_without_devices_has_no_generation() -> None:
     journal.grant(10, 1, mask=0, cpu_milli=500)
     account = Account("lab", "vision", "t", LeaseClass.SPOT, None)
     assert journal.meter.meter.totals(20)[Line(CPU, None, account)] == 5_000
-
-
-def test_a_lease_granted_alone_is_a_lease() -> None:
-    journal = Journal()
-    journal.node(0)
-    journal.tell(
-        5,
-        "lease_granted",
-        tenant="lab",
-        lease_id=1,
-        node="node-1",
-        resources={"gpu_milli": 1_000},
-        lease_class="spot",
-        expires_ms=100,
-        devices=(1,),
-    )
-    assert journal.used(9) == {"lab": 4_000, "idle": 5_000}
 
 
 def test_what_is_fenced_costs_its_holder_nothing_until_it_is_cleared() -> None:

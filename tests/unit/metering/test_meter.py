@@ -12,12 +12,12 @@ from bailiwick.metering.owners import (
     Account,
     Leased,
     Owner,
-    Unavailable,
+    UnavailableCapacity,
     UnavailableCause,
     free_owner,
 )
 from bailiwick.metering.share import ANY, REFUSED, Parts, charged_ms
-from bailiwick.metering.values import Line, Refused, Segment, Share, Short, Switched, Taken
+from bailiwick.metering.values import GuardRefused, Line, Segment, Share, Short, Switched, Taken
 from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotFound
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
@@ -64,7 +64,7 @@ def test_what_a_node_in_another_mode_than_accepting_has_free_is_unavailable_by_t
         if mode is NodeMode.ACCEPTING:
             assert owner == IDLE
         else:
-            assert isinstance(owner, Unavailable)
+            assert isinstance(owner, UnavailableCapacity)
             assert owner.cause.value == mode.value
 
 
@@ -119,7 +119,7 @@ def test_a_switch_that_expects_another_owner_changes_nothing_and_says_whose_it_i
     part = metered.take(400, lease(1), 5)
     before = metered.meter.parts_of(metered.gpu)
     answer = metered.meter.switch(part, lease(2), owner=IDLE, at_ms=9)
-    assert answer == Refused(part, lease(2), lease(1))
+    assert answer == GuardRefused(part, lease(2), lease(1))
     assert metered.meter.parts_of(metered.gpu) == before
     assert metered.used(lease(1)) == 0
 
@@ -129,14 +129,14 @@ def test_the_end_of_a_lease_told_twice_is_charged_once() -> None:
     part = metered.take(1000, lease(1), 5)
     assert metered.meter.switch(part, lease(1), owner=FENCED, at_ms=9) == Switched(4, 0)
     again = metered.meter.switch(part, lease(1), owner=FENCED, at_ms=12)
-    assert again == Refused(part, lease(1), FENCED)
+    assert again == GuardRefused(part, lease(1), FENCED)
     assert metered.used(lease(1)) == 4000
 
 
 def test_what_was_given_back_cannot_be_given_back_again() -> None:
     metered = Metered()
     part = metered.take(1000, lease(1), 5)
-    assert metered.meter.give(part, lease(2), at_ms=9) == Refused(part, lease(2), lease(1))
+    assert metered.meter.give(part, lease(2), at_ms=9) == GuardRefused(part, lease(2), lease(1))
     assert metered.meter.give(part, lease(1), at_ms=9) == Switched(4, 0)
     with pytest.raises(NotFound, match="part"):
         metered.meter.give(part, lease(1), at_ms=12)
@@ -148,7 +148,7 @@ def test_what_was_given_back_cannot_be_given_back_again() -> None:
 def test_another_lease_of_the_same_account_is_another_owner() -> None:
     metered = Metered()
     part = metered.take(1000, lease(2), 5)
-    assert isinstance(metered.meter.switch(part, lease(1), owner=IDLE, at_ms=9), Refused)
+    assert isinstance(metered.meter.switch(part, lease(1), owner=IDLE, at_ms=9), GuardRefused)
 
 
 def test_a_switch_that_expects_nobody_in_particular_always_happens() -> None:

@@ -7,14 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.metering.owners import IDLE, UNAVAILABLE, Account, Stage, UnavailableCause
-from bailiwick.metering.report import ROW_WORDS, Finding, FindingWord, Span, add_up, make_report
+from bailiwick.metering.report import (
+    ROW_WORDS,
+    Finding,
+    ReportFindingWord,
+    ReportSpan,
+    add_up,
+    make_report,
+)
 from bailiwick.metering.values import Balance, Line
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, ResourceKind
 
 GPU, CPU = ResourceKind.GPU_MILLI, ResourceKind.CPU_MILLI
 HOPPER, AMPERE = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_AMPERE
-SPAN = Span(0, 1_000)
+SPAN = ReportSpan(0, 1_000)
 
 accounts = st.builds(
     Account,
@@ -112,5 +119,5 @@ def test_gpu_equations_come_first_by_generation() -> None:
 
 
 def test_a_findings_gpu_time_is_its_length_times_its_gpus() -> None:
-    finding = Finding(FindingWord.CHARGED_PAST_END, "7", by_ms=8_936, gpus=2)
+    finding = Finding(ReportFindingWord.CHARGED_PAST_END, "7", by_ms=8_936, gpus=2)
     assert finding.gpu_micro_seconds == 17_872_000

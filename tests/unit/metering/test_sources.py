@@ -16,7 +16,7 @@ from bailiwick.metering.sources import (
     Forgotten,
     HeldBack,
     Position,
-    Remembered,
+    RememberedEpoch,
     SourceEvent,
     Sources,
     TooFarAhead,
@@ -229,11 +229,11 @@ def test_positions_name_each_source_once() -> None:
 def test_a_position_remembers_what_led_to_it_and_no_more(
     expected: str, runs: list[tuple[int, int, int]]
 ) -> None:
-    remembered = tuple(Remembered(*where, (DIGEST,) * count) for *where, count in runs)
+    remembered = tuple(RememberedEpoch(*where, (DIGEST,) * count) for *where, count in runs)
     with pytest.raises(InvalidValue, match=expected):
         Position("a", 1, 1, remembered)
 
 
 def test_a_digest_has_one_length() -> None:
     with pytest.raises(InvalidValue, match="32 bytes"):
-        Remembered(1, 0, (b"x",))
+        RememberedEpoch(1, 0, (b"x",))

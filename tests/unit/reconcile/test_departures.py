@@ -12,9 +12,9 @@ import pytest
 from bailiwick.fleet.liveness import HeartbeatRule
 from bailiwick.kernel import DepartNode, Envelope, decode_command
 from bailiwick.reconcile.departures import Departures
+from bailiwick.runtime.replica import Replica, Role
+from bailiwick.runtime.runner import Runner
 from bailiwick.services.beats import Beats
-from bailiwick.services.replica import Replica, Role
-from bailiwick.services.runner import Runner
 from bailiwick.store import open_store
 from tests.support.waiting import WAIT_S
 
@@ -51,10 +51,10 @@ class Cell:
     def register(self, node: str) -> None:
         plain = {"command": "register_node", "node": node}
         plain["inventory"] = {"resources": {"cpu_milli": 1000}}  # type: ignore[assignment]
-        self.runner.call(Envelope(decode_command(plain)))
+        self.runner.execute(Envelope(decode_command(plain)))
 
     def nodes(self) -> set[str]:
-        return self.runner.look(lambda view: {str(n) for n in view.state.ledger.entries})
+        return self.runner.read(lambda view: {str(n) for n in view.state.ledger.entries})
 
     def pass_time(self, loop: Departures, seconds: int) -> list[str]:
         """Let time pass, looking every second; who went."""
@@ -104,7 +104,7 @@ def test_a_node_that_left_in_another_way_is_forgotten(cell: Cell) -> None:
     cell.lead()
     cell.register("a")
     cell.beats.beat("a")
-    cell.runner.call(Envelope(DepartNode("a")))
+    cell.runner.execute(Envelope(DepartNode("a")))
     loop = Departures(cell.runner, cell.beats)
     assert cell.pass_time(loop, 4) == []
     assert cell.beats.standing("a") is None
@@ -143,7 +143,7 @@ def test_a_node_that_died_while_nobody_led_departs_with_the_last_thing_that_was_
     ):
         inventory = {"resources": {"cpu_milli": 1000}, "labels": labels}
         plain = {"command": "register_node", "node": node, "inventory": inventory}
-        first.runner.call(Envelope(decode_command(plain)))
+        first.runner.execute(Envelope(decode_command(plain)))
     written = first.clock.moment
     first.runner.stop()
 
@@ -159,7 +159,7 @@ def test_a_node_that_died_while_nobody_led_departs_with_the_last_thing_that_was_
             second.pass_time(loop, 1)
         assert second.nodes() == {"heard", "x"}
         store = second.runner.replica.store
-        lines = second.runner.look(lambda view: store.read(0, view.state.size))
+        lines = second.runner.read(lambda view: store.read(0, view.state.size))
         (body,) = (r["body"] for r in map(json.loads, lines) if r["kind"] == "node_departed")
         assert (body["node"], body["last_seen_ms"]) == ("silent", written)
     finally:

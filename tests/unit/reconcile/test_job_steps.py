@@ -112,7 +112,7 @@ class World:
                 graced = lease.state in js.LEAVING
                 state = R.FORCED_TEARDOWN if graced else R.EXPIRED
                 return replace(self, lease=replace(lease, state=state, is_released=True))
-            case js.Report():
+            case js.ReportGone():
                 assert lease is not None
                 fenced = replace(lease, state=R.FENCED, reason=None)
                 return replace(self, lease=None if self.is_clean else fenced, status=self.gone())
@@ -185,7 +185,7 @@ def test_nothing_is_started_without_a_lease() -> None:
 def test_a_lease_is_freed_only_when_no_job_lives_under_it() -> None:
     for job, lease, status in product(JOBS, LEASES, STATUSES):
         step = js.plan_job(job, lease, status=status)
-        if isinstance(step, js.GiveBack | js.Report):
+        if isinstance(step, js.GiveBack | js.ReportGone):
             assert job is None or job.phase.is_over
 
 
@@ -254,13 +254,13 @@ def test_a_job_that_runs_is_warned_once_and_left_alone() -> None:
         (False, js.InLine(), js.Rest()),
         (True, js.InLine(), js.CancelEntry()),
         (True, js.Began(7, "here"), js.LearnLease(7, "here")),
-        (False, js.Left(CancelCause.ASKED), js.End(js.Verdict(JobPhase.CANCELLED))),
+        (False, js.Left(CancelCause.ASKED), js.End(js.JobVerdict(JobPhase.CANCELLED))),
         (
             False,
             js.Left(CancelCause.DEADLINE_PASSED),
-            js.End(js.Verdict(JobPhase.REFUSED, "deadline_passed")),
+            js.End(js.JobVerdict(JobPhase.REFUSED, "deadline_passed")),
         ),
-        (False, js.Untold(), js.End(js.Verdict(JobPhase.LOST, "submission_unknown"))),
+        (False, js.Untold(), js.End(js.JobVerdict(JobPhase.LOST, "submission_unknown"))),
     ],
 )
 def test_what_follows_for_a_job_that_waits(

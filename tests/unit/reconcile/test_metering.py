@@ -12,9 +12,9 @@ from bailiwick.journal import Record, parse_record
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode, Submit
 from bailiwick.metering import Account
 from bailiwick.reconcile.metering import ACTOR, KeepMeter
+from bailiwick.runtime.replica import Replica, Role
+from bailiwick.runtime.runner import Runner
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.services.replica import Replica, Role
-from bailiwick.services.runner import Runner
 from bailiwick.store import open_store
 from bailiwick.store.meter_rows import MeterBook
 from bailiwick.store.sql_store import SqlStore
@@ -34,7 +34,7 @@ class Cell:
         assert self.runner.wait_for(Role.LEADING, wait_s=WAIT_S)
 
     def do(self, command: object) -> None:
-        self.runner.call(Envelope(command))  # type: ignore[arg-type]
+        self.runner.execute(Envelope(command))  # type: ignore[arg-type]
 
     def records(self) -> list[Record]:
         return [parse_record(line[:-1]) for line in self.store.read(0, 10_000)]

@@ -14,9 +14,9 @@ from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode, Release, decode_command
 from bailiwick.kernel.answers import Granted
 from bailiwick.metering.counters import Counter, GpuCount
-from bailiwick.reconcile.usage_check import AGAIN_MS, SETTLE_MS, Books, UsageCheck
-from bailiwick.services.replica import Replica, Role
-from bailiwick.services.runner import Runner
+from bailiwick.reconcile.usage_check import AGAIN_MS, SETTLE_MS, UsageBooks, UsageCheck
+from bailiwick.runtime.replica import Replica, Role
+from bailiwick.runtime.runner import Runner
 from bailiwick.store import open_store
 from bailiwick.store.counter_rows import CounterBook, CounterEvent
 from bailiwick.store.finding_rows import FindingBook
@@ -47,7 +47,7 @@ class Cell:
         self.clock = HandClock()
         store = open_store(str(folder))
         self.runner = Runner(Replica(store, self.clock, name="one"), wait_s=WAIT_S)
-        self.books = Books(
+        self.books = UsageBooks(
             counters=CounterBook(store), meter=MeterBook(store), findings=FindingBook(store)
         )
         self.check = UsageCheck(self.runner, self.books, clock=self.clock)
@@ -59,10 +59,10 @@ class Cell:
         gpus = (GpuDevice(HardwareGeneration.NVIDIA_HOPPER, 80 * GIB, "H100"),) * 2
         for node in ("n", "m"):
             capacity = NodeCapacity(cpu_cores=8, mem_bytes=64 * GIB, gpus=gpus)
-            self.runner.call(Envelope(RegisterNode(node, capacity)))
+            self.runner.execute(Envelope(RegisterNode(node, capacity)))
 
     def do(self, **command: Any) -> Any:
-        return self.runner.call(Envelope(decode_command(command)))
+        return self.runner.execute(Envelope(decode_command(command)))
 
     def grant(self, **more: Any) -> int:
         """A lease of one core, a GiB and one GPU, on the node ``n``."""
@@ -80,7 +80,7 @@ class Cell:
         return lease_id
 
     def release(self, lease_id: int) -> None:
-        self.runner.call(Envelope(Release(lease_id)))
+        self.runner.execute(Envelope(Release(lease_id)))
 
     def tell(self, lease_id: int, node: str = "n", **told: Any) -> None:
         """What a node has counted so far, read now."""
@@ -91,11 +91,11 @@ class Cell:
         self.books.counters.take(node, [event], now_ms=now_ms)
 
     def node_of(self, lease_id: int) -> str:
-        return self.runner.look(lambda view: str(view.state.node_of(lease_id)))
+        return self.runner.read(lambda view: str(view.state.node_of(lease_id)))
 
     def sealed(self) -> list[dict[str, Any]]:
         store = self.runner.replica.store
-        lines = self.runner.look(lambda view: store.read(0, view.state.size))
+        lines = self.runner.read(lambda view: store.read(0, view.state.size))
         found = [json.loads(line) for line in lines]
         return [each for each in found if each["kind"] == "finding_reported"]
 
@@ -194,7 +194,7 @@ def test_work_that_goes_on_after_its_node_was_given_up_is_drift(cell: Cell) -> N
     lease_id = cell.grant()
     node, from_ms = cell.node_of(lease_id), cell.clock.moment
     cell.clock.moment += 60_000
-    cell.runner.call(Envelope(DepartNode(node, from_ms + 1_000)))
+    cell.runner.execute(Envelope(DepartNode(node, from_ms + 1_000)))
     cell.tell(lease_id, node, from_ms=from_ms, cpu_ms=10)
     assert cell.check.once() == 1
     assert cell.subjects() == [f"lease:{lease_id}/{node}/after_end"]
@@ -203,7 +203,7 @@ def test_work_that_goes_on_after_its_node_was_given_up_is_drift(cell: Cell) -> N
 def test_a_gpu_that_is_not_the_leases_is_named(cell: Cell) -> None:
     lease_id = cell.grant()
     node, from_ms = cell.node_of(lease_id), cell.clock.moment
-    devices = cell.runner.look(
+    devices = cell.runner.read(
         lambda view: view.state.ledger.told(view.state.handle(lease_id)).devices
     )
     (other,) = {0, 1} - set(devices)
@@ -225,7 +225,7 @@ def test_a_crash_around_the_seal_seals_it_once(
 
     with monkeypatch.context() as patch:
         if crash == "before":
-            patch.setattr(cell.runner, "call", fail)
+            patch.setattr(cell.runner, "execute", fail)
         else:
             patch.setattr(cell.books.counters, "note", fail)
         with pytest.raises(RuntimeError):

@@ -25,7 +25,7 @@ from bailiwick.scheduler.decision import (
     reason_of,
 )
 from bailiwick.scheduler.engine import has_compiled
-from bailiwick.scheduler.explain import Explanation, Remedy, RemedyWord, count_filters, remedy_for
+from bailiwick.scheduler.explain import Explanation, Remedy, count_filters, remedy_for
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
@@ -42,6 +42,7 @@ from bailiwick.scheduler.quota_policy import (
     ResourceLimit,
 )
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import (
     Dimension,

@@ -18,7 +18,7 @@ from bailiwick.scheduler.fairness import (
     expected_usage,
     fair_order,
 )
-from bailiwick.scheduler.line import Line
+from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, LimitReached
 from bailiwick.vocab.values import AMOUNT_MAX, ProjectId, TenantId
@@ -275,8 +275,8 @@ def test_what_a_request_is_expected_to_use() -> None:
 # --- the line -----------------------------------------------------------------------------------
 
 
-def line_of(*entries: QueueEntry, patience_ms: int = 100) -> Line:
-    line = Line(FairShares(HALF_LIFE_MS), patience_ms=patience_ms)
+def line_of(*entries: QueueEntry, patience_ms: int = 100) -> FairQueue:
+    line = FairQueue(FairShares(HALF_LIFE_MS), patience_ms=patience_ms)
     line.entries.update({entry.id: entry for entry in entries})
     return line
 

@@ -10,11 +10,12 @@ import pytest
 from bailiwick.server.problems import (
     PROBLEMS,
     Trouble,
-    hidden,
     problem_of,
     trouble_of,
+    trouble_of_denial,
     trouble_of_status,
 )
+from bailiwick.services.caller import AccessDenied, Hidden, Refusal
 from bailiwick.vocab import errors
 from bailiwick.vocab.errors import BailiwickError, ErrorCode
 from bailiwick.wire.problem import EdgeCode
@@ -73,7 +74,9 @@ def test_a_fault_says_only_that_it_is_one(error: Exception) -> None:
 
 
 def test_what_is_not_there_and_what_is_anothers_look_alike() -> None:
-    assert problem_of(hidden(), "c") == problem_of(trouble_of_status(404, "Not Found"), "c")
+    absent = problem_of(trouble_of_status(404, "Not Found"), "c")
+    assert problem_of(trouble_of(Hidden()), "c") == absent
+    assert problem_of(trouble_of_denial(AccessDenied(Refusal("foreign_scope"))), "c") == absent
 
 
 def test_a_refusal_says_itself_whether_waiting_helps() -> None:

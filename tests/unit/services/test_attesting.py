@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -16,16 +16,18 @@ from bailiwick.attestation.bundle import every_device, joint_digest, worst
 from bailiwick.attestation.ed25519 import enrolment_statement, statement_of
 from bailiwick.attestation.evidence import (
     PIECES_MAX,
-    Asked,
     Evidence,
-    Verifier,
+    EvidenceContext,
+    EvidenceVerifier,
     bound_nonce,
     device_nonce,
 )
 from bailiwick.attestation.policy import TrustPolicy
-from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted, Verdict
+from bailiwick.attestation.verdict import StaleEvidence, Trusted, Unsupported, Untrusted, Verdict
 from bailiwick.attestation.verifiers import verifiers_of
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.iam import Permission
+from bailiwick.iam import Role as Duty
 from bailiwick.kernel import (
     ChangeMode,
     Command,
@@ -38,15 +40,18 @@ from bailiwick.kernel import (
     WithdrawEnrolment,
 )
 from bailiwick.kernel.answers import Answer
+from bailiwick.runtime.replica import Role, View
 from bailiwick.services import attesting as att
-from bailiwick.services.attesting import Attesting, Presented
-from bailiwick.services.enrolling import Challenge, Enrolled, Enrolling, EnrolmentRefused
-from bailiwick.services.replica import Role, View
+from bailiwick.services import trust
+from bailiwick.services.caller import Caller
+from bailiwick.services.enrolling import Challenge, EnrolmentRefused
+from bailiwick.services.trust import Enrolled, Gate, Presented
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound, NotLeader
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
 from bailiwick.vocab.words import AttestationState
 from tests.support.evidence_ed25519 import FIRMWARE, SMALL_ORDER_KEYS, key_of, public_of
+from tests.support.kernel_gateway import KernelGateway, caller_of
 
 T = TypeVar("T")
 K, R = EvidenceKind, UntrustedReason
@@ -67,11 +72,10 @@ class House:
     kernel: Kernel = field(default_factory=Kernel)
     ms: int = 10**12
     role: Role = Role.LEADING
-    told: list[Command] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.gate = Attesting(self, secrets.token_bytes)
-        self.enrolling = Enrolling(self.gate, self, randomness=secrets.token_bytes)
+        self.gate = Gate(self, secrets.token_bytes)
+        self.gateway = KernelGateway(self)
         for node in ("n1", "n2"):
             self.do(RegisterNode(node, NodeCapacity(1000, 2**30)))
         self.do(SetTrustPolicy(policy()))
@@ -84,44 +88,71 @@ class House:
 
     @property
     def view(self) -> View:
-        return View(self.kernel.state, self.ms, 0, self.role)
+        return self.gateway.view
+
+    @property
+    def told(self) -> list[Command]:
+        return self.gateway.told
+
+    def caller(self, duty: Duty = Duty.NODE_AGENT, *, dry_run: bool = False) -> Caller:
+        key = Permission.NODE_REPORT
+        return caller_of(self.gateway, self, permission=key, role=duty, dry_run=dry_run)
 
     def do(self, command: Command) -> Answer:
         return self.kernel.execute(Envelope(command, "test", "test"), self.ms).answer
 
-    async def look(self, read: Callable[[View], T]) -> T:
-        return read(self.view)
-
-    async def call(self, command: Command) -> Answer:
-        self.told.append(command)
-        return self.do(command)
-
     # -- what a node does ----------------------------------------------------------------------
 
     def enrol(self, node: str = "n1", label: str = "a", **changes: bytes) -> Any:
-        parts = {"public_key": public_of(label)} | changes
-        return asyncio.run(self.enrolling.offer(self, node, kind=K.ED25519, parts=parts))
+        return self.offer(node, parts={"public_key": public_of(label)} | changes)
+
+    def offer(
+        self,
+        node: str = "n1",
+        *,
+        kind: EvidenceKind = K.ED25519,
+        parts: Mapping[str, bytes],
+        duty: Duty = Duty.NODE_AGENT,
+        dry_run: bool = False,
+    ) -> Any:
+        caller = self.caller(duty, dry_run=dry_run)
+        return asyncio.run(
+            trust.offer(caller, self.gate, node=node, kind=kind, parts=lambda: parts)
+        )
 
     def prove(
         self, challenge: Challenge, node: str = "n1", *, label: str = "a", nonce: bytes = b""
     ) -> Any:
         statement = enrolment_statement(node, nonce or challenge.parts["nonce"])
         parts = {"signature": key_of(label).sign(statement)}
-        given = {"enrolment_id": challenge.enrolment_id, "parts": parts}
-        return asyncio.run(self.enrolling.prove(self, node, **given))
+        return self.answer(challenge, parts, node=node)
+
+    def answer(
+        self,
+        challenge: Challenge,
+        parts: Mapping[str, bytes],
+        *,
+        node: str = "n1",
+        dry_run: bool = False,
+    ) -> Any:
+        number = challenge.enrolment_id
+        caller, gate = self.caller(dry_run=dry_run), self.gate
+        proving = trust.prove(caller, gate, node=node, enrolment_id=number, parts=lambda: parts)
+        return asyncio.run(proving)
 
     def join(self, node: str = "n1", label: str = "a") -> None:
         assert isinstance(self.prove(self.enrol(node, label), node, label=label), Enrolled)
         self.told.clear()
 
     def ask(self, node: str = "n1") -> bytes:
-        return self.gate.nonce(self.view, node).value
+        return self.gate.attesting.nonce(self.view, node).value
 
     def present(
         self, *pieces: Evidence, nonce: bytes, node: str = "n1", dry_run: bool = False
     ) -> Presented:
-        given = {"nonce": nonce, "pieces": pieces, "dry_run": dry_run}
-        return asyncio.run(self.gate.present(self, node, **given))
+        caller = self.caller(dry_run=dry_run)
+        given = trust.attest(caller, self.gate, node=node, nonce=nonce, pieces=lambda: pieces)
+        return asyncio.run(given)
 
     def attest(self, node: str = "n1", label: str = "a", **changes: Any) -> Presented:
         nonce = self.ask(node)
@@ -194,9 +225,7 @@ def test_a_challenge_is_one_nodes_one_time_and_soon_too_old(house: House) -> Non
 def test_a_signature_for_attestation_is_no_proof_of_enrolment(house: House) -> None:
     challenge = house.enrol()
     parts = {"signature": signed(challenge.parts["nonce"]).parts["signature"]}
-    given = {"enrolment_id": challenge.enrolment_id, "parts": parts}
-    found = asyncio.run(house.enrolling.prove(house, "n1", **given))
-    assert found == EnrolmentRefused(R.BAD_SIGNATURE)
+    assert house.answer(challenge, parts) == EnrolmentRefused(R.BAD_SIGNATURE)
 
 
 def test_a_copied_disk_cannot_enrol_under_another_name_nor_another_machine_under_this(
@@ -210,23 +239,19 @@ def test_a_copied_disk_cannot_enrol_under_another_name_nor_another_machine_under
 
 
 def test_a_kind_that_the_pool_does_not_ask_for_is_not_enrolled(house: House) -> None:
-    offer = house.enrolling.offer(house, "n1", kind=K.TPM2, parts={"ak_public": b"x"})
     with pytest.raises(InvalidValue, match="ed25519"):
-        asyncio.run(offer)
+        house.offer(kind=K.TPM2, parts={"ak_public": b"x"})
 
 
 def test_a_dry_run_of_an_enrolment_leaves_nothing_behind(house: House) -> None:
     parts = {"public_key": public_of("a")}
-    offer = house.enrolling.offer(house, "n1", kind=K.ED25519, parts=parts, dry_run=True)
-    assert asyncio.run(offer) == Challenge("", {}, 60_000)
+    assert house.offer(parts=parts, dry_run=True) == Challenge("", {}, 60_000)
     challenge = house.enrol()
     signature = key_of("a").sign(enrolment_statement("n1", challenge.parts["nonce"]))
-    given: dict[str, Any] = {"enrolment_id": challenge.enrolment_id}
-    given |= {"parts": {"signature": signature}}
-    dry = asyncio.run(house.enrolling.prove(house, "n1", dry_run=True, **given))
+    dry = house.answer(challenge, {"signature": signature}, dry_run=True)
     assert isinstance(dry, Enrolled)
     assert not house.kernel.state.trust.enrolled("n1")
-    assert isinstance(asyncio.run(house.enrolling.prove(house, "n1", **given)), Enrolled)
+    assert isinstance(house.answer(challenge, {"signature": signature}), Enrolled)
 
 
 # -- who is asked ----------------------------------------------------------------------------
@@ -234,34 +259,34 @@ def test_a_dry_run_of_an_enrolment_leaves_nothing_behind(house: House) -> None:
 
 def test_nothing_is_asked_of_a_node_in_no_pool(house: House) -> None:
     house.do(RegisterNode("other", NodeCapacity(1, 1)))
-    assert house.gate.due(house.view, "other") is None
+    assert house.gate.attesting.due(house.view, "other") is None
     with pytest.raises(Conflict, match="no pool"):
-        house.gate.nonce(house.view, "other")
+        house.gate.attesting.nonce(house.view, "other")
     with pytest.raises(NotFound):
-        house.gate.nonce(house.view, "nobody")
+        house.gate.attesting.nonce(house.view, "nobody")
 
 
 def test_only_the_leader_hands_out_nonces(house: House) -> None:
     house.role = Role.FOLLOWING
-    assert house.gate.due(house.view, "n1") is None
+    assert house.gate.attesting.due(house.view, "n1") is None
     with pytest.raises(NotLeader):
-        house.gate.nonce(house.view, "n1")
+        house.gate.attesting.nonce(house.view, "n1")
 
 
 def test_a_node_is_due_until_it_has_attested_and_again_before_that_is_too_old(
     house: House,
 ) -> None:
     house.join()
-    due = house.gate.due(house.view, "n1")
+    due = house.gate.attesting.due(house.view, "n1")
     assert due is not None
-    assert house.gate.due(house.view, "n1") == due  # not another at every beat
+    assert house.gate.attesting.due(house.view, "n1") == due  # not another at every beat
     found = house.present(signed(due.value), nonce=due.value)
     assert found.refresh_ms is not None
-    assert house.gate.due(house.view, "n1") is None
+    assert house.gate.attesting.due(house.view, "n1") is None
     house.ms = found.refresh_ms - 1
-    assert house.gate.due(house.view, "n1") is None
+    assert house.gate.attesting.due(house.view, "n1") is None
     house.ms = found.refresh_ms
-    assert house.gate.due(house.view, "n1") is not None
+    assert house.gate.attesting.due(house.view, "n1") is not None
     assert house.state() is AttestationState.TRUSTED
 
 
@@ -275,7 +300,7 @@ def test_evidence_that_an_older_policy_judged_is_asked_for_again_soon(house: Hou
     house.ms += 1_000
     house.do(SetTrustPolicy(policy(max_age_s=40_000, stale_grace_s=1)))
     changed_ms = house.ms
-    while house.gate.due(house.view, "n1") is None:
+    while house.gate.attesting.due(house.view, "n1") is None:
         house.ms += 100_000
     assert house.ms <= changed_ms + 10_000_000
     assert (house.attest().refresh_ms or 0) >= house.ms + 20_000_000
@@ -287,16 +312,16 @@ def test_what_has_run_out_is_due_at_once(house: House) -> None:
     house.ms += 300_001
     house.do(Tick())
     assert house.state() is AttestationState.STALE
-    assert house.gate.due(house.view, "n1") is not None
+    assert house.gate.attesting.due(house.view, "n1") is not None
 
 
 def test_a_node_that_failed_is_asked_no_more_often_than_one_that_is_good(house: House) -> None:
     house.join()
     found = house.attest(firmware=bytes(32))
     assert reasons(found) == [R.FIRMWARE]
-    assert house.gate.due(house.view, "n1") is None
+    assert house.gate.attesting.due(house.view, "n1") is None
     house.ms += 225_001
-    assert house.gate.due(house.view, "n1") is not None
+    assert house.gate.attesting.due(house.view, "n1") is not None
 
 
 # -- what is judged --------------------------------------------------------------------------
@@ -326,14 +351,14 @@ def test_a_verdict_by_what_counts_no_more_is_not_taken(
     house: House, meanwhile: tuple[Command, ...], label: str
 ) -> None:
     house.join()
-    nonce, call = house.ask(), house.call
+    nonce, execute = house.ask(), house.gateway.execute
 
-    async def late(command: Command) -> Answer:
+    async def late(envelope: Envelope, *, wait_s: float | None = None) -> Answer:
         for each in meanwhile:
             house.do(each)
-        return await call(command)
+        return await execute(envelope, wait_s=wait_s)
 
-    house.call = late  # type: ignore[method-assign]
+    house.gateway.execute = late  # type: ignore[method-assign]
     found = house.present(signed(nonce, label=label), nonce=nonce)
     assert (reasons(found), found.judged[0].is_sealed) == ([R.NONCE_SPENT], False)
     assert (house.state(), house.is_closed()) == (AttestationState.UNATTESTED, False)
@@ -455,10 +480,10 @@ class Said:
     """A verifier that says what it was told to, and keeps what it was asked."""
 
     verdict: Verdict | Exception
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[EvidenceContext] = field(default_factory=list)
     kind: EvidenceKind = K.ED25519
 
-    def verify(self, evidence: Evidence, asked: Asked) -> Verdict:
+    def verify(self, evidence: Evidence, asked: EvidenceContext) -> Verdict:
         self.asked.append(asked)
         if isinstance(self.verdict, Exception):
             raise self.verdict
@@ -466,10 +491,10 @@ class Said:
 
 
 def use(
-    house: House, monkeypatch: pytest.MonkeyPatch, found: Mapping[EvidenceKind, Verifier]
+    house: House, monkeypatch: pytest.MonkeyPatch, found: Mapping[EvidenceKind, EvidenceVerifier]
 ) -> None:
     monkeypatch.setattr(att, "verifiers_of", lambda rule: found)
-    house.gate._built = ("", {})
+    house.gate.attesting._built = ("", {})
 
 
 def report(name: bytes) -> Evidence:
@@ -544,7 +569,7 @@ def test_devices_are_taken_only_beside_the_node_that_they_are_in(
     house.present(signed(nonce), report(b"1"), nonce=nonce)  # the nonce was not spent by that
 
 
-@pytest.mark.parametrize("own", [Untrusted(R.BAD_SIGNATURE), Stale(1), Unsupported()])
+@pytest.mark.parametrize("own", [Untrusted(R.BAD_SIGNATURE), StaleEvidence(1), Unsupported()])
 @pytest.mark.parametrize("device", [Trusted({}, 9 * 10**12), Untrusted(R.NONCE_MISMATCH)])
 def test_devices_that_no_good_piece_vouches_for_say_nothing_about_the_node(
     house: House, gpus: dict[EvidenceKind, Said], own: Verdict, device: Verdict
@@ -619,8 +644,8 @@ BAD = Untrusted(R.MODE)
         ([GOOD], GOOD),
         ([GOOD, LATER], Trusted({"a": "1"}, 400)),
         ([GOOD, BAD, Unsupported()], BAD),
-        ([GOOD, Stale(3)], Stale(3)),
-        ([Stale(3), Unsupported("off"), GOOD], Unsupported("off")),
+        ([GOOD, StaleEvidence(3)], StaleEvidence(3)),
+        ([StaleEvidence(3), Unsupported("off"), GOOD], Unsupported("off")),
         ([Untrusted(R.DEBUG), BAD], Untrusted(R.DEBUG)),
     ],
 )
@@ -669,7 +694,7 @@ def test_the_verifiers_of_a_policy_are_built_once(
 ) -> None:
     built: list[str] = []
 
-    def build(rule: Any) -> dict[EvidenceKind, Verifier]:
+    def build(rule: Any) -> dict[EvidenceKind, EvidenceVerifier]:
         built.append(rule.name)
         return verifiers_of(rule)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -17,8 +16,10 @@ from bailiwick.attestation.dice import framed
 from bailiwick.attestation.dice_keys import challenge_message
 from bailiwick.attestation.evidence import Evidence, bound_nonce, device_nonce
 from bailiwick.attestation.tpm2 import identity_of
+from bailiwick.iam import Role
 from bailiwick.kernel import SetTrustPolicy
-from bailiwick.services.enrolling import SESSIONS_MAX, Challenge, Enrolled, EnrolmentRefused
+from bailiwick.services.enrolling import SESSIONS_MAX, Challenge, EnrolmentRefused
+from bailiwick.services.trust import Enrolled
 from bailiwick.vocab.errors import Conflict, InvalidValue
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
 from bailiwick.vocab.words import AttestationState
@@ -32,13 +33,11 @@ K, R = EvidenceKind, UntrustedReason
 
 
 def offer(house: House, kind: EvidenceKind, parts: Mapping[str, bytes], **more: Any) -> Any:
-    node = more.pop("node", "n1")
-    return asyncio.run(house.enrolling.offer(house, node, kind=kind, parts=parts, **more))
+    return house.offer(kind=kind, parts=parts, **more)
 
 
 def prove(house: House, found: Challenge, parts: Mapping[str, bytes], node: str = "n1") -> Any:
-    given = {"enrolment_id": found.enrolment_id, "parts": parts}
-    return asyncio.run(house.enrolling.prove(house, node, **given))
+    return house.answer(found, parts, node=node)
 
 
 def pools(kind: str, section: dict[str, Any], **more: Any) -> SetTrustPolicy:
@@ -201,7 +200,7 @@ def test_a_device_enrols_by_its_root_key_when_an_operator_offers_it(
 ) -> None:
     parts = {"root_public_key": device.root}
     assert offer(dicing, K.DICE, parts) == EnrolmentRefused(R.NOT_ENROLLED)
-    challenge = offer(dicing, K.DICE, parts, is_vouched=True)
+    challenge = offer(dicing, K.DICE, parts, duty=Role.FLEET_OPERATOR)
     assert isinstance(
         prove(dicing, challenge, answered(device, challenge.parts["nonce"])), Enrolled
     )
@@ -214,7 +213,7 @@ def test_a_chain_that_did_not_answer_the_challenge_enrols_nobody(
     dicing: House, device: dice.Made
 ) -> None:
     parts = {"root_public_key": device.root}
-    challenge = offer(dicing, K.DICE, parts, is_vouched=True)
+    challenge = offer(dicing, K.DICE, parts, duty=Role.FLEET_OPERATOR)
     old = prove(dicing, challenge, answered(device, bytes(32)))
     assert old == EnrolmentRefused(R.CHALLENGE_SIGNATURE)
     assert not dicing.kernel.state.trust.enrolled("n1")
@@ -222,7 +221,7 @@ def test_a_chain_that_did_not_answer_the_challenge_enrols_nobody(
 
 def test_a_root_key_has_one_spelling(dicing: House, device: dice.Made) -> None:
     for root in (b"", device.root + b"\0", device.root[:-1], b"\x30\x00"):
-        found = offer(dicing, K.DICE, {"root_public_key": root}, is_vouched=True)
+        found = offer(dicing, K.DICE, {"root_public_key": root}, duty=Role.FLEET_OPERATOR)
         assert isinstance(found, EnrolmentRefused), root
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bailiwick.capability.revocation import KEEP_MS
 from bailiwick.services.revoking import RevocationBook, first_since
 
-KINDS = ("lease_renewed", "lease_released", "lease_revoked", "node_departed", "lease_granted")
+KINDS = ("lease_renewed", "lease_released", "lease_revoked", "node_departed", "checkpoint_reported")
 
 
 @st.composite
@@ -40,7 +40,7 @@ def naive(facts: list[dict[str, Any]], since_ms: int) -> dict[int, tuple[int, in
     found: dict[int, tuple[int, int | None]] = {}
     for fact in facts:
         body, at_ms = fact["body"], fact["at_ms"]
-        if fact["kind"] != "lease_granted":
+        if fact["kind"] != "checkpoint_reported":
             for lease_id in body.get("lease_ids", [body.get("lease_id")]):
                 found[lease_id] = (at_ms, body.get("generation"))
     return {lease: row for lease, row in found.items() if row[0] >= since_ms}
@@ -96,6 +96,6 @@ def test_an_entry_is_kept_as_long_as_a_token_may_live_and_no_longer() -> None:
     for at_ms, lease_id in ((1, 1), (1 + KEEP_MS, 2)):
         book.follow({"kind": "lease_expired", "at_ms": at_ms, "body": {"lease_id": lease_id}})
     assert [row.lease_id for row in book.since(0)] == [1, 2]
-    book.follow({"kind": "lease_granted", "at_ms": 2 + KEEP_MS, "body": {"lease_id": 3}})
+    book.follow({"kind": "checkpoint_reported", "at_ms": 2 + KEEP_MS, "body": {"lease_id": 3}})
     assert [row.lease_id for row in book.since(0)] == [2]
     assert book.complete_from_ms == 2

@@ -11,8 +11,8 @@ from hypothesis import given
 
 from bailiwick.journal import Record, RecordKind
 from bailiwick.journal import words as journal_words
+from bailiwick.journal.ocsf import OcsfClass
 from bailiwick.store import ocsf_event, siem_page
-from bailiwick.store.journal_export import OCSF_MAPPINGS, OcsfClass
 from bailiwick.vocab import transitions
 from bailiwick.vocab import words as vocab_words
 from tests.unit.journal.makers import make_record, records
@@ -25,10 +25,6 @@ PREEMPTED = {
     "preemptor": "policy",
     "freed": {"gpu_milli": 1000},
 }
-
-
-def test_every_kind_has_a_class() -> None:
-    assert set(OCSF_MAPPINGS) == set(RecordKind)
 
 
 @given(records())

@@ -23,8 +23,8 @@ from bailiwick.journal import (
     parse_vkey,
 )
 from bailiwick.store import (
-    Directory,
     JournalDamaged,
+    JournalDirectory,
     JournalWriter,
     Proven,
     TileDiffers,
@@ -54,10 +54,10 @@ def add(journal: JournalWriter, count: int, *, salt: int = 0) -> None:
     journal.commit()
 
 
-def make(path: Path, count: int, *, salt: int = 0, **options: Any) -> Directory:
+def make(path: Path, count: int, *, salt: int = 0, **options: Any) -> JournalDirectory:
     with JournalWriter(path, SIGNER, **options) as journal:
         add(journal, count, salt=salt)
-    return Directory(path)
+    return JournalDirectory(path)
 
 
 def crash(journal: JournalWriter) -> None:
@@ -65,7 +65,7 @@ def crash(journal: JournalWriter) -> None:
     journal._let_go()
 
 
-def judge(places: Directory) -> object:
+def judge(places: JournalDirectory) -> object:
     return verify_directory(places, read_lines(places.journal))
 
 
@@ -82,7 +82,7 @@ def test_writing_goes_on_over_many_openings_as_if_it_were_one(tmp_path: Path) ->
     for count in (1, 254, 1, 1, 300, 0, 43):
         with JournalWriter(tmp_path / "many", SIGNER) as journal:
             add(journal, count)
-    one, many = make(tmp_path / "one", 600), Directory(tmp_path / "many")
+    one, many = make(tmp_path / "one", 600), JournalDirectory(tmp_path / "many")
     assert isinstance(judge(many), Verified)
     for name in ("journal.jsonl", "checkpoint", "anchor", "tile/0/001", "tile/entries/000"):
         assert many.read(name) == one.read(name), name
@@ -242,7 +242,7 @@ def test_a_crash_at_any_step_of_a_checkpoint_is_recovered(
     add(journal, 300)
     real_tiles, real_replace = journal_writer._write_tiles, journal_writer.replace_file
 
-    def tiles(places: Directory, files: Any) -> None:
+    def tiles(places: JournalDirectory, files: Any) -> None:
         kept = list(files)
         real_tiles(places, kept[: len(kept) // 2] if step == "tiles" else kept)
         if step == "tiles":
@@ -259,10 +259,10 @@ def test_a_crash_at_any_step_of_a_checkpoint_is_recovered(
         with pytest.raises(KeyboardInterrupt):
             journal.checkpoint()
     crash(journal)
-    assert isinstance(judge(Directory(tmp_path)), Verified)
+    assert isinstance(judge(JournalDirectory(tmp_path)), Verified)
     with JournalWriter(tmp_path, SIGNER) as again:
         assert again.recovery.size == 600
-    verdict = judge(Directory(tmp_path))
+    verdict = judge(JournalDirectory(tmp_path))
     assert isinstance(verdict, Verified)
     assert verdict.signed_size == 600
 

@@ -1,98 +1,18 @@
-"""Following the journal: every durable record once and in order, wherever it must be read from."""
+"""Telemetry follows the journal: counters from its end, the index from where it was."""
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bailiwick.services.feed import Feed
-from bailiwick.telemetry.following import Follower
+from bailiwick.runtime.feed import DurableLines
 from bailiwick.telemetry.metrics import Gauges
 from bailiwick.telemetry.telemetry import BACKLOG_MAX, Telemetry, WatchedStore
 from bailiwick.vocab.errors import Unavailable
-from tests.support.waiting import WAIT_S
-
-
-def line(seq: int, kind: str = "node_departed") -> bytes:
-    fact = {
-        "seq": seq,
-        "at_ms": 10**12 * 2,
-        "kind": kind,
-        "tenant": None,
-        "project": None,
-        "correlation_id": f"c-{seq}",
-        "body": {"node": "n1"},
-    }
-    return json.dumps(fact).encode() + b"\n"
-
-
-class Journal:
-    """A journal and its feed; the store can be away for a while."""
-
-    def __init__(self, kept_max: int = 5) -> None:
-        self.feed = Feed(kept_max=kept_max)
-        self.lines: list[bytes] = []
-        self.away = 0
-
-    def grow(self, count: int, *, told: bool = True) -> None:
-        first = len(self.lines)
-        new = [line(first + n) for n in range(count)]
-        self.lines += new
-        if told:
-            self.feed.publish(first, new)
-        else:
-            self.feed.publish(len(self.lines))
-
-    def read(self, first: int, limit: int) -> Sequence[bytes]:
-        if self.away:
-            self.away -= 1
-            raise Unavailable("the store", "it is away")
-        return self.lines[first : first + limit]
-
-
-@pytest.mark.parametrize("told", [True, False])
-def test_every_record_is_handed_over_once_and_in_order(told: bool) -> None:
-    journal, seen = Journal(), []
-    follower = Follower(
-        journal.feed,
-        journal.read,
-        begin=lambda size: 0,
-        follow=lambda fact: seen.append(fact["seq"]),
-    )
-    try:
-        for count in (1, 3, 20, 2500):
-            journal.away = 1
-            journal.grow(count, told=told)
-            assert follower.catch_up(WAIT_S)
-    finally:
-        follower.close()
-    assert seen == list(range(2524))
-
-
-def test_it_begins_where_it_is_told_once_there_is_a_journal() -> None:
-    journal, seen = Journal(), []
-    begun = threading.Event()
-
-    def begin(size: int) -> int:
-        begun.set()
-        return size - 2
-
-    follower = Follower(
-        journal.feed, journal.read, begin=begin, follow=lambda fact: seen.append(fact["seq"])
-    )
-    try:
-        assert follower.catch_up(WAIT_S)
-        assert not begun.is_set()
-        journal.grow(10, told=False)
-        assert follower.catch_up(WAIT_S)
-        assert seen == [8, 9]
-    finally:
-        follower.close()
+from tests.support.following import GrownJournal, line, telemetry_follows
 
 
 def departures(telemetry: Telemetry) -> Any:
@@ -102,10 +22,10 @@ def departures(telemetry: Telemetry) -> Any:
 
 
 def test_counters_begin_at_the_end_and_the_index_where_it_was(tmp_path: Path) -> None:
-    journal = Journal(kept_max=10_000)
+    journal = GrownJournal(kept_max=10_000)
     journal.grow(4)
     telemetry = Telemetry.open(tmp_path)
-    telemetry.attach(journal.feed, journal.read)
+    telemetry_follows(telemetry, journal.durable)
     assert telemetry.find("c-3").records[0].seq == 3
     journal.grow(2)
     assert telemetry.find("c-5").records[0].seq == 5
@@ -113,14 +33,14 @@ def test_counters_begin_at_the_end_and_the_index_where_it_was(tmp_path: Path) ->
     telemetry.close()
     journal.grow(3)
     again = Telemetry.open(tmp_path)
-    again.attach(journal.feed, journal.read)
+    telemetry_follows(again, journal.durable)
     assert again.find("c-7").records[0].seq == 7  # what came while nobody looked
     assert departures(again) == 0
     again.close()
 
 
 def test_a_new_table_does_not_read_the_whole_journal(tmp_path: Path) -> None:
-    journal = Journal()
+    journal = GrownJournal()
     journal.lines = [b""] * (BACKLOG_MAX + 10)
     journal.lines += [line(len(journal.lines) + n) for n in range(3)]
     size = len(journal.lines)
@@ -132,7 +52,7 @@ def test_a_new_table_does_not_read_the_whole_journal(tmp_path: Path) -> None:
 
     journal.feed.publish(size)
     telemetry = Telemetry.open(tmp_path)
-    telemetry.attach(journal.feed, read_store)
+    telemetry_follows(telemetry, DurableLines(journal.feed, read_store))
     telemetry.find("c-0")
     telemetry.close()
     assert read[0] == size - BACKLOG_MAX

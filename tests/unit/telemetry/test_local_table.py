@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.telemetry.local_table import Limits, LocalTable
+from bailiwick.telemetry.local_table import LocalTable, TableLimits
 from bailiwick.telemetry.rows import LogRow, RecordRow, SpanRow
 
 NOW_US = time.time_ns() // 1000
@@ -22,11 +22,11 @@ def span(number: int, correlation: str = "c", at_us: int = NOW_US, details: str 
 
 
 def record(seq: int, correlation: str = "c", at_ms: int = NOW_US // 1000) -> RecordRow:
-    return RecordRow(correlation, seq, at_ms, "lease_granted", "lab", None)
+    return RecordRow(correlation, seq, at_ms, "lease_renewed", "lab", None)
 
 
 @contextmanager
-def opened(path: Path, limits: Limits | None = None) -> Iterator[LocalTable]:
+def opened(path: Path, limits: TableLimits | None = None) -> Iterator[LocalTable]:
     table = LocalTable(path, limits=limits)
     try:
         yield table
@@ -55,7 +55,7 @@ def test_what_is_put_is_found_by_its_correlation_id(path: Path) -> None:
 
 
 def test_a_look_is_bounded_and_says_so(path: Path) -> None:
-    with opened(path, Limits(rows_max=3)) as table:
+    with opened(path, TableLimits(rows_max=3)) as table:
         for number in range(5):
             table.put(span(number))
         assert table.flush(10)
@@ -65,7 +65,7 @@ def test_a_look_is_bounded_and_says_so(path: Path) -> None:
 
 
 def test_a_full_queue_drops_and_counts(path: Path) -> None:
-    with opened(path, Limits(queue_max=10, write_s=1000)) as table:
+    with opened(path, TableLimits(queue_max=10, write_s=1000)) as table:
         for number in range(25):
             table.put(span(number))
         assert table.dropped == 15
@@ -74,7 +74,7 @@ def test_a_full_queue_drops_and_counts(path: Path) -> None:
 
 
 def test_what_is_too_old_goes(path: Path) -> None:
-    with opened(path, Limits(keep_s=3600, prune_s=0)) as table:
+    with opened(path, TableLimits(keep_s=3600, prune_s=0)) as table:
         old = NOW_US - 7200 * 1_000_000
         table.put(span(1, at_us=old))
         table.put(record(1, at_ms=old // 1000))
@@ -86,7 +86,7 @@ def test_what_is_too_old_goes(path: Path) -> None:
 
 
 def test_what_is_too_much_goes_oldest_first(path: Path) -> None:
-    with opened(path, Limits(bytes_max=200_000, prune_s=0, rows_max=10_000)) as table:
+    with opened(path, TableLimits(bytes_max=200_000, prune_s=0, rows_max=10_000)) as table:
         for number in range(2000):
             table.put(span(number, details='{"x": "' + "y" * 300 + '"}'))
         assert table.flush(30)

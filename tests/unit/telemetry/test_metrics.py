@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bailiwick
 from bailiwick.iam import Role
-from bailiwick.journal.words import RecordKind
-from bailiwick.server.http import seen
-from bailiwick.server.http.actions import ACTIONS
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.runtime.replica import Role as ReplicaRole
 from bailiwick.server.problems import STATUSES
 from bailiwick.services.authority import RefusalWord
-from bailiwick.services.replica import Role as ReplicaRole
 from bailiwick.telemetry.catalog import (
     ACTION,
     CATALOG,
@@ -25,13 +25,14 @@ from bailiwick.telemetry.catalog import (
     OTHER,
     TENANT,
     TENANTS_MAX,
-    Kind,
+    MetricKind,
 )
 from bailiwick.telemetry.metrics import Gauges, Metrics
 from bailiwick.telemetry.signals import REFUSALS
 from bailiwick.vocab.words import PreemptionReason, QuotaViolation
+from bailiwick.wire.actions.table import ACTIONS
 
-HANDLERS = Path(seen.__file__).parent
+SOURCES = Path(bailiwick.__file__).parent
 MANUAL = Path(__file__).resolve().parents[3] / "docs" / "observability.md"
 
 
@@ -77,6 +78,7 @@ def test_each_preemption_reason_has_its_own_channel(reason: PreemptionReason) ->
 def test_decisions_are_counted_by_tenant_priority_and_outcome() -> None:
     metrics = Metrics()
     body = {"priority": "high", "reason": "waiting_for_quota", "detail": "hard_limit_exceeded"}
+    body |= {"lease_ids": [], "lease_class": "spot"}
     for kind in ("admission_approved", "admission_denied", "request_queued", "request_queued"):
         metrics.follow(fact(kind, body))
     name = "bailiwick_admissions_total"
@@ -88,6 +90,23 @@ def test_decisions_are_counted_by_tenant_priority_and_outcome() -> None:
     denied = "bailiwick_quota_denials_total"
     word = QuotaViolation.HARD_LIMIT_EXCEEDED
     assert value(metrics, denied, tenant="lab", quota_violation=word) == 3
+
+
+def test_every_lease_that_begins_is_counted_where_it_was_approved() -> None:
+    metrics = Metrics()
+    body = {"priority": "high", "lease_ids": [4, 5, 6], "lease_class": "spot"}
+    metrics.follow(fact("admission_approved", body))
+    name = "bailiwick_leases_granted_total"
+    assert value(metrics, name, tenant="lab", lease_class="spot") == 3
+
+
+def test_a_drain_is_counted_when_it_begins() -> None:
+    metrics = Metrics()
+    modes = ("accepting", "draining", "drained", "accepting")
+    for before, after in pairwise(modes):
+        body = {"node": "n1", "before": before, "after": after}
+        metrics.follow(fact("node_mode_changed", body, tenant=None))
+    assert value(metrics, "bailiwick_drains_total") == 1
 
 
 def test_verdicts_are_counted_by_word_and_bad_ones_by_reason() -> None:
@@ -147,11 +166,11 @@ def test_no_label_is_ever_another_word(data: st.DataObject) -> None:
     spec = data.draw(st.sampled_from(CATALOG))
     words = [data.draw(WILD) for _ in spec.labels]
     match spec.kind:
-        case Kind.COUNTER:
+        case MetricKind.COUNTER:
             metrics.count(spec.name, *words)
-        case Kind.GAUGE:
+        case MetricKind.GAUGE:
             metrics.set(spec.name, 1, *words)
-        case Kind.HISTOGRAM:
+        case MetricKind.HISTOGRAM:
             metrics.observe(spec.name, 1, *words)
     tenants = {OTHER, *(word for word in words if word is not None)}
     check_labels(metrics, tenants)
@@ -181,6 +200,8 @@ def test_a_record_of_any_kind_is_counted(kinds: list[RecordKind], more: Mapping[
         "verdict": "trusted",
         "freed": {"cpu_milli": 1},
         "lease_id": 991_199,
+        "lease_ids": [991_199],
+        "after": "draining",
     }
     for kind in kinds:
         metrics.follow(fact(kind, body))
@@ -196,14 +217,16 @@ def test_a_record_of_any_kind_is_counted(kinds: list[RecordKind], more: Mapping[
 def test_names_say_their_unit_and_kind() -> None:
     for spec in CATALOG:
         assert re.fullmatch(r"bailiwick_[a-z_]+", spec.name)
-        assert spec.name.endswith("_total") == (spec.kind is Kind.COUNTER), spec.name
+        assert spec.name.endswith("_total") == (spec.kind is MetricKind.COUNTER), spec.name
         assert {*spec.labels} <= {*LABELS, TENANT, ACTION}, spec.name
         assert not {"lease_id", "node", "principal", "correlation_id"} & {*spec.labels}
 
 
 def test_words_are_those_of_whoever_decides_them() -> None:
     spoken = re.compile(r"(?:refuse_hidden|Refusal)\(\s*\"(\w+)\"")
-    said = {word for path in HANDLERS.glob("*.py") for word in spoken.findall(path.read_text())}
+    rooms = [SOURCES / "services", SOURCES / "server" / "http"]
+    files = [path for room in rooms for path in room.rglob("*.py")]
+    said = {word for path in files for word in spoken.findall(path.read_text())}
     assert {*RefusalWord} | said == {*REFUSALS}
     assert {*ReplicaRole} == LABELS["role"]
     assert {str(status) for status in STATUSES} == LABELS["status"]

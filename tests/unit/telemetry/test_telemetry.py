@@ -8,10 +8,11 @@ from pathlib import Path
 
 import structlog
 
-from bailiwick.services.feed import Feed
+from bailiwick.runtime.feed import DurableLines, Feed
 from bailiwick.telemetry.bearing import CURRENT, Bearing, note
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 from bailiwick.telemetry.timeline import cut, merge
+from tests.support.following import telemetry_follows
 from tests.support.waiting import WAIT_S
 
 LINE = (
@@ -25,7 +26,7 @@ def test_one_request_from_end_to_end(tmp_path: Path) -> None:
     level = logging.getLogger().level
     telemetry = Telemetry.open(tmp_path, logs=LogTerms(stream=stream))
     try:
-        telemetry.attach(feed, lambda first, limit: [])
+        telemetry_follows(telemetry, DurableLines(feed, lambda first, limit: []))
         bearing = Bearing({"correlation_id": "c-1"})
         with telemetry.spans.begin("tenant.create", bearing):
             token = CURRENT.set(bearing)
@@ -66,9 +67,8 @@ def test_a_second_start_that_finds_nothing_new_does_not_wait(tmp_path: Path) -> 
     feed.publish(0, [LINE])
     for _ in range(2):
         telemetry = Telemetry.open(tmp_path)
-        telemetry.attach(feed, lambda first, limit: [LINE][first : first + limit])
-        follower = telemetry._follower
-        assert follower is not None
+        lines = DurableLines(feed, lambda first, limit: [LINE][first : first + limit])
+        follower = telemetry_follows(telemetry, lines)
         assert follower.catch_up(WAIT_S)
-        assert follower.next_seq == 1
+        assert follower.position == 1
         telemetry.close()

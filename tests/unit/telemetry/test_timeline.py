@@ -9,9 +9,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.journal.words import RecordKind
-from bailiwick.telemetry.rows import Found, LogRow, RecordRow, SpanRow
-from bailiwick.telemetry.timeline import Source, cut, merge, runs
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.telemetry.rows import FoundRows, LogRow, RecordRow, SpanRow
+from bailiwick.telemetry.timeline import TimelineSource, cut, merge, runs
 
 TENANTS = st.sampled_from([None, "lab", "rival"])
 ROOTS = st.sampled_from([None, "r1", "r2"])
@@ -45,12 +45,12 @@ LOGS = st.builds(
     TENANTS,
 )
 RECORDS = st.builds(
-    lambda seq, tenant: RecordRow("c", seq, seq, "lease_granted", tenant, None),
+    lambda seq, tenant: RecordRow("c", seq, seq, "lease_renewed", tenant, None),
     st.integers(0, 9),
     TENANTS,
 )
 FOUND = st.builds(
-    Found,
+    FoundRows,
     st.lists(spans(), max_size=5),
     st.lists(LOGS, max_size=4),
     st.lists(RECORDS, max_size=4, unique_by=lambda row: row.seq),
@@ -59,7 +59,7 @@ FOUND = st.builds(
 SCOPES = st.sets(TENANTS)
 
 
-def may(found: Found, row: SpanRow | LogRow, who: str, scopes: set[str | None]) -> bool:
+def may(found: FoundRows, row: SpanRow | LogRow, who: str, scopes: set[str | None]) -> bool:
     """The rule, said once more and slowly."""
     if None in scopes:
         return True
@@ -77,7 +77,7 @@ def may(found: Found, row: SpanRow | LogRow, who: str, scopes: set[str | None]) 
 
 @given(FOUND, SCOPES, st.sampled_from(["ann", "bob"]))
 def test_what_is_seen_is_what_the_rule_says(
-    found: Found, scopes: set[str | None], who: str
+    found: FoundRows, scopes: set[str | None], who: str
 ) -> None:
     def sees(tenant: str | None, project: str | None) -> bool:
         del project
@@ -103,7 +103,7 @@ SEALED = st.builds(
     Sealed,
     st.integers(0, 99),
     st.integers(0, 9),
-    st.sampled_from([RecordKind.ADMISSION_APPROVED, RecordKind.LEASE_GRANTED]),
+    st.sampled_from([RecordKind.ADMISSION_APPROVED, RecordKind.LEASE_RENEWED]),
 )
 
 
@@ -117,7 +117,7 @@ def test_the_merge_loses_nothing_and_is_in_order(
 ) -> None:
     entries = merge(made, logs, records=[(each, {}) for each in sealed])
     assert len(entries) == len(made) + len(logs) + len(sealed)
-    ranks = list(Source)
+    ranks = list(TimelineSource)
     keys = [(each.at_ms, ranks.index(each.source)) for each in entries]
     assert keys == sorted(keys)
     told = [each.details["seq"] for each in entries if "seq" in each.details]
@@ -132,16 +132,16 @@ def test_sources_are_told_apart() -> None:
     child = root._replace(name="kernel.call", span_id="s", parent_id="r")
     log = LogRow("c", 1700, "info", "hello", "r", None, None, json.dumps({"nodes": 2}))
     records = [
-        (Sealed(4, 1, RecordKind.LEASE_GRANTED), {"tenant": "lab"}),
+        (Sealed(4, 1, RecordKind.LEASE_RENEWED), {"tenant": "lab"}),
         (Sealed(3, 1, RecordKind.ADMISSION_APPROVED), {"tenant": "lab"}),
     ]
     entries = merge([child, root], [log], records=records)
     assert [(each.source, each.name) for each in entries] == [
-        (Source.REQUEST, "lease.request"),
-        (Source.SPAN, "kernel.call"),
-        (Source.DECISION, "admission_approved"),
-        (Source.EVENT, "lease_granted"),
-        (Source.LOG, "hello"),
+        (TimelineSource.REQUEST, "lease.request"),
+        (TimelineSource.SPAN, "kernel.call"),
+        (TimelineSource.DECISION, "admission_approved"),
+        (TimelineSource.EVENT, "lease_renewed"),
+        (TimelineSource.LOG, "hello"),
     ]
     assert entries[0].details["principal"] == "ann"
     assert entries[-1].details == {"nodes": 2, "level": "info"}

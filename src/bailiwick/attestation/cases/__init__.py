@@ -21,7 +21,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from bailiwick.attestation.cases.reading import CaseFields, Judged, Read
+from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, Read
 from bailiwick.vocab.errors import InvalidValue
 
 _MODULES = {
@@ -39,18 +39,18 @@ KINDS = tuple(_MODULES)
 """The kinds of case that can be judged."""
 
 
-def judge_case(case: Mapping[str, Any], read: Read) -> Judged:
+def judge_case(case: Mapping[str, Any], read: Read) -> CaseOutcome:
     """What the case turns out to be, whatever it says to expect; ``read`` gives a file's bytes."""
     kind = case.get("kind")
     if not isinstance(kind, str) or kind not in _MODULES:
         raise InvalidValue("kind", kind, f"one of {', '.join(KINDS)}")
     judges = import_module(f"{__name__}.{_MODULES[kind]}").KINDS
     fields = CaseFields(case, read)
-    judged: Judged = judges[kind](fields)
+    judged: CaseOutcome = judges[kind](fields)
     return replace(judged, unused=fields.unused)
 
 
-def is_as_expected(case: Mapping[str, Any], judged: Judged) -> bool:
+def is_as_expected(case: Mapping[str, Any], judged: CaseOutcome) -> bool:
     """Whether verdict and reason are those of the case; ``a_or_b`` leaves the choice.
 
     A case that says nothing to expect holds what it expects in its fields, so it must be trusted.

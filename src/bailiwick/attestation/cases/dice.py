@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 
-from bailiwick.attestation.cases.reading import CaseFields, Judged, told, unhex
+from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, told, unhex
 from bailiwick.attestation.dice import DiceRules, answer, appraise, claims_of, read_format
 from bailiwick.attestation.dice_chain import check_chain
 from bailiwick.attestation.policy_section import Section
@@ -19,7 +19,7 @@ ASKS_NOTHING = DiceRules()
 """What a case's policy means where it says nothing."""
 
 
-def judge(case: CaseFields) -> Judged:
+def judge(case: CaseFields) -> CaseOutcome:
     """The verdict on one chain."""
     known = case.policy(*(each.name for each in fields(DiceRules)))
     rules = DiceRules.read(Section("policy", known), left_out=ASKS_NOTHING)
@@ -43,4 +43,4 @@ def judge(case: CaseFields) -> Judged:
     return told(verdict())
 
 
-KINDS: dict[str, Callable[[CaseFields], Judged]] = {"dice-chain": judge}
+KINDS: dict[str, Callable[[CaseFields], CaseOutcome]] = {"dice-chain": judge}

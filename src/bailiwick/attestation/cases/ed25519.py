@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bailiwick.attestation.cases.reading import CaseFields, Judged, told
+from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, told
 from bailiwick.attestation.ed25519 import check_signature
 from bailiwick.attestation.verdict import Trusted, Verdict, judged
 
 
-def _judge(case: CaseFields) -> Judged:
+def _judge(case: CaseFields) -> CaseOutcome:
     key, message, signature = case.hex("public_key"), case.hex("message"), case.hex("signature")
 
     @judged
@@ -20,5 +20,5 @@ def _judge(case: CaseFields) -> Judged:
     return told(verdict())
 
 
-KINDS: dict[str, Callable[[CaseFields], Judged]] = {"ed25519": _judge}
+KINDS: dict[str, Callable[[CaseFields], CaseOutcome]] = {"ed25519": _judge}
 """How each kind of case is judged."""

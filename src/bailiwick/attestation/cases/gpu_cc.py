@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from cryptography import x509
 
-from bailiwick.attestation.cases.reading import CaseFields, Judged, told
+from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, told
 from bailiwick.attestation.certificates import pinned_certificates
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.gpu_cc import GoldenKind, GpuCcVerifier
 from bailiwick.attestation.rim import read_rim
 from bailiwick.attestation.spdm import CC_OFF
@@ -24,10 +24,10 @@ from bailiwick.vocab.trust import EvidenceKind
 _AGE_MS = 60_000
 
 
-def _judge(case: CaseFields) -> Judged:
+def _judge(case: CaseFields) -> CaseOutcome:
     verifier = GpuCcVerifier(roots=_pinned(case, "root"), max_age_ms=_AGE_MS)
     evidence = Evidence(EvidenceKind.GPU_CC, _parts(case))
-    asked = Asked(node="case", nonce=_nonce(case, evidence), at_ms=case.at_ms())
+    asked = EvidenceContext(node="case", nonce=_nonce(case, evidence), at_ms=case.at_ms())
     case.get("rim_root")
     manifests = {
         kind: manifest
@@ -69,5 +69,5 @@ def _pinned(case: CaseFields, name: str) -> tuple[x509.Certificate, ...]:
     return pinned_certificates(name, [case.file(name).decode("latin-1")])
 
 
-KINDS: dict[str, Callable[[CaseFields], Judged]] = {"nvidia-spdm-report": _judge}
+KINDS: dict[str, Callable[[CaseFields], CaseOutcome]] = {"nvidia-spdm-report": _judge}
 """How each kind of case is judged."""

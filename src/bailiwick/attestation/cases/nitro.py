@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from bailiwick.attestation.cases.reading import CaseFields, Judged, told, unhex
+from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, told, unhex
 from bailiwick.attestation.certificates import read_certificates
 from bailiwick.attestation.nitro import NitroVerifier
 from bailiwick.attestation.verdict import EvidenceError, Verdict, judged
 from bailiwick.vocab.errors import InvalidValue
 
 
-def _judge(case: CaseFields) -> Judged:
+def _judge(case: CaseFields) -> CaseOutcome:
     root, document, at_ms = case.file("root"), case.file("document"), case.at_ms()
     nonce = None if case.get("nonce") is None else case.hex("nonce")
     try:
@@ -47,5 +47,5 @@ def _expected(value: object) -> Mapping[int, frozenset[bytes]]:
     }
 
 
-KINDS: dict[str, Callable[[CaseFields], Judged]] = {"nitro-document": _judge}
+KINDS: dict[str, Callable[[CaseFields], CaseOutcome]] = {"nitro-document": _judge}
 """How each kind of case is judged."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bailiwick.attestation.verdict import Stale, Trusted, Unsupported, Untrusted, Verdict
+from bailiwick.attestation.verdict import StaleEvidence, Trusted, Unsupported, Untrusted, Verdict
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import AttestationState
 
@@ -26,13 +26,13 @@ _INSTANT = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)Z")
 _SAID = {
     Trusted: AttestationState.TRUSTED,
     Untrusted: AttestationState.UNTRUSTED,
-    Stale: AttestationState.STALE,
+    StaleEvidence: AttestationState.STALE,
     Unsupported: AttestationState.UNSUPPORTED,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CaseOutcome:
     """What one case turned out to be: the verdict's word, its reason, and where it was seen."""
 
     verdict: str
@@ -112,13 +112,13 @@ class CaseFields:
         )
 
 
-def told(verdict: Verdict) -> Judged:
+def told(verdict: Verdict) -> CaseOutcome:
     """A verdict in the words of a case."""
     match verdict:
         case Untrusted(reason, where):
-            return Judged(_SAID[Untrusted].value, reason.value, where)
+            return CaseOutcome(_SAID[Untrusted].value, reason.value, where)
         case _:
-            return Judged(_SAID[type(verdict)].value)
+            return CaseOutcome(_SAID[type(verdict)].value)
 
 
 def unhex(name: str, value: object) -> bytes:

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 from cryptography import x509
 
-from bailiwick.attestation.cases.reading import CaseFields, Judged, told
+from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, told
 from bailiwick.attestation.certificates import (
     is_issued_by,
     pinned_certificates,
     read_certificates,
 )
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.sev_snp import VMPL_MAX, SevSnpVerifier
 from bailiwick.attestation.tdx import TdxVerifier
 from bailiwick.attestation.verdict import EvidenceError
@@ -26,7 +26,7 @@ from bailiwick.vocab.trust import EvidenceKind
 _AGE_MS = 60_000
 
 
-def _judge_snp(case: CaseFields) -> Judged:
+def _judge_snp(case: CaseFields) -> CaseOutcome:
     intermediates, roots = _ask_and_ark(case.file("ask_ark"))
     verifier = SevSnpVerifier(
         roots=roots,
@@ -39,7 +39,7 @@ def _judge_snp(case: CaseFields) -> Judged:
     return told(verifier.verify(Evidence(EvidenceKind.SEV_SNP, parts), _asked(case)))
 
 
-def _judge_tdx(case: CaseFields) -> Judged:
+def _judge_tdx(case: CaseFields) -> CaseOutcome:
     verifier = TdxVerifier(
         roots=pinned_certificates("root", [case.file("root").decode("latin-1")]),
         max_age_ms=_AGE_MS,
@@ -49,8 +49,8 @@ def _judge_tdx(case: CaseFields) -> Judged:
     return told(verifier.verify(evidence, _asked(case)))
 
 
-def _asked(case: CaseFields) -> Asked:
-    return Asked(node="case", nonce=case.hex("report_data") or b"\0", at_ms=case.at_ms())
+def _asked(case: CaseFields) -> EvidenceContext:
+    return EvidenceContext(node="case", nonce=case.hex("report_data") or b"\0", at_ms=case.at_ms())
 
 
 def _ask_and_ark(
@@ -65,7 +65,7 @@ def _ask_and_ark(
     return tuple(each for each in found if each not in roots), roots
 
 
-KINDS: dict[str, Callable[[CaseFields], Judged]] = {
+KINDS: dict[str, Callable[[CaseFields], CaseOutcome]] = {
     "snp-report": _judge_snp,
     "tdx-quote": _judge_tdx,
 }

@@ -18,9 +18,9 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from bailiwick.attestation.cases.reading import CaseFields, Judged, told, unhex
+from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, told, unhex
 from bailiwick.attestation.certificates import read_certificates
-from bailiwick.attestation.evidence import Asked, Evidence
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.tpm2 import Tpm2Verifier, name_of, qualified_name_of
 from bailiwick.attestation.tpm_event_log import read_event_log
 from bailiwick.attestation.tpm_registers import BANKS, read_pcrs
@@ -38,7 +38,7 @@ class QuoteCase:
 
     verifier: Tpm2Verifier
     evidence: Evidence
-    asked: Asked
+    asked: EvidenceContext
 
 
 def read_quote_case(case: CaseFields) -> QuoteCase:
@@ -65,7 +65,7 @@ def read_quote_case(case: CaseFields) -> QuoteCase:
     parts["pcrs"] = json.dumps(case.get("pcrs") or {}).encode()
     log = case.optional_file("event_log")
     parts |= {} if log is None else {"event_log": log}
-    asked = Asked(
+    asked = EvidenceContext(
         node="case",
         # The gate never asks with nothing; a quote over nothing answers no question.
         nonce=case.hex("nonce") or b"a nonce that the case does not give",
@@ -76,15 +76,15 @@ def read_quote_case(case: CaseFields) -> QuoteCase:
     return QuoteCase(verifier, Evidence(EvidenceKind.TPM2, parts), asked)
 
 
-def _judge_quote(case: CaseFields) -> Judged:
+def _judge_quote(case: CaseFields) -> CaseOutcome:
     found = read_quote_case(case)
     verdict = found.verifier.verify(found.evidence, found.asked)
     if isinstance(verdict, Trusted) and verdict.claims["clock_safe"] == "no":
-        return Judged(told(verdict).verdict, _CLOCK_UNSAFE)
+        return CaseOutcome(told(verdict).verdict, _CLOCK_UNSAFE)
     return told(verdict)
 
 
-def _judge_log(case: CaseFields) -> Judged:
+def _judge_log(case: CaseFields) -> CaseOutcome:
     raw, values = case.file("event_log"), json.dumps(case.get("pcrs") or {}).encode()
 
     @judged
@@ -98,7 +98,7 @@ def _judge_log(case: CaseFields) -> Judged:
     return told(verdict())
 
 
-def _judge_names(case: CaseFields) -> Judged:
+def _judge_names(case: CaseFields) -> CaseOutcome:
     ak, ek = case.file("ak_public"), case.file("ek_public")
     given = {name: case.hex(name) for name in ("ak_name", "ek_name", "ak_qualified_name")}
 
@@ -191,7 +191,7 @@ def _last_begin_ms(
     return max((int(each.not_valid_before_utc.timestamp()) * 1000 for each in found), default=0)
 
 
-KINDS: dict[str, Callable[[CaseFields], Judged]] = {
+KINDS: dict[str, Callable[[CaseFields], CaseOutcome]] = {
     "quote": _judge_quote,
     "eventlog": _judge_log,
     "names": _judge_names,

@@ -9,18 +9,18 @@ Rules:
 
 from __future__ import annotations
 
-from bailiwick.clusters.accounting import Metered, Question, Tell
+from bailiwick.clusters.accounting import MeteredBooks, Question, Tell
 from bailiwick.clusters.slurm.commands import Answers, make_books, read_answers
 from bailiwick.clusters.slurm.judging import judge
 from bailiwick.clusters.slurm.naming import Naming
-from bailiwick.clusters.slurm.rows import Books
+from bailiwick.clusters.slurm.rows import SlurmBooks
 from bailiwick.clusters.slurm.sweep import Sweep
 from bailiwick.metering.event_fold import EventMeter
 
 __all__ = ["meter", "meter_books"]
 
 
-def meter(question: Question, tell: Tell) -> Metered:
+def meter(question: Question, tell: Tell) -> MeteredBooks:
     """Read a cluster's books, or saved ones, and meter what they tell."""
     answers = read_answers(question, tell)
     tell("metering")
@@ -28,7 +28,9 @@ def meter(question: Question, tell: Tell) -> Metered:
     return meter_books(books, question, notes=_open_questions(answers))
 
 
-def meter_books(books: Books, question: Question, *, notes: tuple[str, ...] = ()) -> Metered:
+def meter_books(
+    books: SlurmBooks, question: Question, *, notes: tuple[str, ...] = ()
+) -> MeteredBooks:
     """Meter books that were read."""
     judged = judge(books)
     naming = Naming(question, books.cluster, books.parents, books.preempted_qos)
@@ -42,7 +44,7 @@ def meter_books(books: Books, question: Question, *, notes: tuple[str, ...] = ()
     told = [*notes, "Slurm keeps whole seconds: so a job's time may be a second off at either end"]
     if judged.without_gpus:
         told.append(f"{judged.without_gpus:,} jobs without GPUs are not metered")
-    return Metered(report, f"GPU time of {books.cluster}", tuple(told))
+    return MeteredBooks(report, f"GPU time of {books.cluster}", tuple(told))
 
 
 def _open_questions(answers: Answers) -> tuple[str, ...]:

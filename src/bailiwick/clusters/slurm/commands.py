@@ -27,7 +27,7 @@ from typing import Any, Final
 from bailiwick.clusters.accounting import NoAnswer, Question, Tell
 from bailiwick.clusters.slurm import parse
 from bailiwick.clusters.slurm.logs import read_exits
-from bailiwick.clusters.slurm.rows import Books
+from bailiwick.clusters.slurm.rows import SlurmBooks
 from bailiwick.vocab.errors import InvalidValue, NotFound
 from bailiwick.vocab.values import check_integer
 
@@ -69,7 +69,7 @@ def read_answers(question: Question, tell: Tell) -> Answers:
     return found
 
 
-def make_books(answers: Answers) -> Books:
+def make_books(answers: Answers) -> SlurmBooks:
     """The answers, understood."""
     texts = answers.texts
     outages, registered = parse.parse_events(texts["events"])
@@ -77,7 +77,7 @@ def make_books(answers: Answers) -> Books:
     for node, told in answers.exits.items():
         for raw_id, at_ms in told:
             exits[raw_id, node] = (*exits.get((raw_id, node), ()), at_ms)
-    return Books(
+    return SlurmBooks(
         cluster=answers.cluster,
         from_ms=answers.from_s * 1000,
         to_ms=answers.to_s * 1000,

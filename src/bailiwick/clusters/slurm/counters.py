@@ -19,7 +19,7 @@ import re
 from bailiwick.clusters.accounting import Question, Tell
 from bailiwick.clusters.slurm.commands import make_books, read_answers
 from bailiwick.clusters.slurm.parse import RUNNING
-from bailiwick.clusters.slurm.rows import Books, JobRow
+from bailiwick.clusters.slurm.rows import SlurmBooks, SlurmJob
 from bailiwick.metering.counters import Counter
 
 _MARK = re.compile(r"bailiwick-lease-([1-9][0-9]{0,14})")
@@ -36,9 +36,9 @@ def read_counters(question: Question, tell: Tell) -> tuple[Counter, ...]:
     return counters_in(make_books(read_answers(question, tell)))
 
 
-def counters_in(books: Books) -> tuple[Counter, ...]:
+def counters_in(books: SlurmBooks) -> tuple[Counter, ...]:
     """What these books count for leases, by lease and node."""
-    found: dict[tuple[int, str], list[JobRow]] = {}
+    found: dict[tuple[int, str], list[SlurmJob]] = {}
     for job in books.jobs:
         lease_id = lease_of(job.comment) or lease_of(job.name)
         if lease_id is not None and job.start_ms is not None and len(job.nodes) == 1:
@@ -46,7 +46,7 @@ def counters_in(books: Books) -> tuple[Counter, ...]:
     return tuple(_counter(*key, jobs=found[key], now_ms=books.to_ms) for key in sorted(found))
 
 
-def _counter(lease_id: int, node: str, *, jobs: list[JobRow], now_ms: int) -> Counter:
+def _counter(lease_id: int, node: str, *, jobs: list[SlurmJob], now_ms: int) -> Counter:
     ends = [job.end_ms for job in jobs if job.state not in RUNNING]
     known = [end for end in ends if end is not None]
     is_over = len(known) == len(jobs)

@@ -23,8 +23,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from bailiwick.clusters.slurm.parse import RUNNING
-from bailiwick.clusters.slurm.rows import Books, JobRow, Outage
-from bailiwick.metering.report import Finding, FindingWord
+from bailiwick.clusters.slurm.rows import Outage, SlurmBooks, SlurmJob
+from bailiwick.metering.report import Finding, ReportFindingWord
 
 PAST_END_MS: Final = 2_000
 """So much later than its batch script a job may end in the books: a second, and a message."""
@@ -39,28 +39,28 @@ _NOT_RESPONDING: Final = "not responding"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class JobRun:
     """A row that can be metered, within the time that is asked about."""
 
-    job: JobRow
+    job: SlurmJob
     label: str
     from_ms: int
     to_ms: int
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedBooks:
     """What can be metered, what was found, and how many rows hold no GPU time."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[JobRun, ...]
     findings: tuple[Finding, ...]
     without_gpus: int
 
 
-def judge(books: Books) -> Judged:
+def judge(books: SlurmBooks) -> JudgedBooks:
     """Judge every row."""
     judge_of = _Judge(books)
-    runs: list[Run] = []
+    runs: list[JobRun] = []
     findings: list[Finding] = []
     without = 0
     rows = _unique(books.jobs, findings)
@@ -78,11 +78,11 @@ def judge(books: Books) -> Judged:
     findings += judge_of.runaways(rows)
     findings += judge_of.uncharged(rows)
     findings += judge_of.unwritten(rows)
-    return Judged(tuple(runs), tuple(findings), without)
+    return JudgedBooks(tuple(runs), tuple(findings), without)
 
 
 class _Judge:
-    def __init__(self, books: Books) -> None:
+    def __init__(self, books: SlurmBooks) -> None:
         self.books = books
         self.down: dict[str, list[Outage]] = {}
         for outage in books.outages:
@@ -90,53 +90,57 @@ class _Judge:
                 self.down.setdefault(outage.node, []).append(outage)
         self.last_sign_ms = _last_sign_ms(books)
 
-    def run(self, job: JobRow, label: str) -> Run | None:
+    def run(self, job: SlurmJob, label: str) -> JobRun | None:
         """The part of a row that lies in the time asked about; nothing if it cannot be counted."""
         end_ms = self._end_ms(job)
         if job.start_ms is None or end_ms is None:
             return None
         from_ms = max(job.start_ms, self.books.from_ms)
         to_ms = min(end_ms, self.books.to_ms)
-        return Run(job, label, from_ms, to_ms) if from_ms < to_ms else None
+        return JobRun(job, label, from_ms, to_ms) if from_ms < to_ms else None
 
-    def find(self, job: JobRow, label: str) -> Iterator[Finding]:
+    def find(self, job: SlurmJob, label: str) -> Iterator[Finding]:
         """All that is wrong or open about a row."""
         start_ms, end_ms = job.start_ms, self._end_ms(job)
         if start_ms is None:
             return
         if end_ms is None:
-            yield replace(_about(FindingWord.NEVER_ENDED, job, label), at_ms=start_ms)
+            yield replace(_about(ReportFindingWord.NEVER_ENDED, job, label), at_ms=start_ms)
             return
         if end_ms < start_ms:
             by_ms = start_ms - end_ms
-            yield replace(_about(FindingWord.TIME_WENT_BACK, job, label), at_ms=end_ms, by_ms=by_ms)
+            yield replace(
+                _about(ReportFindingWord.TIME_WENT_BACK, job, label), at_ms=end_ms, by_ms=by_ms
+            )
             return
         if job.end_ms is not None:
             yield from self._ended(job, label, end_ms)
         yield from self._on_down_nodes(job, label, start_ms, end_ms=end_ms)
 
-    def _ended(self, job: JobRow, label: str, end_ms: int) -> Iterator[Finding]:
+    def _ended(self, job: SlurmJob, label: str, end_ms: int) -> Iterator[Finding]:
         span_ms = end_ms - (job.start_ms or 0) - job.suspended_ms
         if span_ms != job.elapsed_ms:
             yield replace(
-                _about(FindingWord.ELAPSED_DIFFERS, job, label),
+                _about(ReportFindingWord.ELAPSED_DIFFERS, job, label),
                 at_ms=end_ms,
                 wanted=span_ms,
                 found=job.elapsed_ms,
             )
         if job.suspended_ms:
             yield replace(
-                _about(FindingWord.SUSPENDED, job, label), at_ms=end_ms, by_ms=job.suspended_ms
+                _about(ReportFindingWord.SUSPENDED, job, label),
+                at_ms=end_ms,
+                by_ms=job.suspended_ms,
             )
         exit_ms = self._exit_ms(job, end_ms)
         if exit_ms is not None:
             if end_ms - exit_ms > PAST_END_MS:
-                past = _about(FindingWord.CHARGED_PAST_END, job, label)
+                past = _about(ReportFindingWord.CHARGED_PAST_END, job, label)
                 yield replace(past, at_ms=end_ms, by_ms=end_ms - exit_ms)
             return
         yield from self._doubts(job, label, end_ms)
 
-    def _exit_ms(self, job: JobRow, end_ms: int) -> int | None:
+    def _exit_ms(self, job: SlurmJob, end_ms: int) -> int | None:
         """When the batch script of this run ended, if its first node's log tells."""
         start_ms = job.start_ms or 0
         times = [
@@ -147,24 +151,24 @@ class _Judge:
         ]
         return max(times, default=None)
 
-    def _doubts(self, job: JobRow, label: str, end_ms: int) -> Iterator[Finding]:
+    def _doubts(self, job: SlurmJob, label: str, end_ms: int) -> Iterator[Finding]:
         boot_ms, start_ms = self.books.boot_ms, job.start_ms or 0
         if boot_ms is not None and start_ms < boot_ms <= end_ms <= boot_ms + AFTER_BOOT_MS:
             since_ms = max(start_ms, min(self.last_sign_ms, end_ms))
             yield replace(
-                _about(FindingWord.END_IN_DOUBT, job, label),
+                _about(ReportFindingWord.END_IN_DOUBT, job, label),
                 at_ms=end_ms,
                 by_ms=end_ms - since_ms,
                 why="the controller was away",
             )
         elif job.state == "NODE_FAIL" and self._is_unresponsive(job, end_ms):
             yield replace(
-                _about(FindingWord.END_IN_DOUBT, job, label),
+                _about(ReportFindingWord.END_IN_DOUBT, job, label),
                 at_ms=end_ms,
                 why="its node did not respond any more, and that was noticed then",
             )
 
-    def _is_unresponsive(self, job: JobRow, end_ms: int) -> bool:
+    def _is_unresponsive(self, job: SlurmJob, end_ms: int) -> bool:
         return any(
             outage.from_ms == end_ms and _NOT_RESPONDING in outage.reason.lower()
             for node in job.nodes
@@ -172,7 +176,7 @@ class _Judge:
         )
 
     def _on_down_nodes(
-        self, job: JobRow, label: str, start_ms: int, *, end_ms: int
+        self, job: SlurmJob, label: str, start_ms: int, *, end_ms: int
     ) -> Iterator[Finding]:
         for node in job.nodes:
             for outage in self.down.get(node, ()):
@@ -180,22 +184,22 @@ class _Judge:
                 by_ms = min(end_ms, until_ms) - max(start_ms, outage.from_ms)
                 if by_ms > 0:
                     yield replace(
-                        _about(FindingWord.ON_UNAVAILABLE_NODE, job, label),
+                        _about(ReportFindingWord.ON_UNAVAILABLE_NODE, job, label),
                         at_ms=max(start_ms, outage.from_ms),
                         by_ms=by_ms,
                         node=node,
                         why=outage.reason,
                     )
 
-    def runaways(self, rows: Iterable[JobRow]) -> Iterator[Finding]:
+    def runaways(self, rows: Iterable[SlurmJob]) -> Iterator[Finding]:
         """What the database itself calls running, and the window of ``sacct`` leaves out."""
         told = {(job.raw_id, job.start_ms) for job in rows}
         for each in self.books.runaways:
             if (each.raw_id, each.start_ms) not in told:
                 subject = str(each.raw_id)
-                yield Finding(FindingWord.NEVER_ENDED, subject, at_ms=each.start_ms)
+                yield Finding(ReportFindingWord.NEVER_ENDED, subject, at_ms=each.start_ms)
 
-    def uncharged(self, rows: Iterable[JobRow]) -> Iterator[Finding]:
+    def uncharged(self, rows: Iterable[SlurmJob]) -> Iterator[Finding]:
         """What ended on a node, and stands in no row: the controller forgot that it ever ran."""
         spans: dict[tuple[int, str], list[tuple[int, int]]] = {}
         for job in rows:
@@ -212,23 +216,25 @@ class _Judge:
                 known = spans.get((raw_id, node), ())
                 is_told = any(low <= at_ms <= high for low, high in known)
                 if first_ms <= at_ms < self.books.to_ms and not is_told:
-                    yield Finding(FindingWord.NOT_IN_BOOKS, str(raw_id), at_ms=at_ms, node=node)
+                    yield Finding(
+                        ReportFindingWord.NOT_IN_BOOKS, str(raw_id), at_ms=at_ms, node=node
+                    )
 
-    def unwritten(self, rows: Iterable[JobRow]) -> Iterator[Finding]:
+    def unwritten(self, rows: Iterable[SlurmJob]) -> Iterator[Finding]:
         """What the controller has been running for a while, and the database does not have."""
         told = {(job.raw_id, job.start_ms) for job in rows}
         for raw_id, active in sorted(self.books.active.items()):
             is_old = active.start_ms < self.books.to_ms - WRITING_MS
             if is_old and (raw_id, active.start_ms) not in told:
                 yield Finding(
-                    FindingWord.NOT_IN_BOOKS,
+                    ReportFindingWord.NOT_IN_BOOKS,
                     str(raw_id),
                     at_ms=active.start_ms,
                     gpus=sum(len(devices) for devices in active.devices.values()),
                     why="the controller runs it",
                 )
 
-    def _end_ms(self, job: JobRow) -> int | None:
+    def _end_ms(self, job: SlurmJob) -> int | None:
         """When it ended, or how far it is known to have run; nothing if nobody knows."""
         if job.end_ms is not None and job.state not in RUNNING:
             return job.end_ms
@@ -237,26 +243,26 @@ class _Judge:
         return self.books.to_ms if is_known else None
 
 
-def _about(word: FindingWord, job: JobRow, label: str) -> Finding:
+def _about(word: ReportFindingWord, job: SlurmJob, label: str) -> Finding:
     return Finding(word, label, gpus=job.gpu_count)
 
 
-def _unique(jobs: Iterable[JobRow], findings: list[Finding]) -> list[JobRow]:
+def _unique(jobs: Iterable[SlurmJob], findings: list[Finding]) -> list[SlurmJob]:
     """Each run once; the same one told differently is a finding, and the first one counts."""
-    known: dict[tuple[int, int, int | None], JobRow] = {}
+    known: dict[tuple[int, int, int | None], SlurmJob] = {}
     for job in jobs:
         first = known.setdefault(job.key, job)
         if first is not job and _meaning(first) != _meaning(job):
             label = _label(job, is_ambiguous=True)
-            findings.append(_about(FindingWord.CONFLICT, job, label))
+            findings.append(_about(ReportFindingWord.CONFLICT, job, label))
     return list(known.values())
 
 
-def _meaning(job: JobRow) -> tuple[object, ...]:
+def _meaning(job: SlurmJob) -> tuple[object, ...]:
     return job.end_ms, job.elapsed_ms, job.state, job.gpus, job.nodes, job.account, job.qos
 
 
-def _ambiguous(rows: Iterable[JobRow]) -> set[int]:
+def _ambiguous(rows: Iterable[SlurmJob]) -> set[int]:
     """The ids that stand for more than one run."""
     seen: set[int] = set()
     twice: set[int] = set()
@@ -265,7 +271,7 @@ def _ambiguous(rows: Iterable[JobRow]) -> set[int]:
     return twice
 
 
-def _label(job: JobRow, *, is_ambiguous: bool) -> str:
+def _label(job: SlurmJob, *, is_ambiguous: bool) -> str:
     """What a person calls the run, with its submit time where the id alone is not enough."""
     if not is_ambiguous:
         return job.job_id
@@ -273,7 +279,7 @@ def _label(job: JobRow, *, is_ambiguous: bool) -> str:
     return f"{job.job_id} (submitted {submitted:%Y-%m-%dT%H:%M:%SZ})"
 
 
-def _last_sign_ms(books: Books) -> int:
+def _last_sign_ms(books: SlurmBooks) -> int:
     """The last thing that was written down before the controller was started last."""
     if books.boot_ms is None:
         return books.from_ms

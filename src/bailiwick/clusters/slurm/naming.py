@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from bailiwick.clusters.accounting import By, Question
-from bailiwick.clusters.slurm.rows import JobRow
+from bailiwick.clusters.slurm.rows import SlurmJob
 from bailiwick.fleet.generation import generation_of
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass
 
@@ -37,20 +37,20 @@ class Naming:
     parents: Mapping[str, str] = field(default_factory=dict)
     preempted_qos: frozenset[str] = frozenset()
 
-    def tenant(self, job: JobRow) -> str:
+    def tenant(self, job: SlurmJob) -> str:
         """Who pays."""
         return self._of(job, self.question.tenant_by) or "unknown"
 
-    def project(self, job: JobRow) -> str | None:
+    def project(self, job: SlurmJob) -> str | None:
         """Which part of the tenant."""
         return self._of(job, self.question.project_by) or None
 
-    def tag(self, job: JobRow) -> str | None:
+    def tag(self, job: SlurmJob) -> str | None:
         """What it was for."""
         words = (self._of(job, by) for by in self.question.tag_by)
         return next(filter(None, words), None)
 
-    def lease_class(self, job: JobRow) -> LeaseClass:
+    def lease_class(self, job: SlurmJob) -> LeaseClass:
         """What its quality of service amounts to."""
         default = LeaseClass.SPOT if job.qos in self.preempted_qos else LeaseClass.STANDARD
         return self.question.classes.get(job.qos, default)
@@ -68,7 +68,7 @@ class Naming:
             account = above
         return account
 
-    def _of(self, job: JobRow, by: By) -> str:
+    def _of(self, job: SlurmJob, by: By) -> str:
         match by:
             case By.TOP_ACCOUNT:
                 return self.top_of(job.account)

@@ -24,11 +24,11 @@ from typing import Final
 from bailiwick.clusters.slurm.hostlist import expand_hosts, expand_numbers
 from bailiwick.clusters.slurm.rows import (
     Active,
-    JobRow,
-    NodeRow,
     Outage,
     Registered,
     Runaway,
+    SlurmJob,
+    SlurmNode,
 )
 from bailiwick.metering.owners import UnavailableCause
 from bailiwick.vocab.errors import InvalidValue
@@ -62,7 +62,7 @@ _CAUSES: Final = (
 _MARKS: Final = "*~#!%$@^-"
 
 
-def parse_jobs(text: str, separator: str) -> tuple[JobRow, ...]:
+def parse_jobs(text: str, separator: str) -> tuple[SlurmJob, ...]:
     """The rows of ``sacct``."""
     words = text.split(separator)
     if len(words) % len(JOB_FIELDS) != 1 or words[-1] != ("\n" if text else ""):
@@ -76,13 +76,13 @@ def parse_jobs(text: str, separator: str) -> tuple[JobRow, ...]:
     return tuple(found)
 
 
-def _job(told: Mapping[str, str], number: int) -> JobRow:
+def _job(told: Mapping[str, str], number: int) -> SlurmJob:
     where = f"sacct row {number}: "
     submit_ms = _time(where + "Submit", told["Submit"])
     if submit_ms is None:
         raise InvalidValue(where + "Submit", told["Submit"], "a time")
     nodes = told["NodeList"]
-    return JobRow(
+    return SlurmJob(
         job_id=told["JobID"],
         raw_id=_number(where + "JobIDRaw", told["JobIDRaw"]),
         user=told["User"],
@@ -147,7 +147,7 @@ def reduce_details(text: str) -> str:
     return "".join(found)
 
 
-def parse_nodes(text: str) -> dict[str, NodeRow]:
+def parse_nodes(text: str) -> dict[str, SlurmNode]:
     """The nodes of ``scontrol -o show node``, reduced, and their GPUs."""
     found = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -155,7 +155,7 @@ def parse_nodes(text: str) -> dict[str, NodeRow]:
         if told is None:
             raise InvalidValue(f"nodes row {number}", line[:80], "NodeName=... Gres=...")
         gpus = tuple((kind, int(count)) for kind, count in _GRES.findall(told[2]) if int(count))
-        found[told[1]] = NodeRow(told[1], gpus)
+        found[told[1]] = SlurmNode(told[1], gpus)
     return found
 
 

@@ -16,7 +16,7 @@ from bailiwick.metering.owners import UnavailableCause
 
 
 @dataclass(frozen=True, slots=True)
-class JobRow:
+class SlurmJob:
     """One run of one job, as the accounting database has it."""
 
     job_id: str
@@ -52,7 +52,7 @@ class JobRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRow:
+class SlurmNode:
     """A node and its GPUs, type by type in the order of their indices."""
 
     name: str
@@ -103,7 +103,7 @@ class Runaway:
 
 
 @dataclass(frozen=True, slots=True)
-class Books:
+class SlurmBooks:
     """Everything that was read."""
 
     cluster: str
@@ -111,8 +111,8 @@ class Books:
     to_ms: int
     boot_ms: int | None
     """When the controller was started last."""
-    jobs: tuple[JobRow, ...]
-    nodes: Mapping[str, NodeRow]
+    jobs: tuple[SlurmJob, ...]
+    nodes: Mapping[str, SlurmNode]
     outages: tuple[Outage, ...]
     registered: tuple[Registered, ...]
     active: Mapping[int, Active]

@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from bailiwick.clusters.slurm.judging import Run
+from bailiwick.clusters.slurm.judging import JobRun
 from bailiwick.clusters.slurm.naming import Naming
-from bailiwick.clusters.slurm.rows import Books, Outage
+from bailiwick.clusters.slurm.rows import Outage, SlurmBooks
 from bailiwick.metering.events import (
     LeaseEnded,
     LeaseStarted,
@@ -32,7 +32,7 @@ from bailiwick.metering.events import (
     NodeUnavailable,
 )
 from bailiwick.metering.owners import UnavailableCause
-from bailiwick.metering.report import Finding, FindingWord
+from bailiwick.metering.report import Finding, ReportFindingWord
 from bailiwick.vocab.words import EndCause, HardwareGeneration
 
 # In one second: runs end, nodes close and open, runs begin.
@@ -55,20 +55,20 @@ class _Device:
     index: int
     kind: str
     generation: HardwareGeneration
-    held_by: Run | None = None
+    held_by: JobRun | None = None
 
 
 @dataclass(slots=True)
 class Sweep:
     """The devices, who holds them, and what was found on the way."""
 
-    books: Books
+    books: SlurmBooks
     naming: Naming
     findings: list[Finding] = field(default_factory=list)
     _nodes: dict[str, list[_Device]] = field(default_factory=dict)
     _held: dict[str, list[_Device]] = field(default_factory=dict)
 
-    def events(self, runs: Sequence[Run]) -> Iterator[Timed]:
+    def events(self, runs: Sequence[JobRun]) -> Iterator[Timed]:
         """Everything that happened, by time; to be asked for once."""
         first_ms = self._first_ms()
         for name, row in sorted(self.books.nodes.items()):
@@ -79,14 +79,14 @@ class Sweep:
             ]
             self._nodes[name] = devices
             yield first_ms, NodeAppeared(name, tuple(each.generation for each in devices))
-        marks: list[tuple[int, int, int, Run | MeterEvent]] = []
+        marks: list[tuple[int, int, int, JobRun | MeterEvent]] = []
         for number, run in enumerate(runs):
             marks.append((run.to_ms, _ENDS, number, run))
             marks.append((run.from_ms, _BEGINS, number, run))
         for number, (at_ms, event) in enumerate(self._modes(first_ms)):
             marks.append((at_ms, _MODES, number, event))
         for at_ms, step, _, what in sorted(marks, key=lambda mark: mark[:3]):
-            if not isinstance(what, Run):
+            if not isinstance(what, JobRun):
                 yield at_ms, what
             elif step == _ENDS:
                 yield from self._end(what)
@@ -99,11 +99,11 @@ class Sweep:
 
     # -- runs --------------------------------------------------------------------------------
 
-    def _begin(self, run: Run) -> Iterator[Timed]:
+    def _begin(self, run: JobRun) -> Iterator[Timed]:
         unknown = [node for node in run.job.nodes if node not in self._nodes]
         if unknown or not run.job.nodes:
             node = unknown[0] if unknown else None
-            self._find(FindingWord.UNKNOWN_NODE, run, node=node)
+            self._find(ReportFindingWord.UNKNOWN_NODE, run, node=node)
             return
         taken: list[_Device] = []
         for kind, count in run.job.gpus.items():
@@ -121,7 +121,7 @@ class Sweep:
             if indices:
                 yield run.from_ms, self._started(run, node, indices)
 
-    def _started(self, run: Run, node: str, devices: tuple[int, ...]) -> LeaseStarted:
+    def _started(self, run: JobRun, node: str, devices: tuple[int, ...]) -> LeaseStarted:
         job, naming = run.job, self.naming
         return LeaseStarted(
             lease=_lease(run, node),
@@ -133,7 +133,7 @@ class Sweep:
             devices=devices,
         )
 
-    def _end(self, run: Run) -> Iterator[Timed]:
+    def _end(self, run: JobRun) -> Iterator[Timed]:
         devices = self._held.pop(run.label, [])
         for device in devices:
             device.held_by = None
@@ -141,17 +141,21 @@ class Sweep:
         for node in sorted({each.node for each in devices}):
             yield run.to_ms, LeaseEnded(_lease(run, node), cause)
 
-    def _choose(self, run: Run, kind: str, count: int) -> list[_Device] | None:
+    def _choose(self, run: JobRun, kind: str, count: int) -> list[_Device] | None:
         """So many free devices of this type on the run's nodes; what stands in the way is told."""
         fitting = [
             each for node in run.job.nodes for each in self._nodes[node] if kind in ("", each.kind)
         ]
         if not kind and len({each.generation for each in fitting}) > 1:
-            self._find(FindingWord.GENERATION_UNKNOWN, run, wanted=count)
+            self._find(ReportFindingWord.GENERATION_UNKNOWN, run, wanted=count)
             return None
         free = [each for each in fitting if each.held_by is None]
         if len(free) < count:
-            word = FindingWord.OVERLAP if len(fitting) >= count else FindingWord.CAPACITY_DIFFERS
+            word = (
+                ReportFindingWord.OVERLAP
+                if len(fitting) >= count
+                else ReportFindingWord.CAPACITY_DIFFERS
+            )
             holders = {each.held_by.label: None for each in fitting if each.held_by is not None}
             overlap = replace(
                 self._finding(word, run, wanted=count, found=len(free)), others=tuple(holders)
@@ -160,7 +164,7 @@ class Sweep:
             return None
         return self._spread(run, free, count)
 
-    def _spread(self, run: Run, free: list[_Device], count: int) -> list[_Device]:
+    def _spread(self, run: JobRun, free: list[_Device], count: int) -> list[_Device]:
         by_node: dict[str, list[_Device]] = {}
         for device in free:
             by_node.setdefault(device.node, []).append(device)
@@ -202,7 +206,7 @@ class Sweep:
             by_ms = min(until_ms, self.books.to_ms) - from_ms
             if each.gpus != there and by_ms > 0:
                 finding = Finding(
-                    FindingWord.CAPACITY_DIFFERS,
+                    ReportFindingWord.CAPACITY_DIFFERS,
                     self.books.cluster,
                     at_ms=from_ms,
                     by_ms=by_ms,
@@ -225,7 +229,7 @@ class Sweep:
             if first == active.raw_id:
                 continue
             finding = Finding(
-                FindingWord.OVERLAP,
+                ReportFindingWord.OVERLAP,
                 str(active.raw_id),
                 at_ms=active.start_ms,
                 node=node,
@@ -235,11 +239,13 @@ class Sweep:
             self.findings.append(finding)
 
     def _find(
-        self, word: FindingWord, run: Run, *, node: str | None = None, wanted: int = 0
+        self, word: ReportFindingWord, run: JobRun, *, node: str | None = None, wanted: int = 0
     ) -> None:
         self.findings.append(replace(self._finding(word, run, wanted=wanted), node=node))
 
-    def _finding(self, word: FindingWord, run: Run, *, wanted: int = 0, found: int = 0) -> Finding:
+    def _finding(
+        self, word: ReportFindingWord, run: JobRun, *, wanted: int = 0, found: int = 0
+    ) -> Finding:
         job = run.job
         return Finding(
             word,
@@ -253,7 +259,7 @@ class Sweep:
         )
 
 
-def _lease(run: Run, node: str) -> str:
+def _lease(run: JobRun, node: str) -> str:
     return run.label if len(run.job.nodes) == 1 else f"{run.label} on {node}"
 
 

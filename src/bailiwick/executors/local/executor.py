@@ -44,7 +44,7 @@ from bailiwick.executors.local.supervisor import save_atomically
 from bailiwick.executors.local.teardown import (
     Look,
     Sight,
-    Waits,
+    TeardownWaits,
     end_job,
     find_bearers,
     take_census,
@@ -54,6 +54,7 @@ from bailiwick.executors.port import (
     Adopted,
     Exited,
     JobSpec,
+    JobStarted,
     JobStatus,
     JobUsage,
     LimitedBy,
@@ -61,7 +62,6 @@ from bailiwick.executors.port import (
     LostReason,
     OutputPart,
     Running,
-    Started,
     UsedByProcesses,
 )
 from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, NotFound, Unavailable
@@ -95,7 +95,7 @@ class LocalExecutor:
         self,
         root: Path,
         *,
-        waits: Waits | None = None,
+        waits: TeardownWaits | None = None,
         cgroup: Path | None = None,
         look: Look = take_census,
     ) -> None:
@@ -103,14 +103,14 @@ class LocalExecutor:
             raise Unavailable("the local executor", "it needs Linux")
         self._root = root.resolve()
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._waits = waits or Waits()
+        self._waits = waits or TeardownWaits()
         self._parent = find_cgroup(cgroup)
         self._look = look
         self._boot_id = load_boot_id()
         for draft in self._root.glob(f"{DRAFT}*"):
             shutil.rmtree(draft, ignore_errors=True)  # of a start that was cut short
 
-    def start(self, spec: JobSpec) -> Started:
+    def start(self, spec: JobSpec) -> JobStarted:
         """Run the command; returns once it runs, raises if it cannot."""
         folder = self._root / str(spec.lease_id)
         if folder.exists():
@@ -130,7 +130,7 @@ class LocalExecutor:
         if "fault" in answer:
             self._undo(spec.lease_id)
             raise _refusal(spec, answer)
-        return Started(
+        return JobStarted(
             lease_id=spec.lease_id,
             pid=answer["pid"],
             start_ticks=answer["start_ticks"],

@@ -35,7 +35,7 @@ _DOUBT_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class TeardownWaits:
     """How long each step may take, in seconds."""
 
     start_s: float = 10.0
@@ -104,7 +104,7 @@ def find_bearers(mark: bytes) -> tuple[Process, ...]:
     return tuple(process for process in alive if carries(process.pid, mark))
 
 
-def end_job(look: Callable[[], Census], cgroup: Cgroup | None, *, waits: Waits) -> bool:
+def end_job(look: Callable[[], Census], cgroup: Cgroup | None, *, waits: TeardownWaits) -> bool:
     """Have all of it end; whether nothing is left."""
     first = look()
     send(first.ours, signal.SIGTERM)

@@ -9,7 +9,7 @@ from bailiwick.kernel.fleet.spelling import inventory_body, inventory_from
 from bailiwick.kernel.owner import FLEET, Owner
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
-from bailiwick.scheduler.handles import Kind
+from bailiwick.scheduler.handles import DeviceKind
 from bailiwick.scheduler.quota_policy import QuotaScope
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration
@@ -62,7 +62,7 @@ def _load_nodes(state: State, plain: Plain) -> None:
     handles = state.ledger.handles
     for generation, model, vram_bytes, partitionable in plain["kinds"]:
         word = HardwareGeneration(generation)
-        handles.add_kind(Kind(word, model, vram_bytes, bool(partitionable)))
+        handles.add_kind(DeviceKind(word, model, vram_bytes, bool(partitionable)))
     for cpu, mem, block, kinds in plain["classes"]:
         handles.add_class((cpu, mem, block, bytes(kinds)))
     rows = {row[0]: (row[1], inventory_from(row[4])) for row in plain["nodes"]}

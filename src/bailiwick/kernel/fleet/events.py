@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias
 
 from bailiwick.fleet.node import NodeCapacity
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.fleet.spelling import inventory_body, inventory_from
 from bailiwick.kernel.owner import Fields, OfFleet, Owner
 from bailiwick.kernel.settings import NUMBERS, Settings

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
-from bailiwick.fleet.node import check_inventory
+from bailiwick.fleet.inventory import check_inventory
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet import commands as cmd
 from bailiwick.kernel.fleet import events as ev
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.precondition import check_seen, quota_digest, settings_digest
-from bailiwick.kernel.slice import Apply, Cause, nothing
+from bailiwick.kernel.slice import NOTHING, Apply, Cause
 from bailiwick.kernel.state import State
 from bailiwick.kernel.trust.rules import close_again, gate
 from bailiwick.kernel.work.ending import evict_active
@@ -215,7 +215,7 @@ APPLY: Mapping[type, Apply] = {
     ev.ShareChanged: _share,
     ev.SettingsChanged: _settings,
     ev.LeaderElected: _elected,
-    ev.StateCheckpoint: nothing,  # whoever replays may compare the digest
+    ev.StateCheckpoint: NOTHING,  # whoever replays may compare the digest
 }
 
 

@@ -7,7 +7,8 @@ from typing import ClassVar, Self, TypeAlias
 
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import RateChange, card_body, card_of
-from bailiwick.journal.words import RecordKind, Severity
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.words import Severity
 from bailiwick.kernel.owner import Fields, Owner
 from bailiwick.kernel.spelling import Body
 from bailiwick.vocab.errors import InvalidValue

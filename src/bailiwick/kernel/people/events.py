@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, TypeAlias
 
 from bailiwick.iam import Permission, PrincipalKind, Role
-from bailiwick.journal.words import MemberChange, RecordKind
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.words import MemberChange
 from bailiwick.kernel.owner import Fields, OfFleet, Owner
 from bailiwick.kernel.spelling import Body
 

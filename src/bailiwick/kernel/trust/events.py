@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from bailiwick.attestation.policy import TrustPolicy
 from bailiwick.journal.fields import TEXT_MAX
-from bailiwick.journal.words import AttestationWord, RecordKind
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel.owner import Fields, OfFleet, Owner
 from bailiwick.kernel.spelling import Body
 from bailiwick.vocab.errors import InvalidValue

@@ -25,7 +25,7 @@ from bailiwick.attestation.policy import TrustPolicy
 from bailiwick.journal.record import encode_json
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel.events import Event
-from bailiwick.kernel.slice import Apply, Cause, nothing
+from bailiwick.kernel.slice import NOTHING, Apply, Cause
 from bailiwick.kernel.state import State
 from bailiwick.kernel.trust import commands as cmd
 from bailiwick.kernel.trust import events as ev
@@ -273,7 +273,7 @@ APPLY: Mapping[type, Apply] = {
     ev.VerdictSealed: _sealed,
     ev.NodeQuarantined: _quarantined,
     ev.QuarantineLifted: _lifted,
-    **dict.fromkeys(TOLD_ONLY, nothing),
+    **dict.fromkeys(TOLD_ONLY, NOTHING),
 }
 
 

@@ -18,7 +18,7 @@ from bailiwick.kernel.work.arrivals import shape_from, shape_row
 from bailiwick.kernel.work.usage import Running
 from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
 from bailiwick.scheduler.fairness import QueueEntry
-from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, Account
+from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, ChargedAccount
 from bailiwick.vocab.errors import Damaged
 from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
 from bailiwick.vocab.words import PreemptionReason
@@ -101,7 +101,7 @@ def _columns(plain: Plain) -> list[array[int]]:
     return [table[column * count : (column + 1) * count] for column in range(WIDTH)]
 
 
-def _account_row(account: Account | None) -> list[Any] | None:
+def _account_row(account: ChargedAccount | None) -> list[Any] | None:
     if account is None:
         return None  # the operator's own, for what is fenced
     return [str(account.tenant), _text(account.project), _text(account.tag)]
@@ -144,7 +144,7 @@ def _load_account(state: State, row: list[Any] | None) -> int:
     if row is None:
         return OPERATOR_ACCOUNT
     tenant, project, tag = row
-    account = Account(
+    account = ChargedAccount(
         TenantId(tenant),
         None if project is None else ProjectId(project),
         None if tag is None else AccountingTag(tag),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self, TypeAlias
 
-from bailiwick.journal.words import CancelCause, RecordKind
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.owner import MEMBERS_MAX, Fields, Owner
 from bailiwick.kernel.spelling import Body, denial_body, denial_from, request_body, request_from
 from bailiwick.kernel.work.lease_events import LeaseEvent

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self, TypeAlias
 
 from bailiwick.fleet.resources import Resources
-from bailiwick.journal.words import RecordKind
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.owner import Fields, Owner
 from bailiwick.kernel.spelling import Body, amounts_of, resources_from
 from bailiwick.vocab.transitions import RevokeState

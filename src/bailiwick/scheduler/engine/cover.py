@@ -33,7 +33,7 @@ State = tuple[int, tuple[int, ...], int, int]
 
 
 @dataclass(slots=True)
-class Unit:
+class CoverUnit:
     """A lease, or all members of a gang on the node: what goes together, and its cost."""
 
     cost: int
@@ -45,7 +45,7 @@ class Unit:
 
 
 @dataclass(slots=True)
-class Plan:
+class CoverPlan:
     """The best units to evict on one node so far, and what others may cost at most."""
 
     limit: int
@@ -97,7 +97,12 @@ class Cover:
     """What is lacking once some units are chosen, and the pieces that can supply it."""
 
     def __init__(
-        self, plan: Plan, units: Sequence[Unit], chosen: int, lacking: Sequence[int], device: int
+        self,
+        plan: CoverPlan,
+        units: Sequence[CoverUnit],
+        chosen: int,
+        lacking: Sequence[int],
+        device: int,
     ) -> None:
         self.plan, self.chosen = plan, chosen
         here = [unit for unit in units if unit.bit & chosen]
@@ -121,7 +126,7 @@ class Cover:
         if self.lost > 1000 * self.least:
             self.cpu = -1  # one unit could lose more to whole cores than it costs
 
-    def _add(self, unit: Unit, gives: list[int], dims: list[int]) -> None:
+    def _add(self, unit: CoverUnit, gives: list[int], dims: list[int]) -> None:
         amount = tuple(min(gives[d], need) for d, need in zip(dims, self.need, strict=True))
         if any(amount):
             scaled = tuple(-(-a >> s) for a, s in zip(amount, self.shift, strict=True))

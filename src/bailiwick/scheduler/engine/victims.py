@@ -26,7 +26,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from bailiwick.scheduler.engine.bestfit import allowed
-from bailiwick.scheduler.engine.cover import INFINITE, STATES_MAX, Cover, Plan, Unit
+from bailiwick.scheduler.engine.cover import INFINITE, STATES_MAX, Cover, CoverPlan, CoverUnit
 from bailiwick.scheduler.engine.protocol import (
     CLASS_GUARANTEED,
     CLASS_SPOT,
@@ -139,7 +139,7 @@ class VictimSearch:
             return
         for rank, unit in enumerate(sorted(units, key=lambda u: u.slots[0])):
             unit.bit = 1 << (len(units) - 1 - rank)
-        plan = Plan(INFINITE if self.best is None else self.best[0] - 1, self.steps)
+        plan = CoverPlan(INFINITE if self.best is None else self.best[0] - 1, self.steps)
         self._choose_devices(x, units, plan)
         if plan.thinned and not plan.cut_short:
             plan.width = STATES_MAX
@@ -153,10 +153,10 @@ class VictimSearch:
         slots = sorted(slot for unit in gone for slot in unit.slots)
         self.best = (sum(unit.cost for unit in gone), x, slots)
 
-    def _units(self, x: int) -> list[tuple[int, Unit]]:
+    def _units(self, x: int) -> list[tuple[int, CoverUnit]]:
         """Every unit on the node with the first rule that protects it, newest lease first."""
         engine, query = self.engine, self.query
-        found: dict[object, tuple[int, Unit]] = {}
+        found: dict[object, tuple[int, CoverUnit]] = {}
         for slot in reversed(engine.nodes[x].leases):
             lease = engine.leases[slot]
             assert lease is not None
@@ -166,7 +166,7 @@ class VictimSearch:
                 rule = min(verdict(member, query) for member in members)
                 base = sum(victim_base(member, query) for member in members)
                 size = sum(size_cost(engine.shapes[member.shape]) for member in members)
-                found[key] = rule, Unit(base + size, base)
+                found[key] = rule, CoverUnit(base + size, base)
             _, unit = found[key]
             shape = engine.shapes[lease.shape]
             unit.slots = sorted([*unit.slots, slot])
@@ -176,7 +176,7 @@ class VictimSearch:
                 unit.shares[i] = unit.shares.get(i, 0) + shape.milli
         return list(found.values())
 
-    def _choose_devices(self, x: int, units: list[Unit], plan: Plan) -> None:
+    def _choose_devices(self, x: int, units: list[CoverUnit], plan: CoverPlan) -> None:
         """Every choice of devices leaves one covering problem."""
         node, shape = self.engine.nodes[x], self.query.shape
         kinds = self.engine.classes[node.cls].kind
@@ -200,7 +200,7 @@ class VictimSearch:
             if sum(unit.cost for unit in chosen) <= plan.limit and not plan.cut_short:
                 Cover(plan, units, sum(unit.bit for unit in chosen), lacking, -1).solve()
 
-    def _put_back(self, x: int, gone: list[Unit]) -> list[Unit]:
+    def _put_back(self, x: int, gone: list[CoverUnit]) -> list[CoverUnit]:
         """A plan cut short gives up what it does not need, the dearest first."""
         for unit in sorted(gone, key=lambda u: (-u.cost, u.bit)):
             rest = [other for other in gone if other is not unit]
@@ -208,7 +208,7 @@ class VictimSearch:
                 gone = rest
         return gone
 
-    def _fits(self, x: int, gone: Iterable[Unit]) -> bool:
+    def _fits(self, x: int, gone: Iterable[CoverUnit]) -> bool:
         """Whether the shape fits on the node without these units."""
         node, shape = self.engine.nodes[x], self.query.shape
         free = [node.cpu, node.mem, node.block]

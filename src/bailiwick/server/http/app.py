@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.dependencies.models import Dependant
@@ -25,19 +26,26 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from bailiwick.ports import Clock
-from bailiwick.server.http import document, seen, tokens, watch
-from bailiwick.server.http.actions import ACTIONS
-from bailiwick.server.http.asked import AccessDenied, Asked, House, Parts
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.runner import Runner
+from bailiwick.server.http import document, seen, watch
+from bailiwick.server.http.answering import Handler, answers
+from bailiwick.server.http.context import Asked, House, Parts
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.edge import Bounds, Edge, log_fault, spell_problem
 from bailiwick.server.http.forward import Forward
 from bailiwick.server.http.gauges import GaugeReader
-from bailiwick.server.http.handlers import HANDLERS
-from bailiwick.server.http.observe import Observe, WatchedLooks
-from bailiwick.server.http.tags import tag_of
-from bailiwick.server.problems import Trouble, is_fault, trouble_of, trouble_of_status
+from bailiwick.server.http.observe import Observe, watch_waits
+from bailiwick.server.http.routes import HANDLERS
+from bailiwick.server.problems import (
+    Trouble,
+    is_fault,
+    trouble_of,
+    trouble_of_denial,
+    trouble_of_status,
+)
 from bailiwick.services.authority import Allowance, Authority
-from bailiwick.services.runner import Runner
+from bailiwick.services.caller import AccessDenied
 from bailiwick.telemetry.bearing import note
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -46,30 +54,18 @@ from bailiwick.vocab.errors import (
     InvariantBroken,
     Unavailable,
 )
-from bailiwick.wire import answers as told
-from bailiwick.wire.base import Model
-from bailiwick.wire.jobs import Job
+from bailiwick.wire.actions.action import Action, Stream
+from bailiwick.wire.actions.table import ACTIONS, OPEN
 from bailiwick.wire.problem import EdgeCode
+from bailiwick.wire.replica import Health
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
+_MEDIA: dict[object, str] = {str: "text/plain", Stream: watch.WatchResponse.media_type}
+"""What is answered in something else than JSON."""
+
 AGE_HEADER = "x-age-ms"
 """On every read: how many milliseconds old it may be, if a follower answered."""
-
-_MADE = frozenset({"token.issue", "glass.break", "lease.token"})
-_PLAN: dict[str, Any] = {"model": told.Plan, "description": "What would happen (dry run)"}
-_RESPONSES: dict[str, dict[int | str, dict[str, Any]]] = {
-    "lease.request": {
-        200: _PLAN,
-        201: {"model": told.Granted, "description": "The request runs"},
-        202: {"model": told.Queued, "description": "The request waits"},
-    },
-    "job.submit": {
-        200: _PLAN,
-        201: {"model": Job, "description": "The job has its lease"},
-        202: {"model": Job, "description": "The job waits"},
-    },
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +77,6 @@ class Terms:
     """How many bad tokens a source may show."""
     notes: Allowance | None = None
     """How many refusals of a source are sealed."""
-
-
-class Health(Model):
-    """Whether the process, or the state behind it, is there."""
-
-    status: Literal["ok"]
 
 
 class StrictRoute(APIRoute):
@@ -143,13 +133,23 @@ class GuardedRoute(StrictRoute):
             house: House = request.app.state.house
             principal = await house.door.admit(request)
             note(principal=principal.name, action=action.name)
-            asked = Asked(action, principal, house, str(request.state.correlation_id))
+            asked = Asked(
+                action=action.name,
+                asks_for=action.permission,
+                principal=principal,
+                gateway=house.gateway,
+                clock=house.door.clock,
+                ids=house.ids,
+                correlation_id=str(request.state.correlation_id),
+                on_cleared=lambda scope: note(tenant=scope.tenant, project=scope.project),
+                house=house,
+            )
             request.state.asked = asked
             try:
                 response = await inner(request)
             except AccessDenied as denied:
                 await house.door.note(request, denied.refusal)
-                raise denied.trouble from None
+                raise trouble_of_denial(denied) from None
             if not asked.cleared:
                 raise InvariantBroken(f"{action.name} asked for no permission")
             if action.method == "GET":
@@ -171,8 +171,8 @@ def create_app(
     """The API of one replica."""
     terms, parts = terms or Terms(), parts or Parts()
     wait_s = min(runner.wait_s, terms.bounds.kernel_s)
-    looks = WatchedLooks(runner, wait_s=wait_s, telemetry=parts.telemetry)
-    door = Door(looks, authority, clock=clock, guesses=terms.guesses, notes=terms.notes)
+    gateway = Gateway(runner, wait_s=wait_s, watch=watch_waits(parts.telemetry))
+    door = Door(gateway, authority, clock=clock, guesses=terms.guesses, notes=terms.notes)
     app = document.DocumentedApi(
         **document.INFO,
         docs_url=None,
@@ -184,99 +184,91 @@ def create_app(
         responses=document.ERRORS,
     )
     app.router.route_class = StrictRoute
-    app.state.house = House(looks, door, ids, parts)
-    app.state.gauges = GaugeReader(looks)
+    app.state.house = House(gateway, door, ids, parts)
+    app.state.gauges = GaugeReader(gateway)
     if parts is not None and parts.peers is not None:
         app.add_middleware(Forward, peers=parts.peers)
     app.add_middleware(Edge, ids=ids, bounds=terms.bounds)
     app.add_middleware(Observe, telemetry=parts.telemetry)
     if parts.metrics_open:  # before the action of the same path, which would ask for a token
         app.add_route("/metrics", seen.read_metrics_openly, include_in_schema=False)
-    _add_action_routes(app)
-    _add_open_routes(app)
+    _add_routes(app)
     _add_handlers(app)
     return app
 
 
-def _add_action_routes(app: FastAPI) -> None:
-    if HANDLERS.keys() != ACTIONS.keys():
+@answers("healthz")
+async def healthz() -> Health:
+    """Answers while the process runs; says nothing about its state."""
+    return Health(status="ok")
+
+
+@answers("readyz")
+async def readyz(request: Request) -> Health:
+    """Answers once the state is loaded; until then 503."""
+    house: House = request.app.state.house
+    if not house.gateway.is_ready:
+        raise Unavailable("the state", "it is being read from the store, or was lost")
+    return Health(status="ok")
+
+
+def _add_routes(app: FastAPI) -> None:
+    """A route for every action, as its row says."""
+    if HANDLERS.keys() != ACTIONS.keys() | OPEN.keys():
         raise InvariantBroken(f"no handler or no action: {HANDLERS.keys() ^ ACTIONS.keys()}")
     bearer = Depends(document.BEARER)
-    for name, action in ACTIONS.items():
-        is_request = name in _RESPONSES
+    for action in ACTIONS.values():
+        handler = HANDLERS[action.name]
         # Not by a router of their own: an included router is searched twice for every request.
         app.router.add_api_route(
             action.path,
-            HANDLERS[name],
+            handler,
             route_class_override=GuardedRoute,
             dependencies=[bearer],
-            methods=[action.method],
-            name=name,
-            operation_id=action.operation_id,
-            summary=action.summary,
-            description=document.description_of(action, HANDLERS[name]),
-            tags=[action.tag],
-            status_code=201 if name in _MADE else 200,
-            responses=_RESPONSES.get(name) or _content_of(HANDLERS[name]),
-            response_model=None if is_request else _returned(HANDLERS[name]),
-            # An agent of before there were nonces knows no field for one that is not there.
-            response_model_exclude_none=name == "node.beat",
-            response_class=_class_of(HANDLERS[name]),
+            description=document.description_of(action, handler),
+            **_told_of(action, handler),
         )
+    for action in OPEN.values():
+        handler = HANDLERS[action.name]
+        app.add_api_route(action.path, handler, **_told_of(action, handler))
 
 
-def _returned(handler: Callable[..., Any]) -> Any:
-    """What is told as a model; a handler that makes its own response has none."""
-    found = get_type_hints(handler)["return"]
-    return None if _is_response(found) else found
+def _told_of(action: Action[Any, Any], handler: Handler) -> dict[str, Any]:
+    """What the framework is told of an action; its handler must speak as the row says."""
+    hints = get_type_hints(handler)
+    if hints.get("body", NoneType) is not action.takes:
+        raise InvariantBroken(f"{action.name} takes another body than its row says")
+    media = _MEDIA.get(action.answers)
+    is_model = media is None and not action.outcomes
+    if is_model and hints["return"] is not action.answers:
+        raise InvariantBroken(f"{action.name} answers with something else than its row says")
+    return {
+        "methods": [action.method],
+        "name": action.name,
+        "operation_id": action.operation_id,
+        "summary": action.summary,
+        "tags": [action.tag],
+        "status_code": action.status,
+        "responses": _texts(media) if media is not None else _outcomes(action),
+        "response_model": action.answers if is_model else None,
+        "response_model_exclude_none": action.omits_null,
+        # A bare one leaves errors to be the JSON that they are.
+        "response_class": JSONResponse if media is None else Response,
+    }
 
 
-def _class_of(handler: Callable[..., Any]) -> type[Response]:
-    """What its answer is documented as; a bare one leaves errors to be the JSON that they are."""
-    return JSONResponse if _content_of(handler) is None else Response
+def _outcomes(action: Action[Any, Any]) -> dict[int | str, dict[str, Any]] | None:
+    """What each status of its own says."""
+    found = action.outcomes.items()
+    return {status: each._asdict() for status, each in found} or None
 
 
-def _content_of(handler: Callable[..., Any]) -> dict[int | str, dict[str, Any]] | None:
-    """What a handler answers that answers in something else than JSON."""
-    found = get_type_hints(handler)["return"]
-    if not _is_response(found) or issubclass(found, JSONResponse):
-        return None
-    is_stream = found.media_type == watch.WatchResponse.media_type
+def _texts(media: str) -> dict[int | str, dict[str, Any]]:
+    """What an action answers that answers in something else than JSON."""
+    is_stream = media == watch.WatchResponse.media_type
     text = watch.STREAM if is_stream else {"schema": {"type": "string"}}
     told = "A stream of events" if is_stream else "The text"
-    return {200: {"description": told, "content": {found.media_type: text}}}
-
-
-def _is_response(found: Any) -> bool:
-    return isinstance(found, type) and issubclass(found, Response)
-
-
-def _add_open_routes(app: FastAPI) -> None:
-    async def healthz() -> Health:
-        """Answers while the process runs; says nothing about its state."""
-        return Health(status="ok")
-
-    async def readyz(request: Request) -> Health:
-        """Answers once the state is loaded; until then 503."""
-        house: House = request.app.state.house
-        if not house.looks.is_ready:
-            raise Unavailable("the state", "it is being read from the store, or was lost")
-        return Health(status="ok")
-
-    for name, summary, method, path, handler in (
-        ("healthz", "Check that the server is up", "GET", "/healthz", healthz),
-        ("readyz", "Check that the server is ready", "GET", "/readyz", readyz),
-        ("login", "Log in with a one-time code", "POST", "/v1/login", tokens.log_in),
-    ):
-        app.add_api_route(
-            path,
-            handler,
-            methods=[method],
-            name=name,
-            operation_id=name,
-            summary=summary,
-            tags=[tag_of(name)],
-        )
+    return {200: {"description": told, "content": {media: text}}}
 
 
 def _add_handlers(app: FastAPI) -> None:

@@ -7,8 +7,8 @@ Rules:
 - An error is described once, among the components, and every operation points there.
 - An operation says which permission it needs and where, from the row of its action.
 
->>> from bailiwick.server.http.actions import ACTIONS
->>> needs_of(ACTIONS["node.quarantine"])
+>>> from bailiwick.wire.actions.nodes import NODE_QUARANTINE
+>>> needs_of(NODE_QUARANTINE)
 'Needs the permission `scheduler.node.operate` over the fleet.'
 """
 
@@ -23,9 +23,9 @@ from fastapi import FastAPI
 from fastapi.security import HTTPBearer
 
 from bailiwick.server.http import watch
-from bailiwick.server.http.actions import Action, Where
-from bailiwick.server.http.tags import TAGS
 from bailiwick.server.problems import PROBLEMS, STATUSES
+from bailiwick.wire.actions.action import Action, Where
+from bailiwick.wire.actions.tags import TAGS
 from bailiwick.wire.problem import Problem
 
 _DESCRIPTION: Final = """\
@@ -100,14 +100,14 @@ _SCOPES: Final[dict[Where, str]] = {
 }
 
 
-def needs_of(action: Action) -> str:
+def needs_of(action: Action[Any, Any]) -> str:
     """What a caller must have to ask for an action, in a sentence."""
     if action.permission is None:
         return "Needs a login, and no permission."
     return f"Needs the permission `{action.permission}` {_SCOPES[action.where]}."
 
 
-def description_of(action: Action, handler: Callable[..., Any]) -> str:
+def description_of(action: Action[Any, Any], handler: Callable[..., Any]) -> str:
     """What an operation does, as its handler says, and what it needs."""
     return f"{inspect.getdoc(handler)}\n\n{needs_of(action)}"
 

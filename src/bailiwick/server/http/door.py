@@ -19,16 +19,16 @@ import binascii
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from bailiwick.iam import FLEET, OWN_NAMES, Directory, Permission, Scope
+from bailiwick.iam import OWN_NAMES, Directory
 from bailiwick.journal.fields import PRINCIPAL_SHAPE
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.people.commands import NoteRefusal
 from bailiwick.ports import Clock
-from bailiwick.server.http.looks import Looks
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.replica import Role, View
 from bailiwick.server.problems import Trouble
 from bailiwick.services.authority import (
     TOKEN_CHARS_MAX,
@@ -39,7 +39,7 @@ from bailiwick.services.authority import (
     RefusalWord,
     RefusedToken,
 )
-from bailiwick.services.replica import Role, View
+from bailiwick.services.caller import Refusal
 from bailiwick.vocab.errors import BailiwickError, Unavailable
 from bailiwick.wire.problem import EdgeCode
 
@@ -48,22 +48,12 @@ DOORKEEPER = "http-door"
 """Who seals that somebody unknown was refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """What the journal is told of somebody who was turned away."""
-
-    reason: str
-    principal: str | None = None
-    permission: Permission | None = None
-    scope: Scope = FLEET
-
-
 class Door:
     """Lets principals in, and keeps count of those it does not."""
 
     def __init__(
         self,
-        looks: Looks,
+        gateway: Gateway,
         authority: Authority,
         *,
         clock: Clock,
@@ -71,7 +61,7 @@ class Door:
         notes: Allowance | None = None,
     ) -> None:
         self.authority, self.clock = authority, clock
-        self._looks = looks
+        self._gateway = gateway
         self._guesses = guesses or Allowance()
         self._notes = notes or Allowance(burst=10, per_minute=10)
 
@@ -101,14 +91,14 @@ class Door:
 
     @property
     def _leads(self) -> bool:
-        return self._looks.runner.replica.role is Role.LEADING
+        return self._gateway.role is Role.LEADING
 
     async def identify(self, token: str | None) -> Identified:
         """Who holds this token now; the signature is checked here, not in the replica's thread."""
         token_id = claimed_id(token)
         known = Directory()
         if token_id is not None:
-            known = await self._looks.look(lambda view: _part(view, token_id))
+            known = await self._gateway.lookup(lambda view: _part(view, token_id))
         return self.authority.identify(token, known, now_ms=self.clock.now_ms())
 
     async def note(self, request: Request, refusal: Refusal) -> None:
@@ -128,7 +118,7 @@ class Door:
             )
             actor = refusal.principal or DOORKEEPER
             envelope = Envelope(command, actor, str(request.state.correlation_id))
-            await self._looks.call(envelope, wait_s=NOTE_WAIT_S)
+            await self._gateway.execute(envelope, wait_s=NOTE_WAIT_S)
 
     async def _turn_away(self, request: Request, found: RefusedToken) -> None:
         await self.note(request, Refusal(found.word.value, _shown(found.claimed)))

@@ -21,11 +21,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bailiwick.ports import Clock
+from bailiwick.runtime.replica import Role
+from bailiwick.runtime.runner import Runner
 from bailiwick.server.http.edge import HEADER, spell_problem
 from bailiwick.server.problems import trouble_of
 from bailiwick.services.authority import Authority
-from bailiwick.services.replica import Role
-from bailiwick.services.runner import Runner
 from bailiwick.vocab.errors import Unavailable
 
 VOUCHER = "x-bailiwick-forwarded"

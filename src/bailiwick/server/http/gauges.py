@@ -20,8 +20,8 @@ from typing import Final
 
 from bailiwick.kernel.spelling import request_from
 from bailiwick.kernel.state import State
-from bailiwick.server.http.looks import Looks
-from bailiwick.services.replica import Role, View
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.replica import Role, View
 from bailiwick.telemetry.metrics import Fact, Gauges
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.vocab.transitions import REVOKE_STATES
@@ -37,8 +37,8 @@ WAIT_S: Final = 3.0
 class GaugeReader:
     """Reads gauges from one replica, and keeps them for a moment."""
 
-    def __init__(self, looks: Looks, *, wait_s: float = WAIT_S) -> None:
-        self._looks, self._wait_s = looks, wait_s
+    def __init__(self, gateway: Gateway, *, wait_s: float = WAIT_S) -> None:
+        self._gateway, self._wait_s = gateway, wait_s
         self._kept: tuple[float, Gauges] | None = None
         self._lock = asyncio.Lock()
 
@@ -48,9 +48,9 @@ class GaugeReader:
             if self._kept is None or time.monotonic() - self._kept[0] > FRESH_S:
                 self._kept = time.monotonic(), await self._read_soon(last_approved)
             gauges = self._kept[1]
-        replica = self._looks.runner.replica
+        replica = self._gateway.runner.replica
         gauges.put("bailiwick_kernel_queue_length", replica.waiting)
-        gauges.put("bailiwick_journal_size_records", replica.feed.size)
+        gauges.put("bailiwick_journal_size_records", replica.journal.size)
         for role in Role:
             gauges.put("bailiwick_replica_role", int(replica.role is role), role.value)
         return gauges
@@ -63,7 +63,7 @@ class GaugeReader:
 
     async def _read(self, last_approved: Fact | None) -> Gauges:
         gauges = Gauges()
-        if not self._looks.is_ready:
+        if not self._gateway.is_ready:
             return gauges
 
         def begin(view: View) -> list[int]:
@@ -72,12 +72,14 @@ class GaugeReader:
             _tenants(gauges, view.state)
             return list(view.state.leases)
 
-        rest = await self._looks.look(begin)
+        rest = await self._gateway.read(begin)
         for first in range(0, len(rest), PIECE):
             piece = rest[first : first + PIECE]
-            await self._looks.look(partial(_leases, gauges, ids=piece))
+            await self._gateway.read(partial(_leases, gauges, ids=piece))
         if last_approved is not None:
-            gauges.scores = await self._looks.look(lambda view: _scores(view.state, last_approved))
+            gauges.scores = await self._gateway.read(
+                lambda view: _scores(view.state, last_approved)
+            )
         return gauges
 
 
@@ -130,7 +132,7 @@ def _leases(gauges: Gauges, view: View, *, ids: Sequence[int]) -> None:
     for lease_id in ids:
         if lease_id in state.leases:
             fields = state.fields(lease_id)
-            held, phase = LEASE_CLASSES[fields[6]], REVOKE_STATES[fields[7]]
+            held, phase = LEASE_CLASSES[fields.lease_class], REVOKE_STATES[fields.state]
             gauges.add("bailiwick_leases", 1, held.value, phase.value)
 
 

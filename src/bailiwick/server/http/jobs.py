@@ -25,12 +25,13 @@ from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import Refused, Submit
 from bailiwick.kernel.codec import encode_answer, encode_command
 from bailiwick.ports import JobRow
-from bailiwick.server.http.asked import Asked, Changing, Here
+from bailiwick.runtime.replica import View
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber
 from bailiwick.server.http.plans import plan_of, submit_of
 from bailiwick.server.problems import Trouble
 from bailiwick.services.jobs import JobDraft, Jobs
-from bailiwick.services.replica import View
 from bailiwick.vocab.errors import InvalidValue, NotFound, Unavailable
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire import answers as told
@@ -47,11 +48,12 @@ Bytes = Annotated[int, Query(ge=1, le=1 << 20, description="Bytes in one answer,
 WaitS = Annotated[int, Query(ge=0, le=20, description="How long to wait for something new.")]
 
 
+@answers("job.submit")
 async def submit_job(asked: Changing, body: wire.NewJob) -> JSONResponse:
     """Run a command now or, with ``wait``, as soon as there is room."""
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
-    await asked.look(lambda view: view.state.directory.check_scope(scope))
+    await asked.read(lambda view: view.state.directory.check_scope(scope))
     command = _checked(body)
     if asked.dry_run:
         plan = await plan_of(asked, command)
@@ -79,6 +81,7 @@ async def submit_job(asked: Changing, body: wire.NewJob) -> JSONResponse:
     return JSONResponse((await _spell(asked, [found.job]))[0].model_dump(mode="json"), status)
 
 
+@answers("job.list")
 async def list_jobs(
     asked: Here, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[wire.Job]:
@@ -94,12 +97,14 @@ async def list_jobs(
     return Page(items=await _spell(asked, rows[:limit]), next=following)
 
 
+@answers("job.read")
 async def read_job(asked: Here, job_id: PathNumber) -> wire.Job:
     """One job."""
     job = await _require_job(asked, job_id)
     return (await _spell(asked, [job]))[0]
 
 
+@answers("job.cancel")
 async def cancel_job(asked: Changing, job_id: PathNumber) -> told.Done:
     """End a job, or take it out of the queue; what runs is torn down soon after."""
     await _require_job(asked, job_id)
@@ -112,6 +117,7 @@ async def cancel_job(asked: Changing, job_id: PathNumber) -> told.Done:
     return told.Done(answer="done", seq=None)
 
 
+@answers("job.output")
 async def read_output(
     asked: Here,
     job_id: PathNumber,
@@ -194,7 +200,7 @@ async def _spell(asked: Asked, rows: list[JobRow]) -> list[wire.Job]:
         blocked = view.state.blocked
         return {i: told.reason.value for i in entries if (told := blocked.get(i)) is not None}
 
-    reasons = await asked.look(read) if entries else {}
+    reasons = await asked.read(read) if entries else {}
     return [_job(job, reasons.get(job.entry_id or 0)) for job in rows]
 
 

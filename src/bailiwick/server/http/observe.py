@@ -12,31 +12,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from typing import Final, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bailiwick.capability.revocation import KEEP_MS
-from bailiwick.kernel import Envelope
-from bailiwick.kernel.answers import Answer
-from bailiwick.server.http.actions import ACTIONS
-from bailiwick.server.http.looks import Looks
-from bailiwick.services.capabilities import Capabilities
-from bailiwick.services.replica import View
-from bailiwick.services.revoking import first_since
-from bailiwick.services.runner import Runner
+from bailiwick.runtime.gateway import Watch
 from bailiwick.telemetry.bearing import CURRENT, Bearing
-from bailiwick.telemetry.following import Follower
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.wire.actions.table import ACTIONS, OPEN
 
-T = TypeVar("T")
-OPEN_PATHS: Final = {
-    "/healthz": "healthz",
-    "/readyz": "readyz",
+OPEN_PATHS: Final = {row.path: row.name for row in OPEN.values()} | {
     "/openapi.json": "openapi",
     "/metrics": "metrics.read",
-    "/v1/login": "login",
 }
 _LOG = logging.getLogger("bailiwick.http")
 
@@ -102,66 +91,20 @@ def _traceparent(scope: Scope) -> str | None:
     return found[0].decode("latin-1") if found else None
 
 
-class WatchedLooks(Looks):
-    """The two ways to the kernel, with every wait timed."""
+def watch_waits(telemetry: Telemetry | None) -> Watch | None:
+    """A span and a duration for every wait for the kernel."""
+    if telemetry is None:
+        return None
 
-    def __init__(self, runner: Runner, *, wait_s: float, telemetry: Telemetry | None) -> None:
-        super().__init__(runner, wait_s=wait_s)
-        self._telemetry = telemetry
-
-    async def call(self, envelope: Envelope, *, wait_s: float | None = None) -> Answer:
-        """The durable answer to a command."""
-        telemetry = self._telemetry
-        if telemetry is None:
-            return await super().call(envelope, wait_s=wait_s)
+    @contextmanager
+    def watch(wait: str, command: str | None) -> Iterator[None]:
         begun = time.perf_counter()
-        with telemetry.spans.span("kernel.call", command=type(envelope.command).__name__):
-            answer = await super().call(envelope, wait_s=wait_s)
-        telemetry.metrics.observe(_WAIT, time.perf_counter() - begun, "call")
-        return answer
+        told = {} if command is None else {"command": command}
+        with telemetry.spans.span(f"kernel.{wait}", **told):
+            yield
+        telemetry.metrics.observe(_WAIT, time.perf_counter() - begun, wait)
 
-    async def look(self, read: Callable[[View], T]) -> T:
-        """What ``read`` makes of the state."""
-        telemetry = self._telemetry
-        if telemetry is None:
-            return await super().look(read)
-        begun = time.perf_counter()
-        with telemetry.spans.span("kernel.look"):
-            found = await super().look(read)
-        telemetry.metrics.observe(_WAIT, time.perf_counter() - begun, "look")
-        return found
-
-
-def follow_journal(telemetry: Telemetry, runner: Runner) -> None:
-    """Have the telemetry count and index what the replica makes durable from now on."""
-    telemetry.attach(runner.replica.feed, _reader(runner))
-
-
-def follow_revocations(capabilities: Capabilities, runner: Runner) -> Follower:
-    """Have the book of revoked tokens follow the journal, from as far back as tokens live."""
-    read_store, book = _reader(runner), capabilities.book
-
-    def begin(size: int) -> int:
-        since_ms = runner.replica.clock.now_ms() - KEEP_MS
-        first = first_since(read_store, size, since_ms=since_ms)
-        book.begin(since_ms)
-        return first
-
-    follower = Follower(runner.replica.feed, read_store, begin=begin, follow=book.follow)
-    capabilities.catch_up = follower.catch_up
-    return follower
-
-
-def _reader(runner: Runner) -> Callable[[int, int], list[bytes]]:
-    """What the feed no longer has, from the store; as far as the state knows of it."""
-
-    def read_store(first: int, limit: int) -> list[bytes]:
-        def read(view: View) -> list[bytes]:
-            return runner.replica.store.read(first, max(0, min(limit, view.state.size - first)))
-
-        return runner.look(read)
-
-    return read_store
+    return watch
 
 
 _WAIT: Final = "bailiwick_kernel_wait_seconds"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Annotated, TypeVar
 
 from fastapi import Header, Path, Query
 
+from bailiwick.services.pages import Rows
 from bailiwick.wire.base import INTEGER_MAX, NAME_PATTERN, PRINCIPAL_PATTERN, Page
 
 T = TypeVar("T")
@@ -52,16 +53,22 @@ def revision_of(if_match: str | None) -> int | None:
     return None if if_match is None else int(if_match.strip('"'))
 
 
-def page_of(
-    rows: Iterable[T], *, after: str | None, limit: int, key: Callable[[T], str]
-) -> tuple[list[T], str | None]:
-    """The rows of one page, by the order of their keys, and the cursor of the next."""
-    found = sorted((row for row in rows if after is None or key(row) > after), key=key)
-    kept = found[:limit]
-    return kept, key(kept[-1]) if len(found) > limit else None
+FromMs = Annotated[
+    int | None,
+    Query(ge=0, le=INTEGER_MAX, description="Begin of the period; else the month's, in UTC."),
+]
+ToMs = Annotated[
+    int | None,
+    Query(ge=1, le=INTEGER_MAX, description="End of the period; else now, which is the latest."),
+]
 
 
-def spell_page(rows: tuple[list[T], str | None], spell: Callable[[T], R]) -> Page[R]:
+def number_in(cursor: str | None) -> int | None:
+    """The number that a cursor names."""
+    return None if cursor is None else int(cursor)
+
+
+def spell_page(rows: Rows[T], spell: Callable[[T], R]) -> Page[R]:
     """A page as it is answered."""
     found, cursor = rows
     return Page(items=[spell(row) for row in found], next=cursor)

@@ -25,17 +25,15 @@ from bailiwick.kernel import Submit
 from bailiwick.kernel.codec import decode_command
 from bailiwick.kernel.spelling import denial_body
 from bailiwick.kernel.work import plan as pl
-from bailiwick.server.http.asked import Asked
+from bailiwick.runtime.replica import View
+from bailiwick.server.http.context import Asked
 from bailiwick.services.authority import Principal
-from bailiwick.services.replica import View
+from bailiwick.services.decisions import ANOTHER, card_now
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import HardwareGeneration
 from bailiwick.wire import answers as told
 from bailiwick.wire.base import INTEGER_MAX
 from bailiwick.wire.work import LeaseRequest, Remedy
-
-ANOTHER = "another"
-"""How a tenant is told of which the caller may not know."""
 
 Plain = dict[str, Any]
 
@@ -74,13 +72,7 @@ async def plan_of(asked: Asked, command: Submit) -> told.Plan:
             planned, command, fleet=pl.generations_for(view.state, command.request)
         )
 
-    return await asked.look(read)
-
-
-def card_now(view: View, command: Submit) -> RateCard:
-    """The prices that hold now for whoever would pay."""
-    now_ms = max(view.now_ms, view.state.clock_ms)
-    return view.state.spending.book.card_for(str(command.request.tenant), now_ms)
+    return await asked.read(read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,13 @@ from fastapi.responses import PlainTextResponse
 from bailiwick.iam import FLEET, Scope
 from bailiwick.journal.keys import Signer
 from bailiwick.journal.record import parse_record
-from bailiwick.server.http.asked import Asked, Here
-from bailiwick.server.http.looks import Looks
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.tree import JournalTree
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Asked, Here
 from bailiwick.server.http.params import PathName, PathSeq
 from bailiwick.server.http.work import spell_record
-from bailiwick.server.problems import hidden
-from bailiwick.services.tree import JournalTree
+from bailiwick.services.caller import Hidden
 from bailiwick.store.journal_proof import RecordProof
 from bailiwick.vocab.errors import BailiwickError, NotFound, Unavailable
 
@@ -37,24 +38,26 @@ _GROWING: Final[set[asyncio.Task[None]]] = set()
 """Kept only so that nobody clears away a task that runs."""
 
 
+@answers("checkpoint.read")
 async def read_checkpoint(asked: Here) -> PlainTextResponse:
     """The journal's size and root now, signed."""
     asked.require_within(FLEET)
     signer = _signer(asked)
-    size = await asked.look(lambda view: view.state.size)
+    size = await asked.read(lambda view: view.state.size)
     await _grow(asked, size)
     return PlainTextResponse(asked.house.parts.tree.checkpoint(signer))
 
 
+@answers("record.prove")
 async def prove_record(asked: Here, tenant: PathName, *, seq: PathSeq) -> PlainTextResponse:
     """One of a tenant's records, with what proves that the journal has it."""
     asked.require(Scope(tenant))
-    signer, store = _signer(asked), asked.house.looks.store
-    lines = await asked.look(lambda view: list(store.read(seq, 1)))
+    signer = _signer(asked)
+    lines = await asked.records(seq, 1)
     canonical = lines[0].rstrip(b"\n") if lines else b""
     record = parse_record(canonical) if lines else None
     if record is None or record.tenant != tenant:
-        raise hidden()
+        raise Hidden()
     is_whole = spell_record(record, whole=False) == spell_record(record, whole=True)
     if not is_whole and not asked.may(FLEET):
         raise asked.refuse("the record tells of another tenant too", reason="tells_of_another")
@@ -73,26 +76,26 @@ def _signer(asked: Asked) -> Signer:
 
 async def _grow(asked: Asked, size: int) -> None:
     """Have the tree cover that many records, or say that it will."""
-    looks, tree = asked.house.looks, asked.house.parts.tree
+    gateway, tree = asked.house.gateway, asked.house.parts.tree
     for _ in range(PAGES_MAX):
         if tree.size >= size:
             return
-        await _grow_page(looks, tree)
+        await _grow_page(gateway, tree)
     if tree.size >= size:
         return
     if tree.claim():
-        task = asyncio.create_task(_go_on(looks, tree, size=size))
+        task = asyncio.create_task(_go_on(gateway, tree, size=size))
         _GROWING.add(task)
         task.add_done_callback(_GROWING.discard)
     raise Unavailable("the proof", f"{tree.size} of {size} records are taken up so far")
 
 
-async def _go_on(looks: Looks, tree: JournalTree, *, size: int) -> None:
+async def _go_on(gateway: Gateway, tree: JournalTree, *, size: int) -> None:
     """Grow the tree while nobody waits, until it has what was asked for."""
     try:
         while tree.size < size:  # bounded by the records there are
             before = tree.size
-            await _grow_page(looks, tree)
+            await _grow_page(gateway, tree)
             if tree.size == before:
                 return
     except BailiwickError:
@@ -101,10 +104,8 @@ async def _go_on(looks: Looks, tree: JournalTree, *, size: int) -> None:
         tree.release()
 
 
-async def _grow_page(looks: Looks, tree: JournalTree) -> None:
+async def _grow_page(gateway: Gateway, tree: JournalTree) -> None:
     first = tree.size
-    lines = looks.runner.replica.feed.read(first, tree.page)
-    if lines is None:
-        lines = await looks.look(lambda view: list(looks.store.read(first, tree.page)))
+    lines = await gateway.records(first, tree.page)
     # Hashing takes milliseconds, which other requests need not wait for.
     await asyncio.to_thread(tree.grow, lines, first=first)

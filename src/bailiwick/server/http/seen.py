@@ -9,7 +9,6 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Path
@@ -18,16 +17,15 @@ from starlette.requests import Request
 
 from bailiwick.iam import FLEET, Scope
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.ports import JournalStore
-from bailiwick.server.http.asked import Asked, Here, House
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Asked, Here, House
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.work import spell_record
-from bailiwick.server.problems import hidden
-from bailiwick.services.replica import View
+from bailiwick.services.caller import Hidden
 from bailiwick.telemetry.metrics import CONTENT_TYPE
 from bailiwick.telemetry.rows import RecordRow
 from bailiwick.telemetry.telemetry import Telemetry
-from bailiwick.telemetry.timeline import Entry, cut, merge, runs
+from bailiwick.telemetry.timeline import TimelineRow, cut, merge, runs
 from bailiwick.wire.base import PRINCIPAL_PATTERN
 from bailiwick.wire.seen import Timeline, TimelineEntry
 
@@ -37,6 +35,7 @@ READS_MAX = 100
 CorrelationId = Annotated[str, Path(pattern=PRINCIPAL_PATTERN)]
 
 
+@answers("trace.read")
 async def read_trace(asked: Here, correlation_id: CorrelationId) -> Timeline:
     """Request, decision, events, spans and log lines under one correlation id, by time."""
     asked.require_within(FLEET)
@@ -50,7 +49,7 @@ async def read_trace(asked: Here, correlation_id: CorrelationId) -> Timeline:
     records = await _records(asked, seen.records, correlation_id)
     if not (seen.spans or seen.logs or records):
         if FLEET in asked.principal.roles:
-            raise hidden()
+            raise Hidden()
         raise asked.refuse_hidden("foreign_scope" if any(found[:3]) else "not_found")
     is_cut = seen.is_cut or len(runs(seen.records)) > READS_MAX
     entries = merge(seen.spans, seen.logs, records=records)
@@ -69,10 +68,10 @@ async def _records(
     One whose correlation id is masked (another evicted for his own request) is not told at all:
     that would say whose id it is.
     """
-    pieces, store = runs(rows)[:READS_MAX], asked.house.looks.store
+    pieces = runs(rows)[:READS_MAX]
     lines: list[bytes] = []
     for first, count in pieces:
-        lines += await asked.look(partial(_read, store, first=first, count=count))
+        lines += await asked.records(first, count)
     found = []
     for record in (parse_record(line.rstrip(b"\n")) for line in lines):
         told = spell_record(record, whole=asked.may(FLEET))
@@ -82,11 +81,7 @@ async def _records(
     return found
 
 
-def _read(store: JournalStore, view: View, *, first: int, count: int) -> list[bytes]:
-    return store.read(first, max(0, min(count, view.state.size - first)))
-
-
-def _spelled(entry: Entry) -> TimelineEntry:
+def _spelled(entry: TimelineRow) -> TimelineEntry:
     return TimelineEntry(
         at_ms=entry.at_ms,
         source=entry.source.value,
@@ -96,6 +91,7 @@ def _spelled(entry: Entry) -> TimelineEntry:
     )
 
 
+@answers("metrics.read")
 async def read_metrics(asked: Here, request: Request) -> PlainTextResponse:
     """All metrics, in Prometheus' text format."""
     asked.require(FLEET)
@@ -115,5 +111,5 @@ async def read_metrics_openly(request: Request) -> PlainTextResponse:
 def _telemetry(house: House) -> Telemetry:
     found = house.parts.telemetry
     if found is None:
-        raise hidden()
+        raise Hidden()
     return found

@@ -29,9 +29,10 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from bailiwick.iam import FLEET, Allowed, Permission, Scope
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import parse_record
-from bailiwick.journal.words import RecordKind
-from bailiwick.server.http.asked import Here, House
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Here, House
 from bailiwick.server.http.door import bearer_of
 from bailiwick.server.http.work import spell_record
 from bailiwick.services.authority import Principal
@@ -135,6 +136,7 @@ def _wish(
     return Wish(first, tenant, _kinds_of(kinds), follow == "true")
 
 
+@answers("record.watch")
 async def watch_records(
     asked: Here, request: Request, *, wish: Annotated[Wish, Depends(_wish)]
 ) -> WatchResponse:
@@ -142,7 +144,7 @@ async def watch_records(
     asked.require_within(FLEET if wish.tenant is None else Scope(wish.tenant))
     house = asked.house
     leave = house.parts.watchers.take(asked.principal.name)
-    first = house.looks.runner.replica.feed.size if wish.first is None else wish.first
+    first = house.gateway.journal.size if wish.first is None else wish.first
     watch = _Watch(house, asked.principal, bearer_of(request), wish, first)
     return WatchResponse(watch.events(), leave=leave)
 
@@ -176,7 +178,7 @@ class _Watch:
         """Everything that is sent."""
         loop = asyncio.get_running_loop()
         self._checked = self._sent = loop.time()
-        feed = self.house.looks.runner.replica.feed
+        feed = self.house.gateway.journal
         end_listening = feed.listen(lambda: _wake(loop, self._woken))
         ending = self.house.parts.ending
         ended = None if ending is None else asyncio.ensure_future(ending.wait())
@@ -235,11 +237,7 @@ class _Watch:
         return now - self._sent >= self.house.parts.watchers.beat_s
 
     async def _page(self) -> list[bytes]:
-        looks, limit, first = self.house.looks, self.house.parts.watchers.page, self.first
-        found = looks.runner.replica.feed.read(first, limit)
-        if found is None:
-            found = await looks.look(lambda view: list(looks.store.read(first, limit)))
-        return found
+        return await self.house.gateway.records(self.first, self.house.parts.watchers.page)
 
     async def _check_again(self) -> WatchEndWord | None:
         """Look at the token anew, if it is time; why to end, if the caller may no more."""

@@ -11,16 +11,15 @@ Rules:
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter
 
 from bailiwick.iam import FLEET, Permission, Scope
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.journal.words import RecordKind
 from bailiwick.kernel import Cancel, Command, Granted, Queued, Release, Renew, ReportCheckpoint
 from bailiwick.kernel import State as KernelState
 from bailiwick.kernel import owner as ev
@@ -28,11 +27,13 @@ from bailiwick.kernel.answers import Refused
 from bailiwick.kernel.codec import encode_answer
 from bailiwick.kernel.spelling import amounts_of
 from bailiwick.kernel.views import waiting_entry
-from bailiwick.server.http.asked import Asked, Changing, Here, may_everywhere
+from bailiwick.runtime.replica import ACTOR, View
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathName, PathNumber, ShortLimit
-from bailiwick.server.http.plans import ANOTHER, plan_of, spell_denial, spell_remedy, submit_of
+from bailiwick.server.http.plans import plan_of, spell_denial, spell_remedy, submit_of
 from bailiwick.server.problems import Trouble
-from bailiwick.services.replica import ACTOR, View
+from bailiwick.services.decisions import ANOTHER
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import answers as told
@@ -51,16 +52,17 @@ _ANSWER: TypeAdapter[told.Granted | told.Queued] = TypeAdapter(told.Granted | to
 # -- leases ----------------------------------------------------------------------------------
 
 
+@answers("lease.request")
 async def request_lease(asked: Changing, body: wire.LeaseRequest) -> JSONResponse:
     """Ask for resources now or, with ``wait``, as soon as they are free."""
     scope = Scope.of(body.tenant, body.project)
     asked.require(scope)
-    await asked.look(lambda view: view.state.directory.check_scope(scope))
+    await asked.read(lambda view: view.state.directory.check_scope(scope))
     command = submit_of(body)
     if asked.dry_run:
         plan = await plan_of(asked, command)
         return JSONResponse(plan.model_dump(mode="json"), 200)
-    answer = await asked.call(command)
+    answer = await asked.execute(command)
     match answer:
         case Granted() | Queued():
             status = 201 if isinstance(answer, Granted) else 202
@@ -77,6 +79,7 @@ async def request_lease(asked: Changing, body: wire.LeaseRequest) -> JSONRespons
             raise InvariantBroken(f"a request was answered with {answer}")
 
 
+@answers("lease.list")
 async def list_leases(
     asked: Here, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[wire.Lease]:
@@ -85,24 +88,24 @@ async def list_leases(
     after = int(cursor or 0)
 
     def read(view: View) -> tuple[list[Plain], str | None]:
-        state, may = view.state, _Seen(asked)
-        own = (i for i in state.leases if i > after and may(state.owner_of(i)))
-        ids = heapq.nsmallest(limit + 1, own)
-        rows = [_lease_row(state, lease_id) for lease_id in ids[:limit]]
+        ids = view.leases.page(_seen_by(asked), after=after, limit=limit + 1)
+        rows = [_lease_row(view.state, lease_id) for lease_id in ids[:limit]]
         return rows, str(ids[limit - 1]) if len(ids) > limit else None
 
-    rows, following = await asked.look(read)
+    rows, following = await asked.read(read)
     return Page(items=[wire.Lease.model_validate(row) for row in rows], next=following)
 
 
+@answers("lease.read")
 async def read_lease(asked: Here, lease_id: PathNumber) -> wire.Lease:
     """One lease."""
     await _require_lease(asked, lease_id)
     return wire.Lease.model_validate(
-        await asked.look(lambda view: _lease_row(view.state, lease_id))
+        await asked.read(lambda view: _lease_row(view.state, lease_id))
     )
 
 
+@answers("lease.renew")
 async def renew_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Renewal) -> told.Done:
     """Hold a lease for another term from now."""
     command = Renew(lease_id, body.ttl_ms, body.generation)
@@ -110,12 +113,14 @@ async def renew_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Renew
     return await asked.do(command)
 
 
+@answers("lease.release")
 async def release_lease(asked: Changing, lease_id: PathNumber) -> told.Done:
     """Give a lease back."""
     await _require_lease(asked, lease_id, Release(lease_id))
     return await asked.do(Release(lease_id))
 
 
+@answers("lease.checkpoint")
 async def report_checkpoint(asked: Changing, lease_id: PathNumber) -> told.Done:
     """Say that the work is saved; during grace this ends the lease now."""
     await _require_lease(asked, lease_id, ReportCheckpoint(lease_id))
@@ -125,6 +130,7 @@ async def report_checkpoint(asked: Changing, lease_id: PathNumber) -> told.Done:
 # -- the queue -------------------------------------------------------------------------------
 
 
+@answers("queue.list")
 async def list_queue(
     asked: Here, *, cursor: NumberCursor = None, limit: ShortLimit = 20
 ) -> Page[wire.QueueEntry]:
@@ -133,22 +139,22 @@ async def list_queue(
     after = int(cursor or 0)
 
     def read(view: View) -> tuple[list[Plain], str | None]:
-        entries, may = view.state.line.entries, _Seen(asked)
-        rows = (e for e in entries.values() if e.id > after and may(ev.Owner.of(e.request)))
-        ids = heapq.nsmallest(limit + 1, (entry.id for entry in rows))
+        ids = view.waiting.page(_seen_by(asked), after=after, limit=limit + 1)
         found = [_entry_row(view, entry_id) for entry_id in ids[:limit]]
         return found, str(ids[limit - 1]) if len(ids) > limit else None
 
-    rows, following = await asked.look(read)
+    rows, following = await asked.read(read)
     return Page(items=[wire.QueueEntry.model_validate(row) for row in rows], next=following)
 
 
+@answers("queue.read")
 async def read_entry(asked: Here, entry_id: PathNumber) -> wire.QueueEntry:
     """One waiting request: where it stands, what is in its way, when it may start."""
     await _require_entry(asked, entry_id)
-    return wire.QueueEntry.model_validate(await asked.look(lambda view: _entry_row(view, entry_id)))
+    return wire.QueueEntry.model_validate(await asked.read(lambda view: _entry_row(view, entry_id)))
 
 
+@answers("queue.cancel")
 async def cancel_entry(asked: Changing, entry_id: PathNumber) -> told.Done:
     """Take a waiting request out of the queue."""
     await _require_entry(asked, entry_id, Cancel(entry_id))
@@ -158,19 +164,17 @@ async def cancel_entry(asked: Changing, entry_id: PathNumber) -> told.Done:
 # -- the journal -----------------------------------------------------------------------------
 
 
+@answers("record.list")
 async def list_records(
     asked: Here, tenant: PathName, *, cursor: NumberCursor = None, limit: Limit = 100
 ) -> Page[wire.JournalRecord]:
     """A tenant's own records in the order of the journal; ``next`` is null at its end."""
     asked.require(Scope(tenant))
-    first, store = int(cursor or 0), asked.house.looks.store
-
-    def read(view: View) -> tuple[list[bytes], int]:
-        view.state.directory.tenant(tenant)
-        return store.read(first, SCAN_MAX), view.state.size
-
-    lines, size = await asked.look(read)
-    everything = may_everywhere(asked.principal, Permission.JOURNAL_READ, scopes={FLEET})
+    first = int(cursor or 0)
+    await asked.read(lambda view: view.state.directory.tenant(tenant))
+    lines = await asked.records(first, SCAN_MAX)
+    size = asked.house.gateway.journal.size
+    everything = asked.holds(Permission.JOURNAL_READ)
     rows: list[wire.JournalRecord] = []
     seen = first
     for line in lines:
@@ -234,18 +238,9 @@ def _thawed(value: object) -> object:
 # -- what they share -------------------------------------------------------------------------
 
 
-class _Seen:
-    """Whether rows of an owner are seen, asked once for each owner."""
-
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._known: dict[ev.Owner, bool] = {}
-
-    def __call__(self, owner: ev.Owner) -> bool:
-        found = self._known.get(owner)
-        if found is None:
-            found = self._known[owner] = self._asked.may(Scope(*owner))
-        return found
+def _seen_by(asked: Asked) -> Callable[[ev.Owner], bool] | None:
+    """Whose rows the caller may see; ``None`` for everybody's."""
+    return None if asked.may(FLEET) else lambda owner: asked.may(Scope(*owner))
 
 
 async def _require_lease(asked: Asked, lease_id: int, command: Command | None = None) -> None:

@@ -1,0 +1,188 @@
+"""The agent's process, from its options to its loop.
+
+Rules:
+
+- What the machine cannot prove itself with is told before anything is reported: the extra that is
+  missing, the TPM that is not there, the key that others can read.
+- An option that goes with another kind of proof than the one asked for is refused, not ignored.
+- Keys and what is remembered lie in one folder that only the agent's user can open.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bailiwick.vocab.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from bailiwick.agent.attesting import NodeAttestation, Prover
+    from bailiwick.attestation.evidence import Evidence
+
+STATE_DIR = Path("bailiwick-agent")
+KEY_NAME = "ed25519.pem"
+MINT_KEY_NAME = "capability.pem"
+SOCKET_NAME = "mint.sock"
+ENROLLED_NAME = "enrolled"
+
+Say = Callable[[str], None]
+
+
+class Attest(StrEnum):
+    """By what a machine proves which one it is."""
+
+    TPM2 = "tpm2"
+    ED25519 = "ed25519"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOptions:
+    """What an agent is told before it starts."""
+
+    server: str
+    token_file: Path
+    node: str | None = None
+    """Its name in the fleet; else the machine's own."""
+    once: bool = False
+    """One report, one beat, one proof if asked, then end."""
+    block_path: Path = Path("/")
+    ca_file: str | None = None
+    attest: Attest | None = None
+    attest_state: Path = STATE_DIR
+    """Where the keys lie; made if absent, for this user alone."""
+    tpm: str | None = None
+    event_log: Path | None = None
+    key_file: Path | None = None
+    firmware: str | None = None
+    mint: bool = False
+
+
+def run_agent(options: AgentOptions, say: Say) -> bool:
+    """Report this machine, that it lives and what leases use, until a signal; runs nothing.
+
+    Whether the server heard it: with ``once`` that is known, else it is tried for good.
+    """
+    import signal
+    import threading
+    import time
+
+    from bailiwick.agent.beating import Beating
+    from bailiwick.agent.counting import LeaseCounting
+    from bailiwick.agent.inventory import judge, read_machine
+    from bailiwick.agent.report import capacity_of
+    from bailiwick.agent.server import HttpServer, node_name
+
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    name = node_name(options.node)
+
+    attesting = attesting_of(options, say)
+    with (
+        HttpServer(options.server, options.token_file, ca_file=options.ca_file) as fleet,
+        minting_of(options, name, say=say),
+    ):
+        beating = Beating(
+            name,
+            fleet,
+            read=lambda: capacity_of(judge(read_machine(options.block_path))),
+            wait=stop.wait,
+            say=say,
+            counting=LeaseCounting(lambda: time.time_ns() // 1_000_000, say),
+            attesting=attesting,
+        )
+        if options.once:
+            return beating.run_once()
+        beating.run()
+        return True
+
+
+def attesting_of(options: AgentOptions, say: Say) -> NodeAttestation | None:
+    """How this machine proves itself; nothing if it is not to."""
+    theirs = {
+        "--tpm": (options.tpm, Attest.TPM2),
+        "--event-log": (options.event_log, Attest.TPM2),
+        "--key-file": (options.key_file, Attest.ED25519),
+        "--firmware": (options.firmware, Attest.ED25519),
+    }
+    for name, (given, kind) in theirs.items():
+        if given is not None and options.attest is not kind:
+            raise InvalidValue(name, str(given), f"--attest {kind.value} beside it")
+    if options.attest is None:
+        if options.mint:
+            raise InvalidValue("--mint", True, "--attest beside it: the server must know the key")
+        return None
+    from bailiwick.agent.attesting import NodeAttestation
+    from bailiwick.agent.key_file import NoteFile
+
+    note = NoteFile(options.attest_state / ENROLLED_NAME)
+    key = _mint_key(options).public_key().public_bytes_raw() if options.mint else None
+    return NodeAttestation(_prover(options), note, say, devices=_devices(), capability_key=key)
+
+
+def _devices() -> Callable[[bytes], Sequence[Evidence]] | None:
+    """Who asks the GPUs for their reports, on a machine where a driver answers for any."""
+    from bailiwick.agent.gpu_report import gpu_reports
+    from bailiwick.agent.nvml import open_session
+
+    session, _ = open_session(None)
+    if session is None:
+        return None
+    session.close()
+    return gpu_reports
+
+
+@contextmanager
+def minting_of(options: AgentOptions, node: str, *, say: Say) -> Iterator[None]:
+    """Mint tokens for work on this machine meanwhile, if that is wanted."""
+    if not options.mint:
+        yield
+        return
+    import threading
+    import time
+
+    from bailiwick.agent.counters import Machine
+    from bailiwick.agent.mint_socket import MintSocket
+    from bailiwick.agent.minting import Minting
+    from bailiwick.agent.server import HttpServer
+    from bailiwick.capability.biscuit_tokens import BiscuitMinter
+
+    minter, turn = BiscuitMinter(_mint_key(options).private_bytes_raw()), threading.Lock()
+    # A connection of its own: the loop's is the loop's, and a client is for one thread at a time.
+    with HttpServer(options.server, options.token_file, ca_file=options.ca_file) as fleet:
+        minting = Minting(node, minter, fleet, Machine(), lambda: time.time_ns() // 1_000_000)
+
+        def answer(line: bytes, pid: int) -> bytes:
+            with turn:
+                return minting.answer(line, pid=pid)
+
+        with MintSocket(options.attest_state / SOCKET_NAME, answer, say=say):
+            yield
+
+
+def _mint_key(options: AgentOptions) -> Ed25519PrivateKey:
+    from bailiwick.agent.key_file import load_or_make_key
+
+    return load_or_make_key(options.attest_state / MINT_KEY_NAME)
+
+
+def _prover(options: AgentOptions) -> Prover:
+    if options.attest is Attest.TPM2:
+        from bailiwick.agent.tpm2 import DEFAULT_TPM
+        from bailiwick.agent.tpm_prover import TpmProver
+
+        tpm = options.tpm or DEFAULT_TPM
+        return TpmProver(tpm, options.attest_state, event_log=options.event_log)
+    from bailiwick.agent.key_file import KeyFileProver, firmware_digest, load_or_make_key
+
+    if options.firmware is None:
+        expected = "the digest of what the machine runs, or the file to take it of"
+        raise InvalidValue("--firmware", "nothing", expected)
+    key = load_or_make_key(options.key_file or options.attest_state / KEY_NAME)
+    return KeyFileProver(key, firmware_digest(options.firmware))

@@ -1,0 +1,257 @@
+"""The server as the agent's loop sees it: report, beat, counters, proofs; what refusals mean."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import re
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from bailiwick.agent.attesting import KindVerdict, NodeTrust, NotAccepted
+from bailiwick.agent.beating import Away, Heard, NotKnown, NotTaken
+from bailiwick.client.bodies import make_body
+from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
+from bailiwick.client.http_client import Client
+from bailiwick.vocab.errors import ErrorCode, InvalidValue
+from bailiwick.vocab.trust import MintDenial
+from bailiwick.vocab.values import check_name
+from bailiwick.wire import fleet, trust
+from bailiwick.wire.actions import nodes
+from bailiwick.wire.actions.action import Action
+from bailiwick.wire.answers import TokenDenied
+from bailiwick.wire.base import Model
+from bailiwick.wire.counting import CounterReport
+from bailiwick.wire.problem import EdgeCode
+
+if TYPE_CHECKING:
+    from bailiwick.agent.counting import LeaseCount
+    from bailiwick.agent.minting import LeaveOutcome, MintRequest
+    from bailiwick.attestation.evidence import Evidence
+    from bailiwick.fleet.node import NodeCapacity
+    from bailiwick.vocab.trust import EvidenceKind
+
+B = TypeVar("B", bound=Model)
+R = TypeVar("R")
+
+TOKEN_CHARS_MAX = 4_096
+
+
+class HttpServer:
+    """One server over HTTP; ``with`` it. The token is whatever the file has now."""
+
+    def __init__(self, server: str, token_file: Path, *, ca_file: str | None = None) -> None:
+        self._server, self._token_file, self._ca_file = server, token_file, ca_file
+        self._token = read_token(token_file)
+        self._client = self._connect()
+
+    def _connect(self) -> Client:
+        # One try each: the loop itself tries again, and knows for how long.
+        return Client(self._server, self._token, ca_file=self._ca_file, timeout_s=8.0, tries=1)
+
+    def _renew(self) -> None:
+        """Take up a token that was written since: none lasts as long as an agent does."""
+        with contextlib.suppress(InvalidValue):  # just being written: the one at hand still counts
+            token = read_token(self._token_file)
+            if token != self._token:
+                self._client.close()
+                self._token = token
+                self._client = self._connect()
+
+    def __enter__(self) -> HttpServer:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._client.close()
+
+    def report(self, node: str, capacity: NodeCapacity) -> None:
+        """Have the machine be a node."""
+        body = inventory_of(capacity)
+        self._renew()
+        try:
+            self._client.send(nodes.NODE_REPORT, path={"node": node}, body=body)
+        except Unreachable as error:
+            raise Away(str(error)) from None
+        except Refusal as refusal:
+            if refusal.problem.code is ErrorCode.CONFLICT:
+                raise NotTaken(refusal.problem.message) from None
+            _judge(refusal)
+
+    def beat(self, node: str) -> Heard:
+        """Say that the machine lives."""
+        self._renew()
+        try:
+            heard = self._client.send(nodes.NODE_BEAT, path={"node": node})
+        except Unreachable as error:
+            raise Away(str(error)) from None
+        except Refusal as refusal:
+            if refusal.problem.code is ErrorCode.NOT_FOUND:
+                raise NotKnown from None
+            _judge(refusal)
+        nonce = heard.attest_nonce
+        return Heard(heard.beat_ms, None if nonce is None else bytes.fromhex(nonce))
+
+    def count(
+        self, node: str, epoch: int, *, events: Sequence[tuple[int, LeaseCount]]
+    ) -> tuple[int, int]:
+        """Tell what was counted for leases."""
+        rows = [{"sequence": number, **asdict(each)} for number, each in events]
+        counters = [{**row, "gpus": list(row["gpus"])} for row in rows]
+        body = make_body(CounterReport, epoch=epoch, counters=counters)
+        self._renew()
+        try:
+            taken = self._client.send(nodes.NODE_COUNT, path={"node": node}, body=body)
+        except Unreachable as error:
+            raise Away(str(error)) from None
+        except Refusal as refusal:
+            if refusal.problem.code is ErrorCode.NOT_FOUND:
+                return 0, 0  # the node has just departed: the next beat says so
+            _judge(refusal)
+        return taken.epoch, taken.acknowledged
+
+    # -- proofs ------------------------------------------------------------------------------
+
+    def offer(
+        self, node: str, kind: EvidenceKind, *, parts: Mapping[str, bytes]
+    ) -> tuple[str, Mapping[str, bytes]]:
+        """Offer keys to be known by."""
+        body = make_body(trust.EnrolmentOffer, kind=kind, parts=_texts(parts))
+        told = self._prove(nodes.NODE_ENROL, node, body=body)
+        return told.enrolment_id, {name: _bytes(text) for name, text in told.parts.items()}
+
+    def prove(self, node: str, enrolment_id: str, *, parts: Mapping[str, bytes]) -> None:
+        """Answer the challenge that followed."""
+        body = make_body(trust.EnrolmentProof, enrolment_id=enrolment_id, parts=_texts(parts))
+        self._prove(nodes.NODE_PROVE, node, body=body)
+
+    def nonce(self, node: str) -> bytes | None:
+        """What to answer now; nothing of a node that is in no pool."""
+        self._renew()
+        try:
+            told = self._client.send(nodes.NODE_NONCE, path={"node": node})
+        except Unreachable as error:
+            raise Away(str(error)) from None
+        except Refusal as refusal:
+            if refusal.problem.code is ErrorCode.CONFLICT:
+                return None
+            _judge_proof(refusal)
+        return bytes.fromhex(told.nonce)
+
+    def present(self, node: str, nonce: bytes, *, pieces: Sequence[Evidence]) -> NodeTrust:
+        """Send evidence; what was found."""
+        rows = [{"kind": each.kind, "parts": _texts(each.parts)} for each in pieces]
+        body = make_body(trust.Attestation, nonce=nonce.hex(), pieces=rows)
+        told = self._prove(nodes.NODE_ATTEST, node, body=body)
+        found = (KindVerdict(row.kind, row.verdict, row.reason, row.where) for row in told.verdicts)
+        return NodeTrust(told.state, tuple(found))
+
+    def leave(self, node: str, wish: MintRequest) -> LeaveOutcome:
+        """Ask whether a token may be minted here."""
+        from bailiwick.agent.minting import Leave
+        from bailiwick.capability.broker import Denied
+        from bailiwick.capability.claims import TokenClaims
+
+        body = make_body(
+            trust.NodeTokenWish,
+            lease_id=wish.lease_id,
+            operations=list(wish.operations),
+            ttl_ms=wish.ttl_ms,
+            generation=wish.generation,
+        )
+        self._renew()
+        try:
+            told = self._client.send(nodes.NODE_TOKEN, path={"node": node}, body=body)
+        except (Unreachable, Misunderstood) as error:
+            raise Away(str(error)) from None
+        except Refusal as refusal:
+            decision = refusal.problem.decision
+            if isinstance(decision, TokenDenied):
+                return Denied(decision.reason)
+            if refusal.problem.code is ErrorCode.NOT_FOUND:
+                return Denied(MintDenial.NO_SUCH_LEASE)
+            raise Away(str(refusal)) from None
+        claims = told.claims.model_dump()
+        return Leave(TokenClaims(**{**claims, "operations": tuple(claims["operations"])}))
+
+    def _prove(self, action: Action[B, R], node: str, *, body: B) -> R:
+        self._renew()
+        try:
+            return self._client.send(action, path={"node": node}, body=body)
+        except Unreachable as error:
+            raise Away(str(error)) from None
+        except Refusal as refusal:
+            _judge_proof(refusal)
+
+
+def _judge_proof(refusal: Refusal) -> NoReturn:
+    """What an operator may settle does not end the agent: it is told, and tried again later."""
+    code = refusal.problem.code
+    if code is ErrorCode.NOT_FOUND:
+        raise NotKnown from None
+    if refusal.problem.retryable or code in (EdgeCode.UNAUTHENTICATED, EdgeCode.FORBIDDEN):
+        _judge(refusal)
+    raise NotAccepted(refusal.problem.message) from None
+
+
+def _texts(parts: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: base64.b64encode(value).decode() for name, value in parts.items()}
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        raise NotAccepted("the server's challenge is not in base64") from None
+
+
+def _judge(refusal: Refusal) -> NoReturn:
+    """Wait for what may pass; what may not ends the agent."""
+    if refusal.status in (429, 500, 503):
+        raise Away(str(refusal)) from None
+    raise refusal
+
+
+def inventory_of(capacity: NodeCapacity) -> fleet.Inventory:
+    """A node's capacity as the contract tells it."""
+    return make_body(
+        fleet.Inventory,
+        resources={
+            "cpu_milli": capacity.cpu_milli,
+            "mem_bytes": capacity.mem_bytes,
+            "block_bytes": capacity.block_bytes,
+        },
+        gpus=[
+            {
+                "generation": gpu.generation,
+                "vram_bytes": gpu.vram_bytes,
+                "model": gpu.model,
+                "fabric": gpu.fabric,
+                "partitionable": gpu.partitionable,
+            }
+            for gpu in capacity.gpus
+        ],
+        labels=sorted(f"{key}={value}" for key, value in capacity.labels.items()),
+    )
+
+
+def node_name(given: str | None) -> str:
+    """What the node is called: as it was told, or as the machine is."""
+    if given is not None:
+        return check_name("--node", given)
+    name = re.sub(r"[^A-Za-z0-9.-]", "-", socket.gethostname().partition(".")[0])[:40]
+    return name.strip("-.") or "node"
+
+
+def read_token(path: Path) -> str:
+    """The token in a file."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            token = file.read(TOKEN_CHARS_MAX).strip()
+    except (OSError, ValueError) as error:
+        raise InvalidValue("--token-file", str(path), f"a file to read ({error})") from None
+    if not token or len(token.split()) != 1:
+        raise InvalidValue("--token-file", str(path), "one token and nothing else")
+    return token

@@ -1,0 +1,165 @@
+"""The commands ``bailiwick bench ...``: experiments on lists of one's own.
+
+Rules:
+
+- The result goes to stdout, progress to stderr, and progress only to a terminal and only when the
+  work takes over two seconds.
+- Table and JSON tell the same runs: JSON has one object per strategy and seed, the table one row
+  per strategy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bailiwick.cli.shared.flags import Output, with_options
+from bailiwick.cli.shared.progress import progress
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bailiwick.bench.placement import Lists, Trial
+
+app = typer.Typer(help="Experiments that measure placement.", no_args_is_help=True)
+
+
+class Engine(StrEnum):
+    """Which engine decides."""
+
+    AUTO = "auto"
+    COMPILED = "compiled"
+    PURE = "pure"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlacementOptions:
+    """What ``bench placement`` can be told."""
+
+    nodes: Annotated[
+        Path,
+        typer.Option(
+            "--nodes",
+            metavar="FILE",
+            help="Machines: a CSV with the columns sn, cpu_milli, memory_mib, gpu, model.",
+        ),
+    ]
+    pods: Annotated[
+        Path,
+        typer.Option(
+            "--pods",
+            metavar="FILE",
+            help="Requests: a CSV with the columns cpu_milli, memory_mib, num_gpu, gpu_milli "
+            "(of each GPU) and optionally gpu_spec (models joined by '|', empty for any).",
+        ),
+    ]
+    strategy: Annotated[
+        str,
+        typer.Option(
+            "--strategy",
+            metavar="WORD",
+            help="round_robin, best_fit, weighted, fragmentation_aware, or all of them.",
+        ),
+    ] = "fragmentation_aware"
+    seeds: Annotated[
+        str,
+        typer.Option(
+            "--seeds", metavar="SEEDS", help="Orders of arrival to try: 42-51, or 42,43,50."
+        ),
+    ] = "42-51"
+    arrived: Annotated[
+        int,
+        typer.Option(
+            "--arrived",
+            min=1,
+            max=1000,
+            help="Measure when so many percent of the fleet's GPU capacity have been asked for.",
+        ),
+    ] = 100
+    output: Annotated[
+        Output, typer.Option("--output", "-o", help="A table for people, or JSON.")
+    ] = Output.TABLE
+    engine: Annotated[
+        Engine,
+        typer.Option("--engine", help="Both engines decide alike; auto is the compiled if built."),
+    ] = Engine.AUTO
+
+
+@app.command(
+    help="How much of a fleet's GPU capacity each strategy can allocate.\n\n"
+    "Pods arrive in a random order until more is asked for than the fleet has, and none leaves "
+    "(the experiment of Weng et al., Beware of Fragmentation, ATC 2023). Told per seed: the "
+    "allocation ratio, in percent of all GPU capacity; fragmentation, the percent of what is "
+    "still idle that a typical pod could not use; and decisions per CPU second."
+)
+@with_options(PlacementOptions)
+def placement(options: PlacementOptions) -> None:
+    """Run the allocation experiment on two lists and print what came of it."""
+    from bailiwick.bench.placement import load_lists, run_trials, seeds_named, strategies_named
+
+    strategies, seeds = strategies_named(options.strategy), seeds_named(options.seeds)
+    lists = load_lists(options.nodes, options.pods)
+    runs = run_trials(
+        lists, strategies, seeds=seeds, arrived=options.arrived, engine=options.engine.value
+    )
+    trials = []
+    with progress(len(strategies) * len(seeds)) as step:
+        for trial in runs:
+            trials.append(trial)
+            step(f"{trial.strategy}, seed {trial.seed}: {trial.allocation_ratio:.2f} %")
+    if options.output is Output.JSON:
+        import json
+
+        typer.echo(json.dumps([_told(trial, lists, options) for trial in trials], indent=2))
+    else:
+        from rich.console import Console
+
+        Console().print(_table(trials, lists, options))
+
+
+def _told(trial: Trial, lists: Lists, options: PlacementOptions) -> dict[str, object]:
+    return {
+        "strategy": trial.strategy.value,
+        "seed": trial.seed,
+        "allocation_ratio": round(trial.allocation_ratio, 4),
+        "fragmentation": round(trial.fragmentation, 4),
+        "decisions": trial.decisions,
+        "decisions_per_s": round(trial.decisions_per_s),
+        "arrived": options.arrived,
+        "engine": trial.engine,
+        "lists": {"nodes": lists.nodes_name, "pods": lists.pods_name},
+    }
+
+
+def _table(trials: list[Trial], lists: Lists, options: PlacementOptions) -> Table:
+    from statistics import mean, stdev
+
+    from rich.table import Table
+
+    table = Table(
+        title=f"{lists.pods_name} on {lists.nodes_name} ({len(lists.nodes)} nodes, "
+        f"{lists.gpu_milli // 1000} GPUs), {options.arrived} % arrived, {trials[0].engine} engine",
+        caption="mean to sd: allocated GPU capacity in percent; frag.: percent of the idle GPU "
+        "capacity that a typical pod cannot use; dec./s: decisions per CPU second",
+    )
+    table.add_column("strategy", no_wrap=True)
+    for heading in ("seeds", "mean", "min", "max", "sd", "frag.", "dec./s"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for strategy in dict.fromkeys(trial.strategy for trial in trials):
+        own = [trial for trial in trials if trial.strategy is strategy]
+        ratios = [trial.allocation_ratio for trial in own]
+        table.add_row(
+            strategy.value,
+            str(len(own)),
+            f"{mean(ratios):.2f}",
+            f"{min(ratios):.2f}",
+            f"{max(ratios):.2f}",
+            f"{stdev(ratios) if len(ratios) > 1 else 0:.2f}",
+            f"{mean(trial.fragmentation for trial in own):.1f}",
+            f"{mean(trial.decisions_per_s for trial in own):,.0f}",
+        )
+    return table

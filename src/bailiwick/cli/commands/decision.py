@@ -1,0 +1,65 @@
+"""``bailiwick decision``: what was decided about a tenant, the newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bailiwick.cli.shared.ask import Ask, noun, verb
+from bailiwick.cli.shared.output import Columns
+from bailiwick.phrases.times import clock
+
+if TYPE_CHECKING:
+    from bailiwick.wire.asking import Decision
+    from bailiwick.wire.base import Page
+
+app = noun("Decisions: what was decided, and why.")
+
+
+def _about(found: Decision) -> str:
+    if found.lease_id is not None:
+        return f"lease-{found.lease_id}"
+    return "-" if found.entry_id is None else f"entry-{found.entry_id}"
+
+
+DECISIONS: Columns[Decision] = Columns(
+    ("seq", "at", "project", "what", "reason", "detail", "about", "correlation id*"),
+    lambda d: (
+        str(d.seq),
+        clock(d.at_ms),
+        d.project or "-",
+        d.kind,
+        d.reason or "-",
+        d.detail or "-",
+        _about(d),
+        d.correlation_id or "-",
+    ),
+    lambda d: str(d.seq),
+    numbers=("seq",),
+    empty="nothing was decided yet",
+)
+
+
+@verb(app, "list", lists=True, scope="tenant")
+def list_decisions(
+    ask: Ask,
+    *,
+    kind: Annotated[
+        str | None, typer.Option("--kind", metavar="WORD", help="Only records of this kind.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=10_000, help="The last so many.")
+    ] = 50,
+) -> None:
+    """What was decided about a tenant, the newest first."""
+    from bailiwick.wire.asking import Decision
+
+    path = f"/v1/tenants/{ask.tenant}/decisions"
+
+    def read() -> Page[Decision]:
+        return ask.client.rows(
+            path, Decision, query={"kind": kind}, page_rows=min(limit, 500), rows_max=limit
+        )
+
+    ask.show_rows(read, DECISIONS)

@@ -1,0 +1,185 @@
+"""``bailiwick invoice list|show|issue|correct|trace``: the server's invoices.
+
+Those that need a journal and no server are in ``bailiwick.cli.offline.invoice``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bailiwick.cli.offline.invoice import app
+from bailiwick.cli.shared.ask import Ask, path_word, verb
+from bailiwick.cli.shared.output import Columns
+from bailiwick.cli.shared.periods import (
+    FromOption,
+    MonthOption,
+    ToOption,
+    align_money,
+    parse_period,
+    spell_period,
+)
+from bailiwick.cli.shared.screen import owner
+from bailiwick.phrases.amounts import amount, span
+from bailiwick.phrases.times import clock
+from bailiwick.vocab.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from bailiwick.wire.billing import Correction, Invoice, InvoiceHead, Stretch
+
+__all__ = ["app"]
+
+_Invoice = Annotated[str, typer.Argument(metavar="INVOICE", help="Its name, from invoice list.")]
+_MaybeInvoice = Annotated[
+    str | None,
+    typer.Argument(metavar="[INVOICE]", help="Its name; else what one would say now (a draft)."),
+]
+_Project = Annotated[
+    str | None, typer.Option("--project", help="Of this project alone; else of the whole tenant.")
+]
+
+_INVOICES: Columns[InvoiceHead] = Columns(
+    ("invoice", "of", "period", "lines", "records", "total", "corrects"),
+    lambda i: (
+        i.invoice_id,
+        owner(i.tenant, i.project),
+        spell_period(i.from_ms, i.to_ms),
+        f"{i.lines:,}",
+        f"{i.journal_size:,}",
+        f"{align_money(i.total_micros)} {i.currency}",
+        i.corrects or "-",
+    ),
+    lambda i: i.invoice_id,
+    numbers=("lines", "records", "total"),
+    empty="no invoice that you may see",
+)
+_STRETCHES: Columns[Stretch] = Columns(
+    ("lease", "node", "held", "from", "for", "records"),
+    lambda s: (
+        f"lease-{s.lease_id}",
+        s.node if s.device is None else f"{s.node} GPU {s.device}",
+        amount(s.kind.value, s.amount),
+        clock(s.from_ms),
+        span(s.to_ms - s.from_ms),
+        f"{s.from_seq} - {s.to_seq}",
+    ),
+    lambda s: f"lease-{s.lease_id}",
+    empty="the meter has nothing of that line any more: see bailiwick invoice correct",
+)
+
+
+@verb(app, "list", lists=True, scope="tenant")
+def list_invoices(ask: Ask) -> None:
+    """The invoices and corrections of a tenant that you may see, the newest first."""
+    from bailiwick.wire.billing import InvoiceHead
+
+    path = f"/v1/tenants/{ask.tenant}/invoices"
+    ask.list(path, InvoiceHead, columns=_INVOICES, page_rows=50)
+
+
+@verb(app, "show", scope="tenant")
+def show_invoice(
+    ask: Ask,
+    invoice: _MaybeInvoice = None,
+    *,
+    project: _Project = None,
+    month: MonthOption = None,
+    since: FromOption = None,
+    until: ToOption = None,
+) -> None:
+    """An invoice as it was issued; or, without its name, what one would say now.
+
+    Without a word about the period a draft is of this calendar month (UTC) until now.
+    """
+    from bailiwick.wire.billing import Invoice
+
+    if invoice is not None:
+        if any(each is not None for each in (project, month, since, until)):
+            raise InvalidValue("INVOICE", invoice, "nothing about a period or project beside it")
+        found = ask.client.read(_path(ask, invoice), Invoice)
+    else:
+        begin, end = parse_period(month, since=since, until=until)
+        query = {"project": project, "from_ms": begin, "to_ms": end}
+        found = ask.client.read(f"/v1/tenants/{ask.tenant}/invoice-draft", Invoice, query=query)
+    ask.printer.thing(found, name=found.body.invoice_id, draw=lambda: _draw(found))
+
+
+def _path(ask: Ask, invoice: str) -> str:
+    return f"/v1/tenants/{ask.tenant}/invoices/{path_word('INVOICE', invoice)}"
+
+
+def _draw(found: Invoice) -> None:
+    from bailiwick.billing.invoice_body import invoice_of
+    from bailiwick.cli.offline.invoice_screen import draw_invoice
+
+    draw_invoice(invoice_of(found.body.model_dump(mode="json")))
+    if found.status == "draft":
+        typer.echo("a draft: nothing is sealed")
+        return
+    typer.echo(f"sealed in the journal with SHA-256 {found.digest}")
+    if found.corrected_by:
+        typer.echo(f"corrected by {', '.join(found.corrected_by)}")
+
+
+@verb(app, "issue", changes=True, scope="tenant")
+def issue_invoice(
+    ask: Ask,
+    *,
+    project: _Project = None,
+    month: MonthOption = None,
+    since: FromOption = None,
+    until: ToOption = None,
+) -> None:
+    """Seal what a tenant, or one of its projects, owes for a period that is over."""
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.billing import Invoice, NewInvoice
+
+    begin, end = parse_period(month, since=since, until=until)
+    if begin is None or end is None:
+        raise InvalidValue("--month", None, "a month such as 2026-10, or --from and --to")
+    body = make_body(NewInvoice, project=project, from_ms=begin, to_ms=end)
+    found: Invoice = ask.client.call(
+        "POST",
+        f"/v1/tenants/{ask.tenant}/invoices",
+        kind=Invoice,
+        body=body,
+        query={"dry_run": "true"} if ask.dry_run else None,
+    )
+    ask.printer.thing(found, name=found.body.invoice_id, draw=lambda: _draw(found))
+
+
+@verb(app, "correct", changes=True, scope="tenant")
+def correct_invoice(ask: Ask, invoice: _Invoice) -> None:
+    """Compute an invoice again from what the journal says now; where it differs, correct it."""
+    from bailiwick.wire.billing import Correction
+
+    found: Correction = ask.client.call(
+        "POST",
+        f"{_path(ask, invoice)}/corrections",
+        kind=Correction,
+        query={"dry_run": "true"} if ask.dry_run else None,
+    )
+    new = found.correction
+    name = invoice if new is None else new.body.invoice_id
+    ask.printer.thing(found, name=name, draw=lambda: _draw_correction(invoice, found))
+
+
+def _draw_correction(invoice: str, found: Correction) -> None:
+    if found.correction is None:
+        typer.echo(f"{invoice} agrees with the journal: there is nothing to correct")
+    else:
+        _draw(found.correction)
+
+
+@verb(app, "trace", lists=True, scope="tenant")
+def trace_line(
+    ask: Ask,
+    invoice: _Invoice,
+    *,
+    line: Annotated[int, typer.Argument(metavar="LINE", min=1, help="Which line of it: 1, 2, ...")],
+) -> None:
+    """Which leases held what, when and by which records: all that a line adds up."""
+    from bailiwick.wire.billing import Stretch
+
+    ask.list(f"{_path(ask, invoice)}/lines/{line}", Stretch, columns=_STRETCHES)

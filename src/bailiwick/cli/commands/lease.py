@@ -1,0 +1,301 @@
+"""``bailiwick lease``: holds on resources, each with a term, and their tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bailiwick.cli import ExitCode
+from bailiwick.cli.commands.plan import tell_plan
+from bailiwick.cli.shared.ask import Ask, noun, verb
+from bailiwick.cli.shared.completions import complete_leases
+from bailiwick.cli.shared.flags import with_options
+from bailiwick.cli.shared.options import RequestOptions, ask_of, wish_of
+from bailiwick.cli.shared.output import Columns, Format, draw_details, emit
+from bailiwick.cli.shared.screen import owner
+from bailiwick.cli.shared.units import parse_id, parse_span
+from bailiwick.phrases.amounts import amount, span
+from bailiwick.phrases.times import moment
+from bailiwick.vocab.transitions import RevokeState
+from bailiwick.vocab.trust import Operation
+
+if TYPE_CHECKING:
+    from bailiwick.wire.fleet import Held
+    from bailiwick.wire.trust import IssuedLeaseToken
+    from bailiwick.wire.work import Lease
+
+app = noun("Leases: holds on resources, each with a term.")
+
+_LeaseId = Annotated[
+    str, typer.Argument(metavar="LEASE", help="12 or lease-12.", autocompletion=complete_leases)
+]
+_OwnLeaseId = Annotated[
+    str,
+    typer.Argument(
+        metavar="LEASE",
+        envvar="BAILIWICK_LEASE_ID",
+        help="12 or lease-12; inside a job its own.",
+        autocompletion=complete_leases,
+    ),
+]
+
+
+def held(resources: Held) -> str:
+    """What a lease holds, as short as can be."""
+    parts = [
+        amount(unit, value)
+        for unit, value in (
+            ("gpu_milli", resources.gpu_milli),
+            ("cpu_milli", resources.cpu_milli),
+            ("mem_bytes", resources.mem_bytes),
+            ("block_bytes", resources.block_bytes),
+        )
+        if value
+    ]
+    return ", ".join(parts) or "nothing"
+
+
+def _left(lease: Lease) -> str:
+    from time import time
+
+    if lease.state is RevokeState.FENCED:
+        return "fenced"  # until an operator says that it is clean
+    left = lease.expires_ms - int(time()) * 1000
+    return span(left) if left > 0 else "over"
+
+
+LEASES: Columns[Lease] = Columns(
+    ("lease", "owner", "node", "holds*", "priority", "class", "state", "left"),
+    lambda a: (
+        f"lease-{a.lease_id}",
+        owner(a.tenant, a.project),
+        a.node,
+        held(a.resources),
+        a.priority.value,
+        a.lease_class.value,
+        a.state.value,
+        _left(a),
+    ),
+    lambda a: f"lease-{a.lease_id}",
+    numbers=("left",),
+    empty="no lease that you may see",
+)
+
+
+def _path(lease: str) -> str:
+    return f"/v1/leases/{parse_id('lease', lease)}"
+
+
+@verb(app, "list", lists=True)
+def list_leases(ask: Ask) -> None:
+    """The leases that you may see, oldest first."""
+    from bailiwick.wire.work import Lease
+
+    ask.list("/v1/leases", Lease, columns=LEASES)
+
+
+@verb(app, "show")
+def show_lease(ask: Ask, lease: _LeaseId) -> None:
+    """One lease."""
+    from bailiwick.wire.work import Lease
+
+    found = ask.client.read(_path(lease), Lease)
+    name = f"lease-{found.lease_id}"
+    ask.printer.thing(found, name=name, draw=lambda: _draw(found))
+
+
+def _draw(found: Lease) -> None:
+    devices = ", ".join(str(device) for device in found.devices) or "-"
+    draw_details(
+        "lease",
+        f"lease-{found.lease_id}",
+        rows=[
+            ("owner", owner(found.tenant, found.project)),
+            ("node", found.node),
+            ("holds", held(found.resources)),
+            ("devices", devices),
+            ("priority", found.priority.value),
+            ("class", found.lease_class.value),
+            ("state", found.state.value),
+            ("generation", str(found.generation)),
+            ("granted", moment(found.granted_ms)),
+            ("expires", moment(found.expires_ms)),
+            ("gang", "-" if found.gang is None else str(found.gang)),
+        ],
+    )
+
+
+@app.command("request")
+@with_options(RequestOptions)
+def request_lease(options: RequestOptions) -> None:
+    """Ask for a lease without a job; what runs under it is your business."""
+    from bailiwick.cli.shared.wishes import body_of
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.answers import Granted, Plan, Queued
+    from bailiwick.wire.work import LeaseRequest
+
+    ask = ask_of(options, dry_run=options.dry_run)
+    wish = wish_of(options, ask, defaults=False)
+    body = make_body(LeaseRequest, **body_of(wish, is_job=False))
+    if options.dry_run:
+        query = {"dry_run": "true"}
+        tell_plan(ask, ask.client.call("POST", "/v1/leases", kind=Plan, body=body, query=query))
+    found: Granted | Queued = ask.client.call(
+        "POST", "/v1/leases", kind=Granted | Queued, body=body
+    )
+    _tell_lease(ask, found)
+
+
+def _tell_lease(ask: Ask, found: object) -> None:
+    from bailiwick.cli.shared.denials import phrase_denial
+    from bailiwick.phrases.times import moment
+    from bailiwick.wire.answers import Granted, Queued
+
+    assert isinstance(found, Granted | Queued)
+    if ask.output in (Format.JSON, Format.YAML):
+        ask.printer.document(found)
+    elif isinstance(found, Granted):
+        for lease_id, node in zip(found.lease_ids, found.nodes, strict=True):
+            until = f" on {node}, until {moment(found.expires_ms)}"
+            emit(f"lease-{lease_id}" + ("" if ask.output is Format.NAME else until))
+    else:
+        why = "others are before it" if found.denied is None else phrase_denial(found.denied)
+        told = "" if ask.output is Format.NAME else f" waits: {why}"
+        emit(f"entry-{found.entry_id}{told}")
+    if isinstance(found, Queued):
+        raise typer.Exit(ExitCode.PENDING)
+
+
+@verb(app, "explain")
+def explain(ask: Ask, lease: _LeaseId) -> None:
+    """What became of a lease and why, from the queue to its end."""
+    from bailiwick.cli.commands.explain import explain_lease
+
+    explain_lease(ask, parse_id("lease", lease))
+
+
+@verb(app, "renew", changes=True)
+def renew(
+    ask: Ask,
+    lease: _OwnLeaseId,
+    *,
+    ttl: Annotated[str, typer.Option("--ttl", help="The new term, from now.")] = "1h",
+    generation: Annotated[
+        int | None,
+        typer.Option("--generation", min=1, help="Only if the lease is still at it; else 6."),
+    ] = None,
+) -> None:
+    """Hold a lease for another term from now."""
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.work import Renewal
+
+    given = {} if generation is None else {"generation": generation}
+    body = make_body(Renewal, ttl_ms=parse_span("--ttl", ttl), **given)
+    path = _path(lease)
+    number = path.rpartition("/")[2]
+    ask.change("POST", f"{path}/renew", body=body, told=f"lease-{number} holds for {ttl} from now")
+
+
+@verb(app, "release", changes=True)
+def release(ask: Ask, lease: _LeaseId) -> None:
+    """Give a lease back."""
+    path = _path(lease)
+    ask.change("DELETE", path, told=f"lease-{path.rpartition('/')[2]} is given back")
+
+
+@verb(app, "checkpoint", changes=True)
+def checkpoint(ask: Ask, lease: _OwnLeaseId) -> None:
+    """Say that the work under a lease is saved; during grace this ends it now."""
+    path = _path(lease)
+    told = f"the work under lease-{path.rpartition('/')[2]} is saved"
+    ask.change("POST", f"{path}/checkpoint", told=told)
+
+
+@verb(app, "evict", changes=True)
+def evict(
+    ask: Ask,
+    lease: _LeaseId,
+    *,
+    reason: Annotated[
+        str,
+        typer.Option(
+            "--reason",
+            help="operator_drain, maintenance_window, operator_mig_profile_change or "
+            "policy_violation_recovery.",
+        ),
+    ] = "operator_drain",
+    grace: Annotated[
+        str | None, typer.Option("--grace", metavar="SPAN", help="How long it may still take.")
+    ] = None,
+) -> None:
+    """End a lease against its holder's wish, with a warning and a grace period."""
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.fleet import Eviction
+
+    given: dict[str, Any] = {"reason": reason}
+    if grace is not None:
+        given["grace_ms"] = parse_span("--grace", grace)
+    path = _path(lease)
+    name = f"lease-{path.rpartition('/')[2]}"
+    ask.confirm(f"Evict {name}? Its work is warned, then ended.")
+    ask.change("POST", f"{path}/evict", body=make_body(Eviction, **given), told=f"{name} must go")
+
+
+@verb(app, "clear-fence", changes=True)
+def clear_fence(ask: Ask, lease: _LeaseId) -> None:
+    """Say that what a fenced lease held was looked after and is free."""
+    path = _path(lease)
+    name = f"lease-{path.rpartition('/')[2]}"
+    ask.confirm(f"Has somebody made sure that nothing of {name} is left running?")
+    ask.change("POST", f"{path}/clear-fence", told=f"what {name} held is free again")
+
+
+@verb(app, "token", changes=True)
+def make_token(
+    ask: Ask,
+    lease: _OwnLeaseId,
+    *,
+    operation: Annotated[
+        list[Operation], typer.Option("--operation", help="What it allows; repeat it.")
+    ],
+    ttl: Annotated[str, typer.Option("--ttl", help="How long it counts; at most 5m.")] = "5m",
+    audience: Annotated[
+        str | None,
+        typer.Option("--audience", metavar="NODE", help="Who is to accept it; the lease's node."),
+    ] = None,
+    generation: Annotated[
+        int | None, typer.Option("--generation", min=1, help="Only if the lease is still at it.")
+    ] = None,
+) -> None:
+    """Make a token with which work may use what a lease holds; it is shown this once."""
+    from bailiwick.cli.shared.units import parse_id
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.trust import IssuedLeaseToken, TokenWish
+
+    given: dict[str, Any] = {"audience": audience, "generation": generation}
+    body = make_body(
+        TokenWish,
+        operations=operation,
+        ttl_ms=parse_span("--ttl", ttl),
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    path = f"/v1/leases/{parse_id('lease', lease)}/tokens"
+    query = {"dry_run": "true"} if ask.dry_run else None
+    found: IssuedLeaseToken = ask.client.call(
+        "POST", path, kind=IssuedLeaseToken, body=body, query=query
+    )
+    _tell_token(ask, found)
+
+
+def _tell_token(ask: Ask, found: IssuedLeaseToken) -> None:
+    if ask.output not in (Format.TABLE, Format.NAME):
+        ask.printer.document(found)
+        return
+    claims = found.claims
+    what = f"lease-{claims.lease_id} on {claims.audience} until {moment(claims.expires_ms)}"
+    if ask.dry_run:
+        typer.echo(f"a token for {what} would be made (dry run: nothing was changed)")
+        return
+    typer.echo(claims.token_id if ask.output is Format.NAME else found.token)
+    typer.echo(f"token {claims.token_id} is for {what}; kept nowhere", err=True)

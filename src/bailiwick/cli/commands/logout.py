@@ -1,0 +1,35 @@
+"""``bailiwick logout``: this session's token counts no more."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import typer
+
+from bailiwick.cli.shared.session import (
+    connect,
+    save_session,
+    stored_session,
+)
+
+command = typer.Typer(add_completion=False)
+
+
+@command.command()
+def logout() -> None:
+    """Make this session's token count no more, and forget it."""
+    from bailiwick.client.errors import ClientError
+    from bailiwick.wire.answers import Done
+
+    session = stored_session()
+    if session.token is None:
+        typer.echo("nobody is logged in")
+        return
+    try:
+        with connect(session, tries=1, timeout_s=5.0) as client:
+            client.call("DELETE", "/v1/session", kind=Done)
+        told = "logged out"
+    except ClientError as error:
+        told = f"logged out here; the token itself still counts until it expires ({error})"
+    save_session(dataclasses.replace(session, token=None))
+    typer.echo(told)

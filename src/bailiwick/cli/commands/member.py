@@ -1,0 +1,88 @@
+"""``bailiwick member``: which role somebody has over the fleet, a tenant or a project."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bailiwick.cli.shared.ask import Ask, noun, verb
+from bailiwick.cli.shared.output import Columns
+from bailiwick.vocab.errors import InvalidValue
+
+app = noun("Members: which role somebody has over the fleet, a tenant or a project.")
+_Fleet = Annotated[bool, typer.Option("--fleet", help="Over the whole fleet.")]
+
+
+def _where(ask: Ask, fleet: bool) -> tuple[str, str]:
+    """The path of the members, and where that is for people."""
+    if fleet:
+        return "/v1/members", "the fleet"
+    return f"{ask.scope_path}/members", ask.scope_name
+
+
+@verb(app, "list", lists=True, scope="project")
+def list_members(ask: Ask, *, fleet: _Fleet = False) -> None:
+    """Who has which role there (the session's tenant, or as the options say)."""
+    from bailiwick.wire.people import Member
+
+    path, where = _where(ask, fleet)
+    columns: Columns[Member] = Columns(
+        ("member*", "role", "at"),
+        lambda m: (m.member, m.role, where),
+        lambda m: m.member,
+        empty="nobody has a role there",
+    )
+    ask.list(path, Member, columns=columns)
+
+
+@verb(app, "set", changes=True, scope="project")
+def set_member(
+    ask: Ask,
+    member: Annotated[str, typer.Argument(metavar="PRINCIPAL", help="Who.")],
+    *,
+    role: Annotated[
+        str,
+        typer.Argument(
+            metavar="ROLE",
+            help="tenant_admin, tenant_auditor; project_admin, project_member, project_viewer; "
+            "fleet_admin, fleet_operator, fleet_auditor, node_agent.",
+        ),
+    ],
+    fleet: _Fleet = False,
+) -> None:
+    """Give somebody a role there; what role they had there is replaced."""
+    _set_member(ask, member, fleet=fleet, role=role)
+
+
+@verb(app, "remove", changes=True, scope="project")
+def remove_member(
+    ask: Ask,
+    member: Annotated[str, typer.Argument(metavar="PRINCIPAL", help="Who.")],
+    *,
+    fleet: _Fleet = False,
+) -> None:
+    """Take somebody's role there away."""
+    _set_member(ask, member, fleet=fleet, role=None)
+
+
+def _set_member(ask: Ask, member: str, *, fleet: bool, role: str | None) -> None:
+    from typing import get_args
+
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.people import MemberChange
+    from bailiwick.wire.words import RoleWord
+
+    words = get_args(RoleWord)
+    if role is not None and role not in words:
+        raise InvalidValue("ROLE", role, "one of " + ", ".join(words))
+    if role is not None and not fleet:
+        level = role.partition("_")[0]
+        if level == "project" and ask.typed_project is None:
+            raise InvalidValue("ROLE", role, "a role of a tenant, or --project NAME beside it")
+        if level in ("fleet", "node"):
+            raise InvalidValue("ROLE", role, "a role of a tenant or project, or --fleet beside it")
+    path, where = _where(ask, fleet)
+    body = make_body(MemberChange, member=member, role=role)
+    told = f"{member} has no role at {where}" if role is None else f"{member} is {role} at {where}"
+    ask.change("PUT", path, body=body, told=told)

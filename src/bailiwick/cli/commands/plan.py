@@ -1,0 +1,135 @@
+"""``bailiwick plan``: what would happen to a job, before anything does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+import typer
+
+from bailiwick.cli import ExitCode
+from bailiwick.cli.shared.ask import Ask
+from bailiwick.cli.shared.denials import phrase_denial
+from bailiwick.cli.shared.flags import with_options
+from bailiwick.cli.shared.options import JobOptions, ask_of, wish_of
+from bailiwick.cli.shared.screen import make_console, print_rows, printable
+from bailiwick.phrases.amounts import money
+from bailiwick.phrases.estimates import phrase_estimate
+from bailiwick.phrases.times import moment
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.wire import answers as ans
+
+if TYPE_CHECKING:
+    from bailiwick.wire.answers import Plan, Victim
+    from bailiwick.wire.jobs import NewJob
+
+command = typer.Typer(add_completion=False)
+
+# What follows the command's first word is the command's own, options too.
+OWN_ARGUMENTS = {"allow_interspersed_args": False}
+
+
+@command.command(
+    help="What would happen to a job, before anything does: where it would run, who would have to "
+    "go, what it costs.\n\nEnds with 0 if it would run, 4 if it would wait, 3 if it would be "
+    "refused.\n\nbailiwick plan --gpus 2 --mem 64GiB -- python train.py",
+    context_settings=OWN_ARGUMENTS,
+)
+@with_options(JobOptions)
+def plan(options: JobOptions) -> None:
+    """Tell what would happen."""
+    run_plan(ask_of(options, dry_run=True), options)
+
+
+def run_plan(ask: Ask, options: JobOptions) -> None:
+    """Ask what would happen, tell it, and end as it would."""
+    from bailiwick.wire.answers import Plan
+
+    body = new_job(options, ask, needs_command=False)
+    found: Plan = ask.client.call(
+        "POST", "/v1/jobs", kind=Plan, body=body, query={"dry_run": "true"}
+    )
+    tell_plan(ask, found)
+
+
+def tell_plan(ask: Ask, found: Plan) -> None:
+    """Print a plan and end as it would."""
+    from bailiwick.cli.commands.plan import draw_plan
+
+    ask.printer.thing(found, name=found.plan, draw=lambda: draw_plan(found))
+    codes = {"queue": ExitCode.PENDING, "refuse": ExitCode.DENIED}
+    raise typer.Exit(codes.get(found.plan, ExitCode.DONE))
+
+
+def new_job(options: JobOptions, ask: Ask, *, needs_command: bool = True) -> NewJob:
+    """The job that was meant."""
+    from bailiwick.cli.shared.wishes import body_of
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.jobs import NewJob
+
+    wish = wish_of(options, ask)
+    if "command" not in wish:
+        if needs_command:
+            raise InvalidValue("CMD", None, "what to run: bailiwick submit -- python train.py")
+        wish["command"] = ["true"]
+    return make_body(NewJob, **body_of(wish))
+
+
+def draw_plan(plan: Plan) -> None:
+    """A plan for people."""
+    from bailiwick.wire import answers as ans
+
+    match plan:
+        case ans.WouldGrant():
+            typer.echo(f"would run at once on {_places(plan.nodes)}")
+        case ans.WouldPreempt():
+            count = len(plan.victims)
+            leases = "1 lease has" if count == 1 else f"{count} leases have"
+            typer.echo(
+                f"would run on {_places(plan.nodes)} after {leases} to go, "
+                f"by {moment(plan.until_ms)}"
+            )
+            _draw_victims(plan.victims)
+        case ans.WouldQueue():
+            why = "others are before it" if plan.denied is None else phrase_denial(plan.denied)
+            typer.echo(f"would wait: {why}")
+            typer.echo(
+                f"may start: {phrase_estimate(plan.estimate.starts_ms, plan.estimate.basis)}"
+            )
+        case ans.WouldRefuse():
+            typer.echo(f"would be refused: {phrase_denial(plan.denied)}")
+        case _:
+            assert_never(plan)
+    typer.echo(f"price: {phrase_price(plan.price)}")
+
+
+def _draw_victims(victims: list[Victim]) -> None:
+    rows = [
+        (
+            "-" if each.lease_id is None else f"lease-{each.lease_id}",
+            each.tenant,
+            each.priority.value,
+            each.lease_class.value,
+        )
+        for each in victims
+    ]
+    print_rows(
+        make_console(),
+        ("lease", "tenant", "priority", "class"),
+        rows=rows,
+        title="Would have to go",
+    )
+    typer.echo("")
+
+
+def _places(nodes: list[str]) -> str:
+    counts: dict[str, int] = {}
+    for node in nodes:
+        counts[node] = counts.get(node, 0) + 1
+    return ", ".join(f"{node} ({n} members)" if n > 1 else node for node, n in counts.items())
+
+
+def phrase_price(price: ans.Price) -> str:
+    """What an hour and the whole term cost."""
+    name = printable(price.currency)
+    hour, total = money(price.micros_per_hour), money(price.micros_total)
+    return f"{hour} {name} an hour, {total} {name} for the whole term"

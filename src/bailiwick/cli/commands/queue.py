@@ -1,0 +1,76 @@
+"""``bailiwick queue``: the requests that wait, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bailiwick.cli.shared.ask import Ask, noun, verb
+from bailiwick.cli.shared.completions import complete_entries
+from bailiwick.cli.shared.output import Columns
+from bailiwick.cli.shared.screen import owner
+from bailiwick.cli.shared.units import parse_id
+from bailiwick.phrases.times import clock
+
+if TYPE_CHECKING:
+    from bailiwick.wire.work import QueueEntry
+
+app = noun("The queue: requests that wait, and why.")
+_EntryId = Annotated[
+    str, typer.Argument(metavar="ENTRY", help="3 or entry-3.", autocompletion=complete_entries)
+]
+
+
+def _entry_row(entry: QueueEntry) -> tuple[str, ...]:
+    from bailiwick.cli.shared.denials import phrase_denial
+    from bailiwick.phrases.reasons import REASONS
+    from bailiwick.phrases.times import age
+
+    first = min(entry.blockers, key=lambda b: b.reason.rank, default=None)
+    why = REASONS[entry.reason] if first is None else phrase_denial(first)
+    starts = entry.estimate.starts_ms
+    return (
+        f"entry-{entry.entry_id}",
+        owner(entry.tenant, entry.project),
+        str(entry.position),
+        age(entry.submitted_ms),
+        entry.reason.value,
+        why,
+        "-" if starts is None else clock(starts),
+    )
+
+
+ENTRIES: Columns[QueueEntry] = Columns(
+    ("entry", "owner", "position", "waits", "reason", "first obstacle*", "may start"),
+    _entry_row,
+    lambda e: f"entry-{e.entry_id}",
+    numbers=("position", "waits"),
+    empty="nothing waits that you may see",
+)
+
+
+@verb(app, "list", lists=True)
+def list_queue(ask: Ask) -> None:
+    """The waiting requests that you may see, oldest first."""
+    from bailiwick.wire.work import QueueEntry
+
+    ask.list("/v1/queue", QueueEntry, columns=ENTRIES, page_rows=50)
+
+
+@verb(app, "show")
+def show_entry(ask: Ask, entry: _EntryId) -> None:
+    """One waiting request: where it stands, and everything that is in its way."""
+    from bailiwick.cli.commands.explain import draw_entry
+    from bailiwick.wire.work import QueueEntry
+
+    number = parse_id("entry", entry)
+    found = ask.client.read(f"/v1/queue/{number}", QueueEntry)
+    ask.printer.thing(found, name=f"entry-{number}", draw=lambda: draw_entry(found))
+
+
+@verb(app, "cancel", changes=True)
+def cancel_entry(ask: Ask, entry: _EntryId) -> None:
+    """Take a waiting request out of the queue."""
+    number = parse_id("entry", entry)
+    ask.change("DELETE", f"/v1/queue/{number}", told=f"entry-{number} waits no more")

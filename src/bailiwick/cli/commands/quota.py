@@ -1,0 +1,148 @@
+"""``bailiwick quota``: what a tenant or project may hold, and how that stands."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bailiwick.cli.shared.ask import Ask, noun, verb
+from bailiwick.cli.shared.screen import make_console, print_rows
+from bailiwick.cli.shared.units import parse_bytes, parse_cores
+from bailiwick.phrases.amounts import amount, milli, size
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.words import Dimension, HardwareGeneration
+
+if TYPE_CHECKING:
+    from bailiwick.wire.fleet import QuotaState, Room
+
+app = noun("Quotas: what a tenant or project may hold at once.")
+
+
+@verb(app, "show", scope="project")
+def show_quota(ask: Ask) -> None:
+    """What a tenant (or with --project a project) may hold, and how that stands."""
+    from bailiwick.wire.fleet import QuotaState
+
+    found = ask.client.read(f"{ask.scope_path}/quota", QuotaState)
+    ask.printer.thing(found, name=ask.scope_name, draw=lambda: _draw_quota(found, ask.scope_name))
+
+
+def _draw_quota(found: QuotaState, name: str) -> None:
+    names = {dimension: word for word, dimension in _WORDS.items()}
+    rows = [(names[word], *_room(word, room)) for word, room in found.dimensions.items()]
+    rows += [
+        (word.value, *_room(Dimension.GPU_COUNT, room)) for word, room in found.generations.items()
+    ]
+    print_rows(
+        make_console(),
+        ("limit on", "limit", "used", "left"),
+        rows=rows,
+        title=f"Quota of {name}",
+        numbers=("limit", "used", "left"),
+    )
+    burst = found.quota.burst
+    if burst is not None:
+        # A burst counts shares of GPUs, where the limit itself counts whole ones.
+        is_gpus = burst.dimension is Dimension.GPU_COUNT
+        unit = "gpu_milli" if is_gpus else burst.dimension.value
+        typer.echo(
+            f"\nburst: up to {amount(unit, burst.ceiling)} above the limit; when full the credit "
+            f"pays for {amount(unit, burst.capacity // 3600)} for an hour, and an hour within the "
+            f"limit gives {amount(unit, burst.refill_per_s)} for an hour back"
+        )
+
+
+def _room(word: Dimension, room: Room) -> tuple[str, ...]:
+    def shown(value: int | None) -> str:
+        return "-" if value is None else _short(word, value)
+
+    return shown(room.limit), shown(room.used), shown(room.left)
+
+
+def _short(word: Dimension, value: int) -> str:
+    if word == Dimension.CPU_MILLI:
+        return milli(value)
+    if word in (Dimension.MEM_BYTES, Dimension.BLOCK_BYTES, Dimension.GPU_VRAM):
+        return size(value)
+    return f"{value:,}"
+
+
+_LIMIT = re.compile(r"([a-z0-9_]+)=(.+)")
+
+
+@verb(app, "set", changes=True, scope="project")
+def set_quota(
+    ask: Ask,
+    limits: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WORD=LIMIT...",
+            help="cpus=64 mem=512GiB block=2TiB gpus=8 vram=640GiB leases=20 nvidia_hopper=4",
+        ),
+    ],
+    *,
+    keep: Annotated[
+        bool, typer.Option("--keep/--replace", help="Keep the limits that are not named.")
+    ] = True,
+) -> None:
+    """Set limits of a tenant (or with --project a project); WORD=none lifts one."""
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.fleet import Quota, QuotaState
+
+    path = f"{ask.scope_path}/quota"
+    wanted: dict[str, Any] = {"limits": {}, "gpu_limits": {}}
+    etag = None
+    if keep:
+        found, etag = ask.client.read_tagged(path, QuotaState)
+        wanted = found.quota.model_dump(mode="json")
+    for text in limits:
+        table, word, value = parse_limit(text)
+        if value is None:
+            wanted[table].pop(word, None)
+        else:
+            wanted[table][word] = value
+    body = make_body(Quota, **wanted)
+    ask.change("PUT", path, body=body, etag=etag, told=f"quota of {ask.scope_name} is set")
+
+
+_WORDS = {
+    "cpus": Dimension.CPU_MILLI,
+    "mem": Dimension.MEM_BYTES,
+    "block": Dimension.BLOCK_BYTES,
+    "gpus": Dimension.GPU_COUNT,
+    "vram": Dimension.GPU_VRAM,
+    "leases": Dimension.LEASE_COUNT,
+}
+
+
+def parse_limit(text: str) -> tuple[str, str, int | None]:
+    """In which table, on what, how much; no number lifts the limit.
+
+    >>> parse_limit("mem=1GiB"), parse_limit("nvidia_hopper=none")
+    (('limits', 'mem_bytes', 1073741824), ('gpu_limits', 'nvidia_hopper', None))
+    """
+    found = _LIMIT.fullmatch(text)
+    words = ", ".join(_WORDS)
+    if found is None:
+        raise InvalidValue("limit", text, f"WORD=LIMIT with one of {words} or a GPU generation")
+    word, value = found[1], found[2]
+    dimension = _WORDS.get(word)
+    if dimension is None:
+        if word not in tuple(HardwareGeneration):
+            raise InvalidValue("limit", text, f"one of {words} or a GPU generation")
+        return "gpu_limits", word, None if value == "none" else _count(text, value)
+    if value == "none":
+        return "limits", dimension.value, None
+    if dimension is Dimension.CPU_MILLI:
+        return "limits", dimension.value, parse_cores("cpus", value)
+    if dimension in (Dimension.GPU_COUNT, Dimension.LEASE_COUNT):
+        return "limits", dimension.value, _count(text, value)
+    return "limits", dimension.value, parse_bytes(word, value)
+
+
+def _count(text: str, value: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", value):
+        raise InvalidValue("limit", text, "a whole number, or none")
+    return int(value)

@@ -1,0 +1,41 @@
+"""``bailiwick status``: how the server that answers stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from bailiwick.cli.shared.ask import Ask, verb
+from bailiwick.cli.shared.output import draw_details
+
+if TYPE_CHECKING:
+    from bailiwick.wire.replica import ReplicaState
+
+command = typer.Typer(add_completion=False)
+
+
+@verb(command, "status")
+def status(ask: Ask) -> None:
+    """How the server that answers stands: its role, its journal, who leads."""
+    from bailiwick.wire.replica import ReplicaState
+
+    found = ask.client.read("/v1/replica", ReplicaState)
+    ask.printer.thing(found, name=found.name, draw=lambda: _draw_status(found))
+
+
+def _draw_status(found: ReplicaState) -> None:
+    leader = found.leader
+    told = "nobody is known" if leader is None else f"{leader.name} at {leader.address}"
+    draw_details(
+        "replica",
+        found.name,
+        rows=[
+            ("address", found.address),
+            ("role", found.role),
+            ("leader", told),
+            ("journal", f"{found.size:,} records, epoch {found.epoch}"),
+            ("may be old by", f"{found.age_ms:,} ms"),
+            ("fleet", f"{found.nodes:,} nodes, {found.leases:,} leases, {found.waiting:,} waiting"),
+        ],
+    )

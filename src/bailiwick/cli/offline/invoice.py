@@ -1,0 +1,383 @@
+"""``bailiwick invoice recompute`` and ``export``: invoices from a journal alone, without a server.
+
+Rules:
+
+- The journal is verified before any of it counts, as for every command that reads one; a damaged
+  one ends with 3. Nothing else has a part: no setting, no clock, no server.
+- An invoice that is not what the journal gives, to the last byte, ends with 3. Such a one is not
+  exported either.
+- The journal is read twice, first for prices and what was issued, then for the fold. Of invoices
+  only those stay in memory that are shown, exported, or named by a correction.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from bailiwick.cli import ExitCode
+from bailiwick.cli.offline.invoice_saved import read_saved
+from bailiwick.cli.offline.record_source import MOMENTS, Source, open_source, parse_moment, progress
+from bailiwick.cli.shared.ask import noun
+from bailiwick.cli.shared.flags import Output, OutputOption, with_options
+from bailiwick.cli.shared.screen import printable
+from bailiwick.vocab.errors import InvalidValue, NotFound
+
+if TYPE_CHECKING:
+    from bailiwick.billing.audits import AuditedClaim, InvoiceClaim, PriceHistory
+    from bailiwick.billing.invoices import Invoice, InvoiceHead
+    from bailiwick.metering.records import FoldedRecord
+
+app = noun("Invoices: what a tenant or project owes for a period, built from the journal.")
+
+DRAFT: Final = "draft"
+"""The id of an invoice that nobody issued."""
+
+RECOMPUTE_HELP: Final = (
+    "Build every invoice that a journal says was issued again, from the journal alone.\n\n"
+    "Ends with 0 if all agree to the last unit, and with 3 and what differs if not. --against "
+    "compares with a saved invoice, line by line. --tenant, --from and --to compute an invoice "
+    "that was never issued."
+)
+EXPORT_HELP: Final = (
+    "Invoices as CSV, or in the columns of FOCUS.\n\n"
+    "From a journal, each built again first and exported only if it is the one that was issued; "
+    "or with --body from a saved one."
+)
+
+_JOURNAL = "A file of JSON Lines, a journal's directory, a data directory, or an address."
+_Body = Annotated[
+    Path | None,
+    typer.Option("--body", metavar="FILE", help="A saved invoice, instead of a journal."),
+]
+
+
+class ExportFormat(StrEnum):
+    """In which columns an invoice leaves."""
+
+    CSV = "csv"
+    FOCUS = "focus"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class DraftOptions:
+    """What an invoice that was never issued is of."""
+
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="Compute an invoice of this tenant.")
+    ] = None
+    project: Annotated[
+        str | None, typer.Option("--project", help="Only of this project of it.")
+    ] = None
+    since: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help=f"Its begin: {MOMENTS}.")
+    ] = None
+    until: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="Its end, which is not in it.")
+    ] = None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether such an invoice is asked for."""
+        told = (self.tenant, self.project, self.since, self.until)
+        if any(told) and None in (self.tenant, self.since, self.until):
+            raise InvalidValue("--tenant, --from, --to", told, "all three of them")
+        return any(told)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RecomputeOptions(DraftOptions):
+    """What ``invoice recompute`` can be told."""
+
+    target: Annotated[str, typer.Argument(metavar="JOURNAL", help=_JOURNAL)]
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="FILE", help="Compare with this saved invoice."),
+    ] = None
+    books: Annotated[
+        bool,
+        typer.Option("--books", help="Post them to double-entry accounts, and show each balance."),
+    ] = False
+    output: OutputOption = Output.TABLE
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions(DraftOptions):
+    """What ``invoice export`` can be told."""
+
+    target: Annotated[str | None, typer.Argument(metavar="[JOURNAL]", help=_JOURNAL)] = None
+    body: _Body = None
+    invoice: Annotated[
+        list[str] | None,
+        typer.Option("--invoice", metavar="ID", help="Only this one; repeat it."),
+    ] = None
+    form: Annotated[
+        ExportFormat, typer.Option("--format", help="Every field of a line, or FOCUS columns.")
+    ] = ExportFormat.CSV
+    provider: Annotated[
+        str | None,
+        typer.Option("--provider", metavar="NAME", help="Who runs the fleet, for FOCUS."),
+    ] = None
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where to; else stdout.")
+    ] = None
+
+
+@with_options(RecomputeOptions)
+def recompute(options: RecomputeOptions) -> None:
+    """Build invoices again."""
+    if options.is_told and options.against is not None:
+        raise InvalidValue("--against", str(options.against), "not together with --tenant")
+    if options.books and (options.is_told or options.against is not None):
+        raise InvalidValue("--books", True, "alone: of all invoices that were issued")
+    with open_source(options.target) as source:
+        if options.is_told:
+            _show(draft_of(source, options), options.output)
+        elif options.against is not None:
+            _compare(source, options.against, options.output)
+        else:
+            _recompute_all(source, options.output, books=options.books)
+
+
+@with_options(ExportOptions)
+def export(options: ExportOptions) -> None:
+    """Export invoices."""
+    from bailiwick.billing.export import invoice_csv
+    from bailiwick.billing.focus import focus_csv
+
+    if options.form is ExportFormat.FOCUS and options.provider is None:
+        raise InvalidValue("--provider", None, "the name of who runs the fleet, for FOCUS")
+    invoices = _chosen(options)
+    if options.form is ExportFormat.FOCUS:
+        text = focus_csv(invoices, provider=options.provider or "")
+    else:
+        text = invoice_csv(invoices)
+    if options.out is None:
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+        return
+    try:
+        options.out.write_bytes(text.encode())
+    except OSError as error:
+        why = f"a place to write ({error.strerror})"
+        raise InvalidValue("--out", str(options.out), why) from None
+    lines = sum(len(each.lines) for each in invoices)
+    count = "1 invoice" if len(invoices) == 1 else f"{len(invoices):,} invoices"
+    typer.echo(f"{options.out}: {lines:,} lines of {count}", err=True)
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def read_money(source: Source) -> tuple[PriceHistory, list[InvoiceClaim]]:
+    """The prices that a journal tells, and the invoices that it says were issued."""
+    from bailiwick.billing.audits import ISSUED, PriceHistory, claim_of
+    from bailiwick.billing.bills import PRICES
+
+    prices, claims = PriceHistory(), []
+    with progress("reading prices", source.size) as step:
+        for record in source.of_kinds((PRICES, ISSUED)):
+            if record.kind == ISSUED:
+                claims.append(claim_of(record))
+            else:
+                prices.add(record)
+            step(record.seq)
+    return prices, claims
+
+
+def judged(
+    source: Source, claims: list[InvoiceClaim], *, prices: PriceHistory
+) -> Iterator[AuditedClaim]:
+    """Each claim, judged by the journal's records."""
+    from bailiwick.billing.audits import audit
+
+    size = max((claim.head.journal_size for claim in claims), default=0)
+    with progress("building invoices", min(size, source.size)) as step:
+        yield from audit(claims, prices=prices, records=_watched(source, step))
+
+
+def _watched(source: Source, step: Callable[[int], None]) -> Iterator[FoldedRecord]:
+    for record in source.plain():
+        if record.seq % 1_000 == 0:
+            step(record.seq)
+        yield record
+
+
+def draft_of(source: Source, options: DraftOptions) -> Invoice:
+    """The invoice that was asked for, from all records there are."""
+    from bailiwick.billing.audits import Unbuilt, rebuild
+    from bailiwick.billing.invoices import InvoiceHead, InvoiceScope
+
+    prices, _ = read_money(source)
+    whole = options.project is None
+    head = InvoiceHead(
+        invoice_id=DRAFT,
+        tenant=options.tenant or "",
+        scope=InvoiceScope.TENANT if whole else InvoiceScope.PROJECT,
+        project=options.project,
+        from_ms=_time("--from", options.since, source),
+        to_ms=_time("--to", options.until, source),
+        currency=prices.book(source.size).currency,
+        journal_size=source.size,
+    )
+    _warn_of_future(head, source)
+    with progress("building the invoice", source.size) as step:
+        ((_, built),) = rebuild([head], prices=prices, records=_watched(source, step))
+    if isinstance(built, Unbuilt):
+        raise InvalidValue("invoice", head.tenant, built.why)
+    return built
+
+
+def _time(name: str, text: str | None, source: Source) -> int:
+    moment = parse_moment(text or "", source)
+    if moment.size is not None:
+        raise InvalidValue(name, text, "a time, which a record's number is not")
+    at_ms = source.end_ms if moment.at_ms is None else moment.at_ms
+    if at_ms < 0:
+        raise InvalidValue(name, text, "a time since 1970")
+    return at_ms
+
+
+def _warn_of_future(head: InvoiceHead, source: Source) -> None:
+    if head.to_ms > source.end_ms:
+        typer.echo(
+            "the journal ends before the period does: what runs is counted to the period's end",
+            err=True,
+        )
+
+
+# -- recompute ---------------------------------------------------------------------------------
+
+
+def _show(invoice: Invoice, output: Output) -> None:
+    from bailiwick.billing.invoice_body import body_of
+    from bailiwick.cli.offline.invoice_screen import draw_invoice
+
+    if output is Output.JSON:
+        typer.echo(json.dumps(body_of(invoice), indent=2, ensure_ascii=False))
+    else:
+        draw_invoice(invoice)
+
+
+def _recompute_all(source: Source, output: Output, *, books: bool) -> None:
+    from bailiwick.billing.accounts import Books
+    from bailiwick.billing.invoices import entry_of
+    from bailiwick.cli.offline.invoice_screen import audit_row, draw_audit, draw_balances
+
+    prices, claims = read_money(source)
+    ledger, rows = Books(prices.book(source.size).currency), []
+    for found in judged(source, claims, prices=prices):
+        rows.append(audit_row(found))
+        if found.invoice is not None and found.agrees:
+            ledger.post(entry_of(found.invoice, at_ms=found.claim.head.to_ms))
+    balances = {str(account): micros for account, micros in ledger.balances().items()}
+    if output is Output.JSON:
+        told = {"invoices": rows, "balances_micros": balances} if books else rows
+        typer.echo(json.dumps(told, indent=2))
+    elif rows:
+        draw_audit(rows)
+        if books:
+            draw_balances(balances, ledger.currency)
+    else:
+        typer.echo(f"{source.name} tells of no invoice", err=True)
+    _end(source, sum(not row["agrees"] for row in rows), len(rows))
+
+
+def _end(source: Source, wrong: int, count: int) -> None:
+    if wrong:
+        what = "does" if wrong == 1 else "do"
+        told = f"{wrong:,} of {count:,} invoices {what} not agree with the journal"
+        typer.echo(f"bailiwick: {source.name}: {told}", err=True)
+        raise typer.Exit(ExitCode.DENIED)
+    if count:
+        told = "the invoice agrees" if count == 1 else f"all {count:,} invoices agree"
+        typer.echo(f"{told} with {source.size:,} records, to the last unit", err=True)
+
+
+def _compare(source: Source, path: Path, output: Output) -> None:
+    """A saved invoice beside what the journal gives, and beside what the journal says of it."""
+    from bailiwick.billing.audits import claim_about, needed_for
+    from bailiwick.billing.invoices import compare
+    from bailiwick.cli.offline.invoice_screen import (
+        audit_row,
+        difference_row,
+        draw_audit,
+        draw_differences,
+    )
+
+    saved = read_saved(path)
+    prices, claims = read_money(source)
+    wanted = [each for each in claims if each.head.invoice_id == saved.head.invoice_id][:1]
+    if not wanted:
+        wanted = [claim_about(saved)]
+        typer.echo(f"{saved.head.invoice_id} was not issued by then", err=True)
+    rows: list[dict[str, object]] = []
+    differences: list[dict[str, object]] = []
+    for found in judged(source, needed_for(wanted, claims), prices=prices):
+        if found.claim in wanted:
+            rows.append(audit_row(found))
+            if found.invoice is not None:
+                differences += map(difference_row, compare(saved, found.invoice))
+    if output is Output.JSON:
+        typer.echo(json.dumps({"invoices": rows, "differences": differences}, indent=2))
+    else:
+        draw_audit(rows)
+        draw_differences(differences)
+    is_right = not differences and all(row["agrees"] for row in rows)
+    _end(source, 0 if is_right else 1, 1)
+
+
+# -- export ------------------------------------------------------------------------------------
+
+
+def _chosen(options: ExportOptions) -> list[Invoice]:
+    """The invoices that are meant, each as it was issued or saved."""
+    if (options.target is None) == (options.body is None):
+        raise InvalidValue("JOURNAL", options.target, "a journal, or --body with a saved invoice")
+    if options.body is not None:
+        if options.is_told or options.invoice:
+            raise InvalidValue("--body", str(options.body), "nothing else: it is one invoice")
+        return [read_saved(options.body)]
+    with open_source(options.target or "") as source:
+        if options.is_told:
+            if options.invoice:
+                raise InvalidValue("--invoice", options.invoice, "not together with --tenant")
+            return [draft_of(source, options)]
+        return _issued(source, options.invoice)
+
+
+def _issued(source: Source, names: list[str] | None) -> list[Invoice]:
+    from bailiwick.billing.audits import needed_for
+    from bailiwick.cli.offline.invoice_screen import audit_row, audit_sentence
+
+    prices, claims = read_money(source)
+    known = {claim.head.invoice_id for claim in claims}
+    for name in names or ():
+        if name not in known:
+            raise NotFound("invoice", name, hint="the journal tells of none with this id")
+    wanted = [each for each in claims if not names or each.head.invoice_id in names]
+    is_wanted = {*wanted}
+    invoices, wrong = [], []
+    for found in judged(source, needed_for(wanted, claims), prices=prices):
+        if found.claim not in is_wanted:
+            continue
+        if found.agrees and found.invoice is not None:
+            invoices.append(found.invoice)
+        else:
+            wrong.append(audit_row(found))
+    for row in wrong:
+        typer.echo(f"bailiwick: {printable(audit_sentence(row))}; nothing is exported", err=True)
+    if wrong:
+        _end(source, len(wrong), len(wanted))
+    return invoices
+
+
+app.command(help=RECOMPUTE_HELP)(recompute)
+app.command(help=EXPORT_HELP)(export)

@@ -1,0 +1,210 @@
+"""What invoices look like on a screen: their lines, what was recomputed, and where two differ.
+
+Rules:
+
+- Money has all of its decimals. An amount of usage with more than six is told with six, marked
+  with ``~``; in JSON and in exports it is exact.
+- Where two invoices differ every difference is told, up to a hundred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, assert_never
+
+import typer
+
+from bailiwick.billing.invoices import (
+    Difference,
+    HeadDiffers,
+    Invoice,
+    LineDiffers,
+    OnlyInFirst,
+    OnlyInSecond,
+)
+from bailiwick.billing.lines import LineKey, RatedLine, money_text, unit_of
+from bailiwick.cli.shared.periods import spell_period
+from bailiwick.cli.shared.screen import make_console, owner, print_rows, printable
+
+if TYPE_CHECKING:
+    from bailiwick.billing.audits import AuditedClaim
+
+SHOWN_MAX: Final = 100
+_PLACES: Final = 6
+_LINES: Final = (
+    *("line", "project", "tag", "generation", "class", "resource", "stage", "card", "records"),
+    *("used", "unit", "an hour", "cost"),
+)
+_AUDIT: Final = ("invoice", "owner", "period", "issued", "recomputed", "digest")
+
+
+def draw_invoice(invoice: Invoice) -> None:
+    """An invoice for people: its lines, and what it comes to."""
+    head = invoice.head
+    period = spell_period(head.from_ms, head.to_ms)
+    print_rows(
+        make_console(),
+        _LINES,
+        rows=[(f"{n:,}", *_cells(line)) for n, line in enumerate(invoice.lines, 1)],
+        title=f"Invoice {head.invoice_id} of {owner(head.tenant, head.project)}, {period}",
+        numbers=("line", *_LINES[9:]),
+    )
+    for project, micros in invoice.by_project() if len(invoice.by_project()) > 1 else ():
+        typer.echo(f"{printable(project or 'no project')}: {money_text(micros)}")
+    corrects = "" if head.corrects is None else f", corrects {head.corrects}"
+    typer.echo(
+        f"total {money_text(invoice.total_micros)} {printable(head.currency)}, "
+        f"from the first {head.journal_size:,} records{printable(corrects)}"
+    )
+
+
+def _cells(line: RatedLine) -> tuple[str, ...]:
+    key = line.key
+    stage = key.stage.value if key.cause is None else f"{key.stage} ({key.cause})"
+    return (
+        key.project or "-",
+        key.tag or "-",
+        "-" if key.generation is None else key.generation.value,
+        key.lease_class.value,
+        key.kind.value,
+        stage,
+        key.card.name,
+        f"{line.first_seq}-{line.last_seq}",
+        shortened(line.quantity),
+        unit_of(key.kind).name,
+        key.price.text(),
+        money_text(line.cost_micros),
+    )
+
+
+def shortened(decimal: str) -> str:
+    """A decimal with at most six places, marked where it has more.
+
+    >>> shortened("1.5"), shortened("0.123456789"), shortened("-0.0000001")
+    ('1.5', '~0.123456', '~-0.000000')
+    """
+    whole, dot, part = decimal.partition(".")
+    return f"~{whole}{dot}{part[:_PLACES]}" if len(part) > _PLACES else decimal
+
+
+# -- what was recomputed -----------------------------------------------------------------------
+
+
+def audit_row(found: AuditedClaim) -> dict[str, object]:
+    """A claim and what became of it, as plain values."""
+    claim, head = found.claim, found.claim.head
+    return {
+        "invoice": head.invoice_id,
+        "tenant": head.tenant,
+        "project": head.project,
+        "period": spell_period(head.from_ms, head.to_ms),
+        "from_ms": head.from_ms,
+        "to_ms": head.to_ms,
+        "journal_size": head.journal_size,
+        "corrects": head.corrects,
+        "currency": head.currency,
+        "issued_micros": claim.total_micros,
+        "recomputed_micros": found.total_micros,
+        "is_digest_equal": found.is_same,
+        "agrees": found.agrees,
+        "why": found.why or None,
+    }
+
+
+def draw_audit(rows: Sequence[dict[str, object]]) -> None:
+    """All claims as a table, and a sentence for each that is not true."""
+    print_rows(
+        make_console(),
+        _AUDIT,
+        rows=[_audit_cells(row) for row in rows],
+        numbers=("issued", "recomputed"),
+    )
+    for row in rows:
+        if not row["agrees"]:
+            typer.echo(printable(audit_sentence(row)))
+
+
+def _audit_cells(row: dict[str, object]) -> tuple[str, ...]:
+    name = str(row["invoice"])
+    if row["corrects"] is not None:
+        name += f" (corrects {row['corrects']})"
+    return (
+        name,
+        owner(row["tenant"], row["project"]),
+        str(row["period"]),
+        _money(row["issued_micros"]),
+        _money(row["recomputed_micros"]),
+        "equal" if row["is_digest_equal"] else "DIFFERS",
+    )
+
+
+def _money(micros: object) -> str:
+    return money_text(micros) if isinstance(micros, int) else "-"
+
+
+def audit_sentence(row: dict[str, object]) -> str:
+    """What is wrong with a claim that is not true."""
+    name, issued, given = row["invoice"], row["issued_micros"], row["recomputed_micros"]
+    if row["why"] is not None:
+        return f"{name} cannot be built again: {row['why']}"
+    if isinstance(issued, int) and isinstance(given, int) and issued != given:
+        less = "too much" if issued > given else "too little"
+        return f"{name} says {money_text(abs(issued - given))} {row['currency']} {less}"
+    return f"{name} says the same total by other lines; --against FILE shows which"
+
+
+# -- where two differ --------------------------------------------------------------------------
+
+
+def difference_row(found: Difference) -> dict[str, object]:
+    """Where a saved invoice and what the journal gives differ, as plain values."""
+    match found:
+        case HeadDiffers():
+            return _differing("head", found.field, (found.first, found.second))
+        case LineDiffers():
+            return _differing(name_line(found.key), found.field, (found.first, found.second))
+        case OnlyInFirst():
+            return _differing(name_line(found.line.key), "line", (_amounts(found.line), None))
+        case OnlyInSecond():
+            return _differing(name_line(found.line.key), "line", (None, _amounts(found.line)))
+        case _:
+            assert_never(found)
+
+
+def _differing(where: str, field: str, values: tuple[object, object]) -> dict[str, object]:
+    saved, given = (str(v) if isinstance(v, StrEnum) else v for v in values)
+    return {"where": where, "field": field, "saved": saved, "recomputed": given}
+
+
+def draw_differences(rows: Sequence[dict[str, object]]) -> None:
+    """One row for each difference between a saved invoice and what the journal gives."""
+    if not rows:
+        return
+    names = ("where", "field", "saved", "recomputed")
+    cells = [
+        ["-" if row[name] is None else str(row[name]) for name in names] for row in rows[:SHOWN_MAX]
+    ]
+    print_rows(make_console(), ("where*", *names[1:]), rows=cells, title="Where they differ")
+    if len(rows) > SHOWN_MAX:
+        typer.echo(f"and {len(rows) - SHOWN_MAX:,} differences more")
+
+
+def name_line(key: LineKey) -> str:
+    """Which line it is, as short as can be."""
+    parts: list[object] = [key.project or "no project", key.generation, key.tag, key.lease_class]
+    parts += [key.kind, key.stage, key.cause, f"by {key.card.name}"]
+    return "/".join(str(part) for part in parts if part is not None)
+
+
+def _amounts(line: RatedLine) -> str:
+    unit = unit_of(line.key.kind)
+    return f"{shortened(line.quantity)} {unit.name}, {money_text(line.cost_micros)}"
+
+
+def draw_balances(balances: Mapping[str, int], currency: str) -> None:
+    """What the accounts hold after all invoices: every movement has two sides."""
+    rows = [(printable(name), money_text(micros)) for name, micros in sorted(balances.items())]
+    rows.append(("sum", money_text(sum(balances.values()))))
+    money = printable(currency)
+    print_rows(make_console(), ("account", money), rows=rows, numbers=(money,))

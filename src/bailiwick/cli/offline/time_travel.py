@@ -1,0 +1,357 @@
+"""The command ``bailiwick journal at``: the whole state as it was at some moment.
+
+Rules:
+
+- The state is rebuilt from records that were verified, and from nothing else; its digest is told,
+  so that two people can see whether they look at the same one.
+- When a waiting request may start is an estimate, and is marked as one.
+- Table and JSON tell the same state; of leases and of the line the table shows the first 20.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bailiwick.cli.offline.record_source import (
+    MOMENTS,
+    Moment,
+    Source,
+    follow,
+    open_source,
+    parse_moment,
+    progress,
+    told_time,
+)
+from bailiwick.cli.shared.flags import Output, OutputOption, with_options
+from bailiwick.cli.shared.screen import asks, make_console, owner, print_rows
+from bailiwick.phrases.amounts import milli, span
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bailiwick import Denied
+    from bailiwick.kernel import State
+    from bailiwick.kernel.views import ScopeUsage, WaitingEntry
+
+SHOWN = 20
+WIDE = 110
+"""Columns from which on the line has a column for each thing."""
+
+HELP = (
+    "The state at any time: fleet, tenants, leases and the line, as they were then.\n\n"
+    f"TIME is {MOMENTS}. JOURNAL is a file, a directory, a data directory or a database's address. "
+    "Every record is verified; a journal that is not as sealed ends with 3."
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AtOptions:
+    """What ``journal at`` can be told."""
+
+    time: Annotated[str, typer.Argument(metavar="TIME", help=f"{MOMENTS[0].upper()}{MOMENTS[1:]}.")]
+    target: Annotated[
+        str, typer.Argument(metavar="JOURNAL", help="A file, a directory or an address.")
+    ]
+    everything: Annotated[
+        bool, typer.Option("--all", help=f"Every lease and waiting request, not the first {SHOWN}.")
+    ] = False
+    output: OutputOption = Output.TABLE
+
+
+@with_options(AtOptions)
+def at(options: AtOptions) -> None:
+    """Show the state at a time."""
+    with open_source(options.target) as source:
+        moment = parse_moment(options.time, source)
+        state = rebuild(source, moment)
+        now_ms = _as_of(state, source, moment)
+        limit = max(len(state.leases), len(state.line.entries)) if options.everything else SHOWN
+        told = tell(state, now_ms, limit=limit)
+        told["journal"] = {"name": source.name, "records": source.size, "end_ms": source.end_ms}
+    if options.output is Output.JSON:
+        import json
+
+        typer.echo(json.dumps(told, indent=2))
+        return
+    _show(make_console(), state, told)
+
+
+def rebuild(source: Source, moment: Moment) -> State:
+    """The state after the records that had been made by then."""
+    from bailiwick import InvalidValue
+    from bailiwick.kernel import Kernel
+
+    kernel = Kernel()
+    with progress("replaying", source.size) as step:
+        for record in source.records():
+            if not moment.has(record):
+                break
+            follow(kernel, record)
+            if record.seq % 1_000 == 0:
+                step(record.seq)
+    if source.size and not kernel.state.size:
+        first = next(source.records()).at_ms
+        when = f"not before the journal begins: {told_time(first)} UTC ({first} ms)"
+        raise InvalidValue("TIME", moment.at_ms, when)
+    return kernel.state
+
+
+def _as_of(state: State, source: Source, moment: Moment) -> int:
+    """The time that was meant, but never beyond what the journal knows."""
+    if moment.at_ms is not None:
+        return max(min(moment.at_ms, source.end_ms), state.clock_ms)
+    return state.clock_ms
+
+
+# -- as data -----------------------------------------------------------------------------------
+
+
+def tell(state: State, now_ms: int, *, limit: int) -> dict[str, Any]:
+    """The state as plain values."""
+    from itertools import islice
+
+    from bailiwick.kernel import digest_of, views
+
+    fleet = views.fleet(state)
+    rows = [
+        {
+            "generation": row.generation.value,
+            "nodes": row.nodes,
+            "devices": row.devices,
+            "leased_milli": row.leased_milli,
+            "free_milli": row.free_milli,
+            "closed_milli": row.closed_milli,
+        }
+        for row in fleet.generations
+    ]
+    return {
+        "at_ms": now_ms,
+        "at": told_time(now_ms).replace(" ", "T") + "Z",
+        "seq": state.size - 1,
+        "epoch": state.epoch,
+        "digest": digest_of(state),
+        "fleet": {
+            "nodes": fleet.nodes,
+            "modes": {mode.value: count for mode, count in fleet.modes.items()},
+            "quarantined": fleet.quarantined,
+            "gated": fleet.gated,
+            "fenced": fleet.fenced,
+            "capacity": dataclasses.asdict(fleet.capacity),
+            "leased": dataclasses.asdict(fleet.leased),
+            "free": dataclasses.asdict(fleet.free),
+            "generations": rows,
+        },
+        "tenants": [_scope(each) for each in views.usage(state)],
+        "leases_total": len(state.leases),
+        "leases": [_lease(lease) for lease in islice(views.leases(state), limit)],
+        "waiting_total": len(state.line.entries),
+        "waiting": [_entry(entry) for entry in views.waiting(state, now_ms, limit=limit)],
+    }
+
+
+def _scope(each: ScopeUsage) -> dict[str, Any]:
+    rooms = {d.value: r for d, r in each.dimensions.items() if r.used or r.limit is not None}
+    rooms |= {g.value: r for g, r in each.generations.items()}
+    return {
+        "tenant": str(each.scope.tenant),
+        "project": None if each.scope.project is None else str(each.scope.project),
+        "share": each.share,
+        "leases": each.leases,
+        "gpu_milli": each.held.gpu_milli,
+        "cpu_milli": each.held.cpu_milli,
+        "waiting": each.waiting,
+        "quota": {word: {"used": r.used, "limit": r.limit} for word, r in rooms.items()},
+    }
+
+
+def _lease(lease: Any) -> dict[str, Any]:
+    return {
+        "id": lease.id,
+        "tenant": str(lease.tenant),
+        "project": None if lease.project is None else str(lease.project),
+        "node": str(lease.node),
+        "devices": list(lease.devices),
+        "resources": dataclasses.asdict(lease.resources),
+        "priority": lease.priority.value,
+        "lease_class": lease.lease_class.value,
+        "state": lease.state.value,
+        "gang": lease.gang,
+        "granted_ms": lease.granted_ms,
+        "expires_ms": lease.expires_ms,
+    }
+
+
+def _entry(entry: WaitingEntry) -> dict[str, Any]:
+    from bailiwick.kernel.spelling import denial_body, request_body
+
+    return {
+        "position": entry.position,
+        "id": entry.id,
+        "tenant": str(entry.request.tenant),
+        "project": None if entry.request.project is None else str(entry.request.project),
+        "asks": asks(entry.request),
+        "request": request_body(entry.request),
+        "submitted_ms": entry.submitted_ms,
+        "reason": entry.reason.value,
+        "blocker": None if entry.blocker is None else denial_body(entry.blocker),
+        "blockers": [denial_body(each) for each in entry.blockers],
+        "because": because(entry.blocker),
+        "nodes_fallen": {reason.value: count for reason, count in entry.fallen.items()},
+        "nodes_fitting": entry.fitting,
+        "remedy": dataclasses.asdict(entry.remedy),
+        "estimate": {"starts_ms": entry.estimate.starts_ms, "basis": entry.estimate.basis.value},
+    }
+
+
+def because(blocker: Denied | None) -> str:
+    """What stands in the way, with its numbers."""
+    from bailiwick import DeadlinePassed, VictimsLeaving
+    from bailiwick.demo.phrases import denial
+
+    match None if blocker is None else blocker.detail:
+        case None:
+            return "only those ahead of it are in the way"
+        case VictimsLeaving(leases=count, until_ms=until):
+            return f"{count} leases are leaving, the last by {told_time(until)[11:19]}"
+        case DeadlinePassed(deadline_ms=deadline):
+            return f"had to start by {told_time(deadline)[:19]}"
+        case detail:
+            return denial(detail)
+
+
+# -- on a screen -------------------------------------------------------------------------------
+
+
+def _show(console: Console, state: State, told: dict[str, Any]) -> None:
+    journal, now_ms = told["journal"], told["at_ms"]
+    at_end = "its end" if told["seq"] == journal["records"] - 1 else f"of {journal['records']:,}"
+    console.print(
+        f"[bold]{told_time(now_ms)} UTC[/bold]   record {told['seq']:,} ({at_end})   "
+        f"epoch {told['epoch']}"
+    )
+    console.print(f"digest {told['digest']}", soft_wrap=True)
+    _show_fleet(console, told["fleet"])
+    _show_tenants(console, told["tenants"])
+    _show_leases(console, told)
+    _show_line(console, told)
+
+
+def _show_fleet(console: Console, fleet: dict[str, Any]) -> None:
+    modes = ", ".join(f"{count:,} {mode}" for mode, count in fleet["modes"].items())
+    closed = {word: fleet[word] for word in ("quarantined", "gated") if fleet[word]}
+    extra = "".join(f", {count} {word}" for word, count in closed.items())
+    extra += f", {fleet['fenced']} leases fenced" if fleet["fenced"] else ""
+    generations = fleet["generations"]
+    rows = [_fleet_row(row["generation"], row, row["devices"] * 1_000) for row in generations]
+    cpu = {"nodes": fleet["nodes"], "leased_milli": fleet["leased"]["cpu_milli"]}
+    cpu["free_milli"] = fleet["free"]["cpu_milli"]
+    there = fleet["capacity"]["cpu_milli"]
+    cpu["closed_milli"] = there - cpu["leased_milli"] - cpu["free_milli"]
+    rows.append(_fleet_row("(cpu cores)", cpu, there))
+    print_rows(
+        console,
+        ("generation", "nodes", "there", "leased", "free", "closed", "in use"),
+        rows=rows,
+        title=f"Fleet: {fleet['nodes']:,} nodes ({modes or 'none'}{extra})",
+        numbers=("nodes", "there", "leased", "free", "closed"),
+    )
+
+
+def _fleet_row(name: str, row: dict[str, Any], there: int) -> tuple[str, ...]:
+    amounts = (milli(row[each]) for each in ("leased_milli", "free_milli", "closed_milli"))
+    return name, f"{row['nodes']:,}", milli(there), *amounts, _bar(row["leased_milli"], there)
+
+
+def _bar(part: int, whole: int) -> str:
+    tenths = part * 10 // whole if whole else 0
+    percent = part * 100 // whole if whole else 0
+    return "█" * tenths + "░" * (10 - tenths) + f" {percent:3}%"
+
+
+def _show_tenants(console: Console, tenants: list[dict[str, Any]]) -> None:
+    rows = []
+    for each in tenants:
+        name = each["tenant"] if each["project"] is None else f"  /{each['project']}"
+        quota = dict(each["quota"])
+        gpus = quota.pop("gpu_count", None)
+        limit = "no limit" if gpus is None or gpus["limit"] is None else f"of {gpus['limit']:,}"
+        others = ", ".join(
+            f"{word} {room['used']:,} of {room['limit']:,}"
+            for word, room in quota.items()
+            if room["limit"] is not None
+        )
+        numbers = str(each["leases"]), str(each["waiting"])
+        rows.append((name, milli(each["gpu_milli"]), limit, *numbers, str(each["share"]), others))
+    print_rows(
+        console,
+        ("tenant", "GPUs", "quota", "leases", "waiting", "share", "other limits*"),
+        rows=rows,
+        title=f"Tenants: {sum(each['project'] is None for each in tenants)}",
+        numbers=("GPUs", "leases", "waiting", "share"),
+    )
+
+
+def _show_leases(console: Console, told: dict[str, Any]) -> None:
+    rows, now_ms = [], told["at_ms"]
+    for each in told["leases"]:
+        held = each["resources"]
+        gpus, cores = milli(held["gpu_milli"]), milli(held["cpu_milli"])
+        sort = f"{each['priority']} {each['lease_class']}"
+        state = "" if each["state"] == "active" else each["state"]
+        if each["gang"] is not None:
+            state = f"{state} gang {each['gang']}".strip()
+        who = owner(each["tenant"], each["project"])
+        ran, left = span(now_ms - each["granted_ms"]), span(each["expires_ms"] - now_ms)
+        rows.append((str(each["id"]), who, each["node"], gpus, cores, sort, ran, left, state))
+    shown, total = len(rows), told["leases_total"]
+    more = f", the first {shown} (--all shows every one)" if shown < total else ""
+    print_rows(
+        console,
+        ("lease", "owner*", "node*", "GPUs", "cores", "priority*", "ran", "ends in", "note*"),
+        rows=rows,
+        title=f"Leases: {total:,}{more}",
+        numbers=("lease", "GPUs", "cores", "ran", "ends in"),
+    )
+
+
+def _show_line(console: Console, told: dict[str, Any]) -> None:
+    rows: list[tuple[str, ...]] = []
+    now_ms = told["at_ms"]
+    wide = console.width >= WIDE
+    for each in told["waiting"]:
+        place = str(each["position"]), str(each["id"])
+        who = owner(each["tenant"], each["project"])
+        asked = f"{each['asks']}, {each['request']['priority']}"
+        waited, start = span(now_ms - each["submitted_ms"]), _start(each["estimate"], now_ms)
+        if wide:
+            why = f"{each['reason']}: {each['because']}"
+            rows.append((*place, who, asked, waited, why, start))
+        else:
+            why = f"{each['reason']}\n{each['because']}\n{start}"
+            rows.append((*place, f"{who}\n{asked}", waited, why))
+    narrow = ("#", "entry", "who asks what*", "waited", "because, and when it starts (estimate)*")
+    shown, total = len(rows), told["waiting_total"]
+    more = f", the first {shown} (--all shows every one)" if shown < total else ""
+    print_rows(
+        console,
+        ("#", "entry", "owner*", "asks*", "waited", "because*", "starts (estimate)*")
+        if wide
+        else narrow,
+        rows=rows,
+        title=f"Waiting: {total:,}{more}",
+        numbers=("#", "entry", "waited"),
+    )
+
+
+def _start(estimate: dict[str, Any], now_ms: int) -> str:
+    start, basis = estimate["starts_ms"], estimate["basis"]
+    if start is None:
+        return f"no estimate ({basis})"
+    return (
+        f"in about {span(start - now_ms)} ({basis})"
+        if start > now_ms
+        else f"at the next look ({basis})"
+    )

@@ -1,0 +1,1 @@
+"""What commands share: who asks, the options, and how a result leaves."""

@@ -1,0 +1,61 @@
+"""Options that many commands take alike, and a dataclass as a command's options."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+T = TypeVar("T")
+
+
+class Output(StrEnum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+def with_options(
+    options: type[T], told: Mapping[str, Any] = MappingProxyType({})
+) -> Callable[[Callable[[T], None]], Callable[..., None]]:
+    """Give a command the fields of a dataclass as its options, and hand it the dataclass.
+
+    ``told`` has the options of fields that do not carry them: of a dataclass that is used without
+    a command line too.
+    """
+
+    def wrap(command: Callable[[T], None]) -> Callable[..., None]:
+        def run(**given: object) -> None:
+            command(options(**given))
+
+        kinds = get_type_hints(options, include_extras=True)
+        kinds |= {name: Annotated[kinds[name], option] for name, option in told.items()}
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(
+                    name=f.name,
+                    kind=inspect.Parameter.KEYWORD_ONLY,
+                    default=inspect.Parameter.empty
+                    if f.default is dataclasses.MISSING
+                    else f.default,
+                    annotation=kinds[f.name],
+                )
+                for f in dataclasses.fields(options)  # type: ignore[arg-type]
+            ]
+        )
+        run.__annotations__ = kinds
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        return run
+
+    return wrap
+
+
+OutputOption = Annotated[
+    Output, typer.Option("--output", "-o", help="A table for people, or JSON.")
+]

@@ -1,0 +1,170 @@
+"""A job as it stands, and waiting for it: until it runs, or with its output until it is over.
+
+Rules:
+
+- Each stage is told once, on stderr, and only to a terminal.
+- A job that has ended decides the exit code: 0 succeeded, 3 refused, cancelled, preempted or
+  expired, 1 otherwise. One that has not is 4.
+"""
+
+from __future__ import annotations
+
+import base64
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import typer
+
+from bailiwick.cli import ExitCode
+from bailiwick.cli.shared.ask import Ask
+from bailiwick.vocab.jobs import JobPhase
+
+if TYPE_CHECKING:
+    from bailiwick.cli.shared.ask import Ask
+    from bailiwick.wire.jobs import Job
+
+T = TypeVar("T")
+
+POLL_S: Final = 0.5
+PATIENCE_S: Final = 60.0
+"""How long a follower waits for a server that is away."""
+WAIT_S: Final = 15
+"""How long the server may hold back an answer that has nothing new."""
+CHUNK_BYTES: Final = 65_536
+_BEFORE: Final = (JobPhase.WAITING, JobPhase.STARTING)
+_DENIED: Final = (JobPhase.CANCELLED, JobPhase.PREEMPTED, JobPhase.EXPIRED, JobPhase.REFUSED)
+
+
+def exit_code_of(phase: JobPhase) -> ExitCode:
+    """How a command that waited for a job ends."""
+    if phase is JobPhase.SUCCEEDED:
+        return ExitCode.DONE
+    if phase in _DENIED:
+        return ExitCode.DENIED
+    return ExitCode.FAULT if phase.is_over else ExitCode.PENDING
+
+
+def has_begun(phase: JobPhase) -> bool:
+    """Whether the job runs, or is over."""
+    return phase not in _BEFORE
+
+
+class Stages:
+    """Tells each stage once, to a terminal."""
+
+    def __init__(self) -> None:
+        self._told = ""
+        self._loud = sys.stderr.isatty()
+
+    def tell(self, text: str) -> None:
+        """Say it, unless it was just said."""
+        if self._loud and text != self._told:
+            typer.echo(text, err=True)
+        self._told = text
+
+
+def wait_until_running(ask: Ask, job: Job, *, timeout_s: float | None) -> Job:
+    """The job once it runs or is over, or as it is when the time is up."""
+    until = None if timeout_s is None else time.monotonic() + timeout_s
+    stages = Stages()
+    while not has_begun(job.phase):  # bounded by the timeout, or the person
+        stages.tell(_stage(ask, job))
+        if until is not None and time.monotonic() >= until:
+            return job
+        time.sleep(POLL_S)
+        job = patiently(partial(read_job, ask, job.job_id))
+    stages.tell(_stage(ask, job))
+    return job
+
+
+def _stage(ask: Ask, job: Job) -> str:
+    name = f"job-{job.job_id}"
+    if job.phase is not JobPhase.WAITING or job.entry_id is None or not sys.stderr.isatty():
+        return f"{name}: {outcome_of(job)}" + (f" on {job.node}" if job.node else "")
+    from bailiwick.cli.shared.denials import phrase_denial
+    from bailiwick.client.errors import Refusal
+    from bailiwick.phrases.reasons import REASONS
+    from bailiwick.wire.work import QueueEntry
+
+    try:
+        entry = ask.client.read(f"/v1/queue/{job.entry_id}", QueueEntry)
+    except Refusal:  # it has just left the queue
+        return f"{name}: leaves the queue"
+    first = min(entry.blockers, key=lambda b: b.reason.rank, default=None)
+    why = REASONS[entry.reason] if first is None else phrase_denial(first)
+    return f"{name}: waits at position {entry.position}: {why}"
+
+
+def copy_output(ask: Ask, number: int, *, follow: bool, offset: int = 0) -> None:
+    """Copy what a job printed to stdout, byte for byte."""
+    from bailiwick.wire.jobs import JobOutput
+
+    path, out = f"/v1/jobs/{number}/output", sys.stdout.buffer
+    while True:  # bounded by the output there is, or with follow by the job's end
+        query = {"offset": offset, "limit": CHUNK_BYTES, "wait_s": WAIT_S if follow else 0}
+        found = patiently(partial(ask.client.read, path, JobOutput, query=query))
+        out.write(base64.b64decode(found.data))
+        out.flush()
+        is_end = found.next_offset == offset
+        offset = found.next_offset
+        if is_end and (found.is_over or not follow):
+            if found.is_truncated:
+                typer.echo("bailiwick: the output was longer than is kept", err=True)
+            return
+
+
+def patiently(read: Callable[[], T]) -> T:
+    """What ``read`` finds; a server that is away is waited for, it may only be starting again."""
+    from bailiwick.client.errors import Unreachable
+
+    until = time.monotonic() + PATIENCE_S
+    stages = Stages()
+    while True:  # bounded by the patience
+        try:
+            return read()
+        except Unreachable as error:
+            if time.monotonic() >= until:
+                raise
+            stages.tell(f"waiting for the server: {error}")
+            time.sleep(POLL_S)
+
+
+def follow_job(ask: Ask, number: int) -> Job:
+    """Copy the output until the job is over, then tell how it ended."""
+    copy_output(ask, number, follow=True)
+    job = patiently(partial(read_job, ask, number))
+    while not job.phase.is_over:  # bounded: its output has ended, only its record is to come
+        time.sleep(POLL_S)
+        job = patiently(partial(read_job, ask, number))
+    return job
+
+
+def outcome_of(job: Job) -> str:
+    """How a job stands, in a few words."""
+    told = job.phase.value
+    if job.exit_code is not None and job.phase is JobPhase.FAILED:
+        told += f", exit code {job.exit_code}"
+    if job.signal is not None:
+        told += f", signal {job.signal}"
+    if job.reason is not None:
+        told += f" ({job.reason})"
+    return told
+
+
+_WAS = (JobPhase.CANCELLED, JobPhase.PREEMPTED, JobPhase.REFUSED, JobPhase.LOST)
+
+
+def sentence_of(job: Job) -> str:
+    """The same as a sentence about the job."""
+    verb_word = "was " if job.phase in _WAS else "" if job.phase.is_over else "is "
+    return f"job-{job.job_id} {verb_word}{outcome_of(job)}"
+
+
+def read_job(ask: Ask, number: int) -> Job:
+    """One job as it stands now."""
+    from bailiwick.wire.jobs import Job
+
+    return ask.client.read(f"/v1/jobs/{number}", Job)

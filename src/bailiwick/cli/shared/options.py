@@ -1,0 +1,261 @@
+"""The options of ``plan``, ``submit``, ``explain`` and ``lease request``: what is asked for.
+
+Rules:
+
+- Everything may stand in a job file (``-f``) under the same word; an option beats the file.
+- A job without a word about cores and memory gets one core and 2 GiB; one with GPUs gets one
+  core and 16 GiB for each, because frameworks that use one will not even load in less.
+- On a server of this machine a job starts in the folder one stands in; elsewhere only ``--cwd``
+  can know.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import os
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from bailiwick.cli.shared.ask import Ask
+from bailiwick.cli.shared.completions import (
+    complete_generations,
+    complete_jobs,
+    complete_projects,
+    complete_tenants,
+)
+from bailiwick.cli.shared.output import Format
+from bailiwick.cli.shared.session import load_session
+from bailiwick.vocab.errors import InvalidValue
+
+_CORES, _MEM_GIB = 1, 2
+_GPU_CORES, _GPU_MEM_GIB = 1, 16
+_WHAT, _TERMS, _SCOPE = "What is asked for", "On which terms", "For whom, and how it is told"
+
+
+def _option(panel: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=panel, **more)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class WishOptions:
+    """What a request can be told."""
+
+    gpus: Annotated[
+        str | None, _option(_WHAT, "--gpus", help="Whole GPUs, or a share of one: 2, 0.5.")
+    ] = None
+    generation: Annotated[
+        str | None,
+        _option(
+            _WHAT, "--generation", help="nvidia_hopper, ...", autocompletion=complete_generations
+        ),
+    ] = None
+    model: Annotated[
+        list[str] | None, _option(_WHAT, "--model", help="A GPU model that will do; repeat it.")
+    ] = None
+    vram: Annotated[
+        str | None, _option(_WHAT, "--vram", help="At least so much memory on each GPU.")
+    ] = None
+    exclusivity: Annotated[
+        str | None, _option(_WHAT, "--exclusivity", help="With whom a GPU may be shared.")
+    ] = None
+    cpus: Annotated[str | None, _option(_WHAT, "--cpus", help="Cores: 4, 0.5.")] = None
+    mem: Annotated[str | None, _option(_WHAT, "--mem", help="Memory: 64GiB.")] = None
+    block: Annotated[str | None, _option(_WHAT, "--block", help="Block storage.")] = None
+    gang: Annotated[
+        str | None, _option(_WHAT, "--gang", help="So many equal members, all or none.")
+    ] = None
+    label: Annotated[
+        list[str] | None,
+        _option(_WHAT, "--label", metavar="KEY=VALUE", help="Only nodes that have it; repeat it."),
+    ] = None
+    priority: Annotated[
+        str | None, _option(_TERMS, "--priority", help="low, normal, high or critical.")
+    ] = None
+    lease_class: Annotated[
+        str | None, _option(_TERMS, "--class", help="guaranteed, standard or spot.")
+    ] = None
+    spot: Annotated[bool, _option(_TERMS, "--spot", help="Cheap, and the first to go.")] = False
+    guaranteed: Annotated[
+        bool, _option(_TERMS, "--guaranteed", help="Only operators and policy end it.")
+    ] = False
+    ttl: Annotated[str | None, _option(_TERMS, "--ttl", help="For how long: 2h, 1h30m.")] = None
+    deadline: Annotated[
+        str | None, _option(_TERMS, "--deadline", help="Start by then or not at all: 6h, a time.")
+    ] = None
+    tag: Annotated[str | None, _option(_TERMS, "--tag", help="What usage is added up under.")] = (
+        None
+    )
+    preemptible_on_budget: Annotated[
+        bool, _option(_TERMS, "--preemptible-on-budget", help="May end when the budget is spent.")
+    ] = False
+    no_wait: Annotated[
+        bool, _option(_TERMS, "--no-wait", help="Now or not at all; never in the queue.")
+    ] = False
+    tenant: Annotated[
+        str | None,
+        _option(_SCOPE, "--tenant", help="Who pays.", autocompletion=complete_tenants),
+    ] = None
+    project: Annotated[
+        str | None,
+        _option(_SCOPE, "--project", help="For which part.", autocompletion=complete_projects),
+    ] = None
+    output: Annotated[
+        Format, _option(_SCOPE, "--output", "-o", help="For people, or the wire model.")
+    ] = Format.TABLE
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class JobOptions(WishOptions):
+    """What a job can be told, beyond what it asks for."""
+
+    command: Annotated[list[str] | None, typer.Argument(metavar="CMD", help="What to run.")] = None
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", "-f", metavar="FILE", help="A job file, or - for standard input."),
+    ] = None
+    name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", metavar="NAME[=VALUE]", help="Repeat it; without a value, yours."),
+    ] = None
+    cwd: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="Where it starts.")] = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitOptions(JobOptions):
+    """What ``bailiwick submit`` can be told."""
+
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Come back when it runs; 4 if --timeout is over.")
+    ] = False
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Show its output, and end as the job does.")
+    ] = False
+    timeout: Annotated[
+        str | None, typer.Option("--timeout", metavar="SPAN", help="Wait no longer than this.")
+    ] = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="The same as bailiwick plan.")] = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions(WishOptions):
+    """What ``bailiwick explain`` can be told."""
+
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TARGET]",
+            help="job-7, lease-12 or entry-3; else the options tell a request.",
+            autocompletion=complete_jobs,
+        ),
+    ] = None
+    lease: Annotated[
+        bool, typer.Option("--lease", help="As lease request would ask, not as submit would.")
+    ] = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RequestOptions(WishOptions):
+    """What ``bailiwick lease request`` can be told."""
+
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide the same, change nothing.")] = (
+        False
+    )
+
+
+def ask_of(options: WishOptions, *, dry_run: bool = False) -> Ask:
+    """The command as the other ones have it."""
+    given = {"tenant": options.tenant, "project": options.project}
+    return Ask(load_session(), output=options.output, dry_run=dry_run, given=given)
+
+
+def wish_of(options: WishOptions, ask: Ask, *, defaults: bool = True) -> dict[str, object]:
+    """The words of a request: from the file, beaten by the options, in the scope that is meant."""
+    wish: dict[str, object] = {}
+    if isinstance(options, JobOptions) and options.file is not None:
+        from bailiwick.cli.shared.job_file import load_job_file
+
+        wish = load_job_file(options.file)
+    wish |= typed_words(options)
+    if isinstance(options, JobOptions):
+        wish |= _typed_job(options)
+        if "cwd" not in wish and _is_here(ask):
+            wish["cwd"] = os.getcwd()
+    if "tenant" not in wish:
+        wish["tenant"] = ask.tenant
+        if "project" not in wish and ask.project is not None:
+            wish["project"] = ask.project
+    return (_defaults(wish) if defaults else {}) | wish
+
+
+def _defaults(wish: dict[str, Any]) -> dict[str, str]:
+    """Cores and memory for who says nothing of them."""
+    devices = 0
+    with contextlib.suppress(ValueError, OverflowError, TypeError):  # told where it is read
+        devices = math.ceil(float(wish.get("gpus") or 0))
+    if devices <= 0:
+        return {"cpus": f"{_CORES}", "mem": f"{_MEM_GIB}GiB"}
+    return {"cpus": f"{_GPU_CORES * devices}", "mem": f"{_GPU_MEM_GIB * devices}GiB"}
+
+
+def typed_words(options: WishOptions) -> dict[str, object]:
+    """The words that were typed as options."""
+    classes = {"spot": options.spot, "guaranteed": options.guaranteed}
+    named = [word for word, is_typed in classes.items() if is_typed]
+    if options.lease_class is not None:
+        named.append(options.lease_class)
+    if len(set(named)) > 1:
+        raise InvalidValue("--class", " and ".join(named), "one class")
+    told: dict[str, object] = {
+        "gpus": options.gpus,
+        "generation": options.generation,
+        "models": options.model,
+        "vram": options.vram,
+        "exclusivity": options.exclusivity,
+        "cpus": options.cpus,
+        "mem": options.mem,
+        "block": options.block,
+        "gang": options.gang,
+        "labels": options.label,
+        "priority": options.priority,
+        "class": named[0] if named else None,
+        "ttl": options.ttl,
+        "deadline": options.deadline,
+        "tag": options.tag,
+        "preemptible_on_budget": options.preemptible_on_budget or None,
+        "wait": False if options.no_wait else None,
+        "tenant": options.tenant,
+        "project": options.project,
+    }
+    return {word: value for word, value in told.items() if value not in (None, [])}
+
+
+def _typed_job(options: JobOptions) -> dict[str, object]:
+    told: dict[str, object] = {}
+    if options.command:
+        told["command"] = list(options.command)
+    if options.name is not None:
+        told["name"] = options.name
+    if options.env:
+        told["env"] = [each if "=" in each else _own(each) for each in options.env]
+    if options.cwd is not None:
+        told["cwd"] = str(Path(options.cwd).absolute())
+    return told
+
+
+def _own(name: str) -> str:
+    value = os.environ.get(name)
+    if value is None:
+        raise InvalidValue("--env", name, "NAME=VALUE, or a variable that is set here")
+    return f"{name}={value}"
+
+
+def _is_here(ask: Ask) -> bool:
+    from bailiwick.client.connection import is_loopback
+
+    return is_loopback(urlsplit(ask.session.server).hostname or "")

@@ -1,0 +1,43 @@
+"""What a machine may say of itself, and when two reports are about the same machine.
+
+Rules:
+
+- A machine is its cores, its memory, its devices in their order, and its labels.
+- Free disk space changes by the hour: it is no reason to call a machine another. Nor are the labels
+  that say by whom it was registered.
+
+>>> from bailiwick.fleet.node import NodeCapacity
+>>> node = NodeCapacity(cpu_cores=16, mem_bytes=2**34, block_bytes=5, labels={"zone": "a"})
+>>> is_same_machine(node, NodeCapacity(16, 2**34, block_bytes=3, labels={"zone": "a"}))
+True
+>>> is_same_machine(node, NodeCapacity(16, 2**33, labels={"zone": "a"}))
+False
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bailiwick.fleet.node import ATTESTED_PREFIX, EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
+from bailiwick.vocab.errors import InvalidValue
+
+REGISTERED_BY: Final = frozenset((HEARTBEAT_LABEL, EXECUTOR_LABEL))
+"""The labels that say by whom a machine was registered."""
+
+
+def is_same_machine(one: NodeCapacity, other: NodeCapacity) -> bool:
+    """Whether nothing that lasts has changed."""
+    return _lasting(one) == _lasting(other)
+
+
+def check_inventory(capacity: NodeCapacity) -> None:
+    """Refuse an inventory that says of itself what only attestation can say."""
+    for key in capacity.labels:
+        if key.startswith(ATTESTED_PREFIX):
+            expected = f"no key that begins with {ATTESTED_PREFIX}; attestation gives those"
+            raise InvalidValue("labels", key, expected)
+
+
+def _lasting(capacity: NodeCapacity) -> tuple[object, ...]:
+    labels = {k: v for k, v in capacity.labels.items() if k not in REGISTERED_BY}
+    return capacity.cpu_milli, capacity.mem_bytes, capacity.gpus, labels

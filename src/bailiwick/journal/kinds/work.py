@@ -1,0 +1,210 @@
+"""What became of requests, and of the leases that they were granted."""
+
+from __future__ import annotations
+
+from bailiwick.journal.body_spec import BodySpec, Fields
+from bailiwick.journal.fields import (
+    AMOUNT,
+    DIGEST,
+    INTEGERS,
+    LABELS,
+    NAME,
+    NAMES,
+    PRINCIPAL,
+    RESOURCES,
+    SIGNED,
+    TEXT,
+    TEXTS,
+    Words,
+)
+from bailiwick.journal.kinds.row import GPU_GENERATION, PRIORITY, REASON, row
+from bailiwick.journal.ocsf import API, CREATE, DELETE, HIGH, LOW, MEDIUM, UPDATE, Ocsf
+from bailiwick.journal.words import CancelCause
+from bailiwick.vocab.transitions import RevokeState
+from bailiwick.vocab.words import (
+    CapacityDenial,
+    Dimension,
+    Exclusivity,
+    LeaseClass,
+    PendingReason,
+    QuotaViolation,
+    ResourceKind,
+)
+
+_LEASE_CLASS = Words((LeaseClass,))
+_REVOKE_STATE = Words((RevokeState,))
+# The numbers of a denial are those of its own class; each class has some of them.
+_DENIAL_NUMBERS: Fields = dict.fromkeys(
+    (
+        *("limit", "used", "requested", "credit", "free", "kept", "largest"),
+        *("nodes", "placed", "members", "deadline_ms", "now_ms", "gang_size"),
+        *("budget_micros", "spent_micros", "requested_micros"),
+        *("cap_micros", "projected_micros", "leases", "until_ms"),
+    ),
+    SIGNED,
+)
+# What a request asked for beyond its amounts; what is left out has its default.
+_REQUEST: Fields = {
+    **dict.fromkeys(("gpu_count", "gpu_milli", "gpu_vram", "gang_size", "ttl_ms"), AMOUNT),
+    **dict.fromkeys(("deadline_ms", "preemptible_on_budget", "wait"), AMOUNT),
+    "gpu_models": TEXTS,
+    "gpu_generation": GPU_GENERATION,
+    "exclusivity": Words((Exclusivity,)),
+    "labels": LABELS,
+    "tag": NAME,
+}
+_DENIAL: Fields = {
+    "reason": Words((PendingReason,)),
+    "detail": Words((QuotaViolation, CapacityDenial)),
+}
+_DENIAL_MORE: Fields = {
+    "dimension": Words((Dimension,)),
+    "resource": Words((ResourceKind,)),
+    "denied_generation": GPU_GENERATION,
+    "denied_scope": NAMES,
+    **_DENIAL_NUMBERS,
+}
+_TERMS: Fields = {"resources": RESOURCES, "priority": PRIORITY, "lease_class": _LEASE_CLASS}
+
+
+class WorkKinds:
+    """The kinds of the work slice."""
+
+    ADMISSION_APPROVED = row(
+        "admission_approved",
+        1,
+        ocsf=Ocsf(API, CREATE),
+        moves_shares=True,
+        body=BodySpec(
+            {
+                "lease_ids": INTEGERS,
+                "nodes": NAMES,
+                "resources": RESOURCES,
+                "priority": PRIORITY,
+                "lease_class": _LEASE_CLASS,
+            },
+            {
+                **_REQUEST,
+                "burst": AMOUNT,
+                "gang": AMOUNT,
+                "depth": AMOUNT,
+                "devices": INTEGERS,
+                "entry_id": AMOUNT,
+                "members_left": AMOUNT,
+            },
+        ),
+    )
+    ADMISSION_DENIED = row(
+        "admission_denied",
+        2,
+        ocsf=Ocsf(API, CREATE, LOW, is_failure=True),
+        body=BodySpec({**_DENIAL, **_TERMS}, {**_REQUEST, **_DENIAL_MORE}),
+    )
+    REQUEST_QUEUED = row(
+        "request_queued",
+        3,
+        ocsf=Ocsf(API, CREATE),
+        body=BodySpec(
+            {"entry_id": AMOUNT, "reason": Words((PendingReason,)), **_TERMS},
+            {"detail": Words((QuotaViolation, CapacityDenial)), **_REQUEST, **_DENIAL_MORE},
+        ),
+    )
+    REQUEST_BLOCKED = row(
+        "request_blocked",
+        4,
+        ocsf=Ocsf(API, UPDATE),
+        body=BodySpec(
+            {"entry_id": AMOUNT, **_DENIAL},
+            {"victims": INTEGERS, "victim_nodes": NAMES, "depth": AMOUNT, **_DENIAL_MORE},
+        ),
+    )
+    REQUEST_CANCELLED = row(
+        "request_cancelled",
+        5,
+        ocsf=Ocsf(API, DELETE),
+        body=BodySpec({"entry_id": AMOUNT, "cause": Words((CancelCause,))}),
+    )
+    ROOM_RESERVED = row(
+        "room_reserved",
+        6,
+        ocsf=Ocsf(API, UPDATE),
+        body=BodySpec(
+            {"entry_id": AMOUNT, "starts_ms": AMOUNT, "nodes": NAMES}, {"overdue": AMOUNT}
+        ),
+    )
+    LEASE_RENEWED = row(
+        "lease_renewed",
+        8,
+        ocsf=Ocsf(API, UPDATE),
+        moves_shares=True,
+        body=BodySpec({"lease_id": AMOUNT, "generation": AMOUNT, "expires_ms": AMOUNT}),
+    )
+    LEASE_RELEASED = row(
+        "lease_released",
+        9,
+        ocsf=Ocsf(API, DELETE),
+        moves_shares=True,
+        body=BodySpec({"lease_id": AMOUNT, "node": NAME, "resources": RESOURCES}, {"tag": NAME}),
+    )
+    LEASE_EXPIRED = row(
+        "lease_expired",
+        10,
+        ocsf=Ocsf(API, DELETE, LOW),
+        moves_shares=True,
+        body=BodySpec({"lease_id": AMOUNT, "node": NAME, "resources": RESOURCES}, {"tag": NAME}),
+    )
+    LEASE_REVOKED = row(
+        "lease_revoked",
+        11,
+        ocsf=Ocsf(API, UPDATE, LOW),
+        moves_shares=True,
+        body=BodySpec(
+            {"lease_id": AMOUNT, "before": _REVOKE_STATE, "after": _REVOKE_STATE},
+            {"reason": REASON, "node": NAME, "expires_ms": AMOUNT, "released": AMOUNT},
+        ),
+    )
+    LEASE_FENCED = row(
+        "lease_fenced",
+        12,
+        ocsf=Ocsf(API, UPDATE, HIGH),
+        moves_shares=True,
+        body=BodySpec(
+            {"lease_id": AMOUNT, "node": NAME, "resources": RESOURCES}, {"reason": REASON}
+        ),
+    )
+    FENCE_CLEARED = row(
+        "fence_cleared",
+        13,
+        ocsf=Ocsf(API, UPDATE, MEDIUM),
+        moves_shares=True,
+        body=BodySpec({"lease_id": AMOUNT, "node": NAME}, {"note": TEXT}),
+    )
+    LEASE_PREEMPTED = row(
+        "lease_preempted",
+        14,
+        ocsf=Ocsf(API, DELETE, MEDIUM),
+        moves_shares=True,
+        body=BodySpec(
+            {
+                "lease_id": AMOUNT,
+                "reason": REASON,
+                "victim": NAME,
+                "preemptor": PRINCIPAL,
+                "freed": RESOURCES,
+            },
+            {
+                "node": NAME,
+                "preemptor_lease_id": AMOUNT,
+                "gang": AMOUNT,
+                "depth": AMOUNT,
+                "cost": AMOUNT,
+                "tag": NAME,
+            },
+        ),
+    )
+    CHECKPOINT_REPORTED = row(
+        "checkpoint_reported",
+        31,
+        ocsf=Ocsf(API, UPDATE),
+        body=BodySpec({"lease_id": AMOUNT}, {"node": NAME, "digest": DIGEST, "step": AMOUNT}),
+    )

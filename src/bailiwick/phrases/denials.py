@@ -1,0 +1,198 @@
+"""Why a request does not run: what kind of obstacle, which rule, and its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, assert_never
+
+from bailiwick.phrases.amounts import amount, credits, money, plural, short_amount, span
+from bailiwick.phrases.times import moment
+from bailiwick.scheduler.decision import (
+    CapacityDenied,
+    DeadlinePassed,
+    DenialDetail,
+    Fragmented,
+    HeadroomKept,
+    LargerThanAnyNode,
+    NodesForbidden,
+    NoSuchHardware,
+    NotEnoughFree,
+    VictimsLeaving,
+)
+from bailiwick.scheduler.quota_policy import (
+    BudgetExhausted,
+    BurstCreditExhausted,
+    CostCapExceeded,
+    GpuGenerationLimitExceeded,
+    GpuGenerationRequired,
+    HardLimitExceeded,
+)
+
+Spell: TypeAlias = Callable[[int], str]
+
+
+def phrase_denial(denied: DenialDetail) -> str:
+    """One obstacle with its numbers, in one sentence."""
+    match denied:
+        case (
+            GpuGenerationRequired()
+            | GpuGenerationLimitExceeded()
+            | HardLimitExceeded()
+            | BurstCreditExhausted()
+            | BudgetExhausted()
+            | CostCapExceeded()
+        ):
+            return _phrase_quota(denied)
+        case DeadlinePassed():
+            return f"its deadline passed {span(denied.now_ms - denied.deadline_ms)} ago"
+        case NoSuchHardware():
+            return f"no node (of {denied.nodes:,}) has the devices or labels that were named"
+        case NodesForbidden():
+            return f"policy closes all {plural(denied.nodes, 'node')} that have the hardware"
+        case LargerThanAnyNode():
+            most = amount(denied.resource, denied.largest)
+            return f"{amount(denied.resource, denied.requested)} asked, the largest node has {most}"
+        case HeadroomKept():
+            kept = amount(denied.resource, denied.kept)
+            return (
+                f"{amount(denied.resource, denied.requested)} asked, "
+                f"{amount(denied.resource, denied.free)} free, "
+                f"of which {kept} is kept for more urgent work"
+            )
+        case NotEnoughFree():
+            free = amount(denied.resource, denied.free)
+            return f"{amount(denied.resource, denied.requested)} asked, {free} free in all"
+        case Fragmented():
+            return (
+                f"enough is free over {plural(denied.nodes, 'node')}, but {denied.placed} of "
+                f"{denied.members} members find it in one place"
+            )
+        case VictimsLeaving():
+            leases = amount("lease_count", denied.leases)
+            return f"{leases} of others must leave first, by {moment(denied.until_ms)}"
+        case _:
+            assert_never(denied)
+
+
+def _phrase_quota(
+    denied: GpuGenerationRequired
+    | GpuGenerationLimitExceeded
+    | HardLimitExceeded
+    | BurstCreditExhausted
+    | BudgetExhausted
+    | CostCapExceeded,
+) -> str:
+    whose = f" of {denied.scope}" if denied.scope else ""
+    match denied:
+        case GpuGenerationRequired():
+            asked = amount("gpu_count", denied.requested)
+            return f"{asked} asked of no stated generation, but the quota{whose} is by generation"
+        case GpuGenerationLimitExceeded():
+            return (
+                f"{denied.requested:,} {denied.generation.value} asked, {denied.used:,} of "
+                f"{denied.limit:,} in the quota{whose} used"
+            )
+        case HardLimitExceeded():
+            return _over(denied.dimension, denied, whose)
+        case BurstCreditExhausted():
+            credit = f"burst credit {denied.credit:,}"
+            return f"{_over(denied.dimension, denied, whose)}, {credit}"
+        case BudgetExhausted():
+            left = max(0, denied.budget_micros - denied.spent_micros)
+            return (
+                f"{money(denied.requested_micros)} asked, {money(left)} of the budget{whose} of "
+                f"{money(denied.budget_micros)} left"
+            )
+        case CostCapExceeded():
+            cost = money(denied.projected_micros)
+            return f"the cost would come to {cost}, the cap{whose} is {money(denied.cap_micros)}"
+        case _:
+            assert_never(denied)
+
+
+def _over(unit: str, denied: HardLimitExceeded | BurstCreditExhausted, whose: str) -> str:
+    used, limit = amount(unit, denied.used), amount(unit, denied.limit)
+    return f"{amount(unit, denied.requested)} asked, {used} of {limit} in the quota{whose} used"
+
+
+def denial_numbers(detail: DenialDetail, *, when: Spell, late: Spell) -> str:
+    """The numbers behind a denial, to stand beside its word.
+
+    ``when`` spells a moment and ``late`` a length of time, on the clock that counts there.
+    """
+    match detail:
+        case GpuGenerationRequired():
+            return f"{plural(detail.requested, 'GPU')} requested, no generation named"
+        case GpuGenerationLimitExceeded():
+            return f"{detail.generation}: {_limits(detail)}"
+        case HardLimitExceeded():
+            return f"{_whose(detail)}: {_limits(detail, detail.dimension)}"
+        case BurstCreditExhausted():
+            return f"{_whose(detail)}: {_limits(detail, detail.dimension)}, credit {detail.credit}"
+        case BudgetExhausted():
+            return (
+                f"budget {credits(detail.budget_micros)}, spent {credits(detail.spent_micros)},"
+                f" next hour {credits(detail.requested_micros)}"
+            )
+        case CostCapExceeded():
+            cap, projected = credits(detail.cap_micros), credits(detail.projected_micros)
+            return f"cap {cap} an hour, projected {projected}"
+        case _:
+            return _capacity(detail, when, late)
+
+
+def _capacity(detail: CapacityDenied, when: Spell, late: Spell) -> str:
+    match detail:
+        case DeadlinePassed():
+            ago = late(detail.now_ms - detail.deadline_ms)
+            return f"had to start by {when(detail.deadline_ms)}, {ago} ago"
+        case NoSuchHardware():
+            return f"none of {detail.nodes} nodes has such devices, busy or not"
+        case NodesForbidden():
+            return f"policy closes all {detail.nodes} suitable nodes"
+        case LargerThanAnyNode():
+            asked = short_amount(detail.resource, detail.requested)
+            return f"{detail.resource}: {asked} requested, {_largest(detail)}"
+        case HeadroomKept():
+            return _kept(detail)
+        case NotEnoughFree():
+            return f"{detail.resource}: " + _numbers(
+                detail.resource, free=detail.free, requested=detail.requested
+            )
+        case Fragmented():
+            placed = f"{detail.placed} of {plural(detail.members, 'member')} placed"
+            return f"{placed} on {detail.nodes} suitable nodes"
+        case VictimsLeaving():
+            return f"{plural(detail.leases, 'lease')} leaving by {when(detail.until_ms)}"
+        case _:
+            assert_never(detail)
+
+
+def _kept(detail: HeadroomKept) -> str:
+    """Room kept for the urgent, or (when enough would stay free) for the request ahead in line."""
+    unit = detail.resource
+    free, kept, asked = (
+        short_amount(unit, n) for n in (detail.free, detail.kept, detail.requested)
+    )
+    whom = "for urgent work"
+    if detail.free - detail.requested >= detail.kept:
+        whom = "where it would fit, for a request ahead of it"
+    return f"{unit}: free {free}, kept {kept} {whom}, requested {asked}"
+
+
+def _whose(detail: HardLimitExceeded | BurstCreditExhausted) -> str:
+    return f"{detail.dimension} of {detail.scope}" if detail.scope else str(detail.dimension)
+
+
+def _largest(detail: LargerThanAnyNode) -> str:
+    return f"the largest node has {short_amount(detail.resource, detail.largest)}"
+
+
+def _limits(
+    detail: GpuGenerationLimitExceeded | HardLimitExceeded | BurstCreditExhausted, unit: str = ""
+) -> str:
+    return _numbers(unit, limit=detail.limit, used=detail.used, requested=detail.requested)
+
+
+def _numbers(unit: str, **values: int) -> str:
+    return ", ".join(f"{name} {short_amount(unit, value)}" for name, value in values.items())

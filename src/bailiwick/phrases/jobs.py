@@ -1,0 +1,30 @@
+"""Why a job waits, did not start, or was ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from bailiwick.phrases.reasons import REASONS
+from bailiwick.vocab.jobs import JobFault
+from bailiwick.vocab.words import PendingReason, PreemptionReason
+
+FAULTS: Final[Mapping[JobFault, str]] = {
+    JobFault.PROGRAM_NOT_RUNNABLE: "there is no such program, or it cannot be run",
+    JobFault.DIRECTORY_NOT_USABLE: "it cannot start in that folder",
+    JobFault.LIMITS_NOT_POSSIBLE: "its limits could not be set on that machine",
+    JobFault.TOKEN_REFUSED: "no token could be made for it",
+    JobFault.EXECUTOR_UNAVAILABLE: "the machine runs no jobs now",
+    JobFault.LEASE_GONE: "its lease was gone before it could start",
+    JobFault.FOLDER_GONE: "what is known of it on the machine is gone",
+    JobFault.SUBMISSION_UNKNOWN: "the server was lost before its request was decided",
+}
+
+
+def phrase_job_reason(word: str) -> str:
+    """Why a job is where it is; a word that nobody knows is told as it is."""
+    if word in tuple(PreemptionReason):
+        return PreemptionReason(word).human_summary()
+    if word in tuple(PendingReason):
+        return REASONS[PendingReason(word)]
+    return FAULTS[JobFault(word)] if word in tuple(JobFault) else word

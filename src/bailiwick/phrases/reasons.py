@@ -1,0 +1,38 @@
+"""What kind of obstacle keeps a request from running, and what a person can do about it."""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from bailiwick.vocab.words import PendingReason
+
+REASONS: Final[dict[PendingReason, str]] = {
+    PendingReason.MISCONFIGURED: "the request itself must change",
+    PendingReason.FORBIDDEN: "policy forbids it",
+    PendingReason.EXCEEDS_MAXIMUM: "it is larger than anything there is",
+    PendingReason.WAITING_FOR_QUOTA: "it waits for quota",
+    PendingReason.WAITING_FOR_CAPACITY: "it waits for free capacity",
+    PendingReason.FRAGMENTED: "enough is free, but not on one node",
+    PendingReason.WAITING_FOR_VICTIMS: "it waits for others to leave",
+    PendingReason.NOT_YET_LOOKED_AT: "others are before it in the line",
+}
+
+
+def fix_of(reason: PendingReason) -> str:
+    """What a person can do about a denial."""
+    match reason:
+        case PendingReason.MISCONFIGURED | PendingReason.EXCEEDS_MAXIMUM:
+            return "change the request; bailiwick fleet shows what there is"
+        case PendingReason.FORBIDDEN:
+            return "ask an operator which nodes are open to you"
+        case PendingReason.WAITING_FOR_QUOTA:
+            return "end something of your own, or ask for more quota: bailiwick quota show"
+        case (
+            PendingReason.WAITING_FOR_CAPACITY
+            | PendingReason.FRAGMENTED
+            | PendingReason.WAITING_FOR_VICTIMS
+            | PendingReason.NOT_YET_LOOKED_AT
+        ):
+            return "try again later, or let it wait"
+        case _:
+            assert_never(reason)

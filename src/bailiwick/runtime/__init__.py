@@ -1,0 +1,1 @@
+"""Around the kernel: decisions made durable before they are answered, and read."""

@@ -1,0 +1,156 @@
+"""What handlers are given: who asks, and what the application has.
+
+``Here`` and ``Changing`` are the caller (``bailiwick.services.caller``), ``InHouse`` is everything
+else: whatever is optional there, a service says that it is missing, after it asked for the key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Header, Query, Request
+
+from bailiwick.executors.port import Executor
+from bailiwick.journal.keys import Signer
+from bailiwick.kernel import Command
+from bailiwick.kernel.answers import Done
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.tree import JournalTree
+from bailiwick.server.http.door import Door
+from bailiwick.server.http.forward import Peers
+from bailiwick.server.http.watchers import Watchers
+from bailiwick.services.beats import Beats
+from bailiwick.services.caller import Caller
+from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.jobs import Jobs
+from bailiwick.services.tables import StoreTables
+from bailiwick.services.trust import Gate
+from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.vocab.errors import Unavailable
+from bailiwick.wire import answers as wire
+from bailiwick.wire.base import PRINCIPAL_PATTERN
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What an application has beyond the kernel; without one, what needs it is not there."""
+
+    peers: Peers | None = None
+    """How a follower passes changes on to its leader."""
+    beats: Beats | None = None
+    """When each node was last heard of."""
+    signer: Signer | None = None
+    """Signs checkpoints of the journal."""
+    tree: JournalTree = field(default_factory=JournalTree)
+    """What proofs are made from; it grows when asked, or by whoever grows it beforehand."""
+    watchers: Watchers = field(default_factory=Watchers)
+    """How many may watch at a time, and how often they are told that nothing happened."""
+    ending: asyncio.Event | None = None
+    """Set when the server is about to stop: those who watch are let go."""
+    telemetry: Telemetry | None = None
+    """Sees what happens: spans, metrics, traces."""
+    metrics_open: bool = False
+    """Whether ``/metrics`` needs no token, as on loopback."""
+    jobs: Jobs | None = None
+    """Commands that run under leases."""
+    executor: Executor | None = None
+    """Runs the jobs of this machine, and keeps what they print."""
+    tables: StoreTables | None = None
+    """What was metered, counted, found and billed, and the past."""
+    gate: Gate | None = None
+    """Takes up the keys of nodes, asks them to prove themselves, and judges what they answer."""
+    capabilities: Capabilities | None = None
+    """Mints tokens for leases, and tells who checks them what counts no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What all requests share: the way to the kernel, the door, and where new ids come from."""
+
+    gateway: Gateway
+    door: Door
+    ids: Callable[[], str]
+    parts: Parts = field(default_factory=Parts)
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked(Caller):
+    """A caller, with all that the application has; for handlers that are use cases themselves."""
+
+    house: House
+
+    @property
+    def tables(self) -> StoreTables:
+        """The store's tables."""
+        return _there(self.house.parts.tables, "the tables", "this server keeps none")
+
+    @property
+    def gate(self) -> Gate:
+        """What judges the keys and the evidence of nodes."""
+        return _there(self.house.parts.gate, "attestation", "this server judges no evidence")
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What mints tokens of leases."""
+        why = "this server has no key for them"
+        return _there(self.house.parts.capabilities, "tokens of leases", why)
+
+    async def do(self, command: Command) -> wire.Done:
+        """Have a command take effect, or (dry run) see that it would."""
+        return spell_done(await self.change(command))
+
+
+def _there(part: T | None, what: str, why: str) -> T:
+    if part is None:
+        raise Unavailable(what, why)
+    return part
+
+
+def spell_done(done: Done) -> wire.Done:
+    """That something took effect, as it is told."""
+    return wire.Done(answer="done", seq=done.seq)
+
+
+async def _house(request: Request) -> House:
+    found: House = request.app.state.house
+    return found
+
+
+async def _asked(request: Request) -> Asked:  # async, or it would cost a thread
+    found: Asked = request.state.asked
+    return found
+
+
+async def _asked_to_change(
+    request: Request,
+    key: Annotated[
+        str | None,
+        Header(
+            alias="Idempotency-Key",
+            pattern=PRINCIPAL_PATTERN,
+            description="The same key from the same caller gives the first answer again.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        str,
+        Query(pattern="^(true|false)$", description="Decide the same, and change nothing."),
+    ] = "false",
+) -> Asked:
+    found: Asked = request.state.asked
+    found.key, found.dry_run = key, dry_run == "true"
+    return found
+
+
+InHouse = Annotated[House, Depends(_house)]
+"""For handlers whose service needs more than the kernel."""
+
+Here = Annotated[Asked, Depends(_asked)]
+"""For handlers that only look."""
+
+Changing = Annotated[Asked, Depends(_asked_to_change)]
+"""For handlers that change something: with ``Idempotency-Key`` and ``?dry_run``."""

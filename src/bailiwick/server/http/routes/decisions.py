@@ -1,0 +1,94 @@
+"""Routes that explain: why a request would not run, what became of a lease, what was decided."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import Query
+
+from bailiwick.iam import Scope
+from bailiwick.journal.record import Record
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Here
+from bailiwick.server.http.params import (
+    Limit,
+    NumberCursor,
+    PathName,
+    PathNumber,
+    number_in,
+    spell_page,
+)
+from bailiwick.server.http.plans import Speller, spell_denial, spell_remedy, submit_of
+from bailiwick.server.http.work import spell_record
+from bailiwick.services import decisions
+from bailiwick.store.history import DecisionRow
+from bailiwick.wire import asking as wire
+from bailiwick.wire.base import Page
+from bailiwick.wire.work import JournalRecord, LeaseRequest
+
+KindQuery = Annotated[
+    str | None,
+    Query(pattern="^[a-z_]{1,40}$", description="Only records of this kind."),
+]
+
+
+@answers("request.explain")
+async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
+    """Why a request would run, wait or be refused now, and what would help; nothing changes."""
+    scope = Scope.of(body.tenant, body.project)
+    explained = await decisions.explain_request(asked, lambda: submit_of(body), scope=scope)
+    found, speller = explained.found, Speller(asked.principal, explained.card)
+    return wire.Explanation(
+        blocker=None if found.blocker is None else spell_denial(found.blocker),
+        blockers=[spell_denial(each) for each in found.blockers],
+        nodes=found.fitting + sum(found.fallen.values()),
+        fallen=dict(found.fallen),
+        fitting=found.fitting,
+        remedy=spell_remedy(found.remedy),
+        plan=speller.spell(found.plan, explained.command, fleet=explained.fleet),
+    )
+
+
+@answers("lease.explain")
+async def explain_lease(
+    asked: Here, lease_id: PathNumber, *, cursor: NumberCursor = None, limit: Limit = 100
+) -> Page[JournalRecord]:
+    """What became of a lease and why: its records in order, from the queue to its end."""
+    cut = number_in(cursor)
+    found = await decisions.explain_lease(
+        asked,
+        asked.tables.history,
+        lease_id=lease_id,
+        after=-1 if cut is None else cut,
+        limit=limit,
+    )
+    whole = decisions.sees_journal(asked)
+
+    def spell(record: Record) -> JournalRecord:
+        return spell_record(record, whole=whole)
+
+    return spell_page(found, spell)
+
+
+@answers("decision.list")
+async def list_decisions(
+    asked: Here,
+    tenant: PathName,
+    *,
+    kind: KindQuery = None,
+    cursor: NumberCursor = None,
+    limit: Limit = 100,
+) -> Page[wire.Decision]:
+    """What was decided about a tenant, the newest first; of projects, those one may see."""
+    history, before = asked.tables.history, number_in(cursor)
+    found = await decisions.page(
+        asked, history, tenant=tenant, kind=kind, before=before, limit=limit
+    )
+    return spell_page(found, _decision)
+
+
+def _decision(row: DecisionRow) -> wire.Decision:
+    told = asdict(row)
+    del told["tenant"]
+    return wire.Decision(**told)

@@ -1,0 +1,132 @@
+"""Routes for tokens, sessions and broken glass; and the login, which needs no token."""
+
+from __future__ import annotations
+
+from fastapi import Request, Response
+
+from bailiwick.iam import Permission, PrincipalKind
+from bailiwick.iam import Token as KnownToken
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Changing, Here, House, spell_done
+from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
+from bailiwick.server.problems import Trouble
+from bailiwick.services import tokens
+from bailiwick.services.authority import Minted
+from bailiwick.wire import people as wire
+from bailiwick.wire.answers import Done
+from bailiwick.wire.base import Page
+from bailiwick.wire.problem import EdgeCode
+from bailiwick.wire.words import PermissionWord
+
+
+@answers("token.list")
+async def list_tokens(
+    asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
+) -> Page[wire.Token]:
+    """The tokens that the caller could revoke, without what would let anybody use them."""
+    return spell_page(await tokens.page(asked, after=cursor, limit=limit), _token)
+
+
+@answers("token.issue")
+async def issue_token(
+    asked: Changing, body: wire.NewToken, *, response: Response
+) -> wire.IssuedToken:
+    """Make a token, shown this once. With ``single_use`` it is a one-time login code."""
+    wish = tokens.TokenWish(
+        principal=body.principal,
+        kind=PrincipalKind(body.kind),
+        ttl_s=body.ttl_s,
+        single_use=body.single_use,
+        keys=None if body.keys is None else [Permission(key) for key in body.keys],
+    )
+    minted = await tokens.issue(asked, asked.house.door.authority, wish=wish)
+    if isinstance(minted, tokens.TooNarrow):
+        raise Trouble(EdgeCode.FORBIDDEN, "a narrowed token makes none that carries more")
+    return _issued(minted, response=response, is_shown=not asked.dry_run)
+
+
+@answers("token.revoke")
+async def revoke_token(asked: Changing, token_id: PathName) -> Done:
+    """Revoke a token: whoever shows it is no longer let in."""
+    return spell_done(await tokens.revoke(asked, token_id))
+
+
+@answers("login")
+async def log_in(request: Request, body: wire.Login, *, response: Response) -> wire.IssuedToken:
+    """Exchange a one-time login code for a session's token."""
+    house: House = request.app.state.house
+    door, correlation_id = house.door, str(request.state.correlation_id)
+    who = await door.check(request, body.code, single_use=True)
+    session = tokens.Session(house.gateway, door.authority, door.clock, house.ids(), correlation_id)
+    minted = await session.begin(who, ttl_s=body.ttl_s)
+    if minted is None:
+        raise Trouble(EdgeCode.UNAUTHENTICATED, "this token lets nobody in")
+    return _issued(minted, response=response)
+
+
+@answers("self.read")
+async def read_self(asked: Here) -> wire.Self:
+    """Who asks, with which roles, and until when its token counts."""
+    token, who = await tokens.read_self(asked), asked.principal
+    roles = [
+        wire.RoleHeld(tenant=scope.tenant, project=scope.project, role=role.value)
+        for scope, role in sorted(who.roles.items(), key=lambda row: str(row[0]))
+    ]
+    return wire.Self(
+        principal=who.name,
+        kind=who.kind.value,
+        roles=roles,
+        token_id=token.token_id,
+        expires_ms=token.expires_ms,
+        keys=_keys(token),
+    )
+
+
+@answers("self.log_out")
+async def log_out(asked: Changing) -> Done:
+    """Revoke the token that this request is made with."""
+    return spell_done(await tokens.log_out(asked))
+
+
+@answers("glass.break")
+async def break_glass(
+    asked: Changing, body: wire.BreakGlass, *, response: Response
+) -> wire.IssuedToken:
+    """A token with all that your roles allow, for a few minutes; your reason is recorded first."""
+    minted = await tokens.break_glass(
+        asked,
+        asked.house.door.authority,
+        reason=body.reason,
+        tenant=body.tenant,
+        ttl_s=body.ttl_s,
+    )
+    return _issued(minted, response=response, is_shown=not asked.dry_run)
+
+
+def _issued(minted: Minted, *, response: Response, is_shown: bool = True) -> wire.IssuedToken:
+    """A new token as it is answered, this once."""
+    response.headers["cache-control"] = "no-store"
+    command = minted.command
+    return wire.IssuedToken(
+        token=minted.token if is_shown else "",
+        token_id=command.token_id,
+        principal=command.principal,
+        expires_ms=command.expires_ms,
+    )
+
+
+def _keys(found: KnownToken) -> list[PermissionWord] | None:
+    return None if found.keys is None else [key.value for key in found.keys]
+
+
+def _token(found: KnownToken) -> wire.Token:
+    return wire.Token(
+        token_id=found.token_id,
+        principal=found.principal,
+        kind=found.kind.value,
+        issued_ms=found.issued_ms,
+        expires_ms=found.expires_ms,
+        revoked=found.revoked,
+        single_use=found.single_use,
+        keys=_keys(found),
+    )

@@ -1,0 +1,210 @@
+"""Tokens of people, programs and nodes: made, listed, revoked; sessions; and broken glass.
+
+Rules:
+
+- Who makes or revokes a token must have the key everywhere that the token's principal has any role
+  (its *reach*), so nobody can borrow what is beyond him. All other principals look alike: absent.
+- A token that carries only some keys makes none that carries others. What somebody makes for
+  another counts only where its maker could make one: roles that the other gets elsewhere later are
+  not in it.
+- The token is in the answer that made it and nowhere else. Its digest is in no answer.
+- A login code is spent in the very command that makes its session: of two who show it, one gets
+  in, and a login that fails leaves the code as it was.
+- A token of the kind ``node`` is for a principal named ``node:NAME``, and such a name for no other.
+- Everybody may ask who he is, and end his own session.
+- Break-glass gives nobody what his roles do not: it hands out, for minutes, a token that carries
+  all of them to somebody whose own token is narrowed, after the reason was recorded. No other
+  use case knows of it, and no boundary is open to it that is closed to its holder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from bailiwick.iam import (
+    FLEET,
+    NODE_PREFIX,
+    OWN_NAMES,
+    Directory,
+    Permission,
+    PrincipalKind,
+    Scope,
+    Token,
+)
+from bailiwick.kernel import Done, Envelope
+from bailiwick.kernel.people.commands import BreakGlass, RevokeToken
+from bailiwick.ports import Clock
+from bailiwick.runtime.gateway import Gateway
+from bailiwick.runtime.replica import View
+from bailiwick.services.authority import Authority, Minted, Principal, Terms
+from bailiwick.services.caller import Caller, may_everywhere
+from bailiwick.services.pages import Rows, page_of
+from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
+
+_KEPT = frozenset({Permission.BREAK_GLASS, Permission.TOKEN_ISSUE, Permission.TOKEN_REVOKE})
+"""What broken glass does not give: itself (minutes stay minutes), and other tokens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenWish:
+    """A token to be made; ``keys`` are all it carries, ``single_use`` makes it a login code."""
+
+    principal: str
+    kind: PrincipalKind
+    ttl_s: int
+    single_use: bool = False
+    keys: Iterable[Permission] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TooNarrow:
+    """The caller's token is narrowed, and makes none that carries more."""
+
+
+def reach_of(directory: Directory, principal: str) -> set[Scope]:
+    """Everywhere that a principal has any role; of one without any, the fleet."""
+    reach = set(directory.roles.get(principal, {}))
+    account = directory.accounts.get(principal)
+    if account is not None:
+        reach.add(account.scope)
+    return reach or {FLEET}
+
+
+async def page(caller: Caller, *, after: str | None, limit: int) -> Rows[Token]:
+    """The tokens that the caller could revoke."""
+    caller.require_within(FLEET)
+    who, key = caller.principal, caller.permission
+
+    def read(view: View) -> Rows[Token]:
+        directory = view.state.directory
+        names = {token.principal for token in directory.tokens.values()}
+        mine = {n for n in names if may_everywhere(who, key, scopes=reach_of(directory, n))}
+        rows = (t for t in directory.tokens.values() if t.principal in mine)
+        return page_of(rows, after=after, limit=limit, key=lambda t: t.token_id)
+
+    return await caller.read(read)
+
+
+async def issue(caller: Caller, authority: Authority, *, wish: TokenWish) -> Minted | TooNarrow:
+    """Make a token, which counts from now on; of a dry run, one that never will."""
+    caller.require_within(FLEET)
+    name, kind = wish.principal, wish.kind
+    if name in OWN_NAMES:
+        raise InvalidValue("principal", name, "any name but the server's own")
+    await _check_reach(caller, name)
+    terms = _terms(caller, wish)
+    if terms is None:
+        return TooNarrow()
+    is_account = await caller.read(lambda view: name in view.state.directory.accounts)
+    if is_account is not (kind is PrincipalKind.SERVICE_ACCOUNT):
+        expected = "service_account for a service account, and for nobody else"
+        raise InvalidValue("kind", kind.value, expected)
+    if name.startswith(NODE_PREFIX) is not (kind is PrincipalKind.NODE):
+        raise InvalidValue(
+            "kind", kind.value, "node for a principal node:NAME, and for nobody else"
+        )
+    minted = authority.mint(
+        name,
+        kind,
+        token_id=caller.ids(),
+        now_ms=caller.clock.now_ms(),
+        ttl_s=wish.ttl_s,
+        terms=terms,
+    )
+    await caller.change(minted.command)
+    return minted
+
+
+async def revoke(caller: Caller, token_id: str) -> Done:
+    """Revoke a token: whoever shows it is no longer let in."""
+    caller.require_within(FLEET)
+    found = await caller.locate(lambda view: view.state.directory.tokens.get(token_id))
+    await _check_reach(caller, found.principal)
+    return await caller.change(RevokeToken(token_id))
+
+
+# -- sessions --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What it takes to make a session of a login code."""
+
+    gateway: Gateway
+    authority: Authority
+    clock: Clock
+    token_id: str
+    correlation_id: str
+
+    async def begin(self, who: Principal, *, ttl_s: int) -> Minted | None:
+        """A session of whoever showed a login code; nothing if somebody was faster with it."""
+        keys = None if who.keys is None else tuple(sorted(who.keys))
+        minted = self.authority.mint(
+            who.name,
+            who.kind,
+            token_id=self.token_id,
+            now_ms=self.clock.now_ms(),
+            ttl_s=ttl_s,
+            terms=Terms(keys=keys, within=who.within),
+        )
+        command = replace(minted.command, spends=who.token_id)
+        try:
+            await self.gateway.execute(Envelope(command, who.name, self.correlation_id))
+        except (Conflict, NotFound):
+            return None
+        return Minted(minted.token, command)
+
+
+async def read_self(caller: Caller) -> Token:
+    """The token that the caller shows."""
+    caller.require_login()
+    return await caller.read(lambda view: view.state.directory.token(caller.principal.token_id))
+
+
+async def log_out(caller: Caller) -> Done:
+    """Revoke the token that this request is made with."""
+    caller.require_login()
+    return await caller.change(RevokeToken(caller.principal.token_id))
+
+
+# -- break-glass -----------------------------------------------------------------------------
+
+
+async def break_glass(
+    caller: Caller, authority: Authority, *, reason: str, tenant: str | None, ttl_s: int
+) -> Minted:
+    """A token with all that the caller's roles allow, for minutes; the reason is recorded first."""
+    caller.require(FLEET)
+    who = caller.principal
+    minted = authority.mint(
+        who.name,
+        who.kind,
+        token_id=caller.ids(),
+        now_ms=caller.clock.now_ms(),
+        ttl_s=ttl_s,
+        terms=Terms(keys=tuple(sorted(set(Permission) - _KEPT)), within=who.within),
+    )
+    command = minted.command
+    await caller.change(BreakGlass("session", command.token_id, reason, tenant, command.expires_ms))
+    caller.key = None  # the record has it; the token is another command
+    await caller.change(command)
+    return minted
+
+
+async def _check_reach(caller: Caller, principal: str) -> None:
+    reach = await caller.read(lambda view: reach_of(view.state.directory, principal))
+    if not may_everywhere(caller.principal, caller.permission, scopes=reach):
+        raise caller.refuse_hidden("beyond_reach")
+
+
+def _terms(caller: Caller, wish: TokenWish) -> Terms | None:
+    """What narrows the token; nothing if it would carry more than the caller's own does."""
+    own = caller.principal.keys
+    keys = None if wish.keys is None else tuple(sorted(set(wish.keys)))
+    if own is not None and (keys is None or not own.issuperset(keys)):
+        return None
+    within = None
+    if not caller.may(FLEET):  # it must not reach further than its maker, now or ever
+        within = tuple(sorted(str(each) for each in caller.principal.roles if caller.may(each)))
+    return Terms(keys=keys, single_use=wish.single_use, within=within)

@@ -1,0 +1,79 @@
+"""The machines: inventory, heartbeat, counters, modes, quarantine, enrolment and attestation."""
+
+from __future__ import annotations
+
+from bailiwick.vocab.permissions import Permission
+from bailiwick.wire.actions.action import NOTHING, Action, Where
+from bailiwick.wire.answers import Done
+from bailiwick.wire.base import Page
+from bailiwick.wire.counting import CounterReport, CountersTaken
+from bailiwick.wire.fleet import Heard, Inventory, ModeChange, NewNode, Node, Quarantine
+from bailiwick.wire.trust import (
+    Attestation,
+    Attested,
+    Enrolled,
+    EnrolmentChallenge,
+    EnrolmentOffer,
+    EnrolmentProof,
+    IssuedLeaseToken,
+    NewNonce,
+    NodeAttestation,
+    NodeTokenWish,
+)
+
+_P, _W = Permission, Where
+_NODE = "/v1/nodes/{node}"
+
+# fmt: off
+NODE_LIST = Action(
+    "node.list", "List nodes", "GET", "/v1/nodes",
+    _P.NODE_READ, _W.ROWS, NOTHING, Page[Node])
+NODE_REGISTER = Action(
+    "node.register", "Register a node", "POST", "/v1/nodes",
+    _P.NODE_OPERATE, _W.FLEET, NewNode, Done)
+NODE_READ = Action(
+    "node.read", "Read a node", "GET", _NODE,
+    _P.NODE_READ, _W.ROWS, NOTHING, Node)
+NODE_REPORT = Action(
+    "node.report", "Report a node's inventory", "PUT", _NODE + "/inventory",
+    _P.NODE_REPORT, _W.FLEET, Inventory, Done)
+NODE_BEAT = Action(
+    "node.beat", "Send a node's heartbeat", "POST", _NODE + "/heartbeat",
+    _P.NODE_REPORT, _W.FLEET, NOTHING, Heard, omits_null=True)
+NODE_COUNT = Action(
+    "node.count", "Report a node's usage counters", "POST", _NODE + "/counters",
+    _P.NODE_REPORT, _W.FLEET, CounterReport, CountersTaken)
+NODE_DEPART = Action(
+    "node.depart", "Remove a node", "DELETE", _NODE,
+    _P.NODE_OPERATE, _W.FLEET, NOTHING, Done)
+NODE_MODE = Action(
+    "node.mode", "Drain, cordon or open a node", "PUT", _NODE + "/mode",
+    _P.NODE_OPERATE, _W.FLEET, ModeChange, Done)
+NODE_QUARANTINE = Action(
+    "node.quarantine", "Quarantine a node", "PUT", _NODE + "/quarantine",
+    _P.NODE_OPERATE, _W.FLEET, Quarantine, Done)
+NODE_LIFT = Action(
+    "node.lift", "Lift a node's quarantine", "DELETE", _NODE + "/quarantine",
+    _P.NODE_OPERATE, _W.FLEET, NOTHING, Done)
+NODE_ENROL = Action(
+    "node.enrol", "Enrol a node's keys", "POST", _NODE + "/enrolment",
+    _P.NODE_REPORT, _W.FLEET, EnrolmentOffer, EnrolmentChallenge)
+NODE_PROVE = Action(
+    "node.prove", "Prove a node's keys", "POST", _NODE + "/enrolment/proof",
+    _P.NODE_REPORT, _W.FLEET, EnrolmentProof, Enrolled)
+NODE_WITHDRAW = Action(
+    "node.withdraw", "Withdraw a node's keys", "DELETE", _NODE + "/enrolment",
+    _P.NODE_OPERATE, _W.FLEET, NOTHING, Done)
+NODE_NONCE = Action(
+    "node.nonce", "Get a nonce to attest with", "POST", _NODE + "/nonce",
+    _P.NODE_REPORT, _W.FLEET, NOTHING, NewNonce)
+NODE_ATTEST = Action(
+    "node.attest", "Present a node's evidence", "POST", _NODE + "/attestation",
+    _P.NODE_REPORT, _W.FLEET, Attestation, Attested)
+NODE_ATTESTATION = Action(
+    "node.attestation", "Read a node's attestation", "GET", _NODE + "/attestation",
+    _P.NODE_READ, _W.ROWS, NOTHING, NodeAttestation)
+NODE_TOKEN = Action(
+    "node.token", "Let a node mint a lease token", "POST", _NODE + "/lease-tokens",
+    _P.NODE_REPORT, _W.FLEET, NodeTokenWish, IssuedLeaseToken)
+# fmt: on

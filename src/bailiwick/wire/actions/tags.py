@@ -1,0 +1,93 @@
+"""How the API is grouped for its readers: one tag for each thing that people speak of.
+
+Rules:
+
+- An action's noun (``node`` of ``node.quarantine``) has exactly one tag. An action whose noun has
+  none cannot be built.
+- The order here is the order in which the document, and what is made from it, lists them.
+
+>>> tag_of("tenant_budget")
+'budget'
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from bailiwick.vocab.errors import InvalidValue
+
+
+class Tag(NamedTuple):
+    """A group of operations: its name, what it is about, and the nouns of its actions."""
+
+    name: str
+    description: str
+    nouns: tuple[str, ...]
+
+
+TAGS: Final = (
+    Tag("session", "Log in, see who you are, log out.", ("login", "self")),
+    Tag("tenant", "Teams or customers that share the fleet, and pay for it.", ("tenant",)),
+    Tag("project", "Parts of a tenant, each with its own members and quota.", ("project",)),
+    Tag(
+        "member",
+        "Who has which role: over the fleet, at a tenant, at a project.",
+        ("fleet_member", "tenant_member", "project_member"),
+    ),
+    Tag("account", "Service accounts: logins for programs.", ("account",)),
+    Tag(
+        "token",
+        "Bearer tokens and one-time login codes: issue, list, revoke; break glass.",
+        ("token", "glass"),
+    ),
+    Tag(
+        "quota",
+        "How much of each resource a tenant or project may hold at once.",
+        ("tenant_quota", "project_quota"),
+    ),
+    Tag(
+        "node",
+        "The machines: inventory, heartbeat, drain, quarantine, enrolment, attestation.",
+        ("node",),
+    ),
+    Tag("trust_policy", "What proof nodes must give before work runs on them.", ("trust_policy",)),
+    Tag(
+        "lease",
+        "A lease holds resources on a node for a limited time. Ask for one, or why not.",
+        ("lease", "request"),
+    ),
+    Tag("queue", "Requests for leases that wait for room.", ("queue",)),
+    Tag("job", "Commands that run under a lease, and what they print.", ("job",)),
+    Tag("decision", "What the scheduler decided, and why.", ("decision",)),
+    Tag("usage", "What was used, by whom, and how much of the fleet stood idle.", ("usage",)),
+    Tag("finding", "Where what nodes counted differs from the journal.", ("finding",)),
+    Tag("rates", "Prices: the list for everybody, and a tenant's own.", ("rates",)),
+    Tag(
+        "budget",
+        "How much money a tenant or project may spend in a period.",
+        ("budget", "tenant_budget", "project_budget"),
+    ),
+    Tag("invoice", "Invoices: draft, issue, trace to the records, correct.", ("invoice",)),
+    Tag(
+        "journal",
+        "The sealed journal: read it, watch it grow, prove what it says.",
+        ("record", "checkpoint"),
+    ),
+    Tag("capability", "What a service needs to check lease tokens by itself.", ("capability",)),
+    Tag("settings", "How the scheduler works.", ("settings",)),
+    Tag("trace", "Everything that one request led to.", ("trace",)),
+    Tag(
+        "server",
+        "Is it up, is it ready, does it lead; metrics.",
+        ("healthz", "readyz", "replica", "metrics"),
+    ),
+)
+
+_BY_NOUN: Final = {noun: tag.name for tag in TAGS for noun in tag.nouns}
+
+
+def tag_of(noun: str) -> str:
+    """The name of the tag that has a noun."""
+    if noun not in _BY_NOUN:
+        raise InvalidValue("noun", noun, "a noun of one of the tags in wire/actions/tags.py")
+    return _BY_NOUN[noun]

@@ -1,0 +1,77 @@
+"""Tenants and projects, who has which role there, and their quotas."""
+
+from __future__ import annotations
+
+from bailiwick.vocab.permissions import Permission
+from bailiwick.wire.actions.action import NOTHING, PROJECT, TENANT, Action, Where
+from bailiwick.wire.answers import Done
+from bailiwick.wire.base import Page
+from bailiwick.wire.fleet import Quota, QuotaState
+from bailiwick.wire.people import (
+    Member,
+    MemberChange,
+    NewProject,
+    NewTenant,
+    Project,
+    ScopeChange,
+    Tenant,
+)
+
+_P, _W = Permission, Where
+
+# fmt: off
+TENANT_LIST = Action(
+    "tenant.list", "List tenants", "GET", "/v1/tenants",
+    _P.TENANT_READ, _W.ROWS, NOTHING, Page[Tenant])
+TENANT_CREATE = Action(
+    "tenant.create", "Create a tenant", "POST", "/v1/tenants",
+    _P.TENANT_MANAGE, _W.FLEET, NewTenant, Done)
+TENANT_READ = Action(
+    "tenant.read", "Read a tenant", "GET", TENANT,
+    _P.TENANT_READ, _W.TENANT, NOTHING, Tenant)
+TENANT_CHANGE = Action(
+    "tenant.change", "Rename, close or open a tenant", "PATCH", TENANT,
+    _P.TENANT_MANAGE, _W.TENANT, ScopeChange, Done)
+PROJECT_LIST = Action(
+    "project.list", "List a tenant's projects", "GET", TENANT + "/projects",
+    _P.TENANT_READ, _W.TENANT_ROWS, NOTHING, Page[Project])
+PROJECT_CREATE = Action(
+    "project.create", "Create a project", "POST", TENANT + "/projects",
+    _P.PROJECT_MANAGE, _W.TENANT, NewProject, Done)
+PROJECT_READ = Action(
+    "project.read", "Read a project", "GET", PROJECT,
+    _P.TENANT_READ, _W.PROJECT, NOTHING, Project)
+PROJECT_CHANGE = Action(
+    "project.change", "Rename, close or open a project", "PATCH", PROJECT,
+    _P.PROJECT_MANAGE, _W.PROJECT, ScopeChange, Done)
+FLEET_MEMBER_LIST = Action(
+    "fleet_member.list", "List roles over the fleet", "GET", "/v1/members",
+    _P.MEMBER_READ, _W.FLEET, NOTHING, Page[Member])
+FLEET_MEMBER_SET = Action(
+    "fleet_member.set", "Set a role over the fleet", "PUT", "/v1/members",
+    _P.MEMBER_MANAGE, _W.FLEET, MemberChange, Done)
+TENANT_MEMBER_LIST = Action(
+    "tenant_member.list", "List roles at a tenant", "GET", TENANT + "/members",
+    _P.MEMBER_READ, _W.TENANT, NOTHING, Page[Member])
+TENANT_MEMBER_SET = Action(
+    "tenant_member.set", "Set a role at a tenant", "PUT", TENANT + "/members",
+    _P.MEMBER_MANAGE, _W.TENANT, MemberChange, Done)
+PROJECT_MEMBER_LIST = Action(
+    "project_member.list", "List roles at a project", "GET", PROJECT + "/members",
+    _P.MEMBER_READ, _W.PROJECT, NOTHING, Page[Member])
+PROJECT_MEMBER_SET = Action(
+    "project_member.set", "Set a role at a project", "PUT", PROJECT + "/members",
+    _P.MEMBER_MANAGE, _W.PROJECT, MemberChange, Done)
+TENANT_QUOTA_READ = Action(
+    "tenant_quota.read", "Read a tenant's quota", "GET", TENANT + "/quota",
+    _P.QUOTA_READ, _W.TENANT, NOTHING, QuotaState)
+TENANT_QUOTA_SET = Action(
+    "tenant_quota.set", "Set a tenant's quota", "PUT", TENANT + "/quota",
+    _P.QUOTA_SET, _W.TENANT, Quota, Done)
+PROJECT_QUOTA_READ = Action(
+    "project_quota.read", "Read a project's quota", "GET", PROJECT + "/quota",
+    _P.QUOTA_READ, _W.PROJECT, NOTHING, QuotaState)
+PROJECT_QUOTA_SET = Action(
+    "project_quota.set", "Set a project's quota", "PUT", PROJECT + "/quota",
+    _P.QUOTA_SET, _W.PROJECT, Quota, Done)
+# fmt: on
