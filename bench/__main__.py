@@ -21,7 +21,7 @@ from bench.report import Section
 
 SECTIONS = (
     *("quality", "hotpath", "victims", "memory", "journal", "journal_disk"),
-    *("durable", "restart", "api", "metering", "capability", "attestation"),
+    *("durable", "restart", "reads", "api", "metering", "capability", "attestation"),
 )
 
 

@@ -26,7 +26,7 @@ Cause: TypeAlias = Callable[[Any], Command | None]
 """The command that an event answers; ``None`` if it is time that brought it about."""
 
 
-class Due(Protocol):
+class TickPart(Protocol):
     """What time brings about: it looks at no more than ``limit`` things."""
 
     def __call__(self, state: State, *, now_ms: int, limit: int) -> Iterator[Event]:

@@ -32,7 +32,7 @@ from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.people import dump as people_dump
 from bailiwick.kernel.people import rules as people
 from bailiwick.kernel.people.commands import PeopleCommand
-from bailiwick.kernel.slice import Apply, Cause, Decide, Due, Slice
+from bailiwick.kernel.slice import Apply, Cause, Decide, Slice, TickPart
 from bailiwick.kernel.state import State
 from bailiwick.kernel.trust import dump as trust_dump
 from bailiwick.kernel.trust import rules as trust
@@ -100,7 +100,7 @@ SLICES: tuple[Slice, ...] = (
 )
 """Each stands on those before it: a snapshot is read in this order."""
 
-_DUE: tuple[Due, ...] = (
+_DUE: tuple[TickPart, ...] = (
     end_due,
     fleet.finish_drains,
     fleet.end_bursts,

@@ -1,4 +1,4 @@
-"""Tokens of people, programs and nodes: made, listed, revoked; sessions; and broken glass.
+"""Service accounts and tokens: made, listed, ended; sessions; and broken glass.
 
 Rules:
 
@@ -30,10 +30,11 @@ from bailiwick.iam import (
     Permission,
     PrincipalKind,
     Scope,
+    ServiceAccount,
     Token,
 )
 from bailiwick.kernel import Done, Envelope
-from bailiwick.kernel.people.commands import BreakGlass, RevokeToken
+from bailiwick.kernel.people.commands import BreakGlass, ChangeAccount, CreateAccount, RevokeToken
 from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import View
@@ -124,33 +125,62 @@ async def revoke(caller: Caller, token_id: str) -> Done:
     return await caller.change(RevokeToken(token_id))
 
 
+# -- service accounts ------------------------------------------------------------------------
+
+
+async def page_accounts(caller: Caller, *, after: str | None, limit: int) -> Rows[ServiceAccount]:
+    """The service accounts that the caller may see."""
+    caller.require_within(FLEET)
+
+    def read(view: View) -> Rows[ServiceAccount]:
+        rows = (a for a in view.state.directory.accounts.values() if caller.may(a.scope))
+        return page_of(rows, after=after, limit=limit, key=lambda a: a.name)
+
+    return await caller.read(read)
+
+
+async def create_account(caller: Caller, account: str, *, scope: Scope) -> Done:
+    """Create a service account of a project, a tenant or the whole fleet."""
+    caller.require(scope)
+    if account in OWN_NAMES:
+        raise InvalidValue("account", account, "any name but the server's own")
+    return await caller.change(CreateAccount(account, scope.tenant, scope.project))
+
+
+async def change_account(caller: Caller, account: str, *, is_enabled: bool) -> Done:
+    """Enable or disable a service account."""
+    found = await caller.locate(lambda view: view.state.directory.accounts.get(account))
+    caller.require(found.scope)
+    return await caller.change(ChangeAccount(account, is_enabled))
+
+
 # -- sessions --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """What it takes to make a session of a login code."""
+class SessionMaker:
+    """Makes sessions of login codes."""
 
     gateway: Gateway
     authority: Authority
     clock: Clock
-    token_id: str
-    correlation_id: str
 
-    async def begin(self, who: Principal, *, ttl_s: int) -> Minted | None:
+    async def begin(
+        self, who: Principal, *, token_id: str, ttl_s: int, correlation_id: str
+    ) -> Minted | None:
         """A session of whoever showed a login code; nothing if somebody was faster with it."""
         keys = None if who.keys is None else tuple(sorted(who.keys))
         minted = self.authority.mint(
             who.name,
             who.kind,
-            token_id=self.token_id,
+            token_id=token_id,
             now_ms=self.clock.now_ms(),
             ttl_s=ttl_s,
             terms=Terms(keys=keys, within=who.within),
         )
         command = replace(minted.command, spends=who.token_id)
         try:
-            await self.gateway.execute(Envelope(command, who.name, self.correlation_id))
+            await self.gateway.execute(Envelope(command, who.name, correlation_id))
         except (Conflict, NotFound):
             return None
         return Minted(minted.token, command)

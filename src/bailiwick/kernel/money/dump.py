@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bailiwick.billing.budgets import BudgetStanding
+from bailiwick.billing.budgets import BudgetProgress
 from bailiwick.billing.rates import RateBook, card_body, card_of
 from bailiwick.kernel.money import events as ev
 from bailiwick.kernel.money.book import Issued
@@ -46,7 +46,7 @@ def load(state: State, plain: Plain) -> None:
     spending.use_book(RateBook(card_of(body) for body in dumped["cards"]), 0)
     for tenant, project, body, whole, began_ms, settled_ms, word, crossed in dumped["budgets"]:
         budget = ev.budget_of(body, Owner(tenant, project))
-        standing = BudgetStanding(BudgetState(word), crossed)
+        standing = BudgetProgress(BudgetState(word), crossed)
         purse = Purse(budget, int(whole), began_ms, settled_ms, standing)
         spending.purses[purse.scope] = purse
     for tenant in {scope[0] for scope in spending.purses}:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never, get_args
 
-from bailiwick.billing.budgets import Budget, BudgetStanding
+from bailiwick.billing.budgets import Budget, BudgetProgress
 from bailiwick.billing.rates import WHOLE, CardWithdrawn, RateBook, RateCard
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.kernel.events import Event
@@ -150,7 +150,7 @@ class BudgetView:
     """A budget, what is spent of it, and where that is heading; in full micros."""
 
     budget: Budget
-    standing: BudgetStanding
+    standing: BudgetProgress
     spent_micros: int
     projected_micros: int
 
@@ -303,7 +303,7 @@ def _apply(state: State, event: ev.MoneyEvent, at_ms: int) -> None:
             _apply_budget(state, event, at_ms)
         case ev.BudgetStateChanged():
             purse = state.spending.purses[str(event.owner.tenant), event.owner.project]
-            purse.standing = BudgetStanding(event.after, event.crossed)
+            purse.standing = BudgetProgress(event.after, event.crossed)
         case ev.FindingReported():
             pass
         case ev.InvoiceIssued():

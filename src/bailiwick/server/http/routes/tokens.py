@@ -1,10 +1,10 @@
-"""Routes for tokens, sessions and broken glass; and the login, which needs no token."""
+"""Routes for service accounts, tokens, sessions and broken glass; and for the login."""
 
 from __future__ import annotations
 
 from fastapi import Request, Response
 
-from bailiwick.iam import Permission, PrincipalKind
+from bailiwick.iam import Permission, PrincipalKind, Scope, ServiceAccount
 from bailiwick.iam import Token as KnownToken
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here, House, spell_done
@@ -51,14 +51,43 @@ async def revoke_token(asked: Changing, token_id: PathName) -> Done:
     return spell_done(await tokens.revoke(asked, token_id))
 
 
+# -- service accounts ------------------------------------------------------------------------
+
+
+@answers("account.list")
+async def list_accounts(
+    asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
+) -> Page[wire.ServiceAccount]:
+    """The service accounts that the caller may see."""
+    return spell_page(await tokens.page_accounts(asked, after=cursor, limit=limit), _account)
+
+
+@answers("account.create")
+async def create_account(asked: Changing, body: wire.NewAccount) -> Done:
+    """Create a service account of a project, a tenant or the whole fleet."""
+    scope = Scope.of(body.tenant, body.project)
+    return spell_done(await tokens.create_account(asked, body.account, scope=scope))
+
+
+@answers("account.change")
+async def change_account(asked: Changing, account: PathName, *, body: wire.AccountChange) -> Done:
+    """Enable or disable a service account."""
+    return spell_done(await tokens.change_account(asked, account, is_enabled=body.is_enabled))
+
+
+# -- sessions and broken glass ----------------------------------------------------------------
+
+
 @answers("login")
 async def log_in(request: Request, body: wire.Login, *, response: Response) -> wire.IssuedToken:
     """Exchange a one-time login code for a session's token."""
     house: House = request.app.state.house
     door, correlation_id = house.door, str(request.state.correlation_id)
     who = await door.check(request, body.code, single_use=True)
-    session = tokens.Session(house.gateway, door.authority, door.clock, house.ids(), correlation_id)
-    minted = await session.begin(who, ttl_s=body.ttl_s)
+    sessions = tokens.SessionMaker(house.gateway, door.authority, door.clock)
+    minted = await sessions.begin(
+        who, token_id=house.ids(), ttl_s=body.ttl_s, correlation_id=correlation_id
+    )
     if minted is None:
         raise Trouble(EdgeCode.UNAUTHENTICATED, "this token lets nobody in")
     return _issued(minted, response=response)
@@ -129,4 +158,11 @@ def _token(found: KnownToken) -> wire.Token:
         revoked=found.revoked,
         single_use=found.single_use,
         keys=_keys(found),
+    )
+
+
+def _account(found: ServiceAccount) -> wire.ServiceAccount:
+    tenant, project = found.scope
+    return wire.ServiceAccount(
+        account=found.name, tenant=tenant, project=project, is_enabled=found.is_enabled
     )

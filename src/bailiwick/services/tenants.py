@@ -1,10 +1,11 @@
-"""Tenants, projects, members and service accounts: who exists, and who has which role where.
+"""Tenants, projects, their members and quotas: who pays, has which role, and may hold how much.
 
 Rules:
 
 - Every use case asks for its action's key first, at the scope that it is about.
 - A list holds the rows that the principal may see one by one, and never tells how many others.
-- The server's own names are nobody's to give. A node has roles over the fleet alone.
+- The server's own names are nobody's to give a role to. A node has roles over the fleet alone.
+- A quota is set for a tenant or project that exists and is open; it is read for one that ever did.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from bailiwick.iam import (
     Project,
     Role,
     Scope,
-    ServiceAccount,
     Tenant,
 )
-from bailiwick.kernel import Done
+from bailiwick.kernel import Done, SetQuota
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.runtime.replica import View
-from bailiwick.services.caller import Caller, Hidden
+from bailiwick.scheduler.quota_policy import Quota, QuotaHeadroom
+from bailiwick.services.caller import Caller, Deferred, Hidden
 from bailiwick.services.pages import Rows, page_of
 from bailiwick.vocab.errors import InvalidValue
 
@@ -143,30 +144,35 @@ async def set_member(caller: Caller, scope: Scope, *, member: str, role: Role | 
     return await caller.change(cmd.SetMember(member, role, scope.tenant, scope.project))
 
 
-# -- service accounts ------------------------------------------------------------------------
+# -- quotas ----------------------------------------------------------------------------------
 
 
-async def page_accounts(caller: Caller, *, after: str | None, limit: int) -> Rows[ServiceAccount]:
-    """The service accounts that the caller may see."""
-    caller.require_within(FLEET)
+class QuotaStanding(NamedTuple):
+    """What was set, and how that stands."""
 
-    def read(view: View) -> Rows[ServiceAccount]:
-        rows = (a for a in view.state.directory.accounts.values() if caller.may(a.scope))
-        return page_of(rows, after=after, limit=limit, key=lambda a: a.name)
-
-    return await caller.read(read)
+    quota: Quota
+    headroom: QuotaHeadroom
 
 
-async def create_account(caller: Caller, account: str, *, scope: Scope) -> Done:
-    """Create a service account of a project, a tenant or the whole fleet."""
+async def read_quota(caller: Caller, scope: Scope) -> QuotaStanding:
+    """What a tenant or project is allowed, and how that stands."""
     caller.require(scope)
-    if account in OWN_NAMES:
-        raise InvalidValue("account", account, "any name but the server's own")
-    return await caller.change(cmd.CreateAccount(account, scope.tenant, scope.project))
+    tenant, project = str(scope.tenant), scope.project
+
+    def standing(view: View) -> QuotaStanding:
+        directory, quotas = view.state.directory, view.state.quotas
+        directory.tenant(tenant)
+        if project is not None:
+            directory.project(tenant, project)
+        return QuotaStanding(quotas.quota_of(tenant, project), quotas.headroom(tenant, project))
+
+    return await caller.read(standing)
 
 
-async def change_account(caller: Caller, account: str, *, is_enabled: bool) -> Done:
-    """Enable or disable a service account."""
-    found = await caller.locate(lambda view: view.state.directory.accounts.get(account))
-    caller.require(found.scope)
-    return await caller.change(cmd.ChangeAccount(account, is_enabled))
+async def set_quota(
+    caller: Caller, scope: Scope, *, quota: Deferred[Quota], seen: str | None
+) -> Done:
+    """Replace everything that a tenant or project is allowed."""
+    caller.require(scope)
+    await caller.read(lambda view: view.state.directory.check_scope(scope))
+    return await caller.change(SetQuota(str(scope.tenant), quota(), scope.project, seen))

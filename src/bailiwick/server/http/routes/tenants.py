@@ -1,4 +1,4 @@
-"""Routes for tenants, projects, members and service accounts."""
+"""Routes for tenants, projects, members and quotas."""
 
 from __future__ import annotations
 
@@ -6,17 +6,28 @@ from fastapi import Response
 
 from bailiwick import iam
 from bailiwick.iam import FLEET, Role, Scope
+from bailiwick.kernel.precondition import quota_digest
+from bailiwick.scheduler.quota_policy import (
+    BurstCredit,
+    GpuGenerationQuota,
+    Quota,
+    ResourceLimit,
+    Room,
+)
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here, spell_done
 from bailiwick.server.http.params import (
     IfMatch,
+    IfMatchDigest,
     Limit,
     NameCursor,
     PathName,
+    digest_in,
     revision_of,
     spell_page,
 )
-from bailiwick.services import people
+from bailiwick.services import tenants
+from bailiwick.wire import fleet
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
@@ -29,20 +40,20 @@ async def list_tenants(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Tenant]:
     """The tenants that the caller may see."""
-    return spell_page(await people.page_tenants(asked, after=cursor, limit=limit), _tenant)
+    return spell_page(await tenants.page_tenants(asked, after=cursor, limit=limit), _tenant)
 
 
 @answers("tenant.create")
 async def create_tenant(asked: Changing, body: wire.NewTenant) -> Done:
     """Create a tenant; its name stays, ``display_name`` can change later."""
-    done = await people.create_tenant(asked, body.tenant, display_name=body.display_name)
+    done = await tenants.create_tenant(asked, body.tenant, display_name=body.display_name)
     return spell_done(done)
 
 
 @answers("tenant.read")
 async def read_tenant(asked: Here, tenant: PathName, *, response: Response) -> wire.Tenant:
     """One tenant; its revision is the ``ETag``."""
-    found = await people.read_tenant(asked, tenant)
+    found = await tenants.read_tenant(asked, tenant)
     response.headers["etag"] = f'"{found.revision}"'
     return _tenant(found)
 
@@ -52,7 +63,7 @@ async def change_tenant(
     asked: Changing, tenant: PathName, *, body: wire.ScopeChange, if_match: IfMatch = None
 ) -> Done:
     """Change the name for people, or close or open the tenant."""
-    return spell_done(await people.change_tenant(asked, tenant, change=_change(body, if_match)))
+    return spell_done(await tenants.change_tenant(asked, tenant, change=_change(body, if_match)))
 
 
 @answers("project.list")
@@ -60,7 +71,7 @@ async def list_projects(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Project]:
     """The projects of a tenant that the caller may see."""
-    found = await people.page_projects(asked, tenant, after=cursor, limit=limit)
+    found = await tenants.page_projects(asked, tenant, after=cursor, limit=limit)
     return spell_page(found, _project)
 
 
@@ -69,7 +80,7 @@ async def create_project(asked: Changing, tenant: PathName, *, body: wire.NewPro
     """Create a project; its name stays, ``display_name`` can change later."""
     name, display_name = body.project, body.display_name
     return spell_done(
-        await people.create_project(asked, tenant, project=name, display_name=display_name)
+        await tenants.create_project(asked, tenant, project=name, display_name=display_name)
     )
 
 
@@ -78,7 +89,7 @@ async def read_project(
     asked: Here, tenant: PathName, *, project: PathName, response: Response
 ) -> wire.Project:
     """One project; its revision is the ``ETag``."""
-    found = await people.read_project(asked, tenant, project=project)
+    found = await tenants.read_project(asked, tenant, project=project)
     response.headers["etag"] = f'"{found.revision}"'
     return _project(found)
 
@@ -94,7 +105,7 @@ async def change_project(
 ) -> Done:
     """Change the name for people, or close or open the project."""
     change = _change(body, if_match)
-    return spell_done(await people.change_project(asked, tenant, project=project, change=change))
+    return spell_done(await tenants.change_project(asked, tenant, project=project, change=change))
 
 
 # -- members ---------------------------------------------------------------------------------
@@ -105,7 +116,7 @@ async def list_fleet_members(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Member]:
     """Who has which role over the whole fleet."""
-    return spell_page(await people.page_members(asked, FLEET, after=cursor, limit=limit), _member)
+    return spell_page(await tenants.page_members(asked, FLEET, after=cursor, limit=limit), _member)
 
 
 @answers("tenant_member.list")
@@ -113,7 +124,7 @@ async def list_tenant_members(
     asked: Here, tenant: PathName, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Member]:
     """Who has which role at a tenant."""
-    found = await people.page_members(asked, Scope(tenant), after=cursor, limit=limit)
+    found = await tenants.page_members(asked, Scope(tenant), after=cursor, limit=limit)
     return spell_page(found, _member)
 
 
@@ -127,7 +138,7 @@ async def list_project_members(
     limit: Limit = 100,
 ) -> Page[wire.Member]:
     """Who has which role at a project."""
-    found = await people.page_members(asked, Scope(tenant, project), after=cursor, limit=limit)
+    found = await tenants.page_members(asked, Scope(tenant, project), after=cursor, limit=limit)
     return spell_page(found, _member)
 
 
@@ -153,38 +164,105 @@ async def set_project_member(
 
 async def _set_member(asked: Asked, scope: Scope, *, body: wire.MemberChange) -> Done:
     role = None if body.role is None else Role(body.role)
-    return spell_done(await people.set_member(asked, scope, member=body.member, role=role))
+    return spell_done(await tenants.set_member(asked, scope, member=body.member, role=role))
 
 
-# -- service accounts ------------------------------------------------------------------------
+# -- quotas ----------------------------------------------------------------------------------
 
 
-@answers("account.list")
-async def list_accounts(
-    asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
-) -> Page[wire.ServiceAccount]:
-    """The service accounts that the caller may see."""
-    return spell_page(await people.page_accounts(asked, after=cursor, limit=limit), _account)
+@answers("tenant_quota.read")
+async def read_tenant_quota(
+    asked: Here, tenant: PathName, *, response: Response
+) -> fleet.QuotaState:
+    """What a tenant is allowed, and how that stands; the ``ETag`` is of what was set."""
+    return await _read_quota(asked, Scope(tenant), response=response)
 
 
-@answers("account.create")
-async def create_account(asked: Changing, body: wire.NewAccount) -> Done:
-    """Create a service account of a project, a tenant or the whole fleet."""
-    scope = Scope.of(body.tenant, body.project)
-    return spell_done(await people.create_account(asked, body.account, scope=scope))
+@answers("project_quota.read")
+async def read_project_quota(
+    asked: Here, tenant: PathName, *, project: PathName, response: Response
+) -> fleet.QuotaState:
+    """What a project is allowed, and how that stands; the ``ETag`` is of what was set."""
+    return await _read_quota(asked, Scope(tenant, project), response=response)
 
 
-@answers("account.change")
-async def change_account(asked: Changing, account: PathName, *, body: wire.AccountChange) -> Done:
-    """Enable or disable a service account."""
-    return spell_done(await people.change_account(asked, account, is_enabled=body.is_enabled))
+@answers("tenant_quota.set")
+async def set_tenant_quota(
+    asked: Changing, tenant: PathName, *, body: fleet.Quota, if_match: IfMatchDigest = None
+) -> Done:
+    """Replace everything that a tenant is allowed."""
+    return await _set_quota(asked, Scope(tenant), body=body, seen=digest_in(if_match))
+
+
+@answers("project_quota.set")
+async def set_project_quota(
+    asked: Changing,
+    tenant: PathName,
+    *,
+    project: PathName,
+    body: fleet.Quota,
+    if_match: IfMatchDigest = None,
+) -> Done:
+    """Replace everything that a project is allowed."""
+    return await _set_quota(asked, Scope(tenant, project), body=body, seen=digest_in(if_match))
+
+
+async def _read_quota(asked: Asked, scope: Scope, *, response: Response) -> fleet.QuotaState:
+    quota, room = await tenants.read_quota(asked, scope)
+    response.headers["etag"] = f'"{quota_digest(quota)}"'
+    return fleet.QuotaState(
+        tenant=str(scope.tenant),
+        project=scope.project,
+        quota=_spell_quota(quota),
+        dimensions={word: _room(each) for word, each in room.dimensions.items()},
+        generations={
+            word: _room(each) for word, each in room.generations.items() if each.used or each.limit
+        },
+    )
+
+
+async def _set_quota(asked: Asked, scope: Scope, *, body: fleet.Quota, seen: str | None) -> Done:
+    return spell_done(await tenants.set_quota(asked, scope, quota=lambda: _quota(body), seen=seen))
+
+
+def _quota(body: fleet.Quota) -> Quota:
+    burst = None
+    if body.burst is not None:
+        told = body.burst
+        burst = BurstCredit(told.dimension, told.capacity, told.refill_per_s, told.ceiling)
+    return Quota(
+        tuple(ResourceLimit(word, limit) for word, limit in body.limits.items()),
+        tuple(GpuGenerationQuota(word, count) for word, count in body.gpu_limits.items()),
+        burst,
+    )
+
+
+def _spell_quota(quota: Quota) -> fleet.Quota:
+    burst = None
+    if quota.burst is not None:
+        held = quota.burst
+        burst = fleet.Burst(
+            dimension=held.dimension,
+            capacity=held.capacity,
+            refill_per_s=held.refill_per_s,
+            ceiling=held.ceiling,
+        )
+    return fleet.Quota(
+        limits={each.dimension: each.limit for each in quota.limits},
+        gpu_limits={each.generation: each.count for each in quota.gpu_generations},
+        burst=burst,
+    )
+
+
+def _room(room: Room) -> fleet.Room:
+    return fleet.Room(limit=room.limit, used=room.used, left=room.left)
 
 
 # -- spelling --------------------------------------------------------------------------------
 
 
-def _change(body: wire.ScopeChange, if_match: str | None) -> people.ScopeChange:
-    return people.ScopeChange(body.display_name, body.is_open, revision_of(if_match))
+def _change(body: wire.ScopeChange, if_match: str | None) -> tenants.ScopeChange:
+    return tenants.ScopeChange(body.display_name, body.is_open, revision_of(if_match))
 
 
 def _tenant(found: iam.Tenant) -> wire.Tenant:
@@ -206,12 +284,5 @@ def _project(found: iam.Project) -> wire.Project:
     )
 
 
-def _member(found: people.Membership) -> wire.Member:
+def _member(found: tenants.Membership) -> wire.Member:
     return wire.Member(member=found.member, role=found.role.value)
-
-
-def _account(found: iam.ServiceAccount) -> wire.ServiceAccount:
-    tenant, project = found.scope
-    return wire.ServiceAccount(
-        account=found.name, tenant=tenant, project=project, is_enabled=found.is_enabled
-    )
