@@ -161,7 +161,7 @@ def _parse(line: bytes, seq: int, store: SqlStore) -> Record:
 
 
 @dataclass(slots=True)
-class Fold:
+class ProjectionFold:
     """What a batch of records makes of the rows it touches.
 
     ``leases`` are those known before, ``nodes`` the devices' generations on the nodes known before.
@@ -304,7 +304,7 @@ def _decision(record: Record) -> Row:
 
 
 def _fold_into(connection: Connection, records: Sequence[Record]) -> None:
-    fold = Fold(_known_leases(connection, records), _known_nodes(connection, records))
+    fold = ProjectionFold(_known_leases(connection, records), _known_nodes(connection, records))
     for record in records:
         fold.add(record)
     _insert(connection, lease_history, [fold.leases[lease_id] for lease_id in fold.granted])
