@@ -1,4 +1,4 @@
-"""The samples of :mod:`.test_additions`: the least of each that works, and a program that uses it."""
+"""The samples of :mod:`.test_additions`: the least of each, and a program that uses it."""
 
 from __future__ import annotations
 
