@@ -50,7 +50,6 @@ STILL_OURS = frozenset(
         "kernel/placing.py",
         "kernel/planning.py",
         "server/http/seen.py",
-        "wire/asking.py",
         "wire/seen.py",
     )
 )
