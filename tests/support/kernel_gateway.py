@@ -55,6 +55,10 @@ class KernelGateway(Gateway):
         """What ``read`` makes of the state."""
         return read(self.view)
 
+    async def lookup(self, find: Callable[[View], T]) -> T:
+        """What ``find`` makes of the state."""
+        return find(self.view)
+
     async def rehearse(self, command: Command) -> Event | None:
         """What would happen first."""
         state = self._behind.kernel.state

@@ -235,7 +235,7 @@ def _identity(kind: EvidenceKind, enrolled: Mapping[str, bytes]) -> bytes | None
     """By which key of the host a device is asked: a TPM's key by its name, else the key itself."""
     if kind is EvidenceKind.ED25519:
         return enrolled.get("public_key")
-    from bailiwick.attestation.tpm_structures import name_of
+    from bailiwick.attestation.tpm.structures import name_of
 
     public = enrolled.get("ak_public")
     return None if public is None else name_of(public)

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from bailiwick.attestation.little_endian import Cursor
+from bailiwick.attestation.formats.little_endian import Cursor
 from bailiwick.attestation.verdict import EvidenceError, refuse
 from bailiwick.vocab.trust import UntrustedReason
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from bailiwick.attestation.der import (
+from bailiwick.attestation.formats.der import (
     INTEGER,
     OCTET_STRING,
     SEQUENCE,

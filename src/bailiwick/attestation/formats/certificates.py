@@ -216,7 +216,7 @@ def read_certificates(
     raw: bytes, *, reason: UntrustedReason = UntrustedReason.MALFORMED
 ) -> tuple[x509.Certificate, ...]:
     """Certificates in PEM, or in DER one after another; at most ``BUNDLE_MAX``."""
-    from bailiwick.attestation.der import read_all
+    from bailiwick.attestation.formats.der import read_all
 
     if len(raw) > BUNDLE_MAX * CERTIFICATE_BYTES_MAX:
         raise refuse(reason, f"certificates of {len(raw)} bytes")

@@ -21,7 +21,7 @@ from cryptography.hazmat.decrepit.ciphers.modes import CFB
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from bailiwick.attestation.tpm_structures import (
+from bailiwick.attestation.tpm.structures import (
     HASH_BYTES,
     HASH_NAMES,
     HASHES,

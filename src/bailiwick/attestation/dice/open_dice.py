@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from hashlib import sha512
 from typing import Any, NoReturn
 
-from bailiwick.attestation.der import (
+from bailiwick.attestation.formats.der import (
     ENUMERATED,
     OCTET_STRING,
     SEQUENCE,

@@ -26,9 +26,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mldsa, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.x509.oid import SignatureAlgorithmOID
 
-from bailiwick.attestation.cbor import Sign1, read_map
-from bailiwick.attestation.certificates import check_key
-from bailiwick.attestation.der import read_one
+from bailiwick.attestation.formats.cbor import Sign1, read_map
+from bailiwick.attestation.formats.certificates import check_key
+from bailiwick.attestation.formats.der import read_one
 from bailiwick.attestation.verdict import EvidenceError, refuse
 from bailiwick.vocab.trust import UntrustedReason
 

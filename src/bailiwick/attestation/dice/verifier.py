@@ -23,12 +23,12 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-from bailiwick.attestation.certificates import CERTIFICATE_BYTES_MAX
-from bailiwick.attestation.dice_chain import LAYERS_MAX, DiceChain, DiceFormat, check_chain
-from bailiwick.attestation.dice_keys import check_challenge, spki_of
-from bailiwick.attestation.dice_open import DIGEST_BYTES, MODE_NORMAL, MODE_RECOVERY
-from bailiwick.attestation.dice_tcg import FLAG_BITS, SVN_MAX
+from bailiwick.attestation.dice.chain import LAYERS_MAX, DiceChain, DiceFormat, check_chain
+from bailiwick.attestation.dice.keys import check_challenge, spki_of
+from bailiwick.attestation.dice.open_dice import DIGEST_BYTES, MODE_NORMAL, MODE_RECOVERY
+from bailiwick.attestation.dice.tcg import FLAG_BITS, SVN_MAX
 from bailiwick.attestation.evidence import Evidence, EvidenceContext
+from bailiwick.attestation.formats.certificates import CERTIFICATE_BYTES_MAX
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import Trusted, Verdict, judged, refuse
 from bailiwick.vocab.errors import InvalidValue

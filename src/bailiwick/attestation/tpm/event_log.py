@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
-from bailiwick.attestation.tpm_structures import HASH_BYTES, HASH_NAMES, HASHES, SHA1
+from bailiwick.attestation.tpm.structures import HASH_BYTES, HASH_NAMES, HASHES, SHA1
 from bailiwick.attestation.verdict import EvidenceError, refuse
 from bailiwick.vocab.trust import UntrustedReason
 

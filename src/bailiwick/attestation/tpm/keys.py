@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from bailiwick.attestation.certificates import (
+from bailiwick.attestation.formats.certificates import (
     Path,
     PathRules,
     extension,
@@ -32,7 +32,7 @@ from bailiwick.attestation.certificates import (
     typed_extension,
     walk,
 )
-from bailiwick.attestation.tpm_structures import (
+from bailiwick.attestation.tpm.structures import (
     DECRYPT,
     ECDSA,
     FIXED_PARENT,

@@ -35,8 +35,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.x509.oid import NameOID
 
-from bailiwick.attestation import der
-from bailiwick.attestation.certificates import (
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
+from bailiwick.attestation.formats import der
+from bailiwick.attestation.formats.certificates import (
     Path,
     PathRules,
     check_leaf,
@@ -45,9 +46,8 @@ from bailiwick.attestation.certificates import (
     read_certificates,
     walk,
 )
-from bailiwick.attestation.evidence import Evidence, EvidenceContext
+from bailiwick.attestation.gpu.spdm import CC_OFF, SpdmReport, read_report
 from bailiwick.attestation.policy_section import Section
-from bailiwick.attestation.spdm import CC_OFF, SpdmReport, read_report
 from bailiwick.attestation.verdict import Trusted, Unsupported, Verdict, judged, refuse
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason

@@ -18,7 +18,7 @@ import hmac
 from collections.abc import Mapping
 from typing import Any
 
-from bailiwick.attestation.tpm_structures import HASH_BYTES, HASH_NAMES, HASHES, Quote
+from bailiwick.attestation.tpm.structures import HASH_BYTES, HASH_NAMES, HASHES, Quote
 from bailiwick.attestation.verdict import EvidenceError, refuse
 from bailiwick.vocab.strict_json import JsonRefused, StrictJson
 from bailiwick.vocab.trust import UntrustedReason

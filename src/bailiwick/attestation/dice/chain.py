@@ -24,15 +24,7 @@ from typing import Any, TypeAlias, assert_never
 
 from cryptography import x509
 
-from bailiwick.attestation.cbor import read_map, read_sign1
-from bailiwick.attestation.certificates import (
-    critical_extensions,
-    extension,
-    read_certificate,
-    typed_extension,
-    window_of,
-)
-from bailiwick.attestation.dice_keys import (
+from bailiwick.attestation.dice.keys import (
     DiceKey,
     check_certificate_signature,
     check_sign1,
@@ -41,7 +33,7 @@ from bailiwick.attestation.dice_keys import (
     sound_key,
     spki_of,
 )
-from bailiwick.attestation.dice_open import (
+from bailiwick.attestation.dice.open_dice import (
     BEGINS,
     ENDS,
     ISSUER,
@@ -53,7 +45,7 @@ from bailiwick.attestation.dice_open import (
     read_open_claims,
     read_open_extension,
 )
-from bailiwick.attestation.dice_tcg import (
+from bailiwick.attestation.dice.tcg import (
     MULTI_TCB_INFO,
     TCB_INFO,
     UEID,
@@ -61,6 +53,14 @@ from bailiwick.attestation.dice_tcg import (
     read_multi_tcb_info,
     read_tcb_info,
     read_ueid,
+)
+from bailiwick.attestation.formats.cbor import read_map, read_sign1
+from bailiwick.attestation.formats.certificates import (
+    critical_extensions,
+    extension,
+    read_certificate,
+    typed_extension,
+    window_of,
 )
 from bailiwick.attestation.verdict import refuse
 from bailiwick.vocab.trust import UntrustedReason

@@ -32,16 +32,16 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from bailiwick.attestation.certificates import (
+from bailiwick.attestation.formats.certificates import (
     BUNDLE_MAX,
     PathRules,
     check_leaf,
     read_certificate,
     walk,
 )
-from bailiwick.attestation.gpu_cc import DIGEST_BYTES, Golden, GoldenKind
+from bailiwick.attestation.formats.xml_tree import Element, canonical, read_xml, walk_tree
+from bailiwick.attestation.gpu.verifier import DIGEST_BYTES, Golden, GoldenKind
 from bailiwick.attestation.verdict import EvidenceError, refuse
-from bailiwick.attestation.xml_tree import Element, canonical, read_xml, walk_tree
 from bailiwick.vocab.trust import UntrustedReason
 
 _SWID = "http://standards.iso.org/iso/19770/-2/2015/schema.xsd"

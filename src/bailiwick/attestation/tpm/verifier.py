@@ -22,16 +22,16 @@ from typing import ClassVar, Self
 
 from cryptography import x509
 
-from bailiwick.attestation.certificates import pinned_certificates
 from bailiwick.attestation.evidence import Evidence, EvidenceContext
+from bailiwick.attestation.formats.certificates import pinned_certificates
 from bailiwick.attestation.policy_section import Section
-from bailiwick.attestation.tpm_event_log import (
+from bailiwick.attestation.tpm.event_log import (
     BOOT_REGISTERS,
     REGISTERS,
     SECURE_BOOT_REGISTER,
     read_event_log,
 )
-from bailiwick.attestation.tpm_keys import (
+from bailiwick.attestation.tpm.keys import (
     Vouching,
     check_ak,
     check_ek,
@@ -40,8 +40,8 @@ from bailiwick.attestation.tpm_keys import (
     identity_of,
     read_ek,
 )
-from bailiwick.attestation.tpm_registers import BANKS, Registers, proven
-from bailiwick.attestation.tpm_structures import (
+from bailiwick.attestation.tpm.registers import BANKS, Registers, proven
+from bailiwick.attestation.tpm.structures import (
     HASH_BYTES,
     HASH_NAMES,
     HASHES,
