@@ -14,7 +14,7 @@ from bailiwick.cli.main import app as cli
 from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.journal.keys import SeedSigner, VerifierKey
 from bailiwick.journal.note import TrustedCheckpoint, verify_checkpoint
-from bailiwick.kernel import iam_commands as cmd
+from bailiwick.kernel.people import commands as cmd
 from bailiwick.reconcile.departures import Departures
 from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.context import Parts
