@@ -168,17 +168,30 @@ def test_who_backfills_keeps_the_policy() -> None:
     kept(d)
 
 
-def test_room_is_not_reserved_where_the_policy_never_lets_the_entry() -> None:
+def test_who_may_not_take_reserved_room_keeps_the_policy_beside_it() -> None:
+    d = desk(3)
+    taken = [d.lease("b", ttl_ms=90_000), d.lease("c", cpu_cores=4, ttl_ms=5_000)]
+    d.wait("c", gang_size=2, cpu_cores=4)
+    d.tick(1_100)
+    assert d.of_kind("room_reserved")
+    answer = d.beside("a", ttl_ms=90_000)
+    assert isinstance(answer, Refused), "one node is kept, and the other two are others'"
+    assert sorted(d.state.leases) == taken
+    kept(d)
+
+
+def test_room_is_reserved_only_where_the_policy_lets_the_entry() -> None:
     d = desk(2, banned={"a": {"n1"}})
+    d.lease("a", cpu_cores=4, ttl_ms=9_000)
     d.lease("b", cpu_cores=4, ttl_ms=5_000)
-    d.lease("b", cpu_cores=4, ttl_ms=9_000)
-    entry = d.wait("a", cpu_cores=4)
+    assert nodes_of(d, "b") == ["n1"]
+    d.wait("a", cpu_cores=4)
     d.tick(2_000)
-    for record in d.of_kind("room_reserved"):
-        assert record.body["nodes"] != ["n1"]
-    d.tick(6_000)
-    d.tick(10_000)
-    assert entry not in d.state.line.entries
+    (record,) = d.of_kind("room_reserved")
+    assert tuple(record.body["nodes"]) == ("n2",)
+    d.tick(6_500)
+    assert nodes_of(d, "a") == ["n2"]
+    d.tick(10_500)
     assert nodes_of(d, "a") == ["n2"]
     kept(d)
 
@@ -212,6 +225,16 @@ def test_victims_are_sought_only_where_the_policy_lets_the_request() -> None:
     d.lease("a", cpu_cores=4, priority=CRITICAL)
     assert nodes_of(d, "a") == ["n2"]
     assert nodes_of(d, "b") == ["n1"]
+    kept(d)
+
+
+def test_many_nodes_that_are_forbidden_for_ever_do_not_hide_one_that_is_not() -> None:
+    banned = {f"n{number}" for number in range(1, 12)}
+    d = desk(12, banned={"a": banned})
+    for _ in range(12):
+        d.lease("b", cpu_cores=4, priority=LOW)
+    d.lease("a", cpu_cores=4, priority=CRITICAL)
+    assert nodes_of(d, "a") == ["n12"]
     kept(d)
 
 
