@@ -18,7 +18,7 @@ from bailiwick.attestation.evidence import Evidence, bound_nonce, device_nonce
 from bailiwick.attestation.tpm.verifier import identity_of
 from bailiwick.iam import Role
 from bailiwick.kernel import SetTrustPolicy
-from bailiwick.services.enrolling import SESSIONS_MAX, Challenge, EnrolmentRefused
+from bailiwick.services.gate.enrolling import SESSIONS_MAX, Challenge, EnrolmentRefused
 from bailiwick.services.trust import Enrolled
 from bailiwick.vocab.errors import Conflict, InvalidValue
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
