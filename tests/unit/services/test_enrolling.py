@@ -236,7 +236,7 @@ def test_kinds_without_keys_of_their_own_need_no_enrolment() -> None:
 
 
 def test_there_are_at_most_so_many_challenges(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bailiwick.services import enrolling
+    from bailiwick.services.gate import enrolling
 
     assert SESSIONS_MAX == 10_000
     monkeypatch.setattr(enrolling, "SESSIONS_MAX", 1)
