@@ -201,4 +201,45 @@ print(done.exit_code, done.output.split(",")[0].strip())
     "0 nothing at all",
 )
 
-ADDITIONS = (A_RECORD_KIND, AN_EXECUTOR, A_VERIFIER, BOOKS)
+AN_ACTION = Addition(
+    "API action",
+    (
+        Edit(
+            "wire/actions/rates.py",
+            """\
+RATES_SAMPLE = Action(
+    "rates.sample", "Read a sample of prices", "GET", TENANT + "/sample",
+    _P.RATE_CARD_READ, _W.TENANT, NOTHING, Rates)
+""",
+            after="# fmt: off\n",
+        ),
+        Edit(
+            "server/http/routes/rates.py",
+            '''
+
+@answers("rates.sample")
+async def sample_rates(asked: Here, tenant: PathName) -> wire.Rates:
+    """The prices of a tenant now."""
+    return _spell(await rates.read(asked, tenant, at_ms=None))
+''',
+            after="    return _spell(await rates.read(asked, tenant, at_ms=at_ms))\n",
+        ),
+    ),
+    """
+import tempfile
+from pathlib import Path
+from bailiwick.wire.actions.rates import RATES_SAMPLE
+from tests.support.http_house import http_house
+
+with tempfile.TemporaryDirectory() as folder, http_house(Path(folder)) as house:
+    path = RATES_SAMPLE.path_to(tenant="lab")
+    people = "tenant_admin@lab", "tenant_admin@rival", None
+    answers = [house.ask(who, "GET", path) for who in people]
+    told = house.client.get("/openapi.json").json()["paths"]
+    assert told[RATES_SAMPLE.path]["get"]["operationId"] == "rates_sample"
+    print(*(answer.status_code for answer in answers), answers[0].json()["currency"])
+""",
+    "200 404 401 credit",
+)
+
+ADDITIONS = (A_RECORD_KIND, AN_ACTION, AN_EXECUTOR, A_VERIFIER, BOOKS)

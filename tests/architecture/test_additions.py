@@ -17,6 +17,7 @@ from tests.support.additions import Addition, Copy
 
 GOALS = {
     "record kind": 1,
+    "API action": 2,
     "executor": 2,
     "verifier": 3,
     "cluster's books": 2,
