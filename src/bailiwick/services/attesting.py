@@ -46,7 +46,7 @@ from bailiwick.attestation.verdict import Trusted, Unsupported, Untrusted, Verdi
 from bailiwick.attestation.verifiers import verifiers_of
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import State
-from bailiwick.kernel.trust_rules import basis_of
+from bailiwick.kernel.trust.rules import basis_of
 from bailiwick.ports import Clock
 from bailiwick.runtime.replica import Role, View
 from bailiwick.services.nonces import Nonce, Nonces, Randomness
