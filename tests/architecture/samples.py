@@ -359,4 +359,4 @@ with tempfile.TemporaryDirectory() as folder, http_house(Path(folder)) as house:
     "200 404 401 credit",
 )
 
-ADDITIONS = (A_RECORD_KIND, AN_ACTION, AN_EXECUTOR, A_VERIFIER, BOOKS)
+ADDITIONS = (A_COMMAND, A_RECORD_KIND, AN_ACTION, AN_EXECUTOR, A_VERIFIER, BOOKS)

@@ -19,6 +19,7 @@ from tests.architecture.test_contributing import paths, rows, section
 from tests.support.additions import Addition, Copy
 
 GOALS = {
+    "command": 4,
     "record kind": 1,
     "API action": 2,
     "executor": 2,
