@@ -30,8 +30,8 @@ from bailiwick.kernel import (
     Submit,
     decode_command,
 )
-from bailiwick.kernel import iam_commands as iam
 from bailiwick.kernel.answers import Answer
+from bailiwick.kernel.people import commands as iam
 from bailiwick.ports import JobRow, NewJobRow
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop, Retention

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bailiwick.iam import FLEET, OWN_NAMES, PrincipalKind, Role
-from bailiwick.kernel import iam_commands as cmd
+from bailiwick.kernel.people import commands as cmd
 from bailiwick.reconcile import demo_cell, departures, job_actions, metering, this_node
 from bailiwick.runtime import replica
 from bailiwick.server.http import door

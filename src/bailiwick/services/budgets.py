@@ -17,7 +17,7 @@ from typing import NamedTuple
 from bailiwick.billing.budgets import Budget
 from bailiwick.iam import Scope
 from bailiwick.kernel import Done, RemoveBudget, SetBudget
-from bailiwick.kernel.money_rules import BudgetView, look_at_budget
+from bailiwick.kernel.money.rules import BudgetView, look_at_budget
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.pages import Rows, page_of

@@ -26,8 +26,8 @@ from bailiwick.capability.claims import TokenClaims, lease_resource
 from bailiwick.capability.keys import BiscuitKey, KeyRing
 from bailiwick.iam import Scope
 from bailiwick.kernel import GrantToken, State, TokenDenied, TokenGranted
-from bailiwick.kernel.trust import CAPABILITY_KEY
-from bailiwick.kernel.trust_events import LeaseTokenIssued, LeaseTokenRefused
+from bailiwick.kernel.trust.book import CAPABILITY_KEY
+from bailiwick.kernel.trust.events import LeaseTokenIssued, LeaseTokenRefused
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Hidden
 from bailiwick.services.revoking import RevocationBook, Revoked

@@ -28,7 +28,7 @@ from bailiwick.kernel import (
     State,
     Submit,
 )
-from bailiwick.kernel.events import Owner
+from bailiwick.kernel.owner import Owner
 from bailiwick.runtime.replica import View
 from bailiwick.scheduler.lease import Lease
 from bailiwick.services.caller import Caller, Deferred, Hidden

@@ -21,7 +21,7 @@ from bailiwick.billing.rates import HOUR_MS, Charge, RateCard, Used, cost_of
 from bailiwick.iam import Allowed, Permission, Scope
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.kernel import Submit
-from bailiwick.kernel import planning as pl
+from bailiwick.kernel.work import plan as pl
 from bailiwick.runtime.replica import View
 from bailiwick.services.authority import Principal
 from bailiwick.services.caller import Caller, Deferred

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import Cancel, Command, Done
-from bailiwick.kernel.events import Owner
+from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.views import WaitingEntry, waiting_entry
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller

@@ -22,7 +22,7 @@ from bailiwick.iam import (
     Tenant,
 )
 from bailiwick.kernel import Done, SetQuota
-from bailiwick.kernel import iam_commands as cmd
+from bailiwick.kernel.people import commands as cmd
 from bailiwick.runtime.replica import View
 from bailiwick.scheduler.quota_policy import Quota, QuotaHeadroom
 from bailiwick.services.caller import Caller, Deferred, Hidden

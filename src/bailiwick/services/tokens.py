@@ -34,7 +34,7 @@ from bailiwick.iam import (
     Token,
 )
 from bailiwick.kernel import Done, Envelope
-from bailiwick.kernel.iam_commands import BreakGlass, ChangeAccount, CreateAccount, RevokeToken
+from bailiwick.kernel.people.commands import BreakGlass, ChangeAccount, CreateAccount, RevokeToken
 from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import View

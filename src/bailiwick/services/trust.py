@@ -26,7 +26,7 @@ from bailiwick.attestation.verifiers import verifiers_of
 from bailiwick.iam import FLEET, Permission
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import Done, EnrolNode, RecordVerdict, SetTrustPolicy, WithdrawEnrolment
-from bailiwick.kernel.trust import Enrolment, Held
+from bailiwick.kernel.trust.book import Enrolment, Held
 from bailiwick.ports import Clock
 from bailiwick.runtime.replica import View
 from bailiwick.services.attesting import Attesting, Judged, due_at, known_of, pool_here, pool_of

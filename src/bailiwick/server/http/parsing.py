@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.iam import Scope
 from bailiwick.kernel import Submit
-from bailiwick.kernel.request_body import cores_of
+from bailiwick.kernel.spelling import cores_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
 from bailiwick.wire.fleet import Inventory

@@ -7,9 +7,9 @@ from typing import assert_never
 from pydantic import TypeAdapter
 
 from bailiwick.kernel import Done, Granted, Queued, Refused
-from bailiwick.kernel import planning as pl
-from bailiwick.kernel.request_body import amounts_of, denial_body
+from bailiwick.kernel.spelling import amounts_of, denial_body
 from bailiwick.kernel.views import Estimate, WaitingEntry
+from bailiwick.kernel.work import plan as pl
 from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.explain import Remedy
 from bailiwick.server.problems import Trouble
