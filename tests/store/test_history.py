@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select, update
 
 from bailiwick.journal import Chain, Context, RecordKind, parse_record
-from bailiwick.store import projections
+from bailiwick.store import history_rows, projections
 from bailiwick.store.history import (
     DecisionRow,
     LeaseRow,
@@ -264,7 +264,7 @@ def test_any_order_of_events_folds_alike(sqlite_place: Place) -> None:
     store = sqlite_place.open()
     log = Log(store)
     chance = random.Random(7)
-    kinds = [kind for kind in projections.ENDS if kind is not RecordKind.NODE_DEPARTED]
+    kinds = [kind for kind in history_rows.ENDS if kind is not RecordKind.NODE_DEPARTED]
     for _ in range(150):
         ids = chance.sample(range(40), chance.randint(1, 3))
         match chance.randrange(4):
