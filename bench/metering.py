@@ -18,14 +18,14 @@ from bailiwick.billing.audits import rebuild
 from bailiwick.billing.bills import PeriodBill
 from bailiwick.billing.invoices import Invoice, InvoiceHead
 from bailiwick.billing.rates import RateBook
-from bailiwick.cli.offline.invoice import read_money
-from bailiwick.cli.offline.record_source import open_source
 from bailiwick.journal import Chain, Context, RecordKind
 from bailiwick.metering import JournalMeter, Meter
 from bailiwick.metering.core import has_compiled, new_core
 from bailiwick.store import open_store
 from bailiwick.store.meter_rows import MeterBook
 from bailiwick.store.sql_store import SqlStore
+from bailiwick.tools.invoices import read_money
+from bailiwick.tools.record_source import open_source
 from bench.fleet_month import MONTH_MS, START_MS, TENANTS, FleetMonth, Told
 from bench.measure import QUIET, in_blocks, no_collection, percentile, say
 from bench.memory import resident_bytes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,21 @@ C_LINES_MAX = 600
 PARAMETERS_MAX = 6
 POSITIONAL_MAX = 2
 NESTING_MAX = 3
+FOLDER_MODULES_MAX = 16
+
+# Folders that are fuller than that, and by how much: none may be added, and none may grow.
+CROWDED = {
+    "src/bailiwick/agent": 27,
+    "src/bailiwick/attestation": 31,
+    "src/bailiwick/cli/commands": 45,  # one for each word that is typed: a list, not a crowd
+    "src/bailiwick/journal": 17,
+    "src/bailiwick/kernel": 43,
+    "src/bailiwick/metering": 18,
+    "src/bailiwick/scheduler": 25,
+    "src/bailiwick/server/http": 19,
+    "src/bailiwick/services": 24,  # one for each noun
+    "src/bailiwick/store": 19,
+}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTION_TYPES = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -291,6 +307,25 @@ def test_every_package_says_what_it_decides(package: list[Source]) -> None:
 
 def test_metering_and_billing_know_no_floats(package: list[Source]) -> None:
     _assert_kept(floats_in_accounts, package)
+
+
+def crowded(paths: list[str]) -> dict[str, int]:
+    """Folders with more modules than a person keeps in mind, and how many they have."""
+    modules = (Path(path) for path in paths if not path.endswith("/__init__.py"))
+    counts = Counter(module.parent.as_posix() for module in modules)
+    return {folder: count for folder, count in counts.items() if count > FOLDER_MODULES_MAX}
+
+
+def test_no_folder_has_more_than_16_modules(package: list[Source]) -> None:
+    found = crowded([source.path for source in package])
+    grown = {folder: count for folder, count in found.items() if count > CROWDED.get(folder, 0)}
+    assert grown == {}, "part it by noun, as the kernel and the command line are"
+
+
+def test_a_crowded_folder_is_noticed() -> None:
+    names = [f"{PACKAGE}/x/m{number}.py" for number in range(16)]
+    assert crowded([*names, f"{PACKAGE}/x/__init__.py", f"{PACKAGE}/x/y/m.py"]) == {}
+    assert crowded([*names, f"{PACKAGE}/x/one_more.py"]) == {f"{PACKAGE}/x": 17}
 
 
 # --- and a sample of what each must refuse and accept ------------------------------------------

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.capability import Accepted, BiscuitKey, Refused, TokenFault, Use, narrow
+from bailiwick.capability import Accepted, BiscuitKey, TokenFault, TokenRefused, TokenUse, narrow
 from bailiwick.client import Client, Refusal
 from bailiwick.guard import Follower, Guard
 from bailiwick.vocab.trust import Operation
@@ -16,7 +16,7 @@ from bailiwick.wire.work import Renewal
 from tests.support.http_server import Served, served_house
 from tests.support.waiting import until
 
-READ = Use(Operation.MEM_READ)
+READ = TokenUse(Operation.MEM_READ)
 
 
 @pytest.fixture
@@ -38,15 +38,15 @@ def test_a_service_accepts_a_leases_token_until_the_lease_moves_on(served: Serve
             guard = Guard("n1", follower.known)
             assert isinstance(guard.check(issued.token, READ), Accepted)
             elsewhere = Guard("n2", follower.known)
-            assert elsewhere.check(issued.token, READ) == Refused(TokenFault.WRONG_AUDIENCE)
+            assert elsewhere.check(issued.token, READ) == TokenRefused(TokenFault.WRONG_AUDIENCE)
             [key] = follower.known().keys.keys_of("n1")
             assert isinstance(key, BiscuitKey)
             reading = narrow(issued.token, operations=[Operation.MEM_READ], key=key)
-            assert guard.check(reading, Use(Operation.MEM_WRITE)) == Refused(
+            assert guard.check(reading, TokenUse(Operation.MEM_WRITE)) == TokenRefused(
                 TokenFault.OPERATION_NOT_ALLOWED
             )
             member.change("POST", "/v1/leases/1/renew", body=Renewal(ttl_ms=10**6))
-            revoked = Refused(TokenFault.REVOKED)
+            revoked = TokenRefused(TokenFault.REVOKED)
             until(lambda: guard.check(reading, READ) == revoked, "it counts no more")
         finally:
             follower.close()

@@ -13,7 +13,7 @@ import pytest
 
 from bailiwick.iam import Permission
 from bailiwick.ports import JobChange
-from bailiwick.reconcile.job_acts import Tools
+from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.runtime.runner import SystemClock
 from bailiwick.services.authority import Terms
@@ -48,7 +48,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
                 "labels": ["executor=local"],
             },
         )
-        tools = Tools(
+        tools = JobTools(
             jobs=jobs,
             runner=made.runner,
             executor=executor,

@@ -25,7 +25,7 @@ from bailiwick.kernel import ChangeSettings, Command, Envelope, RegisterNode, Se
 from bailiwick.kernel import iam_commands as iam
 from bailiwick.kernel.answers import Answer
 from bailiwick.ports import JobRow, NewJobRow
-from bailiwick.reconcile.job_acts import Tools
+from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop, Retention
 from bailiwick.runtime.replica import Replica
 from bailiwick.runtime.replica import Role as ReplicaRole
@@ -207,7 +207,7 @@ def job_house(
         executor = LocalExecutor(folder / "jobs", waits=PATIENT, look=look)
         said: list[str] = []
         authority = Authority.from_pem(KEY)
-        tools = Tools(
+        tools = JobTools(
             jobs=jobs,
             runner=runner,
             executor=executor,

@@ -32,7 +32,7 @@ from bailiwick.kernel import (
     decode_command,
 )
 from bailiwick.ports import JobChange, JobRow
-from bailiwick.reconcile.job_acts import STARTS_MAX, Acts, Tools
+from bailiwick.reconcile.job_actions import STARTS_MAX, JobActions, JobTools
 from bailiwick.reconcile.job_steps import JobVerdict
 from bailiwick.reconcile.jobs import Retention
 from bailiwick.reconcile.this_node import ThisNode
@@ -158,7 +158,7 @@ def test_the_token_is_the_submitters_and_carries_a_holders_keys_only(house: JobH
 def test_no_job_is_over_while_its_token_still_counts(house: JobHouse, tmp_path: Path) -> None:
     job, _ = forever(house)
     runner = Runner(Replica(open_store(str(tmp_path / "data")), SystemClock(), name="two"))
-    tools = Tools(
+    tools = JobTools(
         jobs=house.jobs,
         runner=runner,
         executor=house.executor,
@@ -170,7 +170,7 @@ def test_no_job_is_over_while_its_token_still_counts(house: JobHouse, tmp_path: 
     try:
         assert runner.wait_for(Role.FOLLOWING, wait_s=WAIT_S)
         with pytest.raises(NotLeader):  # the kernel cannot be told
-            Acts(tools).end(house.job(job), verdict=JobVerdict(P.SUCCEEDED))
+            JobActions(tools).end(house.job(job), verdict=JobVerdict(P.SUCCEEDED))
     finally:
         runner.stop()
     assert house.job(job).phase is P.RUNNING

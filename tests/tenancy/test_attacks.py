@@ -12,7 +12,7 @@ import pytest
 
 from bailiwick.iam import FLEET, OWN_NAMES, PrincipalKind, Role
 from bailiwick.kernel import iam_commands as cmd
-from bailiwick.reconcile import demo_cell, departures, job_acts, metering, this_node
+from bailiwick.reconcile import demo_cell, departures, job_actions, metering, this_node
 from bailiwick.runtime import replica
 from bailiwick.server.http import door, plans
 from bailiwick.server.http.app import Terms
@@ -35,7 +35,7 @@ def house(tmp_path: Path) -> Iterator[HttpHouse]:
 
 
 def test_the_server_acts_under_names_that_nobody_else_can_have(house: HttpHouse) -> None:
-    actors = {replica.ACTOR, door.DOORKEEPER, job_acts.ACTOR, departures.ACTOR, this_node.ACTOR}
+    actors = {replica.ACTOR, door.DOORKEEPER, job_actions.ACTOR, departures.ACTOR, this_node.ACTOR}
     assert {*actors, metering.ACTOR, demo_cell.ACTOR, plans.ANOTHER} == OWN_NAMES
     for name in sorted(OWN_NAMES):
         member = {"member": name, "role": "tenant_auditor"}

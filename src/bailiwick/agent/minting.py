@@ -26,9 +26,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
-from bailiwick.agent.beating import Away
 from bailiwick.agent.counters import Machine
-from bailiwick.capability.broker import CapBroker, Denied, Issued, LeaseView, Minter, MintWish
+from bailiwick.agent.heartbeat import Away
+from bailiwick.capability.broker import (
+    CapBroker,
+    IssuedToken,
+    LeaseView,
+    MintDenied,
+    Minter,
+    MintWish,
+)
 from bailiwick.capability.claims import TOKEN_TTL_MS_MAX, TokenClaims
 from bailiwick.vocab.errors import BailiwickError, ErrorCode, InvalidValue
 from bailiwick.vocab.trust import MintDenial, Operation
@@ -56,7 +63,7 @@ class Leave:
     claims: TokenClaims
 
 
-LeaveOutcome: TypeAlias = Leave | Denied
+LeaveOutcome: TypeAlias = Leave | MintDenied
 
 
 class LeaveServer(Protocol):
@@ -97,19 +104,19 @@ class Minting:
             generation=wish.generation,
         )
         found = self.server.leave(self.node, asked)
-        if isinstance(found, Denied):
+        if isinstance(found, MintDenied):
             return _denied(found.reason, "the server does not allow it")
         minted = self._mint(asked, found.claims)
-        if isinstance(minted, Denied):
+        if isinstance(minted, MintDenied):
             return _denied(minted.reason, "the server's leave is not for this")
         claims = minted.claims
         plain = {name: getattr(claims, name) for name in TokenClaims.__slots__}
         return {"token": minted.token, "claims": plain}
 
-    def _mint(self, wish: MintRequest, allowed: TokenClaims) -> Issued | Denied:
+    def _mint(self, wish: MintRequest, allowed: TokenClaims) -> IssuedToken | MintDenied:
         """A token within what was allowed, if that is for this lease, here."""
         if allowed.lease_id != wish.lease_id or not set(allowed.operations) <= set(wish.operations):
-            return Denied(MintDenial.NO_SUCH_LEASE)
+            return MintDenied(MintDenial.NO_SUCH_LEASE)
         lease = LeaseView(
             lease_id=allowed.lease_id,
             tenant=allowed.tenant,

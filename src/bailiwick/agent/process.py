@@ -22,7 +22,7 @@ from bailiwick.vocab.errors import InvalidValue
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from bailiwick.agent.attesting import NodeAttestation, Prover
+    from bailiwick.agent.attestation import NodeAttestation, Prover
     from bailiwick.attestation.evidence import Evidence
 
 STATE_DIR = Path("bailiwick-agent")
@@ -72,8 +72,8 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
     import threading
     import time
 
-    from bailiwick.agent.beating import Beating
     from bailiwick.agent.counting import LeaseCounting
+    from bailiwick.agent.heartbeat import Beating
     from bailiwick.agent.inventory import judge, read_machine
     from bailiwick.agent.report import capacity_of
     from bailiwick.agent.server import HttpServer, node_name
@@ -118,7 +118,7 @@ def attesting_of(options: AgentOptions, say: Say) -> NodeAttestation | None:
         if options.mint:
             raise InvalidValue("--mint", True, "--attest beside it: the server must know the key")
         return None
-    from bailiwick.agent.attesting import NodeAttestation
+    from bailiwick.agent.attestation import NodeAttestation
     from bailiwick.agent.key_file import NoteFile
 
     note = NoteFile(options.attest_state / ENROLLED_NAME)

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from bailiwick.agent.attesting import KindVerdict, NodeTrust, NotAccepted
-from bailiwick.agent.beating import Away, Heard, NotKnown, NotTaken
+from bailiwick.agent.attestation import KindVerdict, NodeTrust, NotAccepted
+from bailiwick.agent.heartbeat import Away, Heard, NotKnown, NotTaken
 from bailiwick.client.bodies import make_body
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.client.http_client import Client
@@ -151,7 +151,7 @@ class HttpServer:
     def leave(self, node: str, wish: MintRequest) -> LeaveOutcome:
         """Ask whether a token may be minted here."""
         from bailiwick.agent.minting import Leave
-        from bailiwick.capability.broker import Denied
+        from bailiwick.capability.broker import MintDenied
         from bailiwick.capability.claims import TokenClaims
 
         body = make_body(
@@ -169,9 +169,9 @@ class HttpServer:
         except Refusal as refusal:
             decision = refusal.problem.decision
             if isinstance(decision, TokenDenied):
-                return Denied(decision.reason)
+                return MintDenied(decision.reason)
             if refusal.problem.code is ErrorCode.NOT_FOUND:
-                return Denied(MintDenial.NO_SUCH_LEASE)
+                return MintDenied(MintDenial.NO_SUCH_LEASE)
             raise Away(str(refusal)) from None
         claims = told.claims.model_dump()
         return Leave(TokenClaims(**{**claims, "operations": tuple(claims["operations"])}))

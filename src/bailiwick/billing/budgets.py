@@ -78,18 +78,18 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetStanding:
+class BudgetProgress:
     """A budget's state, and how many of its thresholds were crossed."""
 
     state: BudgetState = BudgetState.HEALTHY
     crossed: int = 0
 
 
-HEALTHY: Final = BudgetStanding()
+HEALTHY: Final = BudgetProgress()
 """How every budget begins."""
 
 
-def stand(budget: Budget, spent_micros: int, *, at_ms: int, is_ending: bool) -> BudgetStanding:
+def stand(budget: Budget, spent_micros: int, *, at_ms: int, is_ending: bool) -> BudgetProgress:
     """How a budget stands with this much spent.
 
     ``is_ending``: work that agreed to end when the budget does still runs, or is being ended.
@@ -98,6 +98,6 @@ def stand(budget: Budget, spent_micros: int, *, at_ms: int, is_ending: bool) -> 
         return HEALTHY
     if spent_micros >= budget.limit_micros:
         state = BudgetState.AUTO_RELEASE_PENDING if is_ending else BudgetState.DEPLETED
-        return BudgetStanding(state, len(budget.thresholds))
+        return BudgetProgress(state, len(budget.thresholds))
     crossed = sum(spent_micros * MILLI >= each * budget.limit_micros for each in budget.thresholds)
-    return BudgetStanding(BudgetState.LOW_BALANCE, crossed) if crossed else HEALTHY
+    return BudgetProgress(BudgetState.LOW_BALANCE, crossed) if crossed else HEALTHY

@@ -61,7 +61,7 @@ class TokenClaims:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class TokenUse:
     """What the bearer wants to do here. ``None`` leaves it to the service to look at the claims."""
 
     operation: Operation
@@ -89,13 +89,13 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class TokenRefused:
     """The bearer may not: the first fault in the order of :class:`TokenFault`."""
 
     fault: TokenFault
 
 
-Verification: TypeAlias = Accepted | Refused
+Verification: TypeAlias = Accepted | TokenRefused
 
 
 # A token whose signature is good: its claims with the asked operation as the only one, its ids, and

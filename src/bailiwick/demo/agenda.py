@@ -32,10 +32,9 @@ class Agenda:
 
         self.at(self.now_ms, act)
 
-    def run(self, until_ms: int, after_each: Callable[[], None]) -> None:
+    def run(self, until_ms: int) -> None:
         """Do everything planned before that time."""
         while self._planned and self._planned[0][0] < until_ms:  # ends: time reaches the bound
             self.now_ms, _, action = heappop(self._planned)
             action()
-            after_each()
         self.now_ms = until_ms

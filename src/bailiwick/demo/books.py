@@ -1,26 +1,53 @@
 """What is remembered for the report: facts with their numbers, no sentences.
 
-Every decision the library gave is also sealed in a journal (:mod:`.seal`), whose root is one line
-by which two runs can be compared.
+The lines are the kernel's own journal. The root of the tree over them is one line by which two runs
+can be compared.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from bailiwick import (
     Denied,
     EndCause,
     HardwareGeneration,
     PendingReason,
-    Plan,
     PreemptionReason,
-    Reservation,
 )
 from bailiwick.demo.fleet import LABS
-from bailiwick.demo.seal import Seal
 from bailiwick.demo.traffic import Job
+from bailiwick.journal import RecordKind, Verification, Verified
+from bailiwick.kernel.views import WaitingEntry
+
+
+class DemoRecord(NamedTuple):
+    """One record of the kernel's journal, as the meter and the demo read it."""
+
+    seq: int
+    at_ms: int
+    kind: RecordKind
+    tenant: str | None
+    project: str | None
+    body: Mapping[str, Any]
+
+    @property
+    def moves_shares(self) -> bool:
+        """Whether it moves a share to another owner."""
+        return self.kind.moves_shares
+
+
+def read_line(line: bytes) -> DemoRecord:
+    """A line that this run's own kernel sealed a moment ago; the auditor reads more strictly."""
+    told = json.loads(line)
+    kind = RecordKind(told["kind"])
+    return DemoRecord(
+        told["seq"], told["at_ms"], kind, told["tenant"], told["project"], told["body"]
+    )
 
 
 @dataclass(slots=True)
@@ -35,6 +62,7 @@ class TenantBook:
     waits_ms: list[int] = field(default_factory=list)
     gpu_micros: Counter[HardwareGeneration] = field(default_factory=Counter)
     quota_use: list[float] = field(default_factory=list)
+    owed_micros: int = 0
 
 
 @dataclass(slots=True)
@@ -67,13 +95,13 @@ class Eviction:
 
 @dataclass(slots=True)
 class Moment:
-    """One eviction plan carried out: when, why, for which job or node, and what became of it."""
+    """Leases that one command ended: when, why, for which job or node, and what became of it."""
 
     at_ms: int
     word: PreemptionReason | EndCause
     by: str
     subject: str
-    gpu_milli: int
+    gpu_milli: int = 0
     job: Job | None = None
     depth: int = 0
     evictions: list[Eviction] = field(default_factory=list)
@@ -106,13 +134,43 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Puzzle:
-    """A request that waited, and the library's own account of why."""
+    """A request that waited, and the kernel's own account of why."""
 
     job: Job
     at_ms: int
-    plan: Plan
-    position: int
+    entry: WaitingEntry
+    nodes: int
     waiting: int
+
+    @property
+    def interest(self) -> tuple[int, int]:
+        """How many filters bite, then the size of the gang."""
+        return len(self.entry.fallen), self.job.request.gang_size
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an auditor found who had the journal alone."""
+
+    verdict: Verification
+    state: str
+    """The digest of the state that a fresh kernel came to, and found sealed."""
+    invoices: int
+    agreed: int
+    """Issued invoices, and those of them that came out the same to the last byte."""
+    tampered: Verification
+    """What verification says once a byte of the record in the middle is another."""
+
+    @property
+    def root(self) -> str:
+        """The root of the tree over all records; empty if they are not whole."""
+        return self.verdict.root.hex() if isinstance(self.verdict, Verified) else ""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the journal is whole, its bills are right, and a changed byte is found."""
+        holds = isinstance(self.verdict, Verified) and not isinstance(self.tampered, Verified)
+        return holds and self.invoices == self.agreed
 
 
 @dataclass(slots=True)
@@ -126,22 +184,18 @@ class Books:
     moments: list[Moment] = field(default_factory=list)
     notes: list[NodeNote] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
-    reservations: dict[int, Reservation] = field(default_factory=dict)
+    reservations: set[int] = field(default_factory=set)
     puzzle: Puzzle | None = None
-    impossible: Counter[str] = field(default_factory=Counter)
     renewals: int = 0
     nodes: int = 0
+    idle_micros: int = 0
+    closed_micros: int = 0
     capacity_micros: int = 0
     waiting: list[Job] = field(default_factory=list)
-    running: int = 0
-    checks: int = 0
+    lines: list[bytes] = field(default_factory=list)
+    records: list[DemoRecord] = field(default_factory=list)
+    audit: Audit | None = None
     _told: set[tuple[int, PendingReason, str]] = field(default_factory=set)
-    seal: Seal = field(default_factory=Seal)
-
-    @property
-    def digest(self) -> str:
-        """The root of the tree over all sealed decisions so far."""
-        return self.seal.root
 
     def denied(self, job: Job, denied: Denied, *, at_ms: int) -> None:
         """A request was told no; the same word to the same request counts once."""

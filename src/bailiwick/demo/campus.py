@@ -10,11 +10,23 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from bailiwick.demo import phrases
 from bailiwick.demo.books import Books
+from bailiwick.demo.closing import close_books
+from bailiwick.demo.driver import Driver, Step
 from bailiwick.demo.report import print_report
-from bailiwick.demo.simulation import Simulation, Step
-from bailiwick.journal import Verified
+from bailiwick.demo.story import Story
 
 DAY_MS = 24 * 3_600_000
+
+
+def simulate(
+    days: int, seed: int, *, watcher: Callable[[Step], None], engine: str = "auto"
+) -> Books:
+    """The campus over some days, its bills and the audit of its journal."""
+    driver = Driver(days, seed, engine=engine)
+    Story(driver, days).plan()
+    driver.run(watcher)
+    close_books(driver.kernel, driver.books, end_ms=driver.end_ms)
+    return driver.books
 
 
 def run_demo(
@@ -25,24 +37,23 @@ def run_demo(
     quiet: bool = False,
     journal: Path | None = None,
 ) -> int:
-    """Simulate the campus and report; a broken promise of the library stops it with an error.
+    """Simulate the campus and report; a broken promise of the kernel stops it with an error.
 
-    Returns 0, or 3 if the journal of the run does not verify.
+    Returns 0, or 3 if the audit of the run's journal found something wrong.
     """
-    simulation = Simulation(days, seed)
     if quiet:
-        books = simulation.run(lambda step: None)
+        books = simulate(days, seed, watcher=lambda step: None)
     elif console.is_terminal:
-        books = _run_live(simulation, console)
+        books = _run_live(console, days=days, seed=seed)
     else:
-        books = simulation.run(_day_teller(console))
+        books = simulate(days, seed, watcher=_day_teller(console))
     if journal is not None:
-        journal.write_bytes(b"".join(books.seal.lines))
+        journal.write_bytes(b"".join(books.lines))
     print_report(console, books, days=days, seed=seed)
-    return 0 if isinstance(books.seal.verify(), Verified) else 3
+    return 0 if books.audit is not None and books.audit.is_clean else 3
 
 
-def _run_live(simulation: Simulation, console: Console) -> Books:
+def _run_live(console: Console, *, days: int, seed: int) -> Books:
     """A bar over simulated time, with what runs and what waits beside it."""
     columns = (
         TextColumn("{task.fields[when]}"),
@@ -54,9 +65,9 @@ def _run_live(simulation: Simulation, console: Console) -> Books:
     )
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(
-            "campus", total=simulation.end_ms, when="Mon 00:00", running=0, waiting=0, busy="0%"
+            "campus", total=days * DAY_MS, when="Mon 00:00", running=0, waiting=0, busy="0%"
         )
-        return simulation.run(_bar_teller(progress, task))
+        return simulate(days, seed, watcher=_bar_teller(progress, task))
 
 
 def _bar_teller(progress: Progress, task: TaskID) -> Callable[[Step], None]:

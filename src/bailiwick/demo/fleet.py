@@ -5,7 +5,7 @@ Everything here is a plain value; nothing depends on the seed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from bailiwick import (
@@ -20,13 +20,15 @@ from bailiwick import (
     ResourceLimit,
 )
 from bailiwick.billing.rates import LIST_PRICES, Charge, Used, cost_of
+from bailiwick.kernel import Command, RegisterNode, SetQuota, SetRateCard, SetShare
+from bailiwick.kernel.iam_commands import CreateProject, CreateTenant
 
 G = HardwareGeneration
 GIB, TIB = 2**30, 2**40
-HOUR_MS = 3_600_000
+HOUR_MS, MINUTE_MS = 3_600_000, 60_000
 
-CLINICAL = {"zone": "clinical"}
-"""The label of machines that only medical imaging may use."""
+CLINICAL, CAMPUS = {"zone": "clinical"}, {"zone": "campus"}
+"""The labels of machines that only medical imaging uses, and of those that all others ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def capacity_of(node: str, *, partitionable: bool = False) -> NodeCapacity:
         cpu_cores=rack.cores,
         mem_bytes=rack.mem_gib * GIB,
         gpus=(device,) * rack.gpus if rack.gpus else (),
-        labels=CLINICAL if node in CLINICAL_NODES else {"zone": "campus"},
+        labels=CLINICAL if node in CLINICAL_NODES else CAMPUS,
     )
 
 
@@ -207,3 +209,25 @@ def price_micros_per_hour(request: PlacementRequest) -> int:
     hour = Used.over(HOUR_MS, cpu_milli=request.cpu_milli, gpu_milli=gpu_milli)
     whole = hour.times(request.gang_size)
     return cost_of(CARD, [Charge(whole, request.generation, request.lease_class)])
+
+
+# --- all of it, as an operator would say it ------------------------------------------------------
+
+
+def furnish() -> Iterator[Command]:
+    """The commands that make the campus: prices, tenants, machines."""
+    yield SetRateCard(CARD)
+    for lab in LABS:
+        yield from found(lab)
+    for node in node_names():
+        yield RegisterNode(node, capacity_of(node))
+
+
+def found(lab: Lab) -> Iterator[Command]:
+    """The commands that make a tenant with its projects."""
+    yield CreateTenant(lab.name, lab.about)
+    yield SetQuota(lab.name, lab.quota)
+    yield SetShare(lab.name, lab.share)
+    for project, quota in lab.projects.items():
+        yield CreateProject(lab.name, project)
+        yield SetQuota(lab.name, quota, project)

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from bailiwick import Denied, EndCause, PreemptionReason
 from bailiwick.demo import charts, phrases
-from bailiwick.demo.books import Books, Moment, NodeNote, Puzzle
-from bailiwick.demo.fleet import HOUR_MS, LABS
+from bailiwick.demo.books import Audit, Books, Moment, NodeNote, Puzzle
+from bailiwick.demo.fleet import HOUR_MS, LABS, price_micros_per_hour
 from bailiwick.demo.tables import (
     denials_text,
     evictions_table,
@@ -24,13 +24,14 @@ from bailiwick.demo.tables import (
     tenants_note,
     tenants_table,
 )
-from bailiwick.journal import Verified
+from bailiwick.journal import Changed, Verified
 from bailiwick.phrases.amounts import credits, gpus, plural
+from bailiwick.phrases.estimates import ESTIMATES
 from bailiwick.phrases.nodes import FALLEN
-from bailiwick.phrases.preemption import phrase_victims
 from bailiwick.phrases.remedies import remedy_beside
 
 URGENT_MOMENTS = 4
+SOON_MS = 5 * 60_000
 WIDTH_MAX = 100
 REASONS = len(PreemptionReason)
 
@@ -60,7 +61,8 @@ def _sections(
     yield "What became of the nodes", _nodes(books)
     if books.puzzle is not None:
         yield "Why does it wait?", _puzzle(books.puzzle, width)
-    yield "", _closing(books, days=days, seed=seed)
+    if books.audit is not None:
+        yield "", _closing(books.audit, days=days, seed=seed)
 
 
 # --- headline and close -------------------------------------------------------------------------
@@ -70,43 +72,57 @@ def _headline(books: Books, days: int) -> Text:
     tenants = books.tenants.values()
     asked, granted = sum(t.asked for t in tenants), sum(t.granted for t in tenants)
     refused = sum(t.refused for t in tenants)
-    instant = phrases.percent(sum(w < 60_000 for t in tenants for w in t.waits_ms), granted)
-    gpus = sum(books.samples[0].total.values()) // 1000
-    leased = phrases.percent(sum(b.gpu_micros.total() for b in tenants), books.capacity_micros)
+    soon = phrases.percent(sum(w <= SOON_MS for t in tenants for w in t.waits_ms), granted)
+    devices = sum(books.samples[0].total.values()) // 1000
+    used, there = sum(b.gpu_micros.total() for b in tenants), books.capacity_micros
+    part = phrases.percent(used, there)
+    numbers = used, books.idle_micros, books.closed_micros, there
+    leased, idle, closed, existed = (phrases.gpu_hours(each) for each in numbers)
     reasons = len({e.word for e in books.evictions} - {EndCause.NODE_DEPARTED})
     saved = sum(e.saved for e in books.evictions)
-    head = f"{len(LABS)} tenants shared {books.nodes} nodes and {gpus} GPUs for {days} days."
+    owed, bills = sum(t.owed_micros for t in tenants), sum(t.owed_micros > 0 for t in tenants)
+    head = f"{len(LABS)} tenants shared {books.nodes} nodes and {devices} GPUs for {days} days."
     text = Text(head, style="bold")
     for line in (
-        f"{asked:,} requests: {granted:,} granted ({instant} at once), {refused:,} refused, "
-        f"{asked - granted - refused:,} still waiting.",
-        f"GPUs were leased {leased} of the time.",
+        f"{asked:,} requests: {granted:,} granted ({soon} within {phrases.duration(SOON_MS)}), "
+        f"{refused:,} refused, {asked - granted - refused:,} still waiting.",
         f"{len(books.evictions):,} jobs were evicted, for {reasons} of {REASONS} reasons; "
         f"{saved:,} had saved their work.",
-        f"{books.checks:,} comparisons with a second set of books found no difference.",
+        f"GPU-hours: {leased} leased ({part}) + {idle} idle + {closed} closed = {existed} in all.",
+        f"{bills} bills come to {credits(owed)}.",
     ):
         text.append(f"\n{line}", style="not bold")
     return text
 
 
-def _verdict(books: Books) -> str:
-    """What reading the run's own journal back from its bytes came to."""
-    match books.seal.verify():
+def _findings(audit: Audit) -> Iterator[str]:
+    """What an auditor found who had nothing but the journal's bytes."""
+    match audit.verdict:
         case Verified(count=count):
-            return f"{count:,} sealed records, read back and verified; the root of their tree:"
+            yield f"{count:,} sealed records, read back and verified; replayed to the same state."
         case finding:
-            return f"The journal of this run is damaged: {finding}"
+            yield f"The journal of this run is damaged: {finding}"
+    yield f"{audit.agreed} of {audit.invoices} bills come out of it again, to the last byte."
+    match audit.tampered:
+        case Verified():
+            yield "A changed byte was not found."
+        case Changed(seq=seq):
+            yield f"One byte changed in record {seq:,}: found there."
+        case finding:
+            yield f"One byte changed: {finding}"
 
 
-def _closing(books: Books, *, days: int, seed: int) -> Group:
-    head = Text(_verdict(books), style="bold")
-    head.append(f"\n{books.digest}", style="not bold")
+def _closing(audit: Audit, *, days: int, seed: int) -> Group:
+    head = Text("\n".join(_findings(audit)), style="bold")
+    head.append("\nThe root of the tree over all records:", style="not bold")
+    head.append(f"\n{audit.root}", style="not bold")
     same = f"The same days and seed ({days} and {seed}) give the same line anywhere. To try next:"
     table = Table.grid(padding=(0, 3, 0, 0))
     for command, what in (
         (f'make demo ARGS="--days {days} --seed {seed + 1}"', "another history"),
         ('make demo ARGS="--journal campus.jsonl"', "keep the sealed records"),
         (".venv/bin/bailiwick journal verify campus.jsonl", "and check them again"),
+        (".venv/bin/bailiwick invoice recompute campus.jsonl", "and every bill"),
     ):
         table.add_row(f"  {command}", Text(what, style="dim"))
     return Group(head, Text(same, style="dim"), table)
@@ -162,7 +178,7 @@ _CAUSES = {
     PreemptionReason.QUOTA_REBALANCE: "{} gets a lower quota",
     PreemptionReason.BURST_CREDIT_EXHAUSTED: "{} ran above quota too long",
     PreemptionReason.BUDGET_EXHAUSTED: "{} has spent its grant",
-    PreemptionReason.COST_CAP_EVICTION: "{} lowers its cost cap",
+    PreemptionReason.COST_CAP_EVICTION: "{} caps its bill",
     EndCause.NODE_DEPARTED: "{} dies",
 }
 
@@ -242,24 +258,24 @@ def _charts(books: Books, width: int, *, letters: dict[str, Moment], days: int) 
 
 
 def _puzzle(puzzle: Puzzle, width: int) -> Group:
-    request, explanation = puzzle.job.request, puzzle.plan.explanation
+    request, entry = puzzle.job.request, puzzle.entry
     waited = phrases.duration(puzzle.at_ms - puzzle.job.arrives_ms)
     facts = Table.grid(padding=(0, 2, 0, 0))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
     facts.add_row("request", f"{puzzle.job.name}: {phrases.asks(request)}")
     facts.add_row("", f"asked {phrases.moment(puzzle.job.arrives_ms)}, waiting for {waited}, "
-                  f"number {puzzle.position} of {puzzle.waiting} in the queue")  # fmt: skip
-    for label, blocker in zip(("first blocker", "then"), explanation.blockers, strict=False):
+                  f"number {entry.position} of {puzzle.waiting} in the queue")  # fmt: skip
+    for label, blocker in zip(("first blocker", "then"), entry.blockers, strict=False):
         facts.add_row(label, _blocker(blocker))
-    advice = explanation.remedy
+    advice, estimate = entry.remedy, entry.estimate
     told = remedy_beside(advice.word, value=advice.amount, unit=advice.unit)
     facts.add_row("remedy", Text(str(advice.word), style="cyan").append(f"  {told}", "default"))
-    if puzzle.plan.victims is not None:
-        facts.add_row("evicting", phrase_victims(puzzle.plan.victims))
-    if puzzle.plan.price_micros_per_hour is not None:
-        price = credits(puzzle.plan.price_micros_per_hour)
-        facts.add_row("price", f"{price} an hour")
+    when = "" if estimate.starts_ms is None else f"{phrases.moment(estimate.starts_ms)}: "
+    because = f"  {when}{ESTIMATES[estimate.basis]}"
+    facts.add_row("may start", Text(str(estimate.basis), style="cyan").append(because, "default"))
+    price = credits(price_micros_per_hour(request))
+    facts.add_row("price", f"{price} an hour")
     return Group(Padding(facts, (0, 0, 1, 0)), _fallen(puzzle, width))
 
 
@@ -270,15 +286,13 @@ def _blocker(denied: Denied) -> Text:
 
 
 def _fallen(puzzle: Puzzle, width: int) -> Table:
-    explanation = puzzle.plan.explanation
-    table = plain_table(
-        (f"of {explanation.nodes} nodes", "r"), ("fell at", "l"), ("", "l"), ("", "l")
-    )
+    entry = puzzle.entry
+    table = plain_table((f"of {puzzle.nodes} nodes", "r"), ("fell at", "l"), ("", "l"), ("", "l"))
     room = 24 if width >= WIDTH_MAX else 14
-    for word, count in explanation.fallen.items():
-        part = charts.bar(count / explanation.nodes, room).rstrip("░") or "▏"
+    for word, count in entry.fallen.items():
+        part = charts.bar(count / puzzle.nodes, room).rstrip("░") or "▏"
         words = Text(str(word), style="cyan"), Text(part, style="green")
         table.add_row(str(count), *words, FALLEN[word])
     fit = "could hold one member now" if puzzle.job.request.gang_size > 1 else "could hold it now"
-    table.add_row(str(explanation.fitting), "none", "", fit)
+    table.add_row(str(entry.fitting), "none", "", fit)
     return table

@@ -9,50 +9,48 @@ from collections.abc import Callable
 from functools import partial
 
 from bailiwick import (
-    BurstOverrun,
     Dimension,
-    Lease,
     NodeMode,
+    PreemptionReason,
     QuotaScope,
     RevokeState,
-    plan_budget,
-    plan_burst,
-    plan_cost_cap,
-    plan_drain,
-    plan_maintenance,
-    plan_mig_change,
-    plan_policy_recovery,
     plan_rebalance,
 )
-from bailiwick.demo.desk import MINUTE_MS, Desk
-from bailiwick.demo.fleet import CLINICAL_NODES, HOUR_MS, PHYSICS_LATER
-from bailiwick.demo.money import Grant, HourlyCap
+from bailiwick.billing.budgets import Budget
+from bailiwick.billing.rates import WHOLE
+from bailiwick.demo.driver import Driver
+from bailiwick.demo.fleet import CLINICAL_NODES, HOUR_MS, MINUTE_MS, PHYSICS_LATER, capacity_of
+from bailiwick.kernel import (
+    ChangeMode,
+    ClearFence,
+    Command,
+    DepartNode,
+    Evict,
+    LiftQuarantine,
+    Quarantine,
+    RegisterNode,
+    SetBudget,
+    SetQuota,
+)
 from bailiwick.phrases.amounts import gpus
 
 GRACE_MS = 10 * MINUTE_MS
 
 GRANT_MICROS = 850 * 10**6
 GRANT_MORE_MICROS = 1_500 * 10**6
-CAP_MICROS = 60 * 10**6
-CAP_LATER_MICROS = 24 * 10**6
-
-OPERATOR, OWN_QUOTA, OWN_BUDGET = "operator", "own quota", "own budget"
+PARTNER_MICROS = 10_000 * 10**6
 
 
 class Story:
     """The operators of the campus, and its bad luck."""
 
-    def __init__(self, desk: Desk, days: int) -> None:
-        self.desk, self._hour_ms = desk, HOUR_MS * days // 3
-        self.grant = Grant(desk.spending, "linguistics", GRANT_MICROS)
-        self.cap = HourlyCap(desk.spending, "partner", CAP_MICROS)
-        desk.quotas.set_budget_hook("linguistics", self.grant)
-        desk.quotas.set_budget_hook("partner", self.cap)
-        self._is_broke = False
-        self._recovering: set[str] = set()
+    def __init__(self, driver: Driver, days: int) -> None:
+        self._driver, self._hour_ms = driver, HOUR_MS * days // 3
 
     def plan(self) -> None:
-        """Put every event on the agenda."""
+        """Set the budgets, and put every event on the agenda."""
+        self._budget("linguistics", GRANT_MICROS)
+        self._budget("partner", PARTNER_MICROS)
         self._at(14.6, lambda: self.drain(self._busiest("h100")))
         self._at(27.2, lambda: self.lose(self._busiest("a100")))
         self._at(33.5, lambda: self.repartition(self._busiest("a100")))
@@ -64,13 +62,23 @@ class Story:
         self._at(63.0, self.lower_cap)
 
     def _at(self, hours: float, action: Callable[[], None]) -> None:
-        self.desk.agenda.at(int(hours * self._hour_ms), action)
+        self._driver.agenda.at(int(hours * self._hour_ms), action)
+
+    def _after(self, hours: float, action: Callable[[], None]) -> None:
+        self._driver.agenda.after(int(hours * self._hour_ms), action)
+
+    def _tell(self, command: Command, subject: str = "") -> None:
+        self._driver.tell(command, actor="operator", subject=subject)
+        self._driver.wake(self._driver.now_ms + 1)
+
+    def _note(self, node: str, what: str) -> None:
+        self._driver.books.note(node, what, at_ms=self._driver.now_ms)
 
     def _busiest(self, rack: str) -> str:
         """Bad luck strikes where it hurts: the rack's node with most leases."""
         nodes = [
             n
-            for n in self.desk.ledger.nodes()
+            for n in self._driver.state.ledger.nodes()
             if n.id.startswith(rack) and n.id not in CLINICAL_NODES
         ]
         return max(nodes, key=lambda n: (n.mode is NodeMode.ACCEPTING, n.lease_count)).id
@@ -78,160 +86,127 @@ class Story:
     # -- machines ----------------------------------------------------------------------------
 
     def drain(self, node: str) -> None:
-        """An operator empties a machine; one teardown on it will not be confirmed."""
-        self.desk.teardown.armed.add(node)
-        self._mode(node, NodeMode.DRAINING)
-        plan = plan_drain(self.desk.ledger, node, now_ms=self.desk.now_ms)
-        self.desk.evict(plan, by=OPERATOR, subject=node, grace_ms=GRACE_MS)
+        """An operator empties a machine; one teardown on it will fail."""
+        self._driver.stuck.add(node)
+        self._empty(node, PreemptionReason.OPERATOR_DRAIN)
         self._when_empty(node, lambda: self._service(node, hours=2))
 
     def maintain(self, node: str) -> None:
         """A maintenance window begins; critical work may finish first."""
-        self._mode(node, NodeMode.DRAINING)
-        plan = plan_maintenance(self.desk.ledger, node, now_ms=self.desk.now_ms)
-        self.desk.evict(plan, by=OPERATOR, subject=node, grace_ms=GRACE_MS)
+        self._empty(node, PreemptionReason.MAINTENANCE_WINDOW)
         self._when_empty(node, lambda: self._service(node, hours=3))
 
     def repartition(self, node: str) -> None:
         """An operator cuts a machine's GPUs into partitions; it comes back as another kind."""
-        self._mode(node, NodeMode.DRAINING)
-        devices = range(len(self.desk.ledger.node(node).device_free_milli))
-        plan = plan_mig_change(self.desk.ledger, node, devices=devices, now_ms=self.desk.now_ms)
-        self.desk.evict(plan, by=OPERATOR, subject=node, grace_ms=GRACE_MS)
+        self._empty(node, PreemptionReason.OPERATOR_MIG_PROFILE_CHANGE)
         self._when_empty(node, lambda: self._cut(node))
 
+    def _empty(self, node: str, reason: PreemptionReason) -> None:
+        drain = ChangeMode(node, NodeMode.DRAINING, reason=reason, grace_ms=GRACE_MS)
+        self._tell(drain, subject=node)
+
     def _cut(self, node: str) -> None:
-        self.desk.depart(node)
-        self.desk.register(node, partitionable=True)
+        self._tell(DepartNode(node))
+        self._tell(RegisterNode(node, capacity_of(node, partitionable=True)))
         self._note(node, "GPUs repartitioned: takes partition_exclusive work from now on")
 
     def _service(self, node: str, *, hours: int) -> None:
         """Empty at last: into maintenance and back."""
-        self.desk.teardown.armed.discard(node)
-        self._mode(node, NodeMode.DRAINED)
-        self._mode(node, NodeMode.MAINTENANCE)
-        self.desk.agenda.after(hours * self._hour_ms, lambda: self._return(node))
+        self._driver.stuck.discard(node)
+        self._tell(ChangeMode(node, NodeMode.MAINTENANCE))
+        self._after(hours, lambda: self._return(node))
 
     def _return(self, node: str) -> None:
-        self._mode(node, NodeMode.RETURNING)
-        self._mode(node, NodeMode.ACCEPTING)
+        self._tell(ChangeMode(node, NodeMode.RETURNING))
+        self._tell(ChangeMode(node, NodeMode.ACCEPTING))
 
     def _when_empty(self, node: str, then: Callable[[], None]) -> None:
-        """Do that once the node holds nothing; a fence on it needs an operator first."""
-        leases = list(self.desk.ledger.leases(node=node))
-        if not leases:
+        """Do that once the kernel calls the node drained; a fence on it needs an operator first."""
+        state = self._driver.state
+        leases = state.leases_on(node)
+        if state.ledger.entry(node).mode is NodeMode.DRAINED:
             then()
-        elif all(lease.state is RevokeState.FENCED for lease in leases):
+        elif leases and all(state.phase(i) is RevokeState.FENCED for i in leases):
             self._fence(node, leases)
         else:
-            self.desk.agenda.after(MINUTE_MS, lambda: self._when_empty(node, then))
+            self._driver.agenda.after(MINUTE_MS, lambda: self._when_empty(node, then))
 
-    def _fence(self, node: str, leases: list[Lease]) -> None:
-        shares = sum(lease.resources.gpu_milli for lease in leases)
-        self._mode(node, NodeMode.FENCE_LOST)
-        self._note(node, f"a teardown was not confirmed: {gpus(shares)} fenced, nobody pays")
-        self.desk.agenda.after(3 * self._hour_ms, lambda: self._clear(node, leases))
+    def _fence(self, node: str, leases: list[int]) -> None:
+        ledger, handle = self._driver.state.ledger, self._driver.state.handle
+        shares = sum(ledger.lease(handle(i)).resources.gpu_milli for i in leases)
+        self._tell(ChangeMode(node, NodeMode.FENCE_LOST))
+        self._note(node, f"a teardown failed: {gpus(shares)} fenced, nobody pays")
+        self._after(3, lambda: self._clear(node, leases))
 
-    def _clear(self, node: str, leases: list[Lease]) -> None:
-        self._mode(node, NodeMode.MAINTENANCE)
-        for lease in leases:
-            cleared = self.desk.revoker.clear_fence(lease.id, now_ms=self.desk.now_ms)
-            self.desk.seal.fence_cleared(cleared)
-            self.desk.audit.cleared(lease)
+    def _clear(self, node: str, leases: list[int]) -> None:
+        self._tell(ChangeMode(node, NodeMode.MAINTENANCE))
+        for lease_id in leases:
+            self._tell(ClearFence(lease_id))
         self._note(node, "power-cycled by an operator, fence cleared")
         self._return(node)
 
     def lose(self, node: str) -> None:
         """A machine dies; its work starts again elsewhere."""
-        self.desk.depart(node)
+        self._tell(DepartNode(node))
         self._note(node, "departed: power supply failed, leases ended as node_departed")
-        self.desk.agenda.after(8 * self._hour_ms, lambda: self.rejoin(node))
+        self._after(8, lambda: self.rejoin(node))
 
     def rejoin(self, node: str) -> None:
         """It comes back repaired."""
-        self.desk.register(node)
+        self._tell(RegisterNode(node, capacity_of(node)))
         self._note(node, "registered again with a new power supply")
 
     def quarantine(self, node: str) -> None:
         """A machine's attestation no longer matches: nobody may stay on it, with no grace."""
-        self.desk.ledger.set_quarantine(node, True)
-        self.desk.seal.quarantine(node, "measurement_mismatch", at_ms=self.desk.now_ms)
         self._note(node, "quarantined: firmware measurement did not match")
-        plan = plan_policy_recovery(self.desk.ledger, node, now_ms=self.desk.now_ms)
-        self.desk.evict(plan, by="policy", subject=node, grace_ms=0)
-        self.desk.agenda.after(13 * self._hour_ms, lambda: self.trust_again(node))
+        self._tell(Quarantine(node, "measurement_mismatch", grace_ms=0), subject=node)
+        self._after(13, lambda: self.trust_again(node))
 
     def trust_again(self, node: str) -> None:
-        """It was flashed and measured again."""
-        self.desk.ledger.set_quarantine(node, False)
-        self.desk.seal.quarantine(node, None, at_ms=self.desk.now_ms)
-        self._note(node, "quarantine lifted: flashed, measured again, trusted")
-
-    def _mode(self, node: str, mode: NodeMode) -> None:
-        change = self.desk.ledger.set_mode(node, mode)
-        self.desk.seal.mode(change, at_ms=self.desk.now_ms)
-        self._note(node, f"{change.before} → {change.after}")
-
-    def _note(self, node: str, what: str) -> None:
-        self.desk.books.note(node, what, at_ms=self.desk.now_ms)
+        """It was flashed and measured again, and somebody answers for it."""
+        why = "flashed and measured again"
+        self._tell(LiftQuarantine(node, override=True, note=why))
+        self._note(node, f"quarantine lifted: {why}, trusted")
 
     # -- quota and money ---------------------------------------------------------------------
 
-    def watch(self) -> None:
-        """What is looked at every few minutes: burst credit and the grant."""
-        now_ms = self.desk.now_ms
-        for overrun in self.desk.quotas.burst_exhausted(now_ms):
-            self._recover(overrun.scope.tenant, partial(self._end_burst, overrun))
-        if self.grant.is_spent(now_ms) and not self._is_broke:
-            self._is_broke = True
-            plan = plan_budget(self.desk.ledger, self.grant.tenant, now_ms=now_ms)
-            self.desk.evict(plan, by=OWN_BUDGET, subject=self.grant.tenant, grace_ms=GRACE_MS)
-
-    def _recover(self, tenant: str, action: Callable[[], None]) -> None:
-        """Once per grace window, or work already on its way out would be counted again."""
-        if tenant in self._recovering:
-            return
-        self._recovering.add(tenant)
-        self.desk.agenda.after(GRACE_MS + 1, lambda: self._recovering.discard(tenant))
-        action()
-
-    def _end_burst(self, overrun: BurstOverrun) -> None:
-        plan = plan_burst(self.desk.ledger, overrun, now_ms=self.desk.now_ms)
-        self.desk.evict(plan, by=OWN_QUOTA, subject=overrun.scope.tenant, grace_ms=GRACE_MS)
+    def _budget(self, tenant: str, limit_micros: int, cap_micros: int | None = None) -> None:
+        until_ms = self._driver.end_ms
+        self._tell(
+            SetBudget(
+                Budget(tenant, limit_micros=limit_micros, cap_micros=cap_micros, until_ms=until_ms)
+            )
+        )
 
     def lower_quota(self) -> None:
         """The faculty moves half of physics' MI300 to others, at a time when it holds more."""
-        tenant, ledger, now_ms = "physics", self.desk.ledger, self.desk.now_ms
+        tenant, state, now_ms = "physics", self._driver.state, self._driver.now_ms
+        room = state.quotas.headroom(tenant).dimensions[Dimension.GPU_COUNT]
         limit = next(li for li in PHYSICS_LATER.limits if li.dimension is Dimension.GPU_COUNT)
-        leases = [lease for lease in ledger.leases() if lease.tenant == tenant]
-        excess = sum(lease.resources.gpu_milli for lease in leases) - limit.amount
+        excess = room.used * 1_000 - limit.amount
         if excess <= 0 and now_ms < 65 * self._hour_ms:
-            self.desk.agenda.after(HOUR_MS // 2, self.lower_quota)
+            self._driver.agenda.after(HOUR_MS // 2, self.lower_quota)
             return
-        self.desk.set_quota(tenant, PHYSICS_LATER)
+        self._tell(SetQuota(tenant, PHYSICS_LATER))
         plan = plan_rebalance(
-            ledger,
+            state.ledger,
             QuotaScope.of(tenant),
             dimension=Dimension.GPU_COUNT,
             excess=max(0, excess),
             now_ms=now_ms,
         )
-        self.desk.evict(plan, by=OWN_QUOTA, subject=tenant, grace_ms=GRACE_MS)
+        if plan.victims:
+            ids = tuple(state.ids[victim.lease_id] for victim in plan.victims)
+            self._tell(Evict(ids, plan.reason, GRACE_MS))
 
     def top_up(self) -> None:
         """The grant's second instalment arrives."""
-        self.grant.budget_micros += GRANT_MORE_MICROS
-        self._is_broke = False
+        self._budget("linguistics", GRANT_MICROS + GRANT_MORE_MICROS)
 
     def lower_cap(self) -> None:
-        """The partner lowers what its work may cost an hour; the cheapest to lose goes."""
-        self.cap.cap_micros = CAP_LATER_MICROS
-        excess = self.desk.spending.rate(self.cap.tenant) - self.cap.cap_micros
-        plan = plan_cost_cap(
-            self.desk.ledger,
-            self.cap.tenant,
-            excess_micros=max(0, excess),
-            price_of=lambda lease: self.desk.runs[lease.id].rate,
-            now_ms=self.desk.now_ms,
-        )
-        self.desk.evict(plan, by=OWN_BUDGET, subject=self.cap.tenant, grace_ms=GRACE_MS)
+        """The partner caps its bill at half of what it is still heading for."""
+        now_ms, spending = self._driver.now_ms, self._driver.state.spending
+        purse = spending.purses["partner", None]
+        spent = spending.spent_micros(purse, now_ms)
+        heading = spending.projected(purse, now_ms) // WHOLE
+        self._budget("partner", PARTNER_MICROS, cap_micros=(spent + heading) // 2)

@@ -15,7 +15,7 @@ from bailiwick import HardwareGeneration
 from bailiwick.demo import phrases
 from bailiwick.demo.books import Books, DenialBook, TenantBook
 from bailiwick.demo.charts import bar
-from bailiwick.demo.desk import CASCADE_DEPTH_MAX
+from bailiwick.demo.driver import SETTINGS
 from bailiwick.demo.fleet import LABS
 
 EVICTION_ROWS = 16
@@ -38,7 +38,7 @@ def tenants_table(books: Books, *, wide: bool) -> Table:
     columns += [("refused", "r")] if wide else []
     columns += [
         ("GPU-h", "r"),
-        ("of fleet", "r"),
+        ("credits", "r"),
         ("wait p50", "r"),
         ("p95", "r"),
         ("evicted", "r"),
@@ -46,7 +46,7 @@ def tenants_table(books: Books, *, wide: bool) -> Table:
     columns += [("GPU quota in use" if wide else "quota in use", "l")]
     table = plain_table(*columns, pad=2 if wide else 1)
     for name, book in books.tenants.items():
-        table.add_row(*_tenant_row(book, books, evicted=books.suffered(name), name=name, wide=wide))
+        table.add_row(*_tenant_row(book, evicted=books.suffered(name), name=name, wide=wide))
     everyone = TenantBook()
     for book in books.tenants.values():
         everyone.asked += book.asked
@@ -54,7 +54,8 @@ def tenants_table(books: Books, *, wide: bool) -> Table:
         everyone.refused += book.refused
         everyone.waits_ms.extend(book.waits_ms)
         everyone.gpu_micros.update(book.gpu_micros)
-    total = _tenant_row(everyone, books, evicted=len(books.evictions), name="all", wide=wide)
+        everyone.owed_micros += book.owed_micros
+    total = _tenant_row(everyone, evicted=len(books.evictions), name="all", wide=wide)
     table.add_row(*total, style="bold")
     return table
 
@@ -69,13 +70,11 @@ def tenants_note(books: Books) -> Text:
     )
 
 
-def _tenant_row(
-    book: TenantBook, books: Books, *, evicted: int, name: str, wide: bool
-) -> list[RenderableType]:
+def _tenant_row(book: TenantBook, *, evicted: int, name: str, wide: bool) -> list[RenderableType]:
     used = sum(book.gpu_micros.values())
     row: list[RenderableType] = [name, f"{book.asked:,}", f"{book.granted:,}"]
     row += [f"{book.refused:,}"] if wide else []
-    row += [phrases.gpu_hours(used), phrases.percent(used, books.capacity_micros)]
+    row += [phrases.gpu_hours(used), f"{book.owed_micros / 10**6:,.0f}"]
     row += [*_waits(sorted(book.waits_ms)), f"{evicted:,}"]
     if book.quota_use:
         use = sum(book.quota_use) / len(book.quota_use)
@@ -174,12 +173,8 @@ def evictions_table(books: Books) -> Group:
     rest = ranked[EVICTION_ROWS:]
     tails = [_rest_of_pairs([row for _, row in rest])] if rest else []
     deepest = max((moment.depth for moment in books.moments), default=0)
-    tails.append(f"deepest cascade of evictions: {deepest}, at most {CASCADE_DEPTH_MAX} allowed")
-    if books.impossible:
-        words = ", ".join(f"{word} {count}" for word, count in books.impossible.most_common())
-        tails.append(
-            f"searches that found nobody who may be evicted: {books.impossible.total():,} ({words})"
-        )
+    most = SETTINGS.max_cascade_depth
+    tails.append(f"deepest cascade of evictions: {deepest}, at most {most} allowed")
     return Group(table, *(Text(tail, style="dim") for tail in tails))
 
 

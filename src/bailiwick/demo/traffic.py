@@ -26,7 +26,7 @@ from bailiwick import (
     ProjectId,
     TenantId,
 )
-from bailiwick.demo.fleet import CLINICAL, GIB, HOUR_MS, G
+from bailiwick.demo.fleet import CAMPUS, CLINICAL, GIB, HOUR_MS, G
 
 NIGHTLY_HOUR = 22
 
@@ -243,7 +243,7 @@ def _job(random: Random, number: int, kind: Kind, *, at_ms: int) -> Job:
         gpu_milli=_pick(random, kind.milli),
         generation=kind.generation,
         exclusivity=kind.exclusivity,
-        labels=kind.labels,
+        labels=kind.labels or ({} if kind.tenant == "imaging" else CAMPUS),
         priority=kind.priority,
         lease_class=kind.lease_class,
         gang_size=kind.gang,

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
-from bailiwick.billing.budgets import Budget, BudgetStanding
+from bailiwick.billing.budgets import Budget, BudgetProgress
 from bailiwick.billing.rates import WHOLE, CardWithdrawn, RateBook, RateCard, card_body, card_of
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.kernel import money_commands as cmd
@@ -148,7 +148,7 @@ class BudgetView:
     """A budget, what is spent of it, and where that is heading; in full micros."""
 
     budget: Budget
-    standing: BudgetStanding
+    standing: BudgetProgress
     spent_micros: int
     projected_micros: int
 
@@ -300,7 +300,7 @@ def apply_money(state: State, event: ev.MoneyEvent, *, at_ms: int) -> None:
             _apply_budget(state, event, at_ms)
         case ev.BudgetStateChanged():
             purse = state.spending.purses[str(event.owner.tenant), event.owner.project]
-            purse.standing = BudgetStanding(event.after, event.crossed)
+            purse.standing = BudgetProgress(event.after, event.crossed)
         case ev.FindingReported():
             pass
         case ev.InvoiceIssued():
@@ -370,7 +370,7 @@ def load_money(state: State, dumped: dict[str, Any]) -> None:
     spending.use_book(RateBook(card_of(body) for body in dumped["cards"]), 0)
     for tenant, project, body, whole, began_ms, settled_ms, word, crossed in dumped["budgets"]:
         budget = ev.budget_of(body, Owner(tenant, project))
-        standing = BudgetStanding(BudgetState(word), crossed)
+        standing = BudgetProgress(BudgetState(word), crossed)
         purse = Purse(budget, int(whole), began_ms, settled_ms, standing)
         spending.purses[purse.scope] = purse
     for tenant in {scope[0] for scope in spending.purses}:

@@ -23,7 +23,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from bailiwick.billing.budgets import HEALTHY, Budget, BudgetStanding, stand
+from bailiwick.billing.budgets import HEALTHY, Budget, BudgetProgress, stand
 from bailiwick.billing.rates import WHOLE, Charge, RateBook, RateCard, Used, weigh
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass
 
@@ -69,7 +69,7 @@ class Purse:
     whole: int
     began_ms: int
     settled_ms: int
-    standing: BudgetStanding = HEALTHY
+    standing: BudgetProgress = HEALTHY
     """What was told last."""
     amounts: dict[_Key, Used] = field(default_factory=dict)
     running: dict[int, Holding] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class Spending:
             for card, span_ms in self._spans(purse, from_ms, to_ms)
         )
 
-    def stand(self, purse: Purse, at_ms: int) -> BudgetStanding:
+    def stand(self, purse: Purse, at_ms: int) -> BudgetProgress:
         """How a budget stands."""
         spent, is_ending = self.spent_micros(purse, at_ms), bool(purse.leaving)
         return stand(purse.budget, spent, at_ms=at_ms, is_ending=is_ending)

@@ -28,7 +28,7 @@ from dataclasses import replace
 from typing import Final
 
 from bailiwick.metering.core import SHORT
-from bailiwick.metering.holds import Hold, HoldEnding, MeteredNode, Payers
+from bailiwick.metering.holdings import Hold, HoldEnding, MeteredNode, Payers
 from bailiwick.metering.meter import FIRST_LEASE, NOBODY, Meter, code_of
 from bailiwick.metering.owners import (
     IDLE,

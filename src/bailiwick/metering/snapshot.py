@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from bailiwick.metering.core import new_core
 from bailiwick.metering.fold import JournalMeter
-from bailiwick.metering.holds import Hold, MeteredNode
+from bailiwick.metering.holdings import Hold, MeteredNode
 from bailiwick.metering.meter import Meter, SharePool
 from bailiwick.metering.owners import (
     IDLE,

@@ -132,11 +132,11 @@ def denial_numbers(detail: DenialDetail, *, when: Spell, late: Spell) -> str:
         case BudgetExhausted():
             return (
                 f"budget {credits(detail.budget_micros)}, spent {credits(detail.spent_micros)},"
-                f" next hour {credits(detail.requested_micros)}"
+                f" requested {credits(detail.requested_micros)}"
             )
         case CostCapExceeded():
             cap, projected = credits(detail.cap_micros), credits(detail.projected_micros)
-            return f"cap {cap} an hour, projected {projected}"
+            return f"cap {cap}, heading for {projected}"
         case _:
             return _capacity(detail, when, late)
 

@@ -31,3 +31,14 @@ def age(since_ms: int | None) -> str:
     from time import time
 
     return "-" if since_ms is None else span(max(0, int(time()) * 1000 - since_ms))
+
+
+def told_time(at_ms: int) -> str:
+    """A time for a person, in UTC."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=at_ms)
+    except OverflowError:
+        return f"{at_ms} ms"
+    return when.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]

@@ -20,7 +20,7 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
-from bailiwick.demo.fleet import HOUR_MS, LABS, capacity_of, node_names
+from bailiwick.demo.fleet import HOUR_MS, LABS, capacity_of, found, node_names
 from bailiwick.demo.traffic import Job, draw_jobs
 from bailiwick.kernel import (
     Command,
@@ -28,12 +28,9 @@ from bailiwick.kernel import (
     RegisterNode,
     Release,
     ReportCheckpoint,
-    SetQuota,
-    SetShare,
     Submit,
 )
 from bailiwick.kernel.answers import Answer, Granted, Queued
-from bailiwick.kernel.iam_commands import CreateProject, CreateTenant
 from bailiwick.ports import Clock
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
@@ -196,16 +193,10 @@ class DemoCell:
 
 def _fixtures(tenants: set[str], nodes: set[str]) -> Iterator[Command]:
     for lab in LABS:
-        if lab.name in tenants:
-            continue
-        yield CreateTenant(lab.name, lab.about)
-        yield SetQuota(lab.name, lab.quota)
-        yield SetShare(lab.name, lab.share)
-        for project, quota in lab.projects.items():
-            yield CreateProject(lab.name, project)
-            yield SetQuota(lab.name, quota, project)
+        if lab.name not in tenants:
+            yield from found(lab)
     for name in node_names():
         if f"demo-{name}" not in nodes:
-            found = capacity_of(name, partitionable=name.startswith("a100"))
-            labels = {**found.labels, **LABEL}
-            yield RegisterNode(f"demo-{name}", replace(found, labels=labels))
+            has = capacity_of(name, partitionable=name.startswith("a100"))
+            labels = {**has.labels, **LABEL}
+            yield RegisterNode(f"demo-{name}", replace(has, labels=labels))

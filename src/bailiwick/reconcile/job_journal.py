@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from bailiwick.journal.record import parse_record
 from bailiwick.kernel import events as ev
 from bailiwick.kernel.apply import event_of
-from bailiwick.reconcile.job_steps import Began, EntrySeen, Left, Untold
+from bailiwick.reconcile.job_steps import Began, Left, ObservedEntry, Untold
 from bailiwick.runtime.runner import Runner
 
 READ_MAX = 2_000
@@ -23,9 +23,9 @@ READ_MAX = 2_000
 _MARKS = (b'"admission_approved"', b'"request_cancelled"')
 
 
-def outcomes_in(lines: Iterable[bytes], entry_ids: Collection[int]) -> dict[int, EntrySeen]:
+def outcomes_in(lines: Iterable[bytes], entry_ids: Collection[int]) -> dict[int, ObservedEntry]:
     """What these lines say about how these entries left the queue."""
-    found: dict[int, EntrySeen] = {}
+    found: dict[int, ObservedEntry] = {}
     for line in lines:
         if not any(mark in line for mark in _MARKS):
             continue
@@ -41,9 +41,9 @@ def outcomes_in(lines: Iterable[bytes], entry_ids: Collection[int]) -> dict[int,
     return found
 
 
-def read_outcomes(runner: Runner, since: dict[int, int], *, size: int) -> dict[int, EntrySeen]:
+def read_outcomes(runner: Runner, since: dict[int, int], *, size: int) -> dict[int, ObservedEntry]:
     """What became of each entry, which left after the record of the number beside it."""
-    found: dict[int, EntrySeen] = {}
+    found: dict[int, ObservedEntry] = {}
     first = min(since.values(), default=size)
     while first < size and len(found) < len(since):  # bounded by the journal's size
         lines = runner.lines.read(first, READ_MAX)

@@ -36,7 +36,7 @@ LEAVING = (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseSeen:
+class ObservedLease:
     """A lease on this node, as the kernel has it."""
 
     lease_id: int
@@ -51,7 +51,7 @@ class LeaseSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class InLine:
+class InQueue:
     """It stands in the queue."""
 
 
@@ -75,7 +75,7 @@ class Untold:
     """It is not in the queue, and nothing tells what became of it."""
 
 
-EntrySeen: TypeAlias = InLine | Began | Left | Untold
+ObservedEntry: TypeAlias = InQueue | Began | Left | Untold
 
 # -- what is to be done ----------------------------------------------------------------------
 
@@ -177,12 +177,12 @@ Step: TypeAlias = (
 # -- choosing --------------------------------------------------------------------------------
 
 
-def plan_entry(job: JobRow, entry: EntrySeen | None) -> Step:
+def plan_entry(job: JobRow, entry: ObservedEntry | None) -> Step:
     """The next step for a job that has no lease yet; ``None``: it was never given an entry."""
     match entry:
         case None:
             return Resubmit()
-        case InLine():
+        case InQueue():
             return CancelEntry() if job.cancel_asked else Rest()
         case Began():
             return LearnLease(entry.lease_id, entry.node)
@@ -196,7 +196,7 @@ def plan_entry(job: JobRow, entry: EntrySeen | None) -> Step:
 
 def plan_job(
     job: JobRow | None,
-    lease: LeaseSeen | None,
+    lease: ObservedLease | None,
     *,
     status: JobStatus | None,
     is_warned: bool = False,
@@ -219,7 +219,9 @@ def plan_job(
     return Start(afresh=status is not None)
 
 
-def _plan_leftover(job: JobRow | None, lease: LeaseSeen | None, status: JobStatus | None) -> Step:
+def _plan_leftover(
+    job: JobRow | None, lease: ObservedLease | None, status: JobStatus | None
+) -> Step:
     """The next step where no job lives: none ever did, or it is over."""
     if lease is None:
         return Rest() if is_harmless(status) else ClearStray()
@@ -241,7 +243,7 @@ def is_harmless(status: JobStatus | None) -> bool:
             return False
 
 
-def _judge(job: JobRow, lease: LeaseSeen | None, status: JobStatus | None) -> JobVerdict | None:
+def _judge(job: JobRow, lease: ObservedLease | None, status: JobStatus | None) -> JobVerdict | None:
     """How the job ends, if it must; what it does by itself counts until somebody ends it."""
     by_itself = job.phase is not JobPhase.ENDING
     taken = lease is not None and lease.reason is not None and not lease.is_released

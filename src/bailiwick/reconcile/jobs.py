@@ -23,7 +23,7 @@ from typing import assert_never
 
 from bailiwick.ports import JobChange, JobRow
 from bailiwick.reconcile import job_steps as js
-from bailiwick.reconcile.job_acts import ACTOR, Acts, Tools
+from bailiwick.reconcile.job_actions import ACTOR, JobActions, JobTools
 from bailiwick.reconcile.job_journal import read_outcomes
 from bailiwick.runtime.replica import View
 from bailiwick.services.jobs import is_unsubmitted
@@ -61,7 +61,7 @@ class Retention:
 class _Seen:
     """What the kernel's state says: this node's leases, who waits, and how far that goes."""
 
-    leases: dict[int, js.LeaseSeen]
+    leases: dict[int, js.ObservedLease]
     in_line: frozenset[int]
     size: int
     keys_ms: int
@@ -70,11 +70,11 @@ class _Seen:
 class JobLoop:
     """Runs the jobs of one node, with one executor."""
 
-    def __init__(self, tools: Tools, *, retention: Retention | None = None) -> None:
+    def __init__(self, tools: JobTools, *, retention: Retention | None = None) -> None:
         if tools.jobs.node is None:
             raise InvalidValue("node", None, "the node whose jobs are run here")
         self.node = tools.jobs.node
-        self.tools, self._acts = tools, Acts(tools)
+        self.tools, self._acts = tools, JobActions(tools)
         self._book = tools.jobs.book
         self._retention = retention or Retention()
         self._wake = threading.Event()
@@ -154,7 +154,7 @@ class JobLoop:
             for lease_id in here:
                 handle = state.handle(lease_id)
                 told = state.ledger.told(handle)
-                leases[lease_id] = js.LeaseSeen(
+                leases[lease_id] = js.ObservedLease(
                     lease_id=lease_id,
                     state=told.state,
                     expires_ms=told.expires_ms,
@@ -180,9 +180,9 @@ class JobLoop:
         outcomes = read_outcomes(self.tools.runner, left, size=seen.size)
         unlearnt = set[int]()
         for job in waiting:
-            entry: js.EntrySeen | None = None
+            entry: js.ObservedEntry | None = None
             if not is_unsubmitted(job):
-                entry = outcomes.get(job.entry_id or 0, js.InLine())
+                entry = outcomes.get(job.entry_id or 0, js.InQueue())
             step = js.plan_entry(job, entry)
             if isinstance(step, js.LearnLease):
                 unlearnt.add(step.lease_id)
@@ -214,7 +214,7 @@ class JobLoop:
         self,
         key: int,
         job: JobRow | None,
-        lease: js.LeaseSeen | None,
+        lease: js.ObservedLease | None,
         *,
         step: js.Step,
         seen: _Seen,
@@ -234,7 +234,7 @@ class JobLoop:
         self,
         key: int,
         job: JobRow | None,
-        lease: js.LeaseSeen | None,
+        lease: js.ObservedLease | None,
         *,
         step: js.Step,
         seen: _Seen,
@@ -271,7 +271,7 @@ class JobLoop:
                 assert_never(step)
 
     def _act_under_lease(
-        self, job: JobRow, lease: js.LeaseSeen | None, step: js.Start | js.Warn
+        self, job: JobRow, lease: js.ObservedLease | None, step: js.Start | js.Warn
     ) -> Callable[[], None]:
         if lease is None:
             raise InvariantBroken(f"{step} was chosen for job {job.job_id}, whose lease is gone")
@@ -306,7 +306,7 @@ class JobLoop:
         there = JobChange(phase=JobPhase.STARTING, lease_id=step.lease_id, node=step.node)
         self._book.change(job.job_id, there, only_from=(JobPhase.WAITING,))
 
-    def _warn(self, lease: js.LeaseSeen, until_ms: int) -> None:
+    def _warn(self, lease: js.ObservedLease, until_ms: int) -> None:
         self._acts.warn(lease, until_ms)
         self._warned.add((lease.lease_id, until_ms))
 

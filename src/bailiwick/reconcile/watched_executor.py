@@ -15,9 +15,9 @@ from bailiwick.executors.port import (
     JobUsage,
     OutputPart,
 )
-from bailiwick.telemetry.bearing import bearing_of
 from bailiwick.telemetry.spans import Span
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.telemetry.trace_context import in_context
 
 
 class WatchedExecutor:
@@ -33,7 +33,7 @@ class WatchedExecutor:
     def _watch(self, name: str, lease_id: int) -> Iterator[Span]:
         origin = self._telemetry.origins.of(lease_id)
         with (
-            bearing_of(origin.correlation_id, tenant=origin.tenant, project=origin.project),
+            in_context(origin.correlation_id, tenant=origin.tenant, project=origin.project),
             self._telemetry.spans.span(name, lease_id=lease_id) as span,
         ):
             yield span

@@ -22,7 +22,7 @@ from bailiwick.reconcile.counting import JobCounting
 from bailiwick.reconcile.demo_cell import DemoCell
 from bailiwick.reconcile.departures import Departures
 from bailiwick.reconcile.duties import Duty
-from bailiwick.reconcile.job_acts import Tools
+from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.reconcile.metering import KeepMeter
 from bailiwick.reconcile.this_node import ThisNode, machine_name
@@ -95,7 +95,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     if node is not None:
         kind = registry.DEFAULT
         executor = WatchedExecutor(kind.open(plan.folder / JOBS_FOLDER), base.telemetry)
-        tools = Tools(
+        tools = JobTools(
             jobs=jobs,
             runner=runner,
             executor=executor,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from bailiwick.services.caller import AccessDenied, Hidden
-from bailiwick.telemetry.bearing import trace_id
+from bailiwick.telemetry.trace_context import trace_id
 from bailiwick.vocab.errors import (
     BailiwickError,
     ErrorCode,

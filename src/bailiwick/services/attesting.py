@@ -70,7 +70,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNode:
     """What the state says of a node, as values of its own."""
 
     pool: Pool
@@ -120,7 +120,13 @@ class Attesting:
     # -- judging -----------------------------------------------------------------------------
 
     def judge(
-        self, known: Known, node: str, *, nonce: bytes, pieces: Sequence[Evidence], dry_run: bool
+        self,
+        known: KnownNode,
+        node: str,
+        *,
+        nonce: bytes,
+        pieces: Sequence[Evidence],
+        dry_run: bool,
     ) -> tuple[Judged, ...]:
         """The verdicts about a node's answer; a dry run leaves the nonce as it is."""
         check_bundle(known.pool.rule, pieces)
@@ -140,7 +146,7 @@ class Attesting:
         return built[pool.rule.name]
 
     def _judge(
-        self, known: Known, node: str, *, nonce: bytes, pieces: Sequence[Evidence]
+        self, known: KnownNode, node: str, *, nonce: bytes, pieces: Sequence[Evidence]
     ) -> tuple[Judged, ...]:
         verifiers, at_ms = self.verifiers(known.pool), self._clock.now_ms()
         nonces = _nonces_for(known, pieces, nonce)
@@ -206,7 +212,7 @@ def due_at(state: State, node: str, *, rule: PoolRule) -> int | None:
 
 
 def _nonces_for(
-    known: Known, pieces: Sequence[Evidence], nonce: bytes
+    known: KnownNode, pieces: Sequence[Evidence], nonce: bytes
 ) -> Mapping[EvidenceKind, bytes]:
     """What each kind is asked with."""
     digests = [piece.digest for piece in pieces if piece.kind in COMPANIONS]
@@ -219,7 +225,7 @@ def _nonces_for(
     return asked
 
 
-def _own(known: Known, pieces: Sequence[Evidence]) -> EvidenceKind | None:
+def _own(known: KnownNode, pieces: Sequence[Evidence]) -> EvidenceKind | None:
     """By which of its own kinds a node vouches for its companions: one that it enrolled."""
     kinds = {piece.kind for piece in pieces}.intersection(known.enrolled)
     return next((kind for kind in OWN if kind in kinds), None)
@@ -266,7 +272,7 @@ def pool_here(view: View, node: str) -> Pool:
     return pool
 
 
-def known_of(view: View, node: str) -> Known:
+def known_of(view: View, node: str) -> KnownNode:
     """What a node's answer is judged by, as it is now."""
     pool, book = pool_here(view, node), view.state.trust
     enrolled = {
@@ -281,4 +287,4 @@ def known_of(view: View, node: str) -> Known:
             if held.is_trusted
         }
     gpus = len(view.state.ledger.entry(node).capacity.gpus)
-    return Known(pool, enrolled, previous, gpus, basis_of(view.state, node))
+    return KnownNode(pool, enrolled, previous, gpus, basis_of(view.state, node))

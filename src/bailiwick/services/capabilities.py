@@ -120,7 +120,7 @@ class LeaseToken:
 
 
 @dataclass(frozen=True, slots=True)
-class Revocations:
+class RecentRevocations:
     """What was revoked, and from when on nothing is left out."""
 
     now_ms: int
@@ -175,13 +175,13 @@ async def read_keys(caller: Caller, capabilities: Capabilities) -> KeyRing:
 
 async def read_revocations(
     caller: Caller, capabilities: Capabilities, *, since_ms: int
-) -> Revocations:
+) -> RecentRevocations:
     """Which lease tokens no longer count, of those that have not expired yet."""
     caller.require_login()
     await asyncio.to_thread(capabilities.check_complete)
     # First the rows, then from when on they are whole: what is forgotten between is not promised.
     now_ms, rows = caller.clock.now_ms(), capabilities.book.since(since_ms)
-    return Revocations(now_ms, capabilities.book.complete_from_ms, rows)
+    return RecentRevocations(now_ms, capabilities.book.complete_from_ms, rows)
 
 
 def _command(

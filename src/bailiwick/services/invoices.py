@@ -46,7 +46,7 @@ STRETCHES_MAX = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedInvoice:
     """An invoice that is sealed, and the names of its corrections so far, the oldest first."""
 
     invoice: Invoice
@@ -115,12 +115,12 @@ async def page(
     return found, more
 
 
-async def read(caller: Caller, tables: StoreTables, *, tenant: str, name: str) -> Issued:
+async def read(caller: Caller, tables: StoreTables, *, tenant: str, name: str) -> IssuedInvoice:
     """One invoice or correction, as it was issued."""
     await _require(caller, tenant, name)
     found = await _issued(caller, tables.invoices, name)
     corrections = await _corrections(caller, tables.invoices, tenant, of=name)
-    return Issued(found, tuple(each.head.invoice_id for each in corrections))
+    return IssuedInvoice(found, tuple(each.head.invoice_id for each in corrections))
 
 
 async def trace(

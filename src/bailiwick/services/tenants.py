@@ -1,10 +1,11 @@
-"""Tenants, projects and members: who pays, for what, and who has which role where.
+"""Tenants, projects, their members and quotas: who pays, has which role, and may hold how much.
 
 Rules:
 
 - Every use case asks for its action's key first, at the scope that it is about.
 - A list holds the rows that the principal may see one by one, and never tells how many others.
 - The server's own names are nobody's to give a role to. A node has roles over the fleet alone.
+- A quota is set for a tenant or project that exists and is open; it is read for one that ever did.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from bailiwick.iam import (
     Scope,
     Tenant,
 )
-from bailiwick.kernel import Done
+from bailiwick.kernel import Done, SetQuota
 from bailiwick.kernel import iam_commands as cmd
 from bailiwick.runtime.replica import View
-from bailiwick.services.caller import Caller, Hidden
+from bailiwick.scheduler.quota_policy import Quota, QuotaHeadroom
+from bailiwick.services.caller import Caller, Deferred, Hidden
 from bailiwick.services.pages import Rows, page_of
 from bailiwick.vocab.errors import InvalidValue
 
@@ -140,3 +142,37 @@ async def set_member(caller: Caller, scope: Scope, *, member: str, role: Role | 
     if role is not None and scope != FLEET and member.startswith(NODE_PREFIX):
         raise InvalidValue("member", member, "no node: those have roles over the fleet alone")
     return await caller.change(cmd.SetMember(member, role, scope.tenant, scope.project))
+
+
+# -- quotas ----------------------------------------------------------------------------------
+
+
+class QuotaStanding(NamedTuple):
+    """What was set, and how that stands."""
+
+    quota: Quota
+    headroom: QuotaHeadroom
+
+
+async def read_quota(caller: Caller, scope: Scope) -> QuotaStanding:
+    """What a tenant or project is allowed, and how that stands."""
+    caller.require(scope)
+    tenant, project = str(scope.tenant), scope.project
+
+    def standing(view: View) -> QuotaStanding:
+        directory, quotas = view.state.directory, view.state.quotas
+        directory.tenant(tenant)
+        if project is not None:
+            directory.project(tenant, project)
+        return QuotaStanding(quotas.quota_of(tenant, project), quotas.headroom(tenant, project))
+
+    return await caller.read(standing)
+
+
+async def set_quota(
+    caller: Caller, scope: Scope, *, quota: Deferred[Quota], seen: str | None
+) -> Done:
+    """Replace everything that a tenant or project is allowed."""
+    caller.require(scope)
+    await caller.read(lambda view: view.state.directory.check_scope(scope))
+    return await caller.change(SetQuota(str(scope.tenant), quota(), scope.project, seen))

@@ -158,29 +158,29 @@ async def change_account(caller: Caller, account: str, *, is_enabled: bool) -> D
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """What it takes to make a session of a login code."""
+class SessionMaker:
+    """Makes sessions of login codes."""
 
     gateway: Gateway
     authority: Authority
     clock: Clock
-    token_id: str
-    correlation_id: str
 
-    async def begin(self, who: Principal, *, ttl_s: int) -> Minted | None:
+    async def begin(
+        self, who: Principal, *, token_id: str, ttl_s: int, correlation_id: str
+    ) -> Minted | None:
         """A session of whoever showed a login code; nothing if somebody was faster with it."""
         keys = None if who.keys is None else tuple(sorted(who.keys))
         minted = self.authority.mint(
             who.name,
             who.kind,
-            token_id=self.token_id,
+            token_id=token_id,
             now_ms=self.clock.now_ms(),
             ttl_s=ttl_s,
             terms=Terms(keys=keys, within=who.within),
         )
         command = replace(minted.command, spends=who.token_id)
         try:
-            await self.gateway.execute(Envelope(command, who.name, self.correlation_id))
+            await self.gateway.execute(Envelope(command, who.name, correlation_id))
         except (Conflict, NotFound):
             return None
         return Minted(minted.token, command)

@@ -25,8 +25,8 @@ from typing import Any, Final, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from bailiwick.telemetry.bearing import CURRENT, NO_ID
 from bailiwick.telemetry.rows import LogRow
+from bailiwick.telemetry.trace_context import CURRENT, NO_ID
 
 DROPPED: Final = "[dropped]"
 SECRET_KEYS: Final = frozenset(
@@ -90,16 +90,16 @@ def _drop_secrets(logger: WrappedLogger, name: str, event: EventDict) -> EventDi
     return without_secrets(event)
 
 
-def _add_bearing(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+def _add_context(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
     """A processor: in the course of what this was said."""
     del logger, name
-    bearing = CURRENT.get()
-    if bearing is None:
+    context = CURRENT.get()
+    if context is None:
         event.setdefault("correlation_id", NO_ID)
         return event
-    event.setdefault("correlation_id", bearing.correlation_id)
+    event.setdefault("correlation_id", context.correlation_id)
     for key in ("tenant", "project", "trace_id"):
-        value = getattr(bearing, key)
+        value = getattr(context, key)
         if value is not None:
             event.setdefault(key, value)
     return event
@@ -112,7 +112,7 @@ class _Keeper:
         self._keep = keep
 
     def __call__(self, logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
-        bearing = CURRENT.get()
+        context = CURRENT.get()
         details = {key: event[key] for key in event if key not in _COLUMNS}
         self._keep(
             LogRow(
@@ -120,7 +120,7 @@ class _Keeper:
                 time.time_ns() // 1000,
                 str(event.get("level", "info")),
                 str(event.get("event", "")),
-                None if bearing is None else bearing.root_id,
+                None if context is None else context.root_id,
                 _text(event.get("tenant")),
                 _text(event.get("project")),
                 json.dumps(details, default=str),
@@ -147,7 +147,7 @@ def configure_logs(
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        _add_bearing,
+        _add_context,
     ]
     after: list[Processor] = [
         structlog.stdlib.ProcessorFormatter.remove_processors_meta,

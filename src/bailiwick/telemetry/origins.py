@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from bailiwick.journal.kinds import RecordKind
-from bailiwick.telemetry.bearing import NO_ID
+from bailiwick.telemetry.trace_context import NO_ID
 
 KEPT_MAX: Final = 20_000
 

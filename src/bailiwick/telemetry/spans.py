@@ -31,9 +31,9 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from bailiwick.telemetry.bearing import CURRENT, NO_ID, Bearing
 from bailiwick.telemetry.local_table import LocalTable
 from bailiwick.telemetry.rows import SpanRow
+from bailiwick.telemetry.trace_context import CURRENT, NO_ID, TraceContext
 
 _TRACEPARENT: Final = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?")
 _SCOPE: Final = InstrumentationScope("bailiwick")
@@ -62,14 +62,19 @@ class Span:
     """One piece of work, from when it is made until it leaves its ``with`` block or is ended."""
 
     __slots__ = (
-        *("attributes", "bearing", "is_failed", "name", "parent_id", "span_id"),
+        *("attributes", "context", "is_failed", "name", "parent_id", "span_id"),
         *("spans", "start_ns", "trace_id"),
     )
 
     def __init__(
-        self, spans: Spans, name: str, *, bearing: Bearing | None, parent: tuple[str, str] | None
+        self,
+        spans: Spans,
+        name: str,
+        *,
+        context: TraceContext | None,
+        parent: tuple[str, str] | None,
     ) -> None:
-        self.spans, self.name, self.bearing = spans, name, bearing
+        self.spans, self.name, self.context = spans, name, context
         self.trace_id = _new_id(128) if parent is None else parent[0]
         self.parent_id = None if parent is None else parent[1]
         self.span_id = _new_id(64)
@@ -120,19 +125,19 @@ class Spans:
         """Whether spans go out by OTLP as well."""
         return self._out is not None
 
-    def begin(self, name: str, bearing: Bearing, *, traceparent: str | None = None) -> Span:
-        """The span of a request; the bearing learns its ids."""
+    def begin(self, name: str, context: TraceContext, *, traceparent: str | None = None) -> Span:
+        """The span of a request; the context learns its ids."""
         parent = None if traceparent is None else parent_of(traceparent)
-        span = Span(self, name, bearing=bearing, parent=parent)
-        bearing.trace_id, bearing.root_id = span.trace_id, span.span_id
+        span = Span(self, name, context=context, parent=parent)
+        context.trace_id, context.root_id = span.trace_id, span.span_id
         return span
 
     def span(self, name: str, **attributes: Value) -> Span:
         """A span inside whatever goes on now; alone if nothing does."""
-        bearing, parent = CURRENT.get(), None
-        if bearing is not None and bearing.trace_id and bearing.root_id:
-            parent = bearing.trace_id, bearing.root_id
-        span = Span(self, name, bearing=bearing, parent=parent)
+        context, parent = CURRENT.get(), None
+        if context is not None and context.trace_id and context.root_id:
+            parent = context.trace_id, context.root_id
+        span = Span(self, name, context=context, parent=parent)
         span.attributes = attributes
         return span
 
@@ -186,23 +191,23 @@ def _context(trace_id: str, span_id: str, *, is_remote: bool = False) -> SpanCon
 
 
 def _row(span: Span, end_ns: int) -> SpanRow:
-    bearing = span.bearing
+    context = span.context
     details = span.attributes
     if span.is_failed:
         details = {**details, "is_failed": True}
     at_us, duration_us = span.start_ns // 1000, max(0, end_ns - span.start_ns) // 1000
     text = json.dumps(details) if details else "{}"
     what = span.name, span.trace_id, span.span_id, span.parent_id
-    if bearing is None:
+    if context is None:
         return SpanRow(NO_ID, at_us, duration_us, *what, None, None, None, None, text)
     return SpanRow(
-        bearing.correlation_id,
+        context.correlation_id,
         at_us,
         duration_us,
         *what,
-        bearing.root_id,
-        bearing.principal,
-        bearing.tenant,
-        bearing.project,
+        context.root_id,
+        context.principal,
+        context.tenant,
+        context.project,
         text,
     )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.billing.budgets import HEALTHY, Budget, BudgetStanding, stand
+from bailiwick.billing.budgets import HEALTHY, Budget, BudgetProgress, stand
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import BudgetState
 
@@ -92,4 +92,4 @@ def test_a_budget_that_cannot_be_is_refused(bad: dict[str, Any]) -> None:
 
 
 def test_every_budget_begins_healthy() -> None:
-    assert BudgetStanding() == HEALTHY
+    assert BudgetProgress() == HEALTHY

@@ -48,12 +48,12 @@ STATUSES: list[JobStatus | None] = [
     *(Lost(reason) for reason in LostReason),
 ]
 DRAIN = PreemptionReason.OPERATOR_DRAIN
-LEASES: list[js.LeaseSeen | None] = [None]
+LEASES: list[js.ObservedLease | None] = [None]
 for _state in R:
     _taken = _state in (*js.LEAVING, R.FORCED_TEARDOWN, R.CHECKPOINT_REPORTED)
     for _released in (False, True) if _state in (R.EXPIRED, R.FORCED_TEARDOWN) else (False,):
         LEASES.append(
-            js.LeaseSeen(
+            js.ObservedLease(
                 lease_id=7,
                 state=_state,
                 expires_ms=100,
@@ -74,7 +74,7 @@ class World:
     """A job, its lease and its processes; steps are done to it as the real ones do them."""
 
     job: JobRow | None
-    lease: js.LeaseSeen | None
+    lease: js.ObservedLease | None
     status: JobStatus | None
     warned: bool
     is_clean: bool = True
@@ -165,7 +165,7 @@ def check_rest(world: World) -> None:
 
 
 @pytest.mark.parametrize("lease", [each for each in LEASES if each is not None])
-def test_nothing_is_started_but_under_an_active_lease(lease: js.LeaseSeen) -> None:
+def test_nothing_is_started_but_under_an_active_lease(lease: js.ObservedLease) -> None:
     for job, status in product(JOBS, STATUSES):
         step = js.plan_job(job, lease, status=status)
         if isinstance(step, js.Start):
@@ -191,8 +191,8 @@ def test_a_lease_is_freed_only_when_no_job_lives_under_it() -> None:
 
 def lease(
     state: R, reason: PreemptionReason | None = None, *, released: bool = False
-) -> js.LeaseSeen:
-    return js.LeaseSeen(
+) -> js.ObservedLease:
+    return js.ObservedLease(
         lease_id=7, state=state, expires_ms=100, reason=reason, is_released=released
     )
 
@@ -231,7 +231,11 @@ ENDING = replace(JOB, phase=JobPhase.ENDING)
     ],
 )  # fmt: skip
 def test_how_a_job_ended(
-    job: JobRow, held: js.LeaseSeen | None, status: JobStatus | None, phase: str, reason: str | None
+    job: JobRow,
+    held: js.ObservedLease | None,
+    status: JobStatus | None,
+    phase: str,
+    reason: str | None,
 ) -> None:
     step = js.plan_job(job, held, status=status)
     assert isinstance(step, js.End if status is None else js.TearDown)
@@ -251,8 +255,8 @@ def test_a_job_that_runs_is_warned_once_and_left_alone() -> None:
     [
         (False, None, js.Resubmit()),
         (True, None, js.Resubmit()),
-        (False, js.InLine(), js.Rest()),
-        (True, js.InLine(), js.CancelEntry()),
+        (False, js.InQueue(), js.Rest()),
+        (True, js.InQueue(), js.CancelEntry()),
         (True, js.Began(7, "here"), js.LearnLease(7, "here")),
         (False, js.Left(CancelCause.ASKED), js.End(js.JobVerdict(JobPhase.CANCELLED))),
         (
@@ -264,7 +268,7 @@ def test_a_job_that_runs_is_warned_once_and_left_alone() -> None:
     ],
 )
 def test_what_follows_for_a_job_that_waits(
-    asked: bool, entry: js.EntrySeen | None, step: js.Step
+    asked: bool, entry: js.ObservedEntry | None, step: js.Step
 ) -> None:
     waiting = replace(JOB, phase=JobPhase.WAITING, lease_id=None, cancel_asked=asked)
     assert js.plan_entry(waiting, entry) == step

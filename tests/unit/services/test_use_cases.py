@@ -16,7 +16,7 @@ from bailiwick.kernel import Command, Envelope, Kernel, SetRateCard, Settings, W
 from bailiwick.kernel.iam_commands import CreateProject, CreateTenant
 from bailiwick.runtime.replica import Role
 from bailiwick.scheduler.quota_policy import BurstCredit, Quota, ResourceLimit
-from bailiwick.services import budgets, quotas, rates, settings, tenants
+from bailiwick.services import budgets, rates, server, tenants
 from bailiwick.services.caller import AccessDenied, Caller, Hidden
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken, NotFound, Stale
 from bailiwick.vocab.words import Dimension, HardwareGeneration, LeaseClass
@@ -114,15 +114,19 @@ def test_what_needs_a_key_is_not_for_everybody_who_is_let_in(house: House) -> No
 def test_who_may_not_is_not_told_what_is_wrong_with_his_request(house: House) -> None:
     stranger = house.who(Duty.TENANT_ADMIN, P.QUOTA_SET, scope=Scope("other"))
     with pytest.raises(AccessDenied) as hidden:
-        run(quotas.put(stranger, LAB, quota=faulty, seen=None))
+        run(tenants.set_quota(stranger, LAB, quota=faulty, seen=None))
     assert hidden.value.message is None
     assert str(hidden.value) == str(Hidden())
     member = house.who(Duty.PROJECT_VIEWER, P.QUOTA_SET, scope=PROJECT)
     with pytest.raises(AccessDenied, match="is needed at lab") as denied:
-        run(quotas.put(member, LAB, quota=faulty, seen=None))
+        run(tenants.set_quota(member, LAB, quota=faulty, seen=None))
     assert denied.value.refusal.scope == LAB
     with pytest.raises(InvalidValue, match="burst"):
-        run(quotas.put(house.who(Duty.FLEET_ADMIN, P.QUOTA_SET), LAB, quota=faulty, seen=None))
+        run(
+            tenants.set_quota(
+                house.who(Duty.FLEET_ADMIN, P.QUOTA_SET), LAB, quota=faulty, seen=None
+            )
+        )
 
 
 # -- quotas and settings ---------------------------------------------------------------------
@@ -130,17 +134,19 @@ def test_who_may_not_is_not_told_what_is_wrong_with_his_request(house: House) ->
 
 def test_a_quota_is_read_as_it_was_set(house: House) -> None:
     admin = house.who(Duty.FLEET_ADMIN, P.QUOTA_SET)
-    assert run(quotas.put(admin, LAB, quota=few, seen=None)).seq is not None
-    quota, room = run(quotas.read(house.who(Duty.PROJECT_VIEWER, P.QUOTA_READ, scope=LAB), LAB))
+    assert run(tenants.set_quota(admin, LAB, quota=few, seen=None)).seq is not None
+    quota, room = run(
+        tenants.read_quota(house.who(Duty.PROJECT_VIEWER, P.QUOTA_READ, scope=LAB), LAB)
+    )
     assert quota == few()
     assert room.dimensions[Dimension.CPU_MILLI].left == 5_000
 
 
 def test_a_dry_run_sets_nothing(house: House) -> None:
     dry = house.who(Duty.FLEET_ADMIN, P.QUOTA_SET, dry_run=True)
-    assert run(quotas.put(dry, LAB, quota=few, seen=None)).seq is None
+    assert run(tenants.set_quota(dry, LAB, quota=few, seen=None)).seq is None
     with pytest.raises(NotFound):
-        run(quotas.put(dry, Scope("nobody"), quota=few, seen=None))
+        run(tenants.set_quota(dry, Scope("nobody"), quota=few, seen=None))
     assert not house.gateway.told
 
 
@@ -148,9 +154,9 @@ def test_settings_are_replaced_only_as_they_were_seen(house: House) -> None:
     admin = house.who(Duty.FLEET_ADMIN, P.SETTINGS_SET)
     wanted = Settings(grace_ms=7)
     with pytest.raises(Stale):
-        run(settings.put(admin, lambda: wanted, seen="0" * 64))
-    run(settings.put(admin, lambda: wanted, seen=None))
-    assert run(settings.read(house.who(Duty.FLEET_ADMIN, P.SETTINGS_READ))) == wanted
+        run(server.set_settings(admin, lambda: wanted, seen="0" * 64))
+    run(server.set_settings(admin, lambda: wanted, seen=None))
+    assert run(server.read_settings(house.who(Duty.FLEET_ADMIN, P.SETTINGS_READ))) == wanted
 
 
 # -- prices ----------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.telemetry.bearing import bearing_of
 from bailiwick.telemetry.logs import (
     DROPPED,
     SECRET_KEYS,
@@ -23,6 +22,7 @@ from bailiwick.telemetry.logs import (
     without_secrets,
 )
 from bailiwick.telemetry.rows import LogRow
+from bailiwick.telemetry.trace_context import in_context
 
 TOKEN = "eyJhbGciOiJFZDI1NTE5In0.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJlLXNpZ25hdHVyZS1zaWc"
 
@@ -52,8 +52,8 @@ def log() -> Iterator[Log]:
 
 def test_every_line_has_a_correlation_id(log: Log) -> None:
     structlog.get_logger("a").info("alone")
-    with bearing_of("req-7", tenant="lab", project="p") as bearing:
-        bearing.trace_id = "ab" * 16
+    with in_context("req-7", tenant="lab", project="p") as context:
+        context.trace_id = "ab" * 16
         structlog.get_logger("a").info("inside", nodes=3)
         logging.getLogger("uvicorn.error").warning("from %s", "uvicorn")
     alone, inside, library = log.lines

@@ -12,10 +12,10 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from bailiwick.telemetry.bearing import CURRENT, Bearing, bearing_of, note
 from bailiwick.telemetry.local_table import LocalTable
 from bailiwick.telemetry.rows import SpanRow
 from bailiwick.telemetry.spans import Spans
+from bailiwick.telemetry.trace_context import CURRENT, TraceContext, in_context, note
 from tests.support.waiting import WAIT_S
 
 
@@ -32,9 +32,9 @@ def found(table: LocalTable, correlation: str) -> dict[str, SpanRow]:
 
 
 def test_a_request_and_what_it_is_made_of(table: LocalTable) -> None:
-    spans, bearing = Spans(table), Bearing({"correlation_id": "c-1"})
-    span = spans.begin("request", bearing)
-    token = CURRENT.set(bearing)
+    spans, context = Spans(table), TraceContext({"correlation_id": "c-1"})
+    span = spans.begin("request", context)
+    token = CURRENT.set(context)
     note(principal="ann", action="lease.request", tenant="lab", project="p")
     with spans.span("kernel.call", command="Submit"):
         pass
@@ -45,8 +45,8 @@ def test_a_request_and_what_it_is_made_of(table: LocalTable) -> None:
     root, child = rows["lease.request"], rows["kernel.call"]
     assert root.is_root
     assert not child.is_root
-    assert child.parent_id == child.root_id == root.span_id == bearing.root_id
-    assert child.trace_id == root.trace_id == bearing.trace_id
+    assert child.parent_id == child.root_id == root.span_id == context.root_id
+    assert child.trace_id == root.trace_id == context.trace_id
     assert (root.principal, root.tenant, root.project) == ("ann", "lab", "p")
     assert "Submit" in child.details
     assert root.at_us <= child.at_us
@@ -56,9 +56,9 @@ def test_a_request_and_what_it_is_made_of(table: LocalTable) -> None:
 def test_the_callers_trace_is_taken_up_sampled_or_not(table: LocalTable) -> None:
     spans = Spans(table)
     for number, flags in enumerate(("00", "01")):
-        bearing = Bearing({"correlation_id": f"c-{number}"})
+        context = TraceContext({"correlation_id": f"c-{number}"})
         parent = f"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-{flags}"
-        spans.begin("request", bearing, traceparent=parent).end()
+        spans.begin("request", context, traceparent=parent).end()
         row = found(table, f"c-{number}")["request"]
         assert row.trace_id == "0af7651916cd43dd8448eb211c80319c"
         assert row.parent_id == "b7ad6b7169203331"
@@ -78,14 +78,14 @@ def test_the_callers_trace_is_taken_up_sampled_or_not(table: LocalTable) -> None
     ],
 )
 def test_a_malformed_parent_is_none(table: LocalTable, bad: str) -> None:
-    spans, bearing = Spans(table), Bearing({"correlation_id": "c-4"})
-    spans.begin("request", bearing, traceparent=bad).end()
+    spans, context = Spans(table), TraceContext({"correlation_id": "c-4"})
+    spans.begin("request", context, traceparent=bad).end()
     assert found(table, "c-4")["request"].parent_id is None
 
 
 def test_what_raises_is_marked(table: LocalTable) -> None:
     spans = Spans(table)
-    with bearing_of("c-2"), pytest.raises(ValueError, match="no"), spans.span("x"):
+    with in_context("c-2"), pytest.raises(ValueError, match="no"), spans.span("x"):
         raise ValueError("no")
     assert "ValueError" in found(table, "c-2")["x"].details
     assert '"no"' not in found(table, "c-2")["x"].details
@@ -95,7 +95,7 @@ def test_work_without_a_request_has_spans_too(table: LocalTable) -> None:
     spans = Spans(table)
     with spans.span("executor.adopt"):
         pass
-    with bearing_of("job-4", tenant="lab"), spans.span("executor.start", lease_id=4):
+    with in_context("job-4", tenant="lab"), spans.span("executor.start", lease_id=4):
         pass
     assert found(table, "none")["executor.adopt"].tenant is None
     started = found(table, "job-4")["executor.start"]
@@ -146,9 +146,9 @@ def test_spans_go_out_by_otlp_when_asked(
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
     spans = Spans(table, otlp=collector.url if by == "option" else None)
     assert spans.is_exported
-    bearing = Bearing({"correlation_id": "c-3"}, principal="ann", tenant="lab")
-    with spans.begin("lease.request", bearing) as root:
-        token = CURRENT.set(bearing)
+    context = TraceContext({"correlation_id": "c-3"}, principal="ann", tenant="lab")
+    with spans.begin("lease.request", context) as root:
+        token = CURRENT.set(context)
         with spans.span("kernel.call", command="Submit"):
             pass
         CURRENT.reset(token)
@@ -169,7 +169,7 @@ def test_spans_go_out_by_otlp_when_asked(
 
 def test_a_collector_that_is_not_there_costs_nothing(table: LocalTable) -> None:
     spans = Spans(table, otlp="http://127.0.0.1:9")
-    with bearing_of("c-5"), spans.span("kernel.call"):
+    with in_context("c-5"), spans.span("kernel.call"):
         pass
     assert found(table, "c-5").keys() == {"kernel.call"}
     spans.close()

@@ -9,9 +9,9 @@ from pathlib import Path
 import structlog
 
 from bailiwick.runtime.feed import DurableLines, Feed
-from bailiwick.telemetry.bearing import CURRENT, Bearing, note
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 from bailiwick.telemetry.timeline import cut, merge
+from bailiwick.telemetry.trace_context import CURRENT, TraceContext, note
 from tests.support.following import telemetry_follows
 from tests.support.waiting import WAIT_S
 
@@ -27,9 +27,9 @@ def test_one_request_from_end_to_end(tmp_path: Path) -> None:
     telemetry = Telemetry.open(tmp_path, logs=LogTerms(stream=stream))
     try:
         telemetry_follows(telemetry, DurableLines(feed, lambda first, limit: []))
-        bearing = Bearing({"correlation_id": "c-1"})
-        with telemetry.spans.begin("tenant.create", bearing):
-            token = CURRENT.set(bearing)
+        context = TraceContext({"correlation_id": "c-1"})
+        with telemetry.spans.begin("tenant.create", context):
+            token = CURRENT.set(context)
             note(principal="ann", tenant="lab")
             structlog.get_logger("x").warning("slow", taken_ms=7, token="hush")
             CURRENT.reset(token)

@@ -33,9 +33,9 @@ _ACCOUNTS: Columns[ServiceAccount] = Columns(
 @verb(app, "list", lists=True)
 def list_accounts(ask: Ask) -> None:
     """The service accounts that you may see."""
-    from bailiwick.wire.people import ServiceAccount
+    from bailiwick.wire.actions.tokens import ACCOUNT_LIST
 
-    ask.list("/v1/service-accounts", ServiceAccount, columns=_ACCOUNTS)
+    ask.list(ACCOUNT_LIST, columns=_ACCOUNTS)
 
 
 @verb(app, "create", changes=True, scope="project")
@@ -47,13 +47,14 @@ def create_account(
 ) -> None:
     """Make a service account of a tenant, a project, or the fleet."""
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.tokens import ACCOUNT_CREATE
     from bailiwick.wire.people import NewAccount
 
     scope = {} if fleet else {"tenant": ask.tenant, "project": ask.typed_project}
     body = make_body(NewAccount, account=account, **scope)
     where = "the fleet" if fleet else ask.scope_name
     told = f"service account {account} of {where} is there"
-    ask.change("POST", "/v1/service-accounts", body=body, told=told)
+    ask.change(ACCOUNT_CREATE, body=body, told=told)
 
 
 @verb(app, "disable", changes=True)
@@ -70,8 +71,10 @@ def enable_account(ask: Ask, account: _Account) -> None:
 
 
 def _change(ask: Ask, account: str, *, is_enabled: bool) -> None:
+    from bailiwick.wire.actions.tokens import ACCOUNT_CHANGE
     from bailiwick.wire.people import AccountChange
 
-    path = f"/v1/service-accounts/{path_word('ACCOUNT', account)}"
+    path = {"account": path_word("ACCOUNT", account)}
+    body = AccountChange(is_enabled=is_enabled)
     told = f"service account {account} is {'enabled' if is_enabled else 'disabled'}"
-    ask.change("PATCH", path, body=AccountChange(is_enabled=is_enabled), told=told)
+    ask.change(ACCOUNT_CHANGE, path=path, body=body, told=told)

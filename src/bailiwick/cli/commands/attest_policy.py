@@ -14,15 +14,13 @@ from bailiwick.vocab.errors import InvalidValue
 
 policy = noun("The gate's policy: what is asked of which nodes.")
 
-_PATH = "/v1/attestation/policy"
-
 
 @verb(policy, "show")
 def show_policy(ask: Ask) -> None:
     """The policy that counts now, as a document that can be changed and set."""
-    from bailiwick.wire.trust import TrustPolicy
+    from bailiwick.wire.actions.trust import TRUST_POLICY_READ
 
-    found = ask.client.read(_PATH, TrustPolicy)
+    found = ask.client.send(TRUST_POLICY_READ)
     told = json.dumps(json.loads(found.document), indent=2, ensure_ascii=False)
     ask.printer.thing(found, name=found.digest, draw=lambda: emit(told + "\n"))
 
@@ -36,11 +34,12 @@ def set_policy(
 ) -> None:
     """Replace the policy, if every section of it makes sense; nodes are gated by it at once."""
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.trust import TRUST_POLICY_SET
     from bailiwick.wire.trust import TrustPolicyChange
 
     body = make_body(TrustPolicyChange, document=_read(file))
     ask.confirm("Set this policy? Nodes that have not proven what it asks take no lease.")
-    ask.change("PUT", _PATH, body=body, told=f"the policy in {file} counts")
+    ask.change(TRUST_POLICY_SET, body=body, told=f"the policy in {file} counts")
 
 
 def _read(path: Path) -> str:

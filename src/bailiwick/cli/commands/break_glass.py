@@ -28,16 +28,14 @@ def break_glass(
 ) -> None:
     """Take a short token with all of your rights; who, why and for whom is sealed for good."""
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.people import GLASS_TTL_S_MAX, BreakGlass, IssuedToken
+    from bailiwick.wire.actions.tokens import GLASS_BREAK
+    from bailiwick.wire.people import GLASS_TTL_S_MAX, BreakGlass
 
     given = {} if tenant is None else {"tenant": tenant}
     ttl_s = parse_term_s("--ttl", ttl, most_s=GLASS_TTL_S_MAX)
     body = make_body(BreakGlass, reason=reason, ttl_s=ttl_s, **given)
     ask.confirm("Break the glass? It is recorded, and cannot be taken back.")
-    query = {"dry_run": "true"} if ask.dry_run else None
-    found: IssuedToken = ask.client.call(
-        "POST", "/v1/break-glass", kind=IssuedToken, body=body, query=query
-    )
+    found = ask.client.send(GLASS_BREAK, body=body, dry_run=ask.dry_run)
     if ask.output in (Format.JSON, Format.YAML):
         ask.printer.document(found)
         return

@@ -60,17 +60,18 @@ _BUDGETS: Columns[BudgetStanding] = Columns(
 @verb(app, "list", lists=True, scope="tenant")
 def list_budgets(ask: Ask) -> None:
     """The budgets of a tenant and its projects that you may see."""
-    from bailiwick.wire.billing import BudgetStanding
+    from bailiwick.wire.actions.budgets import BUDGET_LIST
 
-    ask.list(f"/v1/tenants/{ask.tenant}/budgets", BudgetStanding, columns=_BUDGETS)
+    ask.list(BUDGET_LIST, path={"tenant": ask.tenant}, columns=_BUDGETS)
 
 
 @verb(app, "show", scope="project")
 def show_budget(ask: Ask) -> None:
     """What a tenant (or with --project a project) may spend, and how that stands."""
-    from bailiwick.wire.billing import BudgetStanding
+    from bailiwick.wire.actions.budgets import PROJECT_BUDGET_READ, TENANT_BUDGET_READ
 
-    found = ask.client.read(f"{ask.scope_path}/budget", BudgetStanding)
+    action = ask.of_scope(TENANT_BUDGET_READ, PROJECT_BUDGET_READ)
+    found = ask.client.send(action, path=ask.scope)
     ask.printer.thing(found, name=ask.scope_name, draw=lambda: _draw(found, ask.scope_name))
 
 
@@ -141,6 +142,7 @@ def set_budget(
     starts nothing that has ended.
     """
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.budgets import PROJECT_BUDGET_SET, TENANT_BUDGET_SET
     from bailiwick.wire.billing import NewBudget
 
     body, etag = _before(ask)
@@ -155,17 +157,19 @@ def set_budget(
         body["opening_micros"] = parse_money("--spent", spent)
     told = f"{ask.scope_name} may spend {spell_money(body['limit_micros'])}, "
     told += spell_period(body.get("from_ms", 0), body.get("until_ms"))
-    path = f"{ask.scope_path}/budget"
-    ask.change("PUT", path, body=make_body(NewBudget, **body), etag=etag, told=told)
+    action = ask.of_scope(TENANT_BUDGET_SET, PROJECT_BUDGET_SET)
+    made = make_body(NewBudget, **body)
+    ask.change(action, path=ask.scope, body=made, etag=etag, told=told)
 
 
 def _before(ask: Ask) -> tuple[dict[str, Any], str | None]:
     """The budget that is there, or what a new one begins with."""
     from bailiwick.client.errors import Refusal
-    from bailiwick.wire.billing import BudgetStanding
+    from bailiwick.wire.actions.budgets import PROJECT_BUDGET_READ, TENANT_BUDGET_READ
 
+    action = ask.of_scope(TENANT_BUDGET_READ, PROJECT_BUDGET_READ)
     try:
-        found, etag = ask.client.read_tagged(f"{ask.scope_path}/budget", BudgetStanding)
+        found, etag = ask.client.send_tagged(action, path=ask.scope)
     except Refusal as refused:
         if refused.status != 404:
             raise
@@ -207,5 +211,8 @@ def _mille(text: str) -> int:
 @verb(app, "remove", changes=True, scope="project")
 def remove_budget(ask: Ask) -> None:
     """What a tenant (or with --project a project) spends is limited by this no more."""
+    from bailiwick.wire.actions.budgets import PROJECT_BUDGET_REMOVE, TENANT_BUDGET_REMOVE
+
     told = f"{ask.scope_name} has no budget any more"
-    ask.change("DELETE", f"{ask.scope_path}/budget", told=told)
+    action = ask.of_scope(TENANT_BUDGET_REMOVE, PROJECT_BUDGET_REMOVE)
+    ask.change(action, path=ask.scope, told=told)

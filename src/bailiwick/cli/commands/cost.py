@@ -87,13 +87,13 @@ def estimate(options: CostOptions) -> None:
 
 def _card(options: CostOptions, ask: Ask, tenant: str) -> RateCard:
     from bailiwick.billing.rates import LIST_PRICES, RateCard
-    from bailiwick.wire.usage import Rates
+    from bailiwick.wire.actions.rates import RATES_READ
 
     if options.list_prices:
         return LIST_PRICES
     if options.rates is not None:
         return read_rates(options.rates)
-    found = ask.client.read("/v1/rates", Rates, query={"tenant": tenant})
+    found = ask.client.send(RATES_READ, query={"tenant": tenant})
     return RateCard(**found.model_dump())
 
 

@@ -12,7 +12,6 @@ from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
     from bailiwick.wire.asking import Decision
-    from bailiwick.wire.base import Page
 
 app = noun("Decisions: what was decided, and why.")
 
@@ -53,13 +52,13 @@ def list_decisions(
     ] = 50,
 ) -> None:
     """What was decided about a tenant, the newest first."""
-    from bailiwick.wire.asking import Decision
+    from bailiwick.wire.actions.leases import DECISION_LIST
 
-    path = f"/v1/tenants/{ask.tenant}/decisions"
-
-    def read() -> Page[Decision]:
-        return ask.client.rows(
-            path, Decision, query={"kind": kind}, page_rows=min(limit, 500), rows_max=limit
-        )
-
-    ask.show_rows(read, DECISIONS)
+    ask.list(
+        DECISION_LIST,
+        path={"tenant": ask.tenant},
+        query={"kind": kind},
+        page_rows=min(limit, 500),
+        rows_max=limit,
+        columns=DECISIONS,
+    )

@@ -78,14 +78,14 @@ def explain(options: ExplainOptions) -> None:
 def _explain_wish(ask: Ask, options: ExplainOptions) -> None:
     from bailiwick.cli.shared.wishes import body_of
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.asking import Explanation
+    from bailiwick.wire.actions.leases import REQUEST_EXPLAIN
     from bailiwick.wire.work import LeaseRequest
 
     fields = body_of(wish_of(options, ask), is_job=False)
     if not options.lease:
         fields["labels"] = sorted({*fields.get("labels", ()), DEFAULT.label})
     body = make_body(LeaseRequest, **fields)
-    found: Explanation = ask.client.call("POST", "/v1/leases/explain", kind=Explanation, body=body)
+    found = ask.client.send(REQUEST_EXPLAIN, body=body)
     ask.printer.thing(found, name=found.plan.plan, draw=lambda: _draw_explanation(found))
     if ask.output is Format.TABLE and not options.lease and FilterReason.LABELS in found.fallen:
         typer.echo(
@@ -95,17 +95,17 @@ def _explain_wish(ask: Ask, options: ExplainOptions) -> None:
 
 def explain_entry(ask: Ask, number: int) -> None:
     """Why a request waits."""
-    from bailiwick.wire.work import QueueEntry
+    from bailiwick.wire.actions.leases import QUEUE_READ
 
-    found = ask.client.read(f"/v1/queue/{number}", QueueEntry)
+    found = ask.client.send(QUEUE_READ, path={"entry_id": number})
     ask.printer.thing(found, name=f"entry-{number}", draw=lambda: draw_entry(found))
 
 
 def explain_lease(ask: Ask, number: int) -> None:
     """What became of a lease."""
-    from bailiwick.wire.work import JournalRecord
+    from bailiwick.wire.actions.leases import LEASE_EXPLAIN
 
-    page = ask.client.rows(f"/v1/leases/{number}/explain", JournalRecord)
+    page = ask.client.pages(LEASE_EXPLAIN, path={"lease_id": number})
     columns: Columns[JournalRecord] = Columns(
         ("at", "what", "by", "details*"),
         lambda r: (clock(r.at_ms), r.kind, r.actor, told_record(r)),

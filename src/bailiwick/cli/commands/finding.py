@@ -11,7 +11,6 @@ from bailiwick.cli.shared.output import Columns
 from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
-    from bailiwick.wire.base import Page
     from bailiwick.wire.counting import Finding
 
 app = noun("Findings: what was counted and what was attributed do not agree.")
@@ -47,15 +46,12 @@ def list_findings(
     ] = 50,
 ) -> None:
     """What was found, the newest first; a tenant sees its own, the fleet sees all."""
-    from bailiwick.wire.counting import Finding
+    from bailiwick.wire.actions.usage import FINDING_LIST
 
-    def read() -> Page[Finding]:
-        return ask.client.rows(
-            "/v1/findings",
-            Finding,
-            query={"finding": word},
-            page_rows=min(limit, 500),
-            rows_max=limit,
-        )
-
-    ask.show_rows(read, FINDINGS)
+    ask.list(
+        FINDING_LIST,
+        query={"finding": word},
+        page_rows=min(limit, 500),
+        rows_max=limit,
+        columns=FINDINGS,
+    )

@@ -37,14 +37,14 @@ def fleet(ask: Ask) -> None:
 
     What others hold is counted only where you may see their leases.
     """
-    from bailiwick.wire.fleet import Node
-    from bailiwick.wire.work import Lease
+    from bailiwick.wire.actions.leases import LEASE_LIST
+    from bailiwick.wire.actions.nodes import NODE_LIST
 
-    page = ask.client.rows("/v1/nodes", Node)
+    page = ask.client.pages(NODE_LIST)
     if ask.output is not Format.TABLE:
         ask.printer.rows(page, _columns())
         return
-    leases = ask.client.rows("/v1/leases", Lease)
+    leases = ask.client.pages(LEASE_LIST)
     _draw_fleet(page.items, leases.items, rates=_rates(ask))
 
 
@@ -56,10 +56,10 @@ def _columns() -> Any:
 
 def _rates(ask: Ask) -> Rates | None:
     from bailiwick.client.errors import Refusal
-    from bailiwick.wire.usage import Rates
+    from bailiwick.wire.actions.rates import RATES_READ
 
     try:
-        return ask.client.read("/v1/rates", Rates)
+        return ask.client.send(RATES_READ)
     except Refusal:  # a server without prices, or somebody who may not read them
         return None
 

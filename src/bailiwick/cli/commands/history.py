@@ -19,7 +19,7 @@ import typer
 
 from bailiwick.cli.offline.journal_screen import print_table
 from bailiwick.cli.shared.flags import Output, OutputOption
-from bailiwick.cli.shared.progress import PROGRESS_AFTER_S
+from bailiwick.cli.shared.progress import NowAndThen
 
 if TYPE_CHECKING:
     from bailiwick.store.sql_store import SqlStore
@@ -111,22 +111,18 @@ def usage(
 @contextmanager
 def _opened(where: str, *, advance: bool = True) -> Iterator[SqlStore]:
     """The store, its tables brought up to the journal's end; progress if that takes long."""
-    from time import monotonic
-
     from bailiwick.store import open_store
     from bailiwick.store.projections import advance_projections
 
     open_store(where, read_only=True).close()  # a store that is not there must not be made
     with open_store(where) as store:
-        begin, told, folded = monotonic(), monotonic(), 0
+        tell, folded = NowAndThen(), 0
         while advance:  # bounded: the journal has an end, and 0 says that it is reached
             count = advance_projections(store, _ADVANCE)
             folded += count
             if count == 0:
                 break
-            if monotonic() - begin > PROGRESS_AFTER_S and monotonic() - told > 1:
-                told = monotonic()
-                typer.echo(f"folding the journal: {folded:,} records", err=True)
+            tell(f"folding the journal: {folded:,} records")
         yield store
 
 

@@ -72,10 +72,9 @@ _STRETCHES: Columns[Stretch] = Columns(
 @verb(app, "list", lists=True, scope="tenant")
 def list_invoices(ask: Ask) -> None:
     """The invoices and corrections of a tenant that you may see, the newest first."""
-    from bailiwick.wire.billing import InvoiceHead
+    from bailiwick.wire.actions.invoices import INVOICE_LIST
 
-    path = f"/v1/tenants/{ask.tenant}/invoices"
-    ask.list(path, InvoiceHead, columns=_INVOICES, page_rows=50)
+    ask.list(INVOICE_LIST, path={"tenant": ask.tenant}, columns=_INVOICES, page_rows=50)
 
 
 @verb(app, "show", scope="tenant")
@@ -92,21 +91,21 @@ def show_invoice(
 
     Without a word about the period a draft is of this calendar month (UTC) until now.
     """
-    from bailiwick.wire.billing import Invoice
+    from bailiwick.wire.actions.invoices import INVOICE_DRAFT, INVOICE_READ
 
     if invoice is not None:
         if any(each is not None for each in (project, month, since, until)):
             raise InvalidValue("INVOICE", invoice, "nothing about a period or project beside it")
-        found = ask.client.read(_path(ask, invoice), Invoice)
+        found = ask.client.send(INVOICE_READ, path=_path(ask, invoice))
     else:
         begin, end = parse_period(month, since=since, until=until)
         query = {"project": project, "from_ms": begin, "to_ms": end}
-        found = ask.client.read(f"/v1/tenants/{ask.tenant}/invoice-draft", Invoice, query=query)
+        found = ask.client.send(INVOICE_DRAFT, path={"tenant": ask.tenant}, query=query)
     ask.printer.thing(found, name=found.body.invoice_id, draw=lambda: _draw(found))
 
 
-def _path(ask: Ask, invoice: str) -> str:
-    return f"/v1/tenants/{ask.tenant}/invoices/{path_word('INVOICE', invoice)}"
+def _path(ask: Ask, invoice: str) -> dict[str, str]:
+    return {"tenant": ask.tenant, "invoice": path_word("INVOICE", invoice)}
 
 
 def _draw(found: Invoice) -> None:
@@ -133,33 +132,25 @@ def issue_invoice(
 ) -> None:
     """Seal what a tenant, or one of its projects, owes for a period that is over."""
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.billing import Invoice, NewInvoice
+    from bailiwick.wire.actions.invoices import INVOICE_ISSUE
+    from bailiwick.wire.billing import NewInvoice
 
     begin, end = parse_period(month, since=since, until=until)
     if begin is None or end is None:
         raise InvalidValue("--month", None, "a month such as 2026-10, or --from and --to")
     body = make_body(NewInvoice, project=project, from_ms=begin, to_ms=end)
-    found: Invoice = ask.client.call(
-        "POST",
-        f"/v1/tenants/{ask.tenant}/invoices",
-        kind=Invoice,
-        body=body,
-        query={"dry_run": "true"} if ask.dry_run else None,
-    )
+    path = {"tenant": ask.tenant}
+    found = ask.client.send(INVOICE_ISSUE, path=path, body=body, dry_run=ask.dry_run)
     ask.printer.thing(found, name=found.body.invoice_id, draw=lambda: _draw(found))
 
 
 @verb(app, "correct", changes=True, scope="tenant")
 def correct_invoice(ask: Ask, invoice: _Invoice) -> None:
     """Compute an invoice again from what the journal says now; where it differs, correct it."""
-    from bailiwick.wire.billing import Correction
+    from bailiwick.wire.actions.invoices import INVOICE_CORRECT
 
-    found: Correction = ask.client.call(
-        "POST",
-        f"{_path(ask, invoice)}/corrections",
-        kind=Correction,
-        query={"dry_run": "true"} if ask.dry_run else None,
-    )
+    path = _path(ask, invoice)
+    found = ask.client.send(INVOICE_CORRECT, path=path, dry_run=ask.dry_run)
     new = found.correction
     name = invoice if new is None else new.body.invoice_id
     ask.printer.thing(found, name=name, draw=lambda: _draw_correction(invoice, found))
@@ -180,6 +171,6 @@ def trace_line(
     line: Annotated[int, typer.Argument(metavar="LINE", min=1, help="Which line of it: 1, 2, ...")],
 ) -> None:
     """Which leases held what, when and by which records: all that a line adds up."""
-    from bailiwick.wire.billing import Stretch
+    from bailiwick.wire.actions.invoices import INVOICE_TRACE
 
-    ask.list(f"{_path(ask, invoice)}/lines/{line}", Stretch, columns=_STRETCHES)
+    ask.list(INVOICE_TRACE, path={**_path(ask, invoice), "line": line}, columns=_STRETCHES)

@@ -56,9 +56,9 @@ JOBS: Columns[Job] = Columns(
 @verb(app, "list", lists=True)
 def list_jobs(ask: Ask) -> None:
     """The jobs that you may see."""
-    from bailiwick.wire.jobs import Job
+    from bailiwick.wire.actions.jobs import JOB_LIST
 
-    ask.list("/v1/jobs", Job, columns=JOBS)
+    ask.list(JOB_LIST, columns=JOBS)
 
 
 @verb(app, "show")
@@ -92,8 +92,10 @@ def draw_job(found: Job) -> None:
 @verb(app, "cancel", changes=True)
 def cancel_job(ask: Ask, job: JobId) -> None:
     """End a job, or take it out of the queue."""
+    from bailiwick.wire.actions.jobs import JOB_CANCEL
+
     number = parse_id("job", job)
-    ask.change("DELETE", f"/v1/jobs/{number}", told=f"job-{number} is to end")
+    ask.change(JOB_CANCEL, path={"job_id": number}, told=f"job-{number} is to end")
 
 
 @verb(app, "logs")

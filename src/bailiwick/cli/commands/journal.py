@@ -23,7 +23,6 @@ from bailiwick.cli.shared.session import load_session
 from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
-    from bailiwick.wire.base import Page
     from bailiwick.wire.work import JournalRecord
 
 __all__ = ["app"]
@@ -58,17 +57,16 @@ def records(
     ] = 100,
 ) -> None:
     """A tenant's records in the order of the journal, from the server."""
-    from bailiwick.wire.work import JournalRecord
+    from bailiwick.wire.actions.journal import RECORD_LIST
 
-    path = f"/v1/tenants/{ask.tenant}/records"
-
-    def read() -> Page[JournalRecord]:
-        first = {"cursor": str(after + 1)}
-        return ask.client.rows(
-            path, JournalRecord, query=first, page_rows=min(limit, 500), rows_max=limit
-        )
-
-    ask.show_rows(read, _RECORDS)
+    ask.list(
+        RECORD_LIST,
+        path={"tenant": ask.tenant},
+        query={"cursor": str(after + 1)},
+        page_rows=min(limit, 500),
+        rows_max=limit,
+        columns=_RECORDS,
+    )
 
 
 @app.command()
@@ -82,15 +80,19 @@ def proof(
     out: _Out = None,
 ) -> None:
     """One record of a tenant, and what proves that the server's journal has it."""
+    from bailiwick.wire.actions.journal import RECORD_PROVE
+
     ask = Ask(load_session(), given={"tenant": tenant})
-    _write(ask.client.text(f"/v1/tenants/{ask.tenant}/records/{seq}/proof"), out)
+    _write(ask.client.send(RECORD_PROVE, path={"tenant": ask.tenant, "seq": seq}), out)
 
 
 @app.command()
 def checkpoint(*, out: _Out = None) -> None:
     """The size and root of the server's journal now, signed."""
+    from bailiwick.wire.actions.journal import CHECKPOINT_READ
+
     ask = Ask(load_session())
-    _write(ask.client.text("/v1/journal/checkpoint"), out)
+    _write(ask.client.send(CHECKPOINT_READ), out)
 
 
 @app.command()

@@ -21,6 +21,7 @@ from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.trust import Operation
 
 if TYPE_CHECKING:
+    from bailiwick.wire.answers import Granted, Queued
     from bailiwick.wire.fleet import Held
     from bailiwick.wire.trust import IssuedLeaseToken
     from bailiwick.wire.work import Lease
@@ -83,24 +84,24 @@ LEASES: Columns[Lease] = Columns(
 )
 
 
-def _path(lease: str) -> str:
-    return f"/v1/leases/{parse_id('lease', lease)}"
+def _path(lease: str) -> dict[str, int]:
+    return {"lease_id": parse_id("lease", lease)}
 
 
 @verb(app, "list", lists=True)
 def list_leases(ask: Ask) -> None:
     """The leases that you may see, oldest first."""
-    from bailiwick.wire.work import Lease
+    from bailiwick.wire.actions.leases import LEASE_LIST
 
-    ask.list("/v1/leases", Lease, columns=LEASES)
+    ask.list(LEASE_LIST, columns=LEASES)
 
 
 @verb(app, "show")
 def show_lease(ask: Ask, lease: _LeaseId) -> None:
     """One lease."""
-    from bailiwick.wire.work import Lease
+    from bailiwick.wire.actions.leases import LEASE_READ
 
-    found = ask.client.read(_path(lease), Lease)
+    found = ask.client.send(LEASE_READ, path=_path(lease))
     name = f"lease-{found.lease_id}"
     ask.printer.thing(found, name=name, draw=lambda: _draw(found))
 
@@ -132,27 +133,22 @@ def request_lease(options: RequestOptions) -> None:
     """Ask for a lease without a job; what runs under it is your business."""
     from bailiwick.cli.shared.wishes import body_of
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.answers import Granted, Plan, Queued
+    from bailiwick.wire.actions.leases import LEASE_REQUEST
     from bailiwick.wire.work import LeaseRequest
 
     ask = ask_of(options, dry_run=options.dry_run)
     wish = wish_of(options, ask, defaults=False)
     body = make_body(LeaseRequest, **body_of(wish, is_job=False))
     if options.dry_run:
-        query = {"dry_run": "true"}
-        tell_plan(ask, ask.client.call("POST", "/v1/leases", kind=Plan, body=body, query=query))
-    found: Granted | Queued = ask.client.call(
-        "POST", "/v1/leases", kind=Granted | Queued, body=body
-    )
-    _tell_lease(ask, found)
+        tell_plan(ask, ask.client.plan(LEASE_REQUEST, body=body))
+    _tell_lease(ask, ask.client.send(LEASE_REQUEST, body=body))
 
 
-def _tell_lease(ask: Ask, found: object) -> None:
+def _tell_lease(ask: Ask, found: Granted | Queued) -> None:
     from bailiwick.cli.shared.denials import phrase_denial
     from bailiwick.phrases.times import moment
     from bailiwick.wire.answers import Granted, Queued
 
-    assert isinstance(found, Granted | Queued)
     if ask.output in (Format.JSON, Format.YAML):
         ask.printer.document(found)
     elif isinstance(found, Granted):
@@ -188,28 +184,33 @@ def renew(
 ) -> None:
     """Hold a lease for another term from now."""
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.leases import LEASE_RENEW
     from bailiwick.wire.work import Renewal
 
     given = {} if generation is None else {"generation": generation}
     body = make_body(Renewal, ttl_ms=parse_span("--ttl", ttl), **given)
     path = _path(lease)
-    number = path.rpartition("/")[2]
-    ask.change("POST", f"{path}/renew", body=body, told=f"lease-{number} holds for {ttl} from now")
+    told = f"lease-{path['lease_id']} holds for {ttl} from now"
+    ask.change(LEASE_RENEW, path=path, body=body, told=told)
 
 
 @verb(app, "release", changes=True)
 def release(ask: Ask, lease: _LeaseId) -> None:
     """Give a lease back."""
+    from bailiwick.wire.actions.leases import LEASE_RELEASE
+
     path = _path(lease)
-    ask.change("DELETE", path, told=f"lease-{path.rpartition('/')[2]} is given back")
+    ask.change(LEASE_RELEASE, path=path, told=f"lease-{path['lease_id']} is given back")
 
 
 @verb(app, "checkpoint", changes=True)
 def checkpoint(ask: Ask, lease: _OwnLeaseId) -> None:
     """Say that the work under a lease is saved; during grace this ends it now."""
+    from bailiwick.wire.actions.leases import LEASE_CHECKPOINT
+
     path = _path(lease)
-    told = f"the work under lease-{path.rpartition('/')[2]} is saved"
-    ask.change("POST", f"{path}/checkpoint", told=told)
+    told = f"the work under lease-{path['lease_id']} is saved"
+    ask.change(LEASE_CHECKPOINT, path=path, told=told)
 
 
 @verb(app, "evict", changes=True)
@@ -231,24 +232,28 @@ def evict(
 ) -> None:
     """End a lease against its holder's wish, with a warning and a grace period."""
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.leases import LEASE_EVICT
     from bailiwick.wire.fleet import Eviction
 
     given: dict[str, Any] = {"reason": reason}
     if grace is not None:
         given["grace_ms"] = parse_span("--grace", grace)
     path = _path(lease)
-    name = f"lease-{path.rpartition('/')[2]}"
+    name = f"lease-{path['lease_id']}"
     ask.confirm(f"Evict {name}? Its work is warned, then ended.")
-    ask.change("POST", f"{path}/evict", body=make_body(Eviction, **given), told=f"{name} must go")
+    body = make_body(Eviction, **given)
+    ask.change(LEASE_EVICT, path=path, body=body, told=f"{name} must go")
 
 
 @verb(app, "clear-fence", changes=True)
 def clear_fence(ask: Ask, lease: _LeaseId) -> None:
     """Say that what a fenced lease held was looked after and is free."""
+    from bailiwick.wire.actions.leases import LEASE_CLEAR_FENCE
+
     path = _path(lease)
-    name = f"lease-{path.rpartition('/')[2]}"
+    name = f"lease-{path['lease_id']}"
     ask.confirm(f"Has somebody made sure that nothing of {name} is left running?")
-    ask.change("POST", f"{path}/clear-fence", told=f"what {name} held is free again")
+    ask.change(LEASE_CLEAR_FENCE, path=path, told=f"what {name} held is free again")
 
 
 @verb(app, "token", changes=True)
@@ -269,9 +274,9 @@ def make_token(
     ] = None,
 ) -> None:
     """Make a token with which work may use what a lease holds; it is shown this once."""
-    from bailiwick.cli.shared.units import parse_id
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.trust import IssuedLeaseToken, TokenWish
+    from bailiwick.wire.actions.leases import LEASE_TOKEN
+    from bailiwick.wire.trust import TokenWish
 
     given: dict[str, Any] = {"audience": audience, "generation": generation}
     body = make_body(
@@ -280,12 +285,8 @@ def make_token(
         ttl_ms=parse_span("--ttl", ttl),
         **{name: value for name, value in given.items() if value is not None},
     )
-    path = f"/v1/leases/{parse_id('lease', lease)}/tokens"
-    query = {"dry_run": "true"} if ask.dry_run else None
-    found: IssuedLeaseToken = ask.client.call(
-        "POST", path, kind=IssuedLeaseToken, body=body, query=query
-    )
-    _tell_token(ask, found)
+    path = _path(lease)
+    _tell_token(ask, ask.client.send(LEASE_TOKEN, path=path, body=body, dry_run=ask.dry_run))
 
 
 def _tell_token(ask: Ask, found: IssuedLeaseToken) -> None:

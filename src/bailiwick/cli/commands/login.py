@@ -43,7 +43,8 @@ def login(
     """Exchange a one-time code for a session, which later commands use."""
     from bailiwick.client.bodies import make_body
     from bailiwick.client.errors import Refusal
-    from bailiwick.wire.people import TTL_S_MAX, IssuedToken, Login
+    from bailiwick.wire.actions.tokens import LOGIN
+    from bailiwick.wire.people import TTL_S_MAX, Login
     from bailiwick.wire.problem import EdgeCode
 
     before = load_session()
@@ -54,7 +55,7 @@ def login(
     body = make_body(Login, code=code, ttl_s=parse_term_s("--ttl", ttl, most_s=TTL_S_MAX))
     try:
         with connect(session) as client:
-            found: IssuedToken = client.call("POST", "/v1/login", kind=IssuedToken, body=body)
+            found = client.send(LOGIN, body=body)
     except Refusal as refusal:
         if refusal.problem.code is not EdgeCode.UNAUTHENTICATED:
             raise
@@ -82,15 +83,15 @@ def _without_code(problem: Problem) -> Problem:
 def _at_home(client: Client, session: Session) -> Session:
     """The session with its default tenant and project, where there is no doubt."""
     from bailiwick.client.errors import Refusal
-    from bailiwick.wire.people import Project, Tenant
+    from bailiwick.wire.actions.tenants import PROJECT_LIST, TENANT_LIST
 
     try:
-        tenants = [row.tenant for row in client.rows("/v1/tenants", Tenant).items]
+        tenants = [row.tenant for row in client.pages(TENANT_LIST).items]
         tenant = _only(tenants, TENANT)
         if tenant is None:
             return session
-        path = f"/v1/tenants/{tenant}/projects"
-        projects = [row.project for row in client.rows(path, Project).items]
+        found = client.pages(PROJECT_LIST, path={"tenant": tenant})
+        projects = [row.project for row in found.items]
     except Refusal:  # somebody without a tenant, or who may not look
         return session
     return dataclasses.replace(session, tenant=tenant, project=_only(projects, PROJECT))

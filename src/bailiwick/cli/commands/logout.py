@@ -19,7 +19,7 @@ command = typer.Typer(add_completion=False)
 def logout() -> None:
     """Make this session's token count no more, and forget it."""
     from bailiwick.client.errors import ClientError
-    from bailiwick.wire.answers import Done
+    from bailiwick.wire.actions.tokens import SELF_LOG_OUT
 
     session = stored_session()
     if session.token is None:
@@ -27,7 +27,7 @@ def logout() -> None:
         return
     try:
         with connect(session, tries=1, timeout_s=5.0) as client:
-            client.call("DELETE", "/v1/session", kind=Done)
+            client.send(SELF_LOG_OUT)
         told = "logged out"
     except ClientError as error:
         told = f"logged out here; the token itself still counts until it expires ({error})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,22 +10,25 @@ from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.output import Columns
 from bailiwick.vocab.errors import InvalidValue
 
+if TYPE_CHECKING:
+    from bailiwick.client.http_client import Places
+
 app = noun("Members: which role somebody has over the fleet, a tenant or a project.")
 _Fleet = Annotated[bool, typer.Option("--fleet", help="Over the whole fleet.")]
 
 
-def _where(ask: Ask, fleet: bool) -> tuple[str, str]:
-    """The path of the members, and where that is for people."""
-    if fleet:
-        return "/v1/members", "the fleet"
-    return f"{ask.scope_path}/members", ask.scope_name
+def _where(ask: Ask, fleet: bool) -> tuple[Places, str]:
+    """Of what the members are, and that for people."""
+    return ({}, "the fleet") if fleet else (ask.scope, ask.scope_name)
 
 
 @verb(app, "list", lists=True, scope="project")
 def list_members(ask: Ask, *, fleet: _Fleet = False) -> None:
     """Who has which role there (the session's tenant, or as the options say)."""
+    from bailiwick.wire.actions import tenants
     from bailiwick.wire.people import Member
 
+    action = ask.of_scope(tenants.TENANT_MEMBER_LIST, tenants.PROJECT_MEMBER_LIST)
     path, where = _where(ask, fleet)
     columns: Columns[Member] = Columns(
         ("member*", "role", "at"),
@@ -33,7 +36,7 @@ def list_members(ask: Ask, *, fleet: _Fleet = False) -> None:
         lambda m: m.member,
         empty="nobody has a role there",
     )
-    ask.list(path, Member, columns=columns)
+    ask.list(tenants.FLEET_MEMBER_LIST if fleet else action, path=path, columns=columns)
 
 
 @verb(app, "set", changes=True, scope="project")
@@ -70,6 +73,7 @@ def _set_member(ask: Ask, member: str, *, fleet: bool, role: str | None) -> None
     from typing import get_args
 
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions import tenants
     from bailiwick.wire.people import MemberChange
     from bailiwick.wire.words import RoleWord
 
@@ -85,4 +89,5 @@ def _set_member(ask: Ask, member: str, *, fleet: bool, role: str | None) -> None
     path, where = _where(ask, fleet)
     body = make_body(MemberChange, member=member, role=role)
     told = f"{member} has no role at {where}" if role is None else f"{member} is {role} at {where}"
-    ask.change("PUT", path, body=body, told=told)
+    action = ask.of_scope(tenants.TENANT_MEMBER_SET, tenants.PROJECT_MEMBER_SET)
+    ask.change(tenants.FLEET_MEMBER_SET if fleet else action, path=path, body=body, told=told)

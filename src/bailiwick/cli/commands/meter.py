@@ -13,11 +13,10 @@ Rules:
 from __future__ import annotations
 
 import dataclasses
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -25,6 +24,7 @@ from bailiwick.cli import ExitCode
 from bailiwick.cli.offline.meter_reconcile import reconcile
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.output import Format, emit, spell_yaml
+from bailiwick.cli.shared.progress import patience
 from bailiwick.clusters.accounting import ACCOUNTINGS, Accounting, By, NoAnswer, Question
 from bailiwick.vocab.errors import InvalidValue
 
@@ -36,8 +36,6 @@ W = TypeVar("W", bound=StrEnum)
 app = typer.Typer(
     help="GPU time from events or a cluster's books, and that it adds up.", no_args_is_help=True
 )
-
-_EVENTS_TOLD = 10_000
 
 
 class Shown(StrEnum):
@@ -72,45 +70,16 @@ def events(
     output: OutputOption = Shown.TABLE,
 ) -> None:
     """Meter events."""
-    from bailiwick.cli.offline.meter_screen import patience, tell_notes
-    from bailiwick.metering.event_fold import EventMeter
-    from bailiwick.metering.event_log import EventLog
-    from bailiwick.metering.events import parse_line
+    from bailiwick.cli.offline.meter_screen import tell_notes
+    from bailiwick.tools.metering import meter_events
 
     words = _words(by)
-    log, meter = EventLog(), EventMeter()
     with patience() as tell:
-        for number, line in enumerate(_lines(file), 1):
-            log.add(parse_line(line, line=number))
-            if number % _EVENTS_TOLD == 0:
-                tell(f"read {number:,} events")
-        tell("metering")
-        for sent in log.story():
-            meter.add(sent.at_ms, sent.event, line=sent.line)
-        report = meter.report(findings=log.findings)
+        report, repeated = meter_events(file, tell)
     _print(report, words, output=output, title="Usage")
-    if log.repeated:
-        tell_notes([f"{log.repeated:,} lines repeat an event, which counts once"])
+    if repeated:
+        tell_notes([f"{repeated:,} lines repeat an event, which counts once"])
     _end(report)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    from bailiwick.metering.events import LINE_BYTES_MAX
-
-    if str(path) == "-":
-        yield from _read(sys.stdin.buffer, LINE_BYTES_MAX)
-        return
-    try:
-        with path.open("rb") as file:
-            yield from _read(file, LINE_BYTES_MAX)
-    except OSError as error:
-        expected = f"a file of events ({error.strerror})"
-        raise InvalidValue("FILE", str(path), expected) from None
-
-
-def _read(file: IO[bytes], most: int) -> Iterator[bytes]:
-    while line := file.readline(most + 2):  # a longer line comes in parts, and the first is refused
-        yield line.rstrip(b"\r\n")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -177,7 +146,7 @@ def _cluster_command(accounting: Accounting) -> Callable[..., None]:
     @with_options(ClusterOptions)
     def meter_cluster(options: ClusterOptions) -> None:
         """Meter a cluster's books."""
-        from bailiwick.cli.offline.meter_screen import patience, tell_notes
+        from bailiwick.cli.offline.meter_screen import tell_notes
 
         words, question = _words(options.by), _question(options)
         try:

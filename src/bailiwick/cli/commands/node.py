@@ -74,24 +74,24 @@ NODES: Columns[Node] = Columns(
 )
 
 
-def _path(node: str) -> str:
-    return f"/v1/nodes/{path_word('NODE', node)}"
+def _path(node: str) -> dict[str, str]:
+    return {"node": path_word("NODE", node)}
 
 
 @verb(app, "list", lists=True)
 def list_nodes(ask: Ask) -> None:
     """The machines of the fleet."""
-    from bailiwick.wire.fleet import Node
+    from bailiwick.wire.actions.nodes import NODE_LIST
 
-    ask.list("/v1/nodes", Node, columns=NODES)
+    ask.list(NODE_LIST, columns=NODES)
 
 
 @verb(app, "show")
 def show_node(ask: Ask, node: _NodeName) -> None:
     """One machine: its mode, whether it is heard of, and what it has."""
-    from bailiwick.wire.fleet import Node
+    from bailiwick.wire.actions.nodes import NODE_READ
 
-    found = ask.client.read(_path(node), Node)
+    found = ask.client.send(NODE_READ, path=_path(node))
     ask.printer.thing(found, name=found.node, draw=lambda: _draw(found))
 
 
@@ -169,6 +169,7 @@ class RegisterOptions:
 def register_node(options: RegisterOptions) -> None:
     """Have a machine join by hand; bailiwick agent run does it from what is really there."""
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.nodes import NODE_REGISTER
     from bailiwick.wire.fleet import NewNode
 
     resources = {
@@ -181,7 +182,7 @@ def register_node(options: RegisterOptions) -> None:
         NewNode, node=options.node, resources=resources, gpus=gpus, labels=options.label or []
     )
     ask = Ask(load_session(), output=options.output, dry_run=options.dry_run)
-    ask.change("POST", "/v1/nodes", body=body, told=f"node {options.node} is there")
+    ask.change(NODE_REGISTER, body=body, told=f"node {options.node} is there")
 
 
 def parse_devices(text: str) -> list[dict[str, Any]]:
@@ -208,11 +209,12 @@ def parse_devices(text: str) -> list[dict[str, Any]]:
 
 def _change_mode(ask: Ask, node: str, mode: str, **more: Any) -> None:
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.nodes import NODE_MODE
     from bailiwick.wire.fleet import ModeChange
 
     given = {name: value for name, value in more.items() if value is not None}
     body = make_body(ModeChange, mode=mode, **given)
-    ask.change("PUT", f"{_path(node)}/mode", body=body, told=f"node {node} is {mode}")
+    ask.change(NODE_MODE, path=_path(node), body=body, told=f"node {node} is {mode}")
 
 
 def _grace_ms(grace: str | None) -> int | None:
@@ -254,9 +256,9 @@ def maintenance(ask: Ask, node: _NodeName) -> None:
 @verb(app, "clear-fence", changes=True)
 def clear_fence(ask: Ask, node: _NodeName) -> None:
     """Say that a node whose teardown failed was looked after; it goes to maintenance first."""
-    from bailiwick.wire.fleet import Node
+    from bailiwick.wire.actions.nodes import NODE_READ
 
-    mode = ask.client.read(_path(node), Node).mode
+    mode = ask.client.send(NODE_READ, path=_path(node)).mode
     if mode is not NodeMode.FENCE_LOST:
         raise InvalidValue("NODE", node, f"a node that is fence_lost; it is {mode.value}")
     ask.confirm(f"Has somebody made sure that nothing is left running on {node}?")
@@ -285,13 +287,15 @@ def quarantine(
 ) -> None:
     """Close a node that is not trusted, and evict what runs there."""
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.nodes import NODE_QUARANTINE
     from bailiwick.wire.fleet import Quarantine
 
     ask.confirm(f"Quarantine {node}? What runs there is ended, guaranteed leases too.")
     grace_ms = _grace_ms(grace)
     given = {} if grace_ms is None else {"grace_ms": grace_ms}
     body = make_body(Quarantine, reason=reason, **given)
-    ask.change("PUT", f"{_path(node)}/quarantine", body=body, told=f"node {node} is quarantined")
+    told = f"node {node} is quarantined"
+    ask.change(NODE_QUARANTINE, path=_path(node), body=body, told=told)
 
 
 add_node_verbs(app)
@@ -300,5 +304,7 @@ add_node_verbs(app)
 @verb(app, "depart", changes=True)
 def depart(ask: Ask, node: _NodeName) -> None:
     """Say that a machine is gone; what ran there has ended."""
+    from bailiwick.wire.actions.nodes import NODE_DEPART
+
     ask.confirm(f"Is {node} really gone? What ran there is taken to have ended.")
-    ask.change("DELETE", _path(node), told=f"node {node} is gone")
+    ask.change(NODE_DEPART, path=_path(node), told=f"node {node} is gone")

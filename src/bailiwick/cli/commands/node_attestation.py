@@ -33,15 +33,15 @@ def add_node_verbs(nodes: typer.Typer) -> None:
     )  # its name before there was more
 
 
-def _path(node: str) -> str:
-    return f"/v1/nodes/{path_word('NODE', node)}"
+def _path(node: str) -> dict[str, str]:
+    return {"node": path_word("NODE", node)}
 
 
 def show_attestation(ask: Ask, node: _NodeName) -> None:
     """How far a node is trusted and why, and by which keys it is known."""
-    from bailiwick.wire.trust import NodeAttestation
+    from bailiwick.wire.actions.nodes import NODE_ATTESTATION
 
-    found = ask.client.read(f"{_path(node)}/attestation", NodeAttestation)
+    found = ask.client.send(NODE_ATTESTATION, path=_path(node))
     ask.printer.thing(found, name=found.node, draw=lambda: _draw(found))
 
 
@@ -87,11 +87,13 @@ def withdraw_enrolment(
     kind: Annotated[EvidenceKind, typer.Option("--kind", help="Keys of which kind.")],
 ) -> None:
     """Have a node's keys count no more: another machine may then take its name, or it another."""
+    from bailiwick.wire.actions.nodes import NODE_WITHDRAW
+
     ask.confirm(
         f"Withdraw the {kind.value} keys of {node}? It takes no lease until it enrols anew."
     )
-    path = f"{_path(node)}/enrolment"
-    _delete(ask, path, {"kind": kind.value}, told=f"the {kind.value} keys of {node} count no more")
+    told = f"the {kind.value} keys of {node} count no more"
+    ask.change(NODE_WITHDRAW, path=_path(node), query={"kind": kind.value}, told=told)
 
 
 def lift_quarantine(
@@ -106,6 +108,8 @@ def lift_quarantine(
     ] = None,
 ) -> None:
     """Lift a node's quarantine, once it has proven itself again."""
+    from bailiwick.wire.actions.nodes import NODE_LIFT
+
     if override and not (note or "").strip():
         raise InvalidValue("--note", "nothing", "why the node is opened without evidence")
     if override:
@@ -116,12 +120,4 @@ def lift_quarantine(
         told = (
             f"node {node} is open again; where proof is asked of it, it takes no lease before that"
         )
-    _delete(ask, f"{_path(node)}/quarantine", query, told=told)
-
-
-def _delete(ask: Ask, path: str, query: dict[str, str | None], *, told: str) -> None:
-    from bailiwick.wire.answers import Done
-
-    if ask.dry_run:
-        query = query | {"dry_run": "true"}
-    ask.tell_done(ask.client.call("DELETE", path, kind=Done, query=query), told)
+    ask.change(NODE_LIFT, path=_path(node), query=query, told=told)

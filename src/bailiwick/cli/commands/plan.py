@@ -42,13 +42,10 @@ def plan(options: JobOptions) -> None:
 
 def run_plan(ask: Ask, options: JobOptions) -> None:
     """Ask what would happen, tell it, and end as it would."""
-    from bailiwick.wire.answers import Plan
+    from bailiwick.wire.actions.jobs import JOB_SUBMIT
 
     body = new_job(options, ask, needs_command=False)
-    found: Plan = ask.client.call(
-        "POST", "/v1/jobs", kind=Plan, body=body, query={"dry_run": "true"}
-    )
-    tell_plan(ask, found)
+    tell_plan(ask, ask.client.plan(JOB_SUBMIT, body=body))
 
 
 def tell_plan(ask: Ask, found: Plan) -> None:

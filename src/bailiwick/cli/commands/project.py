@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bailiwick.cli.shared.ask import Ask, noun, path_word, scope_path, verb
+from bailiwick.cli.shared.ask import Ask, noun, path_word, verb
 from bailiwick.cli.shared.completions import complete_projects
 from bailiwick.cli.shared.output import Columns
 from bailiwick.cli.shared.scopes import (
@@ -37,18 +37,18 @@ _PROJECTS: Columns[Project] = Columns(
 @verb(app, "list", lists=True, scope="tenant")
 def list_projects(ask: Ask) -> None:
     """The projects of a tenant that you may see."""
-    from bailiwick.wire.people import Project
+    from bailiwick.wire.actions.tenants import PROJECT_LIST
 
-    ask.list(f"/v1/tenants/{ask.tenant}/projects", Project, columns=_PROJECTS)
+    ask.list(PROJECT_LIST, path={"tenant": ask.tenant}, columns=_PROJECTS)
 
 
 @verb(app, "show", scope="tenant")
 def show_project(ask: Ask, project: _ProjectName) -> None:
     """One project."""
-    from bailiwick.wire.people import Project
+    from bailiwick.wire.actions.tenants import PROJECT_READ
 
-    path = scope_path(ask.tenant, path_word("PROJECT", project))
-    found = ask.client.read(path, Project)
+    path = {"tenant": ask.tenant, "project": path_word("PROJECT", project)}
+    found = ask.client.send(PROJECT_READ, path=path)
     name = f"{found.tenant}/{found.project}"
     ask.printer.thing(
         found, name=found.project, draw=lambda: draw_scope(found, "project", name=name)
@@ -61,13 +61,14 @@ def create_project(
 ) -> None:
     """Make a project of a tenant."""
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.tenants import PROJECT_CREATE
     from bailiwick.wire.people import NewProject
 
     body = make_body(
         NewProject, project=path_word("PROJECT", project), display_name=display_name or ""
     )
     told = f"project {ask.tenant}/{project} is there"
-    ask.change("POST", f"/v1/tenants/{ask.tenant}/projects", body=body, told=told)
+    ask.change(PROJECT_CREATE, path={"tenant": ask.tenant}, body=body, told=told)
 
 
 @verb(app, "change", changes=True, scope="tenant")
@@ -80,11 +81,13 @@ def change_project(
     if_revision: RevisionOption = None,
 ) -> None:
     """Rename a project for people, or close or open it."""
+    from bailiwick.wire.actions.tenants import PROJECT_CHANGE
+
     if is_open is False:
         ask.confirm(f"Close {ask.tenant}/{project}? It takes no new requests until it is opened.")
     ask.change(
-        "PATCH",
-        scope_path(ask.tenant, path_word("PROJECT", project)),
+        PROJECT_CHANGE,
+        path={"tenant": ask.tenant, "project": path_word("PROJECT", project)},
         body=change_body(display_name, is_open),
         etag=None if if_revision is None else f'"{if_revision}"',
         told=f"project {ask.tenant}/{project} is changed",

@@ -53,24 +53,26 @@ ENTRIES: Columns[QueueEntry] = Columns(
 @verb(app, "list", lists=True)
 def list_queue(ask: Ask) -> None:
     """The waiting requests that you may see, oldest first."""
-    from bailiwick.wire.work import QueueEntry
+    from bailiwick.wire.actions.leases import QUEUE_LIST
 
-    ask.list("/v1/queue", QueueEntry, columns=ENTRIES, page_rows=50)
+    ask.list(QUEUE_LIST, columns=ENTRIES, page_rows=50)
 
 
 @verb(app, "show")
 def show_entry(ask: Ask, entry: _EntryId) -> None:
     """One waiting request: where it stands, and everything that is in its way."""
     from bailiwick.cli.commands.explain import draw_entry
-    from bailiwick.wire.work import QueueEntry
+    from bailiwick.wire.actions.leases import QUEUE_READ
 
     number = parse_id("entry", entry)
-    found = ask.client.read(f"/v1/queue/{number}", QueueEntry)
+    found = ask.client.send(QUEUE_READ, path={"entry_id": number})
     ask.printer.thing(found, name=f"entry-{number}", draw=lambda: draw_entry(found))
 
 
 @verb(app, "cancel", changes=True)
 def cancel_entry(ask: Ask, entry: _EntryId) -> None:
     """Take a waiting request out of the queue."""
+    from bailiwick.wire.actions.leases import QUEUE_CANCEL
+
     number = parse_id("entry", entry)
-    ask.change("DELETE", f"/v1/queue/{number}", told=f"entry-{number} waits no more")
+    ask.change(QUEUE_CANCEL, path={"entry_id": number}, told=f"entry-{number} waits no more")

@@ -23,9 +23,10 @@ app = noun("Quotas: what a tenant or project may hold at once.")
 @verb(app, "show", scope="project")
 def show_quota(ask: Ask) -> None:
     """What a tenant (or with --project a project) may hold, and how that stands."""
-    from bailiwick.wire.fleet import QuotaState
+    from bailiwick.wire.actions.tenants import PROJECT_QUOTA_READ, TENANT_QUOTA_READ
 
-    found = ask.client.read(f"{ask.scope_path}/quota", QuotaState)
+    action = ask.of_scope(TENANT_QUOTA_READ, PROJECT_QUOTA_READ)
+    found = ask.client.send(action, path=ask.scope)
     ask.printer.thing(found, name=ask.scope_name, draw=lambda: _draw_quota(found, ask.scope_name))
 
 
@@ -89,13 +90,19 @@ def set_quota(
 ) -> None:
     """Set limits of a tenant (or with --project a project); WORD=none lifts one."""
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.fleet import Quota, QuotaState
+    from bailiwick.wire.actions.tenants import (
+        PROJECT_QUOTA_READ,
+        PROJECT_QUOTA_SET,
+        TENANT_QUOTA_READ,
+        TENANT_QUOTA_SET,
+    )
+    from bailiwick.wire.fleet import Quota
 
-    path = f"{ask.scope_path}/quota"
     wanted: dict[str, Any] = {"limits": {}, "gpu_limits": {}}
     etag = None
     if keep:
-        found, etag = ask.client.read_tagged(path, QuotaState)
+        reading = ask.of_scope(TENANT_QUOTA_READ, PROJECT_QUOTA_READ)
+        found, etag = ask.client.send_tagged(reading, path=ask.scope)
         wanted = found.quota.model_dump(mode="json")
     for text in limits:
         table, word, value = parse_limit(text)
@@ -103,8 +110,9 @@ def set_quota(
             wanted[table].pop(word, None)
         else:
             wanted[table][word] = value
-    body = make_body(Quota, **wanted)
-    ask.change("PUT", path, body=body, etag=etag, told=f"quota of {ask.scope_name} is set")
+    body, told = make_body(Quota, **wanted), f"quota of {ask.scope_name} is set"
+    setting = ask.of_scope(TENANT_QUOTA_SET, PROJECT_QUOTA_SET)
+    ask.change(setting, path=ask.scope, body=body, etag=etag, told=told)
 
 
 _WORDS = {

@@ -79,9 +79,9 @@ def show_rates(
 
 
 def _read_card(ask: Ask, *, tenant: str | None, at_ms: int | None = None) -> Rates:
-    from bailiwick.wire.usage import Rates
+    from bailiwick.wire.actions.rates import RATES_READ
 
-    return ask.client.read("/v1/rates", Rates, query={"tenant": tenant, "at_ms": at_ms})
+    return ask.client.send(RATES_READ, query={"tenant": tenant, "at_ms": at_ms})
 
 
 def _draw_rates(found: Rates) -> None:
@@ -109,9 +109,9 @@ def _draw_rates(found: Rates) -> None:
 @verb(app, "list", lists=True)
 def list_rates(ask: Ask) -> None:
     """Every change of prices that you may see, in the order in which they were set."""
-    from bailiwick.wire.usage import RateChange
+    from bailiwick.wire.actions.rates import RATES_LIST
 
-    ask.list("/v1/rates/changes", RateChange, columns=_CHANGES)
+    ask.list(RATES_LIST, columns=_CHANGES)
 
 
 @verb(app, "set", changes=True)
@@ -133,6 +133,7 @@ def set_rates(
     """
     from bailiwick.cli.commands.rates_file import load_card
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.rates import RATES_SET
     from bailiwick.wire.usage import NewRates
 
     wanted = load_card(file)
@@ -146,7 +147,7 @@ def set_rates(
     whose = "everybody" if tenant is None else tenant
     when = "from now on" if effective is None else f"from {spell_time(body['effective_ms'])} on"
     told = f"card {body['name']} holds for {whose} {when}"
-    ask.change("PUT", "/v1/rates", body=make_body(NewRates, **body), told=told)
+    ask.change(RATES_SET, body=make_body(NewRates, **body), told=told)
 
 
 def _name_of(held: dict[str, Any], wanted: object, *, tenant: str | None) -> object:
@@ -170,7 +171,12 @@ def withdraw_rates(
     effective: _Effective = None,
 ) -> None:
     """Have the list hold for a tenant again."""
+    from bailiwick.wire.actions.rates import RATES_WITHDRAW
+
     at_ms = 0 if effective is None else parse_time("--from", effective)
-    query = f"?effective_ms={at_ms}" if at_ms else ""
-    path = f"/v1/tenants/{path_word('--tenant', tenant)}/rates{query}"
-    ask.change("DELETE", path, told=f"the list holds for {tenant} again")
+    ask.change(
+        RATES_WITHDRAW,
+        path={"tenant": path_word("--tenant", tenant)},
+        query={"effective_ms": at_ms or None},
+        told=f"the list holds for {tenant} again",
+    )

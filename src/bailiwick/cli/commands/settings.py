@@ -29,9 +29,9 @@ app = noun("Settings: how the kernel places, evicts, orders and remembers.")
 @verb(app, "show")
 def show_settings(ask: Ask) -> None:
     """All settings."""
-    from bailiwick.wire.settings import Settings
+    from bailiwick.wire.actions.server import SETTINGS_READ
 
-    found = ask.client.read("/v1/settings", Settings)
+    found = ask.client.send(SETTINGS_READ)
     ask.printer.thing(found, name="settings", draw=lambda: _draw(found))
 
 
@@ -65,13 +65,14 @@ def set_settings(
 ) -> None:
     """Change settings; those that are not named stay as they are."""
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.server import SETTINGS_READ, SETTINGS_SET
     from bailiwick.wire.settings import Settings
 
-    found, etag = ask.client.read_tagged("/v1/settings", Settings)
+    found, etag = ask.client.send_tagged(SETTINGS_READ)
     wanted = found.model_dump(mode="json") | dict(parse_setting(text, found) for text in values)
     body = make_body(Settings, **wanted)
     told = "settings are changed: " + ", ".join(values)
-    ask.change("PUT", "/v1/settings", body=body, etag=if_match or etag, told=told)
+    ask.change(SETTINGS_SET, body=body, etag=if_match or etag, told=told)
 
 
 def parse_setting(text: str, found: Settings) -> tuple[str, Any]:

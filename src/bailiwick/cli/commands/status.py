@@ -18,9 +18,9 @@ command = typer.Typer(add_completion=False)
 @verb(command, "status")
 def status(ask: Ask) -> None:
     """How the server that answers stands: its role, its journal, who leads."""
-    from bailiwick.wire.replica import ReplicaState
+    from bailiwick.wire.actions.server import REPLICA_READ
 
-    found = ask.client.read("/v1/replica", ReplicaState)
+    found = ask.client.send(REPLICA_READ)
     ask.printer.thing(found, name=found.name, draw=lambda: _draw_status(found))
 
 

@@ -30,14 +30,14 @@ command = typer.Typer(add_completion=False)
 @with_options(SubmitOptions)
 def submit(options: SubmitOptions) -> None:
     """Submit a job."""
-    from bailiwick.wire.jobs import Job
+    from bailiwick.wire.actions.jobs import JOB_SUBMIT
 
     ask = ask_of(options, dry_run=options.dry_run)
     timeout_s = None if options.timeout is None else parse_span("--timeout", options.timeout) / 1000
     if options.dry_run:
         run_plan(ask, options)
     body = new_job(options, ask)
-    job: Job = ask.client.call("POST", "/v1/jobs", kind=Job, body=body)
+    job = ask.client.send(JOB_SUBMIT, body=body)
     asked_as = ask.client.correlation_id
     if not options.follow and not options.wait:
         _tell(ask, job, asked_as)

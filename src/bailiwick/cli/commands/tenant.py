@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bailiwick.cli.shared.ask import Ask, noun, path_word, scope_path, verb
+from bailiwick.cli.shared.ask import Ask, noun, path_word, verb
 from bailiwick.cli.shared.completions import complete_tenants
 from bailiwick.cli.shared.output import Columns
 from bailiwick.cli.shared.scopes import (
@@ -39,17 +39,17 @@ _TENANTS: Columns[Tenant] = Columns(
 @verb(app, "list", lists=True)
 def list_tenants(ask: Ask) -> None:
     """The tenants that you may see."""
-    from bailiwick.wire.people import Tenant
+    from bailiwick.wire.actions.tenants import TENANT_LIST
 
-    ask.list("/v1/tenants", Tenant, columns=_TENANTS)
+    ask.list(TENANT_LIST, columns=_TENANTS)
 
 
 @verb(app, "show")
 def show_tenant(ask: Ask, tenant: _TenantName) -> None:
     """One tenant."""
-    from bailiwick.wire.people import Tenant
+    from bailiwick.wire.actions.tenants import TENANT_READ
 
-    found = ask.client.read(scope_path(path_word("TENANT", tenant), None), Tenant)
+    found = ask.client.send(TENANT_READ, path={"tenant": path_word("TENANT", tenant)})
     ask.printer.thing(
         found, name=found.tenant, draw=lambda: draw_scope(found, "tenant", name=found.tenant)
     )
@@ -59,10 +59,11 @@ def show_tenant(ask: Ask, tenant: _TenantName) -> None:
 def create_tenant(ask: Ask, tenant: _TenantName, *, display_name: DisplayNameOption = None) -> None:
     """Make a tenant."""
     from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.tenants import TENANT_CREATE
     from bailiwick.wire.people import NewTenant
 
     body = make_body(NewTenant, tenant=path_word("TENANT", tenant), display_name=display_name or "")
-    ask.change("POST", "/v1/tenants", body=body, told=f"tenant {tenant} is there")
+    ask.change(TENANT_CREATE, body=body, told=f"tenant {tenant} is there")
 
 
 @verb(app, "change", changes=True)
@@ -75,11 +76,13 @@ def change_tenant(
     if_revision: RevisionOption = None,
 ) -> None:
     """Rename a tenant for people, or close or open it."""
+    from bailiwick.wire.actions.tenants import TENANT_CHANGE
+
     if is_open is False:
         ask.confirm(f"Close {tenant}? It takes no new requests until it is opened.")
     ask.change(
-        "PATCH",
-        scope_path(path_word("TENANT", tenant), None),
+        TENANT_CHANGE,
+        path={"tenant": path_word("TENANT", tenant)},
         body=change_body(display_name, is_open),
         etag=None if if_revision is None else f'"{if_revision}"',
         told=f"tenant {tenant} is changed",

@@ -42,9 +42,9 @@ _TOKENS: Columns[Token] = Columns(
 @verb(app, "list", lists=True)
 def list_tokens(ask: Ask) -> None:
     """The tokens that you could revoke."""
-    from bailiwick.wire.people import Token
+    from bailiwick.wire.actions.tokens import TOKEN_LIST
 
-    ask.list("/v1/tokens", Token, columns=_TOKENS)
+    ask.list(TOKEN_LIST, columns=_TOKENS)
 
 
 @verb(app, "issue", changes=True)
@@ -69,7 +69,8 @@ def issue_token(
 ) -> None:
     """Make a token; it is shown this once."""
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.people import TTL_S_MAX, IssuedToken, NewToken
+    from bailiwick.wire.actions.tokens import TOKEN_ISSUE
+    from bailiwick.wire.people import TTL_S_MAX, NewToken
 
     body = make_body(
         NewToken,
@@ -79,10 +80,7 @@ def issue_token(
         single_use=login_code,
         **({"keys": key} if key else {}),
     )
-    query = {"dry_run": "true"} if ask.dry_run else None
-    found: IssuedToken = ask.client.call(
-        "POST", "/v1/tokens", kind=IssuedToken, body=body, query=query
-    )
+    found = ask.client.send(TOKEN_ISSUE, body=body, dry_run=ask.dry_run)
     if ask.output not in (Format.TABLE, Format.NAME):
         ask.printer.document(found)
         return
@@ -99,7 +97,9 @@ def revoke_token(
     ask: Ask, token: Annotated[str, typer.Argument(metavar="TOKEN_ID", help="Its id.")]
 ) -> None:
     """Make a token count no more."""
+    from bailiwick.wire.actions.tokens import TOKEN_REVOKE
+
     if token.count(".") == 2:
         raise InvalidValue("TOKEN_ID", "...", "the token's id, not the token")
-    path = f"/v1/tokens/{path_word('TOKEN_ID', token)}"
-    ask.change("DELETE", path, told=f"token {token} counts no more")
+    path = {"token_id": path_word("TOKEN_ID", token)}
+    ask.change(TOKEN_REVOKE, path=path, told=f"token {token} counts no more")

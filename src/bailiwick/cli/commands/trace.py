@@ -29,10 +29,10 @@ def trace(
     ],
 ) -> None:
     """Request, decision, events, spans and log lines of one request, by time."""
-    from bailiwick.wire.seen import Timeline
+    from bailiwick.wire.actions.server import TRACE_READ
 
     name = path_word("CORRELATION_ID", correlation_id)
-    found = ask.client.read(f"/v1/traces/{name}", Timeline)
+    found = ask.client.send(TRACE_READ, path={"correlation_id": name})
     ask.printer.thing(found, name=found.correlation_id, draw=lambda: _draw(found))
 
 

@@ -43,11 +43,11 @@ def report(
 
     Without a word about the period: this calendar month (UTC) until now.
     """
-    from bailiwick.wire.usage import Usage
+    from bailiwick.wire.actions.usage import USAGE_READ
 
     begin, end = parse_period(month, since=since, until=until)
     query = {"from_ms": begin, "to_ms": end}
-    found = ask.client.read(f"/v1/tenants/{ask.tenant}/usage", Usage, query=query)
+    found = ask.client.send(USAGE_READ, path={"tenant": ask.tenant}, query=query)
     ask.printer.thing(found, name=found.tenant, draw=lambda: _draw_usage(found))
 
 
@@ -96,9 +96,9 @@ def _hours(amount: int, unit: int) -> str:
 @verb(app, "fleet")
 def fleet_usage(ask: Ask) -> None:
     """Where all of the fleet's time went: leased, idle and unavailable, and that this is all."""
-    from bailiwick.wire.usage import FleetUsage
+    from bailiwick.wire.actions.usage import USAGE_FLEET
 
-    found = ask.client.read("/v1/usage", FleetUsage)
+    found = ask.client.send(USAGE_FLEET)
     ask.printer.thing(found, name="fleet", draw=lambda: _draw_fleet(found))
 
 

@@ -57,12 +57,13 @@ def watch(
 
 
 def _show(ask: Ask, query: dict[str, str | None], *, after: int | None) -> None:
+    from bailiwick.wire.actions.journal import RECORD_WATCH
     from bailiwick.wire.work import JournalRecord
 
     if after is None and query["follow"]:
         after = 0
     console = make_console()
-    for event in ask.client.events("/v1/watch", query=query, after=after):
+    for event in ask.client.follow(RECORD_WATCH, query=query, after=after):
         record = JournalRecord.model_validate_json(event.data)
         if ask.output is Format.JSON:
             emit(record.model_dump_json())

@@ -17,20 +17,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bailiwick.cli.offline.record_source import (
-    MOMENTS,
-    Moment,
-    Source,
-    follow,
-    open_source,
-    parse_moment,
-    progress,
-)
 from bailiwick.cli.shared.flags import Output, OutputOption, with_options
+from bailiwick.cli.shared.progress import SCREEN
+from bailiwick.tools.record_source import MOMENTS, open_source
 
 if TYPE_CHECKING:
-    from bailiwick.kernel import State
-    from bailiwick.kernel.history import History
+    pass
 
 command = typer.Typer(add_completion=False)
 
@@ -86,14 +78,16 @@ def whatif(options: WhatifOptions) -> None:
     from bailiwick.cli.offline import whatif_screen as screen
     from bailiwick.kernel.changes import Changes, Known, parse_change
     from bailiwick.kernel.whatif import compare
+    from bailiwick.tools.whatif import read_history
 
     price = _price(options.price)
-    with open_source(options.journal) as source:
-        history, begin = read(source, options)
+    period = (options.begin, options.end)
+    with open_source(options.journal, SCREEN) as source:
+        history, begin = read_history(source, period, tick_ms=options.tick_ms)
     known = Known.of(history, begin())
     changes = Changes(parse_change(text, known) for text in options.change)
     span_ms = max(history.end_ms - history.start_ms, 1)
-    with progress("deciding again", 2 * span_ms) as step:
+    with SCREEN.progress("deciding again", 2 * span_ms) as step:
         report = compare(history, begin, changes=changes, watch=_watch(history.start_ms, step))
     asked = screen.Asked(source.name, tuple(options.change), price)
     if options.output is Output.JSON:
@@ -119,58 +113,6 @@ def _watch(start_ms: int, step: Callable[[int], None]) -> Callable[[int], None]:
             step(done + at_ms - start_ms)
 
     return watch
-
-
-def read(source: Source, options: WhatifOptions) -> tuple[History, Callable[[], State]]:
-    """The history between two moments, and how to make the state that it begins with."""
-    from bailiwick import InvalidValue
-    from bailiwick.kernel import Kernel, State, decode, encode
-    from bailiwick.kernel.history_reader import HistoryReader
-
-    first = None if options.begin is None else _before(options.begin, source)
-    last = Moment() if options.end is None else parse_moment(options.end, source)
-    reader, kernel, size, end_ms = HistoryReader(), Kernel(), 0, 0
-    with progress("reading", source.size) as step:
-        for record in source.records():
-            if not last.has(record):
-                break
-            reader.take(record)
-            size, end_ms = record.seq + 1, record.at_ms
-            if first is not None and first.has(record):
-                follow(kernel, record)
-            if record.seq % 1_000 == 0:
-                step(record.seq)
-    state = kernel.state
-    if state.size >= size:
-        raise InvalidValue("--from", options.begin, "a time with records between it and --to")
-    start_ms = None if first is None or first.at_ms is None else first.at_ms + 1
-    if last.at_ms is not None:
-        end_ms = min(max(last.at_ms, end_ms), source.end_ms)
-    history = reader.history(
-        state.size, start_ms=start_ms, end_ms=end_ms, spacing_ms=options.tick_ms
-    )
-    if not state.size:
-        return history, State
-    data = encode(state)
-    return history, lambda: decode(data, _digest(data))
-
-
-def _digest(data: bytes) -> str:
-    from hashlib import sha256
-
-    return sha256(data).hexdigest()
-
-
-def _before(text: str, source: Source) -> Moment:
-    """Up to where records come before the time that is looked at."""
-    from bailiwick import InvalidValue
-
-    found = parse_moment(text, source)
-    if found.size is not None:
-        return Moment(size=found.size - 1)
-    if found.at_ms is None:
-        raise InvalidValue("--from", text, "a moment before the journal's end")
-    return Moment(at_ms=found.at_ms - 1)
 
 
 def _price(text: str | None) -> int | None:

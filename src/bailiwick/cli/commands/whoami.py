@@ -20,9 +20,9 @@ command = typer.Typer(add_completion=False)
 @verb(command, "whoami")
 def whoami(ask: Ask) -> None:
     """Who the server takes you for, until when, and with which roles."""
-    from bailiwick.wire.people import Self
+    from bailiwick.wire.actions.tokens import SELF_READ
 
-    found = ask.client.read("/v1/whoami", Self)
+    found = ask.client.send(SELF_READ)
     ask.printer.thing(found, name=found.principal, draw=lambda: _draw(ask, found))
 
 

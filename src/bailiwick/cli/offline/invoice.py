@@ -3,11 +3,9 @@
 Rules:
 
 - The journal is verified before any of it counts, as for every command that reads one; a damaged
-  one ends with 3. Nothing else has a part: no setting, no clock, no server.
+  one ends with 3.
 - An invoice that is not what the journal gives, to the last byte, ends with 3. Such a one is not
   exported either.
-- The journal is read twice, first for prices and what was issued, then for the fold. Of invoices
-  only those stay in memory that are shown, exported, or named by a correction.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -23,22 +20,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from bailiwick.cli import ExitCode
-from bailiwick.cli.offline.invoice_saved import read_saved
-from bailiwick.cli.offline.record_source import MOMENTS, Source, open_source, parse_moment, progress
 from bailiwick.cli.shared.ask import noun
 from bailiwick.cli.shared.flags import Output, OutputOption, with_options
+from bailiwick.cli.shared.progress import SCREEN
 from bailiwick.cli.shared.screen import printable
-from bailiwick.vocab.errors import InvalidValue, NotFound
+from bailiwick.tools.record_source import MOMENTS, Source, open_source
+from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from bailiwick.billing.audits import AuditedClaim, InvoiceClaim, PriceHistory
-    from bailiwick.billing.invoices import Invoice, InvoiceHead
-    from bailiwick.metering.records import FoldedRecord
+    from bailiwick.billing.invoices import Invoice
 
 app = noun("Invoices: what a tenant or project owes for a period, built from the journal.")
-
-DRAFT: Final = "draft"
-"""The id of an invoice that nobody issued."""
 
 RECOMPUTE_HELP: Final = (
     "Build every invoice that a journal says was issued again, from the journal alone.\n\n"
@@ -137,9 +129,9 @@ def recompute(options: RecomputeOptions) -> None:
         raise InvalidValue("--against", str(options.against), "not together with --tenant")
     if options.books and (options.is_told or options.against is not None):
         raise InvalidValue("--books", True, "alone: of all invoices that were issued")
-    with open_source(options.target) as source:
+    with open_source(options.target, SCREEN) as source:
         if options.is_told:
-            _show(draft_of(source, options), options.output)
+            _show(_draft_of(source, options), options.output)
         elif options.against is not None:
             _compare(source, options.against, options.output)
         else:
@@ -173,84 +165,22 @@ def export(options: ExportOptions) -> None:
     typer.echo(f"{options.out}: {lines:,} lines of {count}", err=True)
 
 
-# -- reading -----------------------------------------------------------------------------------
+def _draft_of(source: Source, options: DraftOptions) -> Invoice:
+    from bailiwick.tools.invoices import InvoiceDraft, draft_of
 
-
-def read_money(source: Source) -> tuple[PriceHistory, list[InvoiceClaim]]:
-    """The prices that a journal tells, and the invoices that it says were issued."""
-    from bailiwick.billing.audits import ISSUED, PriceHistory, claim_of
-    from bailiwick.billing.bills import PRICES
-
-    prices, claims = PriceHistory(), []
-    with progress("reading prices", source.size) as step:
-        for record in source.of_kinds((PRICES, ISSUED)):
-            if record.kind == ISSUED:
-                claims.append(claim_of(record))
-            else:
-                prices.add(record)
-            step(record.seq)
-    return prices, claims
-
-
-def judged(
-    source: Source, claims: list[InvoiceClaim], *, prices: PriceHistory
-) -> Iterator[AuditedClaim]:
-    """Each claim, judged by the journal's records."""
-    from bailiwick.billing.audits import audit
-
-    size = max((claim.head.journal_size for claim in claims), default=0)
-    with progress("building invoices", min(size, source.size)) as step:
-        yield from audit(claims, prices=prices, records=_watched(source, step))
-
-
-def _watched(source: Source, step: Callable[[int], None]) -> Iterator[FoldedRecord]:
-    for record in source.plain():
-        if record.seq % 1_000 == 0:
-            step(record.seq)
-        yield record
-
-
-def draft_of(source: Source, options: DraftOptions) -> Invoice:
-    """The invoice that was asked for, from all records there are."""
-    from bailiwick.billing.audits import Unbuilt, rebuild
-    from bailiwick.billing.invoices import InvoiceHead, InvoiceScope
-
-    prices, _ = read_money(source)
-    whole = options.project is None
-    head = InvoiceHead(
-        invoice_id=DRAFT,
+    draft = InvoiceDraft(
         tenant=options.tenant or "",
-        scope=InvoiceScope.TENANT if whole else InvoiceScope.PROJECT,
         project=options.project,
-        from_ms=_time("--from", options.since, source),
-        to_ms=_time("--to", options.until, source),
-        currency=prices.book(source.size).currency,
-        journal_size=source.size,
+        since=options.since or "",
+        until=options.until or "",
     )
-    _warn_of_future(head, source)
-    with progress("building the invoice", source.size) as step:
-        ((_, built),) = rebuild([head], prices=prices, records=_watched(source, step))
-    if isinstance(built, Unbuilt):
-        raise InvalidValue("invoice", head.tenant, built.why)
-    return built
-
-
-def _time(name: str, text: str | None, source: Source) -> int:
-    moment = parse_moment(text or "", source)
-    if moment.size is not None:
-        raise InvalidValue(name, text, "a time, which a record's number is not")
-    at_ms = source.end_ms if moment.at_ms is None else moment.at_ms
-    if at_ms < 0:
-        raise InvalidValue(name, text, "a time since 1970")
-    return at_ms
-
-
-def _warn_of_future(head: InvoiceHead, source: Source) -> None:
-    if head.to_ms > source.end_ms:
+    built = draft_of(source, draft)
+    if built.head.to_ms > source.end_ms:
         typer.echo(
             "the journal ends before the period does: what runs is counted to the period's end",
             err=True,
         )
+    return built
 
 
 # -- recompute ---------------------------------------------------------------------------------
@@ -270,6 +200,7 @@ def _recompute_all(source: Source, output: Output, *, books: bool) -> None:
     from bailiwick.billing.accounts import Books
     from bailiwick.billing.invoices import entry_of
     from bailiwick.cli.offline.invoice_screen import audit_row, draw_audit, draw_balances
+    from bailiwick.tools.invoices import judged, read_money
 
     prices, claims = read_money(source)
     ledger, rows = Books(prices.book(source.size).currency), []
@@ -303,35 +234,27 @@ def _end(source: Source, wrong: int, count: int) -> None:
 
 def _compare(source: Source, path: Path, output: Output) -> None:
     """A saved invoice beside what the journal gives, and beside what the journal says of it."""
-    from bailiwick.billing.audits import claim_about, needed_for
-    from bailiwick.billing.invoices import compare
     from bailiwick.cli.offline.invoice_screen import (
         audit_row,
         difference_row,
         draw_audit,
         draw_differences,
     )
+    from bailiwick.tools.invoices import compare_saved
+    from bailiwick.tools.saved_invoice import read_saved
 
     saved = read_saved(path)
-    prices, claims = read_money(source)
-    wanted = [each for each in claims if each.head.invoice_id == saved.head.invoice_id][:1]
-    if not wanted:
-        wanted = [claim_about(saved)]
+    told = compare_saved(source, saved)
+    if not told.is_issued:
         typer.echo(f"{saved.head.invoice_id} was not issued by then", err=True)
-    rows: list[dict[str, object]] = []
-    differences: list[dict[str, object]] = []
-    for found in judged(source, needed_for(wanted, claims), prices=prices):
-        if found.claim in wanted:
-            rows.append(audit_row(found))
-            if found.invoice is not None:
-                differences += map(difference_row, compare(saved, found.invoice))
+    rows = [audit_row(found) for found in told.found]
+    differences = [difference_row(each) for each in told.differences]
     if output is Output.JSON:
         typer.echo(json.dumps({"invoices": rows, "differences": differences}, indent=2))
     else:
         draw_audit(rows)
         draw_differences(differences)
-    is_right = not differences and all(row["agrees"] for row in rows)
-    _end(source, 0 if is_right else 1, 1)
+    _end(source, 0 if told.agrees else 1, 1)
 
 
 # -- export ------------------------------------------------------------------------------------
@@ -342,40 +265,29 @@ def _chosen(options: ExportOptions) -> list[Invoice]:
     if (options.target is None) == (options.body is None):
         raise InvalidValue("JOURNAL", options.target, "a journal, or --body with a saved invoice")
     if options.body is not None:
+        from bailiwick.tools.saved_invoice import read_saved
+
         if options.is_told or options.invoice:
             raise InvalidValue("--body", str(options.body), "nothing else: it is one invoice")
         return [read_saved(options.body)]
-    with open_source(options.target or "") as source:
+    with open_source(options.target or "", SCREEN) as source:
         if options.is_told:
             if options.invoice:
                 raise InvalidValue("--invoice", options.invoice, "not together with --tenant")
-            return [draft_of(source, options)]
+            return [_draft_of(source, options)]
         return _issued(source, options.invoice)
 
 
 def _issued(source: Source, names: list[str] | None) -> list[Invoice]:
-    from bailiwick.billing.audits import needed_for
     from bailiwick.cli.offline.invoice_screen import audit_row, audit_sentence
+    from bailiwick.tools.invoices import issued_invoices
 
-    prices, claims = read_money(source)
-    known = {claim.head.invoice_id for claim in claims}
-    for name in names or ():
-        if name not in known:
-            raise NotFound("invoice", name, hint="the journal tells of none with this id")
-    wanted = [each for each in claims if not names or each.head.invoice_id in names]
-    is_wanted = {*wanted}
-    invoices, wrong = [], []
-    for found in judged(source, needed_for(wanted, claims), prices=prices):
-        if found.claim not in is_wanted:
-            continue
-        if found.agrees and found.invoice is not None:
-            invoices.append(found.invoice)
-        else:
-            wrong.append(audit_row(found))
-    for row in wrong:
-        typer.echo(f"bailiwick: {printable(audit_sentence(row))}; nothing is exported", err=True)
+    invoices, wrong = issued_invoices(source, names)
+    for found in wrong:
+        told = printable(audit_sentence(audit_row(found)))
+        typer.echo(f"bailiwick: {told}; nothing is exported", err=True)
     if wrong:
-        _end(source, len(wrong), len(wanted))
+        _end(source, len(wrong), len(invoices) + len(wrong))
     return invoices
 
 

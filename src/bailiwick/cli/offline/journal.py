@@ -13,25 +13,24 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bailiwick.cli import ExitCode
 from bailiwick.cli.offline.journal_cases import check_cases
 from bailiwick.cli.offline.journal_publish import publish
-from bailiwick.cli.offline.journal_screen import print_table, watched
-from bailiwick.cli.offline.record_source import database_lines, database_of
+from bailiwick.cli.offline.journal_screen import print_table
 from bailiwick.cli.offline.time_travel import HELP as AT_HELP
 from bailiwick.cli.offline.time_travel import at
 from bailiwick.cli.shared.flags import Output, OutputOption, with_options
+from bailiwick.cli.shared.progress import SCREEN
+from bailiwick.tools.errors import NotAsSealed
+from bailiwick.tools.record_source import database_of
 
 if TYPE_CHECKING:
-    from bailiwick.journal import Anchor, Record, VerifierKey
-    from bailiwick.store import Verdict
+    from bailiwick.journal import Record
 
 app = typer.Typer(
     help="The sealed record of every decision: verify, show, prove, export.", no_args_is_help=True
@@ -85,11 +84,12 @@ def verify(
     """Verify a journal, and say what it turned out to be."""
     from bailiwick.journal import Verified
     from bailiwick.store import describe, read_anchor
+    from bailiwick.tools.journals import judge
 
     known = None if anchor is None else read_anchor(anchor)
-    verdict = _judge(target, vkey=vkey, anchor=known)
+    verdict = judge(target, vkey=vkey, anchor=known, reporter=SCREEN)
     if not isinstance(verdict, Verified):
-        _end_damaged(target, describe(verdict))
+        raise NotAsSealed(target, describe(verdict))
     if save_anchor is not None:
         _save(save_anchor, f"{verdict.anchor}\n".encode("ascii"))
     covered = f"{verdict.signed_size:,} of them under a signed checkpoint"
@@ -103,29 +103,6 @@ def verify(
         typer.echo("the key was the directory's own; --vkey trusts only yours", err=True)
 
 
-def _judge(target: Path, *, vkey: str | None = None, anchor: Anchor | None = None) -> Verdict:
-    from bailiwick import InvalidValue, NotFound
-    from bailiwick.journal import parse_vkey
-    from bailiwick.store import JournalDirectory, verify_directory, verify_file
-
-    where = database_of(target)
-    if where is not None and vkey is None:
-        return verify_file(database_lines(where), anchor)
-    if where is not None or target.is_file():
-        if vkey is not None:
-            raise InvalidValue(
-                "JOURNAL", str(target), "a directory, whose checkpoint --vkey checks"
-            )
-        with watched(target) as lines:
-            return verify_file(lines, anchor)
-    places = JournalDirectory(target)
-    if not places.journal.exists() and not places.checkpoint.exists():
-        raise NotFound("journal.jsonl or bailiwick.db in", str(target))
-    key = None if vkey is None else parse_vkey(vkey)
-    with watched(places.journal) as lines:
-        return verify_directory(places, lines, key=key, anchor=anchor)
-
-
 def _save(path: Path, data: bytes) -> None:
     from bailiwick import InvalidValue
 
@@ -133,33 +110,6 @@ def _save(path: Path, data: bytes) -> None:
         path.write_bytes(data)
     except OSError as error:
         raise InvalidValue("FILE", str(path), f"a place to write ({error.strerror})") from None
-
-
-def _end_damaged(what: object, sentence: str) -> NoReturn:
-    typer.echo(f"bailiwick: {what}: {sentence}", err=True)
-    raise typer.Exit(ExitCode.DENIED)
-
-
-def _verified_records(target: Path, *, after: int = -1) -> Iterator[Record]:
-    """The records after a number, once the whole log was found good."""
-    from bailiwick.journal import Torn, Verified, parse_record
-    from bailiwick.store import describe, read_lines
-
-    verdict = _judge(target)
-    if isinstance(verdict, Verified):
-        end = verdict.anchor.size
-    elif isinstance(verdict, Torn):
-        typer.echo(f"bailiwick: {target}: {describe(verdict)}", err=True)
-        end = verdict.seq
-    else:
-        _end_damaged(target, describe(verdict))
-    path = target if target.is_file() else target / "journal.jsonl"
-    where = database_of(target)
-    for seq, line in enumerate(read_lines(path) if where is None else database_lines(where)):
-        if seq >= end:
-            return
-        if seq > after:
-            yield parse_record(line[:-1])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -189,15 +139,16 @@ class ShowOptions:
 @with_options(ShowOptions)
 def show(options: ShowOptions) -> None:
     """Show records."""
-    from collections import deque
+    from bailiwick.tools.journals import Wanted, last_records
 
-    _check_kind_word(options.kind)
-    matching = 0
-    kept: deque[Record] = deque(maxlen=options.limit)
-    for record in _verified_records(options.target):
-        if _matches(record, options):
-            matching += 1
-            kept.append(record)
+    wanted = Wanted(
+        tenant=options.tenant,
+        kind=options.kind,
+        reason=options.reason,
+        lease=options.lease,
+        correlation_id=options.correlation_id,
+    )
+    kept, matching = last_records(options.target, wanted, limit=options.limit, reporter=SCREEN)
     if options.output is Output.JSON:
         typer.echo("[" + ",\n ".join(record.canonical.decode() for record in kept) + "]")
         return
@@ -206,30 +157,6 @@ def show(options: ShowOptions) -> None:
         [_row(record) for record in kept],
     )
     typer.echo(f"{len(kept)} of {matching} matching records", err=True)
-
-
-def _check_kind_word(word: str | None) -> None:
-    from bailiwick import InvalidValue
-    from bailiwick.journal import RecordKind
-
-    if word is not None and word not in tuple(RecordKind):
-        raise InvalidValue("kind", word, "one of " + ", ".join(RecordKind))
-
-
-def _matches(record: Record, wanted: ShowOptions) -> bool:
-    body = record.body
-    leases = body.get("lease_ids", ())
-    return (
-        (wanted.tenant is None or record.tenant == wanted.tenant)
-        and (wanted.kind is None or record.kind == wanted.kind)
-        and (wanted.reason is None or wanted.reason in (body.get("reason"), body.get("detail")))
-        and (
-            wanted.lease is None
-            or body.get("lease_id") == wanted.lease
-            or (isinstance(leases, tuple) and wanted.lease in leases)
-        )
-        and (wanted.correlation_id is None or record.correlation_id == wanted.correlation_id)
-    )
 
 
 def _row(record: Record) -> tuple[str, ...]:
@@ -275,32 +202,14 @@ def prove(
     ] = None,
 ) -> None:
     """Prove one record."""
-    from bailiwick.store import JournalDamaged, JournalDirectory, Unproven, describe, prove_record
-    from bailiwick.store import check_proof as check
+    from bailiwick.tools import journals
 
-    key = _key_of(directory, vkey)
-    try:
-        proof = prove_record(JournalDirectory(directory), seq, key=key)
-    except JournalDamaged as damaged:
-        _end_damaged(directory, describe(damaged.finding))
-    checked = check(proof, key)
-    if isinstance(checked, Unproven):
-        _end_damaged(directory, f"the tiles no longer prove record {seq}: {checked.word}")
+    proof, checked = journals.prove(directory, seq, vkey=vkey)
     if output is None:
         sys.stdout.buffer.write(proof.text)
         return
     _save(output, proof.text)
     typer.echo(f"{output}: record {seq} of {checked.checkpoint.size}", err=True)
-
-
-def _key_of(directory: Path, vkey: str | None) -> VerifierKey:
-    from bailiwick import NotFound
-    from bailiwick.journal import parse_vkey
-
-    own = directory / "vkey"
-    if vkey is None and not own.exists():
-        raise NotFound("vkey in", str(directory), hint="name the key with --vkey")
-    return parse_vkey(own.read_text("utf-8").strip() if vkey is None else vkey)
 
 
 @app.command(help="Whether a proof proves its record, under a key you trust; prints the record.")
@@ -314,19 +223,9 @@ def check_proof(
     ],
 ) -> None:
     """Check a proof."""
-    from bailiwick import InvalidValue
-    from bailiwick.journal import parse_vkey
-    from bailiwick.store import Unproven, parse_proof
-    from bailiwick.store import check_proof as check
+    from bailiwick.tools import journals
 
-    key = parse_vkey(vkey)
-    try:
-        proof = parse_proof(file.read_bytes())
-    except InvalidValue as error:
-        _end_damaged(file, f"proves nothing: {error}")
-    result = check(proof, key)
-    if isinstance(result, Unproven):
-        _end_damaged(file, f"does not prove record {result.index}: {result.word}")
+    result, key = journals.check_proof(file, vkey)
     typer.echo(result.record.canonical.decode())
     typer.echo(
         f"record {result.record.seq} is one of the {result.checkpoint.size} records that "
@@ -358,10 +257,11 @@ def export(
     from itertools import islice
 
     from bailiwick.store import ocsf_event
+    from bailiwick.tools.journals import verified_records
 
     last = after
     write = sys.stdout.buffer.write
-    for record in islice(_verified_records(target, after=after), limit):
+    for record in islice(verified_records(target, after=after, reporter=SCREEN), limit):
         if form is ExportFormat.OCSF:
             write(json.dumps(ocsf_event(record), separators=(",", ":")).encode() + b"\n")
         else:

@@ -11,7 +11,6 @@ Rules:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,13 +19,10 @@ import typer
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.output import Format, emit, spell_yaml
-from bailiwick.vocab.errors import InvalidValue
+from bailiwick.cli.shared.progress import SCREEN
 
 if TYPE_CHECKING:
-    from bailiwick.metering.counters import Counter
-    from bailiwick.metering.reconcile import Attributed, UsageFinding
-
-LINES_MAX = 1_000_000
+    from bailiwick.metering.reconcile import UsageFinding
 
 
 class Shown(StrEnum):
@@ -59,82 +55,12 @@ def reconcile(
 
     Ends with 3 if they do not agree beyond the tolerance.
     """
-    from bailiwick.metering.reconcile import check_usage
+    from bailiwick.tools.metering import reconcile as reconcile_files
 
-    told = load_counters(counters)
-    held = fold_leases(journal, told.values())
-    found = [
-        finding
-        for (lease_id, _), counter in sorted(told.items())
-        for finding in check_usage(held.get(lease_id), counter)
-    ]
-    compared = sum(lease_id in held for lease_id, _ in told)
-    _print(found, counted=len(told), compared=compared, output=output)
-    if found:
+    done = reconcile_files(journal, counters, reporter=SCREEN)
+    _print(done.findings, counted=done.counted, compared=done.compared, output=output)
+    if done.findings:
         raise typer.Exit(ExitCode.DENIED)
-
-
-def load_counters(path: Path) -> dict[tuple[int, str], Counter]:
-    """All counters there are, one for each lease and node."""
-    from bailiwick.metering.counters import merge_counters
-
-    found: dict[tuple[int, str], Counter] = {}
-    for counter in _books(path) if path.is_dir() else _lines(path):
-        key = (counter.lease_id, counter.node)
-        known = found.get(key)
-        found[key] = counter if known is None else merge_counters(known, counter)
-    return found
-
-
-def _books(path: Path) -> Iterable[Counter]:
-    from bailiwick.clusters.accounting import ACCOUNTINGS, Question
-
-    (accounting,) = ACCOUNTINGS  # with a second one, a folder would have to say whose it is
-    return accounting.counters(Question(files=path), lambda _: None)
-
-
-def _lines(path: Path) -> Iterator[Counter]:
-    from bailiwick.metering.counters import LINE_BYTES_MAX, parse_counter
-
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        expected = f"a file of counters ({error.strerror})"
-        raise InvalidValue("--counters", str(path), expected) from None
-    with file:
-        for number in range(1, LINES_MAX + 2):
-            line = file.readline(LINE_BYTES_MAX + 2)
-            if not line:
-                return
-            yield parse_counter(line.rstrip(b"\r\n"), where=f"line {number}")
-    raise InvalidValue("--counters", str(path), f"at most {LINES_MAX} lines")
-
-
-def fold_leases(journal: str, counters: Iterable[Counter]) -> dict[int, Attributed]:
-    """What the journal attributes to the leases that were counted."""
-    from bailiwick.cli.offline.record_source import open_source, progress
-    from bailiwick.metering.fold import JournalMeter
-    from bailiwick.metering.meter import Meter
-    from bailiwick.metering.owners import Leased
-    from bailiwick.metering.reconcile import attribute
-    from bailiwick.metering.values import Segment
-
-    counters = list(counters)
-    wanted = {each.lease_id for each in counters}
-    charged: list[Segment] = []
-    with open_source(journal) as source, progress("metering", source.size) as tell:
-        meter = JournalMeter(Meter(logs=True))
-        for record in source.records():
-            meter.add(record)
-            charged += (
-                segment
-                for segment in meter.meter.drain()
-                if isinstance(segment.owner, Leased) and segment.owner.lease_id in wanted
-            )
-            tell(record.seq)
-    last_ms = max((each.at_ms for each in counters), default=0)
-    rows = meter.meter.running(max(last_ms, meter.clock_ms) + 1)
-    return attribute(charged, [meter.meter.segment(row) for row in rows])
 
 
 def _print(found: list[UsageFinding], *, counted: int, compared: int, output: Shown) -> None:

@@ -12,12 +12,9 @@ Rules:
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from bailiwick.cli.shared.progress import PROGRESS_AFTER_S
 from bailiwick.cli.shared.screen import make_console, print_rows
 from bailiwick.metering.report import (
     Equation,
@@ -342,27 +339,6 @@ def _plain(finding: Finding) -> dict[str, Any]:
         "why": finding.why or None,
         "sentence": phrase(finding),
     }
-
-
-@contextmanager
-def patience() -> Iterator[Callable[[str], None]]:
-    """Tell a person at a terminal what takes so long, once it has taken two seconds."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda text: None
-        return
-    status = console.status("reading")
-    timer = threading.Timer(PROGRESS_AFTER_S, status.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield status.update
-    finally:
-        timer.cancel()
-        timer.join()  # it may be starting at this moment
-        status.stop()
 
 
 def tell_notes(notes: Sequence[str]) -> None:

@@ -12,9 +12,10 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from bailiwick.cli.offline.record_source import told_time
-from bailiwick.cli.shared.screen import asks, owner, print_rows, words
+from bailiwick.cli.shared.screen import owner, print_rows, words
 from bailiwick.phrases.amounts import money, span
+from bailiwick.phrases.requests import asks
+from bailiwick.phrases.times import told_time
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_type_hints
 
 import typer
 
@@ -25,9 +25,13 @@ from bailiwick.cli.shared.session import Session, connect, load_session, need_to
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from bailiwick.client.http_client import Client
+    from bailiwick.client.http_client import Client, Places
+    from bailiwick.wire.actions.action import Action
     from bailiwick.wire.answers import Done
-    from bailiwick.wire.base import Model, Page
+    from bailiwick.wire.base import Page
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 Kinds = dict[str, tuple[Any, Any]]
 
@@ -119,9 +123,14 @@ class Ask:
         return None if found is None else path_word("--project", found)
 
     @property
-    def scope_path(self) -> str:
-        """The tenant, or the project that was typed, as a path of the API."""
-        return scope_path(self.tenant, self.typed_project)
+    def scope(self) -> Places:
+        """The tenant, or the project that was typed, as it stands in a path of the API."""
+        project = self.typed_project
+        return {"tenant": self.tenant} | ({} if project is None else {"project": project})
+
+    def of_scope(self, of_tenant: A, of_project: A) -> A:
+        """The action of a tenant, or of a project if one was typed."""
+        return of_tenant if self.typed_project is None else of_project
 
     @property
     def scope_name(self) -> str:
@@ -129,12 +138,18 @@ class Ask:
         project = self.typed_project
         return self.tenant if project is None else f"{self.tenant}/{project}"
 
-    def list(self, path: str, kind: type[M], *, columns: Columns[M], **query: Any) -> None:
+    def list(
+        self,
+        action: Action[None, Page[M]],
+        *,
+        columns: Columns[M],
+        path: Places | None = None,
+        **paging: Any,
+    ) -> None:
         """Print a list, once or again and again."""
-        page_rows = int(query.pop("page_rows", 500))
 
         def read() -> Page[M]:
-            return self.client.rows(path, kind, query=query, page_rows=page_rows)
+            return self.client.pages(action, path=path, **paging)
 
         self.show_rows(read, columns)
 
@@ -147,19 +162,17 @@ class Ask:
 
     def change(
         self,
-        method: str,
-        path: str,
+        action: Action[B, Done],
         *,
         told: str,
-        body: Model | None = None,
-        etag: str | None = None,
+        path: Places | None = None,
+        body: B | None = None,
+        **asked: Any,
     ) -> None:
-        """Have something done and say so."""
-        done = self.client.change(method, path, body=body, dry_run=self.dry_run, etag=etag)
-        self.tell_done(done, told)
-
-    def tell_done(self, done: Done, told: str) -> None:
-        """Say that something is done, or would be."""
+        """Have something done and say so, or (dry run) that it would be."""
+        if body is not None:
+            asked["body"] = body
+        done = self.client.send(action, path=path, dry_run=self.dry_run, **asked)
         suffix = " (dry run: nothing was changed)" if self.dry_run else ""
         self.printer.thing(done, name=told, draw=lambda: typer.echo(told + suffix))
 
@@ -173,12 +186,6 @@ class Ask:
         if not typer.confirm(question, err=True):
             typer.echo("nothing was changed", err=True)
             raise typer.Exit(ExitCode.DENIED)
-
-
-def scope_path(tenant: str, project: str | None) -> str:
-    """A tenant or project as a path of the API."""
-    path = f"/v1/tenants/{tenant}"
-    return path if project is None else f"{path}/projects/{project}"
 
 
 def path_word(name: str, value: str) -> str:

@@ -14,6 +14,7 @@ from typing import Final
 from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.session import NoLogin
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
+from bailiwick.tools.errors import NotAsSealed
 from bailiwick.vocab.errors import BailiwickError, ErrorCode, InvariantBroken, Unavailable
 from bailiwick.wire.problem import EdgeCode, Problem
 
@@ -89,6 +90,8 @@ def tell(error: Exception) -> tuple[str, ExitCode] | None:
             return _line(str(error), fix, error.correlation_id), ExitCode.FAULT
         case NoLogin():
             return "nobody is logged in (bailiwick login CODE, or BAILIWICK_TOKEN)", _X.DENIED
+        case NotAsSealed():
+            return str(error), ExitCode.DENIED
         case InvariantBroken():
             return str(error), ExitCode.FAULT
         case Unavailable():

@@ -87,10 +87,10 @@ def _stage(ask: Ask, job: Job) -> str:
     from bailiwick.cli.shared.denials import phrase_denial
     from bailiwick.client.errors import Refusal
     from bailiwick.phrases.reasons import REASONS
-    from bailiwick.wire.work import QueueEntry
+    from bailiwick.wire.actions.leases import QUEUE_READ
 
     try:
-        entry = ask.client.read(f"/v1/queue/{job.entry_id}", QueueEntry)
+        entry = ask.client.send(QUEUE_READ, path={"entry_id": job.entry_id})
     except Refusal:  # it has just left the queue
         return f"{name}: leaves the queue"
     first = min(entry.blockers, key=lambda b: b.reason.rank, default=None)
@@ -100,12 +100,12 @@ def _stage(ask: Ask, job: Job) -> str:
 
 def copy_output(ask: Ask, number: int, *, follow: bool, offset: int = 0) -> None:
     """Copy what a job printed to stdout, byte for byte."""
-    from bailiwick.wire.jobs import JobOutput
+    from bailiwick.wire.actions.jobs import JOB_OUTPUT
 
-    path, out = f"/v1/jobs/{number}/output", sys.stdout.buffer
+    path, out = {"job_id": number}, sys.stdout.buffer
     while True:  # bounded by the output there is, or with follow by the job's end
         query = {"offset": offset, "limit": CHUNK_BYTES, "wait_s": WAIT_S if follow else 0}
-        found = patiently(partial(ask.client.read, path, JobOutput, query=query))
+        found = patiently(partial(ask.client.send, JOB_OUTPUT, path=path, query=query))
         out.write(base64.b64decode(found.data))
         out.flush()
         is_end = found.next_offset == offset
@@ -165,6 +165,6 @@ def sentence_of(job: Job) -> str:
 
 def read_job(ask: Ask, number: int) -> Job:
     """One job as it stands now."""
-    from bailiwick.wire.jobs import Job
+    from bailiwick.wire.actions.jobs import JOB_READ
 
-    return ask.client.read(f"/v1/jobs/{number}", Job)
+    return ask.client.send(JOB_READ, path={"job_id": number})

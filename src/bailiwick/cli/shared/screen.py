@@ -14,13 +14,10 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from bailiwick.phrases.amounts import milli
-
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
 
-    from bailiwick import PlacementRequest
 
 WIDTH_IN_A_FILE = 120
 FOLD_MIN = 24
@@ -120,26 +117,6 @@ def _widest(cells: Iterable[str]) -> int:
 def printable(text: str) -> str:
     """Text from a record, without what could steer a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
-
-
-def asks(request: PlacementRequest) -> str:
-    """What a request is for, as short as can be.
-
-    >>> from bailiwick import PlacementRequest, TenantId
-    >>> asks(PlacementRequest(tenant=TenantId("a"), gpu_count=4, cpu_cores=8, gang_size=2))
-    '2 × 4 GPU, 8 cores'
-    """
-    parts = []
-    if request.device_count:
-        family = "" if request.generation is None else f" {request.generation}"
-        parts.append(f"{milli(request.gpu_milli_total)} GPU{family}")
-    if request.cpu_milli:
-        cores = milli(request.cpu_milli)
-        parts.append(f"{cores} core" if cores == "1" else f"{cores} cores")
-    if not parts:
-        parts.append("memory only" if request.mem_bytes else "block storage only")
-    gang = f"{request.gang_size} × " if request.gang_size > 1 else ""
-    return gang + ", ".join(parts)
 
 
 def owner(tenant: object, project: object) -> str:

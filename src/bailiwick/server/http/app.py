@@ -46,7 +46,7 @@ from bailiwick.server.problems import (
 )
 from bailiwick.services.authority import Allowance, Authority
 from bailiwick.services.caller import AccessDenied
-from bailiwick.telemetry.bearing import note
+from bailiwick.telemetry.trace_context import note
 from bailiwick.vocab.errors import (
     BailiwickError,
     ErrorCode,

@@ -2,7 +2,7 @@
 
 Rules:
 
-- One look takes at most ``PIECE`` leases, so a scrape never holds up other reads for long; the sums may
+- One look takes at most ``PIECE`` leases, so a scrape never keeps others waiting; the sums may
   be off by what happened in between.
 - A kernel that does not answer within ``WAIT_S`` is no reason to tell nothing: the counters, the
   role and the length of its queue are what an operator needs then.

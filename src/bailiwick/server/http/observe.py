@@ -19,8 +19,8 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bailiwick.runtime.gateway import Watch
-from bailiwick.telemetry.bearing import CURRENT, Bearing
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.telemetry.trace_context import CURRENT, TraceContext
 from bailiwick.wire.actions.table import ACTIONS, OPEN
 
 OPEN_PATHS: Final = {row.path: row.name for row in OPEN.values()} | {
@@ -45,8 +45,8 @@ class Observe:
         if telemetry is None or scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        bearing = Bearing(scope.setdefault("state", {}))
-        span = telemetry.spans.begin("request", bearing, traceparent=_traceparent(scope))
+        context = TraceContext(scope.setdefault("state", {}))
+        span = telemetry.spans.begin("request", context, traceparent=_traceparent(scope))
         status, begun = 0, time.perf_counter()
         self._count(1)
 
@@ -56,12 +56,12 @@ class Observe:
                 status = message["status"]
             await send(message)
 
-        token = CURRENT.set(bearing)
+        token = CURRENT.set(context)
         try:
             await self._app(scope, receive, tell)
         finally:
             taken = time.perf_counter() - begun
-            action = bearing.action or OPEN_PATHS.get(scope["path"], "other")
+            action = context.action or OPEN_PATHS.get(scope["path"], "other")
             span.name, span.is_failed = action, status >= 500 or not status
             span.set("http.request.method", scope["method"])
             if status:  # else it was cut off, and nobody heard an answer

@@ -1,4 +1,4 @@
-"""Routes for tenants, projects and members."""
+"""Routes for tenants, projects, members and quotas."""
 
 from __future__ import annotations
 
@@ -6,17 +6,28 @@ from fastapi import Response
 
 from bailiwick import iam
 from bailiwick.iam import FLEET, Role, Scope
+from bailiwick.kernel.precondition import quota_digest
+from bailiwick.scheduler.quota_policy import (
+    BurstCredit,
+    GpuGenerationQuota,
+    Quota,
+    ResourceLimit,
+    Room,
+)
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here, spell_done
 from bailiwick.server.http.params import (
     IfMatch,
+    IfMatchDigest,
     Limit,
     NameCursor,
     PathName,
+    digest_in,
     revision_of,
     spell_page,
 )
 from bailiwick.services import tenants
+from bailiwick.wire import fleet
 from bailiwick.wire import people as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
@@ -154,6 +165,97 @@ async def set_project_member(
 async def _set_member(asked: Asked, scope: Scope, *, body: wire.MemberChange) -> Done:
     role = None if body.role is None else Role(body.role)
     return spell_done(await tenants.set_member(asked, scope, member=body.member, role=role))
+
+
+# -- quotas ----------------------------------------------------------------------------------
+
+
+@answers("tenant_quota.read")
+async def read_tenant_quota(
+    asked: Here, tenant: PathName, *, response: Response
+) -> fleet.QuotaState:
+    """What a tenant is allowed, and how that stands; the ``ETag`` is of what was set."""
+    return await _read_quota(asked, Scope(tenant), response=response)
+
+
+@answers("project_quota.read")
+async def read_project_quota(
+    asked: Here, tenant: PathName, *, project: PathName, response: Response
+) -> fleet.QuotaState:
+    """What a project is allowed, and how that stands; the ``ETag`` is of what was set."""
+    return await _read_quota(asked, Scope(tenant, project), response=response)
+
+
+@answers("tenant_quota.set")
+async def set_tenant_quota(
+    asked: Changing, tenant: PathName, *, body: fleet.Quota, if_match: IfMatchDigest = None
+) -> Done:
+    """Replace everything that a tenant is allowed."""
+    return await _set_quota(asked, Scope(tenant), body=body, seen=digest_in(if_match))
+
+
+@answers("project_quota.set")
+async def set_project_quota(
+    asked: Changing,
+    tenant: PathName,
+    *,
+    project: PathName,
+    body: fleet.Quota,
+    if_match: IfMatchDigest = None,
+) -> Done:
+    """Replace everything that a project is allowed."""
+    return await _set_quota(asked, Scope(tenant, project), body=body, seen=digest_in(if_match))
+
+
+async def _read_quota(asked: Asked, scope: Scope, *, response: Response) -> fleet.QuotaState:
+    quota, room = await tenants.read_quota(asked, scope)
+    response.headers["etag"] = f'"{quota_digest(quota)}"'
+    return fleet.QuotaState(
+        tenant=str(scope.tenant),
+        project=scope.project,
+        quota=_spell_quota(quota),
+        dimensions={word: _room(each) for word, each in room.dimensions.items()},
+        generations={
+            word: _room(each) for word, each in room.generations.items() if each.used or each.limit
+        },
+    )
+
+
+async def _set_quota(asked: Asked, scope: Scope, *, body: fleet.Quota, seen: str | None) -> Done:
+    return spell_done(await tenants.set_quota(asked, scope, quota=lambda: _quota(body), seen=seen))
+
+
+def _quota(body: fleet.Quota) -> Quota:
+    burst = None
+    if body.burst is not None:
+        told = body.burst
+        burst = BurstCredit(told.dimension, told.capacity, told.refill_per_s, told.ceiling)
+    return Quota(
+        tuple(ResourceLimit(word, limit) for word, limit in body.limits.items()),
+        tuple(GpuGenerationQuota(word, count) for word, count in body.gpu_limits.items()),
+        burst,
+    )
+
+
+def _spell_quota(quota: Quota) -> fleet.Quota:
+    burst = None
+    if quota.burst is not None:
+        held = quota.burst
+        burst = fleet.Burst(
+            dimension=held.dimension,
+            capacity=held.capacity,
+            refill_per_s=held.refill_per_s,
+            ceiling=held.ceiling,
+        )
+    return fleet.Quota(
+        limits={each.dimension: each.limit for each in quota.limits},
+        gpu_limits={each.generation: each.count for each in quota.gpu_generations},
+        burst=burst,
+    )
+
+
+def _room(room: Room) -> fleet.Room:
+    return fleet.Room(limit=room.limit, used=room.used, left=room.left)
 
 
 # -- spelling --------------------------------------------------------------------------------

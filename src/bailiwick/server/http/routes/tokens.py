@@ -84,8 +84,10 @@ async def log_in(request: Request, body: wire.Login, *, response: Response) -> w
     house: House = request.app.state.house
     door, correlation_id = house.door, str(request.state.correlation_id)
     who = await door.check(request, body.code, single_use=True)
-    session = tokens.Session(house.gateway, door.authority, door.clock, house.ids(), correlation_id)
-    minted = await session.begin(who, ttl_s=body.ttl_s)
+    sessions = tokens.SessionMaker(house.gateway, door.authority, door.clock)
+    minted = await sessions.begin(
+        who, token_id=house.ids(), ttl_s=body.ttl_s, correlation_id=correlation_id
+    )
     if minted is None:
         raise Trouble(EdgeCode.UNAUTHENTICATED, "this token lets nobody in")
     return _issued(minted, response=response)

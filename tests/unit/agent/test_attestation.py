@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.agent.attesting import (
+from bailiwick.agent.attestation import (
     ALONE_ANSWERS,
     SKIP_BEATS_MOST,
     KindVerdict,
@@ -18,7 +18,7 @@ from bailiwick.agent.attesting import (
     NotAccepted,
     spell,
 )
-from bailiwick.agent.beating import Away
+from bailiwick.agent.heartbeat import Away
 from bailiwick.agent.words import CannotAttest
 from bailiwick.attestation.evidence import Evidence, bound_nonce, device_nonce
 from bailiwick.vocab.errors import InvalidValue

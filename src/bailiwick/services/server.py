@@ -1,9 +1,10 @@
-"""How this replica stands: for operators, and for tests that kill it.
+"""The server itself: how this replica stands, and the settings by which the scheduler works.
 
 Rules:
 
-- It is answered by the replica that was asked, whichever that is.
-- The digest is made only on request: it reads the whole state.
+- How a replica stands is answered by the one that was asked, whichever that is. The digest is made
+  only on request: it reads the whole state.
+- Settings are replaced as a whole; they count from then on, and judge nothing again.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bailiwick.iam import FLEET
-from bailiwick.kernel import digest_of
+from bailiwick.kernel import ChangeSettings, Done, Settings, digest_of
 from bailiwick.ports import Leader
 from bailiwick.runtime.replica import Role, View
-from bailiwick.services.caller import Caller
+from bailiwick.services.caller import Caller, Deferred
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class ReplicaStanding:
     digest: str | None
 
 
-async def read(caller: Caller, *, digest: bool) -> ReplicaStanding:
+async def read_replica(caller: Caller, *, digest: bool) -> ReplicaStanding:
     """How this replica stands."""
     caller.require(FLEET)
     replica = caller.gateway.runner.replica
@@ -58,3 +59,15 @@ async def read(caller: Caller, *, digest: bool) -> ReplicaStanding:
         )
 
     return await caller.read(standing)
+
+
+async def read_settings(caller: Caller) -> Settings:
+    """How the scheduler works now."""
+    caller.require(FLEET)
+    return await caller.read(lambda view: view.state.settings)
+
+
+async def set_settings(caller: Caller, settings: Deferred[Settings], *, seen: str | None) -> Done:
+    """Replace all settings, if they are still what was ``seen``; they count from now on."""
+    caller.require(FLEET)
+    return await caller.change(ChangeSettings(settings(), seen))

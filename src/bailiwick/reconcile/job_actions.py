@@ -23,7 +23,7 @@ from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Scope, chec
 from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
 from bailiwick.kernel.iam_commands import RevokeToken
 from bailiwick.ports import Clock, JobChange, JobRow
-from bailiwick.reconcile.job_steps import JobVerdict, LeaseSeen
+from bailiwick.reconcile.job_steps import JobVerdict, ObservedLease
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.authority import TTL_S_MAX, Authority, Terms
 from bailiwick.services.jobs import Jobs
@@ -53,7 +53,7 @@ _BEFORE_RUNNING = (JobPhase.WAITING, JobPhase.STARTING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class JobTools:
     """What jobs are run with."""
 
     jobs: Jobs
@@ -66,10 +66,10 @@ class Tools:
     say: Callable[[str], None] = field(default=lambda message: None)
 
 
-class Acts:
+class JobActions:
     """The acts; each takes as long as the executor takes."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: JobTools) -> None:
         self._tools = tools
         self._executor, self._book = tools.executor, tools.jobs.book
         self._tries: dict[int, int] = {}
@@ -81,7 +81,7 @@ class Acts:
         except NotFound:
             return None
 
-    def start(self, job: JobRow, lease: LeaseSeen, *, afresh: bool) -> None:
+    def start(self, job: JobRow, lease: ObservedLease, *, afresh: bool) -> None:
         """Run the job's command."""
         if afresh:
             self._executor.forget(lease.lease_id)
@@ -113,7 +113,7 @@ class Acts:
         there = JobChange(phase=JobPhase.RUNNING, started_ms=started_ms)
         self._book.change(job.job_id, there, only_from=_BEFORE_RUNNING)
 
-    def warn(self, lease: LeaseSeen, until_ms: int) -> None:
+    def warn(self, lease: ObservedLease, until_ms: int) -> None:
         """Tell the job that it must be gone by then."""
         self._executor.warn(lease.lease_id, until_ms)
 
@@ -182,7 +182,7 @@ class Acts:
         except NotFound:
             return True  # nothing was ever started under it
 
-    def _make_token(self, job: JobRow, lease: LeaseSeen) -> str:
+    def _make_token(self, job: JobRow, lease: ObservedLease) -> str:
         now_ms = self._tools.clock.now_ms()
         ttl_s = min(max((lease.expires_ms - now_ms) // 1000, 1), TTL_S_MAX)
         minted = self._tools.authority.mint(
@@ -206,7 +206,7 @@ class Acts:
         is_wide = not isinstance(found, Allowed) or found.scope == FLEET
         return None if is_wide else (str(found.scope),)
 
-    def _spec(self, job: JobRow, lease: LeaseSeen, token: str) -> JobSpec:
+    def _spec(self, job: JobRow, lease: ObservedLease, token: str) -> JobSpec:
         return JobSpec(
             lease.lease_id,
             argv=job.command,

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bailiwick.agent.accounting import NvmlAccounting
-from bailiwick.agent.attesting import NodeAttestation
-from bailiwick.agent.beating import (
+from bailiwick.agent.attestation import NodeAttestation
+from bailiwick.agent.counting import LeaseCount, LeaseCounting
+from bailiwick.agent.heartbeat import (
     PAUSE_S_MOST,
     REREAD_BEATS,
     Away,
@@ -16,10 +17,9 @@ from bailiwick.agent.beating import (
     NotKnown,
     NotTaken,
 )
-from bailiwick.agent.counting import LeaseCount, LeaseCounting
 from bailiwick.fleet.node import NodeCapacity
 from tests.support.simulated_nvml import SimulatedNvml
-from tests.unit.agent.test_attesting import ASKED, Line, ScriptedGate, ScriptedProver
+from tests.unit.agent.test_attestation import ASKED, Line, ScriptedGate, ScriptedProver
 from tests.unit.agent.test_counters import Tree
 
 NO_GPUS = NvmlAccounting(SimulatedNvml())

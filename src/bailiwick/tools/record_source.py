@@ -1,9 +1,9 @@
-"""Where a command reads a journal from, and which moment of it a person means.
+"""A journal wherever it lies, and which moment of it a person means.
 
 Rules:
 
 - A journal is a file of JSON Lines, a directory of one, a data directory, or a database's address.
-  Nothing of it is given out before it was verified; one that does not verify ends with code 3.
+  Nothing of it is given out before it was verified; one that does not verify is ``NotAsSealed``.
 - A moment is epoch milliseconds, ISO 8601 (without a zone: UTC), ``seq:N`` (after record N),
   ``end`` or ``now`` (the journal's end), or so long before that: ``-2h``, ``-15m``.
 """
@@ -15,13 +15,11 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from bailiwick import BailiwickError, InvalidValue
-from bailiwick.cli import ExitCode
-from bailiwick.cli.shared.progress import PROGRESS_AFTER_S
+from bailiwick.tools.errors import NotAsSealed
+from bailiwick.tools.reporter import SILENT, Reporter
+from bailiwick.vocab.errors import BailiwickError, Damaged, InvalidValue, InvariantBroken, NotFound
 
 if TYPE_CHECKING:
     from bailiwick.journal import Record
@@ -61,6 +59,8 @@ class Source:
     """Only records of these kinds; in a file the others are not even parsed."""
     plain: Callable[[], Iterator[FoldedRecord]]
     """All of them, for who reads only what the meter does: in a file they are not parsed twice."""
+    reporter: Reporter = SILENT
+    """Who is told how far the reading is."""
 
 
 class PlainRecord:
@@ -113,23 +113,6 @@ def _clock(text: str) -> int:
     return (when - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
-def told_time(at_ms: int) -> str:
-    """A time for a person, in UTC."""
-    from datetime import UTC, datetime, timedelta
-
-    try:
-        when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=at_ms)
-    except OverflowError:
-        return f"{at_ms} ms"
-    return when.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-
-
-def end_damaged(what: object, sentence: str) -> NoReturn:
-    """Say where a journal is damaged, and end with code 3."""
-    typer.echo(f"bailiwick: {what}: {sentence}", err=True)
-    raise typer.Exit(ExitCode.DENIED)
-
-
 def database_of(target: str | Path) -> str | None:
     """Where the database is, if the target is a data directory or a database's address."""
     text = str(target)
@@ -152,29 +135,27 @@ def database_lines(where: str) -> Iterator[bytes]:
 
 
 @contextmanager
-def open_source(target: str) -> Iterator[Source]:
+def open_source(target: str, reporter: Reporter = SILENT) -> Iterator[Source]:
     """The journal at a path or address, verified as it is read."""
-    from bailiwick.vocab.errors import Damaged, NotFound
-
     path = Path(target)
     try:
         if "://" in target or database_of(target) is not None:
             from bailiwick.store import open_store
 
             with open_store(target, read_only=True) as store:
-                yield _of_store(store, target)
+                yield _of_store(store, target, reporter)
         elif path.is_file() or (path / "journal.jsonl").exists():
-            yield _of_files(path)
+            yield _of_files(path, reporter)
         else:
             raise NotFound("journal", target, hint="a file, its directory, or a data directory")
     except Damaged as error:
-        end_damaged(target, str(error))
+        raise NotAsSealed(target, str(error)) from error
     except ModuleNotFoundError as error:
         hint = f"the package {error.name} that databases need: pip install 'bailiwick[server]'"
         raise InvalidValue("JOURNAL", target, hint) from error
 
 
-def _of_store(store: JournalStore, target: str) -> Source:
+def _of_store(store: JournalStore, target: str, reporter: Reporter) -> Source:
     from bailiwick.journal import parse_record
 
     size = store.size()
@@ -194,14 +175,14 @@ def _of_store(store: JournalStore, target: str) -> Source:
     def of_kinds(kinds: Collection[str]) -> Iterator[Record]:
         return (record for record in records() if record.kind in kinds)
 
-    return Source(target.rpartition("@")[2], size, end_ms, records, of_kinds, records)
+    name = target.rpartition("@")[2]
+    return Source(name, size, end_ms, records, of_kinds, records, reporter)
 
 
-def _of_files(path: Path) -> Source:
+def _of_files(path: Path, reporter: Reporter) -> Source:
     import json
     from itertools import islice
 
-    from bailiwick.cli.offline.journal_screen import watched
     from bailiwick.journal import Torn, Verified, parse_record
     from bailiwick.store import (
         JournalDirectory,
@@ -212,19 +193,19 @@ def _of_files(path: Path) -> Source:
     )
 
     file = path if path.is_file() else path / "journal.jsonl"
-    with watched(file) as lines:
+    with reporter.lines(file) as lines:
         verdict = (
             verify_file(lines)
             if path.is_file()
             else verify_directory(JournalDirectory(path), lines)
         )
     if isinstance(verdict, Torn):
-        typer.echo(f"bailiwick: {path}: {describe(verdict)}", err=True)
+        reporter.warn(f"{path}: {describe(verdict)}")
         size = verdict.seq
     elif isinstance(verdict, Verified):
         size = verdict.anchor.size
     else:
-        end_damaged(path, describe(verdict))
+        raise NotAsSealed(path, describe(verdict))
 
     def sealed() -> Iterator[bytes]:
         return islice(read_lines(file), size)
@@ -249,39 +230,11 @@ def _of_files(path: Path) -> Source:
     if isinstance(verdict, Torn):
         for record in records():
             end_ms = record.at_ms
-    return Source(str(path), size, end_ms, records, of_kinds, plain)
-
-
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr that appears once the work has taken two seconds; told how far it is."""
-    import threading
-
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    bar = Progress(*columns, console=console, transient=True)
-    task = bar.add_task(what, total=total)
-    timer = threading.Timer(PROGRESS_AFTER_S, bar.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield lambda done: bar.update(task, completed=done)
-    finally:
-        timer.cancel()
-        timer.join()  # it may be starting the bar at this moment
-        bar.stop()
+    return Source(str(path), size, end_ms, records, of_kinds, plain, reporter)
 
 
 def follow(kernel: Kernel, record: Record) -> None:
     """One more record for the kernel; one that it cannot have made is a mistake of use."""
-    from bailiwick import InvariantBroken
-
     try:
         kernel.replay((record,), check_digests=True)
     except (InvariantBroken, KeyError, TypeError, ValueError) as error:

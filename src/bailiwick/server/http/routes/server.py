@@ -1,10 +1,11 @@
-"""Routes for the scheduler's settings."""
+"""Routes for the server itself: how this replica stands, and the scheduler's settings."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields
+from typing import Annotated, Any
 
-from fastapi import Response
+from fastapi import Query, Response
 
 from bailiwick.fleet.resources import Resources
 from bailiwick.kernel import Settings
@@ -13,16 +14,32 @@ from bailiwick.kernel.settings import NUMBERS
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here, spell_done
 from bailiwick.server.http.params import IfMatchDigest, digest_in
-from bailiwick.services import settings
+from bailiwick.services import server
 from bailiwick.wire import settings as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.fleet import Held
+from bailiwick.wire.replica import Leader, ReplicaState
+
+Digest = Annotated[
+    str, Query(pattern="^(true|false)$", description="Whether to tell the state's digest.")
+]
+
+
+@answers("replica.read")
+async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
+    """How this replica stands."""
+    found = await server.read_replica(asked, digest=digest == "true")
+    told: dict[str, Any] = {each.name: getattr(found, each.name) for each in fields(found)}
+    leader = found.leader
+    if leader is not None:
+        told["leader"] = Leader(name=leader.name, address=leader.address, epoch=leader.epoch)
+    return ReplicaState(**told | {"role": found.role.value})
 
 
 @answers("settings.read")
 async def read_settings(asked: Here, response: Response) -> wire.Settings:
     """How the scheduler works now; the ``ETag`` is a digest of it."""
-    found = await settings.read(asked)
+    found = await server.read_settings(asked)
     response.headers["etag"] = f'"{settings_digest(found)}"'
     return _spell(found)
 
@@ -32,7 +49,7 @@ async def set_settings(
     asked: Changing, body: wire.Settings, *, if_match: IfMatchDigest = None
 ) -> Done:
     """Replace all settings; they count from now on and judge nothing again."""
-    done = await settings.put(asked, lambda: _settings(body), seen=digest_in(if_match))
+    done = await server.set_settings(asked, lambda: _settings(body), seen=digest_in(if_match))
     return spell_done(done)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from bailiwick.agent.attesting import NodeAttestation, TrustServer
+from bailiwick.agent.attestation import NodeAttestation, TrustServer
 from bailiwick.agent.counting import CounterServer, LeaseCounting
 from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import NodeCapacity

@@ -27,7 +27,7 @@ NO_ID: Final = "none"
 
 
 @dataclass(slots=True)
-class Bearing:
+class TraceContext:
     """One request, or one piece of work that has a correlation id."""
 
     state: Mapping[str, Any] = field(default_factory=dict)
@@ -44,19 +44,19 @@ class Bearing:
         return str(self.state.get("correlation_id", NO_ID))
 
 
-CURRENT: Final[ContextVar[Bearing | None]] = ContextVar("bailiwick_bearing", default=None)
+CURRENT: Final[ContextVar[TraceContext | None]] = ContextVar("bailiwick_trace", default=None)
 
 
 def correlation_id() -> str:
     """The correlation id here and now, or ``none``."""
-    bearing = CURRENT.get()
-    return NO_ID if bearing is None else bearing.correlation_id
+    context = CURRENT.get()
+    return NO_ID if context is None else context.correlation_id
 
 
 def trace_id() -> str | None:
     """The trace here and now, if there is one."""
-    bearing = CURRENT.get()
-    return None if bearing is None else bearing.trace_id
+    context = CURRENT.get()
+    return None if context is None else context.trace_id
 
 
 def note(
@@ -67,21 +67,21 @@ def note(
     project: str | None = None,
 ) -> None:
     """More is known about the request now; what is left out stays as it was."""
-    bearing = CURRENT.get()
-    if bearing is None:
+    context = CURRENT.get()
+    if context is None:
         return
-    bearing.principal = principal or bearing.principal
-    bearing.action = action or bearing.action
+    context.principal = principal or context.principal
+    context.action = action or context.action
     if tenant is not None:
-        bearing.tenant, bearing.project = tenant, project
+        context.tenant, context.project = tenant, project
 
 
 @contextmanager
-def bearing_of(
+def in_context(
     correlation: str, *, tenant: str | None = None, project: str | None = None
-) -> Iterator[Bearing]:
+) -> Iterator[TraceContext]:
     """Work without a request of its own (a loop, a job), under a correlation id."""
-    made = Bearing({"correlation_id": correlation}, tenant=tenant, project=project)
+    made = TraceContext({"correlation_id": correlation}, tenant=tenant, project=project)
     token = CURRENT.set(made)
     try:
         yield made

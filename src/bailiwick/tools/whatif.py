@@ -1,0 +1,53 @@
+"""The history of a journal between two moments, and the state that it begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+
+from bailiwick.kernel import Kernel, State, decode, encode
+from bailiwick.kernel.history import History
+from bailiwick.kernel.history_reader import HistoryReader
+from bailiwick.tools.record_source import Moment, Source, follow, parse_moment
+from bailiwick.vocab.errors import InvalidValue
+
+
+def read_history(
+    source: Source, period: tuple[str | None, str | None], *, tick_ms: int | None
+) -> tuple[History, Callable[[], State]]:
+    """The history between two moments, and how to make the state that it begins with."""
+    begin, end = period
+    first = None if begin is None else _before(begin, source)
+    last = Moment() if end is None else parse_moment(end, source)
+    reader, kernel, size, end_ms = HistoryReader(), Kernel(), 0, 0
+    with source.reporter.progress("reading", source.size) as step:
+        for record in source.records():
+            if not last.has(record):
+                break
+            reader.take(record)
+            size, end_ms = record.seq + 1, record.at_ms
+            if first is not None and first.has(record):
+                follow(kernel, record)
+            if record.seq % 1_000 == 0:
+                step(record.seq)
+    state = kernel.state
+    if state.size >= size:
+        raise InvalidValue("--from", begin, "a time with records between it and --to")
+    start_ms = None if first is None or first.at_ms is None else first.at_ms + 1
+    if last.at_ms is not None:
+        end_ms = min(max(last.at_ms, end_ms), source.end_ms)
+    history = reader.history(state.size, start_ms=start_ms, end_ms=end_ms, spacing_ms=tick_ms)
+    if not state.size:
+        return history, State
+    data = encode(state)
+    return history, lambda: decode(data, sha256(data).hexdigest())
+
+
+def _before(text: str, source: Source) -> Moment:
+    """Up to where records come before the time that is looked at."""
+    found = parse_moment(text, source)
+    if found.size is not None:
+        return Moment(size=found.size - 1)
+    if found.at_ms is None:
+        raise InvalidValue("--from", text, "a moment before the journal's end")
+    return Moment(at_ms=found.at_ms - 1)
