@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from bailiwick.runtime.replica import Role
-from bailiwick.store.projections import history_follower
+from bailiwick.store.history.fold import history_follower
 from bailiwick.store.sql_store import SqlStore
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from bailiwick.server.http.params import (
 from bailiwick.server.http.plans import Speller, spell_denial, spell_remedy, submit_of
 from bailiwick.server.http.work import spell_record
 from bailiwick.services import decisions
-from bailiwick.store.history import DecisionRow
+from bailiwick.store.history.questions import DecisionRow
 from bailiwick.wire import asking as wire
 from bailiwick.wire.base import Page
 from bailiwick.wire.work import JournalRecord, LeaseRequest

@@ -7,9 +7,9 @@ Rules:
 - A batch of records and the number up to which the fold has come are committed together. A crash
   leaves the tables as they are after some record, and the next call goes on from there. Two that
   advance at once do not fold a record twice: the second sees that the first was there.
-- What a record makes of the rows is decided in :mod:`.history_rows`.
+- What a record makes of the rows is decided in :mod:`.rows`.
 
-:mod:`bailiwick.store.history` asks these tables.
+:mod:`.questions` asks these tables.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sqlalchemy import (
 from bailiwick.journal import Record, RecordKind, RecordRefused, parse_record
 from bailiwick.runtime.feed import StoredLines
 from bailiwick.runtime.follower import Follower
-from bailiwick.store.history_rows import (
+from bailiwick.store.history.rows import (
     GROUP,
     SUMS,
     USED,

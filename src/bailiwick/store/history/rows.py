@@ -1,4 +1,4 @@
-"""What a batch of records makes of the rows about the past; :mod:`.projections` keeps them.
+"""What a batch of records makes of the rows about the past; :mod:`.fold` keeps them.
 
 Rules:
 
