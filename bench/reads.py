@@ -14,7 +14,7 @@ from time import thread_time
 
 from bailiwick import InvariantBroken, NodeCapacity, PlacementRequest
 from bailiwick.kernel import Envelope, Kernel, RegisterNode, State, Submit
-from bailiwick.kernel.events import Owner
+from bailiwick.kernel.owner import Owner
 from bailiwick.runtime.indexes import ByOwner, Indexes, Scan, scan_leases
 from bench.measure import no_collection, percentile, say
 from bench.report import Section, Table

@@ -18,7 +18,7 @@ from bailiwick.billing.invoices import Invoice, InvoiceHead, InvoiceScope
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.journal import Record, parse_record
 from bailiwick.kernel import DepartNode, RegisterNode, Settings, Tick
-from bailiwick.kernel.commands import ChangeSettings
+from bailiwick.kernel.fleet.commands import ChangeSettings
 from bailiwick.store.invoice_rows import InvoiceRow
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import invoices

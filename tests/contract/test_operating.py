@@ -14,13 +14,13 @@ from bailiwick.cli.main import app as cli
 from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.journal.keys import SeedSigner, VerifierKey
 from bailiwick.journal.note import TrustedCheckpoint, verify_checkpoint
-from bailiwick.kernel import iam_commands as cmd
+from bailiwick.kernel.people import commands as cmd
 from bailiwick.reconcile.departures import Departures
 from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
 from bailiwick.services.beats import Beats
-from bailiwick.store.journal_proof import Proven, check_proof, parse_proof
+from bailiwick.store.journal.proof import Proven, check_proof, parse_proof
 from tests.support.http_house import (
     FOREIGN,
     OWN,

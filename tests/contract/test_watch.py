@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from bailiwick.iam import Permission, Role
-from bailiwick.kernel import iam_commands as cmd
 from bailiwick.kernel.answers import Done
+from bailiwick.kernel.people import commands as cmd
 from bailiwick.runtime.runner import SystemClock
 from bailiwick.server.http.edge import Bounds, Edge
 from bailiwick.server.http.watchers import Watchers

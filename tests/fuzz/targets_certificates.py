@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bailiwick.attestation.certificates import (
+from bailiwick.attestation.formats.certificates import (
     PathRules,
     check_key,
     check_leaf,

@@ -10,14 +10,14 @@ from collections.abc import Callable
 import cbor2
 from cryptography import x509
 
-from bailiwick.attestation.cbor import read_cbor, read_sign1
-from bailiwick.attestation.der import DerValue, read_all
-from bailiwick.attestation.dice import CAREFUL, DiceVerifier, framed
-from bailiwick.attestation.dice_chain import DiceFormat
-from bailiwick.attestation.dice_keys import read_cose_key, read_public_key
-from bailiwick.attestation.dice_open import read_open_extension
-from bailiwick.attestation.dice_tcg import read_multi_tcb_info, read_tcb_info, read_ueid
+from bailiwick.attestation.dice.chain import DiceFormat
+from bailiwick.attestation.dice.keys import read_cose_key, read_public_key
+from bailiwick.attestation.dice.open_dice import read_open_extension
+from bailiwick.attestation.dice.tcg import read_multi_tcb_info, read_tcb_info, read_ueid
+from bailiwick.attestation.dice.verifier import CAREFUL, DiceVerifier, framed
 from bailiwick.attestation.evidence import Evidence, EvidenceContext
+from bailiwick.attestation.formats.cbor import read_cbor, read_sign1
+from bailiwick.attestation.formats.der import DerValue, read_all
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Untrusted
 from bailiwick.vocab.trust import EvidenceKind
 from tests.support import evidence_dice as made

@@ -12,13 +12,13 @@ from contextlib import suppress
 from lxml import etree
 
 from bailiwick.attestation import sev_snp, tdx
-from bailiwick.attestation.certificates import read_certificates
 from bailiwick.attestation.evidence import Evidence
-from bailiwick.attestation.gpu_cc import GpuCcVerifier, firmware_ids
-from bailiwick.attestation.rim import read_rim
-from bailiwick.attestation.spdm import read_report
+from bailiwick.attestation.formats.certificates import read_certificates
+from bailiwick.attestation.formats.xml_tree import XML_BYTES_MAX, canonical, read_xml
+from bailiwick.attestation.gpu.rim import read_rim
+from bailiwick.attestation.gpu.spdm import read_report
+from bailiwick.attestation.gpu.verifier import GpuCcVerifier, firmware_ids
 from bailiwick.attestation.verdict import EvidenceError, StaleEvidence
-from bailiwick.attestation.xml_tree import XML_BYTES_MAX, canonical, read_xml
 from bailiwick.vocab.trust import EvidenceKind
 from tests.support import evidence_gpu as gpu
 from tests.support import evidence_snp_tdx as guests

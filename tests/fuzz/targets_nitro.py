@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import cbor2
 
-from bailiwick.attestation.cbor import read_sign1
 from bailiwick.attestation.evidence import Evidence, EvidenceContext
+from bailiwick.attestation.formats.cbor import read_sign1
 from bailiwick.attestation.nitro import NitroVerifier, read_document
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Untrusted
 from bailiwick.vocab.trust import EvidenceKind

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from bailiwick.attestation.evidence import Evidence
-from bailiwick.attestation.tpm_credential import CHANCE_BYTES, make_credential
-from bailiwick.attestation.tpm_event_log import read_event_log
-from bailiwick.attestation.tpm_keys import check_ak, read_ek
-from bailiwick.attestation.tpm_registers import read_pcrs
-from bailiwick.attestation.tpm_structures import read_quote, read_signature
+from bailiwick.attestation.tpm.credential import CHANCE_BYTES, make_credential
+from bailiwick.attestation.tpm.event_log import read_event_log
+from bailiwick.attestation.tpm.keys import check_ak, read_ek
+from bailiwick.attestation.tpm.registers import read_pcrs
+from bailiwick.attestation.tpm.structures import read_quote, read_signature
 from bailiwick.attestation.verdict import EvidenceError
 from bailiwick.vocab.trust import EvidenceKind
 from tests.support.attestation_cases import own

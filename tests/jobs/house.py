@@ -22,8 +22,8 @@ from bailiwick.fleet.node import EXECUTOR_LABEL, GpuDevice, NodeCapacity
 from bailiwick.iam import PrincipalKind, Role
 from bailiwick.journal.record import parse_record
 from bailiwick.kernel import ChangeSettings, Command, Envelope, RegisterNode, Settings
-from bailiwick.kernel import iam_commands as iam
 from bailiwick.kernel.answers import Answer
+from bailiwick.kernel.people import commands as iam
 from bailiwick.ports import JobRow, NewJobRow
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop, Retention

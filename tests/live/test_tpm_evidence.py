@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from bailiwick.attestation.tpm_credential import CHANCE_BYTES, Credential, make_credential
-from bailiwick.attestation.tpm_structures import read_public
+from bailiwick.attestation.tpm.credential import CHANCE_BYTES, Credential, make_credential
+from bailiwick.attestation.tpm.structures import read_public
 from tests.support.attestation_cases import check, own
 from tests.support.evidence_tpm2 import EKS, machines, write
 from tests.support.paper_tpm import ak_public

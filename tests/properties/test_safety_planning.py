@@ -10,9 +10,9 @@ import pytest
 
 from bailiwick.journal import Record, parse_record
 from bailiwick.kernel import Cancel, ChangeSettings, Envelope, Settings, Submit
-from bailiwick.kernel import planning as pl
-from bailiwick.kernel.request_body import denial_body
 from bailiwick.kernel.snapshot import digest_of
+from bailiwick.kernel.spelling import denial_body
+from bailiwick.kernel.work import plan as pl
 from bailiwick.scheduler.explain import remedy_for
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import LimitReached

@@ -9,7 +9,8 @@ from typing import Any
 
 from bailiwick.billing.rates import LIST_PRICES, card_body
 from bailiwick.kernel import Envelope, Kernel
-from bailiwick.kernel.codec import COMMANDS, decode_command
+from bailiwick.kernel.codec import decode_command
+from bailiwick.kernel.slices import COMMANDS
 from bailiwick.vocab.errors import BailiwickError, InvariantBroken
 from tests.processes.load import node_command, submit_command
 

@@ -15,9 +15,28 @@ from typing import Any
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
 from bailiwick.journal.words import AttestationWord
-from bailiwick.kernel import commands as cmd
-from bailiwick.kernel import trust_commands as tc
+from bailiwick.kernel.commands import Command
+from bailiwick.kernel.fleet.commands import (
+    ChangeMode,
+    ChangeSettings,
+    DepartNode,
+    RegisterNode,
+    SetQuota,
+    SetShare,
+)
 from bailiwick.kernel.settings import Settings
+from bailiwick.kernel.trust import commands as tc
+from bailiwick.kernel.trust.commands import LiftQuarantine, Quarantine
+from bailiwick.kernel.work.commands import (
+    Cancel,
+    ClearFence,
+    Evict,
+    Release,
+    Renew,
+    ReportCheckpoint,
+    ReportTeardown,
+    Submit,
+)
 from bailiwick.scheduler.quota_policy import (
     BurstCredit,
     GpuGenerationQuota,
@@ -54,7 +73,7 @@ class Said:
     """A command and who sends it."""
 
     actor: str
-    command: cmd.Command
+    command: Command
 
 
 def settings_of(rng: Random) -> Settings:
@@ -100,7 +119,7 @@ class Actors:
 
     def first(self) -> list[Said]:
         """How a cluster begins: some nodes are there, some tenants have quotas."""
-        joined = [Said(f"agent:{n}", cmd.RegisterNode(n, self._inventory())) for n in self._nodes]
+        joined = [Said(f"agent:{n}", RegisterNode(n, self._inventory())) for n in self._nodes]
         return joined + [self._set_quota() for _ in range(self._rng.randrange(4))]
 
     def next(self) -> Said:
@@ -134,7 +153,7 @@ class Actors:
         if rng.random() < 0.1:
             terms["tag"] = "tag-1"
         request = PlacementRequest(**terms)
-        return Said(f"user:{tenant}", cmd.Submit(request, wait=rng.random() < 0.7))
+        return Said(f"user:{tenant}", Submit(request, wait=rng.random() < 0.7))
 
     def _devices(self) -> dict[str, Any]:
         rng = self._rng
@@ -154,7 +173,7 @@ class Actors:
         rng, model = self._rng, self._model
         if model.waiting and rng.random() < 0.2:
             entry = rng.choice(list(model.waiting))
-            return Said(f"user:{model.waiting[entry][0]}", cmd.Cancel(entry))
+            return Said(f"user:{model.waiting[entry][0]}", Cancel(entry))
         if not model.leases:
             return self._submit()
         lease_id = rng.choice(list(model.leases))
@@ -163,10 +182,10 @@ class Actors:
         if pick == 0:
             generation = rng.choice((None, None, 1, 2))
             ttl_ms = rng.choice((500, 5_000, 60_000))
-            return Said(actor, cmd.Renew(lease_id, ttl_ms, generation))
+            return Said(actor, Renew(lease_id, ttl_ms, generation))
         if pick == 1:
-            return Said(actor, cmd.ReportCheckpoint(lease_id))
-        return Said(actor, cmd.Release(lease_id))
+            return Said(actor, ReportCheckpoint(lease_id))
+        return Said(actor, Release(lease_id))
 
     # -- machines ------------------------------------------------------------------------------
 
@@ -194,8 +213,8 @@ class Actors:
         actor = f"agent:{node}"
         if node in self._model.nodes and rng.random() < 0.8:
             seen = rng.choice((None, EPOCH_MS + self._now()))
-            return Said(actor, cmd.DepartNode(node, seen))
-        return Said(actor, cmd.RegisterNode(node, self._inventory()))
+            return Said(actor, DepartNode(node, seen))
+        return Said(actor, RegisterNode(node, self._inventory()))
 
     def _executor(self) -> Said:
         tearing = ("forced_teardown", "checkpoint_reported", "expired")
@@ -203,7 +222,7 @@ class Actors:
         if not due:
             return self._holder()
         clean = self._rng.random() < 0.7
-        return Said("executor", cmd.ReportTeardown(self._rng.choice(due), clean))
+        return Said("executor", ReportTeardown(self._rng.choice(due), clean))
 
     def _liar(self) -> Said:
         """Somebody says what is not so: of leases that are others', unknown, or not going."""
@@ -212,15 +231,15 @@ class Actors:
         lease_id = rng.choice([*model.leases, made_up])
         lie = rng.choice(
             (
-                cmd.Release(made_up),
-                cmd.ReportTeardown(lease_id, rng.random() < 0.5),
-                cmd.ReportCheckpoint(made_up),
-                cmd.ClearFence(lease_id),
-                cmd.Renew(lease_id, 2**40, 7),
-                cmd.Cancel(made_up),
-                cmd.DepartNode("node-nowhere"),
-                cmd.RegisterNode(rng.choice(self._nodes), self._inventory()),
-                cmd.LiftQuarantine(rng.choice(self._nodes)),
+                Release(made_up),
+                ReportTeardown(lease_id, rng.random() < 0.5),
+                ReportCheckpoint(made_up),
+                ClearFence(lease_id),
+                Renew(lease_id, 2**40, 7),
+                Cancel(made_up),
+                DepartNode("node-nowhere"),
+                RegisterNode(rng.choice(self._nodes), self._inventory()),
+                LiftQuarantine(rng.choice(self._nodes)),
             )
         )
         return Said("agent:liar", lie)
@@ -247,7 +266,7 @@ class Actors:
             asked = tc.GrantToken(lease_id, tenant, token, operations, None, ttl_ms)
             return Said(f"user:{tenant}", asked)
         if pick == 4:
-            return Said("operator", cmd.LiftQuarantine(node, override=True, note="seen by eye"))
+            return Said("operator", LiftQuarantine(node, override=True, note="seen by eye"))
         evidence = f"{rng.randrange(2**64):064x}"
         if pick == 5:
             word = rng.choice((_UNTRUSTED, AttestationWord.UNSUPPORTED, AttestationWord.STALE))
@@ -277,21 +296,21 @@ class Actors:
         pick = rng.randrange(8)
         if pick == 0:
             mode, reason = self._next_mode(node), rng.choice(_OPERATOR_REASONS)
-            return Said("operator", cmd.ChangeMode(node, mode, reason, grace))
+            return Said("operator", ChangeMode(node, mode, reason, grace))
         if pick == 1:
-            return Said("operator", cmd.Quarantine(node, "attestation-failed", grace))
+            return Said("operator", Quarantine(node, "attestation-failed", grace))
         if pick == 2:
-            return Said("operator", cmd.LiftQuarantine(node))
+            return Said("operator", LiftQuarantine(node))
         if pick == 3:
             return self._set_quota()
         if pick == 4:
-            return Said("operator", cmd.ChangeSettings(settings_of(rng)))
+            return Said("operator", ChangeSettings(settings_of(rng)))
         if pick == 5 and fences:
-            return Said("operator", cmd.ClearFence(rng.choice(fences)))
+            return Said("operator", ClearFence(rng.choice(fences)))
         if pick == 6 and model.leases:
             ids = rng.sample(list(model.leases), min(len(model.leases), rng.randrange(1, 4)))
-            return Said("operator", cmd.Evict(tuple(ids), rng.choice(_REASONS), grace))
-        return Said("operator", cmd.SetShare(rng.choice(TENANTS), rng.randrange(1, 10)))
+            return Said("operator", Evict(tuple(ids), rng.choice(_REASONS), grace))
+        return Said("operator", SetShare(rng.choice(TENANTS), rng.randrange(1, 10)))
 
     def _next_mode(self, node: str) -> NodeMode:
         """Mostly the way back to work, so that nodes do not stay closed."""
@@ -319,4 +338,4 @@ class Actors:
             table = tuple(GpuGenerationQuota(g, rng.randrange(0, 6)) for g in GENERATIONS)
         quota = Quota(tuple(limits), table, burst) if rng.random() < 0.9 else Quota()
         tenant, project = rng.choice(TENANTS), rng.choice((None, None, "p"))
-        return Said("operator", cmd.SetQuota(tenant, quota, project))
+        return Said("operator", SetQuota(tenant, quota, project))

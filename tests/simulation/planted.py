@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import partial
 from unittest.mock import patch
 
-from bailiwick.kernel import Kernel, placing, snapshot
-from bailiwick.kernel import apply as kernel_apply
-from bailiwick.kernel import events as ev
-from bailiwick.kernel import lease_events as le
+from bailiwick.kernel import Kernel, slices, snapshot
 from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.state import State
+from bailiwick.kernel.work import events as ev
+from bailiwick.kernel.work import lease_events as le
+from bailiwick.kernel.work import requests
 from bailiwick.runtime import rebuild
 from bailiwick.runtime.replica import Pace, Replica, Ticket
 from bailiwick.scheduler.fairness import QueueEntry
@@ -110,13 +110,13 @@ def _nothing() -> Iterator[None]:
 
 @contextmanager
 def _unapplied(kind: type[object], wrong: Callable[[State, object, int], None]) -> Iterator[None]:
-    with patch.dict(kernel_apply._APPLY, {kind: wrong}):
+    with patch.dict(slices.APPLY, {kind: wrong}):
         yield
 
 
 def _grant_without_quota() -> object:
     """Leases are granted, and nobody's quota is charged."""
-    right = kernel_apply._APPLY[ev.AdmissionApproved]
+    right = slices.APPLY[ev.AdmissionApproved]
 
     def wrong(state: State, event: object, at_ms: int) -> None:
         before = state.quotas.buffer[:]
@@ -154,7 +154,7 @@ def _claims_of_others() -> object:
     def wrong(state: State, entry: QueueEntry, now_ms: int) -> object:
         return state.unguarded.evaluate(entry.request, now_ms=now_ms)
 
-    return patch.object(placing, "_ask_claimant", wrong)
+    return patch.object(requests, "_ask_claimant", wrong)
 
 
 def _tables_too_short() -> object:

@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from random import Random
 
-from bailiwick.kernel import Envelope, SetShare, decide, placing
+from bailiwick.kernel import Envelope, SetShare
+from bailiwick.kernel.fleet import rules as fleet_rules
+from bailiwick.kernel.work import requests
 from bailiwick.runtime.replica import Pace, Replica, Role, Ticket, View
 from bailiwick.vocab.errors import BailiwickError, Damaged, Deposed, Unavailable
 from tests.simulation.actors import Actors, Said, settings_of
@@ -177,8 +179,8 @@ class World:
 
     def run(self) -> World:
         """All of it; a broken promise is raised as a violation."""
-        constants = placing.MEMBERS_MAX, decide.MEMBERS_MAX
-        placing.MEMBERS_MAX = decide.MEMBERS_MAX = self._members_max
+        constants = requests.MEMBERS_MAX, fleet_rules.MEMBERS_MAX
+        requests.MEMBERS_MAX = fleet_rules.MEMBERS_MAX = self._members_max
         try:
             for said in self.actors.first():
                 self._send(Op(said, self._key()))
@@ -187,7 +189,7 @@ class World:
                 self._act()
             self._come_to_rest()
         finally:
-            placing.MEMBERS_MAX, decide.MEMBERS_MAX = constants
+            requests.MEMBERS_MAX, fleet_rules.MEMBERS_MAX = constants
         return self
 
     def _act(self) -> None:

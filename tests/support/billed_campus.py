@@ -15,7 +15,7 @@ from bailiwick.billing.invoice_body import digest_of
 from bailiwick.billing.invoices import Agreed, Invoice, InvoiceHead, InvoiceScope, correct
 from bailiwick.billing.rates import LIST_PRICES
 from bailiwick.kernel import ChangeSettings, DepartNode, Elect, Evict, RegisterNode, Settings
-from bailiwick.kernel.money_commands import IssueInvoice, SetRateCard, WithdrawRateCard
+from bailiwick.kernel.money.commands import IssueInvoice, SetRateCard, WithdrawRateCard
 from bailiwick.vocab.values import GIB
 from bailiwick.vocab.words import LeaseClass, PreemptionReason
 from tests.support.kernel_histories import AMPERE, HOUR, MINUTE, START_MS, Campus, granted, node

@@ -23,10 +23,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mldsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.x509.oid import NameOID
 
-from bailiwick.attestation.dice_chain import DiceFormat
-from bailiwick.attestation.dice_keys import challenge_message, spki_of
-from bailiwick.attestation.dice_open import OPEN_DICE
-from bailiwick.attestation.dice_tcg import FLAG_BITS, MULTI_TCB_INFO, TCB_INFO, UEID
+from bailiwick.attestation.dice.chain import DiceFormat
+from bailiwick.attestation.dice.keys import challenge_message, spki_of
+from bailiwick.attestation.dice.open_dice import OPEN_DICE
+from bailiwick.attestation.dice.tcg import FLAG_BITS, MULTI_TCB_INFO, TCB_INFO, UEID
 from tests.support.attestation_cases import own
 
 AT = "2026-11-15T12:00:00Z"

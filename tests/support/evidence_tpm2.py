@@ -23,7 +23,7 @@ from typing import Any
 from cryptography import x509
 
 from bailiwick.agent.tpm2 import Talk
-from bailiwick.attestation.tpm_structures import RsaKey, qualified_name_of, read_public, read_quote
+from bailiwick.attestation.tpm.structures import RsaKey, qualified_name_of, read_public, read_quote
 from tests.support.attestation_cases import own
 from tests.support.certificates import AT_MS, DAY_MS, der, pem, usage
 from tests.support.paper_tpm import (

@@ -24,9 +24,9 @@ from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, EnrolNode, Envelope, decode_command
-from bailiwick.kernel import iam_commands as cmd
 from bailiwick.kernel.answers import Answer
-from bailiwick.kernel.money_commands import IssueInvoice, SetBudget
+from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
+from bailiwick.kernel.people import commands as cmd
 from bailiwick.metering.owners import Account
 from bailiwick.metering.values import Use
 from bailiwick.ports import Clock, NewJobRow

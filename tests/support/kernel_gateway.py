@@ -8,8 +8,8 @@ from typing import Protocol, TypeVar
 from bailiwick.iam import FLEET, Permission, PrincipalKind, Scope
 from bailiwick.iam import Role as Duty
 from bailiwick.kernel import Answer, Command, Envelope, Kernel
-from bailiwick.kernel.decide import decide
 from bailiwick.kernel.events import Event
+from bailiwick.kernel.slices import decide
 from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import Role, View
@@ -54,6 +54,10 @@ class KernelGateway(Gateway):
     async def read(self, read: Callable[[View], T]) -> T:
         """What ``read`` makes of the state."""
         return read(self.view)
+
+    async def lookup(self, find: Callable[[View], T]) -> T:
+        """What ``find`` makes of the state."""
+        return find(self.view)
 
     async def rehearse(self, command: Command) -> Event | None:
         """What would happen first."""

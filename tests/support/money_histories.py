@@ -42,12 +42,7 @@ from bailiwick.kernel import (
     Settings,
     Tick,
 )
-from bailiwick.kernel.money_commands import (
-    RemoveBudget,
-    SetBudget,
-    SetRateCard,
-    WithdrawRateCard,
-)
+from bailiwick.kernel.money.commands import RemoveBudget, SetBudget, SetRateCard, WithdrawRateCard
 from bailiwick.metering import JournalMeter, Leased, Meter, Share
 from bailiwick.vocab.errors import BailiwickError, InvariantBroken
 from bailiwick.vocab.transitions import NodeMode

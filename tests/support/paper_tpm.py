@@ -20,10 +20,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from bailiwick.attestation.evidence import Evidence, EvidenceContext
-from bailiwick.attestation.tpm2 import Tpm2Verifier
-from bailiwick.attestation.tpm_event_log import TpmEventType
-from bailiwick.attestation.tpm_registers import BANKS
-from bailiwick.attestation.tpm_structures import (
+from bailiwick.attestation.tpm.event_log import TpmEventType
+from bailiwick.attestation.tpm.registers import BANKS
+from bailiwick.attestation.tpm.structures import (
     DECRYPT,
     FIXED_PARENT,
     FIXED_TPM,
@@ -32,6 +31,7 @@ from bailiwick.attestation.tpm_structures import (
     SIGN,
     qualified_name_of,
 )
+from bailiwick.attestation.tpm.verifier import Tpm2Verifier
 from bailiwick.vocab.trust import EvidenceKind
 from tests.support.certificates import AT_MS, DAY_MS, Wanted, der, ec_key, issue, usage
 

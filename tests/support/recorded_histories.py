@@ -33,7 +33,9 @@ from bailiwick.kernel import (
     encode_answer,
     encode_command,
 )
-from bailiwick.kernel.iam_commands import (
+from bailiwick.kernel.machine import Outcome
+from bailiwick.kernel.money.commands import IssueInvoice, ReportFinding, SetRateCard
+from bailiwick.kernel.people.commands import (
     BreakGlass,
     ChangeAccount,
     ChangeProject,
@@ -46,8 +48,6 @@ from bailiwick.kernel.iam_commands import (
     RevokeToken,
     SetMember,
 )
-from bailiwick.kernel.machine import Outcome
-from bailiwick.kernel.money_commands import IssueInvoice, ReportFinding, SetRateCard
 from bailiwick.vocab.errors import BailiwickError
 from tests.support.kernel_histories import Campus, busy_journal
 from tests.support.money_histories import LARGE, Trouble

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from bailiwick.iam import FLEET, OWN_NAMES, PrincipalKind, Role
-from bailiwick.kernel import iam_commands as cmd
+from bailiwick.kernel.people import commands as cmd
 from bailiwick.reconcile import demo_cell, departures, job_actions, metering, this_node
 from bailiwick.runtime import replica
-from bailiwick.server.http import door, plans
+from bailiwick.server.http import door
 from bailiwick.server.http.app import Terms
 from bailiwick.services import authority as auth
+from bailiwick.services import plans
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
 
 BOSS = f"tenant_admin@{OWN}"

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from bailiwick.agent.nvml import DEVICES_ASKED_MAX, NvmlSession, open_session
+from bailiwick.agent.machine.nvml import DEVICES_ASKED_MAX, NvmlSession, open_session
 from bailiwick.agent.words import CannotAttest
 from bailiwick.attestation.evidence import Evidence
-from bailiwick.attestation.spdm import CC_OFF, NONCE_BYTES
+from bailiwick.attestation.gpu.spdm import CC_OFF, NONCE_BYTES
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind
 

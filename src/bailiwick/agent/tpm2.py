@@ -24,7 +24,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from bailiwick.agent.words import CannotAttest
-from bailiwick.attestation.der import read_first
+from bailiwick.attestation.formats.der import read_first
 from bailiwick.attestation.verdict import EvidenceError
 from bailiwick.vocab.errors import InvalidValue
 

@@ -31,13 +31,13 @@ from bailiwick.attestation.verdict import (
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
 
 if TYPE_CHECKING:
-    from bailiwick.attestation.dice import DiceVerifier
+    from bailiwick.attestation.dice.verifier import DiceVerifier
     from bailiwick.attestation.ed25519 import Ed25519Verifier
-    from bailiwick.attestation.gpu_cc import GpuCcVerifier
+    from bailiwick.attestation.gpu.verifier import GpuCcVerifier
     from bailiwick.attestation.nitro import NitroVerifier
     from bailiwick.attestation.sev_snp import SevSnpVerifier
     from bailiwick.attestation.tdx import TdxVerifier
-    from bailiwick.attestation.tpm2 import Tpm2Verifier
+    from bailiwick.attestation.tpm.verifier import Tpm2Verifier
 
 __all__ = [
     "AttestationGate",
@@ -67,13 +67,13 @@ __all__ = [
 ]
 
 _VERIFIERS = {
-    "DiceVerifier": "dice",
+    "DiceVerifier": "dice.verifier",
     "Ed25519Verifier": "ed25519",
-    "GpuCcVerifier": "gpu_cc",
+    "GpuCcVerifier": "gpu.verifier",
     "NitroVerifier": "nitro",
     "SevSnpVerifier": "sev_snp",
     "TdxVerifier": "tdx",
-    "Tpm2Verifier": "tpm2",
+    "Tpm2Verifier": "tpm.verifier",
 }
 
 

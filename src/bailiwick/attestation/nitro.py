@@ -30,8 +30,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from bailiwick.attestation.cbor import Sign1, read_map, read_sign1
-from bailiwick.attestation.certificates import (
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
+from bailiwick.attestation.formats.cbor import Sign1, read_map, read_sign1
+from bailiwick.attestation.formats.certificates import (
     BUNDLE_MAX,
     Path,
     PathRules,
@@ -41,7 +42,6 @@ from bailiwick.attestation.certificates import (
     walk,
     window_of,
 )
-from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Verdict, judged, refuse
 from bailiwick.vocab.errors import InvalidValue

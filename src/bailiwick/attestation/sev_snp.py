@@ -31,8 +31,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from bailiwick.attestation import der
-from bailiwick.attestation.certificates import (
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
+from bailiwick.attestation.formats import der
+from bailiwick.attestation.formats.certificates import (
     Path,
     PathRules,
     check_leaf,
@@ -42,7 +43,6 @@ from bailiwick.attestation.certificates import (
     read_certificates,
     walk,
 )
-from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Verdict, judged, refuse
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason

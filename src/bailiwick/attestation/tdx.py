@@ -32,15 +32,15 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from bailiwick.attestation.certificates import (
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
+from bailiwick.attestation.formats.certificates import (
     PathRules,
     check_leaf,
     pinned_certificates,
     read_certificates,
     walk,
 )
-from bailiwick.attestation.evidence import Evidence, EvidenceContext
-from bailiwick.attestation.little_endian import Cursor
+from bailiwick.attestation.formats.little_endian import Cursor
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Verdict, judged, refuse
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason

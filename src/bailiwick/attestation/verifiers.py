@@ -51,11 +51,11 @@ def _class_of(kind: EvidenceKind) -> type[_FromPolicy]:
 
             return Ed25519Verifier
         case EvidenceKind.DICE:
-            from bailiwick.attestation.dice import DiceVerifier
+            from bailiwick.attestation.dice.verifier import DiceVerifier
 
             return DiceVerifier
         case EvidenceKind.TPM2:
-            from bailiwick.attestation.tpm2 import Tpm2Verifier
+            from bailiwick.attestation.tpm.verifier import Tpm2Verifier
 
             return Tpm2Verifier
         case EvidenceKind.NITRO:
@@ -63,7 +63,7 @@ def _class_of(kind: EvidenceKind) -> type[_FromPolicy]:
 
             return NitroVerifier
         case EvidenceKind.GPU_CC:
-            from bailiwick.attestation.gpu_cc import GpuCcVerifier
+            from bailiwick.attestation.gpu.verifier import GpuCcVerifier
 
             return GpuCcVerifier
         case EvidenceKind.SEV_SNP:

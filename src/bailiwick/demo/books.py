@@ -25,7 +25,7 @@ from bailiwick.journal import RecordKind, Verification, Verified
 from bailiwick.kernel.views import WaitingEntry
 
 
-class DemoRecord(NamedTuple):
+class CampusRecord(NamedTuple):
     """One record of the kernel's journal, as the meter and the demo read it."""
 
     seq: int
@@ -41,11 +41,11 @@ class DemoRecord(NamedTuple):
         return self.kind.moves_shares
 
 
-def read_line(line: bytes) -> DemoRecord:
+def read_line(line: bytes) -> CampusRecord:
     """A line that this run's own kernel sealed a moment ago; the auditor reads more strictly."""
     told = json.loads(line)
     kind = RecordKind(told["kind"])
-    return DemoRecord(
+    return CampusRecord(
         told["seq"], told["at_ms"], kind, told["tenant"], told["project"], told["body"]
     )
 
@@ -174,7 +174,7 @@ class Audit:
 
 
 @dataclass(slots=True)
-class Books:
+class CampusBooks:
     """Everything the report needs."""
 
     tenants: dict[str, TenantBook] = field(
@@ -193,7 +193,7 @@ class Books:
     capacity_micros: int = 0
     waiting: list[Job] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
-    records: list[DemoRecord] = field(default_factory=list)
+    records: list[CampusRecord] = field(default_factory=list)
     audit: Audit | None = None
     _told: set[tuple[int, PendingReason, str]] = field(default_factory=set)
 

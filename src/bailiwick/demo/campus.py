@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from bailiwick.demo import phrases
-from bailiwick.demo.books import Books
+from bailiwick.demo.books import CampusBooks
 from bailiwick.demo.closing import close_books
-from bailiwick.demo.driver import Driver, Step
+from bailiwick.demo.driver import Driver, RunStep
 from bailiwick.demo.report import print_report
 from bailiwick.demo.story import Story
 
@@ -19,8 +19,8 @@ DAY_MS = 24 * 3_600_000
 
 
 def simulate(
-    days: int, seed: int, *, watcher: Callable[[Step], None], engine: str = "auto"
-) -> Books:
+    days: int, seed: int, *, watcher: Callable[[RunStep], None], engine: str = "auto"
+) -> CampusBooks:
     """The campus over some days, its bills and the audit of its journal."""
     driver = Driver(days, seed, engine=engine)
     Story(driver, days).plan()
@@ -53,7 +53,7 @@ def run_demo(
     return 0 if books.audit is not None and books.audit.is_clean else 3
 
 
-def _run_live(console: Console, *, days: int, seed: int) -> Books:
+def _run_live(console: Console, *, days: int, seed: int) -> CampusBooks:
     """A bar over simulated time, with what runs and what waits beside it."""
     columns = (
         TextColumn("{task.fields[when]}"),
@@ -70,8 +70,8 @@ def _run_live(console: Console, *, days: int, seed: int) -> Books:
         return simulate(days, seed, watcher=_bar_teller(progress, task))
 
 
-def _bar_teller(progress: Progress, task: TaskID) -> Callable[[Step], None]:
-    def tell(step: Step) -> None:
+def _bar_teller(progress: Progress, task: TaskID) -> Callable[[RunStep], None]:
+    def tell(step: RunStep) -> None:
         progress.update(
             task,
             completed=step.now_ms,
@@ -84,10 +84,10 @@ def _bar_teller(progress: Progress, task: TaskID) -> Callable[[Step], None]:
     return tell
 
 
-def _day_teller(console: Console) -> Callable[[Step], None]:
+def _day_teller(console: Console) -> Callable[[RunStep], None]:
     """One line at the end of each simulated day."""
 
-    def tell(step: Step) -> None:
+    def tell(step: RunStep) -> None:
         if (step.now_ms + 1_800_000) % DAY_MS:
             return
         console.print(

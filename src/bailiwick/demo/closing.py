@@ -19,7 +19,7 @@ from bailiwick.billing.audits import ISSUED, PriceHistory, audit, claim_of
 from bailiwick.billing.bills import PeriodBill, bill_to, read_prices
 from bailiwick.billing.invoice_body import digest_of
 from bailiwick.billing.invoices import InvoiceHead, split_by_tenant
-from bailiwick.demo.books import Audit, Books
+from bailiwick.demo.books import Audit, CampusBooks
 from bailiwick.journal import Record, Verification, parse_record, verify_lines
 from bailiwick.kernel import Envelope, IssueInvoice, Kernel
 from bailiwick.kernel import digest_of as state_digest
@@ -28,7 +28,7 @@ from bailiwick.metering import Account, Idle, UnavailableCapacity
 ACCOUNTANT = "accountant"
 
 
-def close_books(kernel: Kernel, books: Books, *, end_ms: int) -> None:
+def close_books(kernel: Kernel, books: CampusBooks, *, end_ms: int) -> None:
     """Bill everybody for the whole run, seal the last records, and have it all audited."""
     bill = PeriodBill(read_prices(books.records), from_ms=0, to_ms=end_ms)
     for record in books.records:
@@ -60,7 +60,7 @@ def close_books(kernel: Kernel, books: Books, *, end_ms: int) -> None:
     books.audit = audit_journal(books.lines)
 
 
-def _read_meter(books: Books, bill: PeriodBill, *, end_ms: int) -> None:
+def _read_meter(books: CampusBooks, bill: PeriodBill, *, end_ms: int) -> None:
     """Whose every GPU was at every instant; it stops if owners do not sum to capacity x time."""
     meter = bill.meter.meter
     meter.check(end_ms)

@@ -28,7 +28,7 @@ from bailiwick import (
     RevokeState,
 )
 from bailiwick.demo.agenda import Agenda
-from bailiwick.demo.books import Books, DemoRecord, Eviction, Moment, Sample, read_line
+from bailiwick.demo.books import CampusBooks, CampusRecord, Eviction, Moment, Sample, read_line
 from bailiwick.demo.fleet import HOUR_MS, MINUTE_MS, furnish
 from bailiwick.demo.traffic import Job, draw_jobs
 from bailiwick.demo.watch import keep_puzzle, take_sample
@@ -87,7 +87,7 @@ _BY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """How far a run has come."""
 
     now_ms: int
@@ -115,7 +115,7 @@ class Driver:
 
     def __init__(self, days: int, seed: int, *, engine: str = "auto") -> None:
         self.end_ms = 24 * HOUR_MS * days
-        self.agenda, self.books = Agenda(), Books()
+        self.agenda, self.books = Agenda(), CampusBooks()
         self.kernel = Kernel(State(engine=engine))
         self.runs: dict[int, Run] = {}
         self.waiting: dict[int, Job] = {}
@@ -126,7 +126,7 @@ class Driver:
         self._moments: dict[tuple[str, str], Moment] = {}
         self._claimants: dict[int, tuple[Job, int]] = {}
         self._subject = ""
-        self._watcher: Callable[[Step], None] = lambda step: None
+        self._watcher: Callable[[RunStep], None] = lambda step: None
         self.tell(ChangeSettings(SETTINGS), actor="operator")
         for command in furnish():
             self.tell(command, actor="operator")
@@ -144,7 +144,7 @@ class Driver:
         """What the kernel's records add up to."""
         return self.kernel.state
 
-    def run(self, watcher: Callable[[Step], None]) -> None:
+    def run(self, watcher: Callable[[RunStep], None]) -> None:
         """Let time pass; the watcher is told every half hour of it."""
         self._watcher = watcher
         self.agenda.run(self.end_ms)
@@ -238,12 +238,12 @@ class Driver:
             if heard is not None:
                 heard(self, record, record.body)
 
-    def _approved(self, record: DemoRecord, body: Mapping[str, Any]) -> None:
+    def _approved(self, record: CampusRecord, body: Mapping[str, Any]) -> None:
         entry_id = body.get("entry_id")
         if entry_id is not None:
             self._start(self.waiting.pop(entry_id), tuple(body["lease_ids"]))
 
-    def _blocked(self, record: DemoRecord, body: Mapping[str, Any]) -> None:
+    def _blocked(self, record: CampusRecord, body: Mapping[str, Any]) -> None:
         entry_id = body["entry_id"]
         job, denied = self.waiting[entry_id], self.state.blocked.get(entry_id)
         if denied is not None:
@@ -251,20 +251,20 @@ class Driver:
         claim = job, body.get("depth", 0)
         self._claimants |= dict.fromkeys(body.get("victims", ()), claim)
 
-    def _cancelled(self, record: DemoRecord, body: Mapping[str, Any]) -> None:
+    def _cancelled(self, record: CampusRecord, body: Mapping[str, Any]) -> None:
         job = self.waiting.pop(body["entry_id"])
         passed = DeadlinePassed(job.request.deadline_ms or 0, record.at_ms)
         self.books.denied(job, Denied.because(passed), at_ms=record.at_ms)
 
-    def _reserved(self, record: DemoRecord, body: Mapping[str, Any]) -> None:
+    def _reserved(self, record: CampusRecord, body: Mapping[str, Any]) -> None:
         self.books.reservations.add(body["entry_id"])
 
-    def _renewed(self, record: DemoRecord, body: Mapping[str, Any]) -> None:
+    def _renewed(self, record: CampusRecord, body: Mapping[str, Any]) -> None:
         self.runs[body["lease_id"]].expires_ms = body["expires_ms"]
         self.books.renewals += 1
         self.wake(body["expires_ms"])
 
-    def _stepped(self, record: DemoRecord, body: Mapping[str, Any]) -> None:
+    def _stepped(self, record: CampusRecord, body: Mapping[str, Any]) -> None:
         lease_id, due_ms = body["lease_id"], body.get("expires_ms", 0)
         run = self.runs[lease_id]
         match RevokeState(body["after"]):
@@ -293,7 +293,7 @@ class Driver:
         moment.gpu_milli += run.job.request.gpu_milli_total
         run.moment = moment
 
-    def _departed(self, record: DemoRecord, body: Mapping[str, Any]) -> None:
+    def _departed(self, record: CampusRecord, body: Mapping[str, Any]) -> None:
         node, cause = body["node"], EndCause.NODE_DEPARTED
         moment = Moment(record.at_ms, cause, "hardware", node)
         lost = [i for i in body["lease_ids"] if i in self.runs]
@@ -305,11 +305,11 @@ class Driver:
             run.moment = moment
             self._close(lease_id)
 
-    def _mode(self, record: DemoRecord, body: Mapping[str, Any]) -> None:
+    def _mode(self, record: CampusRecord, body: Mapping[str, Any]) -> None:
         what = f"{body['before']} → {body['after']}"
         self.books.note(body["node"], what, at_ms=record.at_ms)
 
-    def _ended(self, record: DemoRecord, body: Mapping[str, Any]) -> None:
+    def _ended(self, record: CampusRecord, body: Mapping[str, Any]) -> None:
         run = self.runs[body["lease_id"]]
         run.fenced |= record.kind is RecordKind.LEASE_FENCED
         self._close(body["lease_id"], released=record.kind is RecordKind.LEASE_RELEASED)
@@ -349,7 +349,7 @@ class Driver:
             keep_puzzle(state, books, waiting=self.waiting, now_ms=now_ms)
         tenants = self.books.tenants.values()
         asked, granted = sum(t.asked for t in tenants), sum(t.granted for t in tenants)
-        self._watcher(Step(self.now_ms, asked, granted, sample))
+        self._watcher(RunStep(self.now_ms, asked, granted, sample))
 
     def _keep_run(self, run: Run) -> None:
         now_ms, kind = self.now_ms, run.job.kind
@@ -363,7 +363,7 @@ class Driver:
                 self.tell(Renew(lease_id, kind.term_ms), actor=kind.tenant)
 
 
-_HEARD: Mapping[RecordKind, Callable[[Driver, DemoRecord, Mapping[str, Any]], None]] = {
+_HEARD: Mapping[RecordKind, Callable[[Driver, CampusRecord, Mapping[str, Any]], None]] = {
     RecordKind.ADMISSION_APPROVED: Driver._approved,
     RecordKind.REQUEST_BLOCKED: Driver._blocked,
     RecordKind.REQUEST_CANCELLED: Driver._cancelled,

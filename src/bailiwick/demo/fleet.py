@@ -21,7 +21,7 @@ from bailiwick import (
 )
 from bailiwick.billing.rates import LIST_PRICES, Charge, Used, cost_of
 from bailiwick.kernel import Command, RegisterNode, SetQuota, SetRateCard, SetShare
-from bailiwick.kernel.iam_commands import CreateProject, CreateTenant
+from bailiwick.kernel.people.commands import CreateProject, CreateTenant
 
 G = HardwareGeneration
 GIB, TIB = 2**30, 2**40

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from bailiwick import Denied, EndCause, PreemptionReason
 from bailiwick.demo import charts, phrases
-from bailiwick.demo.books import Audit, Books, Moment, NodeNote, Puzzle
+from bailiwick.demo.books import Audit, CampusBooks, Moment, NodeNote, Puzzle
 from bailiwick.demo.fleet import HOUR_MS, LABS, price_micros_per_hour
 from bailiwick.demo.tables import (
     denials_text,
@@ -36,7 +36,7 @@ WIDTH_MAX = 100
 REASONS = len(PreemptionReason)
 
 
-def print_report(console: Console, books: Books, *, days: int, seed: int) -> None:
+def print_report(console: Console, books: CampusBooks, *, days: int, seed: int) -> None:
     """Print everything, no wider than is comfortable to read."""
     width = min(console.width, WIDTH_MAX)
     for title, body in _sections(books, width, days=days, seed=seed):
@@ -47,7 +47,7 @@ def print_report(console: Console, books: Books, *, days: int, seed: int) -> Non
 
 
 def _sections(
-    books: Books, width: int, *, days: int, seed: int
+    books: CampusBooks, width: int, *, days: int, seed: int
 ) -> Iterator[tuple[str, RenderableType]]:
     letters = dict(zip("abcdefghijklmnopqrstuvwxyz", _remarkable(books), strict=False))
     yield "", _headline(books, days)
@@ -68,7 +68,7 @@ def _sections(
 # --- headline and close -------------------------------------------------------------------------
 
 
-def _headline(books: Books, days: int) -> Text:
+def _headline(books: CampusBooks, days: int) -> Text:
     tenants = books.tenants.values()
     asked, granted = sum(t.asked for t in tenants), sum(t.granted for t in tenants)
     refused = sum(t.refused for t in tenants)
@@ -131,7 +131,7 @@ def _closing(audit: Audit, *, days: int, seed: int) -> Group:
 # --- what happened ------------------------------------------------------------------------------
 
 
-def _remarkable(books: Books) -> list[Moment]:
+def _remarkable(books: CampusBooks) -> list[Moment]:
     """Every eviction but the everyday ones, and the largest of those, in order of time."""
     everyday = [m for m in books.moments if m.word is PreemptionReason.PRIORITY_PREEMPTION]
     largest = sorted(everyday, key=lambda m: (-len(m.evictions), -m.gpu_milli, m.at_ms))
@@ -206,7 +206,7 @@ def _outcome(moment: Moment) -> str:
     return f"{ended}; {kept}{loss}{fence}{depth}"
 
 
-def _nodes(books: Books) -> Table:
+def _nodes(books: CampusBooks) -> Table:
     table = _log_table()
     for at_ms, nodes, what in _chapters(books.notes):
         table.add_row(phrases.moment(at_ms), nodes, what)
@@ -246,7 +246,7 @@ def _series(nodes: list[str]) -> str:
 # --- charts and the puzzle ----------------------------------------------------------------------
 
 
-def _charts(books: Books, width: int, *, letters: dict[str, Moment], days: int) -> Group:
+def _charts(books: CampusBooks, width: int, *, letters: dict[str, Moment], days: int) -> Group:
     columns = charts.chart_width(width)
     marks = [(letter, moment.at_ms) for letter, moment in letters.items()]
     return Group(

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from bailiwick import HardwareGeneration
 from bailiwick.demo import phrases
-from bailiwick.demo.books import Books, DenialBook, TenantBook
+from bailiwick.demo.books import CampusBooks, DenialBook, TenantBook
 from bailiwick.demo.charts import bar
 from bailiwick.demo.driver import SETTINGS
 from bailiwick.demo.fleet import LABS
@@ -32,7 +32,7 @@ def plain_table(*columns: tuple[str, str], pad: int = 2) -> Table:
 # --- who got what -------------------------------------------------------------------------------
 
 
-def tenants_table(books: Books, *, wide: bool) -> Table:
+def tenants_table(books: CampusBooks, *, wide: bool) -> Table:
     """One row per tenant: what it asked for, got, waited, suffered."""
     columns = [("tenant", "l"), ("asked", "r"), ("granted", "r")]
     columns += [("refused", "r")] if wide else []
@@ -60,7 +60,7 @@ def tenants_table(books: Books, *, wide: bool) -> Table:
     return table
 
 
-def tenants_note(books: Books) -> Text:
+def tenants_note(books: CampusBooks) -> Text:
     """What the columns have no room for."""
     expired = sum(book.expired for book in books.tenants.values())
     return Text(
@@ -89,7 +89,7 @@ def _waits(waits: Sequence[int]) -> tuple[str, str]:
     return phrases.duration(int(median(waits))), phrases.duration(waits[len(waits) * 95 // 100])
 
 
-def generations_table(books: Books) -> Table:
+def generations_table(books: CampusBooks) -> Table:
     """GPU-hours of each tenant on each generation."""
     families = list(books.samples[0].total)
     columns = [("GPU-hours", "l"), *((_short(f), "r") for f in families), ("all", "r")]
@@ -113,7 +113,7 @@ def _short(family: HardwareGeneration) -> str:
 # --- who was denied -----------------------------------------------------------------------------
 
 
-def denials_text(books: Books, width: int) -> Group:
+def denials_text(books: CampusBooks, width: int) -> Group:
     """Every word of denial under its reason, with counts, owners and one example."""
     parts: list[RenderableType] = []
     previous = None
@@ -154,7 +154,7 @@ def _owners(counts: Counter[str], width: int) -> str:
 # --- who evicted whom ---------------------------------------------------------------------------
 
 
-def evictions_table(books: Books) -> Group:
+def evictions_table(books: CampusBooks) -> Group:
     """Victims by whom, for which reason, and what it cost them."""
     table = plain_table(
         ("whose work", "l"), ("ended by", "l"), ("reason", "l"), ("jobs", "r"),

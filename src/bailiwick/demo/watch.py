@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bailiwick import Dimension
-from bailiwick.demo.books import Books, Puzzle, Sample
+from bailiwick.demo.books import CampusBooks, Puzzle, Sample
 from bailiwick.demo.fleet import HOUR_MS, LABS
 from bailiwick.demo.traffic import Job
 from bailiwick.kernel import State
@@ -14,7 +14,9 @@ from bailiwick.kernel.views import fleet, waiting_entry
 RIDDLES_MAX = 8
 
 
-def take_sample(state: State, books: Books, *, now_ms: int, running: int, waiting: int) -> Sample:
+def take_sample(
+    state: State, books: CampusBooks, *, now_ms: int, running: int, waiting: int
+) -> Sample:
     """The fleet now, and how much of its quota every tenant uses."""
     rows = fleet(state).generations
     for lab in LABS:
@@ -32,7 +34,9 @@ def take_sample(state: State, books: Books, *, now_ms: int, running: int, waitin
     return sample
 
 
-def keep_puzzle(state: State, books: Books, *, waiting: Mapping[int, Job], now_ms: int) -> None:
+def keep_puzzle(
+    state: State, books: CampusBooks, *, waiting: Mapping[int, Job], now_ms: int
+) -> None:
     """Keep the waiting request whose explanation has most to say."""
     riddles = [
         (entry_id, job)

@@ -14,30 +14,18 @@ from bailiwick.kernel.answers import (
     TokenGranted,
 )
 from bailiwick.kernel.codec import decode_answer, decode_command, encode_answer, encode_command
-from bailiwick.kernel.commands import (
-    Cancel,
+from bailiwick.kernel.commands import Command, Envelope, Tick
+from bailiwick.kernel.fleet.commands import (
     ChangeMode,
     ChangeSettings,
-    ClearFence,
-    Command,
     DepartNode,
     Elect,
-    Envelope,
-    Evict,
-    LiftQuarantine,
-    Quarantine,
     RegisterNode,
-    Release,
-    Renew,
-    ReportCheckpoint,
-    ReportTeardown,
     SetQuota,
     SetShare,
-    Submit,
-    Tick,
 )
 from bailiwick.kernel.machine import Kernel, Outcome
-from bailiwick.kernel.money_commands import (
+from bailiwick.kernel.money.commands import (
     IssueInvoice,
     RemoveBudget,
     ReportFinding,
@@ -48,12 +36,24 @@ from bailiwick.kernel.money_commands import (
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.snapshot import decode, digest_of, encode
 from bailiwick.kernel.state import State
-from bailiwick.kernel.trust_commands import (
+from bailiwick.kernel.trust.commands import (
     EnrolNode,
     GrantToken,
+    LiftQuarantine,
+    Quarantine,
     RecordVerdict,
     SetTrustPolicy,
     WithdrawEnrolment,
+)
+from bailiwick.kernel.work.commands import (
+    Cancel,
+    ClearFence,
+    Evict,
+    Release,
+    Renew,
+    ReportCheckpoint,
+    ReportTeardown,
+    Submit,
 )
 
 __all__ = [

@@ -5,7 +5,7 @@ Rules:
 - Strict both ways: an unknown command, a missing or an unknown field is refused with its name.
 - One command has one spelling, so its digest tells whether two commands are the same.
 
->>> from bailiwick.kernel.commands import Release
+>>> from bailiwick.kernel.work.commands import Release
 >>> encode_command(Release(7))
 {'command': 'release', 'lease_id': 7}
 >>> decode_command({'command': 'release', 'lease_id': 7})
@@ -14,7 +14,6 @@ Release(lease_id=7)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import StrEnum
@@ -26,7 +25,6 @@ from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import encode_json
 from bailiwick.journal.words import AttestationWord, Severity
-from bailiwick.kernel import commands as cmd
 from bailiwick.kernel.answers import (
     Answer,
     Done,
@@ -36,25 +34,25 @@ from bailiwick.kernel.answers import (
     TokenDenied,
     TokenGranted,
 )
-from bailiwick.kernel.events import Owner, QuotaChanged, SettingsChanged
-from bailiwick.kernel.iam_commands import NoteRefusal, SetMember
-from bailiwick.kernel.money_commands import SetBudget, SetRateCard
-from bailiwick.kernel.money_events import budget_body, budget_of
-from bailiwick.kernel.request_body import (
-    denial_body,
-    denial_from,
-    inventory_body,
-    inventory_from,
-    request_body,
-    request_from,
-)
+from bailiwick.kernel.commands import Command
+from bailiwick.kernel.fleet.commands import ChangeSettings, RegisterNode, SetQuota
+from bailiwick.kernel.fleet.events import QuotaChanged, SettingsChanged
+from bailiwick.kernel.fleet.spelling import inventory_body, inventory_from
+from bailiwick.kernel.money.commands import SetBudget, SetRateCard
+from bailiwick.kernel.money.events import budget_body, budget_of
+from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.people.commands import NoteRefusal, SetMember
 from bailiwick.kernel.settings import NUMBERS
-from bailiwick.kernel.trust_commands import (
+from bailiwick.kernel.slices import COMMANDS
+from bailiwick.kernel.spelling import denial_body, denial_from, request_body, request_from
+from bailiwick.kernel.trust.commands import (
     EnrolNode,
     GrantToken,
+    Quarantine,
     RecordVerdict,
     WithdrawEnrolment,
 )
+from bailiwick.kernel.work.commands import Submit
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.trust import EvidenceKind, MintDenial, Operation, UntrustedReason
@@ -62,11 +60,6 @@ from bailiwick.vocab.values import check_kind
 from bailiwick.vocab.words import PreemptionReason
 
 Plain = dict[str, Any]
-
-COMMANDS: Mapping[str, type[Any]] = {
-    re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in cmd.Command.__args__
-}
-"""Every command by its word."""
 
 _WORDS = {kind: word for word, kind in COMMANDS.items()}
 _ENUMS: Mapping[str, type[StrEnum]] = {
@@ -89,7 +82,7 @@ _ENUMS_OF: Mapping[type[Any], Mapping[str, type[StrEnum]]] = dict.fromkeys(
 # A field that must be said, if only that there is none.
 _NONE_OF: Mapping[type[Any], str] = {SetMember: "role", GrantToken: "audience"}
 # Where a reason is any name, not one of the nine.
-_FREE_REASON = (cmd.Quarantine, NoteRefusal)
+_FREE_REASON = (Quarantine, NoteRefusal)
 
 # The objects inside commands, the record that tells them too, and the fields they may have.
 _NESTED: Mapping[str, tuple[RecordKind, tuple[str, ...]]] = {
@@ -138,22 +131,22 @@ _NESTED: Mapping[str, tuple[RecordKind, tuple[str, ...]]] = {
 }
 
 
-def command_digest(command: cmd.Command) -> str:
+def command_digest(command: Command) -> str:
     """SHA-256 over the command's one spelling."""
     return sha256(encode_json(encode_command(command)).encode()).hexdigest()
 
 
-def encode_command(command: cmd.Command) -> Plain:
+def encode_command(command: Command) -> Plain:
     """The command as plain values."""
     plain: Plain = {"command": _WORDS[type(command)]}
     match command:
-        case cmd.Submit():
+        case Submit():
             r = command.request
             plain |= {"tenant": str(r.tenant), "wait": command.wait, "request": request_body(r)}
             return plain | ({} if r.project is None else {"project": str(r.project)})
-        case cmd.RegisterNode():
+        case RegisterNode():
             return plain | {"node": command.node, "inventory": inventory_body(command.capacity)}
-        case cmd.SetQuota():
+        case SetQuota():
             owner = Owner(command.tenant, command.project)
             plain |= {"tenant": command.tenant, "quota": QuotaChanged(owner, command.quota).body()}
             plain |= {} if command.project is None else {"project": command.project}
@@ -166,7 +159,7 @@ def encode_command(command: cmd.Command) -> Plain:
             plain |= {} if budget.project is None else {"project": budget.project}
             plain |= {} if opening is None else {"opening_micros": opening}
             return plain | ({} if command.seen is None else {"seen": command.seen})
-        case cmd.ChangeSettings():
+        case ChangeSettings():
             plain |= {"settings": SettingsChanged(command.settings).body()}
             return plain | ({} if command.seen is None else {"seen": command.seen})
         case _:
@@ -185,7 +178,7 @@ def _bare(value: object) -> object:
     return value.value if isinstance(value, StrEnum) else value
 
 
-def decode_command(plain: object) -> cmd.Command:
+def decode_command(plain: object) -> Command:
     """The command that these values are; anything else is refused."""
     if not isinstance(plain, Mapping):
         raise InvalidValue("command", plain, "an object")
@@ -195,7 +188,7 @@ def decode_command(plain: object) -> cmd.Command:
         raise InvalidValue("command", word, "one of " + ", ".join(sorted(COMMANDS)))
     values = {name: value for name, value in plain.items() if name != "command"}
     try:
-        command: cmd.Command = _decode(kind, values)
+        command: Command = _decode(kind, values)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, InvalidValue):
             raise
@@ -207,7 +200,7 @@ def _decode(kind: type[Any], values: Plain) -> Any:
     for name, (of_kind, known) in _NESTED.items():
         if name in values:
             _check_nested(name, values[name], of_kind=of_kind, known=known)
-    if kind is cmd.Submit:
+    if kind is Submit:
         _only(values, "tenant", "project", "wait", "request")
         request = request_from(values["request"], values["tenant"], project=values.get("project"))
         asked = values["request"]["resources"].get("gpu_milli", request.gpu_milli_total)
@@ -215,19 +208,19 @@ def _decode(kind: type[Any], values: Plain) -> Any:
             raise InvalidValue(
                 "resources.gpu_milli", asked, f"{request.gpu_milli_total} or nothing"
             )
-        return cmd.Submit(request, values.get("wait", True))
-    if kind is cmd.RegisterNode:
+        return Submit(request, values.get("wait", True))
+    if kind is RegisterNode:
         _only(values, "node", "inventory")
-        return cmd.RegisterNode(values["node"], inventory_from(values["inventory"]))
-    if kind is cmd.SetQuota:
+        return RegisterNode(values["node"], inventory_from(values["inventory"]))
+    if kind is SetQuota:
         _only(values, "tenant", "project", "quota", "seen")
         owner = Owner(values["tenant"], values.get("project"))
         quota = QuotaChanged.read(values["quota"], owner).quota
-        return cmd.SetQuota(values["tenant"], quota, values.get("project"), values.get("seen"))
-    if kind is cmd.ChangeSettings:
+        return SetQuota(values["tenant"], quota, values.get("project"), values.get("seen"))
+    if kind is ChangeSettings:
         _only(values, "settings", "seen")
         settings = SettingsChanged.read(values["settings"], Owner()).settings
-        return cmd.ChangeSettings(settings, values.get("seen"))
+        return ChangeSettings(settings, values.get("seen"))
     if kind is SetRateCard:
         _only(values, "card")
         return SetRateCard(check_kind("card", card_of(values["card"]), RateCard))

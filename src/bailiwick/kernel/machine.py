@@ -20,8 +20,6 @@ from typing import NamedTuple
 from bailiwick.journal.anchor import GENESIS, Anchor
 from bailiwick.journal.chain import Chain
 from bailiwick.journal.record import Context, Record
-from bailiwick.kernel import commands as cmd
-from bailiwick.kernel import events as ev
 from bailiwick.kernel.answers import (
     Answer,
     Done,
@@ -32,17 +30,22 @@ from bailiwick.kernel.answers import (
     TokenDenied,
     TokenGranted,
 )
-from bailiwick.kernel.apply import apply, event_of
 from bailiwick.kernel.codec import command_digest
-from bailiwick.kernel.decide import decide
-from bailiwick.kernel.events import FLEET, Event
-from bailiwick.kernel.request_body import Body
+from bailiwick.kernel.commands import Command, Envelope
+from bailiwick.kernel.events import Event
+from bailiwick.kernel.fleet.events import StateCheckpoint
+from bailiwick.kernel.owner import FLEET
+from bailiwick.kernel.slices import apply, decide, event_of
 from bailiwick.kernel.snapshot import digest_of, encode
+from bailiwick.kernel.spelling import Body
 from bailiwick.kernel.state import State
-from bailiwick.kernel.token_rules import as_told
+from bailiwick.kernel.trust.events import LeaseTokenIssued, LeaseTokenRefused
+from bailiwick.kernel.trust.tokens import as_told
+from bailiwick.kernel.work.commands import Submit
+from bailiwick.kernel.work.events import AdmissionApproved, AdmissionDenied, RequestQueued
 from bailiwick.vocab.errors import Conflict, InvariantBroken, Unavailable
 
-_ANSWERS = (ev.AdmissionApproved, ev.AdmissionDenied, ev.RequestQueued)
+_ANSWERS = (AdmissionApproved, AdmissionDenied, RequestQueued)
 
 
 class Step(NamedTuple):
@@ -89,7 +92,7 @@ class Kernel:
         """Whether a command failed half way: what is in memory is not what the journal says."""
         return self._lost
 
-    def execute(self, envelope: cmd.Envelope, now_ms: int) -> Outcome:
+    def execute(self, envelope: Envelope, now_ms: int) -> Outcome:
         """Decide a command, seal what follows from it, and apply that."""
         if self._lost:
             raise Unavailable("the kernel", "an earlier command failed half way")
@@ -107,11 +110,11 @@ class Kernel:
         now = max(now_ms, self.state.clock_ms)
         data = encode(self.state)
         digest = sha256(data).hexdigest()
-        event = ev.StateCheckpoint(digest, len(self.state.leases), len(self.state.line.entries))
+        event = StateCheckpoint(digest, len(self.state.leases), len(self.state.line.entries))
         line = self._seal(event, Context(actor, "checkpoint"), event.body(), now=now)
         return Checkpoint(data, digest, line, Step(event, now))
 
-    def _run(self, envelope: cmd.Envelope, digest: str | None, now: int) -> Outcome:
+    def _run(self, envelope: Envelope, digest: str | None, now: int) -> Outcome:
         lines: list[bytes] = []
         steps: list[Step] = []
         answer: Answer | None = None
@@ -151,7 +154,7 @@ class Kernel:
         for record in records:
             step = step_of(record)
             event = step.event
-            if check_digests and isinstance(event, ev.StateCheckpoint):
+            if check_digests and isinstance(event, StateCheckpoint):
                 found = digest_of(self.state)
                 if found != event.digest:
                     raise InvariantBroken(
@@ -207,31 +210,29 @@ def _repeated(key: str, known: Remembered, digest: str) -> Outcome:
     return Outcome(known.answer, ())
 
 
-def _answer_of(
-    command: cmd.Command | None, event: Event, now_ms: int, *, seq: int
-) -> Answer | None:
+def _answer_of(command: Command | None, event: Event, now_ms: int, *, seq: int) -> Answer | None:
     """What an event answers, if it is the one that answers its command.
 
     A record that carries a key is such an event by that alone, so replaying needs no command.
     """
-    if isinstance(command, cmd.Submit) and not isinstance(event, _ANSWERS):
+    if isinstance(command, Submit) and not isinstance(event, _ANSWERS):
         return None
     match event:
-        case ev.AdmissionApproved(entry_id=None):  # out of the line a tick starts them, for others
+        case AdmissionApproved(entry_id=None):  # out of the line a tick starts them, for others
             return Granted(event.lease_ids, event.nodes, now_ms + event.request.ttl_ms)
-        case ev.AdmissionDenied():
+        case AdmissionDenied():
             return Refused(event.denied)
-        case ev.RequestQueued():
+        case RequestQueued():
             return Queued(event.entry_id, event.denied)
-        case ev.LeaseTokenIssued():
+        case LeaseTokenIssued():
             return _granted(event)
-        case ev.LeaseTokenRefused():
+        case LeaseTokenRefused():
             return TokenDenied(as_told(event.reason))
         case _:
             return Done(seq)
 
 
-def _granted(event: ev.LeaseTokenIssued) -> TokenGranted:
+def _granted(event: LeaseTokenIssued) -> TokenGranted:
     tenant, project = event.owner
     return TokenGranted(
         event.token_id,

@@ -13,11 +13,11 @@ from hashlib import sha256
 
 from bailiwick.billing.budgets import Budget
 from bailiwick.journal.record import encode_json
-from bailiwick.kernel.fleet_events import QuotaChanged, SettingsChanged
-from bailiwick.kernel.money_events import budget_body
+from bailiwick.kernel.fleet.events import QuotaChanged, SettingsChanged
+from bailiwick.kernel.money.events import budget_body
 from bailiwick.kernel.owner import FLEET
-from bailiwick.kernel.request_body import Body
 from bailiwick.kernel.settings import Settings
+from bailiwick.kernel.spelling import Body
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.vocab.errors import Stale
 

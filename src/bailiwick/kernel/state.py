@@ -12,16 +12,16 @@ Rules:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from bailiwick.iam import Directory
 from bailiwick.kernel.answers import AnswerBook
-from bailiwick.kernel.arrivals import ArrivalBook
-from bailiwick.kernel.events import Owner
+from bailiwick.kernel.money.book import Issued
+from bailiwick.kernel.money.spending import Leaving, Spending
+from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.settings import Settings
-from bailiwick.kernel.spending import Leaving, Spending
-from bailiwick.kernel.trust import TrustBook
-from bailiwick.kernel.usage import RunningShares
+from bailiwick.kernel.trust.book import TrustBook
+from bailiwick.kernel.work.arrivals import ArrivalBook
+from bailiwick.kernel.work.usage import RunningShares
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, HeadroomKept
 from bailiwick.scheduler.engine.protocol import FLAG_RELEASED, LeaseFields
@@ -50,17 +50,6 @@ class Claim:
     victims: tuple[int, ...]
     nodes: tuple[str, ...]
     depth: int
-
-
-class Issued(NamedTuple):
-    """What is remembered of an invoice: enough to see that nothing is billed twice."""
-
-    owner: Owner
-    digest: str
-    from_ms: int
-    to_ms: int
-    invoice: str
-    corrects: str | None
 
 
 class ClaimedNodes:
@@ -151,6 +140,7 @@ class State:
     def use_settings(self, settings: Settings) -> None:
         """Work by these settings from now on."""
         self.settings = settings
+        self.shares.half_life_ms = settings.half_life_ms
         kept, weights = settings.kept(), settings.score_weights()
         guarded = PlacementScorer(settings.strategy, weights=weights, filters=(self.claimed,))
         plain = PlacementScorer(settings.strategy, weights=weights)

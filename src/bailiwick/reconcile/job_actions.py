@@ -21,7 +21,7 @@ from pathlib import Path
 from bailiwick.executors.port import Executor, Exited, JobSpec, JobStatus, Limits
 from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Scope, check_access
 from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
-from bailiwick.kernel.iam_commands import RevokeToken
+from bailiwick.kernel.people.commands import RevokeToken
 from bailiwick.ports import Clock, JobChange, JobRow
 from bailiwick.reconcile.job_steps import JobVerdict, ObservedLease
 from bailiwick.runtime.runner import Runner

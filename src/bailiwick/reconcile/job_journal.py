@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from bailiwick.journal.record import parse_record
-from bailiwick.kernel import events as ev
-from bailiwick.kernel.apply import event_of
+from bailiwick.kernel.slices import event_of
+from bailiwick.kernel.work import events as ev
 from bailiwick.reconcile.job_steps import Began, Left, ObservedEntry, Untold
 from bailiwick.runtime.runner import Runner
 

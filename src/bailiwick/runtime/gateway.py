@@ -22,8 +22,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.answers import Answer
-from bailiwick.kernel.decide import decide
 from bailiwick.kernel.events import Event
+from bailiwick.kernel.slices import decide
 from bailiwick.runtime.feed import Feed
 from bailiwick.runtime.replica import Role, Ticket, View
 from bailiwick.runtime.runner import Runner

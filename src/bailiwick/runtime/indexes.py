@@ -22,7 +22,7 @@ from itertools import islice
 from typing import Generic, TypeVar
 
 from bailiwick.kernel import State
-from bailiwick.kernel.events import Owner
+from bailiwick.kernel.owner import Owner
 
 PIECE_MAX = 512
 V = TypeVar("V")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from bailiwick.iam import FLEET, PrincipalKind
 from bailiwick.iam import Role as IamRole
 from bailiwick.kernel import Command, Envelope
-from bailiwick.kernel.iam_commands import CreateProject, CreateTenant, SetMember
+from bailiwick.kernel.people.commands import CreateProject, CreateTenant, SetMember
 from bailiwick.ports import Clock
 from bailiwick.reconcile.this_node import ACTOR
 from bailiwick.runtime.replica import View

@@ -46,7 +46,7 @@ from bailiwick.attestation.verdict import Trusted, Unsupported, Untrusted, Verdi
 from bailiwick.attestation.verifiers import verifiers_of
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import State
-from bailiwick.kernel.trust_rules import basis_of
+from bailiwick.kernel.trust.rules import basis_of
 from bailiwick.ports import Clock
 from bailiwick.runtime.replica import Role, View
 from bailiwick.services.nonces import Nonce, Nonces, Randomness
@@ -235,7 +235,7 @@ def _identity(kind: EvidenceKind, enrolled: Mapping[str, bytes]) -> bytes | None
     """By which key of the host a device is asked: a TPM's key by its name, else the key itself."""
     if kind is EvidenceKind.ED25519:
         return enrolled.get("public_key")
-    from bailiwick.attestation.tpm_structures import name_of
+    from bailiwick.attestation.tpm.structures import name_of
 
     public = enrolled.get("ak_public")
     return None if public is None else name_of(public)

@@ -37,7 +37,7 @@ from bailiwick.iam import (
     check_access,
     roles_within,
 )
-from bailiwick.kernel.iam_commands import IssueToken
+from bailiwick.kernel.people.commands import IssueToken
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer
 

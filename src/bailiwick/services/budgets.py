@@ -17,7 +17,7 @@ from typing import NamedTuple
 from bailiwick.billing.budgets import Budget
 from bailiwick.iam import Scope
 from bailiwick.kernel import Done, RemoveBudget, SetBudget
-from bailiwick.kernel.money_rules import BudgetView, look_at_budget
+from bailiwick.kernel.money.rules import BudgetView, look_at_budget
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.pages import Rows, page_of
@@ -35,7 +35,7 @@ class BudgetStanding(NamedTuple):
 async def read(caller: Caller, scope: Scope) -> BudgetStanding:
     """What a tenant or project may spend, and how that stands."""
     caller.require(scope)
-    return await caller.read(lambda view: _standing(view, scope))
+    return await caller.lookup(lambda view: _standing(view, scope))
 
 
 async def page(
@@ -66,9 +66,9 @@ async def put(
 ) -> Done:
     """Replace a budget; for the same period it goes on counting."""
     caller.require(scope)
-    await caller.read(lambda view: view.state.directory.check_scope(scope))
+    await caller.lookup(lambda view: view.state.directory.check_scope(scope))
     wanted = budget()
-    repeated = await caller.read(lambda view: _repeated(view, caller, wanted))
+    repeated = await caller.lookup(lambda view: _repeated(view, caller, wanted))
     if repeated is not None:
         return repeated
     if opening_micros is None:
@@ -80,7 +80,7 @@ async def remove(caller: Caller, scope: Scope) -> Done:
     """What the tenant or project spends is no longer limited by a budget of its own."""
     caller.require(scope)
     tenant = str(scope.tenant)
-    await caller.read(lambda view: view.state.directory.tenant(tenant))
+    await caller.lookup(lambda view: view.state.directory.tenant(tenant))
     return await caller.change(RemoveBudget(tenant, scope.project))
 
 
@@ -117,9 +117,9 @@ async def _opening(caller: Caller, tables: StoreTables, budget: Budget) -> int |
         mine = budget.from_ms, budget.until_ms
         return purse is not None and mine == (purse.budget.from_ms, purse.budget.until_ms)
 
-    if await caller.read(counts):
+    if await caller.lookup(counts):
         return None
-    now_ms = (await caller.read(prices_in)).now_ms
+    now_ms = (await caller.lookup(prices_in)).now_ms
     from_ms, to_ms = budget.clip(0, now_ms)
     if from_ms >= to_ms:
         return 0

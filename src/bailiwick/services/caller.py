@@ -187,14 +187,21 @@ class Caller:
     # -- the kernel --------------------------------------------------------------------------
 
     async def read(self, read: Callable[[View], T]) -> T:
-        """What ``read`` makes of the state."""
+        """What ``read`` makes of the state: a page, a list, a sum."""
         self._check()
+        return await self.gateway.read(self._aged(read))
 
+    async def lookup(self, find: Callable[[View], T]) -> T:
+        """What ``find`` makes of the state: one thing by its key, for what hangs on it."""
+        self._check()
+        return await self.gateway.lookup(self._aged(find))
+
+    def _aged(self, read: Callable[[View], T]) -> Callable[[View], T]:
         def aged(view: View) -> T:
             self.age_ms = max(self.age_ms, view.age_ms)
             return read(view)
 
-        return await self.gateway.read(aged)
+        return aged
 
     async def execute(self, command: Command) -> Answer:
         """The durable answer to a command of this principal."""

@@ -26,8 +26,8 @@ from bailiwick.capability.claims import TokenClaims, lease_resource
 from bailiwick.capability.keys import BiscuitKey, KeyRing
 from bailiwick.iam import Scope
 from bailiwick.kernel import GrantToken, State, TokenDenied, TokenGranted
-from bailiwick.kernel.trust import CAPABILITY_KEY
-from bailiwick.kernel.trust_events import LeaseTokenIssued, LeaseTokenRefused
+from bailiwick.kernel.trust.book import CAPABILITY_KEY
+from bailiwick.kernel.trust.events import LeaseTokenIssued, LeaseTokenRefused
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Hidden
 from bailiwick.services.revoking import RevocationBook, Revoked
@@ -138,7 +138,7 @@ async def issue_token(
         return Scope(*state.owner_of(wish.lease_id)) if wish.lease_id in state.leases else None
 
     await caller.require_at(owner)
-    found = await caller.read(owner)
+    found = await caller.lookup(owner)
     if found is None or found.tenant is None:
         raise Hidden()
     claims = await _granted(caller, _command(caller, wish, tenant=found.tenant, audience=audience))
@@ -159,7 +159,7 @@ async def grant_to_node(
             return None  # on another node is as good as nowhere
         return str(state.owner_of(lease_id).tenant)
 
-    tenant = await caller.read(owner)
+    tenant = await caller.lookup(owner)
     if tenant is None:
         raise Hidden()
     command = _command(caller, wish, tenant=tenant, audience=node, by_node=True)

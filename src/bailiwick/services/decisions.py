@@ -1,8 +1,7 @@
-"""Explaining: why a request would not run, what became of a lease, what was decided.
+"""What was decided: all that became of a lease, and all decisions about a tenant.
 
 Rules:
 
-- To explain changes nothing and is never refused because the request would be: the answer says so.
 - What became of a lease is told by the journal's own records, from its place in the queue to its
   end, also when it has ended. A lease of another is not there: same answer, same words.
 - A record that names leases of several owners (a node departed) is told with this lease alone.
@@ -12,16 +11,13 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from bailiwick.billing.rates import RateCard
 from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.kernel import Submit
-from bailiwick.kernel import planning as pl
 from bailiwick.runtime.replica import View
-from bailiwick.services.caller import Caller, Deferred
+from bailiwick.services.caller import Caller
 from bailiwick.services.history import History
 from bailiwick.services.pages import Rows, cut
 from bailiwick.store.history.questions import (
@@ -32,43 +28,10 @@ from bailiwick.store.history.questions import (
     records_about,
 )
 from bailiwick.vocab.errors import Unavailable
-from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
+from bailiwick.vocab.words import PreemptionReason
 
 ANOTHER = "another"
 """How somebody is told of whom the caller may not know."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestExplained:
-    """What a request would lead to, at which prices, and what else could serve it."""
-
-    command: Submit
-    found: pl.Explained
-    fleet: tuple[HardwareGeneration, ...]
-    """The generations that could serve it."""
-    card: RateCard
-
-
-async def explain_request(
-    caller: Caller, command: Deferred[Submit], *, scope: Scope
-) -> RequestExplained:
-    """Why a request would run, wait or be refused now, and what would help; nothing changes."""
-    caller.require(scope)
-    submit = command()
-
-    def read(view: View) -> RequestExplained:
-        view.state.directory.check_scope(scope)
-        found = pl.explain(view.state, submit, now_ms=view.now_ms)
-        fleet = pl.generations_for(view.state, submit.request)
-        return RequestExplained(submit, found, fleet, card_now(view, submit))
-
-    return await caller.read(read)
-
-
-def card_now(view: View, command: Submit) -> RateCard:
-    """The prices that hold now for whoever would pay."""
-    now_ms = max(view.now_ms, view.state.clock_ms)
-    return view.state.spending.book.card_for(str(command.request.tenant), now_ms)
 
 
 async def explain_lease(
@@ -96,7 +59,7 @@ async def page(
 ) -> Rows[DecisionRow]:
     """What was decided about a tenant, the newest first; of projects, those one may see."""
     caller.require_within(Scope(tenant))
-    await caller.read(lambda view: view.state.directory.tenant(tenant))
+    await caller.lookup(lambda view: view.state.directory.tenant(tenant))
     projects = caller.visible_projects(tenant)
     rows = await history.ask(
         caller.gateway.role,

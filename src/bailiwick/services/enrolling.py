@@ -41,7 +41,7 @@ from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
 
 if TYPE_CHECKING:
     from bailiwick.attestation.ed25519 import Ed25519Verifier
-    from bailiwick.attestation.tpm2 import Tpm2Verifier
+    from bailiwick.attestation.tpm.verifier import Tpm2Verifier
 
 SESSIONS_MAX = 10_000
 CAPABILITY_KEY: Final = "capability_key"
@@ -49,7 +49,7 @@ CAPABILITY_KEY: Final = "capability_key"
 
 _ID_BYTES = 16
 _CHANCE_BYTES = 160
-"""What making a TPM's credential takes; as ``attestation.tpm_credential`` says."""
+"""What making a TPM's credential takes; as ``attestation.tpm.credential`` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ def _ed25519_offer(verifier: Ed25519Verifier, offered: Evidence, *, nonce: bytes
 
 
 def _dice_offer(offered: Evidence, *, nonce: bytes) -> OfferedKeys:
-    from bailiwick.attestation.dice_keys import read_public_key, spki_of
+    from bailiwick.attestation.dice.keys import read_public_key, spki_of
 
     offered.only("root_public_key", CAPABILITY_KEY)
     root = offered.part("root_public_key")
@@ -231,8 +231,8 @@ def _dice_offer(offered: Evidence, *, nonce: bytes) -> OfferedKeys:
 def _tpm_offer(
     verifier: Tpm2Verifier, offered: Evidence, *, secret: bytes, chance: bytes, at_ms: int
 ) -> OfferedKeys:
-    from bailiwick.attestation.tpm_credential import make_credential
-    from bailiwick.attestation.tpm_keys import check_ak, check_ek, identity_of, read_ek
+    from bailiwick.attestation.tpm.credential import make_credential
+    from bailiwick.attestation.tpm.keys import check_ak, check_ek, identity_of, read_ek
 
     offered.only("ek_public", "ek_certificate", "ek_intermediates", "ak_public", CAPABILITY_KEY)
     ek_public, certificate = offered.part("ek_public"), offered.part("ek_certificate")

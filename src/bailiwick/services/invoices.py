@@ -72,7 +72,7 @@ async def draft(
 ) -> Invoice:
     """What an invoice of a period would say now; nothing is sealed."""
     caller.require(scope)
-    await caller.read(lambda view: _check(view, scope))
+    await caller.lookup(lambda view: _check(view, scope))
     period = await period_of(caller, from_ms=from_ms, to_ms=to_ms)
     return await _compute(caller, tables.meter, scope=scope, period=period)
 
@@ -81,11 +81,11 @@ async def issue(caller: Caller, tables: StoreTables, *, scope: Scope, period: Pe
     """Seal what a tenant, or one of its projects, owes for a period that is over."""
     caller.require(Scope(scope.tenant))
     name = invoice_name(scope, period)
-    await caller.read(lambda view: _check(view, scope))
-    now_ms = (await caller.read(prices_in)).now_ms
+    await caller.lookup(lambda view: _check(view, scope))
+    now_ms = (await caller.lookup(prices_in)).now_ms
     if period.to_ms > now_ms:
         raise InvalidValue("to_ms", period.to_ms, f"{now_ms} or before: what is not over yet")
-    if await caller.read(lambda view: _is_repeated(view, caller, name)):
+    if await caller.lookup(lambda view: _is_repeated(view, caller, name)):
         return await _issued(caller, tables.invoices, name)
     invoice = await _compute(caller, tables.meter, scope=scope, period=period)
     return await _seal(caller, tables.invoices, invoice)
@@ -96,7 +96,7 @@ async def page(
 ) -> Rows[InvoiceRow]:
     """Invoices and corrections of a tenant that the caller may see, newest first; what follows."""
     caller.require_within(Scope(tenant))
-    await caller.read(lambda view: view.state.directory.tenant(tenant))
+    await caller.lookup(lambda view: view.state.directory.tenant(tenant))
     projects, book = caller.visible_projects(tenant), tables.invoices
 
     def read() -> list[tuple[int, str, str]]:
@@ -110,7 +110,7 @@ async def page(
         named = [(name, digest) for _, name, digest in shown]
         return [row for row in named if row[0] in known and known[row[0]].digest == row[1]]
 
-    names = await caller.read(sealed)
+    names = await caller.lookup(sealed)
     found = await asyncio.to_thread(lambda: [book.get(*row) for row in names])
     return found, more
 
@@ -135,7 +135,7 @@ async def trace(
     found = await _issued(caller, tables.invoices, name)
     if line > len(found.lines):
         raise Hidden()
-    book = (await caller.read(prices_in)).book
+    book = (await caller.lookup(prices_in)).book
     return await asyncio.to_thread(_stretches, tables.meter, found.lines[line - 1], book)
 
 
@@ -149,7 +149,7 @@ async def correct(
     earlier = await _corrections(caller, tables.invoices, tenant, of=name)
     if earlier:
         last = earlier[-1].head.invoice_id
-        if await caller.read(lambda view: _is_repeated(view, caller, last)):
+        if await caller.lookup(lambda view: _is_repeated(view, caller, last)):
             return earlier[-1]
     head = issued.head
     scope, period = Scope(tenant, head.project), Period(head.from_ms, head.to_ms)
@@ -223,14 +223,14 @@ def _is_repeated(view: View, caller: Caller, name: str) -> bool:
 async def _require(caller: Caller, tenant: str, name: str) -> None:
     """Go on only if the invoice is one of this tenant that the caller may read."""
     caller.require_within(Scope(tenant))
-    found = await caller.read(lambda view: view.state.invoices.get(name))
+    found = await caller.lookup(lambda view: view.state.invoices.get(name))
     if found is None or found.owner.tenant != tenant or not caller.may(Scope(*found.owner)):
         raise Hidden()
 
 
 async def _issued(caller: Caller, book: InvoiceBook, name: str) -> Invoice:
     """What was sealed under this name."""
-    digest = await caller.read(lambda view: view.state.invoices[name].digest)
+    digest = await caller.lookup(lambda view: view.state.invoices[name].digest)
     row = await asyncio.to_thread(book.get, name, digest)
     return invoice_of(json.loads(row.body))
 
@@ -243,7 +243,7 @@ async def _corrections(caller: Caller, book: InvoiceBook, tenant: str, *, of: st
         found = [each.invoice for each in billed if each.corrects == of]
         return sorted(found, key=lambda name: (len(name), name))  # they are numbered
 
-    return [await _issued(caller, book, name) for name in await caller.read(names)]
+    return [await _issued(caller, book, name) for name in await caller.lookup(names)]
 
 
 # -- where a line is from --------------------------------------------------------------------

@@ -37,13 +37,13 @@ async def read(caller: Caller, tenant: str | None, *, at_ms: int | None) -> Rate
         prices = prices_in(view)
         return prices.book.card_for(tenant, prices.now_ms if at_ms is None else at_ms)
 
-    return await caller.read(card)
+    return await caller.lookup(card)
 
 
 async def page(caller: Caller, *, after: int, limit: int) -> Rows[NumberedChange]:
     """Every change of prices that the caller may see, in the order in which they were set."""
     caller.require_within(FLEET)
-    changes = (await caller.read(prices_in)).book.changes
+    changes = (await caller.lookup(prices_in)).book.changes
     rows = [
         NumberedChange(number, change)
         for number, change in enumerate(changes, 1)
@@ -56,12 +56,12 @@ async def put(caller: Caller, card: Deferred[RateCard], *, tenant: str | None) -
     """Set prices for everybody or for one tenant: at once, or from a time in the future."""
     caller.require(FLEET)
     if tenant is not None:
-        await caller.read(lambda view: view.state.directory.check_scope(Scope(tenant)))
+        await caller.lookup(lambda view: view.state.directory.check_scope(Scope(tenant)))
     return await caller.change(SetRateCard(card()))
 
 
 async def withdraw(caller: Caller, tenant: str, *, effective_ms: int) -> Done:
     """The list prices apply to the tenant again."""
     caller.require(FLEET)
-    await caller.read(lambda view: view.state.directory.tenant(tenant))
+    await caller.lookup(lambda view: view.state.directory.tenant(tenant))
     return await caller.change(WithdrawRateCard(tenant, effective_ms))

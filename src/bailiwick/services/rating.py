@@ -75,14 +75,14 @@ def month_begin(at_ms: int) -> int:
 
 
 def prices_in(view: View) -> Prices:
-    """The prices as they are; for :meth:`Caller.read`."""
+    """The prices as they are; for :meth:`Caller.lookup`."""
     state = view.state
     return Prices(state.spending.book, state.size, max(view.now_ms, state.clock_ms))
 
 
 async def period_of(caller: Caller, *, from_ms: int | None, to_ms: int | None) -> Period:
     """The period that is meant; it has not begun tomorrow."""
-    now_ms = (await caller.read(prices_in)).now_ms
+    now_ms = (await caller.lookup(prices_in)).now_ms
     end_ms = now_ms if to_ms is None else min(to_ms, now_ms)
     begin_ms = month_begin(end_ms - 1) if from_ms is None else from_ms
     if begin_ms >= end_ms:
@@ -107,7 +107,7 @@ async def rate_period(caller: Caller, meter: MeterBook, *, wanted: Wanted, perio
     known by then (``before.size <= metered.size``), and none came until after it.
     """
     for _ in range(_TRIES):
-        before = await caller.read(prices_in)
+        before = await caller.lookup(prices_in)
         metered, lines = await asyncio.to_thread(
             _rate, meter, wanted, book=before.book, period=period
         )
@@ -128,7 +128,7 @@ def _rate(
 async def _prices_at(caller: Caller, size: int) -> Prices:
     """The prices as of so many records or more; a follower's state may be behind the store."""
     for _ in range(_TRIES):
-        found = await caller.read(prices_in)
+        found = await caller.lookup(prices_in)
         if found.size >= size:
             return found
         await asyncio.sleep(_PAUSE_S)

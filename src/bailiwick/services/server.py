@@ -64,7 +64,7 @@ async def read_replica(caller: Caller, *, digest: bool) -> ReplicaStanding:
 async def read_settings(caller: Caller) -> Settings:
     """How the scheduler works now."""
     caller.require(FLEET)
-    return await caller.read(lambda view: view.state.settings)
+    return await caller.lookup(lambda view: view.state.settings)
 
 
 async def set_settings(caller: Caller, settings: Deferred[Settings], *, seen: str | None) -> Done:

@@ -22,7 +22,7 @@ from bailiwick.iam import (
     Tenant,
 )
 from bailiwick.kernel import Done, SetQuota
-from bailiwick.kernel import iam_commands as cmd
+from bailiwick.kernel.people import commands as cmd
 from bailiwick.runtime.replica import View
 from bailiwick.scheduler.quota_policy import Quota, QuotaHeadroom
 from bailiwick.services.caller import Caller, Deferred, Hidden
@@ -71,7 +71,7 @@ async def create_tenant(caller: Caller, tenant: str, *, display_name: str) -> Do
 async def read_tenant(caller: Caller, tenant: str) -> Tenant:
     """One tenant."""
     caller.require(Scope(tenant))
-    found = await caller.read(lambda view: view.state.directory.tenants.get(tenant))
+    found = await caller.lookup(lambda view: view.state.directory.tenants.get(tenant))
     if found is None:
         raise Hidden()
     return found
@@ -106,7 +106,7 @@ async def create_project(caller: Caller, tenant: str, *, project: str, display_n
 async def read_project(caller: Caller, tenant: str, *, project: str) -> Project:
     """One project."""
     caller.require(Scope(tenant, project))
-    found = await caller.read(lambda view: view.state.directory.projects.get((tenant, project)))
+    found = await caller.lookup(lambda view: view.state.directory.projects.get((tenant, project)))
     if found is None:
         raise Hidden()
     return found
@@ -166,7 +166,7 @@ async def read_quota(caller: Caller, scope: Scope) -> QuotaStanding:
             directory.project(tenant, project)
         return QuotaStanding(quotas.quota_of(tenant, project), quotas.headroom(tenant, project))
 
-    return await caller.read(standing)
+    return await caller.lookup(standing)
 
 
 async def set_quota(
@@ -174,5 +174,5 @@ async def set_quota(
 ) -> Done:
     """Replace everything that a tenant or project is allowed."""
     caller.require(scope)
-    await caller.read(lambda view: view.state.directory.check_scope(scope))
+    await caller.lookup(lambda view: view.state.directory.check_scope(scope))
     return await caller.change(SetQuota(str(scope.tenant), quota(), scope.project, seen))

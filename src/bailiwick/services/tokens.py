@@ -34,7 +34,7 @@ from bailiwick.iam import (
     Token,
 )
 from bailiwick.kernel import Done, Envelope
-from bailiwick.kernel.iam_commands import BreakGlass, ChangeAccount, CreateAccount, RevokeToken
+from bailiwick.kernel.people.commands import BreakGlass, ChangeAccount, CreateAccount, RevokeToken
 from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import View
@@ -97,7 +97,7 @@ async def issue(caller: Caller, authority: Authority, *, wish: TokenWish) -> Min
     terms = _terms(caller, wish)
     if terms is None:
         return TooNarrow()
-    is_account = await caller.read(lambda view: name in view.state.directory.accounts)
+    is_account = await caller.lookup(lambda view: name in view.state.directory.accounts)
     if is_account is not (kind is PrincipalKind.SERVICE_ACCOUNT):
         expected = "service_account for a service account, and for nobody else"
         raise InvalidValue("kind", kind.value, expected)
@@ -189,7 +189,7 @@ class SessionMaker:
 async def read_self(caller: Caller) -> Token:
     """The token that the caller shows."""
     caller.require_login()
-    return await caller.read(lambda view: view.state.directory.token(caller.principal.token_id))
+    return await caller.lookup(lambda view: view.state.directory.token(caller.principal.token_id))
 
 
 async def log_out(caller: Caller) -> Done:
@@ -223,7 +223,7 @@ async def break_glass(
 
 
 async def _check_reach(caller: Caller, principal: str) -> None:
-    reach = await caller.read(lambda view: reach_of(view.state.directory, principal))
+    reach = await caller.lookup(lambda view: reach_of(view.state.directory, principal))
     if not may_everywhere(caller.principal, caller.permission, scopes=reach):
         raise caller.refuse_hidden("beyond_reach")
 

@@ -26,7 +26,7 @@ from bailiwick.attestation.verifiers import verifiers_of
 from bailiwick.iam import FLEET, Permission
 from bailiwick.journal.words import AttestationWord
 from bailiwick.kernel import Done, EnrolNode, RecordVerdict, SetTrustPolicy, WithdrawEnrolment
-from bailiwick.kernel.trust import Enrolment, Held
+from bailiwick.kernel.trust.book import Enrolment, Held
 from bailiwick.ports import Clock
 from bailiwick.runtime.replica import View
 from bailiwick.services.attesting import Attesting, Judged, due_at, known_of, pool_here, pool_of
@@ -68,7 +68,7 @@ async def offer(
     caller.require_node(node)
     caller.key = None  # a challenge is asked once, and never again under any key
     offered = parts()
-    pool = await caller.read(lambda view: pool_here(view, node))
+    pool = await caller.lookup(lambda view: pool_here(view, node))
     return await asyncio.to_thread(
         gate.enrolling.challenge,
         pool,
@@ -86,7 +86,7 @@ async def prove(
     """Have the node's keys known, if its answer is right; the challenge is over either way."""
     caller.require_node(node)
     answered = parts()
-    pool = await caller.read(lambda view: pool_here(view, node))
+    pool = await caller.lookup(lambda view: pool_here(view, node))
     found = await asyncio.to_thread(
         gate.enrolling.check_answer,
         pool,
@@ -126,9 +126,9 @@ async def make_nonce(caller: Caller, gate: Gate, *, node: str) -> Nonce | None:
     """A nonce for a node to answer, in place of any that it has; none in a dry run."""
     caller.require_node(node)
     if caller.dry_run:
-        await caller.read(lambda view: pool_here(view, node))
+        await caller.lookup(lambda view: pool_here(view, node))
         return None
-    return await caller.read(lambda view: gate.attesting.nonce(view, node))
+    return await caller.lookup(lambda view: gate.attesting.nonce(view, node))
 
 
 async def attest(
@@ -138,7 +138,7 @@ async def attest(
     caller.require_node(node)
     caller.key = None  # what makes an answer unique is its nonce
     presented = pieces()
-    known = await caller.read(lambda view: known_of(view, node))
+    known = await caller.lookup(lambda view: known_of(view, node))
     judged = await asyncio.to_thread(
         gate.attesting.judge, known, node, nonce=nonce, pieces=presented, dry_run=caller.dry_run
     )
@@ -149,7 +149,7 @@ async def attest(
         at_ms = due_at(view.state, node, rule=known.pool.rule)
         return view.state.trust.state_of(node, view.now_ms), at_ms
 
-    return Presented(judged, *await caller.read(standing))
+    return Presented(judged, *await caller.lookup(standing))
 
 
 async def _sealed(caller: Caller, node: str, judged: Judged, *, basis: str) -> Judged:
@@ -220,7 +220,7 @@ async def read_attestation(caller: Caller, node: str) -> AttestationStanding:
 async def read_policy(caller: Caller) -> TrustPolicy:
     """Which nodes must prove what."""
     caller.require(FLEET)
-    found = await caller.read(lambda view: view.state.trust.policy)
+    found = await caller.lookup(lambda view: view.state.trust.policy)
     return found or TrustPolicy.read('{"pools": {}}')
 
 

@@ -90,7 +90,7 @@ async def read(
 ) -> TenantUsage:
     """What a tenant used in a period, by project, tag, generation and class, and its cost."""
     caller.require_within(Scope(tenant))
-    await caller.read(lambda view: view.state.directory.tenant(tenant))
+    await caller.lookup(lambda view: view.state.directory.tenant(tenant))
     projects = caller.visible_projects(tenant)
 
     def wanted(account: Account) -> bool:
@@ -104,7 +104,7 @@ async def read(
 async def read_fleet(caller: Caller, tables: StoreTables) -> FleetUsage:
     """What of every kind and generation was leased, idle and unavailable, by cause."""
     caller.require(FLEET)
-    now_ms = (await caller.read(prices_in)).now_ms
+    now_ms = (await caller.lookup(prices_in)).now_ms
     return await asyncio.to_thread(_report, tables.meter, now_ms)
 
 
@@ -114,7 +114,7 @@ async def count(
     """Keep what was counted for leases on a node; the answer says how far it is kept."""
     caller.require_node(node)
     book = tables.counters
-    await caller.read(lambda view: view.state.ledger.entry(node))
+    await caller.lookup(lambda view: view.state.ledger.entry(node))
     told = events()
     if caller.dry_run:
         return await asyncio.to_thread(book.standing, node)

@@ -95,8 +95,8 @@ def load_counters(path: Path) -> dict[tuple[int, str], Counter]:
 
 
 def _books(path: Path) -> Iterable[Counter]:
-    (accounting,) = ACCOUNTINGS  # with a second one, a folder would have to say whose it is
-    return accounting.counters(Question(files=path), lambda _: None)
+    # Saved answers do not say whose they are: the first row's, who alone can be asked for counters.
+    return ACCOUNTINGS[0].counters(Question(files=path), lambda _: None)
 
 
 def _lines(path: Path) -> Iterator[Counter]:

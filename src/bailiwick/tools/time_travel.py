@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from bailiwick.kernel import Kernel, State, digest_of, views
-from bailiwick.kernel.request_body import denial_body, request_body
+from bailiwick.kernel.spelling import denial_body, request_body
 from bailiwick.kernel.views import ScopeUsage, WaitingEntry
 from bailiwick.phrases.amounts import span
 from bailiwick.phrases.denials import denial_numbers

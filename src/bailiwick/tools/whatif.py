@@ -6,10 +6,10 @@ from collections.abc import Callable
 from hashlib import sha256
 
 from bailiwick.kernel import Kernel, State, decode, encode
-from bailiwick.kernel.history import History
-from bailiwick.kernel.history_reader import HistoryReader
 from bailiwick.tools.record_source import Moment, Source, follow, parse_moment
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.whatif.history import History
+from bailiwick.whatif.reader import HistoryReader
 
 
 def read_history(

@@ -9,8 +9,8 @@ import pytest
 from bailiwick.agent.gpu_report import gpu_reports
 from bailiwick.agent.words import CannotAttest
 from bailiwick.attestation.evidence import device_nonce
-from bailiwick.attestation.gpu_cc import GpuCcVerifier
-from bailiwick.attestation.spdm import CC_OFF
+from bailiwick.attestation.gpu.spdm import CC_OFF
+from bailiwick.attestation.gpu.verifier import GpuCcVerifier
 from bailiwick.attestation.verdict import Trusted, Unsupported
 from bailiwick.vocab.errors import InvalidValue
 from tests.support import evidence_gpu as made

@@ -22,9 +22,9 @@ from bailiwick.agent.tpm_prover import AK_NAME, TpmProver
 from bailiwick.agent.words import CannotAttest
 from bailiwick.attestation.evidence import EvidenceContext
 from bailiwick.attestation.policy_section import Section
-from bailiwick.attestation.tpm2 import Tpm2Verifier
-from bailiwick.attestation.tpm_credential import CHANCE_BYTES, make_credential
-from bailiwick.attestation.tpm_keys import read_ek
+from bailiwick.attestation.tpm.credential import CHANCE_BYTES, make_credential
+from bailiwick.attestation.tpm.keys import read_ek
+from bailiwick.attestation.tpm.verifier import Tpm2Verifier
 from bailiwick.attestation.verdict import Trusted, Untrusted
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import UntrustedReason

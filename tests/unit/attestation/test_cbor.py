@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bailiwick.attestation.cbor import (
+from bailiwick.attestation.formats.cbor import (
     CBOR_BYTES_MAX,
     DEPTH_MAX,
     ITEMS_MAX,

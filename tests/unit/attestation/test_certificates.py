@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, padding,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.attestation import certificates
-from bailiwick.attestation.certificates import (
+from bailiwick.attestation.formats import certificates
+from bailiwick.attestation.formats.certificates import (
     BUNDLE_MAX,
     CERTIFICATE_BYTES_MAX,
     PATH_MAX,
@@ -500,7 +500,7 @@ def test_a_certificate_cannot_write_into_our_logs() -> None:
     # The serial number follows the version; a negative one makes the library warn.
     raw[raw.index(bytes.fromhex("a003020102")) + 7] |= 0x80
     code = (
-        "import sys; from bailiwick.attestation.certificates import read_certificate; "
+        "import sys; from bailiwick.attestation.formats.certificates import read_certificate; "
         "read_certificate(sys.stdin.buffer.read())"
     )
     strict = [sys.executable, "-W", "error", "-c", code]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bailiwick.attestation.der import (
+from bailiwick.attestation.formats.der import (
     BIT_STRING,
     INTEGER,
     OBJECT_ID,

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.attestation.cases import judge_case
-from bailiwick.attestation.dice import CAREFUL, DiceVerifier, framed, unframed
-from bailiwick.attestation.dice_chain import LAYERS_MAX, DiceFormat, check_chain
-from bailiwick.attestation.dice_keys import challenge_message, read_public_key, spki_of
+from bailiwick.attestation.dice.chain import LAYERS_MAX, DiceFormat, check_chain
+from bailiwick.attestation.dice.keys import challenge_message, read_public_key, spki_of
+from bailiwick.attestation.dice.verifier import CAREFUL, DiceVerifier, framed, unframed
 from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Untrusted, Verdict

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.attestation.dice_open import OpenClaims, read_open_claims, read_open_extension
-from bailiwick.attestation.dice_tcg import (
+from bailiwick.attestation.dice.open_dice import OpenClaims, read_open_claims, read_open_extension
+from bailiwick.attestation.dice.tcg import (
     FLAG_BITS,
     INFOS_MAX,
     SVN_MAX,

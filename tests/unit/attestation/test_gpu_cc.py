@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.attestation.gpu_cc import Golden, GoldenKind, GpuCcVerifier
+from bailiwick.attestation.gpu.spdm import CC_OFF, read_report
+from bailiwick.attestation.gpu.verifier import Golden, GoldenKind, GpuCcVerifier
 from bailiwick.attestation.policy_section import Section
-from bailiwick.attestation.spdm import CC_OFF, read_report
 from bailiwick.attestation.verdict import Trusted, Unsupported, Untrusted, Verdict
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import UntrustedReason

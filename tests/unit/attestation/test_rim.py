@@ -28,11 +28,11 @@ from signxml import (
 from signxml.exceptions import InvalidSignature
 from typer.testing import CliRunner
 
-from bailiwick.attestation.certificates import read_certificates
-from bailiwick.attestation.gpu_cc import Golden, GoldenKind
-from bailiwick.attestation.rim import read_rim
+from bailiwick.attestation.formats.certificates import read_certificates
+from bailiwick.attestation.formats.xml_tree import Element, canonical, read_xml, walk_tree
+from bailiwick.attestation.gpu.rim import read_rim
+from bailiwick.attestation.gpu.verifier import Golden, GoldenKind
 from bailiwick.attestation.verdict import EvidenceError
-from bailiwick.attestation.xml_tree import Element, canonical, read_xml, walk_tree
 from bailiwick.cli.commands.attest import app
 from tests.support import evidence_gpu as made
 from tests.support.attestation_cases import shared

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.policy_section import Section
-from bailiwick.attestation.tpm2 import Tpm2Verifier, check_ak, identity_of, name_of
-from bailiwick.attestation.tpm_registers import BANKS
-from bailiwick.attestation.tpm_structures import (
+from bailiwick.attestation.tpm.registers import BANKS
+from bailiwick.attestation.tpm.structures import (
     DECRYPT,
     FIXED_PARENT,
     FIXED_TPM,
@@ -24,6 +23,7 @@ from bailiwick.attestation.tpm_structures import (
     SENSITIVE_DATA_ORIGIN,
     SIGN,
 )
+from bailiwick.attestation.tpm.verifier import Tpm2Verifier, check_ak, identity_of, name_of
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Untrusted, Verdict
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from bailiwick.attestation.tpm_credential import Credential, make_credential
-from bailiwick.attestation.tpm_structures import read_public
+from bailiwick.attestation.tpm.credential import Credential, make_credential
+from bailiwick.attestation.tpm.structures import read_public
 from bailiwick.vocab.errors import InvalidValue
 from tests.support.certificates import ec_key
 from tests.support.paper_tpm import RSA, ak_public, ek_public, sized

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.attestation.tpm_event_log import (
+from bailiwick.attestation.tpm.event_log import (
     DIGEST_OF_DATA,
     EVENTS_MAX,
     LOG_BYTES_MAX,
     TpmEventType,
     read_event_log,
 )
-from bailiwick.attestation.tpm_registers import BANKS
-from bailiwick.attestation.tpm_structures import SHA1, SHA256
+from bailiwick.attestation.tpm.registers import BANKS
+from bailiwick.attestation.tpm.structures import SHA1, SHA256
 from bailiwick.attestation.verdict import EvidenceError
 from tests.support.paper_tpm import (
     EVENTS,

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import padding
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.attestation.tpm_keys import check_ak, check_signature
-from bailiwick.attestation.tpm_structures import (
+from bailiwick.attestation.tpm.keys import check_ak, check_signature
+from bailiwick.attestation.tpm.structures import (
     EccKey,
     Reader,
     RsaKey,

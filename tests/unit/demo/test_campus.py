@@ -21,10 +21,10 @@ from bailiwick import (
 )
 from bailiwick.demo import charts, phrases
 from bailiwick.demo.agenda import Agenda
-from bailiwick.demo.books import Books
+from bailiwick.demo.books import CampusBooks
 from bailiwick.demo.campus import run_demo, simulate
 from bailiwick.demo.closing import audit_journal
-from bailiwick.demo.driver import SETTINGS, Step
+from bailiwick.demo.driver import SETTINGS, RunStep
 from bailiwick.demo.fleet import (
     HOUR_MS,
     LABS,
@@ -41,29 +41,29 @@ from bailiwick.vocab.errors import BailiwickError
 R = PreemptionReason
 
 
-def run(days: int = 1, seed: int = 7, *, engine: str = "auto") -> Books:
+def run(days: int = 1, seed: int = 7, *, engine: str = "auto") -> CampusBooks:
     return simulate(days, seed, watcher=lambda step: None, engine=engine)
 
 
-def printed(books: Books, width: int) -> str:
+def printed(books: CampusBooks, width: int) -> str:
     console = Console(file=io.StringIO(), width=width, force_terminal=False)
     print_report(console, books, days=1, seed=7)
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
 
 @pytest.fixture(scope="module")
-def watched() -> tuple[Books, list[Step]]:
-    steps: list[Step] = []
+def watched() -> tuple[CampusBooks, list[RunStep]]:
+    steps: list[RunStep] = []
     return simulate(1, 7, watcher=steps.append), steps
 
 
 @pytest.fixture(scope="module")
-def one_day(watched: tuple[Books, list[Step]]) -> Books:
+def one_day(watched: tuple[CampusBooks, list[RunStep]]) -> CampusBooks:
     return watched[0]
 
 
 @pytest.fixture(scope="module")
-def report(one_day: Books) -> str:
+def report(one_day: CampusBooks) -> str:
     return printed(one_day, 100)
 
 
@@ -117,26 +117,26 @@ def test_a_gang_costs_as_much_as_its_members_and_spot_costs_less() -> None:
 # --- repeatable ---------------------------------------------------------------------------------
 
 
-def root(books: Books) -> str:
+def root(books: CampusBooks) -> str:
     assert books.audit is not None
     assert books.audit.root
     return books.audit.root
 
 
-def test_the_same_seed_gives_the_same_root_and_the_same_report(one_day: Books) -> None:
+def test_the_same_seed_gives_the_same_root_and_the_same_report(one_day: CampusBooks) -> None:
     again = run()
     assert root(again) == root(one_day)
     assert printed(again, 100) == printed(one_day, 100)
 
 
-def test_both_engines_give_the_same_root(one_day: Books) -> None:
+def test_both_engines_give_the_same_root(one_day: CampusBooks) -> None:
     assert root(run(engine="pure")) == root(one_day)
 
 
 # --- the journal and the bills ------------------------------------------------------------------
 
 
-def test_every_decision_is_sealed_and_the_journal_verifies(one_day: Books) -> None:
+def test_every_decision_is_sealed_and_the_journal_verifies(one_day: CampusBooks) -> None:
     verdict = verify_lines(one_day.lines)
     assert isinstance(verdict, Verified)
     assert verdict.count == len(one_day.lines)
@@ -154,14 +154,14 @@ def test_every_decision_is_sealed_and_the_journal_verifies(one_day: Books) -> No
 
 
 @pytest.mark.parametrize("at", [0, 1000, -1])
-def test_a_changed_decision_is_found(one_day: Books, at: int) -> None:
+def test_a_changed_decision_is_found(one_day: CampusBooks, at: int) -> None:
     lines = list(one_day.lines)
     lines[at] = lines[at].replace(b'"actor":"', b'"actor":"x', 1)
     verdict = verify_lines([*lines, *one_day.lines[:1]] if at == -1 else lines)
     assert not isinstance(verdict, Verified)
 
 
-def test_the_auditor_finds_all_as_it_was_said(one_day: Books) -> None:
+def test_the_auditor_finds_all_as_it_was_said(one_day: CampusBooks) -> None:
     audit = one_day.audit
     assert audit is not None
     assert audit.is_clean
@@ -169,20 +169,20 @@ def test_the_auditor_finds_all_as_it_was_said(one_day: Books) -> None:
     assert not isinstance(audit.tampered, Verified)
 
 
-def test_the_auditor_stops_at_a_journal_that_comes_to_another_state(one_day: Books) -> None:
+def test_the_auditor_stops_at_a_journal_that_comes_to_another_state(one_day: CampusBooks) -> None:
     """A record left out: what follows is not what a kernel would have sealed after it."""
     at = next(n for n, line in enumerate(one_day.lines) if b'"kind":"lease_released"' in line)
     with pytest.raises(BailiwickError):
         audit_journal([*one_day.lines[:at], *one_day.lines[at + 1 :]])
 
 
-def test_gpu_time_leased_idle_and_closed_is_all_there_was(one_day: Books) -> None:
+def test_gpu_time_leased_idle_and_closed_is_all_there_was(one_day: CampusBooks) -> None:
     used = sum(book.gpu_micros.total() for book in one_day.tenants.values())
     assert min(used, one_day.idle_micros, one_day.closed_micros) > 0
     assert used + one_day.idle_micros + one_day.closed_micros == one_day.capacity_micros
 
 
-def test_the_bills_are_those_of_the_journal(one_day: Books) -> None:
+def test_the_bills_are_those_of_the_journal(one_day: CampusBooks) -> None:
     records = (parse_record(line[:-1]) for line in one_day.lines)
     issued = {r.tenant: r.body["total_micros"] for r in records if r.kind == "invoice_issued"}
     assert issued == {name: book.owed_micros for name, book in one_day.tenants.items()}
@@ -192,19 +192,21 @@ def test_the_bills_are_those_of_the_journal(one_day: Books) -> None:
 # --- what happens -------------------------------------------------------------------------------
 
 
-def test_every_request_is_granted_refused_or_waiting_for_its_first_start(one_day: Books) -> None:
+def test_every_request_is_granted_refused_or_waiting_for_its_first_start(
+    one_day: CampusBooks,
+) -> None:
     books = one_day.tenants.values()
     first_wait = sum(not job.attempts for job in one_day.waiting)
     assert sum(b.asked - b.granted - b.refused for b in books) == first_wait
 
 
-def test_evictions_name_at_least_seven_of_the_nine_reasons(one_day: Books) -> None:
+def test_evictions_name_at_least_seven_of_the_nine_reasons(one_day: CampusBooks) -> None:
     words = {eviction.word for eviction in one_day.evictions}
     assert EndCause.NODE_DEPARTED in words
     assert len(words - {EndCause.NODE_DEPARTED}) >= 7
 
 
-def test_money_and_quota_end_only_work_that_may_end_on_that(one_day: Books) -> None:
+def test_money_and_quota_end_only_work_that_may_end_on_that(one_day: CampusBooks) -> None:
     for eviction in one_day.evictions:
         request = eviction.job.request
         if eviction.word is R.BUDGET_EXHAUSTED:
@@ -214,7 +216,7 @@ def test_money_and_quota_end_only_work_that_may_end_on_that(one_day: Books) -> N
 
 
 def test_priority_evicts_only_what_is_less_urgent_and_no_deeper_than_allowed(
-    one_day: Books,
+    one_day: CampusBooks,
 ) -> None:
     urgent = [m for m in one_day.moments if m.word is R.PRIORITY_PREEMPTION]
     assert urgent
@@ -225,7 +227,7 @@ def test_priority_evicts_only_what_is_less_urgent_and_no_deeper_than_allowed(
             assert eviction.job.request.priority.rank < moment.job.request.priority.rank
 
 
-def test_one_teardown_is_fenced_and_later_cleared(one_day: Books) -> None:
+def test_one_teardown_is_fenced_and_later_cleared(one_day: CampusBooks) -> None:
     assert sum(e.fenced for e in one_day.evictions) == 1
     told = [note.what for note in one_day.notes]
     assert "draining → fence_lost" in told
@@ -250,24 +252,26 @@ def test_the_agenda_keeps_time_and_the_order_of_planning() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 100])
-def test_no_line_of_the_report_is_wider_than_the_terminal(one_day: Books, width: int) -> None:
+def test_no_line_of_the_report_is_wider_than_the_terminal(one_day: CampusBooks, width: int) -> None:
     lines = printed(one_day, width).splitlines()
     assert max(map(len, lines)) <= width
     assert not any("…" in line for line in lines)
 
 
-def test_a_wide_terminal_is_not_filled_to_the_brim(one_day: Books) -> None:
+def test_a_wide_terminal_is_not_filled_to_the_brim(one_day: CampusBooks) -> None:
     assert max(map(len, printed(one_day, 200).splitlines())) <= 100
 
 
-def test_the_report_names_every_tenant_and_every_eviction_word(report: str, one_day: Books) -> None:
+def test_the_report_names_every_tenant_and_every_eviction_word(
+    report: str, one_day: CampusBooks
+) -> None:
     for lab in LABS:
         assert re.search(rf"^{lab.name} +[\d,]+ ", report, re.M)
     for word in {str(e.word) for e in one_day.evictions}:
         assert word in report
 
 
-def test_denials_are_told_by_the_words_of_the_library(report: str, one_day: Books) -> None:
+def test_denials_are_told_by_the_words_of_the_library(report: str, one_day: CampusBooks) -> None:
     known = {*map(str, QuotaViolation), *map(str, CapacityDenial)}
     words = {word for _, word in one_day.denials}
     assert words <= known
@@ -278,7 +282,7 @@ def test_denials_are_told_by_the_words_of_the_library(report: str, one_day: Book
     assert re.search(r"nvidia_\w+: limit 0, used 0, requested \d", report)
 
 
-def test_the_report_explains_one_waiting_request(report: str, one_day: Books) -> None:
+def test_the_report_explains_one_waiting_request(report: str, one_day: CampusBooks) -> None:
     assert one_day.puzzle is not None
     entry = one_day.puzzle.entry
     assert entry.blocker is not None
@@ -287,7 +291,9 @@ def test_the_report_explains_one_waiting_request(report: str, one_day: Books) ->
     assert str(entry.estimate.basis) in report
 
 
-def test_the_report_closes_with_the_root_and_four_commands(report: str, one_day: Books) -> None:
+def test_the_report_closes_with_the_root_and_four_commands(
+    report: str, one_day: CampusBooks
+) -> None:
     end = report[report.index(root(one_day)) :].splitlines()
     assert len([line for line in end if line.startswith("  ")]) == 4
     assert "--seed 8" in end[2]
@@ -298,7 +304,7 @@ def test_the_report_has_no_colour_codes_when_it_is_not_for_a_terminal(report: st
 
 
 def test_another_seed_is_told_with_one_line_a_day_and_ends_in_another_root(
-    one_day: Books,
+    one_day: CampusBooks,
 ) -> None:
     console = Console(file=io.StringIO(), width=100, force_terminal=False)
     assert run_demo(days=1, seed=3, console=console) == 0
@@ -307,7 +313,9 @@ def test_another_seed_is_told_with_one_line_a_day_and_ends_in_another_root(
     assert root(one_day) not in told
 
 
-def test_the_watcher_sees_time_pass_and_work_start(watched: tuple[Books, list[Step]]) -> None:
+def test_the_watcher_sees_time_pass_and_work_start(
+    watched: tuple[CampusBooks, list[RunStep]],
+) -> None:
     steps = watched[1]
     times = [step.now_ms for step in steps]
     assert times == sorted(set(times))
@@ -355,7 +363,7 @@ def test_marks_at_one_time_stand_side_by_side() -> None:
     assert row == "ab       c"
 
 
-def test_reasons_are_counted_once_per_request(one_day: Books) -> None:
+def test_reasons_are_counted_once_per_request(one_day: CampusBooks) -> None:
     asked = Counter({name: book.asked for name, book in one_day.tenants.items()})
     for book in one_day.denials.values():
         assert all(count <= asked[name] for name, count in book.requests.items())

@@ -15,7 +15,7 @@ from bailiwick.fleet.liveness import (
     next_departure_ms,
     plan_departures,
 )
-from bailiwick.kernel.commands import DepartNode
+from bailiwick.kernel.fleet.commands import DepartNode
 from bailiwick.vocab.errors import InvalidValue
 
 SEEN = {"a": 100_000}

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from bailiwick.iam import Permission, PrincipalKind, Role, ScopeLevel
 from bailiwick.journal.fields import INTEGER_MAX
-from bailiwick.kernel import events as ev
-from bailiwick.kernel import iam_commands as cmd
 from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.people import commands as cmd
+from bailiwick.kernel.people import events as ev
 from tests.unit.journal.makers import hashes, names, principals
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -11,10 +11,59 @@ from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.words import CancelCause
-from bailiwick.kernel import Settings, commands
-from bailiwick.kernel import events as ev
+from bailiwick.kernel import Settings
+from bailiwick.kernel.commands import Tick
+from bailiwick.kernel.fleet.commands import (
+    ChangeMode,
+    ChangeSettings,
+    DepartNode,
+    Elect,
+    RegisterNode,
+    SetQuota,
+    SetShare,
+)
+from bailiwick.kernel.fleet.events import (
+    LeaderElected,
+    ModeChanged,
+    NodeDeparted,
+    NodeRegistered,
+    QuotaChanged,
+    SettingsChanged,
+    ShareChanged,
+    StateCheckpoint,
+)
 from bailiwick.kernel.owner import Owner
-from bailiwick.kernel.request_body import _DETAILS
+from bailiwick.kernel.spelling import _DETAILS
+from bailiwick.kernel.trust.commands import LiftQuarantine, Quarantine
+from bailiwick.kernel.trust.events import NodeQuarantined, QuarantineLifted
+from bailiwick.kernel.work.commands import (
+    Cancel,
+    ClearFence,
+    Evict,
+    Release,
+    Renew,
+    ReportCheckpoint,
+    ReportTeardown,
+    Submit,
+)
+from bailiwick.kernel.work.events import (
+    AdmissionApproved,
+    AdmissionDenied,
+    RequestBlocked,
+    RequestCancelled,
+    RequestQueued,
+    RoomReserved,
+)
+from bailiwick.kernel.work.lease_events import (
+    CheckpointReported,
+    FenceCleared,
+    LeaseExpired,
+    LeaseFenced,
+    LeasePreempted,
+    LeaseReleased,
+    LeaseRenewed,
+    LeaseStepped,
+)
 from bailiwick.scheduler.decision import DeadlinePassed, Denied, NoSuchHardware
 from bailiwick.scheduler.quota_policy import (
     BurstCredit,
@@ -155,7 +204,7 @@ def denied_requests(draw: st.DrawFn) -> tuple[PlacementRequest, Denied]:
     return request, denied
 
 
-def approvals() -> st.SearchStrategy[ev.AdmissionApproved]:
+def approvals() -> st.SearchStrategy[AdmissionApproved]:
     """Any approval: as many nodes and devices as leases."""
     rows = st.lists(st.tuples(ids, names, st.integers(0, 2**16 - 1)), min_size=1, max_size=4)
 
@@ -164,7 +213,7 @@ def approvals() -> st.SearchStrategy[ev.AdmissionApproved]:
         bits = bits if r.device_count else (0,) * len(bits)
         gang, left = more.pop("gang"), more.pop("left")
         gang = gang if r.gang_size > 1 else None
-        return ev.AdmissionApproved(
+        return AdmissionApproved(
             r, lease_ids, nodes, bits, gang=gang, members_left=left if gang else 0, **more
         )
 
@@ -185,55 +234,49 @@ some_names = st.lists(names, max_size=4).map(tuple)
 
 
 @st.composite
-def blocks(draw: st.DrawFn) -> ev.RequestBlocked:
+def blocks(draw: st.DrawFn) -> RequestBlocked:
     """Any blocker, with victims or without."""
     victims = draw(lists)
     nodes, depth = (draw(some_names), draw(amounts)) if victims else ((), 0)
-    return ev.RequestBlocked(draw(owners), draw(ids), draw(denials()), victims, nodes, depth)
+    return RequestBlocked(draw(owners), draw(ids), draw(denials()), victims, nodes, depth)
 
 
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
-    ev.NodeRegistered: st.builds(ev.NodeRegistered, names, machines),
-    ev.NodeDeparted: st.builds(ev.NodeDeparted, names, lists, amounts, st.none() | times),
-    ev.ModeChanged: st.builds(ev.ModeChanged, names, modes, modes, st.booleans()),
-    ev.NodeQuarantined: st.builds(
-        ev.NodeQuarantined, names, names, st.none() | hashes, st.booleans()
+    NodeRegistered: st.builds(NodeRegistered, names, machines),
+    NodeDeparted: st.builds(NodeDeparted, names, lists, amounts, st.none() | times),
+    ModeChanged: st.builds(ModeChanged, names, modes, modes, st.booleans()),
+    NodeQuarantined: st.builds(NodeQuarantined, names, names, st.none() | hashes, st.booleans()),
+    QuarantineLifted: st.builds(
+        QuarantineLifted, names, st.none() | hashes, models | st.just(""), st.booleans()
     ),
-    ev.QuarantineLifted: st.builds(
-        ev.QuarantineLifted, names, st.none() | hashes, models | st.just(""), st.booleans()
+    QuotaChanged: st.builds(QuotaChanged, owners, quotas()),
+    ShareChanged: st.builds(ShareChanged, owners, st.integers(1, 10**6)),
+    SettingsChanged: st.builds(SettingsChanged, settings()),
+    AdmissionApproved: approvals(),
+    AdmissionDenied: st.builds(
+        lambda pair, wait: AdmissionDenied(*pair, wait), denied_requests(), st.booleans()
     ),
-    ev.QuotaChanged: st.builds(ev.QuotaChanged, owners, quotas()),
-    ev.ShareChanged: st.builds(ev.ShareChanged, owners, st.integers(1, 10**6)),
-    ev.SettingsChanged: st.builds(ev.SettingsChanged, settings()),
-    ev.AdmissionApproved: approvals(),
-    ev.AdmissionDenied: st.builds(
-        lambda pair, wait: ev.AdmissionDenied(*pair, wait), denied_requests(), st.booleans()
-    ),
-    ev.RequestQueued: st.builds(
-        lambda pair, entry, told: ev.RequestQueued(pair[0], entry, pair[1] if told else None),
+    RequestQueued: st.builds(
+        lambda pair, entry, told: RequestQueued(pair[0], entry, pair[1] if told else None),
         denied_requests(),
         ids,
         st.booleans(),
     ),
-    ev.RequestBlocked: blocks(),
-    ev.RequestCancelled: st.builds(
-        ev.RequestCancelled, owners, ids, st.sampled_from(list(CancelCause))
+    RequestBlocked: blocks(),
+    RequestCancelled: st.builds(RequestCancelled, owners, ids, st.sampled_from(list(CancelCause))),
+    RoomReserved: st.builds(RoomReserved, owners, ids, times, some_names, st.booleans()),
+    LeaderElected: st.builds(LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
+    StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts),
+    LeaseRenewed: st.builds(LeaseRenewed, owners, ids, ids, times),
+    LeaseStepped: st.builds(
+        LeaseStepped, owners, ids, phases, phases, st.none() | reasons, st.none() | times
     ),
-    ev.RoomReserved: st.builds(ev.RoomReserved, owners, ids, times, some_names, st.booleans()),
-    ev.LeaderElected: st.builds(ev.LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
-    ev.StateCheckpoint: st.builds(ev.StateCheckpoint, hashes, amounts, amounts),
-    ev.LeaseRenewed: st.builds(ev.LeaseRenewed, owners, ids, ids, times),
-    ev.LeaseStepped: st.builds(
-        ev.LeaseStepped, owners, ids, phases, phases, st.none() | reasons, st.none() | times
-    ),
-    ev.LeaseReleased: st.builds(ev.LeaseReleased, owners, ids, names, resources),
-    ev.LeaseExpired: st.builds(ev.LeaseExpired, owners, ids, names, resources),
-    ev.LeasePreempted: st.builds(
-        ev.LeasePreempted, owners, ids, names, resources, reasons, principals
-    ),
-    ev.LeaseFenced: st.builds(ev.LeaseFenced, owners, ids, names, resources, st.none() | reasons),
-    ev.FenceCleared: st.builds(ev.FenceCleared, owners, ids, names),
-    ev.CheckpointReported: st.builds(ev.CheckpointReported, owners, ids),
+    LeaseReleased: st.builds(LeaseReleased, owners, ids, names, resources),
+    LeaseExpired: st.builds(LeaseExpired, owners, ids, names, resources),
+    LeasePreempted: st.builds(LeasePreempted, owners, ids, names, resources, reasons, principals),
+    LeaseFenced: st.builds(LeaseFenced, owners, ids, names, resources, st.none() | reasons),
+    FenceCleared: st.builds(FenceCleared, owners, ids, names),
+    CheckpointReported: st.builds(CheckpointReported, owners, ids),
     **money_makers.EVENTS,
     **trust_makers.EVENTS,
     **iam_makers.EVENTS,
@@ -242,35 +285,31 @@ graces = st.none() | st.integers(0, 2**52)
 seen = st.none() | hashes
 operators = st.sampled_from([r for r in PreemptionReason if not r.spares_guaranteed])
 COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
-    commands.Submit: st.builds(commands.Submit, requests, st.booleans()),
-    commands.Cancel: st.builds(commands.Cancel, ids),
-    commands.Renew: st.builds(
-        commands.Renew, ids, st.integers(1, 2**52), st.none() | st.integers(1, 2**31)
-    ),
-    commands.Release: st.builds(commands.Release, ids),
-    commands.ReportCheckpoint: st.builds(commands.ReportCheckpoint, ids),
-    commands.ReportTeardown: st.builds(commands.ReportTeardown, ids, st.booleans()),
-    commands.Evict: st.builds(
-        commands.Evict, st.lists(ids, min_size=1, max_size=4), reasons, graces
-    ),
-    commands.ClearFence: st.builds(commands.ClearFence, ids),
-    commands.RegisterNode: st.builds(commands.RegisterNode, names, machines),
-    commands.DepartNode: st.builds(commands.DepartNode, names, st.none() | times),
-    commands.ChangeMode: st.builds(commands.ChangeMode, names, modes, operators, graces)
+    Submit: st.builds(Submit, requests, st.booleans()),
+    Cancel: st.builds(Cancel, ids),
+    Renew: st.builds(Renew, ids, st.integers(1, 2**52), st.none() | st.integers(1, 2**31)),
+    Release: st.builds(Release, ids),
+    ReportCheckpoint: st.builds(ReportCheckpoint, ids),
+    ReportTeardown: st.builds(ReportTeardown, ids, st.booleans()),
+    Evict: st.builds(Evict, st.lists(ids, min_size=1, max_size=4), reasons, graces),
+    ClearFence: st.builds(ClearFence, ids),
+    RegisterNode: st.builds(RegisterNode, names, machines),
+    DepartNode: st.builds(DepartNode, names, st.none() | times),
+    ChangeMode: st.builds(ChangeMode, names, modes, operators, graces)
     | st.builds(
-        lambda n, r, g: commands.ChangeMode(n, NodeMode.DRAINING, r, g, evict=False),
+        lambda n, r, g: ChangeMode(n, NodeMode.DRAINING, r, g, evict=False),
         names,
         operators,
         graces,
     ),
-    commands.Quarantine: st.builds(commands.Quarantine, names, names, graces),
-    commands.LiftQuarantine: st.builds(commands.LiftQuarantine, names, st.just(False), models)
-    | st.builds(commands.LiftQuarantine, names, st.just(True), names),
-    commands.SetQuota: st.builds(commands.SetQuota, names, quotas(), maybe_names, seen),
-    commands.SetShare: st.builds(commands.SetShare, names, st.integers(1, 10**6), maybe_names),
-    commands.ChangeSettings: st.builds(commands.ChangeSettings, settings(), seen),
-    commands.Elect: st.builds(commands.Elect, ids, names, st.text(max_size=9)),
-    commands.Tick: st.builds(commands.Tick, st.integers(2, 10**6)),
+    Quarantine: st.builds(Quarantine, names, names, graces),
+    LiftQuarantine: st.builds(LiftQuarantine, names, st.just(False), models)
+    | st.builds(LiftQuarantine, names, st.just(True), names),
+    SetQuota: st.builds(SetQuota, names, quotas(), maybe_names, seen),
+    SetShare: st.builds(SetShare, names, st.integers(1, 10**6), maybe_names),
+    ChangeSettings: st.builds(ChangeSettings, settings(), seen),
+    Elect: st.builds(Elect, ids, names, st.text(max_size=9)),
+    Tick: st.builds(Tick, st.integers(2, 10**6)),
     **money_makers.COMMANDS,
     **trust_makers.COMMANDS,
     **iam_makers.COMMANDS,

@@ -10,8 +10,8 @@ from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import RATE_MAX, CardWithdrawn, RateCard
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.words import Severity
-from bailiwick.kernel import events as ev
-from bailiwick.kernel import money_commands as cmd
+from bailiwick.kernel.money import commands as cmd
+from bailiwick.kernel.money import events as ev
 from bailiwick.kernel.owner import Owner
 from bailiwick.vocab.words import BudgetState, HardwareGeneration, LeaseClass
 from tests.unit.journal.makers import amounts, hashes, names, principals

@@ -25,9 +25,9 @@ from bailiwick.kernel import (
     Settings,
     Submit,
 )
-from bailiwick.kernel import money_rules as ruling
-from bailiwick.kernel.money_commands import RemoveBudget, SetBudget, SetRateCard
-from bailiwick.kernel.money_rules import look_at_budget
+from bailiwick.kernel.money import rules as ruling
+from bailiwick.kernel.money.commands import RemoveBudget, SetBudget, SetRateCard
+from bailiwick.kernel.money.rules import look_at_budget
 from bailiwick.kernel.precondition import budget_digest
 from bailiwick.scheduler.quota_policy import BudgetExhausted, CostCapExceeded
 from bailiwick.vocab.errors import LimitReached, NotFound, Stale

@@ -23,21 +23,14 @@ from bailiwick.kernel import (
     encode_answer,
     encode_command,
 )
-from bailiwick.kernel.apply import EVENTS as BY_KIND
-from bailiwick.kernel.apply import event_of
 from bailiwick.kernel.codec import COMMANDS as BY_WORD
 from bailiwick.kernel.codec import command_digest
-from bailiwick.kernel.commands import (
-    Command,
-    Elect,
-    Envelope,
-    Evict,
-    RegisterNode,
-    Renew,
-    Submit,
-    Tick,
-)
+from bailiwick.kernel.commands import Command, Envelope, Tick
 from bailiwick.kernel.events import Event
+from bailiwick.kernel.fleet.commands import Elect, RegisterNode
+from bailiwick.kernel.slices import EVENTS as BY_KIND
+from bailiwick.kernel.slices import event_of
+from bailiwick.kernel.work.commands import Evict, Renew, Submit
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import NodeId

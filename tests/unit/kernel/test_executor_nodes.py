@@ -25,9 +25,9 @@ from bailiwick.kernel import (
     Tick,
     digest_of,
 )
-from bailiwick.kernel.changes import Changes
-from bailiwick.kernel.history_reader import read_history
-from bailiwick.kernel.whatif import compare
+from bailiwick.whatif.changes import Changes
+from bailiwick.whatif.compare import compare
+from bailiwick.whatif.reader import read_history
 from tests.support.kernel_histories import busy_journal
 
 PLAIN: dict[str, str] = {}

@@ -27,7 +27,7 @@ from bailiwick.kernel import (
     Settings,
     Submit,
 )
-from bailiwick.kernel import decide as deciding
+from bailiwick.kernel.fleet import rules as deciding
 from bailiwick.kernel.precondition import quota_digest, settings_digest
 from bailiwick.scheduler.quota_policy import (
     BurstCredit,

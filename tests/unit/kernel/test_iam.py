@@ -20,7 +20,7 @@ from bailiwick.kernel import (
     encode,
     encode_command,
 )
-from bailiwick.kernel.iam_commands import (
+from bailiwick.kernel.people.commands import (
     BreakGlass,
     ChangeAccount,
     ChangeProject,

@@ -11,8 +11,8 @@ from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import LIST_PRICES, RateCard, card_of
 from bailiwick.journal.words import Severity
 from bailiwick.kernel import Done
-from bailiwick.kernel import money_rules as ruling
-from bailiwick.kernel.money_commands import (
+from bailiwick.kernel.money import rules as ruling
+from bailiwick.kernel.money.commands import (
     IssueInvoice,
     ReportFinding,
     SetBudget,
@@ -227,7 +227,7 @@ def test_nothing_is_billed_by_two_invoices(first: dict[str, Any], second: dict[s
     assert "covers what inv-1 covers" in d.refuses(Conflict, invoice("inv-2", **second))
     again = decode(encode(d.state), digest_of(d.state))
     with pytest.raises(Conflict):
-        list(ruling.decide_money(again, invoice("inv-2", **second), now_ms=1_000))
+        list(ruling.decide(again, invoice("inv-2", **second), 1_000))
 
 
 def test_what_is_left_of_a_period_and_other_owners_can_be_billed() -> None:

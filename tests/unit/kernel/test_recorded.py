@@ -13,7 +13,8 @@ import pytest
 from bailiwick.journal import parse_record
 from bailiwick.journal.anchor import GENESIS
 from bailiwick.kernel import Envelope, Kernel, State, decode, decode_command, encode, encode_command
-from bailiwick.kernel.codec import COMMANDS, command_digest
+from bailiwick.kernel.codec import command_digest
+from bailiwick.kernel.slices import COMMANDS
 from bailiwick.vocab.errors import BailiwickError
 from tests.support import recorded_histories as recorded
 

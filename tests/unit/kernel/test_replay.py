@@ -33,11 +33,13 @@ from bailiwick.kernel import (
     digest_of,
     encode,
 )
-from bailiwick.kernel import events as ev
 from bailiwick.kernel import machine as driving
-from bailiwick.kernel.apply import apply
-from bailiwick.kernel.decide import decide
+from bailiwick.kernel.events import Event
+from bailiwick.kernel.fleet.events import LeaderElected, NodeDeparted
 from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.slices import apply, decide
+from bailiwick.kernel.work.events import AdmissionApproved, RequestQueued
+from bailiwick.kernel.work.lease_events import CheckpointReported, LeaseStepped
 from bailiwick.scheduler.engine import has_compiled
 from bailiwick.scheduler.quota_policy import BurstCredit, GpuGenerationQuota, Quota, ResourceLimit
 from bailiwick.scheduler.request import PlacementRequest
@@ -317,16 +319,16 @@ STEP = (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
 @pytest.mark.parametrize(
     "event",
     [
-        ev.AdmissionApproved(ask(cpu_cores=2), (2,), ("n1",), (0,)),
-        ev.AdmissionApproved(ask(cpu_cores=1), (3,), ("n1",), (0,)),
-        ev.RequestQueued(ask(), 7, None),
-        ev.LeaderElected(0, "r"),
-        ev.NodeDeparted("n1", ()),
-        ev.LeaseStepped(OWNER, 1, *STEP),
+        AdmissionApproved(ask(cpu_cores=2), (2,), ("n1",), (0,)),
+        AdmissionApproved(ask(cpu_cores=1), (3,), ("n1",), (0,)),
+        RequestQueued(ask(), 7, None),
+        LeaderElected(0, "r"),
+        NodeDeparted("n1", ()),
+        LeaseStepped(OWNER, 1, *STEP),
     ],
     ids=lambda event: type(event).__name__,
 )
-def test_an_event_that_does_not_fit_the_state_is_a_broken_invariant(event: ev.Event) -> None:
+def test_an_event_that_does_not_fit_the_state_is_a_broken_invariant(event: Event) -> None:
     d = Desk(nodes=[cores(2)])
     d.lease()
     with pytest.raises(InvariantBroken):
@@ -335,7 +337,7 @@ def test_an_event_that_does_not_fit_the_state_is_a_broken_invariant(event: ev.Ev
 
 def test_time_that_goes_back_in_a_journal_is_a_broken_invariant() -> None:
     d = Desk(nodes=[cores(2)])
-    event = ev.CheckpointReported(OWNER, d.lease())
+    event = CheckpointReported(OWNER, d.lease())
     with pytest.raises(InvariantBroken, match="time went back"):
         apply(d.state, event, at_ms=d.state.clock_ms - 1)
 

@@ -24,7 +24,7 @@ from bailiwick.kernel import (
     decode,
     encode,
 )
-from bailiwick.kernel.apply import apply, event_of
+from bailiwick.kernel.slices import apply, event_of
 from bailiwick.kernel.state import State
 from bailiwick.kernel.views import fleet
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.kernel import DepartNode, ReportTeardown
-from bailiwick.kernel.usage import SETTLE_MS, RunningShares, weight_of
+from bailiwick.kernel.work.usage import SETTLE_MS, RunningShares, weight_of
 from bailiwick.scheduler.fairness import CORES_PER_GPU
 from tests.unit.kernel.desk import Desk, cores
 

@@ -28,16 +28,16 @@ from bailiwick.kernel import (
     decode,
     encode,
 )
-from bailiwick.kernel.changes import NAMES, Changes, Known, parse_change
-from bailiwick.kernel.events import AdmissionApproved
-from bailiwick.kernel.history import Grid, History
-from bailiwick.kernel.history_reader import HistoryReader, read_history
-from bailiwick.kernel.lease_events import LeaseReleased
-from bailiwick.kernel.tally import Ending, Fate, Waits, cost_of
-from bailiwick.kernel.whatif import MoveWord, Report, compare
+from bailiwick.kernel.work.events import AdmissionApproved
+from bailiwick.kernel.work.lease_events import LeaseReleased
 from bailiwick.vocab.errors import BailiwickError, Conflict, InvalidValue
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import PreemptionReason
+from bailiwick.whatif.changes import NAMES, Changes, Known, parse_change
+from bailiwick.whatif.compare import MoveWord, Report, compare
+from bailiwick.whatif.history import Grid, History
+from bailiwick.whatif.reader import HistoryReader, read_history
+from bailiwick.whatif.tally import Ending, Fate, Waits, cost_of
 from tests.support.kernel_histories import (
     HOUR,
     MINUTE,

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from bailiwick.attestation.policy import TrustPolicy
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.words import AttestationWord
-from bailiwick.kernel import events as ev
-from bailiwick.kernel import trust_commands as cmd
 from bailiwick.kernel.owner import Owner
-from bailiwick.kernel.trust_events import paired
+from bailiwick.kernel.trust import commands as cmd
+from bailiwick.kernel.trust import events as ev
+from bailiwick.kernel.trust.events import paired
 from bailiwick.vocab.trust import EvidenceKind, MintDenial, Operation, UntrustedReason
 from tests.unit.journal.makers import amounts, hashes, names
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bailiwick.kernel.events import Owner
+from bailiwick.kernel.owner import Owner
 from bailiwick.runtime.indexes import PIECE_MAX, ByOwner, Scan, SortedNumbers
 from bailiwick.vocab.values import ProjectId, TenantId
 

@@ -21,9 +21,10 @@ from bailiwick.iam import (
     Scope,
     ServiceAccount,
 )
-from bailiwick.kernel.iam_commands import IssueToken
-from bailiwick.kernel.iam_events import TokenIssued
-from bailiwick.kernel.iam_rules import apply_iam
+from bailiwick.kernel.people.commands import IssueToken
+from bailiwick.kernel.people.events import TokenIssued
+from bailiwick.kernel.slices import apply
+from bailiwick.kernel.state import State
 from bailiwick.services.authority import (
     ALGORITHM,
     TTL_S_MAX,
@@ -44,10 +45,11 @@ NOW = 1_000_000_000
 
 def known(command: IssueToken, **roles: Role) -> Directory:
     """A directory that knows the token, and alice's roles by tenant."""
-    directory = Directory()
+    state = State()
+    directory = state.directory
     directory.roles = {"alice": {Scope(tenant): role for tenant, role in roles.items()}}
-    apply_iam(
-        directory,
+    apply(
+        state,
         TokenIssued(
             command.token_id,
             command.principal,

@@ -12,10 +12,10 @@ import pytest
 
 from bailiwick.agent.tpm_prover import TpmProver
 from bailiwick.agent.words import CannotAttest
-from bailiwick.attestation.dice import framed
-from bailiwick.attestation.dice_keys import challenge_message
+from bailiwick.attestation.dice.keys import challenge_message
+from bailiwick.attestation.dice.verifier import framed
 from bailiwick.attestation.evidence import Evidence, bound_nonce, device_nonce
-from bailiwick.attestation.tpm2 import identity_of
+from bailiwick.attestation.tpm.verifier import identity_of
 from bailiwick.iam import Role
 from bailiwick.kernel import SetTrustPolicy
 from bailiwick.services.enrolling import SESSIONS_MAX, Challenge, EnrolmentRefused

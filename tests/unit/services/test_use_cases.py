@@ -13,7 +13,7 @@ from bailiwick.billing.rates import CardWithdrawn, RateCard
 from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.iam import Role as Duty
 from bailiwick.kernel import Command, Envelope, Kernel, SetRateCard, Settings, WithdrawRateCard
-from bailiwick.kernel.iam_commands import CreateProject, CreateTenant
+from bailiwick.kernel.people.commands import CreateProject, CreateTenant
 from bailiwick.runtime.replica import Role
 from bailiwick.scheduler.quota_policy import BurstCredit, Quota, ResourceLimit
 from bailiwick.services import budgets, rates, server, tenants

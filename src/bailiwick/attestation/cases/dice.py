@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import fields
 
 from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, told, unhex
-from bailiwick.attestation.dice import DiceRules, answer, appraise, claims_of, read_format
-from bailiwick.attestation.dice_chain import check_chain
+from bailiwick.attestation.dice.chain import check_chain
+from bailiwick.attestation.dice.verifier import DiceRules, answer, appraise, claims_of, read_format
 from bailiwick.attestation.policy_section import Section
 from bailiwick.attestation.verdict import Trusted, Verdict, judged
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 from cryptography import x509
 
 from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, told
-from bailiwick.attestation.certificates import pinned_certificates
 from bailiwick.attestation.evidence import Evidence, EvidenceContext
-from bailiwick.attestation.gpu_cc import GoldenKind, GpuCcVerifier
-from bailiwick.attestation.rim import read_rim
-from bailiwick.attestation.spdm import CC_OFF
+from bailiwick.attestation.formats.certificates import pinned_certificates
+from bailiwick.attestation.gpu.rim import read_rim
+from bailiwick.attestation.gpu.spdm import CC_OFF
+from bailiwick.attestation.gpu.verifier import GoldenKind, GpuCcVerifier
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Untrusted
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, told, unhex
-from bailiwick.attestation.certificates import read_certificates
+from bailiwick.attestation.formats.certificates import read_certificates
 from bailiwick.attestation.nitro import NitroVerifier
 from bailiwick.attestation.verdict import EvidenceError, Verdict, judged
 from bailiwick.vocab.errors import InvalidValue

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from cryptography import x509
 
 from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, told
-from bailiwick.attestation.certificates import (
+from bailiwick.attestation.evidence import Evidence, EvidenceContext
+from bailiwick.attestation.formats.certificates import (
     is_issued_by,
     pinned_certificates,
     read_certificates,
 )
-from bailiwick.attestation.evidence import Evidence, EvidenceContext
 from bailiwick.attestation.sev_snp import VMPL_MAX, SevSnpVerifier
 from bailiwick.attestation.tdx import TdxVerifier
 from bailiwick.attestation.verdict import EvidenceError

@@ -19,11 +19,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from bailiwick.attestation.cases.reading import CaseFields, CaseOutcome, told, unhex
-from bailiwick.attestation.certificates import read_certificates
 from bailiwick.attestation.evidence import Evidence, EvidenceContext
-from bailiwick.attestation.tpm2 import Tpm2Verifier, name_of, qualified_name_of
-from bailiwick.attestation.tpm_event_log import read_event_log
-from bailiwick.attestation.tpm_registers import BANKS, read_pcrs
+from bailiwick.attestation.formats.certificates import read_certificates
+from bailiwick.attestation.tpm.event_log import read_event_log
+from bailiwick.attestation.tpm.registers import BANKS, read_pcrs
+from bailiwick.attestation.tpm.verifier import Tpm2Verifier, name_of, qualified_name_of
 from bailiwick.attestation.verdict import EvidenceError, Trusted, Verdict, judged, refuse
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason

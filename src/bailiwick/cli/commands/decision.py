@@ -11,7 +11,7 @@ from bailiwick.cli.shared.output import Columns
 from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
-    from bailiwick.wire.asking import Decision
+    from bailiwick.wire.decisions import Decision
 
 app = noun("Decisions: what was decided, and why.")
 

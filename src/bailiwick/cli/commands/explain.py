@@ -35,7 +35,7 @@ from bailiwick.vocab.words import FilterReason
 
 if TYPE_CHECKING:
     from bailiwick.wire.answers import Denial
-    from bailiwick.wire.asking import Explanation
+    from bailiwick.wire.decisions import Explanation
     from bailiwick.wire.work import JournalRecord, QueueEntry, Remedy
 
 command = typer.Typer(add_completion=False)

@@ -76,9 +76,9 @@ class WhatifOptions:
 def whatif(options: WhatifOptions) -> None:
     """Compare a journal with what it might have been."""
     from bailiwick.cli.offline import whatif_screen as screen
-    from bailiwick.kernel.changes import Changes, Known, parse_change
-    from bailiwick.kernel.whatif import compare
     from bailiwick.tools.whatif import read_history
+    from bailiwick.whatif.changes import Changes, Known, parse_change
+    from bailiwick.whatif.compare import compare
 
     price = _price(options.price)
     period = (options.begin, options.end)

@@ -50,8 +50,8 @@ def rim(
     """Print golden values."""
     import json
 
-    from bailiwick.attestation.certificates import read_certificates
-    from bailiwick.attestation.rim import read_rim
+    from bailiwick.attestation.formats.certificates import read_certificates
+    from bailiwick.attestation.gpu.rim import read_rim
     from bailiwick.attestation.verdict import EvidenceError
     from bailiwick.cli.shared.periods import parse_time
     from bailiwick.cli.shared.screen import printable

@@ -20,9 +20,9 @@ from bailiwick.phrases.times import told_time
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bailiwick.kernel.changes import Change
-    from bailiwick.kernel.tally import Tally, TenantTally
-    from bailiwick.kernel.whatif import Fidelity, Moved, Report
+    from bailiwick.whatif.changes import Change
+    from bailiwick.whatif.compare import Fidelity, Moved, Report
+    from bailiwick.whatif.tally import Tally, TenantTally
 
 MOVED_MAX = 10
 TENANTS_MAX = 10
@@ -120,7 +120,7 @@ def gpu_hours(gpu_milli_ms: int) -> str:
 
 def show(console: Console, report: Report, *, asked: Asked) -> None:
     """Print the whole comparison."""
-    from bailiwick.kernel.whatif import ASSUMPTIONS
+    from bailiwick.whatif.compare import ASSUMPTIONS
 
     _show_head(console, report, asked)
     rows = [
@@ -226,7 +226,7 @@ def _show_tenants(console: Console, report: Report, asked: Asked) -> None:
 
 
 def _of(tenants: Any, name: str) -> TenantTally:
-    from bailiwick.kernel.tally import TenantTally
+    from bailiwick.whatif.tally import TenantTally
 
     found: TenantTally = tenants.get(name) or TenantTally()
     return found
@@ -272,7 +272,7 @@ def _show_moved(console: Console, report: Report) -> None:
 
 def sentence(move: Moved) -> str:
     """How a request fares with the change."""
-    from bailiwick.kernel.whatif import MoveWord
+    from bailiwick.whatif.compare import MoveWord
 
     before, after = move.control, move.changed
     match move.word:
@@ -301,7 +301,7 @@ def _when(at_ms: int | None, cut: slice) -> str:
 
 def tell(report: Report, asked: Asked) -> dict[str, Any]:
     """The comparison as plain values."""
-    from bailiwick.kernel.whatif import ASSUMPTIONS
+    from bailiwick.whatif.compare import ASSUMPTIONS
 
     history, fidelity = report.history, report.fidelity
     columns = report.journal, report.control.tally, report.changed.tally

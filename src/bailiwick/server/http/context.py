@@ -16,11 +16,11 @@ from fastapi import Depends, Header, Query, Request
 from bailiwick.executors.port import Executor
 from bailiwick.journal.keys import Signer
 from bailiwick.kernel import Command
-from bailiwick.kernel.answers import Done
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.forward import Peers
+from bailiwick.server.http.spelling import spell_done
 from bailiwick.server.http.watchers import Watchers
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
@@ -109,11 +109,6 @@ def _there(part: T | None, what: str, why: str) -> T:
     if part is None:
         raise Unavailable(what, why)
     return part
-
-
-def spell_done(done: Done) -> wire.Done:
-    """That something took effect, as it is told."""
-    return wire.Done(answer="done", seq=done.seq)
 
 
 async def _house(request: Request) -> House:

@@ -25,7 +25,7 @@ from starlette.requests import Request
 from bailiwick.iam import OWN_NAMES, Directory
 from bailiwick.journal.fields import PRINCIPAL_SHAPE
 from bailiwick.kernel import Envelope
-from bailiwick.kernel.iam_commands import NoteRefusal
+from bailiwick.kernel.people.commands import NoteRefusal
 from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import Role, View

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-from bailiwick.kernel.request_body import request_from
+from bailiwick.kernel.spelling import request_from
 from bailiwick.kernel.state import State
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import Role, View

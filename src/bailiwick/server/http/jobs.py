@@ -29,9 +29,11 @@ from bailiwick.runtime.replica import View
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber
-from bailiwick.server.http.plans import plan_of, submit_of
+from bailiwick.server.http.parsing import submit_of
+from bailiwick.server.http.spelling import spell_plan
 from bailiwick.server.problems import Trouble
 from bailiwick.services.jobs import JobDraft, Jobs
+from bailiwick.services.plans import plan_request
 from bailiwick.vocab.errors import InvalidValue, NotFound, Unavailable
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire import answers as told
@@ -56,7 +58,7 @@ async def submit_job(asked: Changing, body: wire.NewJob) -> JSONResponse:
     await asked.read(lambda view: view.state.directory.check_scope(scope))
     command = _checked(body)
     if asked.dry_run:
-        plan = await plan_of(asked, command)
+        plan = spell_plan(await plan_request(asked, command))
         return JSONResponse(plan.model_dump(mode="json"), 200)
     draft = JobDraft(
         tenant=body.tenant,

@@ -26,9 +26,9 @@ from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Here
 from bailiwick.server.http.params import PathName, PathSeq
-from bailiwick.server.http.work import spell_record
 from bailiwick.services.caller import Hidden
-from bailiwick.store.journal_proof import RecordProof
+from bailiwick.services.records import tell_record
+from bailiwick.store.journal.proof import RecordProof
 from bailiwick.vocab.errors import BailiwickError, NotFound, Unavailable
 
 PAGES_MAX: Final = 10
@@ -58,7 +58,7 @@ async def prove_record(asked: Here, tenant: PathName, *, seq: PathSeq) -> PlainT
     record = parse_record(canonical) if lines else None
     if record is None or record.tenant != tenant:
         raise Hidden()
-    is_whole = spell_record(record, whole=False) == spell_record(record, whole=True)
+    is_whole = tell_record(record, whole=False) == tell_record(record, whole=True)
     if not is_whole and not asked.may(FLEET):
         raise asked.refuse("the record tells of another tenant too", reason="tells_of_another")
     await _grow(asked, seq + 1)

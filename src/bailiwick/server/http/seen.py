@@ -20,8 +20,8 @@ from bailiwick.journal.record import Record, parse_record
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Here, House
 from bailiwick.server.http.gauges import GaugeReader
-from bailiwick.server.http.work import spell_record
 from bailiwick.services.caller import Hidden
+from bailiwick.services.records import tell_record
 from bailiwick.telemetry.metrics import CONTENT_TYPE
 from bailiwick.telemetry.rows import RecordRow
 from bailiwick.telemetry.telemetry import Telemetry
@@ -74,7 +74,7 @@ async def _records(
         lines += await asked.records(first, count)
     found = []
     for record in (parse_record(line.rstrip(b"\n")) for line in lines):
-        told = spell_record(record, whole=asked.may(FLEET))
+        told = tell_record(record, whole=asked.may(FLEET))
         if told.correlation_id == correlation_id and asked.may(Scope(told.tenant, told.project)):
             fields = ("tenant", "project", "actor", "body")
             found.append((record, {name: getattr(told, name) for name in fields}))

@@ -34,8 +34,9 @@ from bailiwick.journal.record import parse_record
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Here, House
 from bailiwick.server.http.door import bearer_of
-from bailiwick.server.http.work import spell_record
+from bailiwick.server.http.spelling import spell_record
 from bailiwick.services.authority import Principal
+from bailiwick.services.records import tell_record
 from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.wire.base import NAME_PATTERN
 from bailiwick.wire.words import WatchEndWord
@@ -267,7 +268,7 @@ class _Watch:
             return None
         if not self._may(Scope(record.tenant, record.project)):
             return None
-        told = spell_record(record, whole=self._may(FLEET)).model_dump(mode="json")
+        told = spell_record(tell_record(record, whole=self._may(FLEET))).model_dump(mode="json")
         data = json.dumps(told, ensure_ascii=True)
         return format_sse_event(event=record.kind.value, data_str=data, id=str(record.seq))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bailiwick.vocab.permissions import Permission
 from bailiwick.wire.actions.action import NOTHING, TENANT, Action, Outcome, Where
 from bailiwick.wire.answers import Done, Granted, Plan, Queued
-from bailiwick.wire.asking import Decision, Explanation
 from bailiwick.wire.base import Page
+from bailiwick.wire.decisions import Decision, Explanation
 from bailiwick.wire.fleet import Eviction, TeardownReport
 from bailiwick.wire.trust import IssuedLeaseToken, TokenWish
 from bailiwick.wire.work import JournalRecord, Lease, LeaseRequest, QueueEntry, Renewal

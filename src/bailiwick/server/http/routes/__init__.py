@@ -3,13 +3,17 @@
 ``HANDLERS`` is complete here, because the modules of all nouns are imported here.
 """
 
-from bailiwick.server.http import fleet, jobs, operate, proofs, seen, watch, work
+from bailiwick.server.http import jobs, proofs, seen, watch
 from bailiwick.server.http.answering import HANDLERS
 from bailiwick.server.http.routes import (
     budgets,
     capabilities,
     decisions,
     invoices,
+    journal,
+    leases,
+    nodes,
+    queue,
     rates,
     server,
     tenants,
@@ -23,11 +27,13 @@ __all__ = [
     "budgets",
     "capabilities",
     "decisions",
-    "fleet",
     "invoices",
     "jobs",
-    "operate",
+    "journal",
+    "leases",
+    "nodes",
     "proofs",
+    "queue",
     "rates",
     "seen",
     "server",
@@ -36,5 +42,4 @@ __all__ = [
     "trust",
     "usage",
     "watch",
-    "work",
 ]

@@ -8,7 +8,7 @@ from bailiwick.billing.budgets import Budget
 from bailiwick.iam import Scope
 from bailiwick.kernel.precondition import budget_digest
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Asked, Changing, Here, spell_done
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import (
     IfMatchDigest,
     Limit,
@@ -17,6 +17,7 @@ from bailiwick.server.http.params import (
     digest_in,
     spell_page,
 )
+from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import budgets
 from bailiwick.wire import billing as wire
 from bailiwick.wire.answers import Done

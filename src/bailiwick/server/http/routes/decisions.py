@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import Query
 
-from bailiwick.iam import Scope
 from bailiwick.journal.record import Record
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Here
@@ -19,11 +18,12 @@ from bailiwick.server.http.params import (
     number_in,
     spell_page,
 )
-from bailiwick.server.http.plans import Speller, spell_denial, spell_remedy, submit_of
-from bailiwick.server.http.work import spell_record
-from bailiwick.services import decisions
+from bailiwick.server.http.parsing import scope_of, submit_of
+from bailiwick.server.http.spelling import spell_denial, spell_plan, spell_record, spell_remedy
+from bailiwick.services import decisions, plans
+from bailiwick.services.records import tell_record
 from bailiwick.store.history.questions import DecisionRow
-from bailiwick.wire import asking as wire
+from bailiwick.wire import decisions as wire
 from bailiwick.wire.base import Page
 from bailiwick.wire.work import JournalRecord, LeaseRequest
 
@@ -36,9 +36,7 @@ KindQuery = Annotated[
 @answers("request.explain")
 async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
     """Why a request would run, wait or be refused now, and what would help; nothing changes."""
-    scope = Scope.of(body.tenant, body.project)
-    explained = await decisions.explain_request(asked, lambda: submit_of(body), scope=scope)
-    found, speller = explained.found, Speller(asked.principal, explained.card)
+    found, plan = await plans.explain_request(asked, scope_of(body), ask=lambda: submit_of(body))
     return wire.Explanation(
         blocker=None if found.blocker is None else spell_denial(found.blocker),
         blockers=[spell_denial(each) for each in found.blockers],
@@ -46,7 +44,7 @@ async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
         fallen=dict(found.fallen),
         fitting=found.fitting,
         remedy=spell_remedy(found.remedy),
-        plan=speller.spell(found.plan, explained.command, fleet=explained.fleet),
+        plan=spell_plan(plan),
     )
 
 
@@ -66,7 +64,7 @@ async def explain_lease(
     whole = decisions.sees_journal(asked)
 
     def spell(record: Record) -> JournalRecord:
-        return spell_record(record, whole=whole)
+        return spell_record(tell_record(record, whole=whole))
 
     return spell_page(found, spell)
 

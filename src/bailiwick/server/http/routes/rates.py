@@ -9,7 +9,7 @@ from fastapi import Query
 
 from bailiwick.billing.rates import CardWithdrawn, RateCard
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Changing, Here, spell_done
+from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import (
     Limit,
     NumberCursor,
@@ -17,6 +17,7 @@ from bailiwick.server.http.params import (
     number_in,
     spell_page,
 )
+from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import rates
 from bailiwick.wire import usage as wire
 from bailiwick.wire.answers import Done

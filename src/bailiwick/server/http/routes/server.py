@@ -12,8 +12,9 @@ from bailiwick.kernel import Settings
 from bailiwick.kernel.precondition import settings_digest
 from bailiwick.kernel.settings import NUMBERS
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Changing, Here, spell_done
+from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import IfMatchDigest, digest_in
+from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import server
 from bailiwick.wire import settings as wire
 from bailiwick.wire.answers import Done

@@ -15,7 +15,7 @@ from bailiwick.scheduler.quota_policy import (
     Room,
 )
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Asked, Changing, Here, spell_done
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import (
     IfMatch,
     IfMatchDigest,
@@ -26,6 +26,7 @@ from bailiwick.server.http.params import (
     revision_of,
     spell_page,
 )
+from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import tenants
 from bailiwick.wire import fleet
 from bailiwick.wire import people as wire

@@ -7,8 +7,9 @@ from fastapi import Request, Response
 from bailiwick.iam import Permission, PrincipalKind, Scope, ServiceAccount
 from bailiwick.iam import Token as KnownToken
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Changing, Here, House, spell_done
+from bailiwick.server.http.context import Changing, Here, House
 from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
+from bailiwick.server.http.spelling import spell_done
 from bailiwick.server.problems import Trouble
 from bailiwick.services import tokens
 from bailiwick.services.authority import Minted

@@ -15,8 +15,9 @@ from fastapi import Query, Response
 from bailiwick.attestation.evidence import Evidence
 from bailiwick.attestation.verdict import StaleEvidence, Trusted, Unsupported, Untrusted
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Asked, Changing, Here, spell_done
+from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import PathName
+from bailiwick.server.http.spelling import spell_done
 from bailiwick.server.problems import Trouble
 from bailiwick.services import trust
 from bailiwick.services.attesting import Judged

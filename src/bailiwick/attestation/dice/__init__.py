@@ -1,0 +1,1 @@
+"""Device identity: chains of DICE certificates, of either family, and what their layers say."""

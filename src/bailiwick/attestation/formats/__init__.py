@@ -1,0 +1,1 @@
+"""Parsers that several kinds of evidence share: they take a node's bytes, strictly and bounded."""

@@ -1,0 +1,1 @@
+"""GPU reports: SPDM measurements against signed golden values."""

@@ -1,0 +1,128 @@
+"""Commands about the fleet and its rules: nodes, modes, quotas, shares, settings, who leads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from bailiwick.fleet.node import NodeCapacity
+from bailiwick.journal.fields import DIGEST, INTEGER_MAX, NAME
+from bailiwick.kernel.checks import check_grace, check_scope
+from bailiwick.kernel.settings import Settings
+from bailiwick.scheduler.quota_policy import Quota
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import check_integer, check_kind, check_name
+from bailiwick.vocab.words import PreemptionReason
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterNode:
+    """A machine joins the fleet."""
+
+    node: str
+    capacity: NodeCapacity
+
+    def __post_init__(self) -> None:
+        check_name("node", self.node)
+        check_kind("capacity", self.capacity, NodeCapacity)
+
+
+@dataclass(frozen=True, slots=True)
+class DepartNode:
+    """A machine is gone; ``last_seen_ms`` is its last proof of life."""
+
+    node: str
+    last_seen_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        check_name("node", self.node)
+        if self.last_seen_ms is not None:
+            check_integer("last_seen_ms", self.last_seen_ms, low=0, high=INTEGER_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeMode:
+    """Move a node along the mode table; to ``draining`` it evicts, for the reason given.
+
+    Without ``evict`` a drain only closes the node: what runs there may end by itself (a cordon).
+    """
+
+    node: str
+    mode: NodeMode
+    reason: PreemptionReason = PreemptionReason.OPERATOR_DRAIN
+    grace_ms: int | None = None
+    evict: bool = True
+
+    def __post_init__(self) -> None:
+        check_name("node", self.node)
+        check_kind("mode", self.mode, NodeMode)
+        check_kind("reason", self.reason, PreemptionReason)
+        if self.reason.spares_guaranteed:
+            raise InvalidValue("reason", self.reason, "an operator's reason")
+        check_grace(self.grace_ms)
+        check_kind("evict", self.evict, bool)
+        if not self.evict and self.mode is not NodeMode.DRAINING:
+            raise InvalidValue("evict", self.evict, "true, but for a drain")
+
+
+@dataclass(frozen=True, slots=True)
+class SetQuota:
+    """Replace everything a tenant or project is allowed, if it is still what was ``seen``."""
+
+    tenant: str
+    quota: Quota
+    project: str | None = None
+    seen: str | None = None
+
+    def __post_init__(self) -> None:
+        check_scope(self.tenant, self.project)
+        check_kind("quota", self.quota, Quota)
+        if self.seen is not None:
+            DIGEST.check("seen", self.seen)
+
+
+@dataclass(frozen=True, slots=True)
+class SetShare:
+    """Weigh a tenant among tenants, or a project among its tenant's."""
+
+    tenant: str
+    share: int
+    project: str | None = None
+
+    def __post_init__(self) -> None:
+        check_scope(self.tenant, self.project)
+        check_integer("share", self.share, low=1, high=1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSettings:
+    """Replace the kernel's settings, if they are still what was ``seen``."""
+
+    settings: Settings
+    seen: str | None = None
+
+    def __post_init__(self) -> None:
+        check_kind("settings", self.settings, Settings)
+        if self.seen is not None:
+            DIGEST.check("seen", self.seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Elect:
+    """A new leader writes from here on."""
+
+    epoch: int
+    leader: str
+    address: str = ""
+
+    def __post_init__(self) -> None:
+        check_integer("epoch", self.epoch, low=1, high=INTEGER_MAX)
+        NAME.check("leader", self.leader)
+        if not isinstance(self.address, str) or len(self.address) > 255:
+            raise InvalidValue("address", self.address, "at most 255 characters")
+
+
+FleetCommand: TypeAlias = (
+    RegisterNode | DepartNode | ChangeMode | SetQuota | SetShare | ChangeSettings | Elect
+)

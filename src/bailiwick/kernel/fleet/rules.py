@@ -1,0 +1,245 @@
+"""Nodes, quotas, shares, settings, who leads: what follows from commands, what events change.
+
+Rules:
+
+- A drain closes a node and evicts what runs there; it ends by itself when nothing does any more.
+- Critical work is spared by a maintenance window.
+- A setting by which usage was counted already cannot change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
+from bailiwick.fleet.inventory import check_inventory
+from bailiwick.kernel.events import Event
+from bailiwick.kernel.fleet import commands as cmd
+from bailiwick.kernel.fleet import events as ev
+from bailiwick.kernel.owner import MEMBERS_MAX, Owner
+from bailiwick.kernel.precondition import check_seen, quota_digest, settings_digest
+from bailiwick.kernel.slice import NOTHING, Apply, Cause
+from bailiwick.kernel.state import State
+from bailiwick.kernel.trust.rules import close_again, gate
+from bailiwick.kernel.work.ending import evict_active
+from bailiwick.kernel.work.rules import end_lease
+from bailiwick.scheduler.evictions import plan_burst
+from bailiwick.vocab.errors import Conflict, InvariantBroken, LimitReached
+from bailiwick.vocab.transitions import NodeMode, check_mode_change
+from bailiwick.vocab.words import PreemptionReason, Priority
+
+NODES_MAX = 1_000_000
+
+
+def decide(state: State, command: cmd.FleetCommand, now_ms: int) -> Iterator[Event]:
+    """The events that follow from such a command."""
+    match command:
+        case cmd.RegisterNode():
+            return _register(state, command)
+        case cmd.DepartNode():
+            return _depart(state, command)
+        case cmd.ChangeMode():
+            return _change_mode(state, command, now_ms)
+        case cmd.SetQuota():
+            return _set_quota(state, command)
+        case cmd.SetShare():
+            return _set_share(state, command)
+        case cmd.ChangeSettings():
+            return _change_settings(state, command)
+        case cmd.Elect():
+            return _elect(state, command)
+        case _:
+            assert_never(command)
+
+
+def _register(state: State, command: cmd.RegisterNode) -> Iterator[Event]:
+    if command.node in state.ledger:
+        raise Conflict("node", command.node, "is registered already", hint="depart it first")
+    if len(state.ledger) >= NODES_MAX:
+        raise LimitReached("nodes", NODES_MAX)
+    check_inventory(command.capacity)
+    state.ledger.handles.check_room(command.capacity)
+    yield ev.NodeRegistered(command.node, command.capacity)
+    yield from close_again(state, command.node)
+
+
+def _depart(state: State, command: cmd.DepartNode) -> Iterator[Event]:
+    entry = state.ledger.entry(command.node)
+    on_node = [state.ids[h] for h in state.ledger.engine.leases_on(entry.handle)]
+    lost = sorted(state.with_gangs(on_node))
+    for at in range(0, max(len(lost), 1), MEMBERS_MAX):
+        part = tuple(lost[at : at + MEMBERS_MAX])
+        left = max(len(lost) - at - MEMBERS_MAX, 0)
+        yield ev.NodeDeparted(command.node, part, left, command.last_seen_ms)
+
+
+def _change_mode(state: State, command: cmd.ChangeMode, now_ms: int) -> Iterator[Event]:
+    entry, mode = state.ledger.entry(command.node), command.mode
+    check_mode_change(entry.mode, mode)
+    holds = state.leases_on(command.node)
+    if mode is NodeMode.DRAINED and holds:
+        raise Conflict("node", command.node, "still holds leases", hint="evict them first")
+    yield ev.ModeChanged(command.node, entry.mode, mode, command.evict)
+    if mode is not NodeMode.DRAINING:
+        return
+    if not command.evict:
+        holds = []
+    spared = command.reason is PreemptionReason.MAINTENANCE_WINDOW
+    leaving = [i for i in holds if not (spared and _is_critical(state, i))]
+    yield from evict_active(
+        state, leaving, reason=command.reason, now_ms=now_ms, grace_ms=command.grace_ms
+    )
+    yield from _finish_drains(state)
+
+
+def _is_critical(state: State, lease_id: int) -> bool:
+    return bool(state.fields(lease_id).priority >= Priority.CRITICAL.rank)
+
+
+def _finish_drains(state: State) -> Iterator[Event]:
+    for node in list(state.draining):
+        if not state.leases_on(node):
+            yield ev.ModeChanged(node, NodeMode.DRAINING, NodeMode.DRAINED)
+
+
+def finish_drains(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Drains that came to their end."""
+    del now_ms, limit
+    return _finish_drains(state)
+
+
+def end_bursts(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Evict whoever holds more than his quota, and has no burst credit left for it."""
+    del limit
+    for overrun in state.quotas.burst_exhausted(now_ms):
+        plan = plan_burst(state.ledger, overrun, now_ms=now_ms)
+        ids = [state.ids[victim.lease_id] for victim in plan.victims]
+        yield from evict_active(state, ids, reason=plan.reason, now_ms=now_ms, grace_ms=None)
+
+
+# -- rules -----------------------------------------------------------------------------------
+
+
+def _set_quota(state: State, command: cmd.SetQuota) -> Iterator[Event]:
+    # A table that is full is told here; the row itself, still blank, changes nothing.
+    state.quotas.row_of(command.tenant, command.project)
+    there = quota_digest(state.quotas.quota_of(command.tenant, command.project))
+    check_seen("quota", command.tenant, seen=command.seen, current=there)
+    yield ev.QuotaChanged(Owner(command.tenant, command.project), command.quota)
+
+
+def _set_share(state: State, command: cmd.SetShare) -> Iterator[Event]:
+    state.quotas.row_of(command.tenant, command.project)
+    yield ev.ShareChanged(Owner(command.tenant, command.project), command.share)
+
+
+def _change_settings(state: State, command: cmd.ChangeSettings) -> Iterator[Event]:
+    there = settings_digest(state.settings)
+    check_seen("settings", "fleet", seen=command.seen, current=there)
+    same = command.settings.half_life_ms == state.settings.half_life_ms
+    if not same and (state.shares.running or state.shares.dump()["accounts"]):
+        why = "cannot change once usage was counted by it"
+        raise Conflict("setting", "half_life_ms", why)
+    yield ev.SettingsChanged(command.settings)
+
+
+def _elect(state: State, command: cmd.Elect) -> Iterator[Event]:
+    if command.epoch <= state.epoch:
+        raise Conflict("epoch", command.epoch, f"comes after epoch {state.epoch}")
+    yield ev.LeaderElected(command.epoch, command.leader, command.address)
+
+
+# -- applying --------------------------------------------------------------------------------
+
+
+def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
+    del at_ms
+    state.ledger.register_node(event.node, event.capacity)
+    state.trust.join(event.node)
+    # Closed by this record already: the next one says so, and a journal may break off before it.
+    state.ledger.set_quarantine(event.node, event.node in state.trust.quarantines)
+    gate(state, event.node)
+    state.claimed.refresh(state.claims)
+
+
+def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
+    seen_ms = at_ms if event.last_seen_ms is None else min(at_ms, event.last_seen_ms)
+    for lease_id in event.lease_ids:
+        end_lease(
+            state, lease_id, at_ms=at_ms, until_ms=max(seen_ms, state.fields(lease_id).granted_ms)
+        )
+    if event.leases_left:
+        return
+    if state.ledger.depart_node(event.node, now_ms=at_ms):
+        raise InvariantBroken(f"node {event.node} departed with leases that no record tells")
+    state.trust.leave(event.node)
+    state.draining.pop(event.node, None)
+    state.claimed.refresh(state.claims)
+
+
+def _mode(state: State, event: ev.ModeChanged, at_ms: int) -> None:
+    del at_ms
+    state.ledger.set_mode(event.node, event.after)
+    state.draining.pop(event.node, None)
+    if event.after is NodeMode.DRAINING:
+        state.draining[event.node] = None
+
+
+def _quota(state: State, event: ev.QuotaChanged, at_ms: int) -> None:
+    tenant, project = str(event.owner.tenant), event.owner.project
+    state.quotas.set_quota(tenant, event.quota, project=project, now_ms=at_ms)
+
+
+def _share(state: State, event: ev.ShareChanged, at_ms: int) -> None:
+    del at_ms
+    state.shares.set_share(str(event.owner.tenant), event.share, project=event.owner.project)
+
+
+def _settings(state: State, event: ev.SettingsChanged, at_ms: int) -> None:
+    del at_ms
+    state.use_settings(event.settings)
+
+
+def _elected(state: State, event: ev.LeaderElected, at_ms: int) -> None:
+    del at_ms
+    if event.epoch <= state.epoch:
+        raise InvariantBroken(f"epoch {event.epoch} comes after epoch {state.epoch}")
+    state.epoch = event.epoch
+
+
+APPLY: Mapping[type, Apply] = {
+    ev.NodeRegistered: _registered,
+    ev.NodeDeparted: _departed,
+    ev.ModeChanged: _mode,
+    ev.QuotaChanged: _quota,
+    ev.ShareChanged: _share,
+    ev.SettingsChanged: _settings,
+    ev.LeaderElected: _elected,
+    ev.StateCheckpoint: NOTHING,  # whoever replays may compare the digest
+}
+
+
+# -- causes ----------------------------------------------------------------------------------
+
+
+def _departure(event: ev.NodeDeparted) -> cmd.DepartNode:
+    return cmd.DepartNode(event.node, event.last_seen_ms)
+
+
+def _quota_set(event: ev.QuotaChanged) -> cmd.SetQuota:
+    return cmd.SetQuota(str(event.owner.tenant), event.quota, event.owner.project)
+
+
+def _share_set(event: ev.ShareChanged) -> cmd.SetShare:
+    return cmd.SetShare(str(event.owner.tenant), event.share, event.owner.project)
+
+
+CAUSES: Mapping[type, Cause] = {
+    ev.NodeRegistered: lambda event: cmd.RegisterNode(event.node, event.capacity),
+    ev.NodeDeparted: _departure,
+    ev.QuotaChanged: _quota_set,
+    ev.ShareChanged: _share_set,
+    ev.SettingsChanged: lambda event: cmd.ChangeSettings(event.settings),
+    ev.LeaderElected: lambda event: cmd.Elect(event.epoch, event.leader, event.address),
+}
+TOLD_ONLY = (ev.StateCheckpoint,)

@@ -1,0 +1,1 @@
+"""What work costs and who may spend it: prices, budgets, findings, invoices."""

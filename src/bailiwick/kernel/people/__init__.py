@@ -1,0 +1,1 @@
+"""Who exists and who may do what: tenants, projects, members, accounts, tokens, refusals."""

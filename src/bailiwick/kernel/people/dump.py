@@ -1,0 +1,75 @@
+"""The directory in a snapshot."""
+
+from __future__ import annotations
+
+from bailiwick.iam import (
+    Permission,
+    PrincipalKind,
+    Project,
+    Role,
+    Scope,
+    ServiceAccount,
+    Tenant,
+    Token,
+)
+from bailiwick.kernel.slice import Plain
+from bailiwick.kernel.state import State
+
+
+def dump(state: State) -> Plain:
+    """The directory as plain lists, in an order that follows from the journal."""
+    directory = state.directory
+    dumped = {
+        "tenants": [
+            [t.name, t.display_name, int(t.is_open), t.revision] for t in directory.tenants.values()
+        ],
+        "projects": [
+            [p.tenant, p.name, p.display_name, int(p.is_open), p.revision]
+            for p in directory.projects.values()
+        ],
+        "roles": [
+            [member, *scope, role.value]
+            for member, roles in sorted(directory.roles.items())
+            for scope, role in sorted(roles.items(), key=lambda row: str(row[0]))
+        ],
+        "accounts": [[a.name, *a.scope, int(a.is_enabled)] for a in directory.accounts.values()],
+        "tokens": [
+            [
+                *(t.token_id, t.principal, t.kind.value, t.digest, t.issued_ms, t.expires_ms),
+                *(int(t.revoked), int(t.single_use)),
+                None if t.keys is None else [key.value for key in t.keys],
+                *([] if t.within is None else [list(t.within)]),
+            ]
+            for t in directory.tokens.values()
+        ],
+    }
+    return {"directory": dumped}
+
+
+def load(state: State, plain: Plain) -> None:
+    """Take up what :func:`dump` told."""
+    directory, dumped = state.directory, plain["directory"]
+    for name, display_name, is_open, revision in dumped["tenants"]:
+        directory.tenants[name] = Tenant(name, display_name, bool(is_open), revision)
+    for tenant, name, display_name, is_open, revision in dumped["projects"]:
+        project = Project(tenant, name, display_name, bool(is_open), revision)
+        directory.projects[tenant, name] = project
+    for member, tenant, project_name, role in dumped["roles"]:
+        directory.roles.setdefault(member, {})[Scope(tenant, project_name)] = Role(role)
+    for name, tenant, project_name, is_enabled in dumped["accounts"]:
+        scope = Scope(tenant, project_name)
+        directory.accounts[name] = ServiceAccount(name, scope, bool(is_enabled))
+    for row in dumped["tokens"]:
+        token_id, principal, kind, digest, issued, expires, revoked, once, keys, *within = row
+        directory.tokens[token_id] = Token(
+            token_id,
+            principal,
+            PrincipalKind(kind),
+            digest,
+            issued,
+            expires,
+            bool(revoked),
+            bool(once),
+            None if keys is None else tuple(Permission(key) for key in keys),
+            tuple(within[0]) if within else None,
+        )

@@ -1,0 +1,166 @@
+"""The one list of the kernel's slices, and all that goes through it by type.
+
+``decide(state, command, now_ms)`` is a generator of events. It reads the state and changes nothing;
+whoever drives it applies each event before asking for the next, so a decision of many steps sees
+what its earlier steps did. Rules:
+
+- All that can be refused is refused before the first event. After it nothing may fail: an error
+  there is a broken invariant.
+- No clock, no chance, no I/O. The same state, command and time give the same events.
+- ``apply`` is the fold that rebuilds everything from the journal. It depends on the state, the
+  event and the record's time, and on nothing else.
+- A tick does what is due in one order (:data:`_DUE`): leases end before the line is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.journal.record import Record
+from bailiwick.kernel.commands import Command, Tick
+from bailiwick.kernel.events import Event
+from bailiwick.kernel.fleet import dump as fleet_dump
+from bailiwick.kernel.fleet import rules as fleet
+from bailiwick.kernel.fleet.commands import FleetCommand
+from bailiwick.kernel.money import dump as money_dump
+from bailiwick.kernel.money import rules as money
+from bailiwick.kernel.money.commands import MoneyCommand
+from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.people import dump as people_dump
+from bailiwick.kernel.people import rules as people
+from bailiwick.kernel.people.commands import PeopleCommand
+from bailiwick.kernel.slice import Apply, Cause, Decide, Slice, TickPart
+from bailiwick.kernel.state import State
+from bailiwick.kernel.trust import dump as trust_dump
+from bailiwick.kernel.trust import rules as trust
+from bailiwick.kernel.trust.commands import TrustCommand
+from bailiwick.kernel.work import dump as work_dump
+from bailiwick.kernel.work import rules as work
+from bailiwick.kernel.work.commands import WorkCommand
+from bailiwick.kernel.work.ending import end_due
+from bailiwick.kernel.work.requests import look_at_line
+from bailiwick.vocab.errors import InvariantBroken
+
+SLICES: tuple[Slice, ...] = (
+    Slice(
+        name="fleet",
+        commands=get_args(FleetCommand),
+        decide=fleet.decide,
+        apply=fleet.APPLY,
+        causes=fleet.CAUSES,
+        told_only=fleet.TOLD_ONLY,
+        dump=fleet_dump.dump,
+        load=fleet_dump.load,
+        settle=fleet_dump.settle,
+    ),
+    Slice(
+        name="work",
+        commands=get_args(WorkCommand),
+        decide=work.decide,
+        apply=work.APPLY,
+        causes={},
+        told_only=(),
+        dump=work_dump.dump,
+        load=work_dump.load,
+    ),
+    Slice(
+        name="people",
+        commands=get_args(PeopleCommand),
+        decide=people.decide,
+        apply=people.APPLY,
+        causes={},
+        told_only=people.TOLD_ONLY,
+        dump=people_dump.dump,
+        load=people_dump.load,
+    ),
+    Slice(
+        name="money",
+        commands=get_args(MoneyCommand),
+        decide=money.decide,
+        apply=money.APPLY,
+        causes=money.CAUSES,
+        told_only=money.TOLD_ONLY,
+        dump=money_dump.dump,
+        load=money_dump.load,
+    ),
+    Slice(
+        name="trust",
+        commands=get_args(TrustCommand),
+        decide=trust.decide,
+        apply=trust.APPLY,
+        causes=trust.CAUSES,
+        told_only=trust.TOLD_ONLY,
+        dump=trust_dump.dump,
+        load=trust_dump.load,
+        settle=trust_dump.settle,
+    ),
+)
+"""Each stands on those before it: a snapshot is read in this order."""
+
+_DUE: tuple[TickPart, ...] = (
+    end_due,
+    fleet.finish_drains,
+    fleet.end_bursts,
+    money.watch_budgets,
+    trust.lapse,
+    look_at_line,
+)
+"""What a tick does, in this order."""
+
+
+def _tick(state: State, command: Tick, now_ms: int) -> Iterator[Event]:
+    for due in _DUE:
+        yield from due(state, now_ms=now_ms, limit=command.limit)
+
+
+_DECIDE: Mapping[type, Decide] = {
+    Tick: _tick,
+    **{command: each.decide for each in SLICES for command in each.commands},
+}
+COMMANDS: Mapping[str, type[Any]] = {
+    re.sub(r"(?<!^)(?=[A-Z])", "_", command.__name__).lower(): command for command in _DECIDE
+}
+"""Every command by its word."""
+
+APPLY: Mapping[type[Any], Apply] = {
+    event: how for each in SLICES for event, how in each.apply.items()
+}
+EVENTS: Mapping[RecordKind, type[Any]] = {event.kind: event for event in APPLY}
+"""Every event by the kind of its record."""
+
+CAUSES: Mapping[type, Cause] = {
+    event: cause for each in SLICES for event, cause in each.causes.items()
+}
+TOLD_ONLY: frozenset[type] = frozenset(event for each in SLICES for event in each.told_only)
+"""Events from which no decision about placement follows."""
+
+
+def decide(state: State, command: Command, now_ms: int) -> Iterator[Event]:
+    """The events that follow from a command at a time that is not before the state's."""
+    return _DECIDE[type(command)](state, command, now_ms)
+
+
+def apply(state: State, event: Event, at_ms: int) -> None:
+    """The state after one more record."""
+    if at_ms < state.clock_ms:
+        raise InvariantBroken(f"time went back from {state.clock_ms} to {at_ms}")
+    state.clock_ms = at_ms
+    APPLY[type(event)](state, event, at_ms)
+    state.size += 1
+
+
+def event_of(record: Record) -> Event:
+    """The event that a record tells."""
+    kind = EVENTS.get(record.kind)
+    if kind is None:
+        raise InvariantBroken(f"record {record.seq}: {record.kind} is no event of the kernel")
+    event: Event = kind.read(record.body, Owner(record.tenant, record.project))
+    return event
+
+
+def cause_of(event: Event) -> Command | None:
+    """The command that an event answers; ``None`` if it is time that brought it about."""
+    return CAUSES[type(event)](event)

@@ -1,0 +1,1 @@
+"""Which nodes are believed: policy, keys, verdicts, quarantines, and tokens for leases."""

@@ -1,0 +1,26 @@
+"""Policy, keys, verdicts and quarantines in a snapshot; who is gated by them follows."""
+
+from __future__ import annotations
+
+from bailiwick.kernel.slice import Plain
+from bailiwick.kernel.state import State
+from bailiwick.kernel.trust.rules import gate
+
+
+def dump(state: State) -> Plain:
+    """What is known of trust."""
+    return {"trust": state.trust.dump()}
+
+
+def load(state: State, plain: Plain) -> None:
+    """Take up what :func:`dump` told; the nodes are there already."""
+    for name in state.ledger.entries:
+        state.trust.join(name)
+    state.trust.load(plain["trust"])
+
+
+def settle(state: State, plain: Plain) -> None:
+    """Gate the nodes that have yet to prove what is asked of them."""
+    del plain
+    for name in state.ledger.entries:
+        gate(state, name)

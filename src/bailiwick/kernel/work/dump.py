@@ -1,0 +1,178 @@
+"""Leases, the line, shares and arrivals in a snapshot.
+
+Leases are 15 columns of 64-bit integers, one column after the other: ``rows``, which are bytes. The
+rest is plain lists.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from typing import Any
+
+from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.slice import Plain
+from bailiwick.kernel.spelling import denial_body, denial_from, request_body, request_from
+from bailiwick.kernel.state import Claim, State
+from bailiwick.kernel.work.arrivals import shape_from, shape_row
+from bailiwick.kernel.work.usage import Running
+from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
+from bailiwick.scheduler.fairness import QueueEntry
+from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, ChargedAccount
+from bailiwick.vocab.errors import Damaged
+from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
+from bailiwick.vocab.words import PreemptionReason
+
+WIDTH = 15
+"""Columns of the table of leases: their numbers, then the engine's fourteen fields."""
+
+_NODE, _ACCOUNT, _SHAPE = 1, 2, 3
+
+
+def dump(state: State) -> Plain:
+    """Leases and requests, in an order that follows from the journal."""
+    rows, shapes, accounts = _lease_table(state)
+    return {
+        "lease_serial": state.lease_serial,
+        "gang_serial": state.gang_serial,
+        "leases": len(state.leases),
+        "rows": rows,
+        "shapes": shapes,
+        "accounts": accounts,
+        "revoking": sorted([state.ids[h], r.value] for h, r in state.ledger.revoking.items()),
+        "fenced": [[i, o.tenant, o.project] for i, o in sorted(state.fenced.items())],
+        "shares": state.shares.dump(),
+        "running": sorted(
+            [list(scope), r.rate, str(r.pending), r.since_ms, r.charged_ms]
+            for scope, r in state.shares.running.items()
+        ),
+        "arrivals": state.arrivals.dump(),
+        "line": state.line.dump(),
+        "waiting": [_waiting(state, entry) for entry in state.line.entries.values()],
+        "claims": [
+            [i, list(c.victims), list(c.nodes), c.depth] for i, c in sorted(state.claims.items())
+        ],
+    }
+
+
+def load(state: State, plain: Plain) -> None:
+    """Take up what :func:`dump` told; the nodes are there already, and open."""
+    state.lease_serial, state.gang_serial = plain["lease_serial"], plain["gang_serial"]
+    _load_leases(state, plain)
+    _load_line(state, plain)
+    state.arrivals.load(plain["arrivals"], state.ledger)
+
+
+def _lease_table(state: State) -> tuple[bytes, list[Any], list[Any]]:
+    """The table of leases, and the shapes and accounts its columns point into.
+
+    Shapes and accounts are numbered in the order in which leases first name them, and nodes in the
+    order of registration, so that no number depends on this process.
+    """
+    count = len(state.leases)
+    table = array("q", state.leases)
+    table.frombytes(state.ledger.engine.dump(array("q", state.leases.values())))
+    found: list[dict[int, int]] = []
+    for column in (_ACCOUNT, _SHAPE):
+        handles = dict.fromkeys(table[column * count : (column + 1) * count])
+        found.append({handle: number for number, handle in enumerate(handles)})
+    nodes = {e.handle: n for n, e in enumerate(state.ledger.entries.values())}
+    for column, numbers in ((_NODE, nodes), (_ACCOUNT, found[0]), (_SHAPE, found[1])):
+        part = slice(column * count, (column + 1) * count)
+        table[part] = array("q", map(numbers.__getitem__, table[part]))
+    if sys.byteorder == "big":
+        table.byteswap()
+    names = state.ledger.handles
+    return (
+        table.tobytes(),
+        [shape_row(names.shapes[handle]) for handle in found[1]],
+        [_account_row(names.accounts.get(handle)) for handle in found[0]],
+    )
+
+
+def _columns(plain: Plain) -> list[array[int]]:
+    data, count = plain["rows"], plain["leases"]
+    if len(data) != 8 * WIDTH * count:
+        raise Damaged("snapshot", "leases", f"{len(data)} bytes for {count} leases")
+    table = array("q")
+    table.frombytes(data)
+    if sys.byteorder == "big":
+        table.byteswap()
+    return [table[column * count : (column + 1) * count] for column in range(WIDTH)]
+
+
+def _account_row(account: ChargedAccount | None) -> list[Any] | None:
+    if account is None:
+        return None  # the operator's own, for what is fenced
+    return [str(account.tenant), _text(account.project), _text(account.tag)]
+
+
+def _text(name: str | None) -> str | None:
+    return None if name is None else str(name)
+
+
+def _load_leases(state: State, plain: Plain) -> None:
+    ledger, take = state.ledger, state.ledger.engine.take
+    update = ledger.engine.update_lease
+    nodes = [entry.handle for entry in ledger.entries.values()]
+    shapes = [ledger.handles.intern_shape(shape_from(row)) for row in plain["shapes"]]
+    accounts = [_load_account(state, row) for row in plain["accounts"]]
+    ledger.sync_quota()
+    gangs: dict[int, list[int]] = {}
+    rows = _columns(plain)
+    for (number, node, account, shape, gang, devices, priority, lease_class, phase, flags, depth,
+         generation, granted, expires, checkpoint) in zip(*rows, strict=True):  # fmt: skip
+        traits = priority | lease_class << 4 | flags << 8 | depth << DEPTH_SHIFT
+        handle = take(
+            nodes[node], shapes[shape], accounts[account], traits, granted, expires, gang, devices
+        )
+        if handle < 0:
+            raise Damaged("snapshot", f"lease {number}", "it does not fit on its node")
+        if phase or generation != 1 or checkpoint != NEVER or flags:
+            update(handle, phase, flags, generation, expires, checkpoint)
+        state.leases[number] = handle
+        state.ids[handle] = number
+        if gang >= 0 and not flags & FLAG_PINNED:
+            gangs.setdefault(gang, []).append(handle)
+    ledger.gangs = gangs
+    for number, reason in plain["revoking"]:
+        ledger.revoking[state.leases[number]] = PreemptionReason(reason)
+    state.fenced = {i: Owner(tenant, project) for i, tenant, project in plain["fenced"]}
+
+
+def _load_account(state: State, row: list[Any] | None) -> int:
+    if row is None:
+        return OPERATOR_ACCOUNT
+    tenant, project, tag = row
+    account = ChargedAccount(
+        TenantId(tenant),
+        None if project is None else ProjectId(project),
+        None if tag is None else AccountingTag(tag),
+    )
+    return state.ledger.handles.intern_account(account, state.quotas.row_of(tenant, project))
+
+
+def _waiting(state: State, entry: QueueEntry) -> list[Any]:
+    denied, r = state.blocked[entry.id], entry.request
+    why = None if denied is None else denial_body(denied)
+    return [entry.id, entry.submitted_ms, str(r.tenant), _text(r.project), request_body(r), why]
+
+
+def _load_line(state: State, plain: Plain) -> None:
+    entries = []
+    for entry_id, submitted_ms, tenant, project, body, why in plain["waiting"]:
+        entries.append(
+            QueueEntry(entry_id, request_from(body, tenant, project=project), submitted_ms)
+        )
+        state.blocked[entry_id] = None if why is None else denial_from(why)
+    state.line.load(plain["line"], entries)
+    state.claims = {
+        i: Claim(tuple(victims), tuple(nodes), depth)
+        for i, victims, nodes, depth in plain["claims"]
+    }
+    state.claimed.put(state.claims)
+    state.shares.load(plain["shares"])
+    state.shares.running = {
+        tuple(scope): Running(rate, int(pending), since_ms, charged_ms)
+        for scope, rate, pending, since_ms, charged_ms in plain["running"]
+    }

@@ -1,0 +1,172 @@
+"""How leases come to their end: evictions with grace, expiry, teardown, fences.
+
+Rules:
+
+- Every step is an edge of the revoke table, and is an event. One member of a gang takes all.
+- With ``confirm_teardown``, and on a node with an executor of its own (``EXECUTOR_LABEL``), a lease
+  that must go is torn down by an executor, who reports; until then nobody gets what it held, and
+  without a report in time it is fenced. Elsewhere giving the numbers back is all there is, and
+  happens at once.
+- On a node with an executor even its holder cannot free a lease at once: what he gives back is torn
+  down like what is taken from him, because something of his may still run. Its end is told as a
+  release all the same. (The setting alone is about leases that are taken away: without an executor
+  a holder's word is all there is.)
+- Each generator here reads the state as its earlier events have left it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from bailiwick.fleet.node import EXECUTOR_LABEL
+from bailiwick.kernel.events import Event
+from bailiwick.kernel.state import State
+from bailiwick.kernel.work import lease_events as le
+from bailiwick.scheduler.engine.protocol import FLAG_PINNED, FLAG_RELEASED
+from bailiwick.vocab.errors import Conflict
+from bailiwick.vocab.transitions import RevokeState, check_revoke_change
+from bailiwick.vocab.words import LEASE_CLASSES, LeaseClass, PreemptionReason
+
+_OPERATOR, _SCHEDULER = "operator", "scheduler"
+
+
+def check_evictable(
+    state: State, lease_ids: Iterable[int], *, reason: PreemptionReason
+) -> list[int]:
+    """The leases with their gangs, if each may be ended now for this reason; else the error."""
+    members = state.with_gangs(list(lease_ids))
+    for lease_id in members:
+        check_revoke_change(state.phase(lease_id), RevokeState.REVOKE_WARNING)
+        guaranteed = LEASE_CLASSES[state.fields(lease_id).lease_class] is LeaseClass.GUARANTEED
+        if guaranteed and reason.spares_guaranteed:
+            raise Conflict("lease", lease_id, f"is guaranteed; {reason} may not end it")
+    return members
+
+
+def evict(
+    state: State,
+    lease_ids: list[int],
+    *,
+    reason: PreemptionReason,
+    now_ms: int,
+    grace_ms: int | None,
+) -> Iterator[Event]:
+    """Warn and begin the grace window of leases that were checked; with no grace, end them."""
+    grace = state.settings.grace_ms if grace_ms is None else grace_ms
+    for lease_id in lease_ids:
+        owner, expires = state.owner_of(lease_id), state.fields(lease_id).expires_ms
+        warned, running = RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING
+        yield le.LeaseStepped(owner, lease_id, RevokeState.ACTIVE, warned, reason)
+        until = min(expires, now_ms + grace)
+        yield le.LeaseStepped(owner, lease_id, warned, running, reason, until)
+        if until <= now_ms:
+            yield from tear_down(
+                state, lease_id, through=RevokeState.FORCED_TEARDOWN, now_ms=now_ms
+            )
+
+
+def evict_active(
+    state: State,
+    lease_ids: list[int],
+    *,
+    reason: PreemptionReason,
+    now_ms: int,
+    grace_ms: int | None,
+) -> Iterator[Event]:
+    """Evict those that are not on their way out already, and their gangs."""
+    members = state.with_gangs(lease_ids)
+    active = [i for i in members if state.phase(i) is RevokeState.ACTIVE]
+    yield from evict(state, active, reason=reason, now_ms=now_ms, grace_ms=grace_ms)
+
+
+def runs_under_executor(state: State, lease_id: int) -> bool:
+    """Whether the lease's node has an executor of its own."""
+    return EXECUTOR_LABEL in state.ledger.entry(state.node_of(lease_id)).capacity.labels
+
+
+def is_confirmed(state: State, lease_id: int) -> bool:
+    """Whether somebody must report the lease's teardown before what it held is free."""
+    return state.settings.confirm_teardown or runs_under_executor(state, lease_id)
+
+
+def give_back(state: State, lease_id: int, *, now_ms: int) -> Iterator[Event]:
+    """The holder does not want the lease any more: free now, or once its teardown is reported."""
+    if not runs_under_executor(state, lease_id):
+        yield _released(state, lease_id)
+        return
+    before, owner = state.phase(lease_id), state.owner_of(lease_id)
+    # Its term ends now; in grace, its grace does.
+    graced = before is RevokeState.GRACE_RUNNING
+    through = RevokeState.FORCED_TEARDOWN if graced else RevokeState.EXPIRED
+    check_revoke_change(before, through)
+    reason = state.ledger.revoking.get(state.handle(lease_id))
+    until = now_ms + state.settings.teardown_ms
+    yield le.LeaseStepped(owner, lease_id, before, through, reason, until, is_released=True)
+
+
+def tear_down(state: State, lease_id: int, *, through: RevokeState, now_ms: int) -> Iterator[Event]:
+    """Take a lease to where its teardown begins and, if nobody must confirm it, to its end."""
+    before, owner = state.phase(lease_id), state.owner_of(lease_id)
+    check_revoke_change(before, through)
+    reason = state.ledger.revoking.get(state.handle(lease_id))
+    if is_confirmed(state, lease_id):
+        until = now_ms + state.settings.teardown_ms
+        yield le.LeaseStepped(owner, lease_id, before, through, reason, until)
+        return
+    if reason is not None:  # a plain expiry says all in the record of its end
+        yield le.LeaseStepped(owner, lease_id, before, through, reason)
+    yield end_of(state, lease_id)
+
+
+def end_of(state: State, lease_id: int) -> Event:
+    """The last event of a lease whose resources are free."""
+    fields, owner = state.fields(lease_id), state.owner_of(lease_id)
+    if fields.flags & FLAG_RELEASED:
+        return _released(state, lease_id)
+    node, held = state.node_of(lease_id), state.ledger.resources_of(fields.shape)
+    reason = state.ledger.revoking.get(state.handle(lease_id))
+    if reason is None:
+        return le.LeaseExpired(owner, lease_id, node, held)
+    return le.LeasePreempted(owner, lease_id, node, held, reason, _preemptor(state, lease_id))
+
+
+def _released(state: State, lease_id: int) -> Event:
+    fields, owner = state.fields(lease_id), state.owner_of(lease_id)
+    node, held = state.node_of(lease_id), state.ledger.resources_of(fields.shape)
+    return le.LeaseReleased(owner, lease_id, node, held)
+
+
+def fence_of(state: State, lease_id: int) -> Event:
+    """The event of a lease whose resources nobody could confirm to be free."""
+    fields, owner = state.fields(lease_id), state.owner_of(lease_id)
+    node, held = state.node_of(lease_id), state.ledger.resources_of(fields.shape)
+    reason = state.ledger.revoking.get(state.handle(lease_id))
+    return le.LeaseFenced(owner, lease_id, node, held, reason)
+
+
+def end_due(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Whatever is due by time: grace that ran out, terms that are over, teardowns unreported."""
+    engine = state.ledger.engine
+    found = engine.expired(now_ms, limit)
+    due = [h for h in found if not state.ledger.fields(h).flags & FLAG_PINNED][:limit]
+    for lease_id in state.with_gangs([state.ids[handle] for handle in due]):
+        match state.phase(lease_id):
+            case RevokeState.GRACE_RUNNING:
+                yield from tear_down(
+                    state, lease_id, through=RevokeState.FORCED_TEARDOWN, now_ms=now_ms
+                )
+            case RevokeState.ACTIVE:
+                yield from tear_down(state, lease_id, through=RevokeState.EXPIRED, now_ms=now_ms)
+            case _ if state.fields(lease_id).expires_ms <= now_ms:
+                yield fence_of(state, lease_id)
+
+
+def _preemptor(state: State, lease_id: int) -> str:
+    """For whom the lease had to go."""
+    reason = state.ledger.revoking[state.handle(lease_id)]
+    if not reason.spares_guaranteed:
+        return _OPERATOR
+    for entry_id, claim in state.claims.items():
+        if lease_id in claim.victims:
+            return str(state.line.entry(entry_id).request.tenant)
+    return _SCHEDULER

@@ -1,0 +1,218 @@
+"""What happened to leases after they began."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self, TypeAlias
+
+from bailiwick.fleet.resources import Resources
+from bailiwick.journal.kinds import RecordKind
+from bailiwick.kernel.owner import Fields, Owner
+from bailiwick.kernel.spelling import Body, amounts_of, resources_from
+from bailiwick.vocab.transitions import RevokeState
+from bailiwick.vocab.words import PreemptionReason
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseRenewed:
+    """A lease has a new term; older generations of it are stale."""
+
+    kind: ClassVar = RecordKind.LEASE_RENEWED
+    owner: Owner
+    lease_id: int
+    generation: int
+    expires_ms: int
+
+    def body(self) -> Body:
+        """The lease and its term."""
+        return {
+            "lease_id": self.lease_id,
+            "generation": self.generation,
+            "expires_ms": self.expires_ms,
+        }
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        return cls(owner, body["lease_id"], body["generation"], body["expires_ms"])
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseStepped:
+    """A lease came one step nearer to its end; ``expires_ms`` is when the next one is due.
+
+    ``is_released``: because its holder gave it back, on a node where that must be confirmed.
+    """
+
+    kind: ClassVar = RecordKind.LEASE_REVOKED
+    owner: Owner
+    lease_id: int
+    before: RevokeState
+    after: RevokeState
+    reason: PreemptionReason | None = None
+    expires_ms: int | None = None
+    is_released: bool = False
+
+    def body(self) -> Body:
+        """The lease, the edge of the revoke table, and why."""
+        body: Body = {"lease_id": self.lease_id}
+        body |= {"before": self.before.value, "after": self.after.value}
+        if self.reason is not None:
+            body["reason"] = self.reason.value
+        if self.expires_ms is not None:
+            body["expires_ms"] = self.expires_ms
+        return body | ({"released": 1} if self.is_released else {})
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        word = body.get("reason")
+        return cls(
+            owner,
+            body["lease_id"],
+            RevokeState(body["before"]),
+            RevokeState(body["after"]),
+            None if word is None else PreemptionReason(word),
+            body.get("expires_ms"),
+            bool(body.get("released", 0)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A lease is over, and what it held is free."""
+
+    owner: Owner
+    lease_id: int
+    node: str
+    held: Resources
+
+    def body(self) -> Body:
+        """The lease and what it gave back."""
+        amounts = amounts_of(self.held)
+        return {"lease_id": self.lease_id, "node": str(self.node), "resources": amounts}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        return cls(owner, body["lease_id"], body["node"], resources_from(body["resources"]))
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseReleased(_Ended):
+    """Its holder gave it back."""
+
+    kind: ClassVar = RecordKind.LEASE_RELEASED
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseExpired(_Ended):
+    """Its term was over."""
+
+    kind: ClassVar = RecordKind.LEASE_EXPIRED
+
+
+@dataclass(frozen=True, slots=True)
+class LeasePreempted:
+    """It was ended against its holder's wish, for one of the nine reasons."""
+
+    kind: ClassVar = RecordKind.LEASE_PREEMPTED
+    owner: Owner
+    lease_id: int
+    node: str
+    held: Resources
+    reason: PreemptionReason
+    preemptor: str
+
+    def body(self) -> Body:
+        """Victim, preemptor, reason, and what was freed."""
+        return {
+            "lease_id": self.lease_id,
+            "node": str(self.node),
+            "freed": amounts_of(self.held),
+            "reason": self.reason.value,
+            "victim": str(self.owner.tenant),
+            "preemptor": self.preemptor,
+        }
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        return cls(
+            owner,
+            body["lease_id"],
+            body["node"],
+            resources_from(body["freed"]),
+            PreemptionReason(body["reason"]),
+            body["preemptor"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseFenced:
+    """It is over for its holder, but what it held may still be in use: nobody gets it."""
+
+    kind: ClassVar = RecordKind.LEASE_FENCED
+    owner: Owner
+    lease_id: int
+    node: str
+    held: Resources
+    reason: PreemptionReason | None = None
+
+    def body(self) -> Body:
+        """The lease, and what is fenced."""
+        body: Body = {"lease_id": self.lease_id, "node": str(self.node)}
+        body["resources"] = amounts_of(self.held)
+        return body | ({"reason": self.reason.value} if self.reason is not None else {})
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        word = body.get("reason")
+        reason = None if word is None else PreemptionReason(word)
+        held = resources_from(body["resources"])
+        return cls(owner, body["lease_id"], body["node"], held, reason)
+
+
+LeaseEnd: TypeAlias = LeaseReleased | LeaseExpired | LeasePreempted | LeaseFenced
+"""A lease is over for its holder."""
+
+
+@dataclass(frozen=True, slots=True)
+class FenceCleared:
+    """An operator says that fenced resources are clean: they are free."""
+
+    kind: ClassVar = RecordKind.FENCE_CLEARED
+    owner: Owner
+    lease_id: int
+    node: str
+
+    def body(self) -> Body:
+        """The lease and its node."""
+        return {"lease_id": self.lease_id, "node": str(self.node)}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        return cls(owner, body["lease_id"], body["node"])
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointReported:
+    """The holder's work was saved."""
+
+    kind: ClassVar = RecordKind.CHECKPOINT_REPORTED
+    owner: Owner
+    lease_id: int
+
+    def body(self) -> Body:
+        """The lease."""
+        return {"lease_id": self.lease_id}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        return cls(owner, body["lease_id"])
+
+
+LeaseEvent: TypeAlias = LeaseRenewed | LeaseStepped | LeaseEnd | FenceCleared | CheckpointReported

@@ -1,0 +1,300 @@
+"""What becomes of a request: chosen here, once, for those who do it and for those who only ask.
+
+Rules:
+
+- :func:`choose` changes nothing. :mod:`.placing` turns its choice into events; :func:`plan` tells
+  it. So a plan is what the command, given right after on the same state, leads to.
+- What the command would be refused with (an error) is refused here with the same error.
+- A request is admitted past nobody: while an entry of its own or a higher priority waits, it waits
+  too (or, if it does not want to wait, takes only what a reservation leaves).
+- A plan names victims with their gangs; who may see their names is for others to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias, assert_never
+
+from bailiwick.kernel.money import hook as money_hook
+from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.state import State
+from bailiwick.kernel.views import AHEAD_MAX, Estimate, estimate_newcomer
+from bailiwick.kernel.work.commands import Submit
+from bailiwick.kernel.work.ending import check_evictable, is_confirmed
+from bailiwick.scheduler.decision import Approved, Denied, HeadroomKept
+from bailiwick.scheduler.explain import Remedy, advise
+from bailiwick.scheduler.fairness import QueueEntry
+from bailiwick.scheduler.preemption import Preemptable
+from bailiwick.scheduler.quota_rows import demand_of
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
+from bailiwick.vocab.errors import LimitReached
+from bailiwick.vocab.values import NodeId
+from bailiwick.vocab.words import (
+    RESOURCE_KINDS,
+    FilterReason,
+    HardwareGeneration,
+    LeaseClass,
+    PreemptionReason,
+    Priority,
+)
+
+VICTIMS_MAX = 512
+"""Leases that may have to go for one request."""
+
+# -- choosing --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """It runs at once."""
+
+    approved: Approved
+
+
+@dataclass(frozen=True, slots=True)
+class Preempt:
+    """It runs once these have gone; without that, ``denied`` is in its way."""
+
+    victims: Preemptable
+    denied: Denied
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """It waits; ``None`` if only those before it are in its way."""
+
+    denied: Denied | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """It neither runs nor waits."""
+
+    denied: Denied
+
+
+Choice: TypeAlias = Grant | Preempt | Queue | Refuse
+
+
+def choose(state: State, command: Submit, *, now_ms: int) -> Choice:
+    """Whether the request runs, makes room, waits or is refused."""
+    request = command.request
+    if not _stands_behind(state, request):
+        decision = state.admission.evaluate(request, now_ms=now_ms)
+    elif command.wait:
+        # Only what can never run is told so at once; all else has its turn.
+        free = state.admission.evaluate(request, now_ms=now_ms)
+        hopeless = isinstance(free, Denied) and not free.reason.is_transient
+        if not hopeless:
+            _check_queue(state)
+            return Queue(None)
+        decision = free
+    else:
+        decision = _beside(state, request, now_ms)
+    if isinstance(decision, Approved):
+        return Grant(decision)
+    if not command.wait or not decision.reason.is_transient:
+        return Refuse(decision)
+    found = victims(state, request, denied=decision, now_ms=now_ms)
+    if found is None or not leave_at_once(state, found):
+        _check_queue(state)
+    return Queue(decision) if found is None else Preempt(found, decision)
+
+
+def _check_queue(state: State) -> None:
+    if len(state.line.entries) >= state.settings.queue_max:
+        raise LimitReached("entries in the queue", state.settings.queue_max)
+
+
+def _stands_behind(state: State, request: PlacementRequest) -> bool:
+    """Whether an entry of at least its priority waits."""
+    return any(not _is_before(request, e.request) for e in state.line.entries.values())
+
+
+def _is_before(request: PlacementRequest, other: PlacementRequest) -> bool:
+    return request.priority.rank > other.priority.rank
+
+
+def _beside(state: State, request: PlacementRequest, now_ms: int) -> Approved | Denied:
+    """What a request that will not wait may have of what those in line leave over."""
+    turn = Turn(state.admission, now_ms=now_ms, until_ms=now_ms + state.settings.horizon_ms)
+    newcomer = QueueEntry(state.line.next_id, request, now_ms)
+    ahead = (e for e in state.line.order(now_ms) if not _is_before(request, e.request))
+    for entry in islice(ahead, AHEAD_MAX):
+        if entry.id in state.claims or not isinstance(turn.ask(entry), Approved):
+            continue
+        # It starts at the next look; until then what it needs is not the newcomer's.
+        columns = (state.ledger.free.as_tuple(), demand_of(entry.request), demand_of(request))
+        rows = [r for r in zip(RESOURCE_KINDS, *columns, strict=False) if r[2] and r[3]]
+        if rows and isinstance(turn.ask(newcomer), Approved):
+            return Denied.because(HeadroomKept(*rows[-1]))
+    return turn.ask(newcomer)
+
+
+# -- making room -----------------------------------------------------------------------------
+
+
+def may_evict(state: State, request: PlacementRequest) -> bool:
+    """Whether the request is urgent enough that others may have to go for it."""
+    return request.priority.rank >= max(state.settings.preempt_from.rank, 1)
+
+
+def victims(
+    state: State, request: PlacementRequest, *, denied: Denied, now_ms: int
+) -> Preemptable | None:
+    """Whose end would make room, if the request may ask for that and it would help."""
+    if denied.reason not in CAPACITY_REASONS or not may_evict(state, request):
+        return None
+    filters = state.admission.scorer.filters
+    found = state.preemption.find_victims(state.ledger, request, now_ms=now_ms, filters=filters)
+    if not isinstance(found, Preemptable) or not 0 < len(found.victims) <= VICTIMS_MAX:
+        return None
+    return found if _leaves_headroom(state, request, found) else None
+
+
+def _leaves_headroom(state: State, request: PlacementRequest, found: Preemptable) -> bool:
+    """Whether the request could start in the room the victims leave, and headroom be kept."""
+    headroom = state.admission.headroom
+    if request.priority.rank >= headroom.priority.rank:
+        return True
+    after, wanted = state.ledger.free + found.freed, demand_of(request)
+    rows = zip(after.as_tuple(), wanted, headroom.kept.as_tuple(), strict=False)
+    return all(free - asked >= kept for free, asked, kept in rows if asked and kept)
+
+
+def leave_at_once(state: State, found: Preemptable) -> bool:
+    """Whether who has to go is gone within the same command."""
+    if state.settings.grace_ms or state.settings.confirm_teardown:
+        return False
+    members, _ = leaving(state, found)
+    return not any(is_confirmed(state, lease_id) for lease_id in members)
+
+
+def leaving(state: State, found: Preemptable) -> tuple[list[int], tuple[NodeId, ...]]:
+    """The leases that go, gangs whole, and the nodes on which that makes room."""
+    reason = PreemptionReason.PRIORITY_PREEMPTION
+    ids = [state.ids[victim.lease_id] for victim in found.victims]
+    members = check_evictable(state, ids, reason=reason)
+    nodes = {state.node_of(lease_id) for lease_id in members}
+    if found.node is not None:
+        nodes.add(found.node)
+    return members, tuple(sorted(nodes))
+
+
+# -- telling ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedVictim:
+    """A lease that would have to go, and whose it is."""
+
+    lease_id: int
+    owner: Owner
+    priority: Priority
+    lease_class: LeaseClass
+
+
+@dataclass(frozen=True, slots=True)
+class GrantPlan:
+    """It would run at once, each member on its node, with GPUs (if any) of that generation."""
+
+    nodes: tuple[NodeId, ...]
+    generations: tuple[HardwareGeneration | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptPlan:
+    """It would run on these nodes once the victims have gone, for which they have until then."""
+
+    nodes: tuple[NodeId, ...]
+    victims: tuple[PlannedVictim, ...]
+    until_ms: int
+    denied: Denied
+    """What would be in its way if nobody went."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlan:
+    """It would wait, and might start by our best guess."""
+
+    denied: Denied | None
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class RefusePlan:
+    """It would neither run nor wait."""
+
+    denied: Denied
+
+
+Plan: TypeAlias = GrantPlan | PreemptPlan | QueuePlan | RefusePlan
+
+
+def plan(state: State, command: Submit, *, now_ms: int) -> Plan:
+    """What the command would lead to now; nothing changes."""
+    now = max(now_ms, state.clock_ms)
+    choice = choose(state, command, now_ms=now)
+    match choice:
+        case Grant():
+            nodes, devices = choice.approved.nodes, choice.approved.devices
+            kinds = tuple(_member(state, *each) for each in zip(nodes, devices, strict=True))
+            return GrantPlan(nodes, kinds)
+        case Preempt():
+            members, nodes = leaving(state, choice.victims)
+            found = tuple(_victim(state, lease_id) for lease_id in members)
+            return PreemptPlan(nodes, found, now + state.settings.grace_ms, choice.denied)
+        case Queue():
+            return QueuePlan(choice.denied, estimate_newcomer(state, command.request, now_ms=now))
+        case Refuse():
+            return RefusePlan(choice.denied)
+        case _:
+            assert_never(choice)
+
+
+def _victim(state: State, lease_id: int) -> PlannedVictim:
+    told = state.ledger.told(state.handle(lease_id))
+    return PlannedVictim(lease_id, state.owner_of(lease_id), told.priority, told.lease_class)
+
+
+def _member(state: State, node: NodeId, devices: int) -> HardwareGeneration | None:
+    """The generation of the first of the devices, as a lease tells it."""
+    gpus = state.ledger.entry(node).capacity.gpus
+    return next((gpu.generation for i, gpu in enumerate(gpus) if devices >> i & 1), None)
+
+
+def generations_for(state: State, request: PlacementRequest) -> tuple[HardwareGeneration, ...]:
+    """The generations of all devices in the fleet that could serve the request, free or not."""
+    return money_hook.generations_for(state.ledger, request)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A plan, everything that stands in the way, how the nodes fared, and what would help."""
+
+    plan: Plan
+    blocker: Denied | None
+    """What must be cleared first; nothing if nothing but others in the line is in the way."""
+    blockers: tuple[Denied, ...]
+    fallen: Mapping[FilterReason, int]
+    fitting: int
+    remedy: Remedy
+
+
+def explain(state: State, command: Submit, *, now_ms: int) -> Explained:
+    """Why a request would run, wait or be refused now; nothing changes."""
+    now = max(now_ms, state.clock_ms)
+    planned = plan(state, command, now_ms=now)
+    found = state.admission.explain(command.request, now_ms=now)
+    denied = None if isinstance(planned, GrantPlan) else planned.denied
+    blockers = found.blockers
+    if denied is not None and denied not in blockers:
+        blockers = tuple(sorted((*blockers, denied), key=lambda b: b.reason.rank))
+    first = min(blockers, key=lambda b: b.reason.rank, default=None)
+    remedy = found.remedy
+    if first is not None:
+        remedy = advise(first, found.fallen, fitting=found.fitting)
+    return Explained(planned, first, blockers, found.fallen, found.fitting, remedy)

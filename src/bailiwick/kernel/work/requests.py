@@ -1,0 +1,238 @@
+"""Requests: admitted at once, queued, refused, or given room that others must leave first.
+
+Rules:
+
+- What becomes of a new request is chosen by :mod:`.planning`; here it happens.
+- Work urgent enough may evict; the room its victims leave is kept for it (a claim) until it starts.
+- A waiting entry's blocker is told again only when it is another one, not at every look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import assert_never
+
+from bailiwick.journal.words import CancelCause
+from bailiwick.kernel.events import Event
+from bailiwick.kernel.owner import MEMBERS_MAX, Owner
+from bailiwick.kernel.state import Claim, State
+from bailiwick.kernel.work.commands import Cancel, Submit
+from bailiwick.kernel.work.ending import evict
+from bailiwick.kernel.work.events import (
+    AdmissionApproved,
+    AdmissionDenied,
+    RequestBlocked,
+    RequestCancelled,
+    RequestQueued,
+    RoomReserved,
+)
+from bailiwick.kernel.work.lease_events import LeasePreempted
+from bailiwick.kernel.work.plan import (
+    Grant,
+    Preempt,
+    Queue,
+    Refuse,
+    choose,
+    leave_at_once,
+    leaving,
+    may_evict,
+    victims,
+)
+from bailiwick.scheduler.decision import Approved, Denied, VictimsLeaving
+from bailiwick.scheduler.fairness import QueueEntry
+from bailiwick.scheduler.preemption import Preemptable
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
+from bailiwick.vocab.transitions import RevokeState
+from bailiwick.vocab.words import PreemptionReason
+
+SEARCHES_MAX = 8
+"""Searches for victims in one look at the line: each may take milliseconds."""
+
+_GONE = RevokeState.FENCED
+
+
+def submit(state: State, command: Submit, *, now_ms: int) -> Iterator[Event]:
+    """Admit, queue or refuse a request."""
+    request, choice = command.request, choose(state, command, now_ms=now_ms)
+    match choice:
+        case Grant():
+            yield from grant(state, request, approved=choice.approved)
+        case Refuse():
+            yield AdmissionDenied(request, choice.denied, command.wait)
+        case Queue():
+            yield RequestQueued(request, state.line.next_id, choice.denied)
+        case Preempt() if leave_at_once(state, choice.victims):
+            yield from _replace(state, command, choice.victims, now_ms=now_ms)
+        case Preempt():
+            entry_id = state.line.next_id
+            yield RequestQueued(request, entry_id, choice.denied)
+            yield from _claim(state, state.entry(entry_id), choice.victims, now_ms=now_ms)
+        case _:
+            assert_never(choice)
+
+
+def cancel(state: State, command: Cancel) -> Iterator[Event]:
+    """Take an entry out of the queue."""
+    owner = Owner.of(state.entry(command.entry_id).request)
+    yield RequestCancelled(owner, command.entry_id, CancelCause.ASKED)
+
+
+def grant(
+    state: State,
+    request: PlacementRequest,
+    *,
+    approved: Approved,
+    entry_id: int | None = None,
+    depth: int = 0,
+) -> Iterator[Event]:
+    """The leases of an approved request; a large gang's in several records."""
+    total = len(approved.nodes)
+    gang = state.gang_serial + 1 if request.gang_size > 1 else None
+    first = state.lease_serial + 1
+    for at in range(0, total, MEMBERS_MAX):
+        end = min(at + MEMBERS_MAX, total)
+        yield AdmissionApproved(
+            request,
+            tuple(range(first + at, first + end)),
+            approved.nodes[at:end],
+            approved.devices[at:end],
+            entry_id,
+            gang,
+            total - end,
+            depth,
+            approved.burst,
+        )
+
+
+def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Start whoever may start, in fair order, and say what stands in the way of the others."""
+    if not state.line.entries:
+        return
+    turn = Turn(state.admission, now_ms=now_ms, until_ms=now_ms + state.settings.horizon_ms)
+    searches = SEARCHES_MAX
+    for entry in _window(state, now_ms=now_ms, limit=limit):
+        deadline = entry.request.deadline_ms
+        if deadline is not None and deadline < now_ms:
+            owner = Owner.of(entry.request)
+            yield RequestCancelled(owner, entry.id, CancelCause.DEADLINE_PASSED)
+            continue
+        if entry.id in state.claims:
+            yield from _serve_claim(state, entry, state.claims[entry.id], now_ms=now_ms)
+            continue
+        decision = turn.ask(entry)
+        if isinstance(decision, Approved):
+            yield from grant(state, entry.request, approved=decision, entry_id=entry.id)
+            turn.started(entry, zip(decision.nodes, decision.devices, strict=True))
+            continue
+        plan = None
+        if searches:
+            plan = victims(state, entry.request, denied=decision, now_ms=now_ms)
+            searches -= plan is not None or may_evict(state, entry.request)
+        if plan is not None:
+            yield from _claim(state, entry, plan, now_ms=now_ms)
+            continue
+        yield from _tell(state, entry, decision)
+        yield from _tell_reservation(state, entry, turn, now_ms=now_ms)
+
+
+def _window(state: State, *, now_ms: int, limit: int) -> list[QueueEntry]:
+    """Whom to look at: claimants, the first in order, and some of the rest, others each time."""
+    line = state.line
+    if len(line.entries) <= limit:
+        return list(line.order(now_ms))
+    head = list(islice(line.order(now_ms), limit - limit // 2))
+    seen = {entry.id for entry in head}
+    rest = [entry for entry in line.entries.values() if entry.id not in seen]
+    start = now_ms // 1000 * (limit // 2) % max(len(rest), 1)
+    others = (rest[start:] + rest[:start])[: limit // 2]
+    missed = [line.entry(i) for i in state.claims if i not in {e.id for e in (*head, *others)}]
+    return head + missed + others
+
+
+# -- making room -----------------------------------------------------------------------------
+
+
+def _replace(state: State, command: Submit, plan: Preemptable, *, now_ms: int) -> Iterator[Event]:
+    """End the victims, and put the request in their place."""
+    request = command.request
+    yield from _make_room(state, plan, preemptor=str(request.tenant), now_ms=now_ms)
+    again = state.admission.evaluate(request, now_ms=now_ms)
+    if isinstance(again, Approved):
+        yield from grant(state, request, approved=again, depth=plan.depth)
+    elif len(state.line.entries) < state.settings.queue_max:
+        yield RequestQueued(request, state.line.next_id, again)
+    else:  # after an event nothing may be refused with an error
+        yield AdmissionDenied(request, again, command.wait)
+
+
+def _make_room(state: State, plan: Preemptable, *, preemptor: str, now_ms: int) -> Iterator[Event]:
+    reason, (members, _) = PreemptionReason.PRIORITY_PREEMPTION, leaving(state, plan)
+    for event in evict(state, members, reason=reason, now_ms=now_ms, grace_ms=None):
+        if isinstance(event, LeasePreempted):  # no claim tells yet for whom they go
+            yield replace(event, preemptor=preemptor)
+        else:
+            yield event
+
+
+def _claim(state: State, entry: QueueEntry, plan: Preemptable, *, now_ms: int) -> Iterator[Event]:
+    """Begin to end the victims, and keep their nodes for the entry."""
+    reason, (members, nodes) = PreemptionReason.PRIORITY_PREEMPTION, leaving(state, plan)
+    denied = Denied.because(VictimsLeaving(len(members), now_ms + state.settings.grace_ms))
+    owner, at_once = Owner.of(entry.request), leave_at_once(state, plan)
+    yield RequestBlocked(owner, entry.id, denied, tuple(members), nodes, plan.depth)
+    yield from evict(state, members, reason=reason, now_ms=now_ms, grace_ms=None)
+    if at_once:
+        yield from _serve_claim(state, entry, state.claims[entry.id], now_ms=now_ms)
+
+
+def _serve_claim(state: State, entry: QueueEntry, claim: Claim, *, now_ms: int) -> Iterator[Event]:
+    """Start the claimant once its victims are gone; if it still does not fit, it waits on."""
+    for lease_id in claim.victims:
+        if lease_id in state.leases and state.phase(lease_id) is not _GONE:
+            return
+    decision = _ask_claimant(state, entry, now_ms)
+    if isinstance(decision, Approved):
+        yield from grant(
+            state, entry.request, approved=decision, entry_id=entry.id, depth=claim.depth
+        )
+        return
+    yield RequestBlocked(Owner.of(entry.request), entry.id, decision)
+
+
+def _ask_claimant(state: State, entry: QueueEntry, now_ms: int) -> Approved | Denied:
+    """What a claimant may have: its own claim and what is free, but nothing of another's claim."""
+    others = {i: claim for i, claim in state.claims.items() if i != entry.id}
+    if not others:
+        return state.unguarded.evaluate(entry.request, now_ms=now_ms)
+    state.claimed.put(others)
+    try:
+        return state.admission.evaluate(entry.request, now_ms=now_ms)
+    finally:
+        state.claimed.put(state.claims)
+
+
+# -- telling ---------------------------------------------------------------------------------
+
+
+def _tell(state: State, entry: QueueEntry, denied: Denied) -> Iterator[Event]:
+    told = state.blocked[entry.id]
+    if told is None or _sort_of(told) != _sort_of(denied):
+        yield RequestBlocked(Owner.of(entry.request), entry.id, denied)
+
+
+def _sort_of(denied: Denied) -> str:
+    """Which sort of obstacle this is; the ways of lacking room change with every look."""
+    return "capacity" if denied.reason in CAPACITY_REASONS else denied.reason.value
+
+
+def _tell_reservation(
+    state: State, entry: QueueEntry, turn: Turn, *, now_ms: int
+) -> Iterator[Event]:
+    kept = turn.reservation
+    if kept is None or kept.entry is not entry or state.line.holds(entry):
+        return
+    overdue = state.line.is_overdue(entry, now_ms)
+    yield RoomReserved(Owner.of(entry.request), entry.id, kept.at_ms, kept.nodes, overdue)

@@ -1,0 +1,155 @@
+"""Nodes: parse, call one service, spell the answer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+
+from bailiwick.fleet.liveness import Alive, Departed, Late, Liveness
+from bailiwick.kernel import ChangeMode
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Changing, Here
+from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
+from bailiwick.server.http.parsing import capacity_of
+from bailiwick.server.http.spelling import spell_done
+from bailiwick.services import nodes
+from bailiwick.services.nodes import NodeStanding
+from bailiwick.vocab.words import PreemptionReason
+from bailiwick.wire import fleet as wire
+from bailiwick.wire.answers import Done
+from bailiwick.wire.base import Page
+from bailiwick.wire.trust import NOTE_CHARS_MAX
+from bailiwick.wire.words import LivenessWord
+
+Override = Annotated[
+    str,
+    Query(pattern="^(true|false)$", description="Without a fresh trusted verdict; needs `note`."),
+]
+Note = Annotated[str, Query(max_length=NOTE_CHARS_MAX, description="Why; it is recorded.")]
+
+
+@answers("node.list")
+async def list_nodes(
+    asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
+) -> Page[wire.Node]:
+    """The machines of the fleet."""
+    rows = await nodes.list_nodes(asked, asked.house.parts.beats, after=cursor, limit=limit)
+    return spell_page(rows, _node)
+
+
+@answers("node.read")
+async def read_node(
+    asked: Here,
+    node: PathName,
+) -> wire.Node:
+    """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
+    return _node(await nodes.read_node(asked, node, beats=asked.house.parts.beats))
+
+
+@answers("node.register")
+async def register_node(asked: Changing, body: wire.NewNode) -> Done:
+    """Add a machine to the fleet by hand; where an agent runs, it adds its own."""
+    return spell_done(await nodes.register_node(asked, body.node, tell=lambda: capacity_of(body)))
+
+
+@answers("node.depart")
+async def depart_node(asked: Changing, node: PathName) -> Done:
+    """Say that a machine is gone; what ran there has ended."""
+    return spell_done(await nodes.depart_node(asked, node))
+
+
+@answers("node.mode")
+async def change_mode(asked: Changing, node: PathName, *, body: wire.ModeChange) -> Done:
+    """Change a node's mode. ``draining`` evicts its work, or cordons it with ``evict`` false."""
+    reason = PreemptionReason(body.reason)
+    change = ChangeMode(node, body.mode, reason, body.grace_ms, body.evict)
+    return spell_done(await nodes.change_mode(asked, change))
+
+
+@answers("node.quarantine")
+async def quarantine_node(asked: Changing, node: PathName, *, body: wire.Quarantine) -> Done:
+    """Close a node that is not trusted, and evict what runs there."""
+    return spell_done(
+        await nodes.quarantine_node(asked, node, reason=body.reason, grace_ms=body.grace_ms)
+    )
+
+
+@answers("node.lift")
+async def lift_quarantine(
+    asked: Changing, node: PathName, *, override: Override = "false", note: Note = ""
+) -> Done:
+    """Trust a node again, after a fresh trusted verdict; or (``override``) without, and say why."""
+    is_override = override == "true"
+    return spell_done(await nodes.lift_quarantine(asked, node, override=is_override, note=note))
+
+
+# -- nodes about themselves ------------------------------------------------------------------
+
+
+@answers("node.beat")
+async def beat(
+    asked: Changing,
+    node: PathName,
+) -> wire.Heard:
+    """Say that a node is alive; the answer has a nonce when it is time to attest."""
+    parts = asked.house.parts
+    attesting = None if parts.gate is None else parts.gate.attesting
+    heard = await nodes.beat(asked, node, beats=parts.beats, attesting=attesting)
+    return wire.Heard(
+        node=node,
+        beat_ms=heard.rule.beat_ms,
+        timeout_ms=heard.rule.timeout_ms,
+        attest_nonce=None if heard.nonce is None else heard.nonce.value.hex(),
+    )
+
+
+@answers("node.report")
+async def report_inventory(asked: Changing, node: PathName, *, body: wire.Inventory) -> Done:
+    """Say what a machine has; this adds it to the fleet, and said again changes nothing."""
+    return spell_done(await nodes.report_inventory(asked, node, tell=lambda: capacity_of(body)))
+
+
+def _node(found: NodeStanding) -> wire.Node:
+    capacity = found.capacity
+    liveness, last_seen_ms = _life(found.life)
+    return wire.Node(
+        node=found.node,
+        mode=found.mode,
+        quarantined=found.quarantined,
+        takes_leases=found.takes_leases,
+        liveness=liveness,
+        last_seen_ms=last_seen_ms,
+        attestation=found.attestation,
+        attested_ms=found.attested_ms,
+        claims=dict(found.claims),
+        resources=wire.Held(
+            cpu_milli=capacity.cpu_milli,
+            mem_bytes=capacity.mem_bytes,
+            block_bytes=capacity.block_bytes,
+            gpu_milli=capacity.gpu_milli,
+        ),
+        gpus=[
+            wire.Gpu(
+                generation=gpu.generation,
+                vram_bytes=gpu.vram_bytes,
+                model=gpu.model,
+                fabric=gpu.fabric,
+                partitionable=gpu.partitionable,
+            )
+            for gpu in capacity.gpus
+        ],
+        labels=[f"{key}={value}" for key, value in sorted(capacity.labels.items())],
+    )
+
+
+def _life(life: Liveness | None) -> tuple[LivenessWord, int | None]:
+    match life:
+        case None:
+            return "unheard", None
+        case Alive(_, seen):
+            return "alive", seen
+        case Late(_, seen):
+            return "late", seen
+        case Departed(_, seen):
+            return "departed", seen

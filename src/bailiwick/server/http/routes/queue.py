@@ -1,0 +1,33 @@
+"""Requests that wait: parse, call one service, spell the answer."""
+
+from __future__ import annotations
+
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Changing, Here
+from bailiwick.server.http.params import NumberCursor, PathNumber, ShortLimit, spell_page
+from bailiwick.server.http.spelling import spell_done, spell_entry
+from bailiwick.services import queue
+from bailiwick.wire.answers import Done
+from bailiwick.wire.base import Page
+from bailiwick.wire.work import QueueEntry
+
+
+@answers("queue.list")
+async def list_queue(
+    asked: Here, *, cursor: NumberCursor = None, limit: ShortLimit = 20
+) -> Page[QueueEntry]:
+    """The waiting requests that the caller may see, oldest first."""
+    rows = await queue.list_entries(asked, after=int(cursor or 0), limit=limit)
+    return spell_page(rows, spell_entry)
+
+
+@answers("queue.read")
+async def read_entry(asked: Here, entry_id: PathNumber) -> QueueEntry:
+    """One waiting request: where it stands, what is in its way, when it may start."""
+    return spell_entry(await queue.read_entry(asked, entry_id))
+
+
+@answers("queue.cancel")
+async def cancel_entry(asked: Changing, entry_id: PathNumber) -> Done:
+    """Take a waiting request out of the queue."""
+    return spell_done(await queue.cancel_entry(asked, entry_id))

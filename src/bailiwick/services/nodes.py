@@ -1,0 +1,189 @@
+"""Nodes: what machines there are, what they say of themselves, and what operators do with them.
+
+Rules:
+
+- A node is the fleet's. Whoever may read nodes anywhere sees what machines there are and in which
+  mode, not what others hold on them.
+- A principal of the kind ``node`` is named ``node:NAME`` and reports for the node ``NAME`` alone.
+  Anybody else with the key to report may do so for every node.
+- A heartbeat is kept in memory, by the leader; nothing is recorded until a node falls silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bailiwick.fleet.inventory import is_same_machine
+from bailiwick.fleet.liveness import HeartbeatRule, Liveness
+from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
+from bailiwick.iam import FLEET
+from bailiwick.kernel import ChangeMode, DepartNode, Done, LiftQuarantine, Quarantine, RegisterNode
+from bailiwick.runtime.replica import Role, View
+from bailiwick.scheduler.node_state import NodeEntry
+from bailiwick.services.attesting import Attesting
+from bailiwick.services.beats import Beats
+from bailiwick.services.caller import Caller, Deferred
+from bailiwick.services.nonces import Nonce
+from bailiwick.services.pages import Rows, page_of
+from bailiwick.vocab.errors import Conflict, InvalidValue, NotLeader, Unavailable
+from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.words import AttestationState
+
+REPORTED: Final = "agent"
+"""The heartbeat label's value of a node that its own agent reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStanding:
+    """A machine, what it has, whether it takes leases, and what is known of its life and trust."""
+
+    node: str
+    capacity: NodeCapacity
+    mode: NodeMode
+    quarantined: bool
+    takes_leases: bool
+    attestation: AttestationState
+    attested_ms: int | None
+    claims: Mapping[str, str]
+    life: Liveness | None = None
+    """Nothing of a node that was never heard here."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeatHeard:
+    """A heartbeat was heard: what is expected of the node, and what it is to attest with."""
+
+    rule: HeartbeatRule
+    nonce: Nonce | None
+
+
+# -- the fleet -------------------------------------------------------------------------------
+
+
+async def list_nodes(
+    caller: Caller, beats: Beats | None, *, after: str | None, limit: int
+) -> Rows[NodeStanding]:
+    """The machines of the fleet."""
+    caller.require_within(FLEET)
+
+    def read(view: View) -> Rows[NodeStanding]:
+        entries = view.state.ledger.entries.values()
+        rows, following = page_of(entries, after=after, limit=limit, key=lambda e: str(e.id))
+        return [_standing(view, entry) for entry in rows], following
+
+    rows, following = await caller.read(read)
+    return [_with_life(row, beats) for row in rows], following
+
+
+async def read_node(caller: Caller, node: str, *, beats: Beats | None) -> NodeStanding:
+    """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
+    caller.require_within(FLEET)
+    found = await caller.read(lambda view: _standing(view, view.state.ledger.entry(node)))
+    return _with_life(found, beats)
+
+
+async def register_node(caller: Caller, node: str, *, tell: Deferred[NodeCapacity]) -> Done:
+    """Add a machine to the fleet by hand; where an agent runs, it adds its own."""
+    caller.require(FLEET)
+    return await caller.change(RegisterNode(node, tell()))
+
+
+async def depart_node(caller: Caller, node: str) -> Done:
+    """Say that a machine is gone; what ran there has ended."""
+    caller.require(FLEET)
+    return await caller.change(DepartNode(node))
+
+
+async def change_mode(caller: Caller, change: ChangeMode) -> Done:
+    """Move a node in the mode table."""
+    caller.require(FLEET)
+    return await caller.change(change)
+
+
+async def quarantine_node(caller: Caller, node: str, *, reason: str, grace_ms: int | None) -> Done:
+    """Close a node that is not trusted, and evict what runs there."""
+    caller.require(FLEET)
+    return await caller.change(Quarantine(node, reason, grace_ms))
+
+
+async def lift_quarantine(caller: Caller, node: str, *, override: bool, note: str) -> Done:
+    """Trust a node again, after a fresh trusted verdict; or (``override``) without, and say why."""
+    caller.require(FLEET)
+    return await caller.change(LiftQuarantine(node, override, note))
+
+
+def _standing(view: View, entry: NodeEntry) -> NodeStanding:
+    node, trust = str(entry.id), view.state.trust
+    held = trust.standing(node) or {}
+    return NodeStanding(
+        node=node,
+        capacity=entry.capacity,
+        mode=entry.mode,
+        quarantined=entry.quarantined,
+        takes_leases=entry.takes_leases,
+        attestation=trust.state_of(node, view.now_ms),
+        attested_ms=max((each.at_ms for each in held.values()), default=None),
+        claims={
+            f"{kind.value}.{name}": value
+            for kind, each in sorted(held.items())
+            for name, value in sorted(each.claims.items())
+        },
+    )
+
+
+def _with_life(found: NodeStanding, beats: Beats | None) -> NodeStanding:
+    return found if beats is None else replace(found, life=beats.standing(found.node))
+
+
+# -- nodes about themselves ------------------------------------------------------------------
+
+
+async def beat(
+    caller: Caller, node: str, *, beats: Beats | None, attesting: Attesting | None
+) -> BeatHeard:
+    """Say that a node is alive; the answer has a nonce when it is time to attest."""
+    caller.require_node(node)
+    if beats is None:
+        raise Unavailable("heartbeats", "this server does not listen for them")
+
+    def check(view: View) -> Nonce | None:
+        view.state.ledger.entry(node)
+        if view.role is not Role.LEADING:
+            raise NotLeader(None)
+        return None if attesting is None or caller.dry_run else attesting.due(view, node)
+
+    due = await caller.read(check)
+    if not caller.dry_run:
+        beats.beat(node)
+    return BeatHeard(beats.rule, due)
+
+
+async def report_inventory(caller: Caller, node: str, *, tell: Deferred[NodeCapacity]) -> Done:
+    """Say what a machine has; this adds it to the fleet, and said again changes nothing."""
+    caller.require_node(node)
+    told = tell()
+    if EXECUTOR_LABEL in told.labels:  # it would draw jobs to where nobody runs them
+        expected = f"none of {EXECUTOR_LABEL}: a server gives that to its own machine"
+        raise InvalidValue("labels", told.labels[EXECUTOR_LABEL], expected)
+    capacity = replace(told, labels={**told.labels, HEARTBEAT_LABEL: REPORTED})
+    if not await _is_known(caller, node, wanted=capacity):
+        try:
+            return await caller.change(RegisterNode(node, capacity))
+        except Conflict:  # somebody was faster
+            if not await _is_known(caller, node, wanted=capacity):
+                raise
+    return Done(None)
+
+
+async def _is_known(caller: Caller, node: str, *, wanted: NodeCapacity) -> bool:
+    def read(view: View) -> NodeCapacity | None:
+        ledger = view.state.ledger
+        return ledger.entry(node).capacity if node in ledger else None
+
+    found = await caller.read(read)
+    if found is not None and not is_same_machine(found, wanted):
+        hint = "an operator drains it and has it depart; then it can report again"
+        raise Conflict("node", node, "is known with another inventory", hint=hint)
+    return found is not None

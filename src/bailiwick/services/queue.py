@@ -1,0 +1,52 @@
+"""Requests that wait: where they stand, what is in their way, and how they leave the queue.
+
+An entry of another is not there: same answer, same words.
+"""
+
+from __future__ import annotations
+
+from bailiwick.iam import FLEET, Scope
+from bailiwick.kernel import Cancel, Command, Done
+from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.views import WaitingEntry, waiting_entry
+from bailiwick.runtime.replica import View
+from bailiwick.services.caller import Caller
+from bailiwick.services.leases import seen_by
+from bailiwick.services.pages import Rows
+
+
+async def list_entries(caller: Caller, *, after: int, limit: int) -> Rows[WaitingEntry]:
+    """The waiting requests that the caller may see, oldest first."""
+    caller.require_within(FLEET)
+
+    def read(view: View) -> Rows[WaitingEntry]:
+        ids = view.waiting.page(seen_by(caller), after=after, limit=limit + 1)
+        found = [_entry(view, entry_id) for entry_id in ids[:limit]]
+        return found, str(ids[limit - 1]) if len(ids) > limit else None
+
+    return await caller.read(read)
+
+
+async def read_entry(caller: Caller, entry_id: int) -> WaitingEntry:
+    """One waiting request: where it stands, what is in its way, when it may start."""
+    await _require_entry(caller, entry_id)
+    return await caller.read(lambda view: _entry(view, entry_id))
+
+
+async def cancel_entry(caller: Caller, entry_id: int) -> Done:
+    """Take a waiting request out of the queue."""
+    command = Cancel(entry_id)
+    await _require_entry(caller, entry_id, command=command)
+    return await caller.change(command)
+
+
+async def _require_entry(caller: Caller, entry_id: int, *, command: Command | None = None) -> None:
+    def owner(view: View) -> Scope | None:
+        entry = view.state.line.entries.get(entry_id)
+        return None if entry is None else Scope(*Owner.of(entry.request))
+
+    await caller.require_at(owner, command)
+
+
+def _entry(view: View, entry_id: int) -> WaitingEntry:
+    return waiting_entry(view.state, entry_id, now_ms=view.now_ms)

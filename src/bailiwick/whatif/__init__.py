@@ -1,0 +1,1 @@
+"""What would have been: a journal read back to its causes, decided again, and compared."""
