@@ -20,7 +20,7 @@ from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
 from bailiwick.services.beats import Beats
-from bailiwick.store.journal_proof import Proven, check_proof, parse_proof
+from bailiwick.store.journal.proof import Proven, check_proof, parse_proof
 from tests.support.http_house import (
     FOREIGN,
     OWN,

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bailiwick.agent.inventory import Readings, judge
-from bailiwick.agent.nvml import NvmlGpus
-from bailiwick.agent.raw import replay
+from bailiwick.agent.machine.inventory import Readings, judge
+from bailiwick.agent.machine.nvml import NvmlGpus
+from bailiwick.agent.machine.raw import replay
 from bailiwick.cli.commands.agent import show_inventory
 from tests.support.command_line import Ended, call, run
 from tests.support.machine_trees import files_of, host, two_sockets

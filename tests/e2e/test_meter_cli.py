@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from bailiwick.cli.offline.meter_screen import phrase
 from bailiwick.metering.report import Finding, ReportFindingWord
+from bailiwick.phrases.findings import phrase_finding
 from tests.support.command_line import Ended, call, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -251,6 +251,6 @@ def test_the_manuals_example_is_what_is_printed() -> None:
 
 @pytest.mark.parametrize("word", ReportFindingWord)
 def test_every_finding_has_a_sentence_and_a_place_in_the_manual(word: ReportFindingWord) -> None:
-    sentence = phrase(Finding(word, "job-1", at_ms=0, by_ms=1_000, gpus=1, line=7))
+    sentence = phrase_finding(Finding(word, "job-1", at_ms=0, by_ms=1_000, gpus=1, line=7))
     assert sentence.endswith(" (line 7)")
     assert f"`{word.value}`" in MANUAL.partition("## Findings")[2]

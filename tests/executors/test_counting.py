@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bailiwick.agent.accounting import NvmlAccounting
+from bailiwick.agent.machine.accounting import NvmlAccounting
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.local.launch import is_locked
 from bailiwick.executors.local.state import load_counts, load_state, parse_counts

@@ -107,7 +107,7 @@ import fcntl, os
 from pathlib import Path
 from tempfile import mkdtemp
 from bailiwick.journal import Context, RecordKind, SeedSigner
-from bailiwick.store.journal_writer import JournalWriter
+from bailiwick.store.journal.writer import JournalWriter
 asked, real = [], fcntl.fcntl
 fcntl.fcntl = lambda file, command, *rest: asked.append(command) or real(file, command, *rest)
 with JournalWriter(Path(mkdtemp()), SeedSigner("log.example/fleet", bytes(32))) as journal:

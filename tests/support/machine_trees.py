@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bailiwick.agent.files import RecordedFiles
+from bailiwick.agent.machine.files import RecordedFiles
 
 NODE = "sys/devices/system/node"
 CPU = "sys/devices/system/cpu"

@@ -10,8 +10,8 @@ import json
 import sys
 from pathlib import Path
 
-from bailiwick.agent.inventory import read_machine
-from bailiwick.agent.raw import dump
+from bailiwick.agent.machine.inventory import read_machine
+from bailiwick.agent.machine.raw import dump
 from bailiwick.vocab.errors import BailiwickError
 
 

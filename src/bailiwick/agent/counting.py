@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from bailiwick.agent.accounting import GpuTally, GpuTime, NvmlAccounting
-from bailiwick.agent.counters import Counted, Machine, count_leases
+from bailiwick.agent.machine.accounting import GpuTally, GpuTime, NvmlAccounting
+from bailiwick.agent.machine.counters import Counted, Machine, count_leases
 from bailiwick.agent.outbox import Outbox
 from bailiwick.agent.words import SourceState, Unreadable
 

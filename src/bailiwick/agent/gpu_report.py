@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from bailiwick.agent.nvml import DEVICES_ASKED_MAX, NvmlSession, open_session
+from bailiwick.agent.machine.nvml import DEVICES_ASKED_MAX, NvmlSession, open_session
 from bailiwick.agent.words import CannotAttest
 from bailiwick.attestation.evidence import Evidence
 from bailiwick.attestation.gpu.spdm import CC_OFF, NONCE_BYTES

@@ -26,8 +26,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
-from bailiwick.agent.counters import Machine
 from bailiwick.agent.heartbeat import Away
+from bailiwick.agent.machine.counters import Machine
 from bailiwick.capability.broker import (
     CapBroker,
     IssuedToken,

@@ -74,7 +74,7 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
 
     from bailiwick.agent.counting import LeaseCounting
     from bailiwick.agent.heartbeat import Beating
-    from bailiwick.agent.inventory import judge, read_machine
+    from bailiwick.agent.machine.inventory import judge, read_machine
     from bailiwick.agent.report import capacity_of
     from bailiwick.agent.server import HttpServer, node_name
 
@@ -129,7 +129,7 @@ def attesting_of(options: AgentOptions, say: Say) -> NodeAttestation | None:
 def _devices() -> Callable[[bytes], Sequence[Evidence]] | None:
     """Who asks the GPUs for their reports, on a machine where a driver answers for any."""
     from bailiwick.agent.gpu_report import gpu_reports
-    from bailiwick.agent.nvml import open_session
+    from bailiwick.agent.machine.nvml import open_session
 
     session, _ = open_session(None)
     if session is None:
@@ -147,7 +147,7 @@ def minting_of(options: AgentOptions, node: str, *, say: Say) -> Iterator[None]:
     import threading
     import time
 
-    from bailiwick.agent.counters import Machine
+    from bailiwick.agent.machine.counters import Machine
     from bailiwick.agent.mint_socket import MintSocket
     from bailiwick.agent.minting import Minting
     from bailiwick.agent.server import HttpServer

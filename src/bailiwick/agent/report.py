@@ -18,8 +18,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from bailiwick.agent.gpus import Gpu
-from bailiwick.agent.inventory import Inventory
+from bailiwick.agent.machine.gpus import Gpu
+from bailiwick.agent.machine.inventory import Inventory
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.vocab.values import MILLI
 

@@ -15,8 +15,7 @@ import httpx2
 from bailiwick.client.connection import TIMEOUT_S, TRIES, Connection, Event, Query
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.wire.actions.action import Action, Stream
-from bailiwick.wire.actions.tokens import GLASS_BREAK, LOGIN, TOKEN_ISSUE
-from bailiwick.wire.answers import Done, Plan
+from bailiwick.wire.answers import Plan
 from bailiwick.wire.base import Model, Page
 
 M = TypeVar("M", bound=Model)
@@ -29,7 +28,6 @@ Places: TypeAlias = Mapping[str, str | int]
 PAGE_ROWS: Final = 500
 ROWS_MAX: Final = 20_000
 """Rows of one list, over all its pages."""
-_ONCE: Final = frozenset(row.path for row in (LOGIN, TOKEN_ISSUE, GLASS_BREAK))
 
 
 class Client:
@@ -159,79 +157,3 @@ class Client:
     def _answer(self, action: Action[Any, R], response: httpx2.Response) -> R:
         found: R = self._line.parse(response, action.answers)
         return found
-
-    # -- the same by hand, until no caller writes a path ---------------------------------------
-
-    def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        kind: Any,
-        body: Model | None = None,
-        query: Mapping[str, str | int | None] | None = None,
-        etag: str | None = None,
-    ) -> Any:
-        """The answer, as ``kind`` (a model, or a union of models)."""
-        once = method == "POST" and path in _ONCE
-        response = self._line.ask(method, path, body=body, query=query, etag=etag, once=once)
-        return self._line.parse(response, kind)
-
-    def read(
-        self, path: str, kind: type[M], *, query: Mapping[str, str | int | None] | None = None
-    ) -> M:
-        """One thing."""
-        found: M = self.call("GET", path, kind=kind, query=query)
-        return found
-
-    def read_tagged(self, path: str, kind: type[M]) -> tuple[M, str | None]:
-        """One thing, and the ``ETag`` under which it may be changed."""
-        response = self._line.ask("GET", path)
-        found: M = self._line.parse(response, kind)
-        return found, response.headers.get("etag")
-
-    def rows(
-        self,
-        path: str,
-        kind: type[M],
-        *,
-        query: Mapping[str, str | int | None] | None = None,
-        page_rows: int = PAGE_ROWS,
-        rows_max: int = ROWS_MAX,
-    ) -> Page[M]:
-        """A list, with all its pages as one; ``next`` is set only if there is still more."""
-        found: list[M] = []
-        first = (query or {}).get("cursor")
-        cursor = None if first is None else str(first)
-        while len(found) < rows_max:  # bounded: no page is asked for twice, and no page is endless
-            asked = {**(query or {}), "cursor": cursor, "limit": page_rows}
-            page = self.call("GET", path, kind=Page[kind], query=asked)  # type: ignore[valid-type]
-            found += page.items
-            if page.next is None or page.next == cursor:
-                return Page[kind](items=found)  # type: ignore[valid-type]
-            cursor = page.next
-        return Page[kind](items=found[:rows_max], next=cursor)  # type: ignore[valid-type]
-
-    def text(self, path: str) -> str:
-        """A plain text, such as a checkpoint or a proof."""
-        return self._line.ask("GET", path).text
-
-    def change(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: Model | None = None,
-        dry_run: bool = False,
-        etag: str | None = None,
-    ) -> Done:
-        """Have something done, or (dry run) see that it would be."""
-        query = {"dry_run": "true"} if dry_run else None
-        done: Done = self.call(method, path, kind=Done, body=body, query=query, etag=etag)
-        return done
-
-    def events(
-        self, path: str, *, query: Query | None = None, after: int | None = None
-    ) -> Iterator[Event]:
-        """What happens, as it happens."""
-        return self._line.events(path, query=query, after=after)

@@ -17,8 +17,14 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from bailiwick.agent.accounting import GpuTally, NvmlAccounting
-from bailiwick.agent.counters import Counted, Machine, ProcessTime, count_processes, descendants
+from bailiwick.agent.machine.accounting import GpuTally, NvmlAccounting
+from bailiwick.agent.machine.counters import (
+    Counted,
+    Machine,
+    ProcessTime,
+    count_processes,
+    descendants,
+)
 from bailiwick.agent.outbox import Outbox
 from bailiwick.agent.words import SourceState
 from bailiwick.executors.port import Executor, UsedByProcesses, UsedInAll

@@ -17,7 +17,7 @@ import socket
 import threading
 from pathlib import Path
 
-from bailiwick.agent.inventory import judge, read_machine
+from bailiwick.agent.machine.inventory import judge, read_machine
 from bailiwick.agent.report import capacity_of
 from bailiwick.executors.registry import DEFAULT, ExecutorKind
 from bailiwick.fleet.inventory import is_same_machine

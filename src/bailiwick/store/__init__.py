@@ -5,8 +5,8 @@
 The names below are the package; what is not here may change.
 """
 
-from bailiwick.store.journal_export import ocsf_event
-from bailiwick.store.journal_files import (
+from bailiwick.store.journal.export import ocsf_event
+from bailiwick.store.journal.files import (
     JournalDamaged,
     JournalDirectory,
     TileDiffers,
@@ -18,8 +18,8 @@ from bailiwick.store.journal_files import (
     verify_directory,
     verify_file,
 )
-from bailiwick.store.journal_keys import load_or_create_key
-from bailiwick.store.journal_proof import (
+from bailiwick.store.journal.keys import load_or_create_key
+from bailiwick.store.journal.proof import (
     Proven,
     RecordProof,
     Unproven,
@@ -27,8 +27,8 @@ from bailiwick.store.journal_proof import (
     parse_proof,
     prove_record,
 )
-from bailiwick.store.journal_words import siem_page
-from bailiwick.store.journal_writer import CHECKPOINT_EVERY, JournalWriter, Recovery
+from bailiwick.store.journal.words import siem_page
+from bailiwick.store.journal.writer import CHECKPOINT_EVERY, JournalWriter, Recovery
 from bailiwick.store.opening import open_store
 
 __all__ = [

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from bailiwick.agent.accounting import Accounted, GpuAccounting, GpuTally, GpuTime, NvmlAccounting
+from bailiwick.agent.machine.accounting import (
+    Accounted,
+    GpuAccounting,
+    GpuTally,
+    GpuTime,
+    NvmlAccounting,
+)
 from bailiwick.agent.words import SourceState
 from tests.support.simulated_nvml import NvmlError, SimulatedGpu, SimulatedNvml
 

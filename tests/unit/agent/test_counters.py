@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.agent.counters import (
+from bailiwick.agent.machine.counters import (
     Counted,
     Machine,
     ProcessTime,

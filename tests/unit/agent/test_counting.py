@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.agent.accounting import GpuTime, NvmlAccounting
 from bailiwick.agent.counting import LeaseCount, LeaseCounting
 from bailiwick.agent.heartbeat import Away
+from bailiwick.agent.machine.accounting import GpuTime, NvmlAccounting
 from bailiwick.agent.outbox import BATCH, WAITING_MAX, Outbox
 from bailiwick.metering.sources import Due, SourceEvent, Sources
 from tests.support.simulated_nvml import SimulatedGpu, SimulatedNvml

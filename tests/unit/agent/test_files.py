@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.agent.files import (
+from bailiwick.agent.machine.files import (
     NAMES_MAX,
     TEXT_BYTES_MAX,
     MachineFiles,
@@ -19,7 +19,7 @@ from bailiwick.agent.files import (
     RecordingFiles,
     RootFiles,
 )
-from bailiwick.agent.parse import (
+from bailiwick.agent.machine.parse import (
     BYTES_MAX,
     CPUS_MAX,
     parse_bus_id,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.agent.fabric import Joint, name_fabrics
-from bailiwick.agent.gpus import GpuSet, GpuUnread, judge_gpus
-from bailiwick.agent.nvml import LINKS_MAX, GpuSource, NvmlGpus, RecordedGpus
+from bailiwick.agent.machine.fabric import Joint, name_fabrics
+from bailiwick.agent.machine.gpus import GpuSet, GpuUnread, judge_gpus
+from bailiwick.agent.machine.nvml import LINKS_MAX, GpuSource, NvmlGpus, RecordedGpus
 from bailiwick.agent.words import GpuFault, MigMode, SourceState
 from bailiwick.fleet.node import DEVICES_MAX, GpuDevice
 from bailiwick.vocab.words import HardwareGeneration

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bailiwick.agent.accounting import NvmlAccounting
 from bailiwick.agent.attestation import NodeAttestation
 from bailiwick.agent.counting import LeaseCount, LeaseCounting
 from bailiwick.agent.heartbeat import (
@@ -17,6 +16,7 @@ from bailiwick.agent.heartbeat import (
     NotKnown,
     NotTaken,
 )
+from bailiwick.agent.machine.accounting import NvmlAccounting
 from bailiwick.fleet.node import NodeCapacity
 from tests.support.simulated_nvml import SimulatedNvml
 from tests.unit.agent.test_attestation import ASKED, Line, ScriptedGate, ScriptedProver

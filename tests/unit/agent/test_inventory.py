@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.agent.files import RootFiles
-from bailiwick.agent.inventory import Inventory, Readings, judge, read_machine
-from bailiwick.agent.nvml import NvmlGpus
-from bailiwick.agent.raw import RAW_SCHEMA, dump, replay
+from bailiwick.agent.machine.files import RootFiles
+from bailiwick.agent.machine.inventory import Inventory, Readings, judge, read_machine
+from bailiwick.agent.machine.nvml import NvmlGpus
+from bailiwick.agent.machine.raw import RAW_SCHEMA, dump, replay
 from bailiwick.agent.report import capacity_of, labels_of, plain_of, spell_label
 from bailiwick.agent.words import GpuFault, InventorySource, SourceState, Unreadable
 from bailiwick.fleet.node import NodeCapacity

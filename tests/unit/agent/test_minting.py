@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.agent import mint_socket
-from bailiwick.agent.counters import Machine
 from bailiwick.agent.heartbeat import Away
+from bailiwick.agent.machine.counters import Machine
 from bailiwick.agent.mint_socket import CALLERS_MAX, MintSocket
 from bailiwick.agent.minting import (
     LINE_BYTES_MAX,

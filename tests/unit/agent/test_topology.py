@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.agent.files import RootFiles
-from bailiwick.agent.limits import MachineLimits, read_limits
-from bailiwick.agent.topology import CacheDomain, NumaNode, read_gpu_node, read_topology
+from bailiwick.agent.machine.files import RootFiles
+from bailiwick.agent.machine.limits import MachineLimits, read_limits
+from bailiwick.agent.machine.topology import CacheDomain, NumaNode, read_gpu_node, read_topology
 from bailiwick.agent.words import SourceState, Unreadable
 from tests.support.machine_trees import CPU, NODE, PCI, cache, files_of, two_sockets, write_tree
 

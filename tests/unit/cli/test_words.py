@@ -8,30 +8,23 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from bailiwick.kernel.request_body import denial_body
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.lazy import COMMANDS, load_command
 from bailiwick.cli.main import app
-from bailiwick.cli.shared.denials import phrase_denial
+from bailiwick.cli.shared.denials import detail_of, phrase_denial
 from bailiwick.cli.shared.failures import EXIT_CODES, tell
 from bailiwick.cli.shared.jobs import exit_code_of
 from bailiwick.cli.shared.session import ENVIRONMENT
 from bailiwick.cli.shared.wishes import WORDS
 from bailiwick.client.bodies import denial_in
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
-from bailiwick.phrases.amounts import amount
-from bailiwick.phrases.estimates import ESTIMATES
-from bailiwick.phrases.jobs import FAULTS
-from bailiwick.phrases.nodes import FILTERS
-from bailiwick.phrases.reasons import REASONS, fix_of
-from bailiwick.phrases.remedies import phrase_remedy, remedy_beside
+from bailiwick.scheduler.decision import Denied
 from bailiwick.vocab.errors import ErrorCode, InvalidValue, InvariantBroken
-from bailiwick.vocab.jobs import JobFault, JobPhase
-from bailiwick.vocab.remedies import RemedyWord
-from bailiwick.vocab.words import Dimension, FilterReason, PendingReason, ResourceKind
+from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire import answers as ans
 from bailiwick.wire.problem import EdgeCode, Problem
-from bailiwick.wire.words import EstimateWord
 
 DENIALS = get_args(get_args(ans.Denial)[0])
 
@@ -66,6 +59,12 @@ def test_every_denial_has_its_sentence(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", DENIALS, ids=lambda kind: kind.__name__)
+def test_a_denial_of_the_contract_is_the_one_that_was_decided(kind: Any) -> None:
+    wanted = denial(kind)
+    assert denial_body(Denied(wanted.reason, detail_of(wanted))) == wanted.model_dump(mode="json")
+
+
+@pytest.mark.parametrize("kind", DENIALS, ids=lambda kind: kind.__name__)
 def test_a_denial_is_found_among_the_facts_of_a_record(kind: Any) -> None:
     wanted = denial(kind)
     facts = wanted.model_dump(mode="json") | {"entry_id": 7, "nodes_seen": 3}
@@ -75,30 +74,6 @@ def test_a_denial_is_found_among_the_facts_of_a_record(kind: Any) -> None:
 def test_facts_without_a_denial_have_none() -> None:
     assert denial_in({"entry_id": 7}) is None
     assert denial_in({"detail": "fragmented"}) is None
-
-
-def test_every_reason_filter_and_estimate_has_its_sentence() -> None:
-    assert REASONS.keys() == set(PendingReason)
-    assert FILTERS.keys() == set(FilterReason)
-    assert ESTIMATES.keys() == set(get_args(EstimateWord))
-    assert FAULTS.keys() == set(JobFault)
-
-
-@pytest.mark.parametrize("reason", PendingReason)
-def test_every_reason_has_its_advice(reason: PendingReason) -> None:
-    assert fix_of(reason)
-
-
-@pytest.mark.parametrize("word", RemedyWord)
-def test_every_remedy_has_its_sentence(word: RemedyWord) -> None:
-    assert remedy_beside(word, value=2, unit="members")
-    assert "_" not in phrase_remedy(word, value=0, unit="").replace("nvidia_hopper", "")
-    assert phrase_remedy(word, value=2**30, unit="mem_bytes")
-
-
-@pytest.mark.parametrize("unit", [*Dimension, *ResourceKind])
-def test_every_amount_has_its_unit(unit: str) -> None:
-    assert unit not in amount(unit, 1)
 
 
 def test_every_error_code_has_its_exit_code() -> None:

@@ -31,7 +31,6 @@ from bailiwick.store import (
     Unproven,
     check_proof,
     describe,
-    journal_writer,
     load_or_create_key,
     parse_proof,
     prove_record,
@@ -40,6 +39,7 @@ from bailiwick.store import (
     verify_directory,
     verify_file,
 )
+from bailiwick.store.journal import writer
 from bailiwick.vocab.errors import Conflict, InvalidValue
 
 SIGNER = SeedSigner("log.example/fleet", bytes(range(32)))
@@ -240,7 +240,7 @@ def test_a_crash_at_any_step_of_a_checkpoint_is_recovered(
     make(tmp_path, 300)
     journal = JournalWriter(tmp_path, SIGNER)
     add(journal, 300)
-    real_tiles, real_replace = journal_writer._write_tiles, journal_writer.replace_file
+    real_tiles, real_replace = writer._write_tiles, writer.replace_file
 
     def tiles(places: JournalDirectory, files: Any) -> None:
         kept = list(files)
@@ -254,8 +254,8 @@ def test_a_crash_at_any_step_of_a_checkpoint_is_recovered(
         real_replace(path, data, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(journal_writer, "_write_tiles", tiles)
-        patch.setattr(journal_writer, "replace_file", replace)
+        patch.setattr(writer, "_write_tiles", tiles)
+        patch.setattr(writer, "replace_file", replace)
         with pytest.raises(KeyboardInterrupt):
             journal.checkpoint()
     crash(journal)

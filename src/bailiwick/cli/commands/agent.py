@@ -24,7 +24,7 @@ from bailiwick.phrases.amounts import size
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bailiwick.agent.inventory import Inventory
+    from bailiwick.agent.machine.inventory import Inventory
 
 _BLOCK_PATH: Final = typer.Option(
     "--block-path",
@@ -95,7 +95,7 @@ def inventory(
     *, block_path: Annotated[Path, _BLOCK_PATH] = Path("/"), output: OutputOption = Output.TABLE
 ) -> None:
     """Cores, memory, NUMA nodes, caches and GPUs of this machine, and what could not be read."""
-    from bailiwick.agent.inventory import judge, read_machine
+    from bailiwick.agent.machine.inventory import judge, read_machine
     from bailiwick.agent.report import plain_of
     from bailiwick.agent.words import Unreadable
     from bailiwick.cli.shared.screen import make_console
@@ -174,7 +174,7 @@ def _machine_rows(found: Inventory) -> Iterator[tuple[str, str]]:
 
 
 def _numa_rows(found: Inventory) -> Iterator[tuple[str, ...]]:
-    from bailiwick.agent.parse import spell_cpus
+    from bailiwick.agent.machine.parse import spell_cpus
 
     for node in found.topology.numa_nodes:
         here = [str(gpu.index) for gpu in found.gpu_set.gpus if gpu.numa_node == node.index]
@@ -184,7 +184,7 @@ def _numa_rows(found: Inventory) -> Iterator[tuple[str, ...]]:
 
 
 def _cache_rows(found: Inventory) -> Iterator[tuple[str, ...]]:
-    from bailiwick.agent.parse import spell_cpus
+    from bailiwick.agent.machine.parse import spell_cpus
 
     for domain in found.topology.cache_domains:
         number = "-" if domain.kernel_id is None else str(domain.kernel_id)

@@ -25,6 +25,7 @@ from bailiwick.cli.shared.periods import (
     spell_period,
 )
 from bailiwick.cli.shared.screen import owner
+from bailiwick.phrases.budgets import BUDGETS
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -33,13 +34,6 @@ if TYPE_CHECKING:
 app = noun("Budgets: what a tenant or project may spend, and how that stands.")
 
 _WARN: Final = [800]
-_STATES: Final = {
-    "healthy": "healthy",
-    "low_balance": "low: a warning was given",
-    "auto_release_pending": "spent: what agreed to end on that is ending",
-    "depleted": "spent: new requests are refused",
-}
-
 _BUDGETS: Columns[BudgetStanding] = Columns(
     ("of", "limit", "spent", "left", "heading for", "cap", "state"),
     lambda b: (
@@ -85,7 +79,7 @@ def _draw(found: BudgetStanding, name: str) -> None:
         ("heading for", f"{spell_money(found.projected_micros)} {unit}, if all that runs goes on"),
         ("hard cap", "-" if budget.cap_micros is None else spell_money(budget.cap_micros)),
         ("warns at", ", ".join(_warned(found)) or "-"),
-        ("state", _STATES[found.state.value]),
+        ("state", BUDGETS[found.state]),
     ]
     draw_details("budget", name, rows=rows)
 

@@ -1,11 +1,4 @@
-"""The command ``bailiwick attest check-cases``: published cases, judged and compared.
-
-Rules:
-
-- Only files inside the folder of a cases.json are read, regular ones, and of bounded size. What a
-  case names besides is no case of ours, and is told so.
-- One case never ends the run: what cannot be judged is a row that does not match.
-"""
+"""The command ``bailiwick attest check-cases``: published cases, judged and compared."""
 
 from __future__ import annotations
 

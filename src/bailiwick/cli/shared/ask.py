@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_type_hints
 
@@ -246,8 +246,3 @@ def verb(
         return command
 
     return wrap
-
-
-def with_scope(ask: Ask, *, tenant: str | None, project: str | None) -> Ask:
-    """The same command, for a scope that was named elsewhere."""
-    return replace(ask, given={"tenant": tenant, "project": project})

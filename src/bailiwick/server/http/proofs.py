@@ -28,7 +28,7 @@ from bailiwick.server.http.context import Asked, Here
 from bailiwick.server.http.params import PathName, PathSeq
 from bailiwick.services.caller import Hidden
 from bailiwick.services.records import tell_record
-from bailiwick.store.journal_proof import RecordProof
+from bailiwick.store.journal.proof import RecordProof
 from bailiwick.vocab.errors import BailiwickError, NotFound, Unavailable
 
 PAGES_MAX: Final = 10

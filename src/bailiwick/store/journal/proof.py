@@ -38,7 +38,7 @@ from bailiwick.journal import (
 from bailiwick.journal.keys import decode_base64
 from bailiwick.journal.merkle import HASH_BYTES
 from bailiwick.journal.tiles import TILE_WIDTH, read_entries
-from bailiwick.store.journal_files import JournalDamaged, JournalDirectory, TileDiffers
+from bailiwick.store.journal.files import JournalDamaged, JournalDirectory, TileDiffers
 from bailiwick.vocab.errors import InvalidValue, NotFound
 from bailiwick.vocab.values import check_integer
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from bailiwick.agent.files import RecordedFiles, RecordingFiles
-from bailiwick.agent.inventory import Readings, judge
+from bailiwick.agent.machine.files import RecordedFiles, RecordingFiles
+from bailiwick.agent.machine.inventory import Readings, judge
 from bailiwick.agent.words import Unreadable
 
 RAW_SCHEMA = "bailiwick.agent.raw/1"

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bailiwick.journal import SeedSigner, VerifierKey
 from bailiwick.journal.keys import KeyAlgorithm, check_key_name
-from bailiwick.store.journal_files import read_small, sync_directory
+from bailiwick.store.journal.files import read_small, sync_directory
 from bailiwick.vocab.errors import InvalidValue
 
 _KEY_FILE = re.compile(r"PRIVATE\+KEY\+([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]{44})\n?")

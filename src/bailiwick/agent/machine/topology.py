@@ -7,7 +7,7 @@ Rules:
 - A GPU whose bridge names no node (``-1``) belongs to the only one, if there is only one.
 - What the kernel does not tell is empty and named as absent; what is malformed is left out whole.
 
->>> from bailiwick.agent.files import RecordedFiles
+>>> from bailiwick.agent.machine.files import RecordedFiles
 >>> read_topology(RecordedFiles({"sys/devices/system/cpu/online": "0-1"}, {})).cpus_online
 (0, 1)
 """
@@ -18,8 +18,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bailiwick.agent.files import MachineFiles
-from bailiwick.agent.parse import CPUS_MAX, parse_cpus, parse_integer, parse_memory, parse_size
+from bailiwick.agent.machine.files import MachineFiles
+from bailiwick.agent.machine.parse import (
+    CPUS_MAX,
+    parse_cpus,
+    parse_integer,
+    parse_memory,
+    parse_size,
+)
 from bailiwick.agent.words import SourceState, Unreadable
 
 NODES_MAX = 1024

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bailiwick.agent.fabric import Joint, name_fabrics
-from bailiwick.agent.nvml import (
+from bailiwick.agent.machine.fabric import Joint, name_fabrics
+from bailiwick.agent.machine.nvml import (
     DEVICES_ASKED_MAX,
     GPU_IS_LOST,
     LINKS_MAX,
@@ -25,7 +25,7 @@ from bailiwick.agent.nvml import (
     NOT_SUPPORTED,
     RESET_REQUIRED,
 )
-from bailiwick.agent.parse import BYTES_MAX, parse_bus_id
+from bailiwick.agent.machine.parse import BYTES_MAX, parse_bus_id
 from bailiwick.agent.words import GpuFault, MigMode, SourceState, Unreadable
 from bailiwick.fleet.generation import generation_of
 from bailiwick.fleet.node import DEVICES_MAX

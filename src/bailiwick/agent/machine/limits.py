@@ -7,7 +7,7 @@ Rules:
 - Inside a container the group's own folder may not be visible: then the root of what is mounted
   holds, which is the container's group there.
 
->>> from bailiwick.agent.files import RecordedFiles
+>>> from bailiwick.agent.machine.files import RecordedFiles
 >>> texts = {"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "150000 100000\\n"}
 >>> read_limits(RecordedFiles(texts, {})).cpu_milli
 1500
@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from bailiwick.agent.files import MachineFiles
-from bailiwick.agent.parse import BYTES_MAX, parse_integer
+from bailiwick.agent.machine.files import MachineFiles
+from bailiwick.agent.machine.parse import BYTES_MAX, parse_integer
 from bailiwick.agent.words import SourceState, Unreadable
 from bailiwick.vocab.values import MILLI
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from bailiwick.agent.nvml import DEVICES_ASKED_MAX, NvmlSession, open_session
+from bailiwick.agent.machine.nvml import DEVICES_ASKED_MAX, NvmlSession, open_session
 from bailiwick.agent.words import SourceState
 
 PIDS_MAX: Final = 4_096

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bailiwick.agent.files import MachineFiles, RootFiles
-from bailiwick.agent.gpus import Gpu, GpuSet, judge_gpus
-from bailiwick.agent.host import read_host
-from bailiwick.agent.limits import MachineLimits, read_limits
-from bailiwick.agent.nvml import GpuSource, NvmlGpus
-from bailiwick.agent.parse import BYTES_MAX, CPUS_MAX
-from bailiwick.agent.topology import Topology, read_gpu_node, read_topology
+from bailiwick.agent.machine.files import MachineFiles, RootFiles
+from bailiwick.agent.machine.gpus import Gpu, GpuSet, judge_gpus
+from bailiwick.agent.machine.host import read_host
+from bailiwick.agent.machine.limits import MachineLimits, read_limits
+from bailiwick.agent.machine.nvml import GpuSource, NvmlGpus
+from bailiwick.agent.machine.parse import BYTES_MAX, CPUS_MAX
+from bailiwick.agent.machine.topology import Topology, read_gpu_node, read_topology
 from bailiwick.agent.words import InventorySource, SourceState, Unreadable
 from bailiwick.vocab.values import MILLI
 

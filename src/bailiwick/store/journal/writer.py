@@ -62,7 +62,7 @@ from bailiwick.journal import (
     sign_checkpoint,
     verify_lines,
 )
-from bailiwick.store.journal_files import (
+from bailiwick.store.journal.files import (
     JournalDamaged,
     JournalDirectory,
     KnownCheckpoint,

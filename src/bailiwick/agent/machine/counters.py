@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bailiwick.agent.parse import BYTES_MAX, parse_integer
+from bailiwick.agent.machine.parse import BYTES_MAX, parse_integer
 from bailiwick.agent.words import Unreadable
 from bailiwick.vocab.values import KIB
 

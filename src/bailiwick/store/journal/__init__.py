@@ -1,0 +1,1 @@
+"""Journals as files: written, signed, proven, exported."""
