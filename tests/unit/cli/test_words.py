@@ -19,7 +19,7 @@ from bailiwick.cli.shared.session import ENVIRONMENT
 from bailiwick.cli.shared.wishes import WORDS
 from bailiwick.client.bodies import denial_in
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
-from bailiwick.kernel.request_body import denial_body
+from bailiwick.kernel.spelling import denial_body
 from bailiwick.scheduler.decision import Denied
 from bailiwick.vocab.errors import ErrorCode, InvalidValue, InvariantBroken
 from bailiwick.vocab.jobs import JobPhase
