@@ -126,11 +126,9 @@ def test_a_time_that_means_nothing_is_a_mistake_of_use(journal: Path, time: str,
 def test_a_place_without_a_journal_and_a_foreign_journal_are_told(tmp_path: Path) -> None:
     assert bailiwick("end", tmp_path / "none").returncode == 2
     assert bailiwick("end", tmp_path).returncode == 2
-    with JournalWriter(tmp_path / "foreign", SIGNER) as log:  # a lease that was never granted
-        body = {"lease_id": 7, "generation": 2, "expires_ms": 9_000}
-        log.append(
-            RecordKind.LEASE_RENEWED, Context("x", "req-1", tenant="lab"), at_ms=1, body=body
-        )
+    with JournalWriter(tmp_path / "foreign", SIGNER) as log:  # a state that no kernel had
+        body = {"digest": "0" * 64, "leases": 0, "waiting": 0}
+        log.append(RecordKind.STATE_CHECKPOINT, Context("x", "req-1"), at_ms=1, body=body)
         log.commit()
     done = bailiwick("end", tmp_path / "foreign")
     assert done.returncode == 2
