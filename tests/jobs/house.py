@@ -21,7 +21,15 @@ from bailiwick.executors.registry import DEFAULT
 from bailiwick.fleet.node import EXECUTOR_LABEL, GpuDevice, NodeCapacity
 from bailiwick.iam import PrincipalKind, Role
 from bailiwick.journal.record import parse_record
-from bailiwick.kernel import ChangeSettings, Command, Envelope, RegisterNode, Settings
+from bailiwick.kernel import (
+    ChangeSettings,
+    Command,
+    Envelope,
+    RegisterNode,
+    Settings,
+    Submit,
+    decode_command,
+)
 from bailiwick.kernel.answers import Answer
 from bailiwick.kernel.people import commands as iam
 from bailiwick.ports import JobRow, NewJobRow
@@ -135,8 +143,15 @@ def draft_of(*argv: str, **how: Any) -> JobDraft:
         env=how.pop("env", {}),
         cwd=how.pop("cwd", None),
         command=argv,
-        request=request_of(**how),
+        request=submit_of(**how),
     )
+
+
+def submit_of(**how: Any) -> Submit:
+    """The request that a job makes."""
+    command = decode_command(request_of(**how))
+    assert isinstance(command, Submit)
+    return command
 
 
 def request_of(

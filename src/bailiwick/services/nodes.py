@@ -22,10 +22,10 @@ from bailiwick.iam import FLEET
 from bailiwick.kernel import ChangeMode, DepartNode, Done, LiftQuarantine, Quarantine, RegisterNode
 from bailiwick.runtime.replica import Role, View
 from bailiwick.scheduler.node_state import NodeEntry
-from bailiwick.services.attesting import Attesting
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller, Deferred
-from bailiwick.services.nonces import Nonce
+from bailiwick.services.gate.attesting import Attesting
+from bailiwick.services.gate.nonces import Nonce
 from bailiwick.services.pages import Rows, page_of
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotLeader, Unavailable
 from bailiwick.vocab.transitions import NodeMode

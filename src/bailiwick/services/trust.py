@@ -29,10 +29,17 @@ from bailiwick.kernel import Done, EnrolNode, RecordVerdict, SetTrustPolicy, Wit
 from bailiwick.kernel.trust.book import Enrolment, Held
 from bailiwick.ports import Clock
 from bailiwick.runtime.replica import View
-from bailiwick.services.attesting import Attesting, Judged, due_at, known_of, pool_here, pool_of
 from bailiwick.services.caller import Caller, Deferred
-from bailiwick.services.enrolling import Challenge, Enrolling, EnrolmentRefused
-from bailiwick.services.nonces import Nonce, Randomness
+from bailiwick.services.gate.attesting import (
+    Attesting,
+    Judged,
+    due_at,
+    known_of,
+    pool_here,
+    pool_of,
+)
+from bailiwick.services.gate.enrolling import Challenge, Enrolling, EnrolmentRefused
+from bailiwick.services.gate.nonces import Nonce, Randomness
 from bailiwick.vocab.errors import Conflict
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
 from bailiwick.vocab.words import AttestationState

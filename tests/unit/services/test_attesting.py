@@ -41,10 +41,10 @@ from bailiwick.kernel import (
 )
 from bailiwick.kernel.answers import Answer
 from bailiwick.runtime.replica import Role, View
-from bailiwick.services import attesting as att
 from bailiwick.services import trust
 from bailiwick.services.caller import Caller
-from bailiwick.services.enrolling import Challenge, EnrolmentRefused
+from bailiwick.services.gate import attesting as att
+from bailiwick.services.gate.enrolling import Challenge, EnrolmentRefused
 from bailiwick.services.trust import Enrolled, Gate, Presented
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound, NotLeader
 from bailiwick.vocab.transitions import NodeMode

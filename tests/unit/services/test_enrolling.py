@@ -18,7 +18,7 @@ from bailiwick.attestation.evidence import Evidence, bound_nonce, device_nonce
 from bailiwick.attestation.tpm.verifier import identity_of
 from bailiwick.iam import Role
 from bailiwick.kernel import SetTrustPolicy
-from bailiwick.services.enrolling import SESSIONS_MAX, Challenge, EnrolmentRefused
+from bailiwick.services.gate.enrolling import SESSIONS_MAX, Challenge, EnrolmentRefused
 from bailiwick.services.trust import Enrolled
 from bailiwick.vocab.errors import Conflict, InvalidValue
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
@@ -236,7 +236,7 @@ def test_kinds_without_keys_of_their_own_need_no_enrolment() -> None:
 
 
 def test_there_are_at_most_so_many_challenges(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bailiwick.services import enrolling
+    from bailiwick.services.gate import enrolling
 
     assert SESSIONS_MAX == 10_000
     monkeypatch.setattr(enrolling, "SESSIONS_MAX", 1)

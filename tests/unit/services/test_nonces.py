@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.attestation.refresh import refresh_at
-from bailiwick.services.nonces import Nonces
+from bailiwick.services.gate.nonces import Nonces
 
 LIFE_MS = 60_000
 

@@ -3,13 +3,14 @@
 ``HANDLERS`` is complete here, because the modules of all nouns are imported here.
 """
 
-from bailiwick.server.http import jobs, proofs, seen, watch
+from bailiwick.server.http import proofs, seen, watch
 from bailiwick.server.http.answering import HANDLERS
 from bailiwick.server.http.routes import (
     budgets,
     capabilities,
     decisions,
     invoices,
+    jobs,
     journal,
     leases,
     nodes,

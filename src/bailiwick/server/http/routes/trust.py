@@ -20,8 +20,8 @@ from bailiwick.server.http.params import PathName
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.server.problems import Trouble
 from bailiwick.services import trust
-from bailiwick.services.attesting import Judged
-from bailiwick.services.enrolling import EnrolmentRefused
+from bailiwick.services.gate.attesting import Judged
+from bailiwick.services.gate.enrolling import EnrolmentRefused
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.wire import trust as wire

@@ -49,7 +49,7 @@ from bailiwick.kernel import State
 from bailiwick.kernel.trust.rules import basis_of
 from bailiwick.ports import Clock
 from bailiwick.runtime.replica import Role, View
-from bailiwick.services.nonces import Nonce, Nonces, Randomness
+from bailiwick.services.gate.nonces import Nonce, Nonces, Randomness
 from bailiwick.vocab.errors import Conflict, NotLeader
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason

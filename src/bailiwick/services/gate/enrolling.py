@@ -34,8 +34,8 @@ from bailiwick.attestation.verdict import (
     refuse,
 )
 from bailiwick.ports import Clock
-from bailiwick.services.attesting import Attesting, Pool
-from bailiwick.services.nonces import Randomness
+from bailiwick.services.gate.attesting import Attesting, Pool
+from bailiwick.services.gate.nonces import Randomness
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import EvidenceKind, UntrustedReason
 

@@ -1,0 +1,149 @@
+"""Jobs: parse, call one service, spell the answer.
+
+To submit answers as to ask for a lease does: 201 (has its lease), 202 (waits), 409 (refused, with
+the decision), and 200 with the plan for a dry run.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Annotated
+
+from fastapi import Query
+from fastapi.responses import JSONResponse
+
+from bailiwick.executors.port import JobSpec
+from bailiwick.executors.registry import DEFAULT, find_executor
+from bailiwick.fleet.node import EXECUTOR_LABEL
+from bailiwick.kernel import Refused
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Changing, Here
+from bailiwick.server.http.params import Limit, NumberCursor, PathNumber, number_in, spell_page
+from bailiwick.server.http.parsing import scope_of, submit_of
+from bailiwick.server.http.spelling import spell_done, spell_plan, trouble_of_refusal
+from bailiwick.server.problems import Trouble
+from bailiwick.services import jobs
+from bailiwick.services.jobs import JobDraft, JobStanding, OutputWish, Submitted
+from bailiwick.services.plans import PricedPlan
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.jobs import JobPhase
+from bailiwick.wire import jobs as wire
+from bailiwick.wire.answers import Done
+from bailiwick.wire.base import INTEGER_MAX, Page
+from bailiwick.wire.problem import EdgeCode
+
+Offset = Annotated[int, Query(ge=0, le=INTEGER_MAX, description="The first byte wanted.")]
+Bytes = Annotated[int, Query(ge=1, le=1 << 20, description="Bytes in one answer, at most.")]
+WaitS = Annotated[int, Query(ge=0, le=20, description="How long to wait for something new.")]
+
+
+@answers("job.submit")
+async def submit_job(asked: Changing, body: wire.NewJob) -> JSONResponse:
+    """Run a command now or, with ``wait``, as soon as there is room."""
+    kept = asked.house.parts.jobs
+    found = await jobs.submit_job(asked, kept, scope=scope_of(body), ask=lambda: _draft(body))
+    if isinstance(found, PricedPlan):
+        return JSONResponse(spell_plan(found).model_dump(mode="json"), 200)
+    if found.job.phase is JobPhase.REFUSED:
+        raise _refused(found)
+    status = 202 if found.job.phase is JobPhase.WAITING else 201
+    (standing,) = await jobs.tell_standing(asked, [found.job])
+    return JSONResponse(_job(standing).model_dump(mode="json"), status)
+
+
+@answers("job.list")
+async def list_jobs(
+    asked: Here, *, cursor: NumberCursor = None, limit: Limit = 100
+) -> Page[wire.Job]:
+    """The jobs that the caller may see, newest first."""
+    kept, before = asked.house.parts.jobs, number_in(cursor)
+    return spell_page(await jobs.list_jobs(asked, kept, before=before, limit=limit), _job)
+
+
+@answers("job.read")
+async def read_job(asked: Here, job_id: PathNumber) -> wire.Job:
+    """One job."""
+    return _job(await jobs.read_job(asked, asked.house.parts.jobs, job_id=job_id))
+
+
+@answers("job.cancel")
+async def cancel_job(asked: Changing, job_id: PathNumber) -> Done:
+    """End a job, or take it out of the queue; what runs is torn down soon after."""
+    return spell_done(await jobs.cancel_job(asked, asked.house.parts.jobs, job_id=job_id))
+
+
+@answers("job.output")
+async def read_output(
+    asked: Here,
+    job_id: PathNumber,
+    *,
+    offset: Offset = 0,
+    limit: Bytes = 65_536,
+    wait_s: WaitS = 0,
+) -> wire.JobOutput:
+    """A piece of what a job printed; ``wait_s`` holds the answer back until there is more."""
+    parts = asked.house.parts
+    wish = OutputWish(job_id=job_id, offset=offset, limit=limit, wait_s=wait_s)
+    found = await jobs.read_output(
+        asked, parts.jobs, wish=wish, executor=parts.executor, ending=parts.ending
+    )
+    return wire.JobOutput(
+        job_id=job_id,
+        offset=found.offset,
+        next_offset=found.offset + len(found.data),
+        data=base64.b64encode(found.data).decode(),
+        is_truncated=found.is_truncated,
+        is_over=found.is_over,
+    )
+
+
+def _draft(body: wire.NewJob) -> JobDraft:
+    """A job that could be run, as far as that can be told beforehand."""
+    if body.gang_size != 1:
+        raise InvalidValue("gang_size", body.gang_size, "1: a job runs on one machine")
+    named = [label.partition("=") for label in body.labels]
+    executors = {find_executor(value).label for key, _, value in named if key == EXECUTOR_LABEL}
+    JobSpec(1, argv=tuple(body.command), token="-", env=body.env)
+    if body.cwd is not None and "\0" in body.cwd:
+        raise InvalidValue("cwd", body.cwd, "a path without NUL")
+    labels = sorted({*body.labels, *(executors or {DEFAULT.label})})
+    return JobDraft(
+        tenant=body.tenant,
+        project=body.project,
+        name=body.name,
+        tag=body.tag,
+        request=submit_of(body.model_copy(update={"labels": labels})),
+        command=tuple(body.command),
+        env=body.env,
+        cwd=body.cwd,
+    )
+
+
+def _refused(found: Submitted) -> Trouble:
+    if isinstance(found.answer, Refused):
+        return trouble_of_refusal(found.answer)
+    # Asked again under the same key: only the word is kept.
+    return Trouble(EdgeCode.REFUSED, f"refused: {found.job.reason}")
+
+
+def _job(found: JobStanding) -> wire.Job:
+    job = found.job
+    return wire.Job(
+        job_id=job.job_id,
+        tenant=job.tenant,
+        project=job.project,
+        name=job.name,
+        command=list(job.command),
+        tag=job.tag,
+        submitter=job.submitter,
+        phase=job.phase,
+        reason=found.reason,
+        submitted_ms=job.submitted_ms,
+        entry_id=job.entry_id,
+        lease_id=job.lease_id,
+        node=job.node,
+        started_ms=job.started_ms,
+        ended_ms=job.ended_ms,
+        exit_code=job.exit_code,
+        signal=job.signal,
+    )
