@@ -141,11 +141,13 @@ class _Shape:
             owner = Owner(plain["tenant"], plain.get("project"))
         values: Plain = dict.fromkeys(self.open)
         for name, spelled, _, decode in self.parts:
-            if spelled in plain:
-                value = plain[spelled]
-                values[name] = value if value is None or decode is None else decode(value, owner)
+            value = plain.get(spelled)
+            if value is not None:
+                values[name] = value if decode is None else decode(value, owner)
             elif name in self.needed:
                 raise InvalidValue(spelled, None, "a value")
+            elif spelled in plain:
+                values[name] = None
         return self.kind(**values)
 
 
@@ -158,7 +160,7 @@ def _shape_of(kind: type[Any]) -> _Shape:
         is_optional = len(bare) < len(get_args(hint))
         if each.default is MISSING and each.default_factory is MISSING:
             (may_be_none if is_optional else needed).add(name)
-        of = bare[0] if is_optional else hint
+        of = bare[0] if is_optional and len(bare) == 1 else hint
         nested = NESTED.get(of)
         if nested is not None and nested.is_owned:
             owned = name

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.journal import Chain, Context, RecordKind, parse_record
 from bailiwick.journal.record import encode_json
+from bailiwick.journal.words import Severity
 from bailiwick.kernel import (
     Done,
     Granted,
@@ -35,6 +36,7 @@ from bailiwick.kernel.slices import event_of
 from bailiwick.kernel.work.commands import Evict, Renew, Submit
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
+from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
 from tests.unit.kernel import makers
@@ -255,9 +257,17 @@ class Weigh:
     weight: float
 
 
-def test_a_field_of_a_type_that_nobody_can_spell_is_found_when_the_codec_is_loaded() -> None:
+@dataclass(frozen=True)
+class Choose:
+    """One whose field could be read in two ways."""
+
+    weight: Severity | EvidenceKind | None
+
+
+@pytest.mark.parametrize("kind", [Weigh, Choose])
+def test_a_type_that_nobody_can_spell_is_found_when_the_codec_is_loaded(kind: type) -> None:
     with pytest.raises(InvariantBroken, match="weight"):
-        _shape_of(Weigh)
+        _shape_of(kind)
 
 
 def test_what_may_be_nothing_and_has_no_default_is_nothing_unless_it_is_said() -> None:
@@ -305,6 +315,7 @@ def test_an_answer_is_read_back_equal(answer: Any) -> None:
         {"answer": "maybe"},
         {"answer": ["done"]},
         {"answer": "refused", "denied": {}},
+        {"answer": "refused", "denied": None},
         {"answer": "queued", "entry_id": 4, "denied": {}},
         {"answer": "granted", "lease_ids": [1], "nodes": ["n"]},
         {"answer": "granted", "lease_ids": 7, "nodes": ["n"], "expires_ms": 9},
