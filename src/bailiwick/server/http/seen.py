@@ -27,7 +27,7 @@ from bailiwick.telemetry.rows import RecordRow
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.telemetry.timeline import TimelineRow, cut, merge, runs
 from bailiwick.wire.base import PRINCIPAL_PATTERN
-from bailiwick.wire.seen import Timeline, TimelineEntry
+from bailiwick.wire.traces import Timeline, TimelineEntry
 
 READS_MAX = 100
 """Pieces of the journal that one timeline reads."""
