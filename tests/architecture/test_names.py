@@ -49,8 +49,6 @@ STILL_OURS = frozenset(
     (
         "kernel/placing.py",
         "kernel/planning.py",
-        "server/http/seen.py",
-        "wire/seen.py",
     )
 )
 """Modules that are still called so; it only shrinks."""

@@ -40,7 +40,7 @@ CROWDED = {
     "src/bailiwick/metering": 18,
     "src/bailiwick/scheduler": 25,
     "src/bailiwick/server/http": 19,
-    "src/bailiwick/services": 24,  # one for each noun, and what several of them share
+    "src/bailiwick/services": 25,  # one for each noun, and what several of them share
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
