@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from tests.support.additions import Addition, Edit
 
-RECORD_KIND = Edit(
-    "journal/kinds/fleet.py",
-    """\
+FLEET_KINDS = '''    """The kinds of the fleet slice."""
+
+'''
+
+A_RECORD_KIND = Addition(
+    "record kind",
+    (
+        Edit(
+            "journal/kinds/fleet.py",
+            """\
     SAMPLE_NOTED = row(
         "sample_noted",
         9_001,
@@ -15,14 +22,9 @@ RECORD_KIND = Edit(
         body=BodySpec({"node": NAME, "note": TEXT}),
     )
 """,
-    after='''    """The kinds of the fleet slice."""
-
-''',
-)
-
-A_RECORD_KIND = Addition(
-    "record kind",
-    (RECORD_KIND,),
+            after=FLEET_KINDS,
+        ),
+    ),
     """
 from bailiwick.journal import Chain, Context, RecordKind, Verified, parse_record, verify_lines
 from bailiwick.metering import JournalMeter
@@ -201,4 +203,160 @@ print(done.exit_code, done.output.split(",")[0].strip())
     "0 nothing at all",
 )
 
-ADDITIONS = (A_RECORD_KIND, AN_EXECUTOR, A_VERIFIER, BOOKS)
+A_COMMAND = Addition(
+    "command",
+    (
+        Edit(
+            "journal/kinds/fleet.py",
+            """\
+    EPOCHS_SKIPPED = row(
+        "epochs_skipped",
+        9_002,
+        ocsf=Ocsf(ENTITY, UPDATE),
+        scope=FLEET,
+        body=BodySpec({"count": AMOUNT}),
+    )
+""",
+            after=FLEET_KINDS,
+        ),
+        Edit(
+            "kernel/fleet/commands.py",
+            '''
+
+@dataclass(frozen=True, slots=True)
+class SkipEpochs:
+    """So many epochs have no leader."""
+
+    count: int
+
+    def __post_init__(self) -> None:
+        check_integer("count", self.count, low=1, high=INTEGER_MAX)
+''',
+            after="from bailiwick.vocab.words import PreemptionReason\n",
+        ),
+        Edit(
+            "kernel/fleet/commands.py",
+            "    SkipEpochs |\n",
+            after="FleetCommand: TypeAlias = (\n",
+        ),
+        Edit(
+            "kernel/fleet/events.py",
+            '''
+
+@dataclass(frozen=True, slots=True)
+class EpochsSkipped(OfFleet):
+    """So many epochs had no leader."""
+
+    kind: ClassVar = RecordKind.EPOCHS_SKIPPED
+    count: int
+
+    def body(self) -> Body:
+        """How many."""
+        return {"count": self.count}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        del owner
+        return cls(body["count"])
+''',
+            after='"""The note of a drain that evicts nobody."""\n',
+        ),
+        Edit(
+            "kernel/fleet/events.py",
+            "    EpochsSkipped |\n",
+            after="FleetEvent: TypeAlias = (\n",
+        ),
+        Edit(
+            "kernel/fleet/rules.py",
+            """\
+        case cmd.SkipEpochs():
+            return iter((ev.EpochsSkipped(command.count),))
+""",
+            after="    match command:\n",
+        ),
+        Edit(
+            "kernel/fleet/rules.py",
+            """
+
+def _skipped(state: State, event: ev.EpochsSkipped, at_ms: int) -> None:
+    del at_ms
+    state.epoch += event.count
+""",
+            after="NODES_MAX = 1_000_000\n",
+        ),
+        Edit(
+            "kernel/fleet/rules.py",
+            "    ev.EpochsSkipped: _skipped,\n",
+            after="APPLY: Mapping[type, Apply] = {\n",
+        ),
+        Edit(
+            "kernel/fleet/rules.py",
+            "    ev.EpochsSkipped: lambda event: cmd.SkipEpochs(event.count),\n",
+            after="CAUSES: Mapping[type, Cause] = {\n",
+        ),
+    ),
+    """
+from bailiwick.journal import parse_record
+from bailiwick.kernel import Envelope, Kernel, decode, decode_command, digest_of, encode
+from bailiwick.kernel import encode_command
+from bailiwick.kernel.fleet.commands import SkipEpochs
+from bailiwick.kernel.slices import cause_of, event_of
+
+command, kernel = SkipEpochs(3), Kernel()
+assert decode_command(encode_command(command)) == command
+outcome = kernel.execute(Envelope(command, key="once"), 5)
+assert kernel.execute(Envelope(command, key="once"), 6).answer == outcome.answer
+records = [parse_record(line[:-1]) for line in outcome.lines]
+assert cause_of(event_of(records[0])) == command
+again = Kernel()
+again.replay(records)
+digest = digest_of(kernel.state)
+assert digest_of(again.state) == digest_of(decode(encode(kernel.state), digest)) == digest
+print(encode_command(command)["command"], [str(each.kind) for each in records], again.state.epoch)
+""",
+    "skip_epochs ['epochs_skipped'] 3",
+)
+
+AN_ACTION = Addition(
+    "API action",
+    (
+        Edit(
+            "wire/actions/rates.py",
+            """\
+RATES_SAMPLE = Action(
+    "rates.sample", "Read a sample of prices", "GET", TENANT + "/sample",
+    _P.RATE_CARD_READ, _W.TENANT, NOTHING, Rates)
+""",
+            after="# fmt: off\n",
+        ),
+        Edit(
+            "server/http/routes/rates.py",
+            '''
+
+@answers("rates.sample")
+async def sample_rates(asked: Here, tenant: PathName) -> wire.Rates:
+    """The prices of a tenant now."""
+    return _spell(await rates.read(asked, tenant, at_ms=None))
+''',
+            after="    return _spell(await rates.read(asked, tenant, at_ms=at_ms))\n",
+        ),
+    ),
+    """
+import tempfile
+from pathlib import Path
+from bailiwick.wire.actions.rates import RATES_SAMPLE
+from tests.support.http_house import http_house
+
+with tempfile.TemporaryDirectory() as folder, http_house(Path(folder)) as house:
+    path = RATES_SAMPLE.path_to(tenant="lab")
+    people = "tenant_admin@lab", "tenant_admin@rival", None
+    answers = [house.ask(who, "GET", path) for who in people]
+    told = house.client.get("/openapi.json").json()["paths"]
+    assert told[RATES_SAMPLE.path]["get"]["operationId"] == "rates_sample"
+    print(*(answer.status_code for answer in answers), answers[0].json()["currency"])
+""",
+    "200 404 401 credit",
+)
+
+ADDITIONS = (A_COMMAND, A_RECORD_KIND, AN_ACTION, AN_EXECUTOR, A_VERIFIER, BOOKS)

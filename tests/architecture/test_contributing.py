@@ -27,6 +27,7 @@ CHECKLISTS = (
     "A CLI verb",
     "A verifier",
     "An executor",
+    "A cluster's books",
     "A reason word",
     "A settings key",
     "A metric",

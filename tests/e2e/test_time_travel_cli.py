@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.journal import SeedSigner
+from bailiwick.journal import Context, RecordKind, SeedSigner
 from bailiwick.kernel import Kernel, digest_of
 from bailiwick.store import JournalWriter, open_store
 from tests.support.command_line import Ended, call, run
@@ -126,11 +126,19 @@ def test_a_time_that_means_nothing_is_a_mistake_of_use(journal: Path, time: str,
 def test_a_place_without_a_journal_and_a_foreign_journal_are_told(tmp_path: Path) -> None:
     assert bailiwick("end", tmp_path / "none").returncode == 2
     assert bailiwick("end", tmp_path).returncode == 2
-    made = tmp_path / "demo.jsonl"
-    assert call("demo", "--days", 1, "-q", "--journal", made).returncode == 0
-    done = bailiwick("end", made)
+    with JournalWriter(tmp_path / "foreign", SIGNER) as log:  # a state that no kernel had
+        body = {"digest": "0" * 64, "leases": 0, "waiting": 0}
+        log.append(RecordKind.STATE_CHECKPOINT, Context("x", "req-1"), at_ms=1, body=body)
+        log.commit()
+    done = bailiwick("end", tmp_path / "foreign")
     assert done.returncode == 2
     assert "a journal of the kernel" in done.stderr
+
+
+def test_the_journal_of_a_demo_is_one_of_the_kernel(tmp_path: Path) -> None:
+    made = tmp_path / "demo.jsonl"
+    assert call("demo", "--days", 1, "-q", "--journal", made).returncode == 0
+    assert bailiwick("end", made).returncode == 0
 
 
 def test_a_torn_last_line_is_told_and_the_rest_shown(campus: Campus, tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ import pytest
 from sqlalchemy import select, update
 
 from bailiwick.journal import Chain, Context, RecordKind, parse_record
-from bailiwick.store import projections
-from bailiwick.store.history import (
+from bailiwick.store.history import fold, rows
+from bailiwick.store.history.fold import advance_projections, rebuild_projections
+from bailiwick.store.history.questions import (
     DecisionRow,
     LeaseRow,
     UsageRow,
@@ -24,7 +25,6 @@ from bailiwick.store.history import (
     usage_groups,
     usage_of,
 )
-from bailiwick.store.projections import advance_projections, rebuild_projections
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import (
     decision_history,
@@ -264,7 +264,7 @@ def test_any_order_of_events_folds_alike(sqlite_place: Place) -> None:
     store = sqlite_place.open()
     log = Log(store)
     chance = random.Random(7)
-    kinds = [kind for kind in projections.ENDS if kind is not RecordKind.NODE_DEPARTED]
+    kinds = [kind for kind in rows.ENDS if kind is not RecordKind.NODE_DEPARTED]
     for _ in range(150):
         ids = chance.sample(range(40), chance.randint(1, 3))
         match chance.randrange(4):
@@ -312,7 +312,7 @@ def test_a_fold_that_fails_half_way_changes_nothing(
     def fail(*_: object) -> None:
         raise RuntimeError("the power went out")
 
-    monkeypatch.setattr(projections, "_add_usage", fail)
+    monkeypatch.setattr(fold, "_add_usage", fail)
     with pytest.raises(RuntimeError):
         advance_projections(store, 9)
     assert all_rows(store) == before

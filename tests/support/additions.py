@@ -17,7 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[2] / "src"
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
 PACKAGE = "bailiwick"
 _CHECK = "import bailiwick, sys; assert bailiwick.__file__.startswith(sys.argv[1]), bailiwick\n"
 
@@ -91,5 +92,6 @@ class Copy:
             timeout=120,
             check=False,
             cwd=self._root,
-            env={**os.environ, "PYTHONPATH": str(self._root)},
+            # The copy before all else; behind it what tests share, to build a server with.
+            env={**os.environ, "PYTHONPATH": f"{self._root}{os.pathsep}{ROOT}"},
         )

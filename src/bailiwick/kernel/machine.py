@@ -39,7 +39,7 @@ from bailiwick.kernel.slices import apply, decide, event_of
 from bailiwick.kernel.snapshot import digest_of, encode
 from bailiwick.kernel.spelling import Body
 from bailiwick.kernel.state import State
-from bailiwick.kernel.trust.events import LeaseTokenIssued, LeaseTokenRefused
+from bailiwick.kernel.trust.events import TokenIssued, TokenRefused
 from bailiwick.kernel.trust.tokens import as_told
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.events import AdmissionApproved, AdmissionDenied, RequestQueued
@@ -224,15 +224,15 @@ def _answer_of(command: Command | None, event: Event, now_ms: int, *, seq: int) 
             return Refused(event.denied)
         case RequestQueued():
             return Queued(event.entry_id, event.denied)
-        case LeaseTokenIssued():
+        case TokenIssued():
             return _granted(event)
-        case LeaseTokenRefused():
+        case TokenRefused():
             return TokenDenied(as_told(event.reason))
         case _:
             return Done(seq)
 
 
-def _granted(event: LeaseTokenIssued) -> TokenGranted:
+def _granted(event: TokenIssued) -> TokenGranted:
     tenant, project = event.owner
     return TokenGranted(
         event.token_id,

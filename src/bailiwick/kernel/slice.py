@@ -9,6 +9,7 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -31,6 +32,16 @@ class TickPart(Protocol):
 
     def __call__(self, state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
         """The events that are due."""
+
+
+def word_of(kind: type) -> str:
+    """What a class of commands, events or answers is called on paper.
+
+    >>> from bailiwick.kernel.work.commands import ReportTeardown
+    >>> word_of(ReportTeardown)
+    'report_teardown'
+    """
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
 def _nothing(state: State, event: object, at_ms: int) -> None:

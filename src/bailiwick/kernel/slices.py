@@ -14,7 +14,6 @@ what its earlier steps did. Rules:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
@@ -32,7 +31,7 @@ from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.people import dump as people_dump
 from bailiwick.kernel.people import rules as people
 from bailiwick.kernel.people.commands import PeopleCommand
-from bailiwick.kernel.slice import Apply, Cause, Decide, Slice, TickPart
+from bailiwick.kernel.slice import Apply, Cause, Decide, Slice, TickPart, word_of
 from bailiwick.kernel.state import State
 from bailiwick.kernel.trust import dump as trust_dump
 from bailiwick.kernel.trust import rules as trust
@@ -120,9 +119,7 @@ _DECIDE: Mapping[type, Decide] = {
     Tick: _tick,
     **{command: each.decide for each in SLICES for command in each.commands},
 }
-COMMANDS: Mapping[str, type[Any]] = {
-    re.sub(r"(?<!^)(?=[A-Z])", "_", command.__name__).lower(): command for command in _DECIDE
-}
+COMMANDS: Mapping[str, type[Any]] = {word_of(command): command for command in _DECIDE}
 """Every command by its word."""
 
 APPLY: Mapping[type[Any], Apply] = {
@@ -154,10 +151,7 @@ def apply(state: State, event: Event, at_ms: int) -> None:
 
 def event_of(record: Record) -> Event:
     """The event that a record tells."""
-    kind = EVENTS.get(record.kind)
-    if kind is None:
-        raise InvariantBroken(f"record {record.seq}: {record.kind} is no event of the kernel")
-    event: Event = kind.read(record.body, Owner(record.tenant, record.project))
+    event: Event = EVENTS[record.kind].read(record.body, Owner(record.tenant, record.project))
     return event
 
 

@@ -46,17 +46,9 @@ def read_outcomes(runner: Runner, since: dict[int, int], *, size: int) -> dict[i
     found: dict[int, ObservedEntry] = {}
     first = min(since.values(), default=size)
     while first < size and len(found) < len(since):  # bounded by the journal's size
-        lines = _read(runner, first)
+        lines = runner.lines.read(first, READ_MAX)
         if not lines:
             break
         found |= outcomes_in(lines, since.keys() - found.keys())
         first += len(lines)
     return {entry_id: found.get(entry_id, Untold()) for entry_id in since}
-
-
-def _read(runner: Runner, first: int) -> list[bytes]:
-    lines = runner.replica.journal.read(first, READ_MAX)
-    if lines is not None:
-        return lines
-    store = runner.replica.store
-    return runner.read(lambda view: store.read(first, READ_MAX))

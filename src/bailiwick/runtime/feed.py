@@ -16,7 +16,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from bailiwick.kernel.machine import Step
 from bailiwick.vocab.values import check_integer
@@ -112,6 +112,37 @@ def _slice(kept: deque[T], from_end: int, limit: int) -> list[T] | None:
         return None
     # By index: who is near the end does not pay for what is before.
     return [kept[index] for index in range(begin, min(begin + limit, len(kept)))]
+
+
+class LineStore(Protocol):
+    """As much of a store as it takes to read the journal."""
+
+    def size(self) -> int:
+        """How many records there are."""
+
+    def read(self, first: int, limit: int) -> list[bytes]:
+        """Up to ``limit`` lines from number ``first`` on."""
+
+
+class StoredLines:
+    """The lines of a store, for whoever has no replica to tell how far they go."""
+
+    def __init__(self, store: LineStore) -> None:
+        self._store = store
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self._store.size()
+
+    def read(self, first: int, limit: int) -> Sequence[bytes]:
+        """Up to ``limit`` lines from number ``first`` on; none at the end."""
+        return self._store.read(first, limit)
+
+    def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Nobody tells of news: who wants to know asks."""
+        del wake
+        return lambda: None
 
 
 class DurableLines:

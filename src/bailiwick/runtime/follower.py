@@ -91,9 +91,12 @@ class Follower(Generic[F]):
         *,
         name: str,
         batch: int = BATCH,
+        shared: bool = False,
         warn: Callable[[str], None] = lambda message: None,
     ) -> None:
         self.fold, self.name, self.batch = fold, name, batch
+        self._shared = shared
+        """Whether others move the fold too (it is in a database): it is asked anew each time."""
         self._source, self._warn = source, warn
         self._next, self._begun = 0, False
         self._turn = threading.Lock()
@@ -114,10 +117,14 @@ class Follower(Generic[F]):
     def catch_up(self, wait_s: float, *, rounds: int | None = None) -> bool:
         """Whether all that is durable now is taken up, within the time and so many batches.
 
-        A store that is away is asked again until the time is over.
+        What fails is told to whoever asks. Only where a thread of its own follows, which tries
+        again, a store that is away is waited for.
         """
         size, until = self._source.size, time.monotonic() + wait_s
         left = -1 if rounds is None else rounds
+        if self._shared:
+            with self._turn:
+                self._next, self._begun = (self.fold.begin(size), True) if size else (0, False)
         while self._next < size:  # bounded by the time, and by the records there are
             remaining = until - time.monotonic()
             if remaining <= 0 or left == 0 or not self._turn.acquire(timeout=remaining):
@@ -127,7 +134,7 @@ class Follower(Generic[F]):
                     self._advance()
                     left -= 1
             except BailiwickError as error:
-                if not error.retryable:
+                if self._thread is None or not error.retryable:
                     raise
                 time.sleep(PAUSE_S)
             finally:
@@ -137,7 +144,7 @@ class Follower(Generic[F]):
     def current(self, wait_s: float, *, rounds: int | None = None) -> F:
         """The fold, with everything in it that is durable now."""
         if not self.catch_up(wait_s, rounds=rounds):
-            raise Unavailable(self.name, "it is being read from the journal")
+            raise Unavailable(self.name, "it is being folded from the journal")
         return self.fold
 
     def start(self) -> None:

@@ -24,7 +24,7 @@ from bailiwick.kernel import Command, Envelope
 from bailiwick.kernel.answers import Answer
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.slices import decide
-from bailiwick.runtime.feed import DurableLines, Feed
+from bailiwick.runtime.feed import Feed
 from bailiwick.runtime.replica import Role, Ticket, View
 from bailiwick.runtime.runner import Runner
 from bailiwick.vocab.errors import Unavailable
@@ -46,8 +46,6 @@ class Gateway:
         self.wait_s = wait_s
         self._watch: Watch = watch or (lambda wait, command: nullcontext())
         self._exchange: _Exchange | None = None
-        replica = runner.replica
-        self._lines = DurableLines(replica.journal, replica.store.read)
 
     @property
     def is_ready(self) -> bool:
@@ -125,7 +123,7 @@ class Gateway:
         if found is not None:
             return found
         with self._watch("look", None):
-            return list(await asyncio.to_thread(self._lines.read, first, limit))
+            return list(await asyncio.to_thread(self.runner.lines.read, first, limit))
 
     def _check(self) -> None:
         if self.runner.failed is not None:

@@ -20,6 +20,7 @@ from typing import TypeVar
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.answers import Answer
 from bailiwick.ports import StoredSnapshot
+from bailiwick.runtime.feed import DurableLines
 from bailiwick.runtime.read_model import ReadModel
 from bailiwick.runtime.replica import Replica, Role, Ticket, View
 from bailiwick.vocab.errors import InvariantBroken, Unavailable
@@ -53,6 +54,8 @@ class Runner:
 
     def __init__(self, replica: Replica, *, wait_s: float = 30.0) -> None:
         self.replica = replica
+        self.lines = DurableLines(replica.journal, replica.store.read)
+        """The durable journal, for whoever follows it."""
         self.model = ReadModel(replica)
         self.wait_s = wait_s
         self.failed: BaseException | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bailiwick.capability.revocation import KEEP_MS
-from bailiwick.runtime.feed import DurableLines
 from bailiwick.runtime.follower import EachRecord, Follower
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.capabilities import Capabilities
@@ -21,7 +20,7 @@ def follow_telemetry(telemetry: Telemetry, runner: Runner) -> Follower[EachRecor
 
 def follow_revocations(capabilities: Capabilities, runner: Runner) -> Follower[EachRecord]:
     """Have the book of revoked tokens follow the journal, from as far back as tokens live."""
-    lines, book = lines_of(runner), capabilities.book
+    lines, book = runner.lines, capabilities.book
 
     def begin(size: int) -> int:
         since_ms = runner.replica.clock.now_ms() - KEEP_MS
@@ -34,12 +33,7 @@ def follow_revocations(capabilities: Capabilities, runner: Runner) -> Follower[E
     return follower
 
 
-def lines_of(runner: Runner) -> DurableLines:
-    """The durable journal of one replica."""
-    return DurableLines(runner.replica.journal, runner.replica.store.read)
-
-
 def _follower(fold: EachRecord, runner: Runner, name: str) -> Follower[EachRecord]:
-    follower = Follower(fold, lines_of(runner), name=name, warn=runner.replica.warn)
+    follower = Follower(fold, runner.lines, name=name, warn=runner.replica.warn)
     follower.start()
     return follower

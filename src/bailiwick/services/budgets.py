@@ -100,13 +100,10 @@ def _standing(view: View, scope: Scope) -> BudgetStanding:
 
 def _repeated(view: View, caller: Caller, budget: Budget) -> Done | None:
     """The first answer, if this very budget was set with this key and stands."""
-    if caller.key is None or caller.dry_run:
-        return None
-    known = view.state.answers.get(caller.principal.name, caller.key)
+    answer = caller.first_answer(view)
     purse = view.state.spending.purses.get((budget.tenant, budget.project))
-    if known is None or purse is None or purse.budget != budget:
-        return None
-    return known.answer if isinstance(known.answer, Done) else None
+    is_same = purse is not None and purse.budget == budget
+    return answer if is_same and isinstance(answer, Done) else None
 
 
 async def _opening(caller: Caller, tables: StoreTables, budget: Budget) -> int | None:

@@ -203,6 +203,13 @@ class Caller:
 
         return aged
 
+    def first_answer(self, view: View) -> Answer | None:
+        """What was answered to this key before; nothing in a dry run, which repeats nothing."""
+        if self.key is None or self.dry_run:
+            return None
+        known = view.state.answers.get(self.principal.name, self.key)
+        return None if known is None else known.answer
+
     async def execute(self, command: Command) -> Answer:
         """The durable answer to a command of this principal."""
         self._check()

@@ -27,7 +27,7 @@ from bailiwick.capability.keys import BiscuitKey, KeyRing
 from bailiwick.iam import Scope
 from bailiwick.kernel import GrantToken, State, TokenDenied, TokenGranted
 from bailiwick.kernel.trust.book import CAPABILITY_KEY
-from bailiwick.kernel.trust.events import LeaseTokenIssued, LeaseTokenRefused
+from bailiwick.kernel.trust.events import TokenIssued, TokenRefused
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Hidden
 from bailiwick.services.revoking import RevocationBook, Revoked
@@ -212,11 +212,11 @@ async def _granted(caller: Caller, command: GrantToken) -> TokenClaims | TokenDe
     else:
         answer = await caller.execute(command)
     match answer:
-        case TokenDenied(reason) | LeaseTokenRefused(reason=reason):
+        case TokenDenied(reason) | TokenRefused(reason=reason):
             if reason in (MintDenial.NO_SUCH_LEASE, MintDenial.NOT_OWNER):
                 raise Hidden()
             return TokenDenied(reason)
-        case TokenGranted(node=audience) | LeaseTokenIssued(audience=audience):
+        case TokenGranted(node=audience) | TokenIssued(audience=audience):
             return TokenClaims(
                 token_id=answer.token_id,
                 tenant=command.tenant,

@@ -20,7 +20,13 @@ from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller
 from bailiwick.services.history import History
 from bailiwick.services.pages import Rows, cut
-from bailiwick.store.history import DecisionRow, LeaseRow, decisions_of, lease_of, records_about
+from bailiwick.store.history.questions import (
+    DecisionRow,
+    LeaseRow,
+    decisions_of,
+    lease_of,
+    records_about,
+)
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.vocab.words import PreemptionReason
 

@@ -11,15 +11,12 @@ Rules:
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 from bailiwick.runtime.replica import Role
-from bailiwick.store.history import projected_size
-from bailiwick.store.projections import advance_projections
+from bailiwick.store.history.fold import history_follower
 from bailiwick.store.sql_store import SqlStore
-from bailiwick.vocab.errors import Unavailable
 
 T = TypeVar("T")
 
@@ -27,7 +24,7 @@ BATCH = 500
 """Records in one transaction; on SQLite, nobody can append meanwhile."""
 ROUNDS_MAX = 40
 TURN_S = 5.0
-"""How long a question waits for another that folds."""
+"""How long a question may fold, or wait for another that does."""
 
 
 class History:
@@ -35,29 +32,14 @@ class History:
 
     def __init__(self, store: SqlStore) -> None:
         self._store = store
-        self._turn = threading.Lock()
+        self._follower = history_follower(store, batch=BATCH)
 
     async def ask(self, role: Role, read: Callable[[SqlStore], T]) -> T:
         """What ``read`` makes of the tables, by a replica of this role."""
 
         def run() -> T:
             if role is Role.LEADING:
-                self._advance(self._store)
+                self._follower.current(TURN_S, rounds=ROUNDS_MAX)
             return read(self._store)
 
         return await asyncio.to_thread(run)
-
-    def _advance(self, store: SqlStore) -> None:
-        wanted = store.size()
-        if projected_size(store) >= wanted:
-            return
-        if not self._turn.acquire(timeout=TURN_S):
-            raise Unavailable("the history", "others are folding it")
-        try:
-            for _ in range(ROUNDS_MAX):
-                if projected_size(store) >= wanted or not advance_projections(store, BATCH):
-                    return
-        finally:
-            self._turn.release()
-        if projected_size(store) < wanted:
-            raise Unavailable("the history", "it is being folded from the journal")

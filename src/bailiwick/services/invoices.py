@@ -212,9 +212,7 @@ async def _seal(caller: Caller, book: InvoiceBook, invoice: Invoice) -> Invoice:
 
 def _is_repeated(view: View, caller: Caller, name: str) -> bool:
     """Whether the caller sends again what made this invoice: it gets its first answer."""
-    if caller.key is None or caller.dry_run or name not in view.state.invoices:
-        return False
-    return view.state.answers.get(caller.principal.name, caller.key) is not None
+    return name in view.state.invoices and caller.first_answer(view) is not None
 
 
 # -- finding them ----------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from sqlalchemy import and_, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bailiwick.journal import Record, RecordKind, RecordRefused, parse_record
+from bailiwick.runtime.feed import StoredLines
+from bailiwick.runtime.follower import Follower
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import finding_state, findings
 from bailiwick.vocab.errors import Damaged
@@ -25,6 +27,7 @@ from bailiwick.vocab.values import check_integer
 
 BATCH: Final = 2_000
 ROUNDS_MAX: Final = 1_000
+FOLD_S: Final = 600.0
 PAGE_MAX: Final = 1_000
 _ASK_MAX = 400
 _MARK = f'"{RecordKind.FINDING_REPORTED.value}"'.encode("ascii")
@@ -49,40 +52,39 @@ class FindingBook:
     """The findings of one store."""
 
     def __init__(self, store: SqlStore) -> None:
-        self._store = store
+        self._store, self._taken = store, 0
+        lines = StoredLines(store)
+        self._follower = Follower(self, lines, name="findings", batch=BATCH, shared=True)
 
     def advance(self) -> int:
         """Fold what is new, a bounded number of records; how many findings that were."""
-        found = 0
-        if self._folded() >= self._store.size():
-            return found
-        for _ in range(ROUNDS_MAX):
-            read, rows = self._advance()
-            found += rows
-            if read < BATCH:
-                break
-        return found
+        before = self._taken
+        self._follower.catch_up(FOLD_S, rounds=ROUNDS_MAX)
+        return self._taken - before
 
-    def _folded(self) -> int:
+    def begin(self, size: int) -> int:
+        """How far the fold has come."""
+        del size
         with self._store.reading() as connection:
             return connection.scalar(select(finding_state.c.size)) or 0
 
-    def _advance(self) -> tuple[int, int]:
+    def take(self, first: int, lines: Sequence[bytes]) -> int:
+        """Fold these in one transaction, unless another was there before."""
+        rows = [self._row(seq, line) for seq, line in enumerate(lines, first) if _MARK in line]
+        kept = [row for row in rows if row is not None]
         with self._store.changing() as connection:
             # Either database has the clause, each in a dialect of its own.
             own = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-            first = own(finding_state).on_conflict_do_nothing().values(id=1, size=0)
-            connection.execute(first)
+            connection.execute(own(finding_state).on_conflict_do_nothing().values(id=1, size=0))
             state = select(finding_state.c.size).with_for_update()
             size: int = connection.execute(state).scalar_one()
-            lines = self._store.read_with(connection, size, limit=BATCH)
-            rows = [self._row(seq, line) for seq, line in enumerate(lines, size) if _MARK in line]
-            kept = [row for row in rows if row is not None]
+            if size != first:
+                return size
             if kept:
                 connection.execute(insert(findings), kept)
-            if lines:
-                connection.execute(update(finding_state).values(size=size + len(lines)))
-        return len(lines), len(kept)
+            connection.execute(update(finding_state).values(size=first + len(lines)))
+        self._taken += len(kept)
+        return first + len(lines)
 
     def _row(self, seq: int, line: bytes) -> dict[str, Any] | None:
         try:

@@ -30,13 +30,16 @@ from bailiwick.metering.core import LogRow, UsedRow
 from bailiwick.metering.meter import FIRST_LEASE
 from bailiwick.metering.snapshot import read_meter, write_meter
 from bailiwick.metering.windows import Window, cut_windows
+from bailiwick.runtime.feed import StoredLines
+from bailiwick.runtime.follower import Follower
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import meter_segments, meter_state
-from bailiwick.vocab.errors import Damaged, InvalidValue
+from bailiwick.vocab.errors import Damaged, InvalidValue, InvariantBroken
 from bailiwick.vocab.words import ResourceKind
 
 BATCH: Final = 1_000
 """Records that are read at once."""
+FOLD_S: Final = 600.0
 PENDING_MAX: Final = 50_000
 """Stretches that a replica that does not keep remembers before it looks at what is kept."""
 _ASK_MAX = 500
@@ -68,6 +71,8 @@ class MeterBook:
         """How far a meter had come that cannot be read, and is folded again from the beginning."""
         self._findings: list[MeterFinding] = []
         self._meter: JournalMeter | None = None
+        lines = StoredLines(store)
+        self._follower = Follower(self, lines, name="the meter", batch=BATCH, shared=True)
 
     @contextmanager
     def current(self) -> Iterator[JournalMeter]:
@@ -163,14 +168,30 @@ class MeterBook:
 
     # -- folding -----------------------------------------------------------------------------
 
-    def _advance(self) -> JournalMeter:
+    def begin(self, size: int) -> int:
+        """How far the meter has come; it is loaded if there is none, or if too much is not kept."""
+        del size
         meter = self._meter
         if meter is None or len(meter.meter.core.log or ()) > PENDING_MAX:
             meter = self._load(meter)
-        while lines := self._store.read(meter.size, BATCH):
-            for line in lines:
-                self._findings += meter.add(self._parse(line, meter.size))
-        return meter
+        return meter.size
+
+    def take(self, first: int, lines: Sequence[bytes]) -> int:
+        """Meter these."""
+        meter = self._held_meter()
+        for seq, line in enumerate(lines, first):
+            self._findings += meter.add(self._parse(line, seq))
+        return meter.size
+
+    def _advance(self) -> JournalMeter:
+        self._follower.current(FOLD_S)
+        self.begin(0)  # with an empty journal nobody has asked for it yet
+        return self._held_meter()
+
+    def _held_meter(self) -> JournalMeter:
+        if self._meter is None:
+            raise InvariantBroken("a meter that was not loaded")
+        return self._meter
 
     def _load(self, held: JournalMeter | None) -> JournalMeter:
         """From what is kept; the one that is held, if it knows more already."""

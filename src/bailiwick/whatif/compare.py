@@ -28,9 +28,9 @@ from bailiwick.kernel.money.events import BudgetChanged, RateCardChanged
 from bailiwick.kernel.slices import TOLD_ONLY
 from bailiwick.kernel.state import State
 from bailiwick.kernel.trust.events import (
-    EnrolmentWithdrawn,
     NodeEnrolled,
-    TrustPolicyChanged,
+    NodeEnrolmentWithdrawn,
+    PolicyChanged,
 )
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.whatif.changes import Change, Changes
@@ -171,7 +171,7 @@ def _decisions(world: World) -> list[tuple[int, Event]]:
 _RULES = (
     *(SettingsChanged, QuotaChanged, ShareChanged),
     *(RateCardChanged, BudgetChanged),
-    *(TrustPolicyChanged, NodeEnrolled, EnrolmentWithdrawn),
+    *(PolicyChanged, NodeEnrolled, NodeEnrolmentWithdrawn),
 )
 
 

@@ -22,8 +22,8 @@ from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.commands import ChangeMode
 from bailiwick.kernel.fleet.events import (
     LeaderElected,
-    ModeChanged,
     NodeDeparted,
+    NodeModeChanged,
     SettingsChanged,
 )
 from bailiwick.kernel.money.commands import SetBudget
@@ -148,7 +148,7 @@ class HistoryReader:
         match event:
             case NodeDeparted() if event.leases_left:
                 pass  # the last record of it tells the command
-            case ModeChanged():
+            case NodeModeChanged():
                 self._mode(record, event)
             case NodeQuarantined():
                 self._quarantined(record, event)
@@ -189,7 +189,7 @@ class HistoryReader:
                     self._do(record, CancelWork(self._entries[event.entry_id]))
                 else:
                     self._tick(record)
-            case le.LeaseStepped():
+            case le.LeaseRevoked():
                 self._stepped(record, event)
             case le.LeaseReleased() | le.LeaseExpired() | le.LeasePreempted() | le.LeaseFenced():
                 self._ended(record, event)
@@ -305,7 +305,7 @@ class HistoryReader:
         work.steps.setdefault(held.member.index, []).append(step)
         self._open = None
 
-    def _stepped(self, record: Record, event: le.LeaseStepped) -> None:
+    def _stepped(self, record: Record, event: le.LeaseRevoked) -> None:
         held, now = self._leases[event.lease_id], record.at_ms
         usual = self._settings.grace_ms
         match event.after:
@@ -332,7 +332,7 @@ class HistoryReader:
             held.tearing = now, event.expires_ms
             self._works[held.member.work].teardowns[held.member.index] = Teardown(None)
 
-    def _warned(self, record: Record, event: le.LeaseStepped, held: Held) -> None:
+    def _warned(self, record: Record, event: le.LeaseRevoked, held: Held) -> None:
         reason = event.reason
         if reason is None or event.lease_id in self._victims:
             return
@@ -364,7 +364,7 @@ class HistoryReader:
             return
         self._works[held.member.work].teardowns[held.member.index] = told
 
-    def _mode(self, record: Record, event: ModeChanged) -> None:
+    def _mode(self, record: Record, event: NodeModeChanged) -> None:
         if (event.before, event.after) == (NodeMode.DRAINING, NodeMode.DRAINED):
             drains = isinstance(self._open, Draft) and self._open.mode is NodeMode.DRAINING
             if not drains:

@@ -24,7 +24,7 @@ from bailiwick.kernel.commands import Command, Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.slices import apply, decide
 from bailiwick.kernel.state import State
-from bailiwick.kernel.trust.events import QuarantineLifted, TrustPolicyChanged, VerdictSealed
+from bailiwick.kernel.trust.events import AttestationVerdict, NodeQuarantineLifted, PolicyChanged
 from bailiwick.kernel.work import lease_events as le
 from bailiwick.kernel.work.commands import (
     LEASES_MAX,
@@ -272,10 +272,10 @@ class Replayer:
                 work = None
             case le.LeaseRenewed():
                 self._due(event.expires_ms)
-            case VerdictSealed() | TrustPolicyChanged() | QuarantineLifted():
+            case AttestationVerdict() | PolicyChanged() | NodeQuarantineLifted():
                 if self._state.trust.next_due_ms is not None:
                     self._due(self._state.trust.next_due_ms)
-            case le.LeaseStepped() if event.expires_ms is not None:
+            case le.LeaseRevoked() if event.expires_ms is not None:
                 self._due(event.expires_ms)
                 if event.after in _TEARING:
                     self._torn(now, event.lease_id)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from bailiwick.kernel.request_body import denial_body
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.lazy import COMMANDS, load_command
@@ -20,6 +19,7 @@ from bailiwick.cli.shared.session import ENVIRONMENT
 from bailiwick.cli.shared.wishes import WORDS
 from bailiwick.client.bodies import denial_in
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
+from bailiwick.kernel.spelling import denial_body
 from bailiwick.scheduler.decision import Denied
 from bailiwick.vocab.errors import ErrorCode, InvalidValue, InvariantBroken
 from bailiwick.vocab.jobs import JobPhase

@@ -50,12 +50,20 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.MemberChanged: st.builds(
         ev.MemberChanged, scopes, principals, st.none() | roles, st.none() | roles
     ),
-    ev.AccountCreated: st.builds(ev.AccountCreated, scopes, names),
-    ev.AccountChanged: st.builds(ev.AccountChanged, scopes, names, st.booleans()),
-    ev.TokenIssued: st.builds(
-        ev.TokenIssued, names, principals, kinds, hashes, later, st.booleans(), some_keys, bounds
+    ev.ServiceAccountCreated: st.builds(ev.ServiceAccountCreated, scopes, names),
+    ev.ServiceAccountChanged: st.builds(ev.ServiceAccountChanged, scopes, names, st.booleans()),
+    ev.AccessTokenIssued: st.builds(
+        ev.AccessTokenIssued,
+        names,
+        principals,
+        kinds,
+        hashes,
+        later,
+        st.booleans(),
+        some_keys,
+        bounds,
     ),
-    ev.TokenRevoked: st.builds(ev.TokenRevoked, names),
+    ev.AccessTokenRevoked: st.builds(ev.AccessTokenRevoked, names),
     ev.AccessRefused: st.builds(
         ev.AccessRefused, scopes, names, st.none() | principals, st.none() | permissions
     ),

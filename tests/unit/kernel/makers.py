@@ -24,8 +24,8 @@ from bailiwick.kernel.fleet.commands import (
 )
 from bailiwick.kernel.fleet.events import (
     LeaderElected,
-    ModeChanged,
     NodeDeparted,
+    NodeModeChanged,
     NodeRegistered,
     QuotaChanged,
     SettingsChanged,
@@ -35,7 +35,7 @@ from bailiwick.kernel.fleet.events import (
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.spelling import _DETAILS
 from bailiwick.kernel.trust.commands import LiftQuarantine, Quarantine
-from bailiwick.kernel.trust.events import NodeQuarantined, QuarantineLifted
+from bailiwick.kernel.trust.events import NodeQuarantined, NodeQuarantineLifted
 from bailiwick.kernel.work.commands import (
     Cancel,
     ClearFence,
@@ -62,7 +62,7 @@ from bailiwick.kernel.work.lease_events import (
     LeasePreempted,
     LeaseReleased,
     LeaseRenewed,
-    LeaseStepped,
+    LeaseRevoked,
 )
 from bailiwick.scheduler.decision import DeadlinePassed, Denied, NoSuchHardware
 from bailiwick.scheduler.quota_policy import (
@@ -244,10 +244,10 @@ def blocks(draw: st.DrawFn) -> RequestBlocked:
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     NodeRegistered: st.builds(NodeRegistered, names, machines),
     NodeDeparted: st.builds(NodeDeparted, names, lists, amounts, st.none() | times),
-    ModeChanged: st.builds(ModeChanged, names, modes, modes, st.booleans()),
+    NodeModeChanged: st.builds(NodeModeChanged, names, modes, modes, st.booleans()),
     NodeQuarantined: st.builds(NodeQuarantined, names, names, st.none() | hashes, st.booleans()),
-    QuarantineLifted: st.builds(
-        QuarantineLifted, names, st.none() | hashes, models | st.just(""), st.booleans()
+    NodeQuarantineLifted: st.builds(
+        NodeQuarantineLifted, names, st.none() | hashes, models | st.just(""), st.booleans()
     ),
     QuotaChanged: st.builds(QuotaChanged, owners, quotas()),
     ShareChanged: st.builds(ShareChanged, owners, st.integers(1, 10**6)),
@@ -268,8 +268,8 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     LeaderElected: st.builds(LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
     StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts),
     LeaseRenewed: st.builds(LeaseRenewed, owners, ids, ids, times),
-    LeaseStepped: st.builds(
-        LeaseStepped, owners, ids, phases, phases, st.none() | reasons, st.none() | times
+    LeaseRevoked: st.builds(
+        LeaseRevoked, owners, ids, phases, phases, st.none() | reasons, st.none() | times
     ),
     LeaseReleased: st.builds(LeaseReleased, owners, ids, names, resources),
     LeaseExpired: st.builds(LeaseExpired, owners, ids, names, resources),

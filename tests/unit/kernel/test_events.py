@@ -28,6 +28,7 @@ from bailiwick.kernel.codec import command_digest
 from bailiwick.kernel.commands import Command, Envelope, Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.commands import Elect, RegisterNode
+from bailiwick.kernel.slice import word_of
 from bailiwick.kernel.slices import EVENTS as BY_KIND
 from bailiwick.kernel.slices import event_of
 from bailiwick.kernel.work.commands import Evict, Renew, Submit
@@ -76,6 +77,12 @@ def test_every_kind_of_record_is_written_by_one_event_and_every_event_writes_one
     """A kind that nobody writes would be a promise to whoever reads journals."""
     written = [event.kind for event in get_args(Event)]
     assert sorted(written) == sorted(RecordKind)
+
+
+def test_an_event_has_the_name_of_its_record() -> None:
+    """One has another: its command is ``BreakGlass``."""
+    other = {event.__name__ for event in get_args(Event) if word_of(event) != event.kind}
+    assert other == {"GlassBroken"}
 
 
 # --- extremes -----------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from bailiwick.kernel.fleet.events import LeaderElected, NodeDeparted
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slices import apply, decide
 from bailiwick.kernel.work.events import AdmissionApproved, RequestQueued
-from bailiwick.kernel.work.lease_events import CheckpointReported, LeaseStepped
+from bailiwick.kernel.work.lease_events import CheckpointReported, LeaseRevoked
 from bailiwick.scheduler.engine import has_compiled
 from bailiwick.scheduler.quota_policy import BurstCredit, GpuGenerationQuota, Quota, ResourceLimit
 from bailiwick.scheduler.request import PlacementRequest
@@ -324,7 +324,7 @@ STEP = (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
         RequestQueued(ask(), 7, None),
         LeaderElected(0, "r"),
         NodeDeparted("n1", ()),
-        LeaseStepped(OWNER, 1, *STEP),
+        LeaseRevoked(OWNER, 1, *STEP),
     ],
     ids=lambda event: type(event).__name__,
 )

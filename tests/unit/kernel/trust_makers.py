@@ -73,23 +73,23 @@ def verdicts(draw: st.DrawFn) -> tuple[Any, ...]:
     return draw(names), draw(kinds), word, draw(hashes), reason, until, proven
 
 
-def _sealed(said: tuple[Any, ...], is_lapse: bool) -> ev.VerdictSealed:
+def _sealed(said: tuple[Any, ...], is_lapse: bool) -> ev.AttestationVerdict:
     *most, proven = said
-    return ev.VerdictSealed(*most, claims=paired(proven), is_lapse=is_lapse)
+    return ev.AttestationVerdict(*most, claims=paired(proven), is_lapse=is_lapse)
 
 
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
-    ev.TrustPolicyChanged: st.builds(
-        ev.TrustPolicyChanged, documents().map(TrustPolicy.read), st.none() | hashes
+    ev.PolicyChanged: st.builds(
+        ev.PolicyChanged, documents().map(TrustPolicy.read), st.none() | hashes
     ),
     ev.NodeEnrolled: st.builds(ev.NodeEnrolled, names, kinds, hashes, keys.map(paired)),
-    ev.EnrolmentWithdrawn: st.builds(ev.EnrolmentWithdrawn, names, kinds),
-    ev.VerdictSealed: st.builds(_sealed, verdicts(), st.booleans()),
-    ev.LeaseTokenIssued: st.builds(
-        ev.LeaseTokenIssued, owners, names, ids, ids, names, operations, amounts, st.booleans()
+    ev.NodeEnrolmentWithdrawn: st.builds(ev.NodeEnrolmentWithdrawn, names, kinds),
+    ev.AttestationVerdict: st.builds(_sealed, verdicts(), st.booleans()),
+    ev.TokenIssued: st.builds(
+        ev.TokenIssued, owners, names, ids, ids, names, operations, amounts, st.booleans()
     ),
-    ev.LeaseTokenRefused: st.builds(
-        ev.LeaseTokenRefused,
+    ev.TokenRefused: st.builds(
+        ev.TokenRefused,
         st.just(Owner()) | owners,
         st.sampled_from(list(MintDenial)),
         names,

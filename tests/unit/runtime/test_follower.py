@@ -51,7 +51,7 @@ def test_every_record_is_handed_over_once_and_in_order(told: bool, threaded: boo
         follower.start()
     try:
         for count in (1, 3, 20, 2500):
-            journal.away = 1
+            journal.away = int(threaded)
             journal.grow(count, told=told)
             assert follower.catch_up(WAIT_S)
     finally:
@@ -116,11 +116,15 @@ def test_a_store_that_stays_away_is_waited_for_no_longer_than_the_caller_does() 
     journal.grow(5, told=False)
     journal.away = 10**6
     follower = Follower(Sums(), journal.durable, name="sums")
+    with pytest.raises(Unavailable, match="it is away"):
+        follower.catch_up(WAIT_S)
+    follower.start()
     assert not follower.catch_up(0.1)
     with pytest.raises(Unavailable, match="sums"):
         follower.current(0.1)
     journal.away = 0
     assert follower.current(WAIT_S).kept[0] == 5
+    follower.close()
 
 
 def test_what_no_waiting_repairs_is_told_at_once() -> None:
@@ -141,3 +145,13 @@ def test_who_asks_folds_no_more_than_so_many_batches() -> None:
     assert not follower.catch_up(WAIT_S, rounds=3)
     assert follower.position == 30
     assert follower.catch_up(WAIT_S, rounds=7)
+
+
+def test_a_fold_that_others_move_too_is_asked_anew() -> None:
+    journal, fold = GrownJournal(), Sums()
+    journal.grow(20)
+    follower = Follower(fold, journal.durable, name="sums", batch=5, shared=True)
+    fold.kept = (10, 0)  # somebody else was here
+    assert follower.current(WAIT_S).kept == (20, sum(map(len, journal.lines[10:])))
+    fold.kept = (0, 0)  # and now threw it away
+    assert follower.current(WAIT_S).kept == (20, sum(map(len, journal.lines)))

@@ -75,14 +75,16 @@ def test_a_writer_that_is_blocked_keeps_nobody_from_reading(
     runner.execute(ask(1))
     store.hold_next()
     with ThreadPoolExecutor(1) as pool:
-        blocked = pool.submit(runner.execute, ask(2))
-        until(lambda: runner.replica.waiting == 1, "it waits behind the commit")
-        ages = [runner.read(lambda view: view.age_ms, wait_s=2.0) for _ in range(20)]
-        assert runner.read(lambda view: len(view.state.leases), wait_s=2.0) == 1
-        assert not blocked.done()
-        threading.Event().wait(0.05)
-        assert runner.read(lambda view: view.age_ms, wait_s=2.0) >= ages[0] + 50
-        store.gate.set()
+        try:
+            blocked = pool.submit(runner.execute, ask(2))
+            until(lambda: runner.replica.waiting == 1, "it waits behind the commit")
+            first = runner.read(lambda view: view.age_ms, wait_s=2.0)
+            assert runner.read(lambda view: len(view.state.leases), wait_s=2.0) == 1
+            assert not blocked.done()
+            threading.Event().wait(0.05)
+            assert runner.read(lambda view: view.age_ms, wait_s=2.0) >= first + 50
+        finally:
+            store.gate.set()
         assert isinstance(blocked.result(WAIT_S), Granted)
     assert runner.read(lambda view: len(view.state.leases)) == 2
 
@@ -96,6 +98,28 @@ def test_whoever_was_answered_sees_what_he_did(runner: Runner) -> None:
         if number % 2:
             runner.execute(Envelope(Release(lease_id)))
             assert runner.read(lambda view, lease_id=lease_id: lease_id not in view.state.leases)
+
+
+def test_also_when_the_model_is_many_batches_behind(runner: Runner) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def long(view: View) -> None:
+        begun.set()
+        go_on.wait(WAIT_S)
+
+    runner.model._follower.batch = 1
+    runner.read_soon(long)
+    assert begun.wait(WAIT_S)
+    try:
+        for number in range(10):
+            runner.execute(ask(number))
+        with ThreadPoolExecutor(2) as pool:
+            page = pool.submit(runner.read, lambda view: len(view.state.leases))
+            until(lambda: len(runner.model._others) == 1, "it waits its turn")
+            go_on.set()
+            assert page.result(WAIT_S) == 10
+    finally:
+        go_on.set()
 
 
 def test_from_an_event_loop_as_well(runner: Runner) -> None:

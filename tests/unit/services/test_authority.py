@@ -22,7 +22,7 @@ from bailiwick.iam import (
     ServiceAccount,
 )
 from bailiwick.kernel.people.commands import IssueToken
-from bailiwick.kernel.people.events import TokenIssued
+from bailiwick.kernel.people.events import AccessTokenIssued
 from bailiwick.kernel.slices import apply
 from bailiwick.kernel.state import State
 from bailiwick.services.authority import (
@@ -50,7 +50,7 @@ def known(command: IssueToken, **roles: Role) -> Directory:
     directory.roles = {"alice": {Scope(tenant): role for tenant, role in roles.items()}}
     apply(
         state,
-        TokenIssued(
+        AccessTokenIssued(
             command.token_id,
             command.principal,
             command.kind,

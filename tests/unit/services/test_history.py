@@ -13,7 +13,7 @@ from bailiwick.runtime.replica import Role
 from bailiwick.services import history as module
 from bailiwick.services.history import History
 from bailiwick.store import open_store
-from bailiwick.store.history import projected_size
+from bailiwick.store.history.questions import projected_size
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.vocab.errors import Unavailable
 from tests.support.kernel_histories import small_journal

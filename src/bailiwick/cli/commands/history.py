@@ -51,7 +51,7 @@ _MOMENTS = ("granted_ms", "ended_ms", "at_ms")
 @app.command()
 def rebuild(store: StoreOption = _HERE) -> None:
     """Make the tables anew from the journal, from nothing."""
-    from bailiwick.store.projections import rebuild_projections
+    from bailiwick.store.history.fold import rebuild_projections
 
     with _opened(store, advance=False) as opened:
         count = rebuild_projections(opened)
@@ -69,7 +69,7 @@ def leases(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """The leases a tenant held, the newest first."""
-    from bailiwick.store.history import leases_of
+    from bailiwick.store.history.questions import leases_of
 
     with _opened(store) as opened:
         found = leases_of(opened, tenant, project=project, before=before, limit=limit)
@@ -88,7 +88,7 @@ def decisions(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """What was decided about a tenant, the newest first."""
-    from bailiwick.store.history import decisions_of
+    from bailiwick.store.history.questions import decisions_of
 
     with _opened(store) as opened:
         projects = None if project is None else (project,)
@@ -101,7 +101,7 @@ def usage(
     tenant: TenantArgument, *, store: StoreOption = _HERE, output: OutputOption = Output.TABLE
 ) -> None:
     """What a tenant's ended leases used, by project."""
-    from bailiwick.store.history import usage_of
+    from bailiwick.store.history.questions import usage_of
 
     with _opened(store) as opened:
         found = usage_of(opened, tenant)
@@ -112,7 +112,7 @@ def usage(
 def _opened(where: str, *, advance: bool = True) -> Iterator[SqlStore]:
     """The store, its tables brought up to the journal's end; progress if that takes long."""
     from bailiwick.store import open_store
-    from bailiwick.store.projections import advance_projections
+    from bailiwick.store.history.fold import advance_projections
 
     open_store(where, read_only=True).close()  # a store that is not there must not be made
     with open_store(where) as store:

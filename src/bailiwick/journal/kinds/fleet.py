@@ -22,9 +22,7 @@ from bailiwick.journal.ocsf import (
     API,
     CREATE,
     DELETE,
-    DETECTION,
     ENTITY,
-    HIGH,
     LOW,
     MEDIUM,
     OTHER,
@@ -81,22 +79,6 @@ class FleetKinds:
         scope=FLEET,
         moves_shares=True,
         body=BodySpec({"node": NAME, "before": _NODE_MODE, "after": _NODE_MODE}, {"note": TEXT}),
-    )
-    NODE_QUARANTINED = row(
-        "node_quarantined",
-        18,
-        ocsf=Ocsf(DETECTION, 1, HIGH),
-        scope=FLEET,
-        moves_shares=True,
-        body=BodySpec({"node": NAME, "reason": NAME}, {"evidence": DIGEST, "note": TEXT}),
-    )
-    NODE_QUARANTINE_LIFTED = row(
-        "node_quarantine_lifted",
-        19,
-        ocsf=Ocsf(DETECTION, 3, MEDIUM),
-        scope=FLEET,
-        moves_shares=True,
-        body=BodySpec({"node": NAME}, {"evidence": DIGEST, "note": TEXT, "override": AMOUNT}),
     )
     QUOTA_CHANGED = row(
         "quota_changed",

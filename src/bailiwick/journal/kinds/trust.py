@@ -21,7 +21,17 @@ from bailiwick.journal.fields import (
     Words,
 )
 from bailiwick.journal.kinds.row import FLEET, row
-from bailiwick.journal.ocsf import COMPLIANCE, ENTITY, MEDIUM, OTHER, SESSION, UPDATE, Ocsf
+from bailiwick.journal.ocsf import (
+    COMPLIANCE,
+    DETECTION,
+    ENTITY,
+    HIGH,
+    MEDIUM,
+    OTHER,
+    SESSION,
+    UPDATE,
+    Ocsf,
+)
 from bailiwick.journal.words import AttestationWord
 from bailiwick.vocab.trust import EvidenceKind, MintDenial, Operation, UntrustedReason
 
@@ -36,6 +46,22 @@ _TOKEN: Fields = {
 class TrustKinds:
     """The kinds of the trust slice."""
 
+    NODE_QUARANTINED = row(
+        "node_quarantined",
+        18,
+        ocsf=Ocsf(DETECTION, 1, HIGH),
+        scope=FLEET,
+        moves_shares=True,
+        body=BodySpec({"node": NAME, "reason": NAME}, {"evidence": DIGEST, "note": TEXT}),
+    )
+    NODE_QUARANTINE_LIFTED = row(
+        "node_quarantine_lifted",
+        19,
+        ocsf=Ocsf(DETECTION, 3, MEDIUM),
+        scope=FLEET,
+        moves_shares=True,
+        body=BodySpec({"node": NAME}, {"evidence": DIGEST, "note": TEXT, "override": AMOUNT}),
+    )
     NODE_ENROLLED = row(
         "node_enrolled",
         20,

@@ -76,7 +76,7 @@ class NodeDeparted(OfFleet):
 
 
 @dataclass(frozen=True, slots=True)
-class ModeChanged(OfFleet):
+class NodeModeChanged(OfFleet):
     """An operator, or a drain that came to its end, moved a node along the mode table."""
 
     kind: ClassVar = RecordKind.NODE_MODE_CHANGED
@@ -228,7 +228,7 @@ class StateCheckpoint(OfFleet):
 FleetEvent: TypeAlias = (
     NodeRegistered
     | NodeDeparted
-    | ModeChanged
+    | NodeModeChanged
     | QuotaChanged
     | ShareChanged
     | SettingsChanged

@@ -79,7 +79,7 @@ def _change_mode(state: State, command: cmd.ChangeMode, now_ms: int) -> Iterator
     holds = state.leases_on(command.node)
     if mode is NodeMode.DRAINED and holds:
         raise Conflict("node", command.node, "still holds leases", hint="evict them first")
-    yield ev.ModeChanged(command.node, entry.mode, mode, command.evict)
+    yield ev.NodeModeChanged(command.node, entry.mode, mode, command.evict)
     if mode is not NodeMode.DRAINING:
         return
     if not command.evict:
@@ -99,7 +99,7 @@ def _is_critical(state: State, lease_id: int) -> bool:
 def _finish_drains(state: State) -> Iterator[Event]:
     for node in list(state.draining):
         if not state.leases_on(node):
-            yield ev.ModeChanged(node, NodeMode.DRAINING, NodeMode.DRAINED)
+            yield ev.NodeModeChanged(node, NodeMode.DRAINING, NodeMode.DRAINED)
 
 
 def finish_drains(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
@@ -177,7 +177,7 @@ def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
     state.claimed.refresh(state.claims)
 
 
-def _mode(state: State, event: ev.ModeChanged, at_ms: int) -> None:
+def _mode(state: State, event: ev.NodeModeChanged, at_ms: int) -> None:
     del at_ms
     state.ledger.set_mode(event.node, event.after)
     state.draining.pop(event.node, None)
@@ -210,7 +210,7 @@ def _elected(state: State, event: ev.LeaderElected, at_ms: int) -> None:
 APPLY: Mapping[type, Apply] = {
     ev.NodeRegistered: _registered,
     ev.NodeDeparted: _departed,
-    ev.ModeChanged: _mode,
+    ev.NodeModeChanged: _mode,
     ev.QuotaChanged: _quota,
     ev.ShareChanged: _share,
     ev.SettingsChanged: _settings,

@@ -99,7 +99,7 @@ class MemberChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class AccountCreated:
+class ServiceAccountCreated:
     """A service account exists from now on."""
 
     kind: ClassVar = RecordKind.SERVICE_ACCOUNT_CREATED
@@ -117,7 +117,7 @@ class AccountCreated:
 
 
 @dataclass(frozen=True, slots=True)
-class AccountChanged:
+class ServiceAccountChanged:
     """A service account was enabled or disabled."""
 
     kind: ClassVar = RecordKind.SERVICE_ACCOUNT_CHANGED
@@ -142,7 +142,7 @@ class AccountChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenIssued(OfFleet):
+class AccessTokenIssued(OfFleet):
     """A token counts from now on; only its digest is told."""
 
     kind: ClassVar = RecordKind.ACCESS_TOKEN_ISSUED
@@ -186,7 +186,7 @@ class TokenIssued(OfFleet):
 
 
 @dataclass(frozen=True, slots=True)
-class TokenRevoked(OfFleet):
+class AccessTokenRevoked(OfFleet):
     """A token counts no more."""
 
     kind: ClassVar = RecordKind.ACCESS_TOKEN_REVOKED
@@ -260,10 +260,10 @@ PeopleEvent: TypeAlias = (
     | TenantChanged
     | ProjectChanged
     | MemberChanged
-    | AccountCreated
-    | AccountChanged
-    | TokenIssued
-    | TokenRevoked
+    | ServiceAccountCreated
+    | ServiceAccountChanged
+    | AccessTokenIssued
+    | AccessTokenRevoked
     | AccessRefused
     | GlassBroken
 )

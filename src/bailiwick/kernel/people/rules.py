@@ -62,7 +62,7 @@ def decide(state: State, command: cmd.PeopleCommand, now_ms: int) -> Iterator[Ev
         case cmd.RevokeToken():
             if directory.token(command.token_id).revoked:
                 raise Conflict("token", command.token_id, "is revoked already")
-            yield ev.TokenRevoked(command.token_id)
+            yield ev.AccessTokenRevoked(command.token_id)
         case cmd.NoteRefusal():
             owner = Owner(command.tenant, command.project)
             yield ev.AccessRefused(owner, command.reason, command.principal, command.permission)
@@ -118,7 +118,7 @@ def _set_member(directory: Directory, command: cmd.SetMember) -> Iterator[ev.Mem
 
 def _account(
     directory: Directory, command: cmd.CreateAccount | cmd.ChangeAccount, *, now_ms: int
-) -> Iterator[ev.AccountCreated | ev.AccountChanged]:
+) -> Iterator[ev.ServiceAccountCreated | ev.ServiceAccountChanged]:
     if isinstance(command, cmd.CreateAccount):
         scope = Scope.of(command.tenant, command.project)
         directory.check_scope(scope)
@@ -126,12 +126,12 @@ def _account(
             raise Conflict("service account", command.account, "exists already")
         if _is_somebody(directory, command.account, now_ms=now_ms):
             raise Conflict("service account", command.account, "is the name of somebody else")
-        yield ev.AccountCreated(Owner(*scope), command.account)
+        yield ev.ServiceAccountCreated(Owner(*scope), command.account)
         return
     found = directory.account(command.account)
     if found.is_enabled == command.is_enabled:
         raise Conflict("service account", command.account, "is like that already")
-    yield ev.AccountChanged(Owner(*found.scope), command.account, command.is_enabled)
+    yield ev.ServiceAccountChanged(Owner(*found.scope), command.account, command.is_enabled)
 
 
 def _is_somebody(directory: Directory, name: str, *, now_ms: int) -> bool:
@@ -145,7 +145,7 @@ def _is_somebody(directory: Directory, name: str, *, now_ms: int) -> bool:
 
 def _issue(
     directory: Directory, command: cmd.IssueToken, *, now_ms: int
-) -> Iterator[ev.TokenIssued | ev.TokenRevoked]:
+) -> Iterator[ev.AccessTokenIssued | ev.AccessTokenRevoked]:
     if command.token_id in directory.tokens:
         raise Conflict("token", command.token_id, "exists already")
     if command.expires_ms <= now_ms:
@@ -157,8 +157,8 @@ def _issue(
         spent = directory.token(command.spends)
         if spent.revoked or not spent.single_use or spent.principal != command.principal:
             raise Conflict("token", command.spends, "is no unspent login code of this principal")
-        yield ev.TokenRevoked(command.spends)
-    yield ev.TokenIssued(
+        yield ev.AccessTokenRevoked(command.spends)
+    yield ev.AccessTokenIssued(
         command.token_id,
         command.principal,
         command.kind,
@@ -188,14 +188,14 @@ def _apply(state: State, event: ev.PeopleEvent, at_ms: int) -> None:
             directory.tenants[name] = _changed(directory.tenants[name], event)
         case ev.MemberChanged():
             _put_role(directory, event)
-        case ev.AccountCreated():
+        case ev.ServiceAccountCreated():
             directory.accounts[event.account] = ServiceAccount(event.account, Scope(*event.owner))
-        case ev.AccountChanged():
+        case ev.ServiceAccountChanged():
             found = directory.accounts[event.account]
             directory.accounts[event.account] = replace(found, is_enabled=event.is_enabled)
-        case ev.TokenIssued():
+        case ev.AccessTokenIssued():
             _put_token(directory, event, at_ms=at_ms)
-        case ev.TokenRevoked():
+        case ev.AccessTokenRevoked():
             token = directory.tokens[event.token_id]
             directory.tokens[event.token_id] = replace(token, revoked=True)
         case ev.AccessRefused() | ev.GlassBroken():
@@ -222,7 +222,7 @@ def _put_role(directory: Directory, event: ev.MemberChanged) -> None:
         del directory.roles[event.member]
 
 
-def _put_token(directory: Directory, event: ev.TokenIssued, *, at_ms: int) -> None:
+def _put_token(directory: Directory, event: ev.AccessTokenIssued, *, at_ms: int) -> None:
     """Remember a token, and forget those at the front that ran out: they let nobody in."""
     tokens = directory.tokens
     while tokens:  # bounded: every round forgets one

@@ -28,7 +28,7 @@ Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TrustPolicyChanged(OfFleet):
+class PolicyChanged(OfFleet):
     """This is asked of nodes from now on."""
 
     kind: ClassVar = RecordKind.POLICY_CHANGED
@@ -86,7 +86,7 @@ class NodeEnrolled(OfFleet):
 
 
 @dataclass(frozen=True, slots=True)
-class EnrolmentWithdrawn(OfFleet):
+class NodeEnrolmentWithdrawn(OfFleet):
     """A node's keys of one kind count no more."""
 
     kind: ClassVar = RecordKind.NODE_ENROLMENT_WITHDRAWN
@@ -105,7 +105,7 @@ class EnrolmentWithdrawn(OfFleet):
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictSealed(OfFleet):
+class AttestationVerdict(OfFleet):
     """What a verifier said of a node's evidence; or (``is_lapse``) that what it said is too old."""
 
     kind: ClassVar = RecordKind.ATTESTATION_VERDICT
@@ -176,7 +176,7 @@ class NodeQuarantined(OfFleet):
 
 
 @dataclass(frozen=True, slots=True)
-class QuarantineLifted(OfFleet):
+class NodeQuarantineLifted(OfFleet):
     """A node is trusted again: by evidence, or (``is_override``) because somebody answers for it.
 
     After an override nothing counts that the node proved before; it stays gated until it attests.
@@ -206,7 +206,7 @@ class QuarantineLifted(OfFleet):
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseTokenIssued:
+class TokenIssued:
     """A token for a lease may be minted, with this and nothing more in it."""
 
     kind: ClassVar = RecordKind.TOKEN_ISSUED
@@ -233,7 +233,7 @@ class LeaseTokenIssued:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseTokenRefused:
+class TokenRefused:
     """A token was asked for and may not be. Whose the lease is, only its owner is told."""
 
     kind: ClassVar = RecordKind.TOKEN_REFUSED
@@ -268,7 +268,7 @@ class LeaseTokenRefused:
         )
 
 
-def _told(event: LeaseTokenIssued | LeaseTokenRefused) -> Body:
+def _told(event: TokenIssued | TokenRefused) -> Body:
     body: Body = {} if event.audience is None else {"audience": event.audience}
     body["operations"] = [operation.value for operation in event.operations]
     return body | ({"by_node": 1} if event.by_node else {})
@@ -284,13 +284,13 @@ def paired(values: Mapping[str, str] | Iterable[tuple[str, str]]) -> Pairs:
     return tuple(sorted(dict(values).items()))
 
 
-TokenEvent: TypeAlias = LeaseTokenIssued | LeaseTokenRefused
+TokenEvent: TypeAlias = TokenIssued | TokenRefused
 TrustEvent: TypeAlias = (
-    TrustPolicyChanged
+    PolicyChanged
     | NodeEnrolled
-    | EnrolmentWithdrawn
-    | VerdictSealed
+    | NodeEnrolmentWithdrawn
+    | AttestationVerdict
     | NodeQuarantined
-    | QuarantineLifted
+    | NodeQuarantineLifted
     | TokenEvent
 )

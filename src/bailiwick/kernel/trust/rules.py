@@ -68,7 +68,7 @@ def decide(state: State, command: cmd.TrustCommand, now_ms: int) -> Iterator[Eve
 def _set_policy(state: State, command: cmd.SetTrustPolicy) -> Iterator[Event]:
     before, policy = state.trust.policy, TrustPolicy.read(command.document)
     if before is None or before.digest != policy.digest:
-        yield ev.TrustPolicyChanged(policy, None if before is None else before.digest)
+        yield ev.PolicyChanged(policy, None if before is None else before.digest)
 
 
 def _enrol(state: State, command: cmd.EnrolNode) -> Iterator[Event]:
@@ -89,7 +89,7 @@ def _enrol(state: State, command: cmd.EnrolNode) -> Iterator[Event]:
 def _withdraw(state: State, command: cmd.WithdrawEnrolment) -> Iterator[Event]:
     if command.kind not in state.trust.enrolled(command.node):
         raise NotFound("enrolment", f"{command.node} by {command.kind}")
-    yield ev.EnrolmentWithdrawn(command.node, command.kind)
+    yield ev.NodeEnrolmentWithdrawn(command.node, command.kind)
 
 
 def _record(state: State, command: cmd.RecordVerdict, *, now_ms: int) -> Iterator[Event]:
@@ -101,7 +101,7 @@ def _record(state: State, command: cmd.RecordVerdict, *, now_ms: int) -> Iterato
     is_trusted = command.verdict is AttestationWord.TRUSTED
     if is_trusted and until_ms is not None and until_ms < now_ms:
         raise Conflict("evidence", command.evidence, f"ran out at {until_ms}", hint="attest again")
-    yield ev.VerdictSealed(
+    yield ev.AttestationVerdict(
         node,
         command.kind,
         command.verdict,
@@ -160,19 +160,19 @@ def _lift(state: State, command: cmd.LiftQuarantine, *, now_ms: int) -> Iterator
         raise Conflict("node", node, "is not quarantined")
     rule = book.rule_of(node)
     if rule is None:
-        yield ev.QuarantineLifted(node, note=command.note)
+        yield ev.NodeQuarantineLifted(node, note=command.note)
         return
     fresh = book.trusted_kinds(node, after=held.seq, now_ms=now_ms)
     if rule.require.holds(fresh):
         found = book.standing(node) or {}
         newest = max((found[kind] for kind in fresh), key=lambda each: each.seq)
-        yield ev.QuarantineLifted(node, newest.evidence, command.note)
+        yield ev.NodeQuarantineLifted(node, newest.evidence, command.note)
         return
     if not command.override:
         why = f"has not proven {rule.require.text} since it was quarantined"
         hint = "let it attest, or override with a note that is sealed"
         raise Conflict("node", node, why, hint=hint)
-    yield ev.QuarantineLifted(node, note=command.note, is_override=True)
+    yield ev.NodeQuarantineLifted(node, note=command.note, is_override=True)
 
 
 def close_again(state: State, node: str) -> Iterator[Event]:
@@ -195,7 +195,7 @@ def lapse(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
         lapsed = book.lapsed(node, now_ms)
         for kind, held in lapsed:
             until_ms = book.until_ms(node, held)
-            yield ev.VerdictSealed(
+            yield ev.AttestationVerdict(
                 node, kind, _STALE, held.evidence, valid_until_ms=until_ms, is_lapse=True
             )
         if not lapsed:
@@ -207,7 +207,7 @@ def lapse(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
 # -- applying --------------------------------------------------------------------------------
 
 
-def _policy(state: State, event: ev.TrustPolicyChanged, at_ms: int) -> None:
+def _policy(state: State, event: ev.PolicyChanged, at_ms: int) -> None:
     state.trust.set_policy(event.policy, since_ms=at_ms)
     for name in state.ledger.entries:
         gate(state, name)
@@ -219,13 +219,13 @@ def _enrolled(state: State, event: ev.NodeEnrolled, at_ms: int) -> None:
     gate(state, event.node)
 
 
-def _withdrawn(state: State, event: ev.EnrolmentWithdrawn, at_ms: int) -> None:
+def _withdrawn(state: State, event: ev.NodeEnrolmentWithdrawn, at_ms: int) -> None:
     del at_ms
     state.trust.withdraw(event.node, event.evidence_kind)
     gate(state, event.node)
 
 
-def _sealed(state: State, event: ev.VerdictSealed, at_ms: int) -> None:
+def _sealed(state: State, event: ev.AttestationVerdict, at_ms: int) -> None:
     until_ms, claims = event.valid_until_ms, dict(event.claims)
     told = (until_ms, claims, event.evidence, at_ms, state.size)
     held = Held(event.verdict, event.reason, *told)
@@ -239,7 +239,7 @@ def _quarantined(state: State, event: ev.NodeQuarantined, at_ms: int) -> None:
     state.ledger.set_quarantine(event.node, True)
 
 
-def _lifted(state: State, event: ev.QuarantineLifted, at_ms: int) -> None:
+def _lifted(state: State, event: ev.NodeQuarantineLifted, at_ms: int) -> None:
     """The node is open, unless it is gated."""
     del at_ms
     state.trust.lift(event.node)
@@ -267,12 +267,12 @@ def _seen(state: State, node: str) -> tuple[bool, dict[str, str]]:
 
 TOLD_ONLY = get_args(ev.TokenEvent)
 APPLY: Mapping[type, Apply] = {
-    ev.TrustPolicyChanged: _policy,
+    ev.PolicyChanged: _policy,
     ev.NodeEnrolled: _enrolled,
-    ev.EnrolmentWithdrawn: _withdrawn,
-    ev.VerdictSealed: _sealed,
+    ev.NodeEnrolmentWithdrawn: _withdrawn,
+    ev.AttestationVerdict: _sealed,
     ev.NodeQuarantined: _quarantined,
-    ev.QuarantineLifted: _lifted,
+    ev.NodeQuarantineLifted: _lifted,
     **dict.fromkeys(TOLD_ONLY, NOTHING),
 }
 
@@ -284,7 +284,7 @@ def _enrolment(event: ev.NodeEnrolled) -> cmd.EnrolNode:
     return cmd.EnrolNode(event.node, event.evidence_kind, dict(event.keys), event.identity)
 
 
-def _verdict(event: ev.VerdictSealed) -> cmd.RecordVerdict | None:
+def _verdict(event: ev.AttestationVerdict) -> cmd.RecordVerdict | None:
     """Nobody's, if time alone brought it about."""
     if event.is_lapse:
         return None
@@ -299,14 +299,14 @@ def _verdict(event: ev.VerdictSealed) -> cmd.RecordVerdict | None:
     )
 
 
-def _lifting(event: ev.QuarantineLifted) -> cmd.LiftQuarantine:
+def _lifting(event: ev.NodeQuarantineLifted) -> cmd.LiftQuarantine:
     return cmd.LiftQuarantine(event.node, event.is_override, event.note)
 
 
 CAUSES: Mapping[type, Cause] = {
-    ev.TrustPolicyChanged: lambda event: cmd.SetTrustPolicy(event.policy.text),
+    ev.PolicyChanged: lambda event: cmd.SetTrustPolicy(event.policy.text),
     ev.NodeEnrolled: _enrolment,
-    ev.EnrolmentWithdrawn: lambda event: cmd.WithdrawEnrolment(event.node, event.evidence_kind),
-    ev.VerdictSealed: _verdict,
-    ev.QuarantineLifted: _lifting,
+    ev.NodeEnrolmentWithdrawn: lambda event: cmd.WithdrawEnrolment(event.node, event.evidence_kind),
+    ev.AttestationVerdict: _verdict,
+    ev.NodeQuarantineLifted: _lifting,
 }

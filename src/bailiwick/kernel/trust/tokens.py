@@ -15,7 +15,7 @@ from __future__ import annotations
 from bailiwick.kernel.owner import FLEET
 from bailiwick.kernel.state import State
 from bailiwick.kernel.trust.commands import GrantToken
-from bailiwick.kernel.trust.events import LeaseTokenIssued, LeaseTokenRefused, TokenEvent
+from bailiwick.kernel.trust.events import TokenEvent, TokenIssued, TokenRefused
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.trust import MintDenial
 
@@ -29,7 +29,7 @@ def grant_token(state: State, command: GrantToken, *, now_ms: int) -> TokenEvent
     """The token's terms, or the first thing that speaks against it."""
     denial, lease_id = _denial(state, command, now_ms=now_ms), command.lease_id
     if denial is not None:
-        return LeaseTokenRefused(
+        return TokenRefused(
             FLEET if denial in _HIDDEN else state.owner_of(lease_id),
             denial,
             command.token_id,
@@ -40,7 +40,7 @@ def grant_token(state: State, command: GrantToken, *, now_ms: int) -> TokenEvent
             command.by_node,
         )
     fields = state.fields(lease_id)
-    return LeaseTokenIssued(
+    return TokenIssued(
         state.owner_of(lease_id),
         command.token_id,
         lease_id,

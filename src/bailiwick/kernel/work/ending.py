@@ -56,9 +56,9 @@ def evict(
     for lease_id in lease_ids:
         owner, expires = state.owner_of(lease_id), state.fields(lease_id).expires_ms
         warned, running = RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING
-        yield le.LeaseStepped(owner, lease_id, RevokeState.ACTIVE, warned, reason)
+        yield le.LeaseRevoked(owner, lease_id, RevokeState.ACTIVE, warned, reason)
         until = min(expires, now_ms + grace)
-        yield le.LeaseStepped(owner, lease_id, warned, running, reason, until)
+        yield le.LeaseRevoked(owner, lease_id, warned, running, reason, until)
         if until <= now_ms:
             yield from tear_down(
                 state, lease_id, through=RevokeState.FORCED_TEARDOWN, now_ms=now_ms
@@ -101,7 +101,7 @@ def give_back(state: State, lease_id: int, *, now_ms: int) -> Iterator[Event]:
     check_revoke_change(before, through)
     reason = state.ledger.revoking.get(state.handle(lease_id))
     until = now_ms + state.settings.teardown_ms
-    yield le.LeaseStepped(owner, lease_id, before, through, reason, until, is_released=True)
+    yield le.LeaseRevoked(owner, lease_id, before, through, reason, until, is_released=True)
 
 
 def tear_down(state: State, lease_id: int, *, through: RevokeState, now_ms: int) -> Iterator[Event]:
@@ -111,10 +111,10 @@ def tear_down(state: State, lease_id: int, *, through: RevokeState, now_ms: int)
     reason = state.ledger.revoking.get(state.handle(lease_id))
     if is_confirmed(state, lease_id):
         until = now_ms + state.settings.teardown_ms
-        yield le.LeaseStepped(owner, lease_id, before, through, reason, until)
+        yield le.LeaseRevoked(owner, lease_id, before, through, reason, until)
         return
     if reason is not None:  # a plain expiry says all in the record of its end
-        yield le.LeaseStepped(owner, lease_id, before, through, reason)
+        yield le.LeaseRevoked(owner, lease_id, before, through, reason)
     yield end_of(state, lease_id)
 
 

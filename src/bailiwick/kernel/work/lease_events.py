@@ -38,7 +38,7 @@ class LeaseRenewed:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseStepped:
+class LeaseRevoked:
     """A lease came one step nearer to its end; ``expires_ms`` is when the next one is due.
 
     ``is_released``: because its holder gave it back, on a node where that must be confirmed.
@@ -215,4 +215,4 @@ class CheckpointReported:
         return cls(owner, body["lease_id"])
 
 
-LeaseEvent: TypeAlias = LeaseRenewed | LeaseStepped | LeaseEnd | FenceCleared | CheckpointReported
+LeaseEvent: TypeAlias = LeaseRenewed | LeaseRevoked | LeaseEnd | FenceCleared | CheckpointReported

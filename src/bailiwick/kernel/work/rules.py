@@ -210,7 +210,7 @@ def _renewed(state: State, event: le.LeaseRenewed, at_ms: int) -> None:
     state.spending.renew(event.lease_id, event.expires_ms)
 
 
-def _stepped(state: State, event: le.LeaseStepped, at_ms: int) -> None:
+def _stepped(state: State, event: le.LeaseRevoked, at_ms: int) -> None:
     handle, fields = state.handle(event.lease_id), state.fields(event.lease_id)
     if REVOKE_STATES[fields.state] is not event.before:
         raise InvariantBroken(f"lease {event.lease_id} is not {event.before}")
@@ -281,7 +281,7 @@ APPLY: Mapping[type, Apply] = {
     ev.RequestCancelled: _cancelled,
     ev.RoomReserved: _reserved,
     le.LeaseRenewed: _renewed,
-    le.LeaseStepped: _stepped,
+    le.LeaseRevoked: _stepped,
     le.LeaseReleased: _ended,
     le.LeaseExpired: _ended,
     le.LeasePreempted: _ended,

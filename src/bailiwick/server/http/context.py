@@ -1,7 +1,6 @@
-"""What handlers are given: who asks, and what the application has.
+"""What routes are given: who asks (``bailiwick.services.caller``), and what this server has for it.
 
-``Here`` and ``Changing`` are the caller (``bailiwick.services.caller``), ``InHouse`` is everything
-else: whatever is optional there, a service says that it is missing, after it asked for the key.
+What a server does not have (a test's has little) is told as unavailable by who asks for it.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ from fastapi import Depends, Header, Query, Request
 
 from bailiwick.executors.port import Executor
 from bailiwick.journal.keys import Signer
-from bailiwick.kernel import Command
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.forward import Peers
-from bailiwick.server.http.spelling import spell_done
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
 from bailiwick.services.capabilities import Capabilities
@@ -30,7 +27,6 @@ from bailiwick.services.trust import Gate
 from bailiwick.services.watching import Watchers
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.errors import Unavailable
-from bailiwick.wire import answers as wire
 from bailiwick.wire.base import PRINCIPAL_PATTERN
 
 T = TypeVar("T")
@@ -80,7 +76,7 @@ class House:
 
 @dataclass(slots=True, kw_only=True)
 class Asked(Caller):
-    """A caller, with all that the application has; for handlers that are use cases themselves."""
+    """A caller, with what the services that he asks need beside the kernel."""
 
     house: House
 
@@ -100,20 +96,11 @@ class Asked(Caller):
         why = "this server has no key for them"
         return _there(self.house.parts.capabilities, "tokens of leases", why)
 
-    async def do(self, command: Command) -> wire.Done:
-        """Have a command take effect, or (dry run) see that it would."""
-        return spell_done(await self.change(command))
-
 
 def _there(part: T | None, what: str, why: str) -> T:
     if part is None:
         raise Unavailable(what, why)
     return part
-
-
-async def _house(request: Request) -> House:
-    found: House = request.app.state.house
-    return found
 
 
 async def _asked(request: Request) -> Asked:  # async, or it would cost a thread
@@ -140,9 +127,6 @@ async def _asked_to_change(
     found.key, found.dry_run = key, dry_run == "true"
     return found
 
-
-InHouse = Annotated[House, Depends(_house)]
-"""For handlers whose service needs more than the kernel."""
 
 Here = Annotated[Asked, Depends(_asked)]
 """For handlers that only look."""

@@ -1,8 +1,8 @@
-"""What the metrics say of the state: read in short pieces between the kernel's rounds.
+"""What the metrics say of the state: read in short pieces, beside the kernel.
 
 Rules:
 
-- One look takes at most ``PIECE`` leases, so a scrape never holds the kernel for long; the sums may
+- One look takes at most ``PIECE`` leases, so a scrape never keeps others waiting; the sums may
   be off by what happened in between.
 - A kernel that does not answer within ``WAIT_S`` is no reason to tell nothing: the counters, the
   role and the length of its queue are what an operator needs then.

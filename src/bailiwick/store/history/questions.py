@@ -6,7 +6,7 @@ Rules:
   with which one finds out whose a lease is.
 - Pages are newest first, of at most 1,000 rows; the last row's number is the next page's
   ``before``. Rows that are added meanwhile move no page.
-- Answers are as new as the last :func:`bailiwick.store.projections.advance_projections`.
+- Answers are as new as the last :func:`bailiwick.store.history.fold.advance_projections`.
 """
 
 from __future__ import annotations
