@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bailiwick.iam import Permission, PrincipalKind
-from bailiwick.server.http.app import Terms
+from bailiwick.server.http.app import AppTerms
 from bailiwick.server.http.edge import Bounds
 from bailiwick.services import authority as auth
 from bailiwick.vocab.errors import NotLeader
@@ -174,7 +174,7 @@ def test_a_body_is_bounded_whether_announced_or_not(tmp_path: Path) -> None:
         for _ in range(100):
             yield b"x" * 100
 
-    with http_house(tmp_path, Terms(bounds=Bounds(body_bytes=1000))) as house:
+    with http_house(tmp_path, AppTerms(bounds=Bounds(body_bytes=1000))) as house:
         headers = {**bearer(house.token("fleet_admin")), "Content-Type": "application/json"}
         for content in (b"x" * 1001, pieces()):
             found = house.client.post("/v1/tenants", content=content, headers=headers)
@@ -269,7 +269,7 @@ def test_a_disabled_account_is_out_at_once(house: HttpHouse) -> None:
 
 
 def test_guessing_is_bounded_and_does_not_flood_the_journal(tmp_path: Path) -> None:
-    terms = Terms(
+    terms = AppTerms(
         guesses=auth.Allowance(burst=5, per_minute=1), notes=auth.Allowance(burst=3, per_minute=1)
     )
     with http_house(tmp_path, terms) as house:

@@ -34,7 +34,7 @@ from bailiwick.runtime import replica as rep
 from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.server.folds import follow_revocations, follow_telemetry
 from bailiwick.server.http import app as app_module
-from bailiwick.server.http.app import Terms, create_app
+from bailiwick.server.http.app import AppTerms, create_app
 from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
 from bailiwick.services.beats import Beats
@@ -183,7 +183,7 @@ def _add_known_routes(app: FastAPI) -> None:
 @contextmanager
 def http_house(
     folder: Path,
-    terms: Terms | None = None,
+    terms: AppTerms | None = None,
     *,
     parts: Parts | None = None,
     clock: Clock | None = None,
@@ -209,7 +209,7 @@ def http_house(
             authority,
             clock=clock,
             ids=lambda: next(ids),
-            terms=terms or Terms(guesses=auth.Allowance(burst=10**6, per_minute=10**6)),
+            terms=terms or AppTerms(guesses=auth.Allowance(burst=10**6, per_minute=10**6)),
             parts=replace(
                 parts,
                 telemetry=telemetry,

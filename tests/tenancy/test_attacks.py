@@ -15,7 +15,7 @@ from bailiwick.kernel.people import commands as cmd
 from bailiwick.reconcile import demo_cell, departures, job_actions, metering, this_node
 from bailiwick.runtime import replica
 from bailiwick.server.http import door
-from bailiwick.server.http.app import Terms
+from bailiwick.server.http.app import AppTerms
 from bailiwick.services import authority as auth
 from bailiwick.services import plans
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
@@ -157,7 +157,7 @@ def test_what_a_token_is_known_by_is_in_no_trace(house: HttpHouse) -> None:
 
 
 def test_who_shares_an_address_with_a_guesser_keeps_his_session(tmp_path: Path) -> None:
-    terms = Terms(guesses=auth.Allowance(burst=3, per_minute=1))
+    terms = AppTerms(guesses=auth.Allowance(burst=3, per_minute=1))
     with http_house(tmp_path, terms) as house:
         known = {"Authorization": f"Bearer {house.token(ME)}"}
         new = {"Authorization": f"Bearer {house.token(ME)}"}

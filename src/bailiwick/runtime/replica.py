@@ -81,7 +81,7 @@ class View:
         return scan_waiting(self.state) if self.indexes is None else self.indexes.waiting
 
 
-class Known(NamedTuple):
+class KnownLength(NamedTuple):
     """At this time (of the clock that never goes back) the journal had so many records."""
 
     size: int
@@ -133,7 +133,7 @@ class Replica:
         self._epoch = 0
         self._snapshot_size = 0
         self._tick_at = self._followed = self._tried = -(2**62)
-        self.known = Known(0, -(2**62))
+        self.known = KnownLength(0, -(2**62))
         """What the journal was when it was last looked at."""
 
     # -- asking (from any thread: a deque's append and popleft are atomic) ---------------------
@@ -231,7 +231,7 @@ class Replica:
     def _found_all(self, kernel: Kernel, elapsed: int) -> None:
         self._followed = elapsed
         self.journal.publish(kernel.state.size)
-        self.known = Known(kernel.state.size, elapsed)
+        self.known = KnownLength(kernel.state.size, elapsed)
         self.role = Role.FOLLOWING
 
     def _catch_up(self, kernel: Kernel) -> bool:
@@ -265,7 +265,7 @@ class Replica:
         asked = self.clock.elapsed_ms()
         self.store.append(self._epoch, first, batch.lines)
         self.journal.publish(first, batch.lines, steps=batch.steps)
-        self.role, self.known = Role.LEADING, Known(kernel.state.size, asked)
+        self.role, self.known = Role.LEADING, KnownLength(kernel.state.size, asked)
         self._tick_at = asked + self.pace.tick_ms
 
     # -- leading -------------------------------------------------------------------------------
@@ -305,7 +305,7 @@ class Replica:
         if batch.lines or elapsed - self.known.elapsed_ms >= self.pace.lead_ms:
             self.store.append(self._epoch, first, batch.lines)
             self.journal.publish(first, batch.lines, steps=batch.steps)
-            self.known = Known(kernel.state.size, elapsed)
+            self.known = KnownLength(kernel.state.size, elapsed)
         for ticket, answer, failure in settled:
             ticket.settle(answer, failure)
         if snapshot is not None:

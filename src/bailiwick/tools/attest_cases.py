@@ -59,7 +59,7 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CaseRow:
     """One case: what was expected, and what came of it."""
 
     folder: str
@@ -111,7 +111,7 @@ def load_cases(folder: Folder) -> list[Mapping[str, Any]]:
     return cases
 
 
-def judged_row(folder: Folder, case: Mapping[str, Any]) -> Row:
+def judged_row(folder: Folder, case: Mapping[str, Any]) -> CaseRow:
     """One case: what was expected, and what came of it."""
     expected = _told(case.get("expect", "trusted"), case.get("reason"))
     matches = False
@@ -121,7 +121,7 @@ def judged_row(folder: Folder, case: Mapping[str, Any]) -> Row:
         found, note = "no case", str(error)
     except Exception as error:  # a bug of ours; the gate would not trust the evidence either
         found, note = "untrusted: verifier_fault", f"{type(error).__name__}: {error}"
-    return Row(folder.name, str(case.get("id")), expected, found, matches, note)
+    return CaseRow(folder.name, str(case.get("id")), expected, found, matches, note)
 
 
 def _judge(folder: Folder, case: Mapping[str, Any]) -> tuple[str, bool, str]:

@@ -28,7 +28,7 @@ from bailiwick.billing.audits import (
 from bailiwick.billing.bills import PRICES
 from bailiwick.billing.invoices import Difference, Invoice, InvoiceHead, InvoiceScope, compare
 from bailiwick.metering.records import FoldedRecord
-from bailiwick.tools.record_source import Source, parse_moment
+from bailiwick.tools.record_source import OpenedJournal, parse_moment
 from bailiwick.vocab.errors import InvalidValue, NotFound
 
 DRAFT: Final = "draft"
@@ -59,7 +59,7 @@ class Comparison:
         return not self.differences and all(each.agrees for each in self.found)
 
 
-def read_money(source: Source) -> tuple[PriceHistory, list[InvoiceClaim]]:
+def read_money(source: OpenedJournal) -> tuple[PriceHistory, list[InvoiceClaim]]:
     """The prices that a journal tells, and the invoices that it says were issued."""
     prices, claims = PriceHistory(), []
     with source.reporter.progress("reading prices", source.size) as step:
@@ -73,7 +73,7 @@ def read_money(source: Source) -> tuple[PriceHistory, list[InvoiceClaim]]:
 
 
 def judged(
-    source: Source, claims: list[InvoiceClaim], *, prices: PriceHistory
+    source: OpenedJournal, claims: list[InvoiceClaim], *, prices: PriceHistory
 ) -> Iterator[AuditedClaim]:
     """Each claim, judged by the journal's records."""
     size = max((claim.head.journal_size for claim in claims), default=0)
@@ -81,14 +81,14 @@ def judged(
         yield from audit(claims, prices=prices, records=_watched(source, step))
 
 
-def _watched(source: Source, step: Callable[[int], None]) -> Iterator[FoldedRecord]:
+def _watched(source: OpenedJournal, step: Callable[[int], None]) -> Iterator[FoldedRecord]:
     for record in source.plain():
         if record.seq % 1_000 == 0:
             step(record.seq)
         yield record
 
 
-def draft_of(source: Source, draft: InvoiceDraft) -> Invoice:
+def draft_of(source: OpenedJournal, draft: InvoiceDraft) -> Invoice:
     """The invoice that was asked for, from all records there are."""
     prices, _ = read_money(source)
     head = InvoiceHead(
@@ -108,7 +108,7 @@ def draft_of(source: Source, draft: InvoiceDraft) -> Invoice:
     return built
 
 
-def _time(name: str, text: str, source: Source) -> int:
+def _time(name: str, text: str, source: OpenedJournal) -> int:
     moment = parse_moment(text, source)
     if moment.size is not None:
         raise InvalidValue(name, text, "a time, which a record's number is not")
@@ -118,7 +118,7 @@ def _time(name: str, text: str, source: Source) -> int:
     return at_ms
 
 
-def compare_saved(source: Source, saved: Invoice) -> Comparison:
+def compare_saved(source: OpenedJournal, saved: Invoice) -> Comparison:
     """A saved invoice, and every difference to the one that the journal gives."""
     prices, claims = read_money(source)
     issued = [each for each in claims if each.head.invoice_id == saved.head.invoice_id][:1]
@@ -133,7 +133,7 @@ def compare_saved(source: Source, saved: Invoice) -> Comparison:
 
 
 def issued_invoices(
-    source: Source, names: Collection[str] | None
+    source: OpenedJournal, names: Collection[str] | None
 ) -> tuple[list[Invoice], list[AuditedClaim]]:
     """The invoices of these names, or all; and those that are not what the journal gives."""
     prices, claims = read_money(source)

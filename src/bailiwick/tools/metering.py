@@ -25,7 +25,7 @@ from bailiwick.metering.owners import Leased
 from bailiwick.metering.reconcile import Attributed, UsageFinding, attribute, check_usage
 from bailiwick.metering.report import Report
 from bailiwick.metering.values import Segment
-from bailiwick.tools.record_source import Source, open_source
+from bailiwick.tools.record_source import OpenedJournal, open_source
 from bailiwick.tools.reporter import SILENT, Reporter
 from bailiwick.vocab.errors import InvalidValue
 
@@ -114,7 +114,7 @@ def _lines(path: Path) -> Iterator[Counter]:
     raise InvalidValue("--counters", str(path), f"at most {LINES_MAX} lines")
 
 
-def fold_leases(source: Source, counters: Iterable[Counter]) -> dict[int, Attributed]:
+def fold_leases(source: OpenedJournal, counters: Iterable[Counter]) -> dict[int, Attributed]:
     """What the journal attributes to the leases that were counted."""
     counters = list(counters)
     wanted = {each.lease_id for each in counters}

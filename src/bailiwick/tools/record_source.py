@@ -34,7 +34,7 @@ _BATCH = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class UpTo:
     """Up to where records count: those of at most this time, and before this number."""
 
     at_ms: int | None = None
@@ -48,7 +48,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OpenedJournal:
     """A journal that was found and opened: its name, its length, its end, and its records."""
 
     name: str
@@ -84,19 +84,19 @@ class PlainRecord:
         return RecordKind(self.kind).moves_shares
 
 
-def parse_moment(text: str, source: Source) -> Moment:
+def parse_moment(text: str, source: OpenedJournal) -> UpTo:
     """The moment that a person means by this text, in this journal."""
     if text in ("end", "now"):
-        return Moment()
+        return UpTo()
     if text.startswith("seq:") and text[4:].isdecimal():
         number = int(text[4:])
         if number >= source.size:
             raise InvalidValue("TIME", text, f"a record's number, 0 to {source.size - 1}")
-        return Moment(size=number + 1)
+        return UpTo(size=number + 1)
     found = _BEFORE.fullmatch(text)
     if found is not None:
-        return Moment(at_ms=source.end_ms - int(found[1]) * _UNITS[found[2]])
-    return Moment(at_ms=_clock(text))
+        return UpTo(at_ms=source.end_ms - int(found[1]) * _UNITS[found[2]])
+    return UpTo(at_ms=_clock(text))
 
 
 def _clock(text: str) -> int:
@@ -135,7 +135,7 @@ def database_lines(where: str) -> Iterator[bytes]:
 
 
 @contextmanager
-def open_source(target: str, reporter: Reporter = SILENT) -> Iterator[Source]:
+def open_source(target: str, reporter: Reporter = SILENT) -> Iterator[OpenedJournal]:
     """The journal at a path or address, verified as it is read."""
     path = Path(target)
     try:
@@ -155,7 +155,7 @@ def open_source(target: str, reporter: Reporter = SILENT) -> Iterator[Source]:
         raise InvalidValue("JOURNAL", target, hint) from error
 
 
-def _of_store(store: JournalStore, target: str, reporter: Reporter) -> Source:
+def _of_store(store: JournalStore, target: str, reporter: Reporter) -> OpenedJournal:
     from bailiwick.journal import parse_record
 
     size = store.size()
@@ -176,10 +176,10 @@ def _of_store(store: JournalStore, target: str, reporter: Reporter) -> Source:
         return (record for record in records() if record.kind in kinds)
 
     name = target.rpartition("@")[2]
-    return Source(name, size, end_ms, records, of_kinds, records, reporter)
+    return OpenedJournal(name, size, end_ms, records, of_kinds, records, reporter)
 
 
-def _of_files(path: Path, reporter: Reporter) -> Source:
+def _of_files(path: Path, reporter: Reporter) -> OpenedJournal:
     import json
     from itertools import islice
 
@@ -230,7 +230,7 @@ def _of_files(path: Path, reporter: Reporter) -> Source:
     if isinstance(verdict, Torn):
         for record in records():
             end_ms = record.at_ms
-    return Source(str(path), size, end_ms, records, of_kinds, plain, reporter)
+    return OpenedJournal(str(path), size, end_ms, records, of_kinds, plain, reporter)
 
 
 def follow(kernel: Kernel, record: Record) -> None:

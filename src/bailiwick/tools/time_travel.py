@@ -21,11 +21,11 @@ from bailiwick.phrases.denials import denial_numbers
 from bailiwick.phrases.requests import asks
 from bailiwick.phrases.times import told_time
 from bailiwick.scheduler.decision import DeadlinePassed, Denied, VictimsLeaving
-from bailiwick.tools.record_source import Moment, Source, follow
+from bailiwick.tools.record_source import OpenedJournal, UpTo, follow
 from bailiwick.vocab.errors import InvalidValue
 
 
-def rebuild(source: Source, moment: Moment) -> State:
+def rebuild(source: OpenedJournal, moment: UpTo) -> State:
     """The state after the records that had been made by then."""
     kernel = Kernel()
     with source.reporter.progress("replaying", source.size) as step:
@@ -42,7 +42,7 @@ def rebuild(source: Source, moment: Moment) -> State:
     return kernel.state
 
 
-def as_of(state: State, source: Source, *, moment: Moment) -> int:
+def as_of(state: State, source: OpenedJournal, *, moment: UpTo) -> int:
     """The time that was meant, but never beyond what the journal knows."""
     if moment.at_ms is not None:
         return max(min(moment.at_ms, source.end_ms), state.clock_ms)

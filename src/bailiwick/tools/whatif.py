@@ -6,19 +6,19 @@ from collections.abc import Callable
 from hashlib import sha256
 
 from bailiwick.kernel import Kernel, State, decode, encode
-from bailiwick.tools.record_source import Moment, Source, follow, parse_moment
+from bailiwick.tools.record_source import OpenedJournal, UpTo, follow, parse_moment
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.whatif.history import History
+from bailiwick.whatif.history import JournalHistory
 from bailiwick.whatif.reader import HistoryReader
 
 
 def read_history(
-    source: Source, period: tuple[str | None, str | None], *, tick_ms: int | None
-) -> tuple[History, Callable[[], State]]:
+    source: OpenedJournal, period: tuple[str | None, str | None], *, tick_ms: int | None
+) -> tuple[JournalHistory, Callable[[], State]]:
     """The history between two moments, and how to make the state that it begins with."""
     begin, end = period
     first = None if begin is None else _before(begin, source)
-    last = Moment() if end is None else parse_moment(end, source)
+    last = UpTo() if end is None else parse_moment(end, source)
     reader, kernel, size, end_ms = HistoryReader(), Kernel(), 0, 0
     with source.reporter.progress("reading", source.size) as step:
         for record in source.records():
@@ -43,11 +43,11 @@ def read_history(
     return history, lambda: decode(data, sha256(data).hexdigest())
 
 
-def _before(text: str, source: Source) -> Moment:
+def _before(text: str, source: OpenedJournal) -> UpTo:
     """Up to where records come before the time that is looked at."""
     found = parse_moment(text, source)
     if found.size is not None:
-        return Moment(size=found.size - 1)
+        return UpTo(size=found.size - 1)
     if found.at_ms is None:
         raise InvalidValue("--from", text, "a moment before the journal's end")
-    return Moment(at_ms=found.at_ms - 1)
+    return UpTo(at_ms=found.at_ms - 1)

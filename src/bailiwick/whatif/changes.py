@@ -8,7 +8,7 @@ Rules:
   every later command that would set the same thing is rewritten.
 - One that turns out to alter neither is told, so that nobody reads a zero as a result.
 
->>> parse_change("grace_ms=5m", Known((), ()))
+>>> parse_change("grace_ms=5m", KnownNames((), ()))
 SettingChange(name='grace_ms', value=300000)
 """
 
@@ -46,7 +46,7 @@ from bailiwick.vocab.words import (
     ResourceKind,
     Strategy,
 )
-from bailiwick.whatif.history import Action, History
+from bailiwick.whatif.history import Action, JournalHistory
 
 _UNITS = {"": 1, "ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _NUMBER = re.compile(r"([0-9]{1,16})(ms|s|m|h|d|)")
@@ -97,14 +97,14 @@ Change: TypeAlias = SettingChange | HeadroomChange | QuotaChange | ShareChange |
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """What a journal knows: the owners and the nodes that a change may name."""
 
     scopes: tuple[QuotaScope, ...]
     nodes: tuple[str, ...]
 
     @classmethod
-    def of(cls, history: History, state: State) -> Known:
+    def of(cls, history: JournalHistory, state: State) -> KnownNames:
         """Of a history, and of the state in which it begins."""
         scopes = {QuotaScope(w.request.tenant, w.request.project) for w in history.works}
         scopes |= {scope for scope, _, _ in state.quotas.settings()}
@@ -124,7 +124,7 @@ class Known:
 # -- reading ---------------------------------------------------------------------------------
 
 
-def parse_change(text: str, known: Known) -> Change:
+def parse_change(text: str, known: KnownNames) -> Change:
     """The change that ``name=value`` means."""
     name, found, value = text.partition("=")
     if not found or not name or not value:
@@ -174,7 +174,7 @@ def _setting(name: str, value: str) -> SettingChange:
     return SettingChange(name, read(value))
 
 
-def _scope(name: str, owner: str, known: Known) -> QuotaScope:
+def _scope(name: str, owner: str, known: KnownNames) -> QuotaScope:
     for scope in known.scopes:
         if str(scope) == owner:
             return scope
@@ -254,7 +254,7 @@ class Changes:
             case _:
                 return action
 
-    def opening(self, state: State, history: History) -> list[Command]:
+    def opening(self, state: State, history: JournalHistory) -> list[Command]:
         """What must be done before anything else, so that the changes hold from the start."""
         first = [p.action for p in history.plan if p.at_ms == history.start_ms]
         found: list[Command] = []
@@ -275,7 +275,7 @@ class Changes:
         found += [DepartNode(n) for n in sorted(self.absent) if n in state.ledger]
         return found
 
-    def idle(self, state: State, history: History) -> list[Change]:
+    def idle(self, state: State, history: JournalHistory) -> list[Change]:
         """Those without which everything that is set, or stood at the start, would be the same."""
         mine = self._effect(state, history)
         found = []
@@ -288,7 +288,9 @@ class Changes:
                 continue  # the others do not even go without it
         return found
 
-    def _effect(self, state: State, history: History) -> tuple[list[Action | None], list[Action]]:
+    def _effect(
+        self, state: State, history: JournalHistory
+    ) -> tuple[list[Action | None], list[Action]]:
         plan = [self.rewrite(each.action) for each in history.plan]
         return plan, list(self.opening(state, history))
 

@@ -34,9 +34,9 @@ from bailiwick.kernel.trust.events import (
 )
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.whatif.changes import Change, Changes
-from bailiwick.whatif.history import History, member_of
+from bailiwick.whatif.history import JournalHistory, member_of
 from bailiwick.whatif.replay import Replayer, Watch, World
-from bailiwick.whatif.tally import Counter, Ending, Fate, Outcome, Tally
+from bailiwick.whatif.tally import Ending, EventTally, Fate, RequestOutcome, Tally
 
 ASSUMPTIONS: tuple[str, ...] = (
     "Requests come when they came, and nobody asks for more, for less or again because of the "
@@ -75,8 +75,8 @@ class Moved:
     word: MoveWord
     delta_ms: int
     """By how much later it starts; 0 where it starts only once."""
-    control: Outcome
-    changed: Outcome
+    control: RequestOutcome
+    changed: RequestOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,10 @@ class Fidelity:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class WhatIfReport:
     """Three columns, how far the first two agree, and who fared otherwise."""
 
-    history: History
+    history: JournalHistory
     journal: Tally
     control: World
     changed: World
@@ -121,12 +121,12 @@ class Report:
 
 
 def compare(
-    history: History,
+    history: JournalHistory,
     begin: Callable[[], State],
     *,
     changes: Changes,
     watch: Watch | None = None,
-) -> Report:
+) -> WhatIfReport:
     """Replay twice from the state that ``begin`` makes anew each time, and hold all together."""
     idle = tuple(changes.idle(begin(), history))
     control = Replayer(history, begin()).run(watch)
@@ -138,7 +138,7 @@ def compare(
     ]
     order = list(MoveWord)
     moved.sort(key=lambda m: (order.index(m.word), -abs(m.delta_ms), m.work))
-    return Report(
+    return WhatIfReport(
         history,
         tally_journal(history, begin()),
         control,
@@ -150,10 +150,10 @@ def compare(
     )
 
 
-def tally_journal(history: History, state: State) -> Tally:
+def tally_journal(history: JournalHistory, state: State) -> Tally:
     """The sums of the journal as it is; ``state`` is where it begins, and is not changed."""
     lease_works = {i: m.work for i, m in member_of(history.works).items() if i in state.leases}
-    counter = Counter(state, history.start_ms, works=lease_works)
+    counter = EventTally(state, history.start_ms, works=lease_works)
     for number, work in enumerate(history.works):
         if work.seq < history.first and work.entry_id in state.line.entries:
             tenant = str(work.request.tenant)
@@ -175,7 +175,7 @@ _RULES = (
 )
 
 
-def _fidelity(history: History, control: World) -> Fidelity:
+def _fidelity(history: JournalHistory, control: World) -> Fidelity:
     told = [h for h in history.happened if type(h.event) not in TOLD_ONLY]
     journal = [_print(h.at_ms, h.event) for h in told]
     replay = [_print(at_ms, event) for at_ms, event in control.events]
@@ -195,7 +195,7 @@ def _print(at_ms: int, event: Event) -> str:
     return f"{at_ms} {event.kind} {owner.tenant} {owner.project} {encode_json(event.body())}"
 
 
-def _move(work: int, before: Outcome, after: Outcome | None) -> Moved | None:
+def _move(work: int, before: RequestOutcome, after: RequestOutcome | None) -> Moved | None:
     """How one request fares otherwise, if it does."""
     if after is None:
         raise InvariantBroken(f"request {work} was asked in one world only")

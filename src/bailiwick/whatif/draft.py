@@ -46,7 +46,7 @@ class Draft:
 
 
 @dataclass(slots=True)
-class Held:
+class DraftLease:
     """What the reader knows of a lease."""
 
     member: Member

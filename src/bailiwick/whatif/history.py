@@ -41,7 +41,7 @@ class StepWord(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WorkStep:
     """Something a holder did, so long after the work had started."""
 
     word: StepWord
@@ -74,7 +74,7 @@ class Work:
     """Its number in the line; 0 if it never stood there."""
     started_ms: int | None = None
     lease_ids: list[int] = field(default_factory=list)
-    steps: dict[int, list[Step]] = field(default_factory=dict)
+    steps: dict[int, list[WorkStep]] = field(default_factory=dict)
     """By the number of the gang's member."""
     teardowns: dict[int, Teardown] = field(default_factory=dict)
 
@@ -167,7 +167,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class JournalHistory:
     """Everything that was done, in order, and what the journal said came of it."""
 
     works: tuple[Work, ...]

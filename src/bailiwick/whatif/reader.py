@@ -50,7 +50,7 @@ from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
 from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.words import PreemptionReason
-from bailiwick.whatif.draft import Draft, Held
+from bailiwick.whatif.draft import Draft, DraftLease
 from bailiwick.whatif.history import (
     Action,
     Arrive,
@@ -58,13 +58,13 @@ from bailiwick.whatif.history import (
     ClearMember,
     Grid,
     Happened,
-    History,
+    JournalHistory,
     Member,
     Planned,
-    Step,
     StepWord,
     Teardown,
     Work,
+    WorkStep,
 )
 
 _BY_SCHEDULER = (PreemptionReason.PRIORITY_PREEMPTION, PreemptionReason.BURST_CREDIT_EXHAUSTED)
@@ -81,7 +81,7 @@ class HistoryReader:
         self._works: list[Work] = []
         self._plan: list[Planned | Draft] = []
         self._happened: list[Happened] = []
-        self._leases: dict[int, Held] = {}
+        self._leases: dict[int, DraftLease] = {}
         self._entries: dict[int, int] = {}
         self._line: dict[int, int] = {}  # entries that wait, with the rank of their priority
         self._gangs: dict[int, int] = {}
@@ -116,7 +116,7 @@ class HistoryReader:
         end_ms: int | None = None,
         start_ms: int | None = None,
         spacing_ms: int | None = None,
-    ) -> History:
+    ) -> JournalHistory:
         """What was done from record ``first`` on, and all works there ever were.
 
         The time looked at goes from that record to the last, or to and from where it is told.
@@ -129,7 +129,7 @@ class HistoryReader:
         if start_ms is None or not first:
             start_ms = happened[0].at_ms if happened else end_ms
         ticks = [p.at_ms for p in plan if isinstance(p.action, Tick)]
-        return History(
+        return JournalHistory(
             tuple(self._works),
             tuple(plan),
             tuple(happened),
@@ -274,7 +274,7 @@ class HistoryReader:
         work, expires = self._works[number], record.at_ms + event.request.ttl_ms
         work.started_ms = record.at_ms
         for lease_id in event.lease_ids:
-            self._leases[lease_id] = Held(Member(number, len(work.lease_ids)), expires)
+            self._leases[lease_id] = DraftLease(Member(number, len(work.lease_ids)), expires)
             work.lease_ids.append(lease_id)
 
     def _passed(self, request: PlacementRequest) -> bool:
@@ -298,10 +298,10 @@ class HistoryReader:
 
     # -- leases ----------------------------------------------------------------------------------
 
-    def _step(self, record: Record, held: Held, word: StepWord, *, ttl_ms: int = 0) -> None:
+    def _step(self, record: Record, held: DraftLease, word: StepWord, *, ttl_ms: int = 0) -> None:
         work = self._works[held.member.work]
         offset = record.at_ms - (work.started_ms or 0)
-        step = Step(word, offset, record.seq, ttl_ms, held.noticed)
+        step = WorkStep(word, offset, record.seq, ttl_ms, held.noticed)
         work.steps.setdefault(held.member.index, []).append(step)
         self._open = None
 
@@ -332,7 +332,7 @@ class HistoryReader:
             held.tearing = now, event.expires_ms
             self._works[held.member.work].teardowns[held.member.index] = Teardown(None)
 
-    def _warned(self, record: Record, event: le.LeaseRevoked, held: Held) -> None:
+    def _warned(self, record: Record, event: le.LeaseRevoked, held: DraftLease) -> None:
         reason = event.reason
         if reason is None or event.lease_id in self._victims:
             return
@@ -376,7 +376,7 @@ class HistoryReader:
             self._do(record, ChangeMode(event.node, event.after, evict=event.evicts))
 
 
-def read_history(records: Iterable[Record], *, spacing_ms: int | None = None) -> History:
+def read_history(records: Iterable[Record], *, spacing_ms: int | None = None) -> JournalHistory:
     """The history of a whole journal."""
     reader = HistoryReader()
     for record in records:

@@ -47,14 +47,14 @@ from bailiwick.whatif.history import (
     CancelWork,
     ClearMember,
     EvictMembers,
-    History,
+    JournalHistory,
     Member,
-    Step,
     StepWord,
     Teardown,
+    WorkStep,
     member_of,
 )
-from bailiwick.whatif.tally import Counter, Tally
+from bailiwick.whatif.tally import EventTally, Tally
 
 IDLE_MS = 60_000
 """How often at least the line is looked at while somebody waits."""
@@ -71,7 +71,7 @@ class HolderStep:
     """A holder does this with a lease."""
 
     lease_id: int
-    step: Step
+    step: WorkStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,9 @@ class World:
 class Replayer:
     """One replay of a history from a state, which it changes."""
 
-    def __init__(self, history: History, state: State, changes: Changes | None = None) -> None:
+    def __init__(
+        self, history: JournalHistory, state: State, changes: Changes | None = None
+    ) -> None:
         self._history, self._state = history, state
         self._changes = changes or Changes()
         self._ticks = history.ticks
@@ -115,7 +117,7 @@ class Replayer:
         self._entries = self._waiting_before()
         self._entry_of = {work: entry_id for entry_id, work in self._entries.items()}
         works = {lease_id: member.work for lease_id, member in self._member.items()}
-        self._counter = Counter(state, history.start_ms, works=works)
+        self._counter = EventTally(state, history.start_ms, works=works)
 
     def run(self, watch: Watch | None = None) -> World:
         """Do everything, in order; ``watch`` is told the time as it passes."""
@@ -205,7 +207,7 @@ class Replayer:
             case _:
                 self._execute(deed, None)
 
-    def _step(self, lease_id: int, step: Step) -> None:
+    def _step(self, lease_id: int, step: WorkStep) -> None:
         state = self._state
         if lease_id not in state.leases:
             return

@@ -52,7 +52,7 @@ class Ending(StrEnum):
 
 
 @dataclass(slots=True)
-class Outcome:
+class RequestOutcome:
     """One request: its fate, when that came, the word for it, and how its leases ended."""
 
     asked_ms: int
@@ -132,7 +132,7 @@ class Tally:
     gpu_present_milli_ms: int
     cpu_present_milli_ms: int
     tenants: Mapping[str, TenantTally]
-    outcomes: Mapping[int, Outcome]
+    outcomes: Mapping[int, RequestOutcome]
     """By the request's number in the history; of those that were asked or begun in this time."""
 
     @property
@@ -167,7 +167,7 @@ class _Lease:
     work: int | None
 
 
-class Counter:
+class EventTally:
     """Counts events as they come; ``close`` gives the sum."""
 
     def __init__(self, state: State, start_ms: int, *, works: Mapping[int, int]) -> None:
@@ -181,7 +181,7 @@ class Counter:
         self._waits: list[tuple[str, int]] = []
         self._counts: dict[str, dict[str, int]] = {}
         self._tenants: dict[str, TenantTally] = {}
-        self.outcomes: dict[int, Outcome] = {}
+        self.outcomes: dict[int, RequestOutcome] = {}
         for name, entry in state.ledger.entries.items():
             self._present(name, entry.capacity, at_ms=start_ms, sign=1)
         for lease in leases(state):
@@ -191,13 +191,15 @@ class Counter:
                 work = works.get(lease.id)
                 self._leases[lease.id] = _Lease(lease.tenant, start_ms, *amounts, work)
                 if work is not None:
-                    self.outcomes[work] = Outcome(lease.granted_ms, Fate.STARTED, lease.granted_ms)
+                    self.outcomes[work] = RequestOutcome(
+                        lease.granted_ms, Fate.STARTED, lease.granted_ms
+                    )
 
     def entry(self, entry_id: int, *, work: int, tenant: str, since_ms: int) -> None:
         """Somebody was in line already when counting began."""
         self._entries[entry_id] = work
         self._queued[entry_id] = since_ms, tenant
-        self.outcomes[work] = Outcome(since_ms)
+        self.outcomes[work] = RequestOutcome(since_ms)
 
     def note(self, at_ms: int, event: Event, *, work: int | None) -> None:
         """One more event; ``work`` is the request that it answers for the first time, if any."""
@@ -269,7 +271,7 @@ class Counter:
     ) -> None:
         tenant = str(event.request.tenant)
         if work is not None:
-            self.outcomes[work] = Outcome(at_ms)
+            self.outcomes[work] = RequestOutcome(at_ms)
         if isinstance(event, AdmissionDenied):
             word = event.denied.detail.code.value
             self._bump("refused", word)

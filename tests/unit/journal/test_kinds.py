@@ -6,7 +6,7 @@ import pytest
 
 from bailiwick.journal import BodySpec, RecordKind
 from bailiwick.journal.kinds import _gather
-from bailiwick.journal.kinds.row import Row, row
+from bailiwick.journal.kinds.row import KindRow, row
 from bailiwick.journal.ocsf import API, CREATE, Ocsf
 from bailiwick.vocab.errors import InvariantBroken
 
@@ -14,7 +14,7 @@ GONE = {7, 22, 23, 29, *range(39, 46)}
 """The numbers of kinds that nobody wrote. Never give one to another kind."""
 
 
-def made(word: str, number: int) -> Row:
+def made(word: str, number: int) -> KindRow:
     return row(word, number, ocsf=Ocsf(API, CREATE), body=BodySpec({}))
 
 

@@ -33,9 +33,9 @@ from bailiwick.kernel.work.lease_events import LeaseReleased
 from bailiwick.vocab.errors import BailiwickError, Conflict, InvalidValue
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import PreemptionReason
-from bailiwick.whatif.changes import NAMES, Changes, Known, parse_change
-from bailiwick.whatif.compare import MoveWord, Report, compare
-from bailiwick.whatif.history import Grid, History
+from bailiwick.whatif.changes import NAMES, Changes, KnownNames, parse_change
+from bailiwick.whatif.compare import MoveWord, WhatIfReport, compare
+from bailiwick.whatif.history import Grid, JournalHistory
 from bailiwick.whatif.reader import HistoryReader, read_history
 from bailiwick.whatif.tally import Ending, Fate, Waits, cost_of
 from tests.support.kernel_histories import (
@@ -52,12 +52,12 @@ from tests.unit.kernel.desk import Desk, cores
 CONFIRMED = Settings(confirm_teardown=True, teardown_ms=20_000)
 
 
-def changes(history: History, *texts: str) -> Changes:
-    known = Known.of(history, State())
+def changes(history: JournalHistory, *texts: str) -> Changes:
+    known = KnownNames.of(history, State())
     return Changes(parse_change(text, known) for text in texts)
 
 
-def ask(campus: Campus, *texts: str) -> Report:
+def ask(campus: Campus, *texts: str) -> WhatIfReport:
     history = read_history(campus.records)
     return compare(history, State, changes=changes(history, *texts))
 
@@ -251,7 +251,7 @@ def test_a_window_begins_with_what_stood_there(small: Campus) -> None:
     data = encode(kernel.state)
     history = reader.history(len(early), start_ms=START_MS + HOUR)
     state = decode(data, sha256(data).hexdigest())
-    known = Known.of(history, state)
+    known = KnownNames.of(history, state)
     report = compare(
         history,
         lambda: decode(data, sha256(data).hexdigest()),
@@ -276,7 +276,7 @@ def test_what_cannot_be_changed_any_more_is_an_error_not_a_result(small: Campus)
         compare(
             history,
             lambda: decode(data, sha256(data).hexdigest()),
-            changes=Changes([parse_change("half_life_ms=1h", Known((), ()))]),
+            changes=Changes([parse_change("half_life_ms=1h", KnownNames((), ()))]),
         )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Experiments that measure placement.", no_args_is_help=True)
 
 
-class Engine(StrEnum):
+class BenchEngine(StrEnum):
     """Which engine decides."""
 
     AUTO = "auto"
@@ -84,9 +84,9 @@ class PlacementOptions:
         Output, typer.Option("--output", "-o", help="A table for people, or JSON.")
     ] = Output.TABLE
     engine: Annotated[
-        Engine,
+        BenchEngine,
         typer.Option("--engine", help="Both engines decide alike; auto is the compiled if built."),
-    ] = Engine.AUTO
+    ] = BenchEngine.AUTO
 
 
 @app.command(

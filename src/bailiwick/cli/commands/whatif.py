@@ -77,19 +77,19 @@ def whatif(options: WhatifOptions) -> None:
     """Compare a journal with what it might have been."""
     from bailiwick.cli.offline import whatif_screen as screen
     from bailiwick.tools.whatif import read_history
-    from bailiwick.whatif.changes import Changes, Known, parse_change
+    from bailiwick.whatif.changes import Changes, KnownNames, parse_change
     from bailiwick.whatif.compare import compare
 
     price = _price(options.price)
     period = (options.begin, options.end)
     with open_source(options.journal, SCREEN) as source:
         history, begin = read_history(source, period, tick_ms=options.tick_ms)
-    known = Known.of(history, begin())
+    known = KnownNames.of(history, begin())
     changes = Changes(parse_change(text, known) for text in options.change)
     span_ms = max(history.end_ms - history.start_ms, 1)
     with SCREEN.progress("deciding again", 2 * span_ms) as step:
         report = compare(history, begin, changes=changes, watch=_watch(history.start_ms, step))
-    asked = screen.Asked(source.name, tuple(options.change), price)
+    asked = screen.WhatIfWish(source.name, tuple(options.change), price)
     if options.output is Output.JSON:
         import json
 

@@ -12,7 +12,7 @@ from bailiwick.cli.shared.flags import Output, OutputOption
 from bailiwick.cli.shared.progress import progress
 
 if TYPE_CHECKING:
-    from bailiwick.tools.attest_cases import Folder, Row
+    from bailiwick.tools.attest_cases import CaseRow, Folder
 
 _HEADINGS = ("case", "expected", "verdict", "matches")
 
@@ -60,7 +60,7 @@ def check_cases(
         raise typer.Exit(ExitCode.DENIED)
 
 
-def _print(folders: list[Folder], rows: list[Row]) -> None:
+def _print(folders: list[Folder], rows: list[CaseRow]) -> None:
     from bailiwick.cli.shared.screen import make_console, print_rows
 
     console = make_console()
@@ -71,13 +71,13 @@ def _print(folders: list[Folder], rows: list[Row]) -> None:
         print_rows(console, (*_HEADINGS, "note*"), rows=cells, title=title)
 
 
-def _print_totals(folders: list[Folder], rows: list[Row]) -> None:
+def _print_totals(folders: list[Folder], rows: list[CaseRow]) -> None:
     for folder in folders if len(folders) > 1 else ():
         typer.echo(_counted(folder.name, [r for r in rows if r.folder == folder.name]), err=True)
     typer.echo(_counted("all" if len(folders) > 1 else "", rows), err=True)
 
 
-def _counted(name: str, rows: list[Row]) -> str:
+def _counted(name: str, rows: list[CaseRow]) -> str:
     good = sum(row.matches for row in rows)
     told = f"{len(rows)} cases, {good} as expected, {len(rows) - good} not"
     return f"{name}: {told}" if name else told

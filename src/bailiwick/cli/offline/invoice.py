@@ -24,7 +24,7 @@ from bailiwick.cli.shared.ask import noun
 from bailiwick.cli.shared.flags import Output, OutputOption, with_options
 from bailiwick.cli.shared.progress import SCREEN
 from bailiwick.cli.shared.screen import printable
-from bailiwick.tools.record_source import MOMENTS, Source, open_source
+from bailiwick.tools.record_source import MOMENTS, OpenedJournal, open_source
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _Body = Annotated[
 ]
 
 
-class ExportFormat(StrEnum):
+class InvoiceFormat(StrEnum):
     """In which columns an invoice leaves."""
 
     CSV = "csv"
@@ -111,8 +111,8 @@ class ExportOptions(DraftOptions):
         typer.Option("--invoice", metavar="ID", help="Only this one; repeat it."),
     ] = None
     form: Annotated[
-        ExportFormat, typer.Option("--format", help="Every field of a line, or FOCUS columns.")
-    ] = ExportFormat.CSV
+        InvoiceFormat, typer.Option("--format", help="Every field of a line, or FOCUS columns.")
+    ] = InvoiceFormat.CSV
     provider: Annotated[
         str | None,
         typer.Option("--provider", metavar="NAME", help="Who runs the fleet, for FOCUS."),
@@ -144,10 +144,10 @@ def export(options: ExportOptions) -> None:
     from bailiwick.billing.export import invoice_csv
     from bailiwick.billing.focus import focus_csv
 
-    if options.form is ExportFormat.FOCUS and options.provider is None:
+    if options.form is InvoiceFormat.FOCUS and options.provider is None:
         raise InvalidValue("--provider", None, "the name of who runs the fleet, for FOCUS")
     invoices = _chosen(options)
-    if options.form is ExportFormat.FOCUS:
+    if options.form is InvoiceFormat.FOCUS:
         text = focus_csv(invoices, provider=options.provider or "")
     else:
         text = invoice_csv(invoices)
@@ -165,7 +165,7 @@ def export(options: ExportOptions) -> None:
     typer.echo(f"{options.out}: {lines:,} lines of {count}", err=True)
 
 
-def _draft_of(source: Source, options: DraftOptions) -> Invoice:
+def _draft_of(source: OpenedJournal, options: DraftOptions) -> Invoice:
     from bailiwick.tools.invoices import InvoiceDraft, draft_of
 
     draft = InvoiceDraft(
@@ -196,7 +196,7 @@ def _show(invoice: Invoice, output: Output) -> None:
         draw_invoice(invoice)
 
 
-def _recompute_all(source: Source, output: Output, *, books: bool) -> None:
+def _recompute_all(source: OpenedJournal, output: Output, *, books: bool) -> None:
     from bailiwick.billing.accounts import Books
     from bailiwick.billing.invoices import entry_of
     from bailiwick.cli.offline.invoice_screen import audit_row, draw_audit, draw_balances
@@ -221,7 +221,7 @@ def _recompute_all(source: Source, output: Output, *, books: bool) -> None:
     _end(source, sum(not row["agrees"] for row in rows), len(rows))
 
 
-def _end(source: Source, wrong: int, count: int) -> None:
+def _end(source: OpenedJournal, wrong: int, count: int) -> None:
     if wrong:
         what = "does" if wrong == 1 else "do"
         told = f"{wrong:,} of {count:,} invoices {what} not agree with the journal"
@@ -232,7 +232,7 @@ def _end(source: Source, wrong: int, count: int) -> None:
         typer.echo(f"{told} with {source.size:,} records, to the last unit", err=True)
 
 
-def _compare(source: Source, path: Path, output: Output) -> None:
+def _compare(source: OpenedJournal, path: Path, output: Output) -> None:
     """A saved invoice beside what the journal gives, and beside what the journal says of it."""
     from bailiwick.cli.offline.invoice_screen import (
         audit_row,
@@ -278,7 +278,7 @@ def _chosen(options: ExportOptions) -> list[Invoice]:
         return _issued(source, options.invoice)
 
 
-def _issued(source: Source, names: list[str] | None) -> list[Invoice]:
+def _issued(source: OpenedJournal, names: list[str] | None) -> list[Invoice]:
     from bailiwick.cli.offline.invoice_screen import audit_row, audit_sentence
     from bailiwick.tools.invoices import issued_invoices
 

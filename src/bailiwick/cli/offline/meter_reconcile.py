@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bailiwick.metering.reconcile import UsageFinding
 
 
-class Shown(StrEnum):
+class FindingsShown(StrEnum):
     """How findings are printed."""
 
     TABLE = Format.TABLE.value
@@ -48,8 +48,8 @@ def reconcile(
         ),
     ],
     output: Annotated[
-        Shown, typer.Option("--output", "-o", help="A table for people, JSON or YAML.")
-    ] = Shown.TABLE,
+        FindingsShown, typer.Option("--output", "-o", help="A table for people, JSON or YAML.")
+    ] = FindingsShown.TABLE,
 ) -> None:
     """Compare what a journal attributes to leases with what somebody else counted.
 
@@ -63,8 +63,10 @@ def reconcile(
         raise typer.Exit(ExitCode.DENIED)
 
 
-def _print(found: list[UsageFinding], *, counted: int, compared: int, output: Shown) -> None:
-    if output is Shown.TABLE:
+def _print(
+    found: list[UsageFinding], *, counted: int, compared: int, output: FindingsShown
+) -> None:
+    if output is FindingsShown.TABLE:
         _draw(found, counted=counted, compared=compared)
         return
     document = {
@@ -72,7 +74,7 @@ def _print(found: list[UsageFinding], *, counted: int, compared: int, output: Sh
         "compared": compared,
         "findings": [_plain(each) for each in found],
     }
-    if output is Shown.JSON:
+    if output is FindingsShown.JSON:
         emit(json.dumps(document, indent=2))
     else:
         emit(spell_yaml(document))

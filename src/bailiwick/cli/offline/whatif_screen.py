@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bailiwick.whatif.changes import Change
-    from bailiwick.whatif.compare import Fidelity, Moved, Report
+    from bailiwick.whatif.compare import Fidelity, Moved, WhatIfReport
     from bailiwick.whatif.tally import Tally, TenantTally
 
 MOVED_MAX = 10
@@ -32,7 +32,7 @@ _ALWAYS = ("requests admitted", "requests refused", "requests that waited", "lea
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
+class WhatIfWish:
     """What a person asked for: the journal, the changes as typed, and a price in millionths."""
 
     journal: str
@@ -41,7 +41,7 @@ class Asked:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Line:
+class ScreenLine:
     """One number of each column, and how it is written."""
 
     name: str
@@ -55,23 +55,23 @@ class Line:
         return "·" if not by else f"+{self.write(by)}" if by > 0 else self.write(by)
 
 
-def lines(report: Report, price_micros: int | None) -> Iterator[Line]:
+def lines(report: WhatIfReport, price_micros: int | None) -> Iterator[ScreenLine]:
     """Every number that is not zero throughout, and the four that everybody looks for."""
     for line in _all_lines(report, price_micros):
         if any(line.values) or line.name in _ALWAYS:
             yield line
 
 
-def _all_lines(report: Report, price_micros: int | None) -> Iterator[Line]:
+def _all_lines(report: WhatIfReport, price_micros: int | None) -> Iterator[ScreenLine]:
     tallies = report.journal, report.control.tally, report.changed.tally
 
     def row(
         name: str, of: Callable[[Tally], int], *, write: Callable[[int], str] | None = None
-    ) -> Line:
+    ) -> ScreenLine:
         one, two, three = (of(tally) for tally in tallies)
-        return Line(name, (one, two, three), write or "{:,}".format)
+        return ScreenLine(name, (one, two, three), write or "{:,}".format)
 
-    def by_word(name: str, of: Callable[[Tally], Any]) -> Iterator[Line]:
+    def by_word(name: str, of: Callable[[Tally], Any]) -> Iterator[ScreenLine]:
         yield row(name, lambda t: sum(of(t).values()))
         for word in sorted({word for tally in tallies for word in of(tally)}):
             yield row(f"  {word}", lambda t, w=word: of(t).get(w, 0))  # type: ignore[misc]
@@ -118,7 +118,7 @@ def gpu_hours(gpu_milli_ms: int) -> str:
 # -- on a screen -------------------------------------------------------------------------------
 
 
-def show(console: Console, report: Report, *, asked: Asked) -> None:
+def show(console: Console, report: WhatIfReport, *, asked: WhatIfWish) -> None:
     """Print the whole comparison."""
     from bailiwick.whatif.compare import ASSUMPTIONS
 
@@ -150,7 +150,7 @@ def _bullet(console: Console, text: str) -> None:
     console.print(Padding(grid, (0, 0, 0, 1)))
 
 
-def _show_head(console: Console, report: Report, asked: Asked) -> None:
+def _show_head(console: Console, report: WhatIfReport, asked: WhatIfWish) -> None:
     from rich.markup import escape
 
     history = report.history
@@ -171,7 +171,7 @@ def _show_head(console: Console, report: Report, asked: Asked) -> None:
         console.print(f"[bold]Note[/bold]     {escape(name)} changes nothing: it was so already")
 
 
-def report_index(report: Report, change: Change) -> int:
+def report_index(report: WhatIfReport, change: Change) -> int:
     """Which of the changes, in the order they were typed, this is."""
     return report.changes.index(change)
 
@@ -194,7 +194,7 @@ def verdict(fidelity: Fidelity) -> list[str]:
     return told
 
 
-def _show_tenants(console: Console, report: Report, asked: Asked) -> None:
+def _show_tenants(console: Console, report: WhatIfReport, asked: WhatIfWish) -> None:
     rows = []
     before, after = report.control.tally.tenants, report.changed.tally.tenants
     hit = affected(report)
@@ -232,7 +232,7 @@ def _of(tenants: Any, name: str) -> TenantTally:
     return found
 
 
-def affected(report: Report) -> list[str]:
+def affected(report: WhatIfReport) -> list[str]:
     """The tenants that fare otherwise: by GPU time, then by waiting."""
     before, after = report.control.tally.tenants, report.changed.tally.tenants
     sizes = {}
@@ -248,7 +248,7 @@ def _pair(before: int, after: int, write: Callable[[int], str]) -> str:
     return write(after) if before == after else f"{write(before)} → {write(after)}"
 
 
-def _show_moved(console: Console, report: Report) -> None:
+def _show_moved(console: Console, report: WhatIfReport) -> None:
     rows = []
     one_day = report.history.end_ms - report.history.start_ms <= _DAY_MS
     cut = slice(11, 19) if one_day else slice(5, 16)
@@ -299,7 +299,7 @@ def _when(at_ms: int | None, cut: slice) -> str:
 # -- as data -----------------------------------------------------------------------------------
 
 
-def tell(report: Report, asked: Asked) -> dict[str, Any]:
+def tell(report: WhatIfReport, asked: WhatIfWish) -> dict[str, Any]:
     """The comparison as plain values."""
     from bailiwick.whatif.compare import ASSUMPTIONS
 
@@ -374,7 +374,7 @@ def _column(tally: Tally, price_micros: int | None) -> dict[str, Any]:
     }
 
 
-def _moved(report: Report, move: Moved) -> dict[str, Any]:
+def _moved(report: WhatIfReport, move: Moved) -> dict[str, Any]:
     work = report.history.works[move.work]
     return {
         "seq": work.seq,

@@ -30,7 +30,7 @@ from bailiwick.journal.body_spec import BodySpec
 from bailiwick.journal.kinds.fleet import FleetKinds
 from bailiwick.journal.kinds.money import MoneyKinds
 from bailiwick.journal.kinds.people import PeopleKinds
-from bailiwick.journal.kinds.row import Row
+from bailiwick.journal.kinds.row import KindRow
 from bailiwick.journal.kinds.trust import TrustKinds
 from bailiwick.journal.kinds.work import WorkKinds
 from bailiwick.journal.ocsf import Ocsf
@@ -40,9 +40,9 @@ from bailiwick.vocab.errors import InvariantBroken
 _SLICES = (WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds)
 
 
-def _gather(slices: Iterable[type[object]]) -> dict[str, Row]:
+def _gather(slices: Iterable[type[object]]) -> dict[str, KindRow]:
     """All rows by their word, in the order of their numbers."""
-    rows = [each for of in slices for each in vars(of).values() if isinstance(each, Row)]
+    rows = [each for of in slices for each in vars(of).values() if isinstance(each, KindRow)]
     rows.sort(key=lambda each: each.number)
     by_word = {each.word: each for each in rows}
     if len(by_word) < len(rows) or len({each.number for each in rows}) < len(rows):

@@ -34,7 +34,7 @@ _KEYED: Fields = {"key": PRINCIPAL, "command": DIGEST}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class KindRow:
     """All there is to say of one kind of record."""
 
     word: str
@@ -61,7 +61,7 @@ def row(
     body: BodySpec,
     scope: KindScope = KindScope.TENANT,
     moves_shares: bool = False,
-) -> Row:
+) -> KindRow:
     """A kind of record; unless told otherwise a tenant's own, and no business of the meter."""
     keyed = BodySpec(body.required, {**body.optional, **_KEYED})
-    return Row(word, number, ocsf, keyed, scope, moves_shares)
+    return KindRow(word, number, ocsf, keyed, scope, moves_shares)

@@ -15,7 +15,7 @@ from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.spelling import denial_body, denial_from, request_body, request_from
 from bailiwick.kernel.state import Claim, State
 from bailiwick.kernel.work.arrivals import shape_from, shape_row
-from bailiwick.kernel.work.usage import Running
+from bailiwick.kernel.work.usage import RunningWeight
 from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, ChargedAccount
@@ -173,6 +173,6 @@ def _load_line(state: State, plain: Plain) -> None:
     state.claimed.put(state.claims)
     state.shares.load(plain["shares"])
     state.shares.running = {
-        tuple(scope): Running(rate, int(pending), since_ms, charged_ms)
+        tuple(scope): RunningWeight(rate, int(pending), since_ms, charged_ms)
         for scope, rate, pending, since_ms, charged_ms in plain["running"]
     }

@@ -25,7 +25,7 @@ def weight_of(gpu_milli: int, cpu_milli: int) -> int:
 
 
 @dataclass(slots=True)
-class Running:
+class RunningWeight:
     """What a scope's leases weigh now, and what they used since it was last charged."""
 
     rate: int
@@ -41,7 +41,7 @@ class RunningShares(FairShares):
 
     def __init__(self, half_life_ms: int) -> None:
         super().__init__(half_life_ms)
-        self.running: dict[Scope, Running] = {}
+        self.running: dict[Scope, RunningWeight] = {}
 
     def change(
         self,
@@ -60,7 +60,7 @@ class RunningShares(FairShares):
         for scope in ((tenant,), (tenant, project or "")):
             run = self.running.get(scope)
             if run is None:
-                self.running[scope] = Running(rate, 0, now_ms, now_ms)
+                self.running[scope] = RunningWeight(rate, 0, now_ms, now_ms)
                 continue
             run.pending += run.rate * (now_ms - run.since_ms)
             run.since_ms = now_ms
@@ -71,7 +71,7 @@ class RunningShares(FairShares):
                 self.add(scope, run.pending, now_ms=now_ms)
                 run.pending, run.charged_ms = 0, now_ms
 
-    def _take_off(self, scope: Scope, run: Running, amount: int, *, from_ms: int) -> None:
+    def _take_off(self, scope: Scope, run: RunningWeight, amount: int, *, from_ms: int) -> None:
         """Take off what was counted since then: first of what does not fade yet.
 
         The rest was charged at that time or later, so taken off as of that time it has faded no

@@ -67,7 +67,7 @@ AGE_HEADER = "x-age-ms"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class AppTerms:
     """What may be set about an application."""
 
     bounds: Bounds = field(default_factory=Bounds)
@@ -163,11 +163,11 @@ def create_app(
     *,
     clock: Clock,
     ids: Callable[[], str],
-    terms: Terms | None = None,
+    terms: AppTerms | None = None,
     parts: Parts | None = None,
 ) -> FastAPI:
     """The API of one replica."""
-    terms, parts = terms or Terms(), parts or Parts()
+    terms, parts = terms or AppTerms(), parts or Parts()
     wait_s = min(runner.wait_s, terms.bounds.kernel_s)
     gateway = Gateway(runner, wait_s=wait_s, watch=watch_waits(parts.telemetry))
     door = Door(gateway, authority, clock=clock, guesses=terms.guesses, notes=terms.notes)

@@ -15,7 +15,7 @@ from bailiwick.kernel import Settings
 from bailiwick.kernel.precondition import settings_digest
 from bailiwick.kernel.settings import NUMBERS
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Changing, Here, House, InHouse
+from bailiwick.server.http.context import Changing, Here, House
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.params import IfMatchDigest, digest_in
 from bailiwick.server.http.spelling import spell_done
@@ -44,8 +44,9 @@ async def healthz() -> Health:
 
 
 @answers("readyz")
-async def readyz(house: InHouse) -> Health:
+async def readyz(request: Request) -> Health:
     """Answers once the state is loaded; until then 503."""
+    house: House = request.app.state.house
     if not house.gateway.is_ready:
         raise Unavailable("the state", "it is being read from the store, or was lost")
     return Health(status="ok")
