@@ -36,10 +36,8 @@ FOLDER_MODULES_MAX = 16
 CROWDED = {
     "src/bailiwick/cli/commands": 45,  # one for each word that is typed: a list, not a crowd
     "src/bailiwick/journal": 17,
-    "src/bailiwick/kernel": 43,
     "src/bailiwick/metering": 18,
     "src/bailiwick/scheduler": 25,
-    "src/bailiwick/server/http": 19,
     "src/bailiwick/services": 25,  # one for each noun, and what several of them share
 }
 
@@ -317,6 +315,8 @@ def test_no_folder_has_more_than_16_modules(package: list[Source]) -> None:
     found = crowded([source.path for source in package])
     grown = {folder: count for folder, count in found.items() if count > CROWDED.get(folder, 0)}
     assert grown == {}, "part it by noun, as the kernel and the command line are"
+    shrunk = {folder for folder, count in CROWDED.items() if found.get(folder, 0) < count}
+    assert shrunk == set(), "write the smaller number down, so that it stays"
 
 
 def test_a_crowded_folder_is_noticed() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.capability import Accepted, BiscuitKey, TokenFault, TokenRefused, TokenUse, narrow
+from bailiwick.capability import Accepted, BearerRefused, BiscuitKey, TokenFault, TokenUse, narrow
 from bailiwick.client import Client, Refusal
 from bailiwick.guard import Follower, Guard
 from bailiwick.vocab.trust import Operation
@@ -38,15 +38,15 @@ def test_a_service_accepts_a_leases_token_until_the_lease_moves_on(served: Serve
             guard = Guard("n1", follower.known)
             assert isinstance(guard.check(issued.token, READ), Accepted)
             elsewhere = Guard("n2", follower.known)
-            assert elsewhere.check(issued.token, READ) == TokenRefused(TokenFault.WRONG_AUDIENCE)
+            assert elsewhere.check(issued.token, READ) == BearerRefused(TokenFault.WRONG_AUDIENCE)
             [key] = follower.known().keys.keys_of("n1")
             assert isinstance(key, BiscuitKey)
             reading = narrow(issued.token, operations=[Operation.MEM_READ], key=key)
-            assert guard.check(reading, TokenUse(Operation.MEM_WRITE)) == TokenRefused(
+            assert guard.check(reading, TokenUse(Operation.MEM_WRITE)) == BearerRefused(
                 TokenFault.OPERATION_NOT_ALLOWED
             )
             member.change("POST", "/v1/leases/1/renew", body=Renewal(ttl_ms=10**6))
-            revoked = TokenRefused(TokenFault.REVOKED)
+            revoked = BearerRefused(TokenFault.REVOKED)
             until(lambda: guard.check(reading, READ) == revoked, "it counts no more")
         finally:
             follower.close()

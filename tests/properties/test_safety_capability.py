@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from bailiwick.capability import (
     Accepted,
+    BearerRefused,
     Operation,
     Revocations,
     TokenClaims,
-    TokenRefused,
     TokenUse,
 )
 from tests.support.lease_tokens import MAKERS, Chain, kit, naive
@@ -74,7 +74,7 @@ def test_a_verdict_is_what_the_naive_verifier_says(
 ) -> None:
     fault = naive(chain, use, audience="node-1", now_ms=now_ms, floor=floor)
     only = replace(chain.claims, operations=(use.operation,))
-    wanted = Accepted(only) if fault is None else TokenRefused(fault)
+    wanted = Accepted(only) if fault is None else BearerRefused(fault)
     revoked = floor_of(chain, floor)
     assert KITS[name].verify(token_of(name, chain), use, now_ms=now_ms, revoked=revoked) == wanted
 
@@ -99,4 +99,4 @@ def test_a_token_is_accepted_by_its_audience_alone(
 ) -> None:
     found = KITS[name].verify(token_of(name, chain), use, audience=audience, now_ms=now_ms)
     if audience != "node-1":
-        assert isinstance(found, TokenRefused)
+        assert isinstance(found, BearerRefused)

@@ -77,9 +77,9 @@ class HastyReplica(Replica):
 class VainReplica(Replica):
     """It reckons the age of what it read from when the answer came, not from when it asked."""
 
-    def _found_all(self, elapsed: int) -> None:
+    def _found_all(self, kernel: Kernel, elapsed: int) -> None:
         del elapsed
-        super()._found_all(self.clock.elapsed_ms())
+        super()._found_all(kernel, self.clock.elapsed_ms())
 
 
 class StubbornReplica(Replica):

@@ -19,8 +19,8 @@ from bailiwick.capability.broker import (
 from bailiwick.capability.claims import (
     TOKEN_TTL_MS_MAX,
     Accepted,
+    BearerRefused,
     TokenClaims,
-    TokenRefused,
     TokenUse,
     Verification,
 )
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TOKEN_TTL_MS_MAX",
     "Accepted",
+    "BearerRefused",
     "BiscuitKey",
     "BiscuitMinter",
     "CapBroker",
@@ -54,7 +55,6 @@ __all__ = [
     "Revocations",
     "TokenClaims",
     "TokenFault",
-    "TokenRefused",
     "TokenUse",
     "Verification",
     "check_wish",

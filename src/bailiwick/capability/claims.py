@@ -89,13 +89,13 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenRefused:
+class BearerRefused:
     """The bearer may not: the first fault in the order of :class:`TokenFault`."""
 
     fault: TokenFault
 
 
-Verification: TypeAlias = Accepted | TokenRefused
+Verification: TypeAlias = Accepted | BearerRefused
 
 
 # A token whose signature is good: its claims with the asked operation as the only one, its ids, and

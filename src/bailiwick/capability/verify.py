@@ -33,9 +33,9 @@ from bailiwick.capability import hmac_tokens
 from bailiwick.capability.claims import (
     TOKEN_CHARS_MAX,
     Accepted,
+    BearerRefused,
     Narrowing,
     Opened,
-    TokenRefused,
     TokenUse,
     Verification,
     covers,
@@ -60,21 +60,21 @@ def verify(
 ) -> Verification:
     """The claims, or why not. ``audience`` is the node that asks, by its own knowledge."""
     if not isinstance(token, str) or len(token) > TOKEN_CHARS_MAX:
-        return TokenRefused(TokenFault.MALFORMED)
+        return BearerRefused(TokenFault.MALFORMED)
     if token.startswith(hmac_tokens.PREFIX):
         opened = hmac_tokens.open_token(token, use, audience=audience, keys=keys, now_ms=now_ms)
     elif token.startswith(BISCUIT_PREFIX):
         if not any(isinstance(key, BiscuitKey) for key in keys.keys_of(audience)):
-            return TokenRefused(TokenFault.UNKNOWN_KEY)  # and the library need not be there
+            return BearerRefused(TokenFault.UNKNOWN_KEY)  # and the library need not be there
         from bailiwick.capability import biscuit_tokens
 
         opened = biscuit_tokens.open_token(token, use, audience=audience, keys=keys, now_ms=now_ms)
     else:
-        return TokenRefused(TokenFault.MALFORMED)
+        return BearerRefused(TokenFault.MALFORMED)
     if isinstance(opened, TokenFault):
-        return TokenRefused(opened)
+        return BearerRefused(opened)
     fault = _first_fault(opened, use, audience=audience, revoked=revoked, now_ms=now_ms)
-    return Accepted(opened[0], opened[1]) if fault is None else TokenRefused(fault)
+    return Accepted(opened[0], opened[1]) if fault is None else BearerRefused(fault)
 
 
 def _first_fault(

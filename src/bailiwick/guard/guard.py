@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from bailiwick.capability import Accepted, KeyRing, Revocations, TokenRefused, TokenUse, verify
+from bailiwick.capability import Accepted, BearerRefused, KeyRing, Revocations, TokenUse, verify
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import TokenFault
 from bailiwick.vocab.values import check_name
@@ -94,7 +94,7 @@ class Guard:
         self._audience = check_name("audience", audience)
         self._known, self._now_ms = known, now_ms
 
-    def check(self, token: str, use: TokenUse) -> Accepted | TokenRefused | Turned:
+    def check(self, token: str, use: TokenUse) -> Accepted | BearerRefused | Turned:
         """Whether the token's bearer may, now."""
         known, now_ms = self._known(), self._now_ms()
         if known.until_ms is not None and now_ms >= known.until_ms:
@@ -148,8 +148,8 @@ class Guard:
         try:
             found = self.check(bearers[0][len(_SCHEME) :], use())
         except InvalidValue:  # the path spells what no resource can be
-            found = TokenRefused(TokenFault.WRONG_RESOURCE)
-        if isinstance(found, TokenRefused):
+            found = BearerRefused(TokenFault.WRONG_RESOURCE)
+        if isinstance(found, BearerRefused):
             fault = found.fault.value
             return Turned(403, "forbidden", f"the token is not accepted: {fault}", fault)
         return found

@@ -13,9 +13,8 @@ from hashlib import sha256
 
 from bailiwick.billing.budgets import Budget
 from bailiwick.journal.record import encode_json
-from bailiwick.kernel.fleet.events import QuotaChanged, SettingsChanged
+from bailiwick.kernel.fleet.spelling import quota_body, settings_body
 from bailiwick.kernel.money.events import budget_body
-from bailiwick.kernel.owner import FLEET
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.spelling import Body
 from bailiwick.scheduler.quota_policy import Quota
@@ -24,12 +23,12 @@ from bailiwick.vocab.errors import Stale
 
 def settings_digest(settings: Settings) -> str:
     """What these settings are known by."""
-    return _digest(SettingsChanged(settings).body())
+    return _digest(settings_body(settings))
 
 
 def quota_digest(quota: Quota) -> str:
     """What this quota is known by."""
-    return _digest(QuotaChanged(FLEET, quota).body())
+    return _digest(quota_body(quota))
 
 
 def budget_digest(budget: Budget | None) -> str:

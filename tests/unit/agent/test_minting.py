@@ -32,6 +32,7 @@ from bailiwick.agent.minting import (
 )
 from bailiwick.capability import (
     Accepted,
+    BearerRefused,
     BiscuitMinter,
     KeyRing,
     MintDenial,
@@ -40,7 +41,6 @@ from bailiwick.capability import (
     Revocations,
     TokenClaims,
     TokenFault,
-    TokenRefused,
     TokenUse,
     verify,
 )
@@ -117,7 +117,7 @@ def test_the_servers_own_key_forges_nothing_for_such_a_node(tmp_path: Path) -> N
     bench = Bench(tmp_path)
     claims = bench.ask()["claims"]
     forged = BROKER.mint(TokenClaims(**{**claims, "operations": READ}))
-    assert judged(forged, keys=NODE_KEYS) == TokenRefused(TokenFault.UNKNOWN_KEY)
+    assert judged(forged, keys=NODE_KEYS) == BearerRefused(TokenFault.UNKNOWN_KEY)
 
 
 def test_nobody_gets_a_token_for_anothers_lease(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_no_token_lives_for_more_than_300_s_whatever_the_server_says(tmp_path: P
     told = Bench(tmp_path, expires_ms=NOW + 10**9).ask()
     assert told["claims"]["expires_ms"] == NOW + 300_000
     late = judged(told["token"], keys=NODE_KEYS, now_ms=NOW + 300_000)
-    assert late == TokenRefused(TokenFault.EXPIRED)
+    assert late == BearerRefused(TokenFault.EXPIRED)
 
 
 @pytest.mark.parametrize(

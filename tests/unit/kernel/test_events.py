@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, get_args
 
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.journal import Chain, Context, RecordKind, parse_record
 from bailiwick.journal.record import encode_json
+from bailiwick.journal.words import Severity
 from bailiwick.kernel import (
     Done,
     Granted,
@@ -24,16 +25,18 @@ from bailiwick.kernel import (
     encode_command,
 )
 from bailiwick.kernel.codec import COMMANDS as BY_WORD
-from bailiwick.kernel.codec import command_digest
+from bailiwick.kernel.codec import _shape_of, command_digest
 from bailiwick.kernel.commands import Command, Envelope, Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.commands import Elect, RegisterNode
+from bailiwick.kernel.people.commands import SetMember
 from bailiwick.kernel.slice import word_of
 from bailiwick.kernel.slices import EVENTS as BY_KIND
 from bailiwick.kernel.slices import event_of
 from bailiwick.kernel.work.commands import Evict, Renew, Submit
 from bailiwick.scheduler.quota_policy import Quota
-from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.errors import InvalidValue, InvariantBroken
+from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
 from tests.unit.kernel import makers
@@ -193,6 +196,9 @@ def test_an_unknown_or_a_missing_field_is_refused_by_name(kind: type, data: st.D
         ({"command": "release", "lease_id": 2**53}, "lease_id"),
         ({"command": "evict", "lease_ids": [], "reason": "operator_drain"}, "lease_ids"),
         ({"command": "evict", "lease_ids": [1], "reason": "because"}, "reason"),
+        ({"command": "evict", "lease_ids": 7, "reason": "operator_drain"}, "lease_ids"),
+        ({"command": "evict", "lease_ids": [1]}, "reason"),
+        ({"command": "set_budget", "budget": {"limit_micros": 1, "from_ms": 0}}, "tenant"),
         ({"command": "evict", "lease_ids": [1] * 1025, "reason": "operator_drain"}, "lease_ids"),
         ({"command": "change_mode", "node": "n", "mode": "asleep"}, "mode"),
         ({"command": "quarantine", "node": "n", "reason": "no spaces"}, "reason"),
@@ -244,6 +250,32 @@ def test_what_is_no_command_is_refused_with_the_name_of_what_is_wrong(
     assert named in str(caught.value)
 
 
+@dataclass(frozen=True)
+class Weigh:
+    """A command that nobody could write down."""
+
+    weight: float
+
+
+@dataclass(frozen=True)
+class Choose:
+    """One whose field could be read in two ways."""
+
+    weight: Severity | EvidenceKind | None
+
+
+@pytest.mark.parametrize("kind", [Weigh, Choose])
+def test_a_type_that_nobody_can_spell_is_found_when_the_codec_is_loaded(kind: type) -> None:
+    with pytest.raises(InvariantBroken, match="weight"):
+        _shape_of(kind)
+
+
+def test_what_may_be_nothing_and_has_no_default_is_nothing_unless_it_is_said() -> None:
+    command = SetMember("ann", None)
+    assert encode_command(command) == {"command": "set_member", "member": "ann"}
+    assert decode_command(encode_command(command)) == command
+
+
 def test_a_command_is_checked_when_it_is_built() -> None:
     for build in (
         lambda: Renew(1, 0),
@@ -276,7 +308,20 @@ def test_an_answer_is_read_back_equal(answer: Any) -> None:
     assert decode_answer(json.loads(json.dumps(encode_answer(answer)))) == answer
 
 
-@pytest.mark.parametrize("plain", [{}, {"answer": "maybe"}, {"answer": "refused", "denied": {}}])
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {},
+        {"answer": "maybe"},
+        {"answer": ["done"]},
+        {"answer": "refused", "denied": {}},
+        {"answer": "refused", "denied": None},
+        {"answer": "queued", "entry_id": 4, "denied": {}},
+        {"answer": "granted", "lease_ids": [1], "nodes": ["n"]},
+        {"answer": "granted", "lease_ids": 7, "nodes": ["n"], "expires_ms": 9},
+        {"answer": "token_denied", "reason": "luck"},
+    ],
+)
 def test_what_is_no_answer_is_refused(plain: dict[str, Any]) -> None:
     with pytest.raises(InvalidValue, match="an answer of the kernel"):
         decode_answer(plain)

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.journal.kinds import RecordKind
-from bailiwick.kernel.fleet.spelling import inventory_body, inventory_from
+from bailiwick.kernel.fleet.spelling import (
+    inventory_body,
+    inventory_from,
+    quota_body,
+    quota_from,
+    settings_body,
+    settings_from,
+)
 from bailiwick.kernel.owner import Fields, OfFleet, Owner
-from bailiwick.kernel.settings import NUMBERS, Settings
-from bailiwick.kernel.spelling import Body, amounts_of, resources_from
+from bailiwick.kernel.settings import Settings
+from bailiwick.kernel.spelling import Body
 from bailiwick.scheduler.quota_policy import (
-    BurstCredit,
-    GpuGenerationQuota,
     Quota,
-    ResourceLimit,
 )
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.words import (
-    Dimension,
-    HardwareGeneration,
-    Priority,
-    Strategy,
-)
 
 CORDON = "cordon"
 """The note of a drain that evicts nobody."""
@@ -110,27 +108,12 @@ class QuotaChanged:
 
     def body(self) -> Body:
         """Limits, generation table and burst credit."""
-        quota, burst = self.quota, self.quota.burst
-        body: Body = {"limits": {li.dimension.value: li.limit for li in quota.limits}}
-        if quota.gpu_generations:
-            body["gpu_limits"] = {g.generation.value: g.count for g in quota.gpu_generations}
-        if burst is not None:
-            body |= {"burst_dimension": burst.dimension.value, "burst_capacity": burst.capacity}
-            body |= {"burst_refill_per_s": burst.refill_per_s, "burst_ceiling": burst.ceiling}
-        return body
+        return quota_body(self.quota)
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
-        burst = None
-        if "burst_dimension" in body:
-            dimension = Dimension(body["burst_dimension"])
-            numbers = (body[f"burst_{name}"] for name in ("capacity", "refill_per_s", "ceiling"))
-            burst = BurstCredit(dimension, *numbers)
-        limits = tuple(ResourceLimit(Dimension(d), n) for d, n in body["limits"].items())
-        table = body.get("gpu_limits", {}).items()
-        generations = tuple(GpuGenerationQuota(HardwareGeneration(g), n) for g, n in table)
-        return cls(owner, Quota(limits, generations, burst))
+        return cls(owner, quota_from(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,29 +142,14 @@ class SettingsChanged(OfFleet):
     settings: Settings
 
     def body(self) -> Body:
-        """Every setting, so that a record can be read without knowing the defaults of its time."""
-        s = self.settings
-        body: Body = {name: getattr(s, name) for name in NUMBERS}
-        body |= {"strategy": s.strategy.value, "confirm_teardown": int(s.confirm_teardown)}
-        body |= {"headroom": amounts_of(s.headroom), "preempt_from": s.preempt_from.value}
-        body["headroom_priority"] = s.headroom_priority.value
-        if s.weights is not None:
-            body["weights"] = list(s.weights)
-        return body
+        """Every setting."""
+        return settings_body(self.settings)
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
-        """The event that a record tells; a setting it does not name has its default."""
+        """The event that a record tells."""
         del owner
-        known: dict[str, Any] = {name: body[name] for name in NUMBERS if name in body}
-        for name in ("headroom_priority", "preempt_from"):
-            if name in body:
-                known[name] = Priority(body[name])
-        if "headroom" in body:
-            known["headroom"] = resources_from(body["headroom"])
-        known["confirm_teardown"] = bool(body.get("confirm_teardown", 0))
-        known["weights"] = tuple(body["weights"]) if "weights" in body else None
-        return cls(Settings(strategy=Strategy(body["strategy"]), **known))
+        return cls(settings_from(body))
 
 
 @dataclass(frozen=True, slots=True)

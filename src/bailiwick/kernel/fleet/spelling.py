@@ -1,4 +1,4 @@
-"""A machine's inventory as the plain values of a record's body, and back."""
+"""Inventories, quotas and settings as the plain values of a record's body, and back."""
 
 from __future__ import annotations
 
@@ -6,8 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
-from bailiwick.kernel.spelling import BLOCK, CPU, MEM, Body, cores_of, nonzero
-from bailiwick.vocab.words import HardwareGeneration
+from bailiwick.kernel.settings import NUMBERS, Settings
+from bailiwick.kernel.spelling import (
+    BLOCK,
+    CPU,
+    MEM,
+    Body,
+    amounts_of,
+    cores_of,
+    nonzero,
+    resources_from,
+)
+from bailiwick.scheduler.quota_policy import (
+    BurstCredit,
+    GpuGenerationQuota,
+    Quota,
+    ResourceLimit,
+)
+from bailiwick.vocab.words import Dimension, HardwareGeneration, Priority, Strategy
 
 
 def inventory_body(capacity: NodeCapacity) -> Body:
@@ -47,3 +63,53 @@ def inventory_from(body: Mapping[str, Any]) -> NodeCapacity:
         ),
         labels=dict(label.split("=", 1) for label in body.get("labels", ())),
     )
+
+
+def quota_body(quota: Quota) -> Body:
+    """Limits, generation table and burst credit."""
+    burst = quota.burst
+    body: Body = {"limits": {li.dimension.value: li.limit for li in quota.limits}}
+    if quota.gpu_generations:
+        body["gpu_limits"] = {g.generation.value: g.count for g in quota.gpu_generations}
+    if burst is not None:
+        body |= {"burst_dimension": burst.dimension.value, "burst_capacity": burst.capacity}
+        body |= {"burst_refill_per_s": burst.refill_per_s, "burst_ceiling": burst.ceiling}
+    return body
+
+
+def quota_from(body: Mapping[str, Any]) -> Quota:
+    """The quota that a record tells."""
+    burst = None
+    if "burst_dimension" in body:
+        dimension = Dimension(body["burst_dimension"])
+        numbers = (body[f"burst_{name}"] for name in ("capacity", "refill_per_s", "ceiling"))
+        burst = BurstCredit(dimension, *numbers)
+    limits = tuple(ResourceLimit(Dimension(d), n) for d, n in body["limits"].items())
+    table = body.get("gpu_limits", {}).items()
+    generations = tuple(GpuGenerationQuota(HardwareGeneration(g), n) for g, n in table)
+    return Quota(limits, generations, burst)
+
+
+def settings_body(settings: Settings) -> Body:
+    """Every setting, so that a record can be read without knowing the defaults of its time."""
+    s = settings
+    body: Body = {name: getattr(s, name) for name in NUMBERS}
+    body |= {"strategy": s.strategy.value, "confirm_teardown": int(s.confirm_teardown)}
+    body |= {"headroom": amounts_of(s.headroom), "preempt_from": s.preempt_from.value}
+    body["headroom_priority"] = s.headroom_priority.value
+    if s.weights is not None:
+        body["weights"] = list(s.weights)
+    return body
+
+
+def settings_from(body: Mapping[str, Any]) -> Settings:
+    """The settings that a record tells; one that it does not name has its default."""
+    known: Body = {name: body[name] for name in NUMBERS if name in body}
+    for name in ("headroom_priority", "preempt_from"):
+        if name in body:
+            known[name] = Priority(body[name])
+    if "headroom" in body:
+        known["headroom"] = resources_from(body["headroom"])
+    known["confirm_teardown"] = bool(body.get("confirm_teardown", 0))
+    known["weights"] = tuple(body["weights"]) if "weights" in body else None
+    return Settings(strategy=Strategy(body["strategy"]), **known)
