@@ -457,7 +457,7 @@ class KernelMachine(RuleBasedStateMachine):
         state = self.kernel.state
         before = digest_of(state)
         now_ms = max(self.now_ms, state.clock_ms)
-        for admission in (state.admission, state.unguarded):
+        for admission in (state.admission, state.guards.unclaimed()):
             admission.evaluate(request, now_ms=now_ms)
             admission.explain(request, now_ms=now_ms)
             admission.plan(request, now_ms=now_ms, preemption=state.preemption)

@@ -15,10 +15,10 @@ from unittest.mock import patch
 
 from bailiwick.kernel import Kernel, slices, snapshot
 from bailiwick.kernel.answers import AnswerBook
+from bailiwick.kernel.guards import Guards
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work import events as ev
 from bailiwick.kernel.work import lease_events as le
-from bailiwick.kernel.work import requests
 from bailiwick.runtime import rebuild
 from bailiwick.runtime.replica import Pace, Replica, Ticket
 from bailiwick.scheduler.fairness import QueueEntry
@@ -151,10 +151,10 @@ def _snapshot_without_gangs() -> object:
 def _claims_of_others() -> object:
     """As it once was: whoever has a claim may also take the room that is kept for another."""
 
-    def wrong(state: State, entry: QueueEntry, now_ms: int) -> object:
-        return state.unguarded.evaluate(entry.request, now_ms=now_ms)
+    def wrong(guards: Guards, entry: QueueEntry) -> object:
+        return guards.unclaimed() if entry.id in guards.claims else guards.admission
 
-    return patch.object(requests, "_ask_claimant", wrong)
+    return patch.object(Guards, "admission_for", wrong)
 
 
 def _tables_too_short() -> object:

@@ -11,10 +11,9 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from bailiwick.iam import Directory
 from bailiwick.kernel.answers import AnswerBook
+from bailiwick.kernel.guards import Claim, GuardedAdmission, Guards
 from bailiwick.kernel.money.book import Issued
 from bailiwick.kernel.money.spending import Leaving, Spending
 from bailiwick.kernel.owner import Owner
@@ -22,85 +21,16 @@ from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.trust.book import TrustBook
 from bailiwick.kernel.work.arrivals import ArrivalBook
 from bailiwick.kernel.work.usage import RunningShares
-from bailiwick.scheduler.admission import AdmissionController
-from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, HeadroomKept
+from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.engine.protocol import FLAG_RELEASED, LeaseFields
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.node_set import NodeSet
-from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.preemption import PreemptionManager
 from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.quota import QuotaManager
-from bailiwick.scheduler.quota_rows import demand_of
-from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import NotFound
 from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState
 from bailiwick.vocab.values import NodeId
-from bailiwick.vocab.words import RESOURCE_KINDS
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """Room that is being made for one entry: who leaves, from where, and how deep the cascade is.
-
-    Until the entry starts, nobody else is placed on those nodes.
-    """
-
-    victims: tuple[int, ...]
-    nodes: tuple[str, ...]
-    depth: int
-
-
-class ClaimedNodes:
-    """A node filter that keeps everybody off claimed nodes; the claimant is asked without it."""
-
-    def __init__(self, ledger: CapacityLedger) -> None:
-        self._ledger = ledger
-        self._allowed: NodeSet | None = None
-
-    def put(self, claims: dict[int, Claim]) -> None:
-        """The claims that count from now on."""
-        names = {node for claim in claims.values() for node in claim.nodes}
-        closed = [self._ledger.handle_of(name) for name in names if name in self._ledger]
-        self._allowed = None
-        if closed:
-            allowed = NodeSet()
-            allowed.bits = bytearray(b"\xff" * (len(self._ledger.by_handle) // 8 + 1))
-            for handle in closed:
-                allowed.discard(handle)
-            self._allowed = allowed
-
-    def refresh(self, claims: dict[int, Claim]) -> None:
-        """The fleet changed; a node that joined is not claimed by anybody."""
-        if claims:
-            self.put(claims)
-
-    def nodes_for(self, request: PlacementRequest) -> NodeSet | None:
-        """The nodes that are nobody's claim; all of them, mostly."""
-        del request
-        return self._allowed
-
-
-class GuardedAdmission(AdmissionController):
-    """Admission that keeps off claimed nodes, and tells a claim as what it is: no policy.
-
-    A claim passes. So what only claims keep out is never told that it can never run.
-    """
-
-    def evaluate(self, request: PlacementRequest, *, now_ms: int = 0) -> AdmissionDecision:
-        """What the request may have of what nobody claims."""
-        decision = super().evaluate(request, now_ms=now_ms)
-        if isinstance(decision, Approved) or decision.reason.is_transient:
-            return decision
-        scorer = PlacementScorer(self.scorer.strategy, weights=self.scorer.weights)
-        plain = AdmissionController(self.ledger, scorer=scorer, headroom=self.headroom)
-        freely = plain.evaluate(request, now_ms=now_ms)
-        if isinstance(freely, Denied):
-            return freely
-        rows = zip(RESOURCE_KINDS, self.ledger.free.as_tuple(), demand_of(request), strict=False)
-        kind, free, wanted = [row for row in rows if row[2]][-1]
-        return Denied.because(HeadroomKept(kind, free, free, wanted))
 
 
 class State:
@@ -121,8 +51,7 @@ class State:
         self.shares = RunningShares(self.settings.half_life_ms)
         self.line = FairQueue(self.shares, patience_ms=self.settings.patience_ms)
         self.blocked: dict[int, Denied | None] = {}
-        self.claims: dict[int, Claim] = {}
-        self.claimed = ClaimedNodes(self.ledger)
+        self.guards = Guards(self.ledger, self.settings)
         self.leases: dict[int, int] = {}
         self.ids: dict[int, int] = {}
         self.fenced: dict[int, Owner] = {}
@@ -141,13 +70,19 @@ class State:
         """Work by these settings from now on."""
         self.settings = settings
         self.shares.half_life_ms = settings.half_life_ms
-        kept, weights = settings.kept(), settings.score_weights()
-        guarded = PlacementScorer(settings.strategy, weights=weights, filters=(self.claimed,))
-        plain = PlacementScorer(settings.strategy, weights=weights)
-        self.admission = GuardedAdmission(self.ledger, scorer=guarded, headroom=kept)
-        self.unguarded = AdmissionController(self.ledger, scorer=plain, headroom=kept)
+        self.guards.use_settings(settings)
         self.preemption = PreemptionManager(settings.preemption())
         self.line.patience_ms = settings.patience_ms
+
+    @property
+    def admission(self) -> GuardedAdmission:
+        """What anybody may have that has no claim."""
+        return self.guards.admission
+
+    @property
+    def claims(self) -> dict[int, Claim]:
+        """The room that is being made, by the entry for which it is."""
+        return self.guards.claims
 
     # -- looking -----------------------------------------------------------------------------
 

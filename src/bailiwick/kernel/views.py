@@ -126,7 +126,7 @@ def _turn(state: State, now_ms: int) -> Turn:
 def _told(state: State, entry: QueueEntry, position: int, *, turn: Turn) -> WaitingEntry:
     now = turn.now_ms
     if entry.id in state.claims:
-        found = state.unguarded.explain(entry.request, now_ms=now)
+        found = state.guards.unclaimed().explain(entry.request, now_ms=now)
         blocker = state.blocked[entry.id]
         estimate = _when_victims_left(state, entry, now)
     else:

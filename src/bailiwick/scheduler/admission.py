@@ -264,7 +264,10 @@ class AdmissionController:
         taken: list[int] = []
         nodes: list[NodeId] = []
         for _ in range(request.gang_size):
-            lease_id = self._take_next(ready, now_ms=now_ms, gang=gang)
+            member = ready
+            if taken and self.scorer.gang_filters:
+                member = self.scorer.next_member(ready, [ledger.fields(i).node for i in taken])
+            lease_id = self._take_next(member, now_ms=now_ms, gang=gang)
             if lease_id < 0:
                 break
             taken.append(lease_id)

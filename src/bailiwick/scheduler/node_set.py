@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import check_integer
@@ -63,6 +63,14 @@ class NodeFilter(Protocol):
 
     def nodes_for(self, request: PlacementRequest) -> NodeSet | None:
         """The nodes this rule allows the request to use; ``None`` when it allows all."""
+
+
+@runtime_checkable
+class GangFilter(NodeFilter, Protocol):
+    """A rule about the members of one gang, too: it is asked again for each of them."""
+
+    def nodes_beside(self, request: PlacementRequest, placed: Sequence[int]) -> NodeSet | None:
+        """Where a further member may go, with others on these nodes; ``None`` for anywhere."""
 
 
 class MaskCache:

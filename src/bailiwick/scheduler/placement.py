@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from bailiwick.scheduler.engine import protocol
 from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.node_set import NodeFilter
+from bailiwick.scheduler.node_set import GangFilter, NodeFilter
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import NodeId, check_amount, check_finite, check_kind
@@ -81,6 +81,7 @@ class PlacementScorer:
         if not isinstance(filters, list | tuple):
             raise InvalidValue("filters", filters, "a tuple or list of NodeFilter")
         self.filters = tuple(filters)
+        self.gang_filters = tuple(f for f in self.filters if isinstance(f, GangFilter))
 
     @property
     def code(self) -> int:
@@ -94,6 +95,12 @@ class PlacementScorer:
         if self.weights is not None:
             ledger.use_weights(self.weights.per_mille())
         return ledger.prepare(request, self.filters)
+
+    def next_member(self, ready: Prepared, placed: Sequence[int]) -> Prepared:
+        """The request as its next member is placed, with others on these nodes already."""
+        found = (f.nodes_beside(ready.request, placed) for f in self.gang_filters)
+        sets = [nodes for nodes in found if nodes is not None]
+        return ready.beside(sets) if sets else ready
 
     def best(self, ledger: CapacityLedger, request: PlacementRequest) -> NodeId | None:
         """Where one member of the request would go now, or ``None``."""

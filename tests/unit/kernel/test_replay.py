@@ -264,7 +264,7 @@ def questions() -> Iterator[PlacementRequest]:
 def test_reading_leaves_no_trace_in_any_snapshot(told: Desk) -> None:
     before, state = encode(told.state), told.state
     for request in questions():
-        for admission in (state.admission, state.unguarded):
+        for admission in (state.admission, state.guards.unclaimed()):
             admission.evaluate(request, now_ms=20_000)
             admission.explain(request, now_ms=20_000)
             admission.plan(request, now_ms=20_000, preemption=state.preemption)

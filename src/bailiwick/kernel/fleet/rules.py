@@ -159,7 +159,7 @@ def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
     # Closed by this record already: the next one says so, and a journal may break off before it.
     state.ledger.set_quarantine(event.node, event.node in state.trust.quarantines)
     gate(state, event.node)
-    state.claimed.refresh(state.claims)
+    state.guards.fleet_changed()
 
 
 def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
@@ -174,7 +174,7 @@ def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
         raise InvariantBroken(f"node {event.node} departed with leases that no record tells")
     state.trust.leave(event.node)
     state.draining.pop(event.node, None)
-    state.claimed.refresh(state.claims)
+    state.guards.fleet_changed()
 
 
 def _mode(state: State, event: ev.NodeModeChanged, at_ms: int) -> None:

@@ -10,10 +10,11 @@ import sys
 from array import array
 from typing import Any
 
+from bailiwick.kernel.guards import Claim
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.spelling import denial_body, denial_from, request_body, request_from
-from bailiwick.kernel.state import Claim, State
+from bailiwick.kernel.state import State
 from bailiwick.kernel.work.arrivals import shape_from, shape_row
 from bailiwick.kernel.work.usage import RunningWeight
 from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
@@ -61,6 +62,9 @@ def load(state: State, plain: Plain) -> None:
     _load_leases(state, plain)
     _load_line(state, plain)
     state.arrivals.load(plain["arrivals"], state.ledger)
+    for lease_id in state.leases if state.guards.policies else ():
+        owner, node = state.owner_of(lease_id), state.node_of(lease_id)
+        state.guards.granted((lease_id,), owner, nodes=(node,))
 
 
 def _lease_table(state: State) -> tuple[bytes, list[Any], list[Any]]:
@@ -166,11 +170,8 @@ def _load_line(state: State, plain: Plain) -> None:
         )
         state.blocked[entry_id] = None if why is None else denial_from(why)
     state.line.load(plain["line"], entries)
-    state.claims = {
-        i: Claim(tuple(victims), tuple(nodes), depth)
-        for i, victims, nodes, depth in plain["claims"]
-    }
-    state.claimed.put(state.claims)
+    for entry_id, victims, nodes, depth in plain["claims"]:
+        state.guards.claim(entry_id, Claim(tuple(victims), tuple(nodes), depth))
     state.shares.load(plain["shares"])
     state.shares.running = {
         tuple(scope): RunningWeight(rate, int(pending), since_ms, charged_ms)

@@ -44,6 +44,9 @@ from bailiwick.vocab.words import (
 VICTIMS_MAX = 512
 """Leases that may have to go for one request."""
 
+ROOMS_MAX = 8
+"""Nodes on which room is sought for one request while policies forbid what is found."""
+
 # -- choosing --------------------------------------------------------------------------------
 
 
@@ -148,11 +151,28 @@ def victims(
     """Whose end would make room, if the request may ask for that and it would help."""
     if denied.reason not in CAPACITY_REASONS or not may_evict(state, request):
         return None
-    filters = state.admission.scorer.filters
-    found = state.preemption.find_victims(state.ledger, request, now_ms=now_ms, filters=filters)
-    if not isinstance(found, Preemptable) or not 0 < len(found.victims) <= VICTIMS_MAX:
-        return None
-    return found if _leaves_headroom(state, request, found) else None
+    shunned: list[str] = []
+    for _ in range(ROOMS_MAX):
+        filters = state.guards.room_filters(request, shunned=shunned)
+        found = state.preemption.find_victims(state.ledger, request, now_ms=now_ms, filters=filters)
+        if not isinstance(found, Preemptable):
+            return None
+        if _is_room(state, request, found):
+            return found if _leaves_headroom(state, request, found) else None
+        if found.node is None or not state.guards.policies:
+            return None
+        shunned.append(found.node)  # another node may do
+    return None
+
+
+def _is_room(state: State, request: PlacementRequest, found: Preemptable) -> bool:
+    """Whether somebody leaves, not too many, and policies let the request have the room then."""
+    if not 0 < len(found.victims) <= VICTIMS_MAX:
+        return False
+    if found.node is None or not state.guards.policies:
+        return True
+    gone = state.with_gangs([state.ids[victim.lease_id] for victim in found.victims])
+    return state.guards.permits(request, found.node, without=gone)
 
 
 def _leaves_headroom(state: State, request: PlacementRequest, found: Preemptable) -> bool:

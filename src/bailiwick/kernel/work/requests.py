@@ -16,8 +16,9 @@ from typing import assert_never
 
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.events import Event
+from bailiwick.kernel.guards import Claim
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
-from bailiwick.kernel.state import Claim, State
+from bailiwick.kernel.state import State
 from bailiwick.kernel.work.commands import Cancel, Submit
 from bailiwick.kernel.work.ending import evict
 from bailiwick.kernel.work.events import (
@@ -193,25 +194,14 @@ def _serve_claim(state: State, entry: QueueEntry, claim: Claim, *, now_ms: int) 
     for lease_id in claim.victims:
         if lease_id in state.leases and state.phase(lease_id) is not _GONE:
             return
-    decision = _ask_claimant(state, entry, now_ms)
+    admission = state.guards.admission_for(entry)
+    decision = admission.evaluate(entry.request, now_ms=now_ms)
     if isinstance(decision, Approved):
         yield from grant(
             state, entry.request, approved=decision, entry_id=entry.id, depth=claim.depth
         )
         return
     yield RequestBlocked(Owner.of(entry.request), entry.id, decision)
-
-
-def _ask_claimant(state: State, entry: QueueEntry, now_ms: int) -> Approved | Denied:
-    """What a claimant may have: its own claim and what is free, but nothing of another's claim."""
-    others = {i: claim for i, claim in state.claims.items() if i != entry.id}
-    if not others:
-        return state.unguarded.evaluate(entry.request, now_ms=now_ms)
-    state.claimed.put(others)
-    try:
-        return state.admission.evaluate(entry.request, now_ms=now_ms)
-    finally:
-        state.claimed.put(state.claims)
 
 
 # -- telling ---------------------------------------------------------------------------------

@@ -16,9 +16,10 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from bailiwick.kernel.events import Event
+from bailiwick.kernel.guards import Claim
 from bailiwick.kernel.money.charging import begin_charges, change_charges, end_charges, enter_stage
 from bailiwick.kernel.slice import Apply
-from bailiwick.kernel.state import Claim, State
+from bailiwick.kernel.state import State
 from bailiwick.kernel.work import commands as cmd
 from bailiwick.kernel.work import events as ev
 from bailiwick.kernel.work import lease_events as le
@@ -128,7 +129,7 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
     ready = ledger.prepare(request).at_depth(event.depth)
     ledger.settle_row(ready.row, at_ms)
     gang = -1 if event.gang is None else event.gang
-    robin = state.unguarded.scorer.code == ROUND_ROBIN
+    robin = state.admission.scorer.code == ROUND_ROBIN
     for lease_id, node, devices in zip(event.lease_ids, event.nodes, event.devices, strict=True):
         entry = ledger.entry(node)
         handle = ledger.take(entry, ready, now_ms=at_ms, gang=gang, devices=devices)
@@ -139,6 +140,7 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
         state.ids[handle] = lease_id
         if robin:
             ledger.engine.cursor(entry.handle + 1)
+    state.guards.granted(event.lease_ids, event.owner, nodes=event.nodes)
     each = weight_of(request.gpu_milli_total, request.cpu_milli)
     rate = len(event.lease_ids) * each
     state.shares.change(request.tenant, request.project, rate=rate, now_ms=at_ms)
@@ -176,10 +178,10 @@ def _blocked(state: State, event: ev.RequestBlocked, at_ms: int) -> None:
     else:
         state.line.step_back(entry)
     if event.victims:
-        state.claims[entry.id] = Claim(event.victims, event.victim_nodes, event.depth)
-        state.claimed.put(state.claims)
-    elif state.claims.pop(entry.id, None) is not None:
-        state.claimed.put(state.claims)
+        claim = Claim(event.victims, event.victim_nodes, event.depth)
+        state.guards.claim(entry.id, claim)
+    else:
+        state.guards.unclaim(entry.id)
 
 
 def _cancelled(state: State, event: ev.RequestCancelled, at_ms: int) -> None:
@@ -190,8 +192,7 @@ def _cancelled(state: State, event: ev.RequestCancelled, at_ms: int) -> None:
 def _leave(state: State, entry_id: int) -> None:
     state.line.leave(state.line.entry(entry_id))
     del state.blocked[entry_id]
-    if state.claims.pop(entry_id, None) is not None:
-        state.claimed.put(state.claims)
+    state.guards.unclaim(entry_id)
 
 
 def _reserved(state: State, event: ev.RoomReserved, at_ms: int) -> None:
@@ -238,6 +239,7 @@ def end_lease(state: State, lease_id: int, *, at_ms: int, until_ms: int) -> None
     _stop_usage(state, lease_id, at_ms, until_ms=until_ms)
     state.leaving.pop(lease_id, None)
     state.ledger.drop(handle, now_ms=at_ms)
+    state.guards.ended(lease_id)
     del state.leases[lease_id], state.ids[handle]
     state.fenced.pop(lease_id, None)
 
