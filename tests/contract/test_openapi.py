@@ -31,6 +31,7 @@ from bailiwick.server.http.routes import HANDLERS
 from bailiwick.server.problems import PROBLEMS, STATUSES
 from bailiwick.server.process import ProcessOptions
 from bailiwick.services import authority as auth
+from bailiwick.services import watching
 from bailiwick.store import open_store
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.remedies import RemedyWord
@@ -188,7 +189,7 @@ def test_the_stream_says_which_events_it_carries(document: Any) -> None:
     assert record["event"]["enum"] == [kind.value for kind in RecordKind]
     assert record["data"]["contentSchema"] == {"$ref": "#/components/schemas/JournalRecord"}
     reasons = end["data"]["contentSchema"]["properties"]["reason"]["enum"]
-    assert reasons == list(get_args(words.WatchEndWord))
+    assert reasons == list(get_args(words.WatchEndWord)) == list(get_args(watching.WatchEndWord))
 
 
 def test_every_action_is_a_route_and_every_route_an_action(document: Any) -> None:

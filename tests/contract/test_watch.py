@@ -16,9 +16,8 @@ from bailiwick.kernel.answers import Done
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.runtime.runner import SystemClock
 from bailiwick.server.http.edge import Bounds, Edge
-from bailiwick.server.http.watchers import Watchers
-from bailiwick.server.problems import Trouble
 from bailiwick.services import authority as auth
+from bailiwick.services.watching import TooManyWatchers, Watchers
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, make_app, make_parts
 from tests.support.sse_stream import Stream
 
@@ -330,10 +329,10 @@ def test_one_principal_does_not_take_all_places() -> None:
     watchers = Watchers(most=3, most_each=2)
     leave = watchers.take("ann")
     watchers.take("ann")
-    with pytest.raises(Trouble):
+    with pytest.raises(TooManyWatchers):
         watchers.take("ann")
     watchers.take("bob")
-    with pytest.raises(Trouble):
+    with pytest.raises(TooManyWatchers):
         watchers.take("cid")
     leave()
     leave()

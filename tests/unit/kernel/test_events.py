@@ -319,6 +319,7 @@ def test_an_answer_is_read_back_equal(answer: Any) -> None:
         {"answer": "queued", "entry_id": 4, "denied": {}},
         {"answer": "granted", "lease_ids": [1], "nodes": ["n"]},
         {"answer": "granted", "lease_ids": 7, "nodes": ["n"], "expires_ms": 9},
+        {"answer": "granted", "lease_ids": [1], "nodes": "n", "expires_ms": 9},
         {"answer": "token_denied", "reason": "luck"},
     ],
 )

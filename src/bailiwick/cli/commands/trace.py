@@ -11,7 +11,7 @@ from bailiwick.cli.shared.screen import make_console, print_rows, printable
 from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
-    from bailiwick.wire.seen import Timeline
+    from bailiwick.wire.traces import Timeline
 
 command = typer.Typer(add_completion=False)
 

@@ -28,15 +28,15 @@ from starlette.types import Scope
 from bailiwick.ports import Clock
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.runner import Runner
-from bailiwick.server.http import document, seen, watch
-from bailiwick.server.http.answering import Handler, answers
+from bailiwick.server.http import document
+from bailiwick.server.http.answering import Handler
 from bailiwick.server.http.context import Asked, House, Parts
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.edge import Bounds, Edge, log_fault, spell_problem
 from bailiwick.server.http.forward import Forward
 from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.observe import Observe, watch_waits
-from bailiwick.server.http.routes import HANDLERS
+from bailiwick.server.http.routes import HANDLERS, server, watch
 from bailiwick.server.problems import (
     Trouble,
     is_fault,
@@ -52,12 +52,10 @@ from bailiwick.vocab.errors import (
     ErrorCode,
     InvalidValue,
     InvariantBroken,
-    Unavailable,
 )
 from bailiwick.wire.actions.action import Action, Stream
 from bailiwick.wire.actions.table import ACTIONS, OPEN
 from bailiwick.wire.problem import EdgeCode
-from bailiwick.wire.replica import Health
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -191,25 +189,10 @@ def create_app(
     app.add_middleware(Edge, ids=ids, bounds=terms.bounds)
     app.add_middleware(Observe, telemetry=parts.telemetry)
     if parts.metrics_open:  # before the action of the same path, which would ask for a token
-        app.add_route("/metrics", seen.read_metrics_openly, include_in_schema=False)
+        app.add_route("/metrics", server.read_metrics_openly, include_in_schema=False)
     _add_routes(app)
     _add_handlers(app)
     return app
-
-
-@answers("healthz")
-async def healthz() -> Health:
-    """Answers while the process runs; says nothing about its state."""
-    return Health(status="ok")
-
-
-@answers("readyz")
-async def readyz(request: Request) -> Health:
-    """Answers once the state is loaded; until then 503."""
-    house: House = request.app.state.house
-    if not house.gateway.is_ready:
-        raise Unavailable("the state", "it is being read from the store, or was lost")
-    return Health(status="ok")
 
 
 def _add_routes(app: FastAPI) -> None:

@@ -18,13 +18,13 @@ from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.forward import Peers
-from bailiwick.server.http.watchers import Watchers
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
+from bailiwick.services.watching import Watchers
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.wire.base import PRINCIPAL_PATTERN

@@ -22,7 +22,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.security import HTTPBearer
 
-from bailiwick.server.http import watch
+from bailiwick.server.http.routes import watch
 from bailiwick.server.problems import PROBLEMS, STATUSES
 from bailiwick.wire.actions.action import Action, Where
 from bailiwick.wire.actions.tags import TAGS

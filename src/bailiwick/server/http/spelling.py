@@ -13,9 +13,9 @@ from bailiwick.kernel.work import plan as pl
 from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.explain import Remedy
 from bailiwick.server.problems import Trouble
+from bailiwick.services.journal import ToldRecord
 from bailiwick.services.leases import OwnedLease
 from bailiwick.services.plans import PricedPlan
-from bailiwick.services.records import ToldRecord
 from bailiwick.wire import answers as told
 from bailiwick.wire import work
 from bailiwick.wire.fleet import Held

@@ -6,8 +6,8 @@ from bailiwick.vocab.permissions import Permission
 from bailiwick.wire.actions.action import NOTHING, Action, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.replica import Health, ReplicaState
-from bailiwick.wire.seen import Timeline
 from bailiwick.wire.settings import Settings
+from bailiwick.wire.traces import Timeline
 
 _P, _W = Permission, Where
 

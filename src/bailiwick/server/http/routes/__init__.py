@@ -3,7 +3,6 @@
 ``HANDLERS`` is complete here, because the modules of all nouns are imported here.
 """
 
-from bailiwick.server.http import proofs, seen, watch
 from bailiwick.server.http.answering import HANDLERS
 from bailiwick.server.http.routes import (
     budgets,
@@ -21,6 +20,7 @@ from bailiwick.server.http.routes import (
     tokens,
     trust,
     usage,
+    watch,
 )
 
 __all__ = [
@@ -33,10 +33,8 @@ __all__ = [
     "journal",
     "leases",
     "nodes",
-    "proofs",
     "queue",
     "rates",
-    "seen",
     "server",
     "tenants",
     "tokens",

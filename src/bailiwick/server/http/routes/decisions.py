@@ -21,7 +21,7 @@ from bailiwick.server.http.params import (
 from bailiwick.server.http.parsing import scope_of, submit_of
 from bailiwick.server.http.spelling import spell_denial, spell_plan, spell_record, spell_remedy
 from bailiwick.services import decisions, plans
-from bailiwick.services.records import tell_record
+from bailiwick.services.journal import tell_record
 from bailiwick.store.history.questions import DecisionRow
 from bailiwick.wire import decisions as wire
 from bailiwick.wire.base import Page

@@ -1,29 +1,55 @@
-"""Routes for the server itself: how this replica stands, and the scheduler's settings."""
+"""Routes for the server itself: is it up, how it stands and is set, what it saw of its work."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from typing import Annotated, Any
 
-from fastapi import Query, Response
+from fastapi import Path, Query, Response
+from fastapi.responses import PlainTextResponse
+from starlette.requests import Request
 
 from bailiwick.fleet.resources import Resources
+from bailiwick.iam import FLEET
 from bailiwick.kernel import Settings
 from bailiwick.kernel.precondition import settings_digest
 from bailiwick.kernel.settings import NUMBERS
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Changing, Here
+from bailiwick.server.http.context import Changing, Here, House
+from bailiwick.server.http.gauges import GaugeReader
 from bailiwick.server.http.params import IfMatchDigest, digest_in
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import server
+from bailiwick.services.caller import Hidden
+from bailiwick.telemetry.metrics import CONTENT_TYPE
+from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.telemetry.timeline import TimelineRow
+from bailiwick.vocab.errors import Unavailable
 from bailiwick.wire import settings as wire
 from bailiwick.wire.answers import Done
+from bailiwick.wire.base import PRINCIPAL_PATTERN
 from bailiwick.wire.fleet import Held
-from bailiwick.wire.replica import Leader, ReplicaState
+from bailiwick.wire.replica import Health, Leader, ReplicaState
+from bailiwick.wire.traces import Timeline, TimelineEntry
 
 Digest = Annotated[
     str, Query(pattern="^(true|false)$", description="Whether to tell the state's digest.")
 ]
+
+
+@answers("healthz")
+async def healthz() -> Health:
+    """Answers while the process runs; says nothing about its state."""
+    return Health(status="ok")
+
+
+@answers("readyz")
+async def readyz(request: Request) -> Health:
+    """Answers once the state is loaded; until then 503."""
+    house: House = request.app.state.house
+    if not house.gateway.is_ready:
+        raise Unavailable("the state", "it is being read from the store, or was lost")
+    return Health(status="ok")
 
 
 @answers("replica.read")
@@ -81,3 +107,52 @@ def _spell(found: Settings) -> wire.Settings:
         confirm_teardown=found.confirm_teardown,
         **{name: getattr(found, name) for name in NUMBERS},
     )
+
+
+CorrelationId = Annotated[str, Path(pattern=PRINCIPAL_PATTERN)]
+
+
+@answers("trace.read")
+async def read_trace(asked: Here, correlation_id: CorrelationId) -> Timeline:
+    """Request, decision, events, spans and log lines under one correlation id, by time."""
+    telemetry = asked.house.parts.telemetry
+    found = await server.read_trace(asked, telemetry, correlation_id=correlation_id)
+    return Timeline(
+        correlation_id=correlation_id,
+        entries=[_spelled(each) for each in found.entries],
+        is_cut=found.is_cut,
+    )
+
+
+def _spelled(entry: TimelineRow) -> TimelineEntry:
+    return TimelineEntry(
+        at_ms=entry.at_ms,
+        source=entry.source.value,
+        name=entry.name,
+        duration_ms=None if entry.duration_us is None else entry.duration_us / 1000,
+        details=dict(entry.details),
+    )
+
+
+@answers("metrics.read")
+async def read_metrics(asked: Here, request: Request) -> PlainTextResponse:
+    """All metrics, in Prometheus' text format."""
+    asked.require(FLEET)
+    return await read_metrics_openly(request)
+
+
+async def read_metrics_openly(request: Request) -> PlainTextResponse:
+    """The same, where whoever can reach the server may see them."""
+    house: House = request.app.state.house
+    telemetry = _telemetry(house)
+    reader: GaugeReader = request.app.state.gauges
+    gauges = await reader.read(telemetry.metrics.last_approved)
+    gauges.put("bailiwick_watchers", house.parts.watchers.count)
+    return PlainTextResponse(telemetry.expose(gauges), media_type=CONTENT_TYPE)
+
+
+def _telemetry(house: House) -> Telemetry:
+    found = house.parts.telemetry
+    if found is None:
+        raise Hidden()
+    return found
