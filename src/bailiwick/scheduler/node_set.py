@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard
 
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import check_integer
@@ -65,12 +65,16 @@ class NodeFilter(Protocol):
         """The nodes this rule allows the request to use; ``None`` when it allows all."""
 
 
-@runtime_checkable
 class GangFilter(NodeFilter, Protocol):
     """A rule about the members of one gang, too: it is asked again for each of them."""
 
     def nodes_beside(self, request: PlacementRequest, placed: Sequence[int]) -> NodeSet | None:
         """Where a further member may go, with others on these nodes; ``None`` for anywhere."""
+
+
+def judges_gangs(rule: NodeFilter) -> TypeGuard[GangFilter]:
+    """Whether the rule is about members of a gang, too; by name, as protocols are slow to ask."""
+    return hasattr(rule, "nodes_beside")
 
 
 class MaskCache:

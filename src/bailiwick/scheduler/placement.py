@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from bailiwick.scheduler.engine import protocol
 from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.node_set import GangFilter, NodeFilter
+from bailiwick.scheduler.node_set import NodeFilter, judges_gangs
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import NodeId, check_amount, check_finite, check_kind
@@ -81,7 +81,7 @@ class PlacementScorer:
         if not isinstance(filters, list | tuple):
             raise InvalidValue("filters", filters, "a tuple or list of NodeFilter")
         self.filters = tuple(filters)
-        self.gang_filters = tuple(f for f in self.filters if isinstance(f, GangFilter))
+        self.gang_filters = tuple(f for f in self.filters if judges_gangs(f))
 
     @property
     def code(self) -> int:
