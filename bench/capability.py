@@ -23,7 +23,7 @@ from bailiwick.capability import (
     Operation,
     Revocations,
     TokenClaims,
-    TokenUse,
+    Use,
     narrow,
     verify,
 )
@@ -73,7 +73,7 @@ def claims(number: int) -> TokenClaims:
     )
 
 
-def checker(ring: KeyRing, use: TokenUse) -> Callable[[str], object]:
+def checker(ring: KeyRing, use: Use) -> Callable[[str], object]:
     """A service's own check, with a list of revocations that is not empty; it must accept."""
     revoked = Revocations()
     for number in range(REVOKED):
@@ -95,7 +95,7 @@ def hmac_rates(count: int) -> tuple[dict[str, Rate], dict[str, int]]:
     ring = KeyRing((minter.key.for_audience(NODE),))
     tokens = [minter.mint(each) for each in wanted]
     less = [narrow(token, operations=[Operation.MEM_READ], expires_ms=9_000) for token in tokens]
-    check = checker(ring, TokenUse(Operation.MEM_READ))
+    check = checker(ring, Use(Operation.MEM_READ))
     body = bytes(len(tokens[0]) * 3 // 4 - 36)
     return {
         "raw": rate(lambda _: hmac.digest(SEED, body, "sha256"), tokens, block=2_000),
@@ -114,7 +114,7 @@ def biscuit_rates(count: int) -> tuple[dict[str, Rate], dict[str, int]]:
     tokens = [known[number % 1_000] for number in range(count)]
     cut = [narrow(token, operations=[Operation.MEM_READ], key=minter.key) for token in known]
     less = [cut[number % 1_000] for number in range(count)]
-    check = checker(KeyRing((minter.key,)), TokenUse(Operation.MEM_READ))
+    check = checker(KeyRing((minter.key,)), Use(Operation.MEM_READ))
     private, message = Ed25519PrivateKey.from_private_bytes(SEED), bytes(200)
     public, signature = private.public_key(), private.sign(message)
     return {

@@ -21,13 +21,13 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 from bailiwick.capability import (
     BiscuitMinter,
     CapBroker,
-    IssuedToken,
+    Issued,
     KeyRing,
     LeaseView,
     MintWish,
     Operation,
     Revocations,
-    TokenUse,
+    Use,
     narrow,
 )
 from bailiwick.guard import Guard, Known
@@ -48,8 +48,8 @@ def main() -> None:
     known = [Known(KeyRing(shared=(minter.key,)))]
 
     # The five lines.
-    def needs(method: str, path: str) -> TokenUse:
-        return TokenUse(READ if method == "GET" else WRITE)
+    def needs(method: str, path: str) -> Use:
+        return Use(READ if method == "GET" else WRITE)
 
     guard = Guard("node-1", lambda: known[-1])
     app = guard.wsgi(serve_page, needs)
@@ -76,7 +76,7 @@ def mint(minter: BiscuitMinter) -> str:
     )
     wish = MintWish(token_id="t-1", tenant="team-alpha", operations=(READ, WRITE))
     outcome = CapBroker(minter).mint(wish, lease, now_ms=now_ms)
-    if not isinstance(outcome, IssuedToken):
+    if not isinstance(outcome, Issued):
         raise SystemExit(f"no token: {outcome.reason}")
     return outcome.token
 

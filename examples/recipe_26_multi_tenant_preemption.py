@@ -163,19 +163,19 @@ def use_token(lease: Lease, minter: tokens.Minter) -> None:
         expires_ms=lease.expires_ms,
     )
     match tokens.CapBroker(minter).mint(wish, view, now_ms=60_000):
-        case tokens.IssuedToken(token=token):
+        case tokens.Issued(token=token):
             key = minter.key if isinstance(minter.key, tokens.BiscuitKey) else None
             for bearer in (token, tokens.narrow(token, operations=[read], key=key)):
                 found = tokens.verify(
                     bearer,
-                    tokens.TokenUse(write, lease_id=lease.id),
+                    tokens.Use(write, lease_id=lease.id),
                     audience=str(lease.node),
                     keys=tokens.KeyRing((minter.key,)),
                     revoked=tokens.Revocations(),
                     now_ms=61_000,
                 )
                 print(f"capability: {token[:4]} mem_write is {type(found).__name__}")
-        case tokens.MintDenied(reason=reason):
+        case tokens.Denied(reason=reason):
             raise SystemExit(f"no token: {reason}")
 
 

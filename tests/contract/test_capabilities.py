@@ -10,12 +10,12 @@ import pytest
 
 from bailiwick.capability import (
     Accepted,
-    BearerRefused,
     BiscuitMinter,
     KeyRing,
+    Refused,
     Revocations,
     TokenClaims,
-    TokenUse,
+    Use,
     verify,
 )
 from bailiwick.runtime.runner import SystemClock
@@ -55,7 +55,7 @@ def use(house: HttpHouse, token: str, operation: Operation = Operation.MEM_READ)
     told = house.ask("node_agent", "GET", "/v1/capabilities/revocations").json()
     return verify(
         token,
-        TokenUse(operation),
+        Use(operation),
         audience="n1",
         keys=KeyRing.read(keys),
         revoked=Revocations.read(told["revoked"]),
@@ -74,7 +74,7 @@ def test_whoever_holds_a_lease_gets_a_token_that_others_can_check(house: HttpHou
     found = use(house, told["token"])
     assert isinstance(found, Accepted)
     assert found.claims.token_id == claims["token_id"]
-    assert use(house, told["token"], Operation.MEM_WRITE) == BearerRefused(
+    assert use(house, told["token"], Operation.MEM_WRITE) == Refused(
         TokenFault.OPERATION_NOT_ALLOWED
     )
 
@@ -84,11 +84,11 @@ def test_a_renewal_ends_older_tokens_and_a_release_ends_all(house: HttpHouse) ->
     assert isinstance(use(house, first), Accepted)
     renewed = house.ask(MEMBER, "POST", "/v1/leases/1/renew", json={"ttl_ms": 10**6})
     assert renewed.status_code == 200
-    assert use(house, first) == BearerRefused(TokenFault.REVOKED)
+    assert use(house, first) == Refused(TokenFault.REVOKED)
     second = ask_token(house).json()["token"]
     assert isinstance(use(house, second), Accepted)
     assert house.ask(MEMBER, "DELETE", "/v1/leases/1").status_code == 200
-    assert use(house, second) == BearerRefused(TokenFault.REVOKED)
+    assert use(house, second) == Refused(TokenFault.REVOKED)
     told = house.ask(MEMBER, "GET", "/v1/capabilities/revocations").json()
     assert [row[:2] for row in told["revoked"]["leases"]] == [[1, None]]
     later = told["revoked"]["leases"][0][2] + 1
@@ -100,7 +100,7 @@ def test_an_evicted_lease_has_no_tokens_from_the_first_warning_on(house: HttpHou
     token = ask_token(house).json()["token"]
     body = {"reason": "operator_drain", "grace_ms": 10**6}
     assert house.ask("fleet_operator", "POST", "/v1/leases/1/evict", json=body).status_code == 200
-    assert use(house, token) == BearerRefused(TokenFault.REVOKED)
+    assert use(house, token) == Refused(TokenFault.REVOKED)
     assert denial(ask_token(house)) == "lease_ending"
 
 
@@ -208,11 +208,9 @@ def test_for_a_node_that_mints_itself_nobody_else_does(
     assert list(keys.nodes) == ["t-1"]
     given: dict[str, Any] = {"audience": "t-1", "keys": keys, "revoked": Revocations()}
     given["now_ms"] = SystemClock().now_ms()
-    assert isinstance(verify(token, TokenUse(Operation.MEM_READ), **given), Accepted)
+    assert isinstance(verify(token, Use(Operation.MEM_READ), **given), Accepted)
     # The server's own key, had somebody stolen it, forges nothing for that node.
-    assert verify(stolen, TokenUse(Operation.MEM_READ), **given) == BearerRefused(
-        TokenFault.UNKNOWN_KEY
-    )
+    assert verify(stolen, Use(Operation.MEM_READ), **given) == Refused(TokenFault.UNKNOWN_KEY)
 
 
 def test_a_node_asks_for_leases_on_itself_alone(

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from bailiwick.capability import Accepted, BearerRefused, BiscuitKey, TokenFault, TokenUse, narrow
+from bailiwick.capability import Accepted, BiscuitKey, Refused, TokenFault, Use, narrow
 from bailiwick.client import Client, Refusal
 from bailiwick.guard import Follower, Guard
 from bailiwick.vocab.trust import Operation
 from bailiwick.wire import trust as wire
+from bailiwick.wire.actions.leases import LEASE_RENEW, LEASE_TOKEN
 from bailiwick.wire.work import Renewal
 from tests.support.http_server import Served, served_house
 from tests.support.waiting import until
 
-READ = TokenUse(Operation.MEM_READ)
+READ = Use(Operation.MEM_READ)
 
 
 @pytest.fixture
@@ -28,9 +29,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
 def test_a_service_accepts_a_leases_token_until_the_lease_moves_on(served: Served) -> None:
     with Client(served.url, served.token("project_member@lab")) as member:
         wish = wire.TokenWish(operations=[Operation.MEM_READ, Operation.MEM_WRITE])
-        issued: wire.IssuedLeaseToken = member.call(
-            "POST", "/v1/leases/1/tokens", kind=wire.IssuedLeaseToken, body=wish
-        )
+        issued = member.send(LEASE_TOKEN, path={"lease_id": 1}, body=wish)
         follower = Follower(
             Client(served.url, served.token("project_viewer@rival")), refresh_s=0.01
         )
@@ -38,15 +37,15 @@ def test_a_service_accepts_a_leases_token_until_the_lease_moves_on(served: Serve
             guard = Guard("n1", follower.known)
             assert isinstance(guard.check(issued.token, READ), Accepted)
             elsewhere = Guard("n2", follower.known)
-            assert elsewhere.check(issued.token, READ) == BearerRefused(TokenFault.WRONG_AUDIENCE)
+            assert elsewhere.check(issued.token, READ) == Refused(TokenFault.WRONG_AUDIENCE)
             [key] = follower.known().keys.keys_of("n1")
             assert isinstance(key, BiscuitKey)
             reading = narrow(issued.token, operations=[Operation.MEM_READ], key=key)
-            assert guard.check(reading, TokenUse(Operation.MEM_WRITE)) == BearerRefused(
+            assert guard.check(reading, Use(Operation.MEM_WRITE)) == Refused(
                 TokenFault.OPERATION_NOT_ALLOWED
             )
-            member.change("POST", "/v1/leases/1/renew", body=Renewal(ttl_ms=10**6))
-            revoked = BearerRefused(TokenFault.REVOKED)
+            member.send(LEASE_RENEW, path={"lease_id": 1}, body=Renewal(ttl_ms=10**6))
+            revoked = Refused(TokenFault.REVOKED)
             until(lambda: guard.check(reading, READ) == revoked, "it counts no more")
         finally:
             follower.close()

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from bailiwick.capability import (
     Accepted,
-    BearerRefused,
     Operation,
-    TokenUse,
+    Refused,
+    Use,
     biscuit_tokens,
     hmac_tokens,
 )
@@ -19,7 +19,7 @@ from tests.support.lease_tokens import READ, WRITE, kit, signed_block, with_bloc
 HMAC, BISCUIT = kit("hmac"), kit("biscuit")
 _KEY = HMAC.minter.key.for_audience("node-1")
 _LESS = {"operations": [Operation.MEM_READ], "expires_ms": 9, "resource": "lease-7/a"}
-_READ_PART = TokenUse(Operation.MEM_READ, resource="lease-7/a")
+_READ_PART = Use(Operation.MEM_READ, resource="lease-7/a")
 _CHARS_MAX = 5_000
 _HMAC_TOKENS = [HMAC.mint(), HMAC.narrow(HMAC.mint(), **_LESS)]
 _BISCUITS = [BISCUIT.mint(), BISCUIT.narrow(BISCUIT.mint(), **_LESS)]
@@ -30,20 +30,20 @@ _READ_ONLY_BISCUIT = BISCUIT.mint(operations=(Operation.MEM_READ,))
 def _text(data: bytes) -> None:
     token = data.decode("latin-1")[:_CHARS_MAX]
     for verdict in (HMAC.verify(token), BISCUIT.verify(token)):
-        assert isinstance(verdict, BearerRefused) or token in (*_HMAC_TOKENS, *_BISCUITS)
+        assert isinstance(verdict, Refused) or token in (*_HMAC_TOKENS, *_BISCUITS)
 
 
 def _hmac(data: bytes) -> None:
     token = encoded(hmac_tokens.PREFIX, data[:_CHARS_MAX])
     verdict = HMAC.verify(token, _READ_PART)
-    assert isinstance(verdict, BearerRefused) or token in _HMAC_TOKENS
+    assert isinstance(verdict, Refused) or token in _HMAC_TOKENS
 
 
 def _hmac_claims(data: bytes) -> None:
     """Claims that somebody with the key signed: no fault of theirs may stop the verifier."""
     body = _KEY.id + data[:_CHARS_MAX]
     token = encoded(hmac_tokens.PREFIX, body + hmac.digest(_KEY.secret, body, "sha256"))
-    assert isinstance(HMAC.verify(token), Accepted | BearerRefused)
+    assert isinstance(HMAC.verify(token), Accepted | Refused)
 
 
 def _hmac_caveat(data: bytes) -> None:
@@ -53,21 +53,21 @@ def _hmac_caveat(data: bytes) -> None:
     added = data[:_CHARS_MAX]
     made = body + added + hmac.digest(signature, added, "sha256")
     token = encoded(hmac_tokens.PREFIX, made)
-    assert isinstance(HMAC.verify(token, READ), Accepted | BearerRefused)
-    assert isinstance(HMAC.verify(token, WRITE), BearerRefused)
+    assert isinstance(HMAC.verify(token, READ), Accepted | Refused)
+    assert isinstance(HMAC.verify(token, WRITE), Refused)
 
 
 def _biscuit(data: bytes) -> None:
     token = encoded(biscuit_tokens.PREFIX, data[:_CHARS_MAX])
     verdict = BISCUIT.verify(token, _READ_PART)
-    assert isinstance(verdict, BearerRefused) or token in _BISCUITS
+    assert isinstance(verdict, Refused) or token in _BISCUITS
 
 
 def _biscuit_block(data: bytes) -> None:
     """One block that a bearer signed; it must not add an operation."""
     token = with_block(_READ_ONLY_BISCUIT, data[:_CHARS_MAX])
-    assert isinstance(BISCUIT.verify(token, READ), Accepted | BearerRefused)
-    assert isinstance(BISCUIT.verify(token, WRITE), BearerRefused)
+    assert isinstance(BISCUIT.verify(token, READ), Accepted | Refused)
+    assert isinstance(BISCUIT.verify(token, WRITE), Refused)
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {

@@ -32,7 +32,7 @@ from bailiwick.capability import (
     KeyRing,
     Operation,
     Revocations,
-    TokenUse,
+    Use,
     verify,
 )
 from tests.support.attested_fleet import Agent, Answer, Fleet, alive, fleet
@@ -306,7 +306,7 @@ def test_a_node_mints_tokens_for_its_own_leases_with_its_own_key(
         assert own.hex() in json.dumps(house.ask("GET", "/v1/capabilities/keys").ok)
         accepted = verify(
             told["token"],
-            TokenUse(Operation.MEM_READ, "lab", lease),
+            Use(Operation.MEM_READ, "lab", lease),
             audience="gpu-mint",
             keys=KeyRing(nodes={"gpu-mint": (BiscuitKey(own),)}),
             revoked=Revocations(),

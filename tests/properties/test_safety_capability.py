@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from bailiwick.capability import (
     Accepted,
-    BearerRefused,
     Operation,
+    Refused,
     Revocations,
     TokenClaims,
-    TokenUse,
+    Use,
 )
 from tests.support.lease_tokens import MAKERS, Chain, kit, naive
 
@@ -45,7 +45,7 @@ steps = st.fixed_dictionaries(
 ).filter(bool)
 chains = st.builds(Chain, claims, st.lists(steps, max_size=3).map(tuple))
 uses = st.builds(
-    TokenUse,
+    Use,
     st.sampled_from(list(Operation)),
     tenant=st.none() | st.sampled_from(["x", "y"]),
     lease_id=st.none() | st.integers(0, 2),
@@ -70,11 +70,11 @@ def floor_of(chain: Chain, floor: int) -> Revocations:
 @given(chain=chains, use=uses, now_ms=instants, floor=st.integers(0, 3))
 @settings(max_examples=300, deadline=None)
 def test_a_verdict_is_what_the_naive_verifier_says(
-    name: str, chain: Chain, use: TokenUse, now_ms: int, floor: int
+    name: str, chain: Chain, use: Use, now_ms: int, floor: int
 ) -> None:
     fault = naive(chain, use, audience="node-1", now_ms=now_ms, floor=floor)
     only = replace(chain.claims, operations=(use.operation,))
-    wanted = Accepted(only) if fault is None else BearerRefused(fault)
+    wanted = Accepted(only) if fault is None else Refused(fault)
     revoked = floor_of(chain, floor)
     assert KITS[name].verify(token_of(name, chain), use, now_ms=now_ms, revoked=revoked) == wanted
 
@@ -83,7 +83,7 @@ def test_a_verdict_is_what_the_naive_verifier_says(
 @given(chain=chains, more=steps, use=uses, now_ms=instants)
 @settings(max_examples=200, deadline=None)
 def test_a_narrowed_token_is_accepted_only_where_its_parent_is(
-    name: str, chain: Chain, more: dict[str, Any], use: TokenUse, now_ms: int
+    name: str, chain: Chain, more: dict[str, Any], use: Use, now_ms: int
 ) -> None:
     parent = token_of(name, chain)
     child = KITS[name].narrow(parent, **more)
@@ -95,8 +95,8 @@ def test_a_narrowed_token_is_accepted_only_where_its_parent_is(
 @given(chain=chains, use=uses, audience=nodes, now_ms=instants)
 @settings(max_examples=100, deadline=None)
 def test_a_token_is_accepted_by_its_audience_alone(
-    name: str, chain: Chain, use: TokenUse, audience: str, now_ms: int
+    name: str, chain: Chain, use: Use, audience: str, now_ms: int
 ) -> None:
     found = KITS[name].verify(token_of(name, chain), use, audience=audience, now_ms=now_ms)
     if audience != "node-1":
-        assert isinstance(found, BearerRefused)
+        assert isinstance(found, Refused)

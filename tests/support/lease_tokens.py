@@ -19,7 +19,7 @@ from bailiwick.capability import (
     Revocations,
     TokenClaims,
     TokenFault,
-    TokenUse,
+    Use,
     Verification,
     narrow,
     verify,
@@ -40,7 +40,7 @@ CLAIMS = TokenClaims(
     audience="node-1",
     expires_ms=300_000,
 )
-READ, WRITE = TokenUse(Operation.MEM_READ), TokenUse(Operation.MEM_WRITE)
+READ, WRITE = Use(Operation.MEM_READ), Use(Operation.MEM_WRITE)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Kit:
         key = self.minter.key if isinstance(self.minter.key, BiscuitKey) else None
         return narrow(token, key=key, **less)
 
-    def verify(self, token: str, use: TokenUse = READ, **here: Any) -> Verification:
+    def verify(self, token: str, use: Use = READ, **here: Any) -> Verification:
         given = {"audience": "node-1", "keys": self.ring, "revoked": Revocations(), "now_ms": 0}
         return verify(token, use, **(given | here))
 
@@ -90,9 +90,7 @@ class Chain:
     steps: tuple[dict[str, Any], ...] = field(default=())
 
 
-def naive(
-    chain: Chain, use: TokenUse, *, audience: str, now_ms: int, floor: int
-) -> TokenFault | None:
+def naive(chain: Chain, use: Use, *, audience: str, now_ms: int, floor: int) -> TokenFault | None:
     """The first fault in the order of the words; each rule in full, for claims and each step."""
     claims = chain.claims
     ends = [claims.expires_ms, *_given(chain, "expires_ms")]

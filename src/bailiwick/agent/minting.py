@@ -30,9 +30,9 @@ from bailiwick.agent.heartbeat import Away
 from bailiwick.agent.machine.counters import Machine
 from bailiwick.capability.broker import (
     CapBroker,
-    IssuedToken,
+    Denied,
+    Issued,
     LeaseView,
-    MintDenied,
     Minter,
     MintWish,
 )
@@ -63,7 +63,7 @@ class Leave:
     claims: TokenClaims
 
 
-LeaveOutcome: TypeAlias = Leave | MintDenied
+LeaveOutcome: TypeAlias = Leave | Denied
 
 
 class LeaveServer(Protocol):
@@ -104,19 +104,19 @@ class Minting:
             generation=wish.generation,
         )
         found = self.server.leave(self.node, asked)
-        if isinstance(found, MintDenied):
+        if isinstance(found, Denied):
             return _denied(found.reason, "the server does not allow it")
         minted = self._mint(asked, found.claims)
-        if isinstance(minted, MintDenied):
+        if isinstance(minted, Denied):
             return _denied(minted.reason, "the server's leave is not for this")
         claims = minted.claims
         plain = {name: getattr(claims, name) for name in TokenClaims.__slots__}
         return {"token": minted.token, "claims": plain}
 
-    def _mint(self, wish: MintRequest, allowed: TokenClaims) -> IssuedToken | MintDenied:
+    def _mint(self, wish: MintRequest, allowed: TokenClaims) -> Issued | Denied:
         """A token within what was allowed, if that is for this lease, here."""
         if allowed.lease_id != wish.lease_id or not set(allowed.operations) <= set(wish.operations):
-            return MintDenied(MintDenial.NO_SUCH_LEASE)
+            return Denied(MintDenial.NO_SUCH_LEASE)
         lease = LeaseView(
             lease_id=allowed.lease_id,
             tenant=allowed.tenant,

@@ -151,7 +151,7 @@ class HttpServer:
     def leave(self, node: str, wish: MintRequest) -> LeaveOutcome:
         """Ask whether a token may be minted here."""
         from bailiwick.agent.minting import Leave
-        from bailiwick.capability.broker import MintDenied
+        from bailiwick.capability.broker import Denied
         from bailiwick.capability.claims import TokenClaims
 
         body = make_body(
@@ -169,9 +169,9 @@ class HttpServer:
         except Refusal as refusal:
             decision = refusal.problem.decision
             if isinstance(decision, TokenDenied):
-                return MintDenied(decision.reason)
+                return Denied(decision.reason)
             if refusal.problem.code is ErrorCode.NOT_FOUND:
-                return MintDenied(MintDenial.NO_SUCH_LEASE)
+                return Denied(MintDenial.NO_SUCH_LEASE)
             raise Away(str(refusal)) from None
         claims = told.claims.model_dump()
         return Leave(TokenClaims(**{**claims, "operations": tuple(claims["operations"])}))

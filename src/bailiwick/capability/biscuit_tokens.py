@@ -34,7 +34,7 @@ from bailiwick.capability.claims import (
     Narrowing,
     Opened,
     TokenClaims,
-    TokenUse,
+    Use,
     signed_claims,
 )
 from bailiwick.capability.keys import BiscuitKey, KeyRing
@@ -103,7 +103,7 @@ class BiscuitMinter:
 
 
 def open_token(
-    token: str, use: TokenUse, *, audience: str, keys: KeyRing, now_ms: int
+    token: str, use: Use, *, audience: str, keys: KeyRing, now_ms: int
 ) -> Opened | TokenFault:
     """The claims and what rights and checks say to the use, if the signatures are good."""
     try:
@@ -163,7 +163,7 @@ def _block(narrowing: Narrowing) -> Any:
     return block
 
 
-def _asked(use: TokenUse, *, now_ms: int) -> Any:
+def _asked(use: Use, *, now_ms: int) -> Any:
     """The use as facts, and the one policy."""
     values = {"now_ms": now_ms, "operation": use.operation.value}
     if use.resource is None:
@@ -194,7 +194,7 @@ def _against(authorizer: Any) -> TokenFault | None:
     return None
 
 
-def _claims(terms: list[Any], use: TokenUse) -> TokenClaims:
+def _claims(terms: list[Any], use: Use) -> TokenClaims:
     token_id, tenant, lease_id, generation, resource, audience, expires_ms = terms
     return signed_claims(
         use.operation,

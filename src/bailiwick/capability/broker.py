@@ -89,7 +89,7 @@ class LeaseView:
 
 
 @dataclass(frozen=True, slots=True)
-class IssuedToken:
+class Issued:
     """A token, and what it says. The token is a secret; the claims are not."""
 
     token: str = field(repr=False)
@@ -97,13 +97,13 @@ class IssuedToken:
 
 
 @dataclass(frozen=True, slots=True)
-class MintDenied:
+class Denied:
     """No token: the first reason in the order of :func:`check_wish`."""
 
     reason: MintDenial
 
 
-MintOutcome: TypeAlias = IssuedToken | MintDenied
+MintOutcome: TypeAlias = Issued | Denied
 
 
 def check_wish(wish: MintWish, lease: LeaseView | None, *, now_ms: int) -> MintDenial | None:
@@ -136,11 +136,11 @@ class CapBroker:
         """A token for the lease, or why there is none."""
         denial = check_wish(wish, lease, now_ms=now_ms)
         if denial is not None or lease is None:
-            return MintDenied(denial or MintDenial.NO_SUCH_LEASE)
+            return Denied(denial or MintDenial.NO_SUCH_LEASE)
         audience = lease.node
         if self._minter.key.for_audience(audience) not in self._keys.keys_of(audience):
             is_own = audience in self._keys.nodes
-            return MintDenied(MintDenial.NODE_MINTS if is_own else MintDenial.WRONG_AUDIENCE)
+            return Denied(MintDenial.NODE_MINTS if is_own else MintDenial.WRONG_AUDIENCE)
         whole = lease_resource(lease.lease_id)
         claims = TokenClaims(
             token_id=wish.token_id,
@@ -152,4 +152,4 @@ class CapBroker:
             audience=audience,
             expires_ms=min(now_ms + wish.ttl_ms, lease.expires_ms),
         )
-        return IssuedToken(self._minter.mint(claims), claims)
+        return Issued(self._minter.mint(claims), claims)

@@ -61,7 +61,7 @@ class TokenClaims:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenUse:
+class Use:
     """What the bearer wants to do here. ``None`` leaves it to the service to look at the claims."""
 
     operation: Operation
@@ -89,13 +89,13 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class BearerRefused:
+class Refused:
     """The bearer may not: the first fault in the order of :class:`TokenFault`."""
 
     fault: TokenFault
 
 
-Verification: TypeAlias = Accepted | BearerRefused
+Verification: TypeAlias = Accepted | Refused
 
 
 # A token whose signature is good: its claims with the asked operation as the only one, its ids, and

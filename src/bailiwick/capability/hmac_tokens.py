@@ -34,7 +34,7 @@ from bailiwick.capability.claims import (
     Narrowing,
     Opened,
     TokenClaims,
-    TokenUse,
+    Use,
     check_resource,
     covers,
     signed_claims,
@@ -102,7 +102,7 @@ class HmacMinter:
 
 
 def open_token(
-    token: str, use: TokenUse, *, audience: str, keys: KeyRing, now_ms: int
+    token: str, use: Use, *, audience: str, keys: KeyRing, now_ms: int
 ) -> Opened | TokenFault:
     """The claims and what the caveats say to the use, if the signature is good."""
     try:
@@ -203,9 +203,7 @@ def _caveat(kind: int, signed: bytes) -> _Caveat:
             raise ValueError(f"a caveat of the unknown kind {kind}")
 
 
-def _against(
-    mask: int, caveats: Iterable[_Caveat], *, use: TokenUse, now_ms: int
-) -> TokenFault | None:
+def _against(mask: int, caveats: Iterable[_Caveat], *, use: Use, now_ms: int) -> TokenFault | None:
     has_ended = is_elsewhere = False
     for caveat in caveats:
         mask &= caveat.mask

@@ -19,9 +19,9 @@ Rules:
 ...     operations=(Operation.MEM_READ,), audience="node-1", expires_ms=60_000)
 >>> minter = HmacMinter(bytes(32))
 >>> here = dict(audience="node-1", keys=KeyRing(shared=(minter.key,)), revoked=Revocations())
->>> verify(minter.mint(claims), TokenUse(Operation.MEM_READ), now_ms=0, **here).claims == claims
+>>> verify(minter.mint(claims), Use(Operation.MEM_READ), now_ms=0, **here).claims == claims
 True
->>> verify(minter.mint(claims), TokenUse(Operation.MEM_WRITE), now_ms=0, **here).fault.value
+>>> verify(minter.mint(claims), Use(Operation.MEM_WRITE), now_ms=0, **here).fault.value
 'operation_not_allowed'
 """
 
@@ -33,10 +33,10 @@ from bailiwick.capability import hmac_tokens
 from bailiwick.capability.claims import (
     TOKEN_CHARS_MAX,
     Accepted,
-    BearerRefused,
     Narrowing,
     Opened,
-    TokenUse,
+    Refused,
+    Use,
     Verification,
     covers,
 )
@@ -51,7 +51,7 @@ BISCUIT_PREFIX = "bwb1."
 
 def verify(
     token: str,
-    use: TokenUse,
+    use: Use,
     *,
     audience: str,
     keys: KeyRing,
@@ -60,25 +60,25 @@ def verify(
 ) -> Verification:
     """The claims, or why not. ``audience`` is the node that asks, by its own knowledge."""
     if not isinstance(token, str) or len(token) > TOKEN_CHARS_MAX:
-        return BearerRefused(TokenFault.MALFORMED)
+        return Refused(TokenFault.MALFORMED)
     if token.startswith(hmac_tokens.PREFIX):
         opened = hmac_tokens.open_token(token, use, audience=audience, keys=keys, now_ms=now_ms)
     elif token.startswith(BISCUIT_PREFIX):
         if not any(isinstance(key, BiscuitKey) for key in keys.keys_of(audience)):
-            return BearerRefused(TokenFault.UNKNOWN_KEY)  # and the library need not be there
+            return Refused(TokenFault.UNKNOWN_KEY)  # and the library need not be there
         from bailiwick.capability import biscuit_tokens
 
         opened = biscuit_tokens.open_token(token, use, audience=audience, keys=keys, now_ms=now_ms)
     else:
-        return BearerRefused(TokenFault.MALFORMED)
+        return Refused(TokenFault.MALFORMED)
     if isinstance(opened, TokenFault):
-        return BearerRefused(opened)
+        return Refused(opened)
     fault = _first_fault(opened, use, audience=audience, revoked=revoked, now_ms=now_ms)
-    return Accepted(opened[0], opened[1]) if fault is None else BearerRefused(fault)
+    return Accepted(opened[0], opened[1]) if fault is None else Refused(fault)
 
 
 def _first_fault(
-    opened: Opened, use: TokenUse, *, audience: str, revoked: Revocations, now_ms: int
+    opened: Opened, use: Use, *, audience: str, revoked: Revocations, now_ms: int
 ) -> TokenFault | None:
     """What the claims say against the use, or the narrowings, whichever comes first."""
     claims, ids, against = opened

@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from bailiwick.capability import Accepted, BearerRefused, KeyRing, Revocations, TokenUse, verify
+from bailiwick.capability import Accepted, KeyRing, Refused, Revocations, Use, verify
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.trust import TokenFault
 from bailiwick.vocab.values import check_name
@@ -34,7 +34,7 @@ POLICY_VIOLATION = 1008
 
 _SCHEME = "bearer "
 
-Needs: TypeAlias = Callable[[str, str], TokenUse]
+Needs: TypeAlias = Callable[[str, str], Use]
 """Method and path of a request; what its bearer must be allowed to do."""
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -94,7 +94,7 @@ class Guard:
         self._audience = check_name("audience", audience)
         self._known, self._now_ms = known, now_ms
 
-    def check(self, token: str, use: TokenUse) -> Accepted | BearerRefused | Turned:
+    def check(self, token: str, use: Use) -> Accepted | Refused | Turned:
         """Whether the token's bearer may, now."""
         known, now_ms = self._known(), self._now_ms()
         if known.until_ms is not None and now_ms >= known.until_ms:
@@ -142,14 +142,14 @@ class Guard:
 
         return guarded
 
-    def _judge(self, bearers: list[str], use: Callable[[], TokenUse]) -> Accepted | Turned:
+    def _judge(self, bearers: list[str], use: Callable[[], Use]) -> Accepted | Turned:
         if len(bearers) != 1 or bearers[0][: len(_SCHEME)].lower() != _SCHEME:
             return Turned(401, "unauthenticated", "one bearer token of a lease is needed")
         try:
             found = self.check(bearers[0][len(_SCHEME) :], use())
         except InvalidValue:  # the path spells what no resource can be
-            found = BearerRefused(TokenFault.WRONG_RESOURCE)
-        if isinstance(found, BearerRefused):
+            found = Refused(TokenFault.WRONG_RESOURCE)
+        if isinstance(found, Refused):
             fault = found.fault.value
             return Turned(403, "forbidden", f"the token is not accepted: {fault}", fault)
         return found

@@ -32,16 +32,16 @@ from bailiwick.agent.minting import (
 )
 from bailiwick.capability import (
     Accepted,
-    BearerRefused,
     BiscuitMinter,
+    Denied,
     KeyRing,
     MintDenial,
-    MintDenied,
     Operation,
+    Refused,
     Revocations,
     TokenClaims,
     TokenFault,
-    TokenUse,
+    Use,
     verify,
 )
 from bailiwick.vocab.errors import Conflict, InvalidValue
@@ -95,7 +95,7 @@ class Bench:
 
 
 def judged(token: str, *, keys: KeyRing, audience: str = "n1", now_ms: int = NOW) -> object:
-    use = TokenUse(Operation.MEM_READ, "lab", 7)
+    use = Use(Operation.MEM_READ, "lab", 7)
     known = Revocations()
     return verify(token, use, keys=keys, audience=audience, revoked=known, now_ms=now_ms)
 
@@ -117,7 +117,7 @@ def test_the_servers_own_key_forges_nothing_for_such_a_node(tmp_path: Path) -> N
     bench = Bench(tmp_path)
     claims = bench.ask()["claims"]
     forged = BROKER.mint(TokenClaims(**{**claims, "operations": READ}))
-    assert judged(forged, keys=NODE_KEYS) == BearerRefused(TokenFault.UNKNOWN_KEY)
+    assert judged(forged, keys=NODE_KEYS) == Refused(TokenFault.UNKNOWN_KEY)
 
 
 def test_nobody_gets_a_token_for_anothers_lease(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_control_group_counts_before_what_the_environment_says(tmp_path: Path)
 @pytest.mark.parametrize("reason", list(MintDenial))
 def test_a_refusal_is_told_with_its_word(tmp_path: Path, reason: MintDenial) -> None:
     bench = Bench(tmp_path)
-    bench.server.says = MintDenied(reason)
+    bench.server.says = Denied(reason)
     assert bench.ask()["denied"] == reason.value
 
 
@@ -169,7 +169,7 @@ def test_no_token_lives_for_more_than_300_s_whatever_the_server_says(tmp_path: P
     told = Bench(tmp_path, expires_ms=NOW + 10**9).ask()
     assert told["claims"]["expires_ms"] == NOW + 300_000
     late = judged(told["token"], keys=NODE_KEYS, now_ms=NOW + 300_000)
-    assert late == BearerRefused(TokenFault.EXPIRED)
+    assert late == Refused(TokenFault.EXPIRED)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from bailiwick.agent.heartbeat import Away, NotKnown
 from bailiwick.agent.minting import MintRequest
 from bailiwick.agent.server import HttpServer
 from bailiwick.attestation.evidence import Evidence
-from bailiwick.capability import MintDenied
+from bailiwick.capability import Denied
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.client.http_client import Client
 from bailiwick.server.problems import PROBLEMS
@@ -108,12 +108,12 @@ def test_a_server_that_does_not_answer_is_away(fails: Fails) -> None:
 @pytest.mark.parametrize("reason", list(MintDenial))
 def test_a_denial_of_leave_is_told_with_its_word(fails: Fails, reason: MintDenial) -> None:
     decision = TokenDenied(answer="token_denied", reason=reason)
-    assert fails(refusal(EdgeCode.REFUSED, decision)).leave("n1", WISH) == MintDenied(reason)
+    assert fails(refusal(EdgeCode.REFUSED, decision)).leave("n1", WISH) == Denied(reason)
 
 
 def test_a_lease_that_is_hidden_is_no_such_lease_and_all_else_is_away(fails: Fails) -> None:
     hidden = fails(refusal(ErrorCode.NOT_FOUND)).leave("n1", WISH)
-    assert hidden == MintDenied(MintDenial.NO_SUCH_LEASE)
+    assert hidden == Denied(MintDenial.NO_SUCH_LEASE)
     odd = Misunderstood("http://x", "what", correlation_id="c")
     for error in (odd, refusal(EdgeCode.FORBIDDEN), refusal(ErrorCode.UNAVAILABLE)):
         with pytest.raises(Away):

@@ -11,13 +11,13 @@ import pytest
 
 from bailiwick.capability import (
     Accepted,
-    BearerRefused,
     BiscuitKey,
     BiscuitMinter,
     Operation,
+    Refused,
     Revocations,
     TokenFault,
-    TokenUse,
+    Use,
     biscuit_tokens,
     narrow,
 )
@@ -54,29 +54,29 @@ def with_code(token: str, code: str) -> str:
 )
 def test_facts_in_a_later_block_gain_nothing(code: str) -> None:
     token = with_code(BISCUIT.mint(), code)
-    assert BISCUIT.verify(token, TokenUse(Operation.GPU_SUBMIT)) == BearerRefused(
+    assert BISCUIT.verify(token, Use(Operation.GPU_SUBMIT)) == Refused(
         TokenFault.OPERATION_NOT_ALLOWED
     )
     found = BISCUIT.verify(token, READ)
     assert isinstance(found, Accepted)
     assert (found.claims.tenant, found.claims.lease_id) == ("team-a", 7)
-    assert BISCUIT.verify(token, now_ms=300_000) == BearerRefused(TokenFault.EXPIRED)
+    assert BISCUIT.verify(token, now_ms=300_000) == Refused(TokenFault.EXPIRED)
 
 
 def test_a_check_written_by_hand_is_kept() -> None:
     token = with_code(BISCUIT.mint(), 'check if operation("mem_read") or resource("x/");')
     assert isinstance(BISCUIT.verify(token, READ), Accepted)
-    assert BISCUIT.verify(token, WRITE) == BearerRefused(TokenFault.OPERATION_NOT_ALLOWED)
+    assert BISCUIT.verify(token, WRITE) == Refused(TokenFault.OPERATION_NOT_ALLOWED)
 
 
 def test_a_check_of_what_nobody_tells_refuses_everything() -> None:
     token = with_code(BISCUIT.mint(), 'check if client_address("10.0.0.1");')
-    assert BISCUIT.verify(token) == BearerRefused(TokenFault.OPERATION_NOT_ALLOWED)
+    assert BISCUIT.verify(token) == Refused(TokenFault.OPERATION_NOT_ALLOWED)
 
 
 def test_a_check_that_compares_what_cannot_be_compared_refuses() -> None:
     token = with_code(BISCUIT.mint(), "check if operation($o), $o < 5;")
-    assert BISCUIT.verify(token) == BearerRefused(TokenFault.OPERATION_NOT_ALLOWED)
+    assert BISCUIT.verify(token) == Refused(TokenFault.OPERATION_NOT_ALLOWED)
 
 
 JOIN = ";".join(f"f({number})" for number in range(8))
@@ -98,9 +98,7 @@ JOIN = ";".join(f"f({number})" for number in range(8))
     ],
 )
 def test_blocks_that_could_cost_much_are_not_run(code: str) -> None:
-    assert BISCUIT.verify(with_code(BISCUIT.mint(), code)) == BearerRefused(
-        TokenFault.EVALUATION_LIMIT
-    )
+    assert BISCUIT.verify(with_code(BISCUIT.mint(), code)) == Refused(TokenFault.EVALUATION_LIMIT)
 
 
 def test_as_many_joins_of_two_as_fit_into_a_token_are_run() -> None:
@@ -114,7 +112,7 @@ def test_running_out_of_time_has_its_own_word(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(biscuit_tokens, "TIME_LIMIT_FACTOR", 0)
     biscuit_tokens._limits.cache_clear()
     try:
-        assert BISCUIT.verify(BISCUIT.mint()) == BearerRefused(TokenFault.EVALUATION_LIMIT)
+        assert BISCUIT.verify(BISCUIT.mint()) == Refused(TokenFault.EVALUATION_LIMIT)
     finally:
         biscuit_tokens._limits.cache_clear()
 
@@ -128,13 +126,13 @@ def test_the_time_limit_is_a_tenth_of_a_second() -> None:
 )
 def test_signed_nonsense_is_refused(block: bytes) -> None:
     found = BISCUIT.verify(with_block(BISCUIT.mint(), block))
-    assert isinstance(found, BearerRefused)
+    assert isinstance(found, Refused)
 
 
 def test_a_token_without_the_id_of_its_key_is_of_no_known_key() -> None:
     raw = decoded("bwb1.", BISCUIT.mint())
     head = 1 + (BISCUIT.minter.key.id.bit_length() + 6) // 7
-    assert BISCUIT.verify(encoded("bwb1.", raw[head:])) == BearerRefused(TokenFault.UNKNOWN_KEY)
+    assert BISCUIT.verify(encoded("bwb1.", raw[head:])) == Refused(TokenFault.UNKNOWN_KEY)
 
 
 def test_a_third_partys_block_is_not_taken() -> None:
@@ -147,7 +145,7 @@ def test_a_third_partys_block_is_not_taken() -> None:
     )
     token = known.append_third_party(stranger.public_key, block)
     text = encoded("bwb1.", bytes(token.to_bytes()))
-    assert BISCUIT.verify(text) == BearerRefused(TokenFault.MALFORMED)
+    assert BISCUIT.verify(text) == Refused(TokenFault.MALFORMED)
 
 
 def test_a_chain_goes_on_under_no_key_whose_signatures_anyone_can_rewrite() -> None:
@@ -155,14 +153,14 @@ def test_a_chain_goes_on_under_no_key_whose_signatures_anyone_can_rewrite() -> N
     block = signed_block(BISCUIT.narrow(BISCUIT.mint(), operations=[Operation.MEM_READ]))
     assert isinstance(BISCUIT.verify(with_block(BISCUIT.mint(), block)), Accepted)
     token = with_block(BISCUIT.mint(), block, is_p256=True)
-    assert BISCUIT.verify(token) == BearerRefused(TokenFault.MALFORMED)
+    assert BISCUIT.verify(token) == Refused(TokenFault.MALFORMED)
 
 
 def test_a_block_cannot_be_taken_away() -> None:
     narrowed = decoded("bwb1.", BISCUIT.narrow(BISCUIT.mint(), operations=[Operation.MEM_READ]))
     plain = decoded("bwb1.", BISCUIT.mint())
     proof = narrowed[-36:]
-    assert BISCUIT.verify(encoded("bwb1.", plain[:-36] + proof), WRITE) == BearerRefused(
+    assert BISCUIT.verify(encoded("bwb1.", plain[:-36] + proof), WRITE) == Refused(
         TokenFault.BAD_SIGNATURE
     )
 
@@ -176,7 +174,7 @@ def test_revoking_a_narrowed_token_by_its_block_leaves_its_parent() -> None:
     revoked = Revocations()
     revoked.revoke(found.ids[-1], at_ms=0)
     for token in (child, grandchild):
-        assert BISCUIT.verify(token, revoked=revoked) == BearerRefused(TokenFault.REVOKED)
+        assert BISCUIT.verify(token, revoked=revoked) == Refused(TokenFault.REVOKED)
     assert isinstance(BISCUIT.verify(parent, revoked=revoked), Accepted)
 
 
@@ -218,9 +216,9 @@ def test_a_weak_or_ill_written_key_cannot_be_on_a_ring(raw: bytes) -> None:
 def test_without_a_biscuit_key_on_the_ring_nothing_loads_the_library() -> None:
     code = (
         "import sys, bailiwick.capability as c; import bailiwick.guard;"
-        "m = c.HmacMinter(bytes(32)); c.verify('bwh1.AAAA', c.TokenUse(c.Operation.MEM_READ),"
+        "m = c.HmacMinter(bytes(32)); c.verify('bwh1.AAAA', c.Use(c.Operation.MEM_READ),"
         " audience='n', keys=c.KeyRing((m.key,)), revoked=c.Revocations(), now_ms=0);"
-        "c.verify('bwb1.AAAA', c.TokenUse(c.Operation.MEM_READ),"
+        "c.verify('bwb1.AAAA', c.Use(c.Operation.MEM_READ),"
         " audience='n', keys=c.KeyRing((m.key,)), revoked=c.Revocations(), now_ms=0);"
         "assert not {'biscuit_auth', 'cryptography', 'cbor2', 'pydantic'} & set(sys.modules)"
     )

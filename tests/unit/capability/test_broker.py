@@ -11,11 +11,11 @@ from bailiwick.capability import (
     TOKEN_TTL_MS_MAX,
     Accepted,
     CapBroker,
-    IssuedToken,
+    Denied,
+    Issued,
     KeyRing,
     LeaseView,
     MintDenial,
-    MintDenied,
     MintWish,
     Operation,
 )
@@ -31,9 +31,9 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def issued(broker: CapBroker, wish: MintWish = WISH, lease: LeaseView = LEASE) -> IssuedToken:
+def issued(broker: CapBroker, wish: MintWish = WISH, lease: LeaseView = LEASE) -> Issued:
     found = broker.mint(wish, lease, now_ms=1_000)
-    assert isinstance(found, IssuedToken), found
+    assert isinstance(found, Issued), found
     return found
 
 
@@ -90,7 +90,7 @@ def test_each_denial_has_its_word(
 ) -> None:
     broker = CapBroker(minter_of("hmac"))
     found = broker.mint(replace(WISH, **wish), replace(LEASE, **lease), now_ms=1_000)
-    assert found == MintDenied(reason)
+    assert found == Denied(reason)
 
 
 def test_the_first_denial_in_the_order_of_the_rules_is_told() -> None:
@@ -99,9 +99,9 @@ def test_the_first_denial_in_the_order_of_the_rules_is_told() -> None:
     told = []
     for more_wish, more_lease, reason in reversed(REFUSALS):
         wish, lease = replace(wish, **more_wish), replace(lease, **more_lease)
-        assert broker.mint(wish, lease, now_ms=1_000) == MintDenied(reason)
+        assert broker.mint(wish, lease, now_ms=1_000) == Denied(reason)
         told.append(reason)
-    assert broker.mint(wish, None, now_ms=1_000) == MintDenied(MintDenial.NO_SUCH_LEASE)
+    assert broker.mint(wish, None, now_ms=1_000) == Denied(MintDenial.NO_SUCH_LEASE)
     assert len(set(told)) == len(MintDenial) - 2  # no_such_lease; node_mints is about keys
 
 
@@ -110,14 +110,14 @@ def test_another_tenant_learns_nothing_about_the_lease() -> None:
     broker = CapBroker(minter_of("hmac"))
     lease = replace(LEASE, is_ending=True, is_quarantined=True)
     wish = replace(WISH, tenant="team-b", generation=1, audience="node-2")
-    assert broker.mint(wish, lease, now_ms=1_000) == MintDenied(MintDenial.NOT_OWNER)
+    assert broker.mint(wish, lease, now_ms=1_000) == Denied(MintDenial.NOT_OWNER)
 
 
 def test_a_node_that_mints_itself_gets_no_token_from_the_broker(name: str) -> None:
     fleet, node = minter_of(name), minter_of(name, OTHER_SEED)
     ring = KeyRing((fleet.key,), {"node-1": (node.key,)})
     denied = CapBroker(fleet, ring).mint(WISH, LEASE, now_ms=1_000)
-    assert denied == MintDenied(MintDenial.NODE_MINTS)
+    assert denied == Denied(MintDenial.NODE_MINTS)
     own = CapBroker(node, ring)
     assert isinstance(kit(name).verify(issued(own).token, READ, keys=ring), Accepted)
 
@@ -126,10 +126,10 @@ def test_a_nodes_broker_mints_for_no_other_node(name: str) -> None:
     fleet, node = minter_of(name), minter_of(name, OTHER_SEED)
     ring = KeyRing((fleet.key,), {"node-1": (node.key,)})
     elsewhere = replace(LEASE, node="node-2")
-    assert CapBroker(node, ring).mint(WISH, elsewhere, now_ms=1_000) == MintDenied(
+    assert CapBroker(node, ring).mint(WISH, elsewhere, now_ms=1_000) == Denied(
         MintDenial.WRONG_AUDIENCE
     )
-    assert isinstance(CapBroker(fleet, ring).mint(WISH, elsewhere, now_ms=1_000), IssuedToken)
+    assert isinstance(CapBroker(fleet, ring).mint(WISH, elsewhere, now_ms=1_000), Issued)
 
 
 def test_an_outcome_does_not_show_its_token(name: str) -> None:

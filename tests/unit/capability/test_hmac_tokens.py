@@ -9,11 +9,11 @@ import pytest
 
 from bailiwick.capability import (
     Accepted,
-    BearerRefused,
     HmacKey,
     HmacMinter,
     KeyRing,
     Operation,
+    Refused,
     TokenFault,
 )
 from bailiwick.capability.hmac_tokens import BITS, MAC_BYTES, PREFIX
@@ -54,7 +54,7 @@ def test_every_operation_has_a_bit_of_its_own() -> None:
 def test_a_caveat_of_an_unknown_kind_refuses_the_token() -> None:
     for kind in (0, 4, 255):
         token = with_caveats(HMAC.mint(), bytes((kind, 2)) + b"\xff\xff")
-        assert HMAC.verify(token) == BearerRefused(TokenFault.MALFORMED)
+        assert HMAC.verify(token) == Refused(TokenFault.MALFORMED)
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_a_caveat_of_an_unknown_kind_refuses_the_token() -> None:
 )
 def test_an_ill_written_caveat_is_malformed(caveat: bytes) -> None:
     token = with_caveats(HMAC.mint(), caveat)
-    assert HMAC.verify(token) == BearerRefused(TokenFault.MALFORMED)
+    assert HMAC.verify(token) == Refused(TokenFault.MALFORMED)
 
 
 def test_more_caveats_than_there_may_be_are_malformed() -> None:
     token = with_caveats(HMAC.mint(), *[b"\x01\x02\xff\xff"] * 17)
-    assert HMAC.verify(token) == BearerRefused(TokenFault.MALFORMED)
+    assert HMAC.verify(token) == Refused(TokenFault.MALFORMED)
     fewer = with_caveats(HMAC.mint(), *[b"\x01\x02\xff\xff"] * 16)
     assert isinstance(HMAC.verify(fewer), Accepted)
 
@@ -86,15 +86,15 @@ def test_a_caveat_cannot_be_taken_away_or_changed() -> None:
     token = HMAC.narrow(HMAC.mint(), operations=[Operation.MEM_READ])
     raw, plain = decoded(PREFIX, token), decoded(PREFIX, HMAC.mint())
     without = plain[:-MAC_BYTES] + raw[-MAC_BYTES:]
-    assert HMAC.verify(encoded(PREFIX, without), WRITE) == BearerRefused(TokenFault.BAD_SIGNATURE)
+    assert HMAC.verify(encoded(PREFIX, without), WRITE) == Refused(TokenFault.BAD_SIGNATURE)
     wider = raw[: -MAC_BYTES - 2] + b"\xff\xff" + raw[-MAC_BYTES:]
-    assert HMAC.verify(encoded(PREFIX, wider), WRITE) == BearerRefused(TokenFault.BAD_SIGNATURE)
+    assert HMAC.verify(encoded(PREFIX, wider), WRITE) == Refused(TokenFault.BAD_SIGNATURE)
 
 
 def test_a_caveat_with_every_bit_set_adds_no_operation() -> None:
     token = with_caveats(HMAC.mint(operations=(Operation.MEM_READ,)), b"\x01\x02\xff\xff")
     assert isinstance(HMAC.verify(token, READ), Accepted)
-    assert HMAC.verify(token, WRITE) == BearerRefused(TokenFault.OPERATION_NOT_ALLOWED)
+    assert HMAC.verify(token, WRITE) == Refused(TokenFault.OPERATION_NOT_ALLOWED)
 
 
 def test_claims_cannot_be_read_as_caveats_nor_caveats_as_claims() -> None:
@@ -105,17 +105,17 @@ def test_claims_cannot_be_read_as_caveats_nor_caveats_as_claims() -> None:
         for size in range(256):
             moved = bytes(raw[:at]) + bytes((size,)) + bytes(raw[at + 1 :])
             if moved != bytes(raw):
-                assert isinstance(HMAC.verify(encoded(PREFIX, moved)), BearerRefused)
+                assert isinstance(HMAC.verify(encoded(PREFIX, moved)), Refused)
 
 
 def test_a_verifier_with_the_key_of_its_own_audience_can_check_and_forge_only_for_itself() -> None:
     ring = KeyRing(shared=(KEY,))
     assert isinstance(HMAC.verify(HMAC.mint(), keys=ring), Accepted)
     elsewhere = HMAC.verify(HMAC.mint(audience="node-2"), keys=ring)
-    assert elsewhere == BearerRefused(TokenFault.WRONG_AUDIENCE)
+    assert elsewhere == Refused(TokenFault.WRONG_AUDIENCE)
     stolen = HmacMinter(KEY.secret)  # mints with keys derived from what it stole
     forged = stolen.mint(CLAIMS)
-    assert HMAC.verify(forged) == BearerRefused(TokenFault.UNKNOWN_KEY)
+    assert HMAC.verify(forged) == Refused(TokenFault.UNKNOWN_KEY)
 
 
 def test_keys_of_audiences_differ_from_each_other_and_from_the_root() -> None:

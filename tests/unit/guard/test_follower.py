@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bailiwick.capability import Accepted, BearerRefused, Operation, TokenFault, TokenUse
+from bailiwick.capability import Accepted, Operation, Refused, TokenFault, Use
 from bailiwick.capability.revocation import KEEP_MS, SKEW_MS_MAX
 from bailiwick.client import Unreachable
 from bailiwick.guard import Follower, Guard
@@ -88,7 +88,7 @@ def test_the_first_answer_is_there_before_the_guard_is() -> None:
     house = House()
     house.leases = [(7, None, house.now_ms)]
     with following(house) as (_, guard):
-        assert guard.check(token(house), READ) == BearerRefused(TokenFault.REVOKED)
+        assert guard.check(token(house), READ) == Refused(TokenFault.REVOKED)
         assert isinstance(guard.check(token(house, lease_id=8), READ), Accepted)
     assert house.is_closed
 
@@ -109,7 +109,7 @@ def test_news_arrives_and_old_news_stays() -> None:
         house.wait_for_next()
         for lease_id in (7, 8):
             found = guard.check(token(house, lease_id=lease_id), READ)
-            assert found == BearerRefused(TokenFault.REVOKED)
+            assert found == Refused(TokenFault.REVOKED)
         assert isinstance(guard.check(token(house, generation=4), READ), Accepted)
         assert max(house.asked) == house.now_ms - OVERLAP_MS
 
@@ -163,7 +163,7 @@ def test_a_replica_whose_clock_is_ahead_hides_no_revocation_that_another_dates()
     with following(house) as (_, guard):
         house.leases = [(7, None, house.now_ms)]
         house.wait_for_next()
-        assert guard.check(token(house), READ) == BearerRefused(TokenFault.REVOKED)
+        assert guard.check(token(house), READ) == Refused(TokenFault.REVOKED)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -187,5 +187,5 @@ def test_clocks_that_are_more_than_a_minute_apart_are_told_and_nothing_is_believ
 def test_the_use_decides_with_what_is_known() -> None:
     house = House()
     with following(house) as (_, guard):
-        found = guard.check(token(house), TokenUse(Operation.GPU_SUBMIT))
-        assert found == BearerRefused(TokenFault.OPERATION_NOT_ALLOWED)
+        found = guard.check(token(house), Use(Operation.GPU_SUBMIT))
+        assert found == Refused(TokenFault.OPERATION_NOT_ALLOWED)

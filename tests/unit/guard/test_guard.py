@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from bailiwick.capability import KeyRing, Operation, Revocations, TokenUse
+from bailiwick.capability import KeyRing, Operation, Revocations, Use
 from bailiwick.guard import Guard, Known
 from bailiwick.guard.guard import CLAIMS, AsgiApp, wall_ms
 from tests.support.lease_tokens import MAKERS, Kit, kit
@@ -24,9 +24,9 @@ from tests.support.lease_tokens import MAKERS, Kit, kit
 Answer = tuple[int, dict[str, str], Any]
 
 
-def needs(method: str, path: str) -> TokenUse:
+def needs(method: str, path: str) -> Use:
     operation = Operation.MEM_READ if method == "GET" else Operation.MEM_WRITE
-    return TokenUse(operation, resource=f"lease-7{path}".rstrip("/"))
+    return Use(operation, resource=f"lease-7{path}".rstrip("/"))
 
 
 @pytest.fixture(params=sorted(MAKERS))

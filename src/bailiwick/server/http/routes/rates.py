@@ -19,6 +19,7 @@ from bailiwick.server.http.params import (
 )
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import rates
+from bailiwick.vocab.words import LEASE_CLASSES
 from bailiwick.wire import usage as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import INTEGER_MAX, NAME_PATTERN, Page
@@ -90,5 +91,7 @@ def _spell(card: RateCard) -> wire.Rates:
         core_micros_per_hour=card.core_micros_per_hour,
         mem_micros_per_gib_hour=card.mem_micros_per_gib_hour,
         block_micros_per_gib_hour=card.block_micros_per_gib_hour,
-        class_per_mille=dict(sorted(card.class_per_mille.items())),
+        class_per_mille={
+            c: card.class_per_mille[c] for c in LEASE_CLASSES if c in card.class_per_mille
+        },
     )
