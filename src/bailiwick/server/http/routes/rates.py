@@ -82,6 +82,7 @@ def _change(row: rates.NumberedChange) -> wire.RateChange:
 
 def _spell(card: RateCard) -> wire.Rates:
     # By word: a card that was read back from its record has another order of its own.
+    shares = card.class_per_mille
     return wire.Rates(
         name=card.name,
         tenant=card.tenant,
@@ -91,7 +92,5 @@ def _spell(card: RateCard) -> wire.Rates:
         core_micros_per_hour=card.core_micros_per_hour,
         mem_micros_per_gib_hour=card.mem_micros_per_gib_hour,
         block_micros_per_gib_hour=card.block_micros_per_gib_hour,
-        class_per_mille={
-            c: card.class_per_mille[c] for c in LEASE_CLASSES if c in card.class_per_mille
-        },
+        class_per_mille={each: shares[each] for each in LEASE_CLASSES if each in shares},
     )
