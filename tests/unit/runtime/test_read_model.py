@@ -78,11 +78,11 @@ def test_a_writer_that_is_blocked_keeps_nobody_from_reading(
         try:
             blocked = pool.submit(runner.execute, ask(2))
             until(lambda: runner.replica.waiting == 1, "it waits behind the commit")
-            first = runner.read(lambda view: view.age_ms, wait_s=2.0)
-            assert runner.read(lambda view: len(view.state.leases), wait_s=2.0) == 1
+            first = runner.read(lambda view: view.age_ms, wait_s=WAIT_S)
+            assert runner.read(lambda view: len(view.state.leases), wait_s=WAIT_S) == 1
             assert not blocked.done()
             threading.Event().wait(0.05)
-            assert runner.read(lambda view: view.age_ms, wait_s=2.0) >= first + 50
+            assert runner.read(lambda view: view.age_ms, wait_s=WAIT_S) >= first + 50
         finally:
             store.gate.set()
         assert isinstance(blocked.result(WAIT_S), Granted)
@@ -142,15 +142,16 @@ def test_from_an_event_loop_as_well(runner: Runner) -> None:
 def test_a_read_waits_until_what_it_wants_is_taken_up_and_no_longer(
     runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held, model = threading.Event(), runner.model
+    held, begun, model = threading.Event(), threading.Event(), runner.model
     advance = model._follower.advance
 
     def slow() -> bool:
+        begun.set()
         held.wait(WAIT_S)
         return advance()
 
     monkeypatch.setattr(model._follower, "advance", slow)
-    threading.Event().wait(2 * read_model.IDLE_S)
+    assert begun.wait(WAIT_S)
     runner.execute(ask(1))
     with pytest.raises(Unavailable, match="no answer"):
         runner.read(lambda view: 0, wait_s=0.1)
