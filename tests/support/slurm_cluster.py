@@ -108,10 +108,12 @@ class SlurmCluster:
 
     def await_saved(self) -> None:
         """Wait until the controller has saved all that happened so far; it does so now and then."""
-        now = time.time()
+        mark = f"mark-{time.time_ns()}"
+        self.run(*("sbatch", "-o", "/dev/null", "-A", "uni", "--hold", "-J", mark, "job.sh", "0"))
         path = self.folder / "state/job_state"
-        self.run("sbatch", "--parsable", "-o", "/dev/null", "-A", "uni", "--hold", "job.sh", "0")
-        until(lambda: path.exists() and path.stat().st_mtime > now + 0.2, "the state is saved")
+        # All jobs are saved at once, so a state that has this one has those before it. The file's
+        # time would not tell: a save just after the submission may be the last for a long while.
+        until(lambda: path.exists() and mark.encode() in path.read_bytes(), "the state is saved")
 
     # -- daemons -----------------------------------------------------------------------------
 
