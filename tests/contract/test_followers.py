@@ -116,9 +116,10 @@ def test_without_a_leader_to_ask_a_change_may_be_tried_again(
     house: HttpHouse, follower: TestClient
 ) -> None:
     token = house.token("fleet_admin")
-    for _ in range(200):  # bounded: until it knows the token
+
+    def is_known() -> bool:
         told = follower.post("/v1/tenants", json={"tenant": "x"}, headers=bearer(token))
         assert (told.status_code, told.json()["retryable"]) == (503, True)
-        if told.json()["code"] == "not_leader":
-            return
-    raise AssertionError(told.json())
+        return bool(told.json()["code"] == "not_leader")
+
+    until(is_known, "the follower knows the token")

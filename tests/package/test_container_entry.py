@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -15,17 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.package.building import ROOT, run
+from tests.support.ports import free_port
 from tests.support.postgres import PASSWORD, USER, start_or_skip
 from tests.support.waiting import WAIT_S
 
 ENTRY = [sys.executable, "-I", str(ROOT / "ops/container.py")]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @dataclass
@@ -87,7 +80,7 @@ class Container:
 def container(tmp_path: Path) -> Iterator[Container]:
     volume = tmp_path / "volume"
     volume.mkdir(mode=0o700)
-    one = Container(volume, {"BAILIWICK_PORT": str(_free_port())})
+    one = Container(volume, {"BAILIWICK_PORT": str(free_port())})
     yield one
     if one.process is not None:
         one.process.kill()

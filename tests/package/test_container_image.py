@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -15,7 +14,8 @@ import pytest
 
 from tests.package.building import NO_INDEX, ROOT, run
 from tests.package.engine import Engine, engine_with_base
-from tests.support.waiting import WAIT_S
+from tests.support.ports import free_port
+from tests.support.waiting import WAIT_S, until
 
 IMAGE = "localhost/bailiwick-test"
 VOLUME = "/var/lib/bailiwick"
@@ -24,16 +24,12 @@ LIKE_COMPOSE = [
     *("--security-opt", "no-new-privileges", "--volume", f"state:{VOLUME}"),
 ]
 
+LOGIN = re.compile(r"^ +bailiwick (login .*)$", re.M)
+
 
 @pytest.fixture
 def engine() -> Iterator[Engine]:
     yield from engine_with_base()
-
-
-def _free_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
 
 
 def _build(engine: Engine) -> None:
@@ -47,9 +43,9 @@ def _build(engine: Engine) -> None:
 def _start(engine: Engine, name: str, port: str) -> None:
     """Run the image as the compose file does, until its own health check is content."""
     engine.start(name, *LIKE_COMPOSE, "--env", f"BAILIWICK_PORT={port}", IMAGE)
-    until = time.monotonic() + WAIT_S
+    end = time.monotonic() + WAIT_S
     while engine.call("healthcheck", "run", name).returncode != 0:
-        assert time.monotonic() < until, engine.call("logs", name).stdout
+        assert time.monotonic() < end, engine.call("logs", name).stdout
         time.sleep(1)
 
 
@@ -70,11 +66,11 @@ def test_the_image_is_built_runs_as_nobody_special_and_keeps_its_volume(
     assert image["Healthcheck"]["Test"][0] == "CMD"
 
     engine.find_way_to_run()
-    port = _free_port()
+    port = str(free_port())
     _start(engine, "first", port)
     assert engine.call("exec", "first", "id", "-u").stdout == "10001\n"
-    login = re.search(r"^ +bailiwick (login .*)$", engine.call("logs", "first").stdout, re.M)
-    assert login is not None
+    # It is healthy a moment before it prints for whom it was made.
+    login = until(lambda: LOGIN.search(engine.call("logs", "first").stdout), "a login is printed")
     ca = tmp_path / "ca.pem"
     ca.write_text(engine.call("exec", "first", "cat", f"{VOLUME}/tls/ca.pem").stdout)
     env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}

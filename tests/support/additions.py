@@ -50,13 +50,19 @@ class Addition:
         return [*dict.fromkeys(edit.path for edit in self.edits)]
 
 
+HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*")
+
+
 class Copy:
     """The source, copied to where it may be changed."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         # With the times of the files: what Python has compiled of them counts for the copy too.
-        shutil.copytree(SOURCE / PACKAGE, root / PACKAGE, copy_function=shutil.copy2)
+        # What it is just compiling has a name of its own, which vanishes.
+        shutil.copytree(
+            SOURCE / PACKAGE, root / PACKAGE, copy_function=shutil.copy2, ignore=HALF_WRITTEN
+        )
 
     def make(self, edits: Iterable[Edit]) -> None:
         """Do what is to be done."""

@@ -42,8 +42,9 @@ class Turnstile:
         """Wait for it, unless it can never be had again."""
         me = threading.get_ident()
         while self._holder == me or not self._lock.acquire(timeout=0.05):
+            holder = self._holder  # before the threads: one that starts now may take it
             running = {each.ident for each in threading.enumerate()}
-            is_lost = self._holder == me or self._holder not in {None, *running}
+            is_lost = holder == me or holder not in {None, *running}
             if is_lost or self._is_abused:
                 self._is_abused = True
                 raise LockAbused("the lock is not given back")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from bailiwick.capability import biscuit_tokens
 from bailiwick.cli.shared import completions
 from bailiwick.server.http import door, gauges
 from bailiwick.services import capabilities, history
@@ -35,4 +36,7 @@ def patient_product() -> Iterator[None]:
         for module, name in STRETCHED:
             patch.setattr(module, name, WAIT_S)
         patch.setitem(gauges.GaugeReader.__init__.__kwdefaults__, "wait_s", WAIT_S)
+        patch.setattr(biscuit_tokens, "TIME_LIMIT_FACTOR", int(1000 * WAIT_S))
+        biscuit_tokens._limits.cache_clear()
         yield
+    biscuit_tokens._limits.cache_clear()

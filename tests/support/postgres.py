@@ -121,13 +121,10 @@ class PostgresServer:
     def kill9(self) -> None:
         """End it as a power cut would, the processes it has started included."""
         assert self._process is not None, "it does not run"
-        children = _children_of(self._process.pid)
         self._end(signal.SIGKILL)
-        for child in children:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        # Another may begin only when the last of them has let go of the shared memory.
-        until(lambda: not any(map(_lives, children)), "the last of its processes is gone")
+        # Another may begin only when the last of them has let go of the shared memory. They are
+        # sought when no more can come: one may have been started just before the end.
+        until(lambda: not _kill_all_in(self._data), "the last of its processes is gone")
 
     def restart(self) -> None:
         """Stop and start."""
@@ -199,23 +196,15 @@ class PostgresServer:
         process.wait(timeout=WAIT_S)
 
 
-def _children_of(parent: int) -> list[int]:
+def _kill_all_in(folder: Path) -> list[int]:
+    """Kill the processes that work in a folder, as all of one PostgreSQL's do; those found."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for path in Path("/proc").glob("[0-9]*/cwd"):
         with contextlib.suppress(OSError):
-            # The name in brackets may hold anything; behind it stand the state and the parent.
-            _, parent_found = path.read_text().rpartition(")")[2].split()[:2]
-            if int(parent_found) == parent:
+            if path.readlink() == folder.resolve():
                 found.append(int(path.parent.name))
+                os.kill(found[-1], signal.SIGKILL)
     return found
-
-
-def _lives(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def _unprivileged_user() -> pwd.struct_passwd | None:

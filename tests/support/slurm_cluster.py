@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -107,13 +107,19 @@ class SlurmCluster:
         return self.run("sacct", "-aXnP", "-D", "-j", job_id, "-o", "state").strip()
 
     def await_saved(self) -> None:
-        """Wait until the controller has saved all that happened so far; it does so now and then."""
+        """Wait until the controller has saved all that happened so far; it does so now and then.
+
+        It saves the jobs, then the nodes: only when a later round has begun are both saved.
+        """
+        self._await_round()
+        self._await_round()
+
+    def _await_round(self) -> None:
         mark = f"mark-{time.time_ns()}"
         self.run(*("sbatch", "-o", "/dev/null", "-A", "uni", "--hold", "-J", mark, "job.sh", "0"))
-        path = self.folder / "state/job_state"
         # All jobs are saved at once, so a state that has this one has those before it. The file's
         # time would not tell: a save just after the submission may be the last for a long while.
-        until(lambda: path.exists() and mark.encode() in path.read_bytes(), "the state is saved")
+        until(lambda: mark.encode() in _read(self.folder / "state/job_state"), "the state is saved")
 
     # -- daemons -----------------------------------------------------------------------------
 
@@ -172,7 +178,7 @@ class SlurmCluster:
         for pid in self.left():
             environ = _environ(pid)
             if mark in environ or _is_keeper_of(pid, job_id):
-                os.kill(pid, signal.SIGKILL)
+                _kill(pid)
         return at_ms
 
     def stop(self) -> None:
@@ -186,7 +192,7 @@ class SlurmCluster:
                 process.kill()
                 process.wait()
         for pid in self.left():
-            os.kill(pid, signal.SIGKILL)
+            _kill(pid)
         until(lambda: not self.left(), "nothing of the cluster lives")
         shutil.rmtree(self.folder)
 
@@ -260,6 +266,19 @@ def slurm_cluster() -> Iterator[SlurmCluster]:
         raise
     finally:
         cluster.stop()
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):  # it may have ended by itself
+        os.kill(pid, signal.SIGKILL)
+
+
+def _read(path: Path) -> bytes:
+    """The file's bytes; none while it is being replaced."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def _environ(pid: int) -> list[bytes]:
@@ -337,7 +356,7 @@ MpiDefault=none
 MailProg=/bin/true
 ReturnToService=2
 SlurmdTimeout=300
-KillWait=2
+KillWait=60
 SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 SelectType=select/cons_tres

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from bailiwick.server.http.app import AppTerms
 from bailiwick.services import authority as auth
 from bailiwick.services import plans
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house
+from tests.support.waiting import WAIT_S
 
 BOSS = f"tenant_admin@{OWN}"
 ME = f"project_member@{OWN}"
@@ -90,8 +92,16 @@ def test_an_account_has_no_roles_beyond_its_scope_whoever_gives_them(house: Http
 
 def test_a_role_from_before_that_rule_can_still_be_taken_away(house: HttpHouse) -> None:
     house.do(cmd.SetMember("old", Role.TENANT_AUDITOR, FOREIGN))
-    directory = house.runner.read(lambda view: view.state.directory)
-    directory.accounts["old"] = directory.accounts[f"bot-{OWN}"]
+    planted = threading.Event()
+
+    def plant(view: replica.View) -> None:
+        """In the state that decides; no command leads there any more."""
+        accounts = view.state.directory.accounts
+        accounts["old"] = accounts[f"bot-{OWN}"]
+        planted.set()
+
+    house.runner.replica.read_soon(plant)
+    assert planted.wait(WAIT_S)
     gone = {"member": "old", "role": None}
     path = f"/v1/tenants/{FOREIGN}/members"
     assert house.ask(f"tenant_admin@{FOREIGN}", "PUT", path, json=gone).status_code == 200

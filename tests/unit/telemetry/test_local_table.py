@@ -12,6 +12,7 @@ import pytest
 
 from bailiwick.telemetry.local_table import LocalTable, TableLimits
 from bailiwick.telemetry.rows import LogRow, RecordRow, SpanRow
+from tests.support.waiting import WAIT_S
 
 NOW_US = time.time_ns() // 1000
 
@@ -44,7 +45,7 @@ def test_what_is_put_is_found_by_its_correlation_id(path: Path) -> None:
     with opened(path) as table:
         for row in (span(1), span(2, "other"), log, record(7), record(8, "other")):
             table.put(row)
-        assert table.flush(10)
+        assert table.flush(WAIT_S)
         found = table.find("c")
         assert (found.spans, found.logs, found.records) == ([span(1)], [log], [record(7)])
         assert not found.is_cut
@@ -58,7 +59,7 @@ def test_a_look_is_bounded_and_says_so(path: Path) -> None:
     with opened(path, TableLimits(rows_max=3)) as table:
         for number in range(5):
             table.put(span(number))
-        assert table.flush(10)
+        assert table.flush(WAIT_S)
         found = table.find("c")
         assert [row.span_id for row in found.spans] == [f"{n:016x}" for n in range(3)]
         assert found.is_cut
@@ -69,7 +70,7 @@ def test_a_full_queue_drops_and_counts(path: Path) -> None:
         for number in range(25):
             table.put(span(number))
         assert table.dropped == 15
-        assert table.flush(10)
+        assert table.flush(WAIT_S)
         assert len(table.find("c").spans) == 10
 
 
@@ -79,7 +80,7 @@ def test_what_is_too_old_goes(path: Path) -> None:
         table.put(span(1, at_us=old))
         table.put(record(1, at_ms=old // 1000))
         table.put(span(2))
-        assert table.flush(10)
+        assert table.flush(WAIT_S)
         found = table.find("c")
         assert [row.span_id for row in found.spans] == [f"{2:016x}"]
         assert found.records == []
@@ -89,7 +90,7 @@ def test_what_is_too_much_goes_oldest_first(path: Path) -> None:
     with opened(path, TableLimits(bytes_max=200_000, prune_s=0, rows_max=10_000)) as table:
         for number in range(2000):
             table.put(span(number, details='{"x": "' + "y" * 300 + '"}'))
-        assert table.flush(30)
+        assert table.flush(WAIT_S)
         kept = [int(row.span_id, 16) for row in table.find("c").spans]
         assert 0 < len(kept) < 2000
         assert kept == list(range(2000 - len(kept), 2000))
@@ -105,7 +106,7 @@ def test_a_damaged_or_foreign_file_is_put_aside(path: Path, content: bytes | Non
         path.write_bytes(content)
     with opened(path) as table:
         table.put(span(1))
-        assert table.flush(10)
+        assert table.flush(WAIT_S)
         assert len(table.find("c").spans) == 1
     assert path.with_name("telemetry.db.aside").exists()
 
@@ -116,7 +117,7 @@ def test_a_file_that_is_deleted_or_damaged_meanwhile_is_begun_anew(
 ) -> None:
     with opened(path) as table:
         table.put(record(1))
-        assert table.flush(5)
+        assert table.flush(WAIT_S)
         if content is None:
             for each in path.parent.glob("telemetry.db*"):
                 each.unlink()
@@ -126,7 +127,7 @@ def test_a_file_that_is_deleted_or_damaged_meanwhile_is_begun_anew(
             path.write_bytes(content)
         assert table.find("c").records == []
         table.put(record(2))
-        assert table.flush(5)
+        assert table.flush(WAIT_S)
         assert [row.seq for row in table.find("c").records] == [2]
 
 
@@ -134,11 +135,11 @@ def test_a_disk_that_takes_no_file_stops_nobody(tmp_path: Path) -> None:
     folder = tmp_path / "absent"
     with opened(folder / "telemetry.db") as table:
         table.put(record(1))
-        assert table.flush(5)
+        assert table.flush(WAIT_S)
         assert (table.dropped, table.find("c").records) == (1, [])
         folder.mkdir()
         table.put(record(2))
-        assert table.flush(5)
+        assert table.flush(WAIT_S)
         assert [row.seq for row in table.find("c").records] == [2]
 
 
@@ -153,7 +154,7 @@ def test_a_table_that_cannot_be_written_costs_rows_and_nothing_else(path: Path) 
         other.commit()
         table.put(span(1))
         table.put(record(1))
-        assert table.flush(10)
+        assert table.flush(WAIT_S)
         assert table.dropped == 2
         assert table.written == 0
 

@@ -27,7 +27,7 @@ def table(tmp_path: Path) -> Iterator[LocalTable]:
 
 
 def found(table: LocalTable, correlation: str) -> dict[str, SpanRow]:
-    assert table.flush(10)
+    assert table.flush(WAIT_S)
     return {row.name: row for row in table.find(correlation).spans}
 
 
