@@ -23,7 +23,7 @@ from bailiwick.billing.rating import rate
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
-from bailiwick.kernel import Command, EnrolNode, Envelope, decode_command
+from bailiwick.kernel import Command, EnrolNode, Envelope, Tick, decode_command
 from bailiwick.kernel.answers import Answer
 from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
 from bailiwick.kernel.people import commands as cmd
@@ -223,6 +223,9 @@ def http_house(
             _furnish(house)
             _add_jobs(JobBook(store))
             _add_money(house, InvoiceBook(store))
+            # What the first look at the line has to tell is told now, so that no record of it comes
+            # between two looks of a test.
+            house.do(Tick())
             yield house
     finally:
         for follower in followers:
