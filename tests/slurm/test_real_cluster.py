@@ -71,7 +71,7 @@ def what_slurm_charged_is_what_ran_but_for_the_end_that_nobody_saw(story: Story)
         if name == "away":
             assert over_ms > AWAY_S * 1000 - 1_000
         else:
-            assert -slack_ms <= over_ms <= slack_ms, (name, over_ms)
+            assert -SLACK_MS <= over_ms <= slack_ms, (name, over_ms)
 
 
 def the_report_is_exactly_the_sum_of_what_slurm_charged(

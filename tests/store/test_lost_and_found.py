@@ -87,6 +87,8 @@ def test_a_leader_that_is_killed_loses_nothing_it_confirmed_and_another_leads(pl
         leader = lead_in_time(follower, "follower")
         # What the dead one had sent may have been committed meanwhile; now it cannot any more.
         size = follower.size()
+        assert size % 7 == 0, "half a batch"
+        assert follower.read(0, size + 1) == [b"%d\n" % number for number in range(size)]
         follower.append(leader.epoch, size, [b"%d\n" % n for n in range(size, size + 7)])
         follower.resign()
 

@@ -21,8 +21,10 @@ class MemoryStore:
     known: Leader | None = None
     lets_lead: bool = True
     fails: int = 0
-    """Calls of ``append`` that are to fail; below zero, all of them."""
+    """Calls of ``append`` with lines that are to fail; below zero, all of them."""
     keeps_when_failing: bool = False
+    is_away: bool = False
+    """Whether nothing at all can be appended, not even a heartbeat."""
     gate: threading.Event = field(default_factory=threading.Event)
     """Closed, ``append`` waits: for tests that look at what happens meanwhile."""
     at_gate: threading.Event = field(default_factory=threading.Event)
@@ -61,9 +63,10 @@ class MemoryStore:
             raise AssertionError("the test left the gate closed")
         if self.known is None or epoch != self.known.epoch or first != len(self.lines):
             raise Deposed(epoch, self.known.epoch if self.known is not None else 0)
-        # A heartbeat has no lines; the fault is meant for who writes.
-        failing = self.fails != 0 and bool(lines)
-        self.fails -= failing and self.fails > 0
+        # A heartbeat has no lines; a counted fault is meant for who writes.
+        counted = self.fails != 0 and bool(lines)
+        self.fails -= counted and self.fails > 0
+        failing = counted or self.is_away
         if not failing or self.keeps_when_failing:
             self.lines.extend(lines)
             if lines:

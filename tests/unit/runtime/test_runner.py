@@ -120,6 +120,16 @@ def test_a_store_that_stays_away_is_waited_for(runner: Runner, store: MemoryStor
     assert isinstance(runner.execute(ask(1)), Granted)
 
 
+def test_a_leader_whose_store_goes_away_notices_without_being_asked(
+    runner: Runner, store: MemoryStore
+) -> None:
+    store.is_away = True
+    until(lambda: runner.replica.role is not Role.LEADING, "it has noticed")
+    store.is_away = False
+    assert runner.wait_for(Role.LEADING, wait_s=WAIT_S)
+    assert isinstance(runner.execute(ask(1)), Granted)
+
+
 def test_an_error_is_the_callers_own_and_others_go_on(runner: Runner) -> None:
     with pytest.raises(Conflict):
         runner.execute(Envelope(NODE))
