@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from bailiwick.scheduler.quota_policy import (
     DIMENSIONS,
@@ -82,6 +83,10 @@ class BurstBucket:
         return BurstBucket(credit, min(self.level, credit.capacity * MILLI), self.settled_ms)
 
 
+BurstMemory: TypeAlias = tuple[dict[int, BurstBucket], int]
+"""Buckets by row, and the clock."""
+
+
 class BurstBook:
     """The buckets of all rows, and the one clock they are settled by."""
 
@@ -102,6 +107,15 @@ class BurstBook:
     def bucket(self, row: int) -> BurstBucket | None:
         """The row's credit as it was last settled, if it has any."""
         return self._buckets.get(row)
+
+    def memory(self) -> BurstMemory:
+        """All buckets and the clock, as they stand."""
+        return dict(self._buckets), self.clock_ms
+
+    def recall(self, memory: BurstMemory) -> None:
+        """Put all buckets and the clock back."""
+        buckets, self.clock_ms = memory
+        self._buckets = dict(buckets)
 
     def restore(self, row: int, level: int, *, settled_ms: int) -> None:
         """Put a bucket back to where it stood."""

@@ -29,6 +29,7 @@ from bailiwick.fleet.node import NodeCapacity
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.engine.protocol import FLAG_RESERVED
 from bailiwick.scheduler.handles import Prepared
+from bailiwick.scheduler.holds import Holds
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.leases import LeaseTable
 from bailiwick.scheduler.node_set import NodeSet
@@ -56,6 +57,7 @@ class CapacityLedger(LeaseTable):
     def __init__(self, *, quotas: QuotaManager | None = None, engine: str = "auto") -> None:
         super().__init__(engine)
         self.total = NOTHING
+        self.holds = Holds(self)
         if quotas is not None:
             self.attach_quotas(quotas)
 
@@ -121,6 +123,7 @@ class CapacityLedger(LeaseTable):
         self.check_time(now_ms)
         lost = self.with_gangs(self.engine.leases_on(entry.handle))
         ended = tuple(self.end(i, EndCause.NODE_DEPARTED, now_ms=now_ms) for i in lost)
+        self.holds.node_left(entry.handle, now_ms=now_ms)
         self.engine.remove_node(entry.handle)
         self.vacant.append(entry.handle)
         self.labelled.leave(entry)
@@ -215,6 +218,37 @@ class CapacityLedger(LeaseTable):
         return Resources(*self.engine.free_totals())
 
     # -- leases ------------------------------------------------------------------------------
+
+    def end(
+        self,
+        lease_id: int,
+        cause: EndCause,
+        *,
+        now_ms: int,
+        reason: PreemptionReason | None = None,
+    ) -> EndedLease:
+        """Give the resources back and say why; what is kept of them for others is kept."""
+        ended = super().end(lease_id, cause, now_ms=now_ms, reason=reason)
+        self.holds.lease_ended(lease_id, now_ms=now_ms)
+        return ended
+
+    def drop(self, lease_id: int, *, now_ms: int) -> None:
+        """The same, for a caller that knows what the lease was."""
+        super().drop(lease_id, now_ms=now_ms)
+        self.holds.lease_ended(lease_id, now_ms=now_ms)
+
+    def fence(
+        self,
+        lease_id: int,
+        cause: EndCause,
+        *,
+        now_ms: int,
+        reason: PreemptionReason | None = None,
+    ) -> EndedLease:
+        """End the lease for its owner, but keep what it held; who counted on it waits in vain."""
+        ended = super().fence(lease_id, cause, now_ms=now_ms, reason=reason)
+        self.holds.lease_ended(lease_id, now_ms=now_ms)
+        return ended
 
     def reserve(self, node_id: str, request: PlacementRequest, *, now_ms: int = 0) -> Lease:
         """Hold resources for a request that is not yet a lease; see ``commit``."""

@@ -34,7 +34,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from bailiwick.scheduler.burst import BurstBook, BurstBucket, BurstOverrun
+from bailiwick.scheduler.burst import BurstBook, BurstBucket, BurstMemory, BurstOverrun
 from bailiwick.scheduler.quota_policy import (
     DIMENSIONS,
     GPUS_MAX,
@@ -279,6 +279,31 @@ class QuotaManager:
         """Bring burst credit up to that time; to be done before writing usage into the buffer."""
         check_integer("row", row, low=0, high=self.row_count - 1)
         self._settle(row, self._bursts.check_now(now_ms))
+
+    # -- room that is kept (:mod:`.holds`) ----------------------------------------------------
+
+    def path_of(self, row: int) -> Iterator[int]:
+        """The row and its tenant's."""
+        return self._table.path(row)
+
+    def keep(self, row: int, amounts: Sequence[int], *, now_ms: int) -> None:
+        """Count this much more (or less) as used in one row alone: by dimension, by generation."""
+        if row in self._bursts:
+            self._bursts.settle(self._table.view(self._table.scopes[row]), now_ms)
+        at, split = row * ROW_WIDTH, len(DIMENSIONS)
+        for i, amount in enumerate(amounts):
+            place = USED + i if i < split else GENERATION_USED + i - split
+            self.buffer[at + place] += amount
+
+    def burst_memory(self) -> BurstMemory:
+        """Burst credit as it stands, for who will put it back with :meth:`recall_bursts`."""
+        return self._bursts.memory()
+
+    def recall_bursts(self, memory: BurstMemory) -> None:
+        """Put burst credit back as it stood."""
+        self._bursts.recall(memory)
+
+    # -- rows --------------------------------------------------------------------------------
 
     def _add(self, scope: QuotaScope, changes: list[_Change], *, now_ms: int) -> None:
         # The tenant's row, since it holds no less than the project's.

@@ -46,6 +46,9 @@ FLAG_GENERATIONS = 2
 ROWS_MAX = 1_000_000
 """Most scopes one manager keeps."""
 
+ROW_AMOUNTS = len(DIMENSIONS) + len(GENERATIONS)
+"""What is counted in a row: each dimension, then each generation."""
+
 GPU = DIMENSIONS.index(Dimension.GPU_COUNT)
 """Where GPUs stand among the dimensions."""
 

@@ -113,6 +113,25 @@ class Arena:
         cpu, mem, block = node.cpu, node.mem, node.block
         return node.cls, int(node.eligible), cpu, mem, block, free, len(node.leases)
 
+    def shift(self, x: int, cpu: int, mem: int, block: int, *devices: int) -> None:
+        node = self._node(x)
+        cls = self.classes[node.cls]
+        after = (node.cpu + cpu, node.mem + mem, node.block + block)
+        shares = [free + more for free, more in zip(node.device, devices, strict=False)]
+        most = (cls.cpu, cls.mem, cls.block)
+        if len(devices) > cls.devices or not all(
+            0 <= free <= top
+            for free, top in zip((*after, *shares), (*most, *[MILLI] * len(shares)), strict=True)
+        ):
+            raise ValueError("less than nothing or more than all would be free")
+        if node.eligible:
+            self._total(node, -1)
+        node.cpu, node.mem, node.block = after
+        node.device[: len(shares)] = shares
+        self._changed(x)
+        if node.eligible:
+            self._total(node, 1)
+
     def leases_on(self, x: int) -> list[int]:
         return [self.reuse[slot] << 32 | slot for slot in reversed(self._node(x).leases)]
 

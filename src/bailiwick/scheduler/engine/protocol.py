@@ -103,6 +103,10 @@ class Engine(Protocol):
     def node(self, node: int, /) -> NodeFields:
         """What is free on the node."""
 
+    def shift(self, node: int, cpu: int, mem: int, block: int, /, *devices: int) -> None:
+        """Change what is free on the node by these amounts (and milli of each device), for whoever
+        keeps room there. What leaves 0 to the capacity is refused with ``ValueError``."""
+
     def leases_on(self, node: int, /) -> list[int]:
         """Ids of the leases on the node, newest first."""
 

@@ -257,6 +257,24 @@ static void node_take(Engine *e, int32_t x, const Shape *s, unsigned devices, in
     if (n->eligible) total_add(e, n, 1);
 }
 
+/* What is free changes by these amounts; 0 if that would leave what the node can have. */
+int shift(Engine *e, int32_t x, const int64_t more[3], int devices, const int64_t *milli) {
+    Node *n = &e->node[x];
+    const Class *c = &e->cls[n->cls];
+    const int64_t free_now[3] = { n->cpu, n->mem, n->block }, most[3] = { c->cpu, c->mem, c->block };
+    for (int d = 0; d < 3; d++)
+        if (more[d] < -free_now[d] || more[d] > most[d] - free_now[d]) return 0;
+    if (devices > c->devices) return 0;
+    for (int i = 0; i < devices; i++)
+        if (milli[i] < -n->device[i] || milli[i] > MILLI - n->device[i]) return 0;
+    if (n->eligible) total_add(e, n, -1);
+    n->cpu += more[0]; n->mem += more[1]; n->block += more[2];
+    for (int i = 0; i < devices; i++) n->device[i] += (int16_t)milli[i];
+    node_changed(e, x);
+    if (n->eligible) total_add(e, n, 1);
+    return 1;
+}
+
 static int32_t lease_slot(Engine *e) {
     int32_t i = e->lease_free;
     if (i >= 0) {

@@ -136,6 +136,7 @@ int32_t add_class(Engine *e, const int64_t cap[3], int devices, const uint8_t *k
 int32_t add_node(Engine *e, int32_t cls);
 void remove_node(Engine *e, int32_t x);
 void set_eligible(Engine *e, int32_t x, int eligible);
+int shift(Engine *e, int32_t x, const int64_t more[3], int devices, const int64_t *milli);
 int32_t add_shape(Engine *e, const Shape *s);
 void free_shape(Engine *e, int32_t s);
 int32_t add_account(Engine *e, int32_t row);

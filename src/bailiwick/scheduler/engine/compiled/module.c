@@ -176,6 +176,16 @@ METHOD(py_shape_use) {
     return Py_BuildValue("iL", s->refs, s->arrivals);
 }
 
+/* shift(node, cpu, mem, block, milli...): what is free changes by that much */
+METHOD(py_shift) {
+    int64_t a[4 + DEVICES];
+    if (n < 4 || n > 4 + DEVICES) { bad("number of amounts"); return NULL; }
+    if (!integers(args, n, (int)n, a) || !node_ok(&self->e, a[0])) return NULL;
+    if (shift(&self->e, (int32_t)a[0], a + 1, (int)n - 4, a + 4)) Py_RETURN_NONE;
+    PyErr_SetString(PyExc_ValueError, "less than nothing or more than all would be free");
+    return NULL;
+}
+
 METHOD(py_set_arrivals) {
     int64_t a[2];
     if (!integers(args, n, 2, a) || !shape_ok(&self->e, a[0])) return NULL;
@@ -566,7 +576,7 @@ static PyMethodDef methods[] = {
     FAST("place", py_place), FAST("take", py_take), FAST("release", py_release),
     FAST("untake", py_untake), FAST("cursor", py_cursor),
     FAST("lease", py_lease), FAST("update_lease", py_update_lease),
-    FAST("move_lease", py_move_lease), FAST("expired", py_expired),
+    FAST("shift", py_shift), FAST("move_lease", py_move_lease), FAST("expired", py_expired),
     FAST("place_batch", py_place_batch), FAST("release_batch", py_release_batch),
     FAST("counters", py_counters), FAST("find_victims", py_find_victims), FAST("dump", py_dump),
     { NULL, NULL, 0, NULL }
