@@ -4,7 +4,8 @@ Rules:
 
 - A policy holds for everybody, always: for who is first or last in the line, for who has a claim,
   for each member of a gang, in room that victims leave, and beside a reservation.
-- A claim keeps the room that victims leave for one entry. It binds everybody but its claimant.
+- A claim keeps of the room that victims leave what one entry needs (:mod:`..scheduler.holds`): for
+  everybody but its claimant that is not free.
 - What a policy forbids for ever is never told as something to wait for, whatever else is in the
   way. What only a claim, or work that runs now, keeps out is never told that it can never run.
 - Guards learn what happens from ``apply`` alone: of grants, of ends, and of nodes that come and go.
@@ -13,21 +14,30 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.admission import AdmissionController
-from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, HeadroomKept
+from bailiwick.scheduler.decision import (
+    AdmissionDecision,
+    Approved,
+    Denied,
+    NodesKeptApart,
+    RoomClaimed,
+)
 from bailiwick.scheduler.explain import capacity_denial
 from bailiwick.scheduler.fairness import QueueEntry
+from bailiwick.scheduler.holds import Hold, Seat
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import GangFilter, NodeFilter, NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.reservation import CAPACITY_REASONS
 from bailiwick.vocab.words import RESOURCE_KINDS
 
 
@@ -54,35 +64,27 @@ class PolicyGuard(GangFilter, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Room that is being made for one entry: who leaves, from where, and how deep the cascade is.
+    """Room that is being made for one entry: who leaves, the place of each member, how deep the
+    cascade is.
 
-    Until the entry starts, nobody else is placed on those nodes.
+    Until the entry starts, nobody else gets what it needs of that room; all else is for anybody.
     """
 
     victims: tuple[int, ...]
-    nodes: tuple[str, ...]
+    seats: tuple[Seat, ...]
     depth: int
 
 
-class KeptOff:
-    """A node filter that keeps everybody off some nodes."""
+class _Shunned:
+    """A node filter that leaves out some nodes."""
 
-    def __init__(self, ledger: CapacityLedger, names: Iterable[str] = ()) -> None:
-        self._ledger = ledger
-        self.put(names)
+    def __init__(self, ledger: CapacityLedger, names: Iterable[str]) -> None:
+        self._allowed = NodeSet()
+        self._allowed.bits = bytearray(b"\xff" * (len(ledger.by_handle) // 8 + 1))
+        for name in names:
+            self._allowed.discard(ledger.handle_of(name))
 
-    def put(self, names: Iterable[str]) -> None:
-        """The nodes to keep off from now on; those that are gone keep nobody off."""
-        closed = [self._ledger.handle_of(name) for name in names if name in self._ledger]
-        self._allowed: NodeSet | None = None
-        if closed:
-            allowed = NodeSet()
-            allowed.bits = bytearray(b"\xff" * (len(self._ledger.by_handle) // 8 + 1))
-            for handle in closed:
-                allowed.discard(handle)
-            self._allowed = allowed
-
-    def nodes_for(self, request: PlacementRequest) -> NodeSet | None:
+    def nodes_for(self, request: PlacementRequest) -> NodeSet:
         """All other nodes."""
         del request
         return self._allowed
@@ -110,17 +112,32 @@ class GuardedAdmission(AdmissionController):
         decision = super().evaluate(request, now_ms=now_ms)
         if isinstance(decision, Approved):
             return decision
+        if decision.reason in CAPACITY_REASONS and len(self.ledger.holds):
+            decision = self._claimed(request, now_ms) or decision
         if decision.reason.is_transient:
             return self._never(request) or decision
+        if not self.lasting:
+            return decision
         old = self.scorer
         scorer = PlacementScorer(old.strategy, weights=old.weights, filters=self.lasting)
         alone = AdmissionController(self.ledger, scorer=scorer, headroom=self.headroom)
         freely = alone.evaluate(request, now_ms=now_ms)
-        if isinstance(freely, Denied):
+        if isinstance(freely, Denied) and not freely.reason.is_transient:
             return freely
-        rows = zip(RESOURCE_KINDS, self.ledger.free.as_tuple(), demand_of(request), strict=False)
-        kind, free, wanted = [row for row in rows if row[2]][-1]
-        return Denied.because(HeadroomKept(kind, free, free, wanted))
+        # Only work that runs now is what a policy keeps it away from.
+        return Denied.because(NodesKeptApart(len(self.ledger)))
+
+    def _claimed(self, request: PlacementRequest, now_ms: int) -> Denied | None:
+        """The denial, if room that is kept for others is all that is lacking."""
+        holds = self.ledger.holds
+        free = self.ledger.free.as_tuple()
+        with holds.shadow(lifted=holds.numbers(), now_ms=now_ms):
+            if isinstance(super().evaluate(request, now_ms=now_ms), Denied):
+                return None
+            kept = (self.ledger.free.as_tuple()[kind] - free[kind] for kind in range(4))
+        wanted = demand_of(request)[:4]
+        rows = [r for r in zip(RESOURCE_KINDS, free, kept, wanted, strict=True) if r[2] and r[3]]
+        return Denied.because(RoomClaimed(*rows[-1])) if rows else None
 
     def _never(self, request: PlacementRequest) -> Denied | None:
         """What forbids the request for ever, though something that passes was met first."""
@@ -136,7 +153,7 @@ class Guards:
     def __init__(self, ledger: CapacityLedger, settings: Settings) -> None:
         self.policies: tuple[PolicyGuard, ...] = ()
         self.claims: dict[int, Claim] = {}
-        self._ledger, self._claimed = ledger, KeptOff(ledger)
+        self._ledger = ledger
         self._lasting: tuple[NodeFilter, ...] = ()
         self.use_settings(settings)
 
@@ -149,48 +166,36 @@ class Guards:
     def use_settings(self, settings: Settings) -> None:
         """Place by these settings from now on."""
         self._settings = settings
-        self.admission = self._behind(self._claimed)
-        """For everybody who has no claim."""
-        self._unclaimed = self._behind()
+        self.admission = self._behind(self.policies)
+        """For everybody: what is claimed is not free."""
 
-    def _behind(self, *claims: KeptOff) -> GuardedAdmission:
+    def _behind(self, filters: Sequence[NodeFilter]) -> GuardedAdmission:
         how = self._settings
-        scorer = PlacementScorer(
-            how.strategy, weights=how.score_weights(), filters=(*self.policies, *claims)
-        )
+        scorer = PlacementScorer(how.strategy, weights=how.score_weights(), filters=filters)
         admission = GuardedAdmission(self._ledger, scorer=scorer, headroom=how.kept())
         admission.lasting = self._lasting
         return admission
 
     # -- asking ------------------------------------------------------------------------------
 
-    def unclaimed(self) -> GuardedAdmission:
-        """What anybody might have if there were no claims."""
-        return self._unclaimed
+    def for_claimant(self, entry_id: int, *, now_ms: int) -> AbstractContextManager[None]:
+        """The state as one entry sees it: its own claim does not bind it, that of others does."""
+        lifted = (entry_id,) if entry_id in self._ledger.holds else ()
+        return self._ledger.holds.shadow(lifted=lifted, now_ms=now_ms)
 
-    def admission_for(self, entry: QueueEntry) -> GuardedAdmission:
-        """For an entry: its own claim does not bind it, that of any other does."""
-        if entry.id not in self.claims:
-            return self.admission
-        others = {i: claim for i, claim in self.claims.items() if i != entry.id}
-        if not others:
-            return self._unclaimed
-        return self._behind(KeptOff(self._ledger, _nodes_of(others)))
-
-    def room_filters(
+    def admission_in_room(
         self, request: PlacementRequest, *, shunned: Collection[str] = ()
-    ) -> tuple[NodeFilter, ...]:
-        """Where room for a request may be sought: who leaves it is not in the way of a policy.
+    ) -> GuardedAdmission:
+        """Who admits to room that others are to leave: they are not in the way of a policy.
 
         Of a gang it is not known which victims leave room for which member, so what runs now
         counts. Whether one member may have the room that is found, :meth:`permits` says; if not,
         that node is ``shunned``.
         """
-        if request.gang_size > 1:
-            return self.admission.scorer.filters
-        if not shunned:
-            return (*self._lasting, self._claimed)
-        return (*self._lasting, self._claimed, KeptOff(self._ledger, shunned))
+        if request.gang_size > 1 or not self.policies:
+            return self.admission
+        less = (_Shunned(self._ledger, shunned),) if shunned else ()
+        return self._behind((*self._lasting, *less))
 
     def permits(
         self, request: PlacementRequest, node: str, *, without: Collection[int] = ()
@@ -202,15 +207,18 @@ class Guards:
 
     # -- being told, by ``apply`` ------------------------------------------------------------
 
-    def claim(self, entry_id: int, claim: Claim) -> None:
-        """Room is kept for an entry."""
-        self.claims[entry_id] = claim
-        self._claimed.put(_nodes_of(self.claims))
+    def claim(self, entry: QueueEntry, claim: Claim, *, gone: Sequence[int], now_ms: int) -> None:
+        """Room is kept for an entry; the leases ``gone`` (by the ledger's ids) are to leave it."""
+        self.unclaim(entry.id, now_ms=now_ms)
+        self.claims[entry.id] = claim
+        if claim.seats:
+            hold = Hold(entry.request, claim.seats, tuple(gone))
+            self._ledger.holds.put(entry.id, hold, now_ms=now_ms)
 
-    def unclaim(self, entry_id: int) -> None:
+    def unclaim(self, entry_id: int, *, now_ms: int) -> None:
         """No room is kept for the entry any more."""
         if self.claims.pop(entry_id, None) is not None:
-            self._claimed.put(_nodes_of(self.claims))
+            self._ledger.holds.drop(entry_id, now_ms=now_ms)
 
     def granted(self, lease_ids: Sequence[int], owner: Owner, *, nodes: Sequence[str]) -> None:
         """Leases began, each on its node."""
@@ -224,12 +232,6 @@ class Guards:
             policy.ended(lease_id)
 
     def fleet_changed(self) -> None:
-        """A node came or went; one that joined is not claimed by anybody."""
-        if self.claims:
-            self._claimed.put(_nodes_of(self.claims))
+        """A node came or went."""
         for policy in self.policies:
             policy.fleet_changed()
-
-
-def _nodes_of(claims: Mapping[int, Claim]) -> set[str]:
-    return {node for claim in claims.values() for node in claim.nodes}

@@ -15,7 +15,7 @@ from bailiwick.iam import Directory
 from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.guards import Claim, GuardedAdmission, Guards
 from bailiwick.kernel.money.book import Issued
-from bailiwick.kernel.money.spending import Leaving, Spending
+from bailiwick.kernel.money.spending import Leaving, Restored, Spending
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.trust.book import TrustBook
@@ -56,6 +56,10 @@ class State:
         self.ids: dict[int, int] = {}
         self.fenced: dict[int, Owner] = {}
         self.leaving: dict[int, Leaving] = {}
+        self.terms: dict[int, int] = {}
+        """Until when leases ran that now make room for a claim."""
+        self.restored: dict[int, Restored] = {}
+        """Leases that were to go once, and stayed."""
         self.draining: dict[str, None] = {}
         self.spending = Spending()
         self.invoices: dict[str, Issued] = {}

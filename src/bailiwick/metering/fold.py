@@ -276,6 +276,20 @@ class JournalMeter:
         self._enter(hold, gone, at_ms=over_ms)
         hold.until_ms = body.get("expires_ms", hold.until_ms)
 
+    def _restored(self, record: FoldedRecord, at_ms: int) -> None:
+        """A lease that was to go stays: from here on what it holds is simply held again."""
+        hold = self._hold(record)
+        if hold is None or hold.stage is not Stage.GRACE:
+            return
+        hold.until_ms = record.body["expires_ms"]
+        hold.stage = Stage.HELD
+        for part in hold.parts:
+            pool, payer = self.meter.held(part)
+            if isinstance(payer, Account):
+                account = replace(payer, **HoldEnding(Stage.HELD)._asdict())
+                step = at_ms, self.meter.account(pool, account)
+                self.meter.announced.setdefault(part, []).append(step)
+
     def _enter(self, hold: Hold, ending: HoldEnding, *, at_ms: int) -> None:
         """Announce a stage; it is charged as such once it is sure that the lease lasted so long."""
         if hold.holder < FIRST_LEASE or hold.stage in (ending.stage, Stage.TEARDOWN):
@@ -369,6 +383,7 @@ MEANINGS: Final[Mapping[str, _Meaning]] = {
     "admission_approved": JournalMeter._approved,
     "lease_renewed": JournalMeter._renewed,
     "lease_revoked": JournalMeter._stepped,
+    "lease_restored": JournalMeter._restored,
     "lease_released": JournalMeter._ended,
     "lease_expired": JournalMeter._ended,
     "lease_preempted": JournalMeter._ended,

@@ -15,8 +15,11 @@ from bailiwick.scheduler.decision import (
     HeadroomKept,
     LargerThanAnyNode,
     NodesForbidden,
+    NodesKeptApart,
     NoSuchHardware,
     NotEnoughFree,
+    ReservedForOthers,
+    RoomClaimed,
     VictimsLeaving,
 )
 from bailiwick.scheduler.quota_policy import (
@@ -59,6 +62,14 @@ def phrase_denial(denied: DenialDetail) -> str:
                 f"{amount(denied.resource, denied.free)} free, "
                 f"of which {kept} is kept for more urgent work"
             )
+        case RoomClaimed() | ReservedForOthers():
+            kept = amount(denied.resource, denied.kept)
+            whom = "a request for which others had to leave"
+            if isinstance(denied, ReservedForOthers):
+                whom = "a request ahead of it, which it would outlast"
+            return f"{amount(denied.resource, denied.requested)} asked, {kept} is kept for {whom}"
+        case NodesKeptApart():
+            return "policy keeps it apart from what runs now wherever it would fit"
         case NotEnoughFree():
             free = amount(denied.resource, denied.free)
             return f"{amount(denied.resource, denied.requested)} asked, {free} free in all"
@@ -154,7 +165,13 @@ def _capacity(detail: CapacityDenied, when: Spell, late: Spell) -> str:
             asked = short_amount(detail.resource, detail.requested)
             return f"{detail.resource}: {asked} requested, {_largest(detail)}"
         case HeadroomKept():
-            return _kept(detail)
+            return _kept(detail, "for urgent work")
+        case RoomClaimed():
+            return _kept(detail, "for a request for which others left")
+        case ReservedForOthers():
+            return _kept(detail, "for a request ahead of it, which it would outlast")
+        case NodesKeptApart():
+            return f"policy keeps it apart from what runs on {detail.nodes} nodes"
         case NotEnoughFree():
             return f"{detail.resource}: " + _numbers(
                 detail.resource, free=detail.free, requested=detail.requested
@@ -168,15 +185,11 @@ def _capacity(detail: CapacityDenied, when: Spell, late: Spell) -> str:
             assert_never(detail)
 
 
-def _kept(detail: HeadroomKept) -> str:
-    """Room kept for the urgent, or (when enough would stay free) for the request ahead in line."""
+def _kept(detail: HeadroomKept | RoomClaimed | ReservedForOthers, whom: str) -> str:
     unit = detail.resource
     free, kept, asked = (
         short_amount(unit, n) for n in (detail.free, detail.kept, detail.requested)
     )
-    whom = "for urgent work"
-    if detail.free - detail.requested >= detail.kept:
-        whom = "where it would fit, for a request ahead of it"
     return f"{unit}: free {free}, kept {kept} {whom}, requested {asked}"
 
 

@@ -73,6 +73,36 @@ class HeadroomKept:
 
 
 @dataclass(frozen=True, slots=True)
+class RoomClaimed:
+    """It would fit, but for ``kept``, which is kept for whom others had to leave."""
+
+    resource: ResourceKind
+    free: int
+    kept: int
+    requested: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.ROOM_CLAIMED
+
+
+@dataclass(frozen=True, slots=True)
+class ReservedForOthers:
+    """It would fit, but would not have ended when a request ahead of it is to have ``kept``."""
+
+    resource: ResourceKind
+    free: int
+    kept: int
+    requested: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.ROOM_RESERVED
+
+
+@dataclass(frozen=True, slots=True)
+class NodesKeptApart:
+    """Policy keeps it away from what runs now on all nodes (of ``nodes``) where it would fit."""
+
+    nodes: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.NODES_KEPT_APART
+
+
+@dataclass(frozen=True, slots=True)
 class NotEnoughFree:
     """Less is free on suitable nodes, all together, than was asked for."""
 
@@ -107,6 +137,9 @@ CapacityDenied: TypeAlias = (
     | NodesForbidden
     | LargerThanAnyNode
     | HeadroomKept
+    | RoomClaimed
+    | ReservedForOthers
+    | NodesKeptApart
     | NotEnoughFree
     | Fragmented
     | VictimsLeaving
@@ -162,7 +195,13 @@ def reason_of(detail: DenialDetail) -> PendingReason:
             return PendingReason.EXCEEDS_MAXIMUM if over else PendingReason.WAITING_FOR_QUOTA
         case BurstCreditExhausted() | BudgetExhausted() | CostCapExceeded():
             return PendingReason.WAITING_FOR_QUOTA
-        case HeadroomKept() | NotEnoughFree():
+        case (
+            HeadroomKept()
+            | RoomClaimed()
+            | ReservedForOthers()
+            | NodesKeptApart()
+            | NotEnoughFree()
+        ):
             return PendingReason.WAITING_FOR_CAPACITY
         case Fragmented():
             return PendingReason.FRAGMENTED

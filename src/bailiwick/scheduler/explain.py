@@ -27,8 +27,11 @@ from bailiwick.scheduler.decision import (
     HeadroomKept,
     LargerThanAnyNode,
     NodesForbidden,
+    NodesKeptApart,
     NoSuchHardware,
     NotEnoughFree,
+    ReservedForOthers,
+    RoomClaimed,
     VictimsLeaving,
 )
 from bailiwick.scheduler.handles import Shape
@@ -256,6 +259,10 @@ def remedy_for(denied: Denied | Approved) -> Remedy:
         case HeadroomKept():
             over = detail.requested + detail.kept - detail.free
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, over, detail.resource)
+        case RoomClaimed() | ReservedForOthers():
+            return Remedy(RemedyWord.WAIT_OR_PREEMPT, detail.kept, detail.resource)
+        case NodesKeptApart():
+            return Remedy(RemedyWord.WAIT_OR_PREEMPT, detail.nodes, "nodes")
         case NotEnoughFree():
             over = detail.requested - detail.free
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, over, detail.resource)

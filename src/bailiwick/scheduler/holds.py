@@ -64,28 +64,37 @@ class _Place(NamedTuple):
 _Parts: TypeAlias = dict[_Place, list[int]]
 
 
+@dataclass(slots=True)
+class _Entry:
+    """A hold with what it needs, and who of its victims is still there."""
+
+    hold: Hold
+    needs: _Parts
+    victims: dict[int, None]
+
+
 class Holds:
     """All holds of one ledger, by the number their owner knows them by."""
 
     def __init__(self, ledger: CapacityLedger) -> None:
         self._ledger = ledger
-        self._holds: dict[int, Hold] = {}
-        self._needs: dict[int, _Parts] = {}
-        self._victims: dict[int, dict[int, None]] = {}
-        """Of each hold, the victims that are still there."""
+        self._entries: dict[int, _Entry] = {}
         self._gives: dict[int, _Parts] = {}
-        """What each of them gives back, and where."""
+        """What each victim gives back, and where."""
         self._kept: _Parts = {}
+        self._gone: frozenset[int] = frozenset()
+        self._lifted: frozenset[int] = frozenset()
+        """What is not there in the shadow that is looked at, if one is."""
 
     def __contains__(self, key: int) -> bool:
-        return key in self._holds
+        return key in self._entries
 
     def __len__(self) -> int:
-        return len(self._holds)
+        return len(self._entries)
 
-    def get(self, key: int) -> Hold | None:
-        """The hold, unless it was dropped or is broken."""
-        return self._holds.get(key)
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of all holds."""
+        return tuple(self._entries)
 
     def kept_on(self, node: str) -> Amounts:
         """What is kept on a node for all holds together: amounts, then milli of each device."""
@@ -96,73 +105,68 @@ class Holds:
 
     def put(self, key: int, hold: Hold, *, now_ms: int) -> None:
         """Keep this room from now on. It must be there once the victims are gone."""
-        if key in self._holds:
+        if key in self._entries:
             raise InvariantBroken(f"hold {key} is there already")
-        self._holds[key] = hold
-        self._needs[key] = needs = self._needs_of(hold)
-        self._victims[key] = dict.fromkeys(hold.victims)
+        self._entries[key] = entry = self._entry(hold)
         for lease_id in hold.victims:
-            if lease_id not in self._gives:
-                self._gives[lease_id] = self._gives_of(lease_id)
-        self._refresh(needs, now_ms)
-        if key not in self._holds:
+            self._gives.setdefault(lease_id, self._gives_of(lease_id))
+        self._refresh(entry.needs, now_ms)
+        if key not in self._entries:
             raise InvariantBroken(f"there is no room for hold {key}")
 
     def drop(self, key: int, *, now_ms: int) -> None:
         """Keep it no more; nothing happens if it was broken before."""
-        if self._holds.pop(key, None) is None:
+        entry = self._entries.pop(key, None)
+        if entry is None:
             return
-        needs = self._needs.pop(key)
-        victims = self._victims.pop(key)
-        wanted = {lease_id for others in self._victims.values() for lease_id in others}
-        for lease_id in victims:
+        wanted = {lease_id for other in self._entries.values() for lease_id in other.victims}
+        for lease_id in entry.victims:
             if lease_id not in wanted:
                 del self._gives[lease_id]
-        self._refresh(needs, now_ms)
+        self._refresh(entry.needs, now_ms)
 
     def lease_ended(self, lease_id: int, *, now_ms: int) -> None:
         """What a lease held is free, or will never be: it gives back nothing any more."""
         if self._gives.pop(lease_id, None) is None:
             return
         places: _Parts = {}
-        for key, victims in self._victims.items():
-            if lease_id in victims:
-                del victims[lease_id]
-                places |= self._needs[key]
+        for entry in self._entries.values():
+            if lease_id in entry.victims:
+                del entry.victims[lease_id]
+                places |= entry.needs
         self._refresh(places, now_ms)
 
     def node_left(self, handle: int, *, now_ms: int) -> None:
         """Nothing can be kept on a node that departs."""
         place = _Place(False, handle)
-        for key in [key for key, needs in self._needs.items() if place in needs]:
+        for key in [key for key, entry in self._entries.items() if place in entry.needs]:
             self.drop(key, now_ms=now_ms)
 
     def _refresh(self, places: Iterable[_Place], now_ms: int) -> None:
         """Keep at these places what is to be kept; a hold for which there is no room is broken."""
         for place in sorted(places):
-            wanted = self._wanted(place, self._holds)
-            before = self._kept.get(place, [0] * len(wanted))
-            change = [now - old for now, old in zip(wanted, before, strict=True)]
+            wanted = self._wanted(place, self._entries.values())
+            change = _less(wanted, self._kept.get(place))
             if self._take(place, change, now_ms=now_ms):
                 self._kept[place] = wanted
                 if not any(wanted):
                     del self._kept[place]
                 continue
-            last = [key for key, needs in self._needs.items() if place in needs][-1]
+            last = [key for key, entry in self._entries.items() if place in entry.needs][-1]
             self.drop(last, now_ms=now_ms)
             self._refresh(places, now_ms)
             return
 
     def _wanted(
-        self, place: _Place, keys: Iterable[int], *, gone: Collection[int] = ()
+        self, place: _Place, entries: Iterable[_Entry], *, gone: Collection[int] = ()
     ) -> list[int]:
         """What these holds must keep at a place, as long as those who leave have not left."""
         left: dict[int, list[int]] = {}
         total = [0] * self._width(place)
-        for key in keys:
-            need = list(self._needs[key].get(place, ()))
-            for lease_id in self._victims[key] if need else ():
-                gives = self._gives[lease_id].get(place)
+        for entry in entries:
+            need = list(entry.needs.get(place, ()))
+            for lease_id in entry.victims if need else ():
+                gives = self._give(lease_id).get(place)
                 if gives is None or lease_id in gone:
                     continue
                 rest = left.setdefault(lease_id, list(gives))
@@ -178,24 +182,23 @@ class Holds:
 
     @contextmanager
     def shadow(
-        self, *, gone: Iterable[int] = (), lifted: Collection[int] = (), now_ms: int
+        self, *, gone: Iterable[int] = (), lifted: Iterable[int] = (), now_ms: int
     ) -> Iterator[None]:
         """The ledger as if these leases had ended and these holds were not there."""
-        leaving = dict.fromkeys(gone)
+        before = self._kept, self._gone, self._lifted
+        newly = [lease_id for lease_id in dict.fromkeys(gone) if lease_id not in self._gone]
+        self._gone |= frozenset(newly)
+        self._lifted |= frozenset(lifted)
         change: _Parts = {}
-        for lease_id in leaving:
-            for place, amounts in (self._gives.get(lease_id) or self._gives_of(lease_id)).items():
-                found = change.setdefault(place, [0] * len(amounts))
-                for kind, amount in enumerate(amounts):
-                    found[kind] -= amount
-        held = {place: None for needs in self._needs.values() for place in needs}
-        others = [key for key in self._holds if key not in lifted]
-        for place in held:
-            wanted = self._wanted(place, others, gone=leaving)
-            before = self._kept.get(place, [0] * len(wanted))
-            found = change.setdefault(place, [0] * len(wanted))
-            for kind, (now, old) in enumerate(zip(wanted, before, strict=True)):
-                found[kind] += now - old
+        for lease_id in newly:
+            for place, amounts in self._give(lease_id).items():
+                change[place] = _less(change.get(place, [0] * len(amounts)), amounts)
+        others = [entry for key, entry in self._entries.items() if key not in self._lifted]
+        self._kept = {}
+        for place in {place: None for entry in self._entries.values() for place in entry.needs}:
+            self._kept[place] = wanted = self._wanted(place, others, gone=self._gone)
+            more = _less(wanted, before[0].get(place))
+            change[place] = _more(more, change.get(place))
         quotas = self._ledger.quotas
         bursts = None if quotas is None else quotas.burst_memory()
         done: list[tuple[_Place, list[int]]] = []
@@ -211,6 +214,73 @@ class Holds:
                     raise InvariantBroken(f"{place} cannot be put back as it was")
             if quotas is not None and bursts is not None:
                 quotas.recall_bursts(bursts)
+            self._kept, self._gone, self._lifted = before
+
+    def counted_on(self, hold: Hold, leaving: Sequence[int]) -> tuple[int, ...]:
+        """Which of these leases a hold cannot do without, those named first being taken first.
+
+        Asked in a shadow in which the holds that give way are lifted, and nobody has left yet.
+        """
+        entry = self._entry(hold)
+        lacking = {place: self._lacking(place, entry) for place in entry.needs}
+        chosen: list[int] = []
+        for lease_id in leaving:
+            gives = self._give(lease_id)
+            if not any(_helps(lacking[place], gives.get(place)) for place in lacking):
+                continue
+            chosen.append(lease_id)
+            for place, amounts in lacking.items():
+                lacking[place] = _less(amounts, gives.get(place))
+        for lease_id in list(chosen):  # an earlier one may be more than is needed by now
+            gives = self._give(lease_id)
+            back = {place: _more(short, gives.get(place)) for place, short in lacking.items()}
+            if all(amount <= 0 for amounts in back.values() for amount in amounts):
+                chosen.remove(lease_id)
+                lacking = back
+        return tuple(chosen)
+
+    def giving_way(self, hold: Hold, lower: Sequence[int]) -> tuple[int, ...] | None:
+        """Which of these holds must be dropped, in this order, so that the hold can be put."""
+        entry, dropped = self._entry(hold), dict[int, None]()
+        for _ in range(len(lower) + 1):
+            stay = [each for key, each in self._entries.items() if key not in dropped]
+            short = [p for p in entry.needs if not self._bears(p, [*stay, entry])]
+            if not short:
+                return tuple(dropped)
+            touching = (
+                key
+                for key in lower
+                if key not in dropped and any(p in self._entries[key].needs for p in short)
+            )
+            next_one = next(touching, None)
+            if next_one is None:
+                return None
+            dropped[next_one] = None
+        return None
+
+    def _bears(self, place: _Place, entries: Iterable[_Entry]) -> bool:
+        """Whether a place has room for what all these must keep there."""
+        change = _less(self._wanted(place, entries), self._kept.get(place))
+        rows = zip(change, self._free(place), strict=True)
+        return all(more <= free for more, free in rows if more > 0)
+
+    def _lacking(self, place: _Place, entry: _Entry) -> list[int]:
+        """What a hold needs at a place beyond what is free and what its own victims give."""
+        return _less(self._wanted(place, [entry]), self._free(place))
+
+    def _free(self, place: _Place) -> list[int]:
+        if not place.is_row:
+            _, _, cpu, mem, block, devices, _ = self._ledger.engine.node(place.number)
+            return [cpu, mem, block, *devices]
+        quotas = self._ledger.quotas
+        return [0] * ROW_AMOUNTS if quotas is None else quotas.left_in(place.number)
+
+    def _entry(self, hold: Hold) -> _Entry:
+        return _Entry(hold, self._needs_of(hold), dict.fromkeys(hold.victims))
+
+    def _give(self, lease_id: int) -> _Parts:
+        known = self._gives.get(lease_id)
+        return self._gives_of(lease_id) if known is None else known
 
     # -- amounts -----------------------------------------------------------------------------
 
@@ -273,6 +343,24 @@ class Holds:
             charged = parts.setdefault(_Place(True, each), [0] * ROW_AMOUNTS)
             for kind, amount in enumerate(_charged(shape, gpus, devices)):
                 charged[kind] += amount
+
+
+def _less(amounts: Sequence[int], taken: Sequence[int] | None) -> list[int]:
+    if taken is None:
+        return list(amounts)
+    return [amount - off for amount, off in zip(amounts, taken, strict=True)]
+
+
+def _more(amounts: Sequence[int], added: Sequence[int] | None) -> list[int]:
+    if added is None:
+        return list(amounts)
+    return [amount + more for amount, more in zip(amounts, added, strict=True)]
+
+
+def _helps(lacking: Sequence[int], gives: Sequence[int] | None) -> bool:
+    if gives is None:
+        return False
+    return any(short > 0 and given > 0 for short, given in zip(lacking, gives, strict=True))
 
 
 def _charged(shape: Shape, gpus: Sequence[GpuDevice], devices: int) -> tuple[int, ...]:

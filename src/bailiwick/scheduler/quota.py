@@ -62,6 +62,7 @@ from bailiwick.scheduler.quota_rows import (
     GPU,
     LIMIT,
     PARENT,
+    ROW_AMOUNTS,
     ROW_WIDTH,
     ROWS_MAX,
     USED,
@@ -294,6 +295,13 @@ class QuotaManager:
         for i, amount in enumerate(amounts):
             place = USED + i if i < split else GENERATION_USED + i - split
             self.buffer[at + place] += amount
+
+    def left_in(self, row: int) -> list[int]:
+        """What one row alone may still take: by dimension, by generation. Below zero if over."""
+        cells = self.buffer[row * ROW_WIDTH : (row + 1) * ROW_WIDTH]
+        used = (*cells[USED:LIMIT], *cells[GENERATION_USED:GENERATION_LIMIT])
+        most = (*cells[LIMIT:GENERATION_USED], *cells[GENERATION_LIMIT:-2])
+        return [limit - now for limit, now in zip(most, used, strict=True)][:ROW_AMOUNTS]
 
     def burst_memory(self) -> BurstMemory:
         """Burst credit as it stands, for who will put it back with :meth:`recall_bursts`."""

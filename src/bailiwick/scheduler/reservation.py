@@ -16,7 +16,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from bailiwick.scheduler.admission import AdmissionController
-from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, HeadroomKept
+from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, ReservedForOthers
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import Shape
 from bailiwick.scheduler.ledger import CapacityLedger
@@ -210,7 +210,7 @@ class _Reserved:
         free, kept = self.ledger.free.as_tuple(), demand_of(self.entry.request)
         rows = zip(RESOURCE_KINDS, free, kept, demand_of(request), strict=False)
         # INVARIANT: one was kept away from the other, so there is something both want.
-        return Denied.because(HeadroomKept(*[row for row in rows if row[2] and row[3]][-1]))
+        return Denied.because(ReservedForOthers(*[row for row in rows if row[2] and row[3]][-1]))
 
     def note(self, request: PlacementRequest, places: Iterable[tuple[NodeId, int]]) -> None:
         """Somebody started beside the reservation: what it may still hold then is taken."""

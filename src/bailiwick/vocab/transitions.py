@@ -57,12 +57,12 @@ class RevokeState(StrEnum):
         return not REVOKE_EDGES[self]
 
 
-# A checkpoint may also be reported during the warning; a teardown that fails fences.
+# A teardown that fails fences. Who was to make room that nobody needs any more is active again.
 REVOKE_EDGES: dict[RevokeState, frozenset[RevokeState]] = {
     RevokeState.ACTIVE: frozenset({RevokeState.REVOKE_WARNING, RevokeState.EXPIRED}),
     RevokeState.REVOKE_WARNING: frozenset({RevokeState.GRACE_RUNNING, RevokeState.EXPIRED}),
     RevokeState.GRACE_RUNNING: frozenset(
-        {RevokeState.CHECKPOINT_REPORTED, RevokeState.FORCED_TEARDOWN}
+        {RevokeState.ACTIVE, RevokeState.CHECKPOINT_REPORTED, RevokeState.FORCED_TEARDOWN}
     ),
     RevokeState.CHECKPOINT_REPORTED: frozenset({RevokeState.TORNDOWN, RevokeState.FENCED}),
     RevokeState.FORCED_TEARDOWN: frozenset({RevokeState.TORNDOWN, RevokeState.FENCED}),

@@ -191,6 +191,9 @@ class HistoryReader:
                     self._tick(record)
             case le.LeaseRevoked():
                 self._stepped(record, event)
+            case le.LeaseRestored():
+                held = self._leases[event.lease_id]
+                held.expires_ms, held.noticed, held.graced = event.expires_ms, False, None
             case le.LeaseReleased() | le.LeaseExpired() | le.LeasePreempted() | le.LeaseFenced():
                 self._ended(record, event)
             case le.FenceCleared():

@@ -79,6 +79,33 @@ class HeadroomKept(_Denial):
     requested: int
 
 
+class RoomClaimed(_Denial):
+    """It would fit, but for what is kept for a request for which others had to leave."""
+
+    detail: Literal["room_claimed"]
+    resource: _Resource
+    free: int
+    kept: int
+    requested: int
+
+
+class ReservedForOthers(_Denial):
+    """It would fit, but would not have ended when a request ahead of it is to have the room."""
+
+    detail: Literal["room_reserved"]
+    resource: _Resource
+    free: int
+    kept: int
+    requested: int
+
+
+class NodesKeptApart(_Denial):
+    """Policy keeps it apart from what runs now, wherever it would fit."""
+
+    detail: Literal["nodes_kept_apart"]
+    nodes: int
+
+
 class NotEnoughFree(_Denial):
     """Less is free on suitable nodes, all together, than was asked for."""
 
@@ -166,6 +193,9 @@ Denial: TypeAlias = Annotated[
     | NodesForbidden
     | LargerThanAnyNode
     | HeadroomKept
+    | RoomClaimed
+    | ReservedForOthers
+    | NodesKeptApart
     | NotEnoughFree
     | Fragmented
     | VictimsLeaving

@@ -67,7 +67,7 @@ SPELLED: dict[type[StrEnum], str] = {
     ),
     CapacityDenial: (
         "deadline_passed no_such_hardware nodes_forbidden larger_than_any_node headroom_kept"
-        " not_enough_free fragmented victims_leaving"
+        " room_claimed room_reserved nodes_kept_apart not_enough_free fragmented victims_leaving"
     ),
     FilterReason: "node_mode quarantined attestation gpu_kind labels policy cpu memory block gpu",
     HardwareGeneration: (

@@ -115,7 +115,14 @@ class WorkKinds:
         ocsf=Ocsf(API, UPDATE),
         body=BodySpec(
             {"entry_id": AMOUNT, **_DENIAL},
-            {"victims": INTEGERS, "victim_nodes": NAMES, "depth": AMOUNT, **_DENIAL_MORE},
+            {
+                "victims": INTEGERS,
+                "victim_nodes": NAMES,  # written until rooms were told
+                "seats": NAMES,
+                "seat_devices": INTEGERS,
+                "depth": AMOUNT,
+                **_DENIAL_MORE,
+            },
         ),
     )
     REQUEST_CANCELLED = row(
@@ -162,6 +169,13 @@ class WorkKinds:
             {"lease_id": AMOUNT, "before": _REVOKE_STATE, "after": _REVOKE_STATE},
             {"reason": REASON, "node": NAME, "expires_ms": AMOUNT, "released": AMOUNT},
         ),
+    )
+    LEASE_RESTORED = row(
+        "lease_restored",
+        58,
+        ocsf=Ocsf(API, UPDATE),
+        moves_shares=True,
+        body=BodySpec({"lease_id": AMOUNT, "expires_ms": AMOUNT}),
     )
     LEASE_FENCED = row(
         "lease_fenced",

@@ -19,7 +19,7 @@ from typing import Final
 
 from bailiwick.billing.charges import is_charged
 from bailiwick.billing.rates import Charge, Used
-from bailiwick.kernel.money.spending import Holding, Leaving
+from bailiwick.kernel.money.spending import Holding, Leaving, Restored
 from bailiwick.kernel.state import State
 from bailiwick.metering.owners import Account, Stage
 from bailiwick.scheduler.engine.protocol import FLAG_ON_BUDGET, LeaseFields
@@ -53,6 +53,16 @@ def enter_stage(state: State, lease_id: int, *, after: RevokeState, at_ms: int) 
             state.leaving[lease_id] = leaving._replace(left_ms=left_ms)
         case _:
             pass
+
+
+def restore_stage(state: State, lease_id: int, *, at_ms: int) -> None:
+    """Note that a lease in grace, whose fields still say so, is simply held again from now on."""
+    before = holding_of(state, lease_id)
+    earlier = before.earlier
+    if before.is_charged:  # its grace was
+        earlier = (*earlier, (before.since_ms, at_ms))
+    state.restored[lease_id] = Restored(at_ms, earlier)
+    del state.leaving[lease_id]
 
 
 def begin_charges(state: State, lease_ids: Iterable[int]) -> None:
@@ -99,7 +109,10 @@ def holding_of(state: State, lease_id: int) -> Holding:
     stage = STAGES[REVOKE_STATES[fields.state]]
     held = Account(account.tenant, account.project, None, lease_class, None)
     metered = replace(held, stage=stage, reason=reason)
-    since_ms, earlier = fields.granted_ms, []
+    restored = state.restored.get(lease_id)
+    since_ms, earlier = fields.granted_ms, list[tuple[int, int]]()
+    if restored is not None:
+        since_ms, earlier = restored.since_ms, list(restored.earlier)
     leaving = state.leaving.get(lease_id)
     if leaving is not None:
         earlier.append((since_ms, leaving.held_ms))

@@ -43,6 +43,13 @@ class Leaving(NamedTuple):
     """``None`` while it is in grace."""
 
 
+class Restored(NamedTuple):
+    """A lease that was to go and stayed: held again since when, and what was charged before."""
+
+    since_ms: int
+    earlier: tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Holding:
     """A lease as money sees it: what a millisecond of it is charged for, and until when at most."""

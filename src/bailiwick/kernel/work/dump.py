@@ -11,6 +11,7 @@ from array import array
 from typing import Any
 
 from bailiwick.kernel.guards import Claim
+from bailiwick.kernel.money.spending import Restored
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.spelling import denial_body, denial_from, request_body, request_from
@@ -20,8 +21,9 @@ from bailiwick.kernel.work.usage import RunningWeight
 from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, ChargedAccount
+from bailiwick.scheduler.holds import Seat
 from bailiwick.vocab.errors import Damaged
-from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
+from bailiwick.vocab.values import AccountingTag, NodeId, ProjectId, TenantId
 from bailiwick.vocab.words import PreemptionReason
 
 WIDTH = 15
@@ -51,9 +53,21 @@ def dump(state: State) -> Plain:
         "line": state.line.dump(),
         "waiting": [_waiting(state, entry) for entry in state.line.entries.values()],
         "claims": [
-            [i, list(c.victims), list(c.nodes), c.depth] for i, c in sorted(state.claims.items())
+            [i, list(c.victims), _seats(state, i, c), c.depth] for i, c in state.claims.items()
         ],
+        "terms": sorted([i, until_ms] for i, until_ms in state.terms.items()),
+        "restored": sorted(
+            [i, each.since_ms, [list(span) for span in each.earlier]]
+            for i, each in state.restored.items()
+        ),
     }
+
+
+def _seats(state: State, entry_id: int, claim: Claim) -> list[Any]:
+    """The places of a claim that stands; one that is broken keeps none."""
+    if entry_id not in state.ledger.holds:
+        return []
+    return [[str(seat.node), seat.devices] for seat in claim.seats]
 
 
 def load(state: State, plain: Plain) -> None:
@@ -142,6 +156,11 @@ def _load_leases(state: State, plain: Plain) -> None:
     for number, reason in plain["revoking"]:
         ledger.revoking[state.leases[number]] = PreemptionReason(reason)
     state.fenced = {i: Owner(tenant, project) for i, tenant, project in plain["fenced"]}
+    state.terms = dict(plain.get("terms", ()))
+    state.restored = {
+        i: Restored(since_ms, tuple((low, high) for low, high in earlier))
+        for i, since_ms, earlier in plain.get("restored", ())
+    }
 
 
 def _load_account(state: State, row: list[Any] | None) -> int:
@@ -170,8 +189,13 @@ def _load_line(state: State, plain: Plain) -> None:
         )
         state.blocked[entry_id] = None if why is None else denial_from(why)
     state.line.load(plain["line"], entries)
-    for entry_id, victims, nodes, depth in plain["claims"]:
-        state.guards.claim(entry_id, Claim(tuple(victims), tuple(nodes), depth))
+    bursts = state.quotas.burst_memory()  # settled already, whatever is kept here
+    for entry_id, victims, seats, depth in plain["claims"]:
+        places = tuple(Seat(NodeId(node), devices) for node, devices in seats)
+        gone = [state.leases[i] for i in victims if i in state.leases]
+        claim, now_ms = Claim(tuple(victims), places, depth), state.quotas.clock_ms
+        state.guards.claim(state.entry(entry_id), claim, gone=gone, now_ms=now_ms)
+    state.quotas.recall_bursts(bursts)
     state.shares.load(plain["shares"])
     state.shares.running = {
         tuple(scope): RunningWeight(rate, int(pending), since_ms, charged_ms)

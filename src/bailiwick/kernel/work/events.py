@@ -11,10 +11,10 @@ from bailiwick.kernel.owner import MEMBERS_MAX, Fields, Owner
 from bailiwick.kernel.spelling import Body, denial_body, denial_from, request_body, request_from
 from bailiwick.kernel.work.lease_events import LeaseEvent
 from bailiwick.scheduler.decision import Denied
+from bailiwick.scheduler.holds import Seat
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.vocab.words import (
-    PendingReason,
-)
+from bailiwick.vocab.values import NodeId
+from bailiwick.vocab.words import PendingReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,22 +130,27 @@ class RequestQueued:
 
 @dataclass(frozen=True, slots=True)
 class RequestBlocked:
-    """Something else stands in a waiting request's way now: maybe only victims that are leaving."""
+    """Something else stands in a waiting request's way now: maybe only victims that are leaving.
+
+    With victims, room is kept for it: of each member, on which node and which devices (as bits).
+    """
 
     kind: ClassVar = RecordKind.REQUEST_BLOCKED
     owner: Owner
     entry_id: int
     denied: Denied
     victims: tuple[int, ...] = ()
-    victim_nodes: tuple[str, ...] = ()
+    seats: tuple[Seat, ...] = ()
     depth: int = 0
 
     def body(self) -> Body:
-        """The entry, the words and numbers, and who is leaving for it from where."""
+        """The entry, the words and numbers, who is leaving for it, and the room it is to have."""
         body: Body = {"entry_id": self.entry_id, **denial_body(self.denied)}
         if self.victims:
             body["victims"] = list(self.victims)
-            body["victim_nodes"] = [str(node) for node in self.victim_nodes]
+            body["seats"] = [str(seat.node) for seat in self.seats]
+            if any(seat.devices for seat in self.seats):
+                body["seat_devices"] = [seat.devices for seat in self.seats]
             body["depth"] = self.depth
         return body
 
@@ -154,9 +159,11 @@ class RequestBlocked:
         """The event that a record tells."""
         denied = denial_from(body)
         assert denied is not None  # the body's table requires the words
-        victims, nodes = body.get("victims", ()), body.get("victim_nodes", ())
-        depth = body.get("depth", 0)
-        return cls(owner, body["entry_id"], denied, tuple(victims), tuple(nodes), depth)
+        # A claim from before rooms were told names the nodes of its victims: it keeps nothing.
+        victims, nodes = tuple(body.get("victims", ())), body.get("seats", ())
+        devices = body.get("seat_devices", (0,) * len(nodes))
+        seats = tuple(Seat(NodeId(node), bits) for node, bits in zip(nodes, devices, strict=True))
+        return cls(owner, body["entry_id"], denied, victims, seats, body.get("depth", 0))
 
 
 @dataclass(frozen=True, slots=True)

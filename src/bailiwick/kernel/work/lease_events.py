@@ -79,6 +79,25 @@ class LeaseRevoked:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaseRestored:
+    """A lease that had to go may stay after all, for its old term: nobody needs its room now."""
+
+    kind: ClassVar = RecordKind.LEASE_RESTORED
+    owner: Owner
+    lease_id: int
+    expires_ms: int
+
+    def body(self) -> Body:
+        """The lease and its term."""
+        return {"lease_id": self.lease_id, "expires_ms": self.expires_ms}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        return cls(owner, body["lease_id"], body["expires_ms"])
+
+
+@dataclass(frozen=True, slots=True)
 class _Ended:
     """A lease is over, and what it held is free."""
 
@@ -215,4 +234,6 @@ class CheckpointReported:
         return cls(owner, body["lease_id"])
 
 
-LeaseEvent: TypeAlias = LeaseRenewed | LeaseRevoked | LeaseEnd | FenceCleared | CheckpointReported
+LeaseEvent: TypeAlias = (
+    LeaseRenewed | LeaseRevoked | LeaseRestored | LeaseEnd | FenceCleared | CheckpointReported
+)

@@ -21,15 +21,15 @@ from bailiwick.kernel.money import hook as money_hook
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.state import State
 from bailiwick.kernel.views import AHEAD_MAX, Estimate, estimate_newcomer
+from bailiwick.kernel.work.claims import Room, find_room
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.ending import check_evictable, is_confirmed
-from bailiwick.scheduler.decision import Approved, Denied, HeadroomKept
+from bailiwick.scheduler.decision import Approved, Denied, ReservedForOthers
 from bailiwick.scheduler.explain import Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
-from bailiwick.scheduler.preemption import Preemptable
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
+from bailiwick.scheduler.reservation import Turn
 from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import (
@@ -40,12 +40,6 @@ from bailiwick.vocab.words import (
     PreemptionReason,
     Priority,
 )
-
-VICTIMS_MAX = 512
-"""Leases that may have to go for one request."""
-
-ROOMS_MAX = 8
-"""Nodes on which room is sought for one request while policies forbid what is found."""
 
 # -- choosing --------------------------------------------------------------------------------
 
@@ -59,9 +53,9 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Preempt:
-    """It runs once these have gone; without that, ``denied`` is in its way."""
+    """It runs in room that is made for it; without that, ``denied`` is in its way."""
 
-    victims: Preemptable
+    room: Room
     denied: Denied
 
 
@@ -101,10 +95,12 @@ def choose(state: State, command: Submit, *, now_ms: int) -> Choice:
         return Grant(decision)
     if not command.wait or not decision.reason.is_transient:
         return Refuse(decision)
-    found = victims(state, request, denied=decision, now_ms=now_ms)
-    if found is None or not leave_at_once(state, found):
+    room = find_room(state, request, denied=decision, now_ms=now_ms)
+    if room is None or not leave_at_once(state, room):
         _check_queue(state)
-    return Queue(decision) if found is None else Preempt(found, decision)
+    if room is not None:
+        check_evictable(state, room.evicted, reason=PreemptionReason.PRIORITY_PREEMPTION)
+    return Queue(decision) if room is None else Preempt(room, decision)
 
 
 def _check_queue(state: State) -> None:
@@ -133,75 +129,30 @@ def _beside(state: State, request: PlacementRequest, now_ms: int) -> Approved | 
         columns = (state.ledger.free.as_tuple(), demand_of(entry.request), demand_of(request))
         rows = [r for r in zip(RESOURCE_KINDS, *columns, strict=False) if r[2] and r[3]]
         if rows and isinstance(turn.ask(newcomer), Approved):
-            return Denied.because(HeadroomKept(*rows[-1]))
+            return Denied.because(ReservedForOthers(*rows[-1]))
     return turn.ask(newcomer)
 
 
 # -- making room -----------------------------------------------------------------------------
 
 
-def may_evict(state: State, request: PlacementRequest) -> bool:
-    """Whether the request is urgent enough that others may have to go for it."""
-    return request.priority.rank >= max(state.settings.preempt_from.rank, 1)
-
-
-def victims(
-    state: State, request: PlacementRequest, *, denied: Denied, now_ms: int
-) -> Preemptable | None:
-    """Whose end would make room, if the request may ask for that and it would help."""
-    if denied.reason not in CAPACITY_REASONS or not may_evict(state, request):
-        return None
-    shunned: list[str] = []
-    for _ in range(ROOMS_MAX):
-        filters = state.guards.room_filters(request, shunned=shunned)
-        found = state.preemption.find_victims(state.ledger, request, now_ms=now_ms, filters=filters)
-        if not isinstance(found, Preemptable):
-            return None
-        if _is_room(state, request, found):
-            return found if _leaves_headroom(state, request, found) else None
-        if found.node is None or not state.guards.policies:
-            return None
-        shunned.append(found.node)  # another node may do
-    return None
-
-
-def _is_room(state: State, request: PlacementRequest, found: Preemptable) -> bool:
-    """Whether somebody leaves, not too many, and policies let the request have the room then."""
-    if not 0 < len(found.victims) <= VICTIMS_MAX:
-        return False
-    if found.node is None or not state.guards.policies:
-        return True
-    gone = state.with_gangs([state.ids[victim.lease_id] for victim in found.victims])
-    return state.guards.permits(request, found.node, without=gone)
-
-
-def _leaves_headroom(state: State, request: PlacementRequest, found: Preemptable) -> bool:
-    """Whether the request could start in the room the victims leave, and headroom be kept."""
-    headroom = state.admission.headroom
-    if request.priority.rank >= headroom.priority.rank:
-        return True
-    after, wanted = state.ledger.free + found.freed, demand_of(request)
-    rows = zip(after.as_tuple(), wanted, headroom.kept.as_tuple(), strict=False)
-    return all(free - asked >= kept for free, asked, kept in rows if asked and kept)
-
-
-def leave_at_once(state: State, found: Preemptable) -> bool:
+def leave_at_once(state: State, room: Room) -> bool:
     """Whether who has to go is gone within the same command."""
+    if room.leaving:
+        return False
+    if not room.evicted:
+        return True
     if state.settings.grace_ms or state.settings.confirm_teardown:
         return False
-    members, _ = leaving(state, found)
-    return not any(is_confirmed(state, lease_id) for lease_id in members)
+    return not any(is_confirmed(state, lease_id) for lease_id in room.evicted)
 
 
-def leaving(state: State, found: Preemptable) -> tuple[list[int], tuple[NodeId, ...]]:
-    """The leases that go, gangs whole, and the nodes on which that makes room."""
-    reason = PreemptionReason.PRIORITY_PREEMPTION
-    ids = [state.ids[victim.lease_id] for victim in found.victims]
-    members = check_evictable(state, ids, reason=reason)
-    nodes = {state.node_of(lease_id) for lease_id in members}
-    if found.node is not None:
-        nodes.add(found.node)
-    return members, tuple(sorted(nodes))
+def ready_by(state: State, room: Room, *, now_ms: int) -> int:
+    """When the last of those that leave the room has left it, at the latest."""
+    ends = [state.fields(i).expires_ms for i in room.leaving]
+    if room.evicted:
+        ends.append(now_ms + state.settings.grace_ms)
+    return max(ends, default=now_ms)
 
 
 # -- telling ---------------------------------------------------------------------------------
@@ -264,9 +215,10 @@ def plan(state: State, command: Submit, *, now_ms: int) -> Plan:
             kinds = tuple(_member(state, *each) for each in zip(nodes, devices, strict=True))
             return GrantPlan(nodes, kinds)
         case Preempt():
-            members, nodes = leaving(state, choice.victims)
-            found = tuple(_victim(state, lease_id) for lease_id in members)
-            return PreemptPlan(nodes, found, now + state.settings.grace_ms, choice.denied)
+            room = choice.room
+            nodes = tuple(seat.node for seat in room.seats)
+            found = tuple(_victim(state, lease_id) for lease_id in room.evicted)
+            return PreemptPlan(nodes, found, ready_by(state, room, now_ms=now), choice.denied)
         case Queue():
             return QueuePlan(choice.denied, estimate_newcomer(state, command.request, now_ms=now))
         case Refuse():

@@ -9,16 +9,16 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import assert_never
 
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.events import Event
-from bailiwick.kernel.guards import Claim
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.state import State
+from bailiwick.kernel.work.claims import Room, find_room, give_way, may_evict, restore_spared
 from bailiwick.kernel.work.commands import Cancel, Submit
 from bailiwick.kernel.work.ending import evict
 from bailiwick.kernel.work.events import (
@@ -37,13 +37,10 @@ from bailiwick.kernel.work.plan import (
     Refuse,
     choose,
     leave_at_once,
-    leaving,
-    may_evict,
-    victims,
+    ready_by,
 )
 from bailiwick.scheduler.decision import Approved, Denied, VictimsLeaving
 from bailiwick.scheduler.fairness import QueueEntry
-from bailiwick.scheduler.preemption import Preemptable
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
 from bailiwick.vocab.transitions import RevokeState
@@ -65,20 +62,21 @@ def submit(state: State, command: Submit, *, now_ms: int) -> Iterator[Event]:
             yield AdmissionDenied(request, choice.denied, command.wait)
         case Queue():
             yield RequestQueued(request, state.line.next_id, choice.denied)
-        case Preempt() if leave_at_once(state, choice.victims):
-            yield from _replace(state, command, choice.victims, now_ms=now_ms)
+        case Preempt() if leave_at_once(state, choice.room):
+            yield from _replace(state, command, choice.room, now_ms=now_ms)
         case Preempt():
             entry_id = state.line.next_id
             yield RequestQueued(request, entry_id, choice.denied)
-            yield from _claim(state, state.entry(entry_id), choice.victims, now_ms=now_ms)
+            yield from _claim(state, state.entry(entry_id), choice.room, now_ms=now_ms)
         case _:
             assert_never(choice)
 
 
-def cancel(state: State, command: Cancel) -> Iterator[Event]:
+def cancel(state: State, command: Cancel, *, now_ms: int) -> Iterator[Event]:
     """Take an entry out of the queue."""
     owner = Owner.of(state.entry(command.entry_id).request)
     yield RequestCancelled(owner, command.entry_id, CancelCause.ASKED)
+    yield from restore_spared(state, now_ms=now_ms)
 
 
 def grant(
@@ -120,23 +118,25 @@ def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
             owner = Owner.of(entry.request)
             yield RequestCancelled(owner, entry.id, CancelCause.DEADLINE_PASSED)
             continue
-        if entry.id in state.claims:
-            yield from _serve_claim(state, entry, state.claims[entry.id], now_ms=now_ms)
+        if entry.id not in state.line.entries:
+            continue
+        if entry.id in state.claims and (yield from _serve_claim(state, entry, now_ms=now_ms)):
             continue
         decision = turn.ask(entry)
         if isinstance(decision, Approved):
             yield from grant(state, entry.request, approved=decision, entry_id=entry.id)
             turn.started(entry, zip(decision.nodes, decision.devices, strict=True))
             continue
-        plan = None
+        room = None
         if searches:
-            plan = victims(state, entry.request, denied=decision, now_ms=now_ms)
-            searches -= plan is not None or may_evict(state, entry.request)
-        if plan is not None:
-            yield from _claim(state, entry, plan, now_ms=now_ms)
+            room = find_room(state, entry.request, denied=decision, now_ms=now_ms, own=entry.id)
+            searches -= room is not None or may_evict(state, entry.request)
+        if room is not None:
+            yield from _claim(state, entry, room, now_ms=now_ms)
             continue
         yield from _tell(state, entry, decision)
         yield from _tell_reservation(state, entry, turn, now_ms=now_ms)
+    yield from restore_spared(state, now_ms=now_ms)
 
 
 def _window(state: State, *, now_ms: int, limit: int) -> list[QueueEntry]:
@@ -156,52 +156,66 @@ def _window(state: State, *, now_ms: int, limit: int) -> list[QueueEntry]:
 # -- making room -----------------------------------------------------------------------------
 
 
-def _replace(state: State, command: Submit, plan: Preemptable, *, now_ms: int) -> Iterator[Event]:
+def _replace(state: State, command: Submit, room: Room, *, now_ms: int) -> Iterator[Event]:
     """End the victims, and put the request in their place."""
     request = command.request
-    yield from _make_room(state, plan, preemptor=str(request.tenant), now_ms=now_ms)
+    yield from give_way(state, room, now_ms=now_ms)
+    yield from _make_room(state, room, preemptor=str(request.tenant), now_ms=now_ms)
     again = state.admission.evaluate(request, now_ms=now_ms)
     if isinstance(again, Approved):
-        yield from grant(state, request, approved=again, depth=plan.depth)
+        yield from grant(state, request, approved=again, depth=room.depth)
     elif len(state.line.entries) < state.settings.queue_max:
         yield RequestQueued(request, state.line.next_id, again)
     else:  # after an event nothing may be refused with an error
         yield AdmissionDenied(request, again, command.wait)
 
 
-def _make_room(state: State, plan: Preemptable, *, preemptor: str, now_ms: int) -> Iterator[Event]:
-    reason, (members, _) = PreemptionReason.PRIORITY_PREEMPTION, leaving(state, plan)
-    for event in evict(state, members, reason=reason, now_ms=now_ms, grace_ms=None):
+def _make_room(state: State, room: Room, *, preemptor: str, now_ms: int) -> Iterator[Event]:
+    reason = PreemptionReason.PRIORITY_PREEMPTION
+    for event in evict(state, list(room.evicted), reason=reason, now_ms=now_ms, grace_ms=None):
         if isinstance(event, LeasePreempted):  # no claim tells yet for whom they go
             yield replace(event, preemptor=preemptor)
         else:
             yield event
 
 
-def _claim(state: State, entry: QueueEntry, plan: Preemptable, *, now_ms: int) -> Iterator[Event]:
-    """Begin to end the victims, and keep their nodes for the entry."""
-    reason, (members, nodes) = PreemptionReason.PRIORITY_PREEMPTION, leaving(state, plan)
-    denied = Denied.because(VictimsLeaving(len(members), now_ms + state.settings.grace_ms))
-    owner, at_once = Owner.of(entry.request), leave_at_once(state, plan)
-    yield RequestBlocked(owner, entry.id, denied, tuple(members), nodes, plan.depth)
-    yield from evict(state, members, reason=reason, now_ms=now_ms, grace_ms=None)
-    if at_once:
-        yield from _serve_claim(state, entry, state.claims[entry.id], now_ms=now_ms)
-
-
-def _serve_claim(state: State, entry: QueueEntry, claim: Claim, *, now_ms: int) -> Iterator[Event]:
-    """Start the claimant once its victims are gone; if it still does not fit, it waits on."""
-    for lease_id in claim.victims:
-        if lease_id in state.leases and state.phase(lease_id) is not _GONE:
-            return
-    admission = state.guards.admission_for(entry)
-    decision = admission.evaluate(entry.request, now_ms=now_ms)
-    if isinstance(decision, Approved):
-        yield from grant(
-            state, entry.request, approved=decision, entry_id=entry.id, depth=claim.depth
-        )
+def _claim(state: State, entry: QueueEntry, room: Room, *, now_ms: int) -> Iterator[Event]:
+    """Begin to end the victims, and keep the room for the entry."""
+    yield from give_way(state, room, now_ms=now_ms)
+    if not room.victims:  # others only kept it: it is there now
+        yield from _start(state, entry, depth=room.depth, now_ms=now_ms)
         return
-    yield RequestBlocked(Owner.of(entry.request), entry.id, decision)
+    reason, owner = PreemptionReason.PRIORITY_PREEMPTION, Owner.of(entry.request)
+    until = ready_by(state, room, now_ms=now_ms)
+    denied = Denied.because(VictimsLeaving(len(room.victims), until))
+    at_once = leave_at_once(state, room)
+    yield RequestBlocked(owner, entry.id, denied, room.victims, room.seats, room.depth)
+    yield from evict(state, list(room.evicted), reason=reason, now_ms=now_ms, grace_ms=None)
+    if at_once:
+        yield from _serve_claim(state, entry, now_ms=now_ms)
+
+
+def _serve_claim(state: State, entry: QueueEntry, *, now_ms: int) -> Generator[Event, None, bool]:
+    """Start the claimant wherever it fits by now; whether it is to be left alone until then."""
+    claim = state.claims[entry.id]
+    if (yield from _start(state, entry, depth=claim.depth, now_ms=now_ms)):
+        yield from restore_spared(state, now_ms=now_ms)
+        return True
+    stay = (i in state.leases and state.phase(i) is not _GONE for i in claim.victims)
+    # If the room cannot come about any more, it is sought anew.
+    return any(stay) and entry.id in state.ledger.holds
+
+
+def _start(
+    state: State, entry: QueueEntry, *, depth: int, now_ms: int
+) -> Generator[Event, None, bool]:
+    """Start an entry in what is free and what is kept for it; whether that could be."""
+    with state.guards.for_claimant(entry.id, now_ms=now_ms):
+        decision = state.admission.evaluate(entry.request, now_ms=now_ms)
+    if isinstance(decision, Denied):
+        return False
+    yield from grant(state, entry.request, approved=decision, entry_id=entry.id, depth=depth)
+    return True
 
 
 # -- telling ---------------------------------------------------------------------------------

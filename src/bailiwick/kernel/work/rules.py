@@ -17,7 +17,13 @@ from typing import assert_never
 
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.guards import Claim
-from bailiwick.kernel.money.charging import begin_charges, change_charges, end_charges, enter_stage
+from bailiwick.kernel.money.charging import (
+    begin_charges,
+    change_charges,
+    end_charges,
+    enter_stage,
+    restore_stage,
+)
 from bailiwick.kernel.slice import Apply
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work import commands as cmd
@@ -36,7 +42,7 @@ from bailiwick.kernel.work.usage import weight_of
 from bailiwick.scheduler.engine.protocol import FLAG_PINNED, FLAG_RELEASED, ROUND_ROBIN
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
 from bailiwick.vocab.errors import Conflict, InvariantBroken, Stale
-from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState
+from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState, check_revoke_change
 from bailiwick.vocab.words import EndCause
 
 _TEARING = (RevokeState.FORCED_TEARDOWN, RevokeState.CHECKPOINT_REPORTED, RevokeState.EXPIRED)
@@ -48,7 +54,7 @@ def decide(state: State, command: cmd.WorkCommand, now_ms: int) -> Iterator[Even
         case cmd.Submit():
             return submit(state, command, now_ms=now_ms)
         case cmd.Cancel():
-            return cancel(state, command)
+            return cancel(state, command, now_ms=now_ms)
         case cmd.Renew():
             return _renew(state, command, now_ms)
         case cmd.Release():
@@ -126,6 +132,8 @@ def _clear_fence(state: State, command: cmd.ClearFence) -> Iterator[Event]:
 
 def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
     ledger, request = state.ledger, event.request
+    if event.entry_id is not None:  # what was kept for it, it takes now
+        state.guards.unclaim(event.entry_id, now_ms=at_ms)
     ready = ledger.prepare(request).at_depth(event.depth)
     ledger.settle_row(ready.row, at_ms)
     gang = -1 if event.gang is None else event.gang
@@ -152,7 +160,7 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
         if first:
             state.arrivals.note(ledger, request)
     elif not event.members_left:
-        _leave(state, event.entry_id)
+        _leave(state, event.entry_id, at_ms)
 
 
 def _denied(state: State, event: ev.AdmissionDenied, at_ms: int) -> None:
@@ -178,21 +186,21 @@ def _blocked(state: State, event: ev.RequestBlocked, at_ms: int) -> None:
     else:
         state.line.step_back(entry)
     if event.victims:
-        claim = Claim(event.victims, event.victim_nodes, event.depth)
-        state.guards.claim(entry.id, claim)
+        claim = Claim(event.victims, event.seats, event.depth)
+        gone = [state.handle(lease_id) for lease_id in event.victims]
+        state.guards.claim(entry, claim, gone=gone, now_ms=at_ms)
     else:
-        state.guards.unclaim(entry.id)
+        state.guards.unclaim(entry.id, now_ms=at_ms)
 
 
 def _cancelled(state: State, event: ev.RequestCancelled, at_ms: int) -> None:
-    del at_ms
-    _leave(state, event.entry_id)
+    _leave(state, event.entry_id, at_ms)
 
 
-def _leave(state: State, entry_id: int) -> None:
+def _leave(state: State, entry_id: int, at_ms: int) -> None:
     state.line.leave(state.line.entry(entry_id))
     del state.blocked[entry_id]
-    state.guards.unclaim(entry_id)
+    state.guards.unclaim(entry_id, now_ms=at_ms)
 
 
 def _reserved(state: State, event: ev.RoomReserved, at_ms: int) -> None:
@@ -216,6 +224,8 @@ def _stepped(state: State, event: le.LeaseRevoked, at_ms: int) -> None:
     if REVOKE_STATES[fields.state] is not event.before:
         raise InvariantBroken(f"lease {event.lease_id} is not {event.before}")
     enter_stage(state, event.lease_id, after=event.after, at_ms=at_ms)
+    if event.before is RevokeState.ACTIVE and _is_claimed(state, event.lease_id):
+        state.terms[event.lease_id] = fields.expires_ms
     expires = fields.expires_ms if event.expires_ms is None else event.expires_ms
     after = REVOKE_STATES.index(event.after)
     flags = fields.flags | (FLAG_RELEASED if event.is_released else 0)
@@ -225,6 +235,24 @@ def _stepped(state: State, event: le.LeaseRevoked, at_ms: int) -> None:
     if event.reason is not None:
         state.ledger.revoking[handle] = event.reason
     change_charges(state, event.lease_id, at_ms=at_ms)
+
+
+def _is_claimed(state: State, lease_id: int) -> bool:
+    """Whether room that a lease leaves is kept for somebody."""
+    return any(lease_id in claim.victims for claim in state.claims.values())
+
+
+def _restored(state: State, event: le.LeaseRestored, at_ms: int) -> None:
+    lease_id, handle = event.lease_id, state.handle(event.lease_id)
+    fields = state.fields(lease_id)
+    check_revoke_change(REVOKE_STATES[fields.state], RevokeState.ACTIVE)
+    restore_stage(state, lease_id, at_ms=at_ms)
+    active = REVOKE_STATES.index(RevokeState.ACTIVE)
+    state.ledger.engine.update_lease(
+        handle, active, fields.flags, fields.generation, event.expires_ms, fields.checkpoint_ms
+    )
+    del state.ledger.revoking[handle], state.terms[lease_id]
+    change_charges(state, lease_id, at_ms=at_ms)
 
 
 def _ended(
@@ -237,7 +265,8 @@ def end_lease(state: State, lease_id: int, *, at_ms: int, until_ms: int) -> None
     """The lease is over, and was its holder's to ``until_ms``."""
     handle = state.handle(lease_id)
     _stop_usage(state, lease_id, at_ms, until_ms=until_ms)
-    state.leaving.pop(lease_id, None)
+    for kept in (state.leaving, state.terms, state.restored):
+        kept.pop(lease_id, None)
     state.ledger.drop(handle, now_ms=at_ms)
     state.guards.ended(lease_id)
     del state.leases[lease_id], state.ids[handle]
@@ -284,6 +313,7 @@ APPLY: Mapping[type, Apply] = {
     ev.RoomReserved: _reserved,
     le.LeaseRenewed: _renewed,
     le.LeaseRevoked: _stepped,
+    le.LeaseRestored: _restored,
     le.LeaseReleased: _ended,
     le.LeaseExpired: _ended,
     le.LeasePreempted: _ended,

@@ -141,6 +141,6 @@ def _scores(state: State, fact: Fact) -> list[float]:
     if len(state.ledger) > SCORED_MAX:
         return []
     request = request_from(fact["body"], fact["tenant"], project=fact["project"])
-    found = [row.score for row in state.guards.unclaimed().scorer.score(state.ledger, request)]
+    found = [row.score for row in state.admission.scorer.score(state.ledger, request)]
     best = max(found, default=0)
     return [score / best for score in found] if best > 0 else []

@@ -1,0 +1,209 @@
+"""Room for urgent work: where it can be made, for whom it is kept, and who gets his place back.
+
+Rules:
+
+- Nobody has to go for nothing. Room is sought as if its victims were gone, by the same admission
+  that lets the request start then: quota, money, headroom and policies are asked before, and what
+  they gave is held for the claimant until it starts.
+- Who is on his way out already is counted on before anybody else has to go.
+- A claim keeps what its request needs, and gives way to a more urgent request that needs the same.
+  Whose claim gave way plans anew at the next look.
+- A claimant starts wherever it fits first; its claim ends with that.
+- A victim in grace whose room nobody counts on any more gets its lease back, with its old term.
+- Asking changes nothing: every question is put to a shadow of the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bailiwick.kernel.events import Event
+from bailiwick.kernel.owner import MEMBERS_MAX, Owner
+from bailiwick.kernel.state import State
+from bailiwick.kernel.work.events import RequestBlocked
+from bailiwick.kernel.work.lease_events import LeaseRestored
+from bailiwick.scheduler.decision import Approved, Denied
+from bailiwick.scheduler.holds import Hold, Seat
+from bailiwick.scheduler.preemption import Preemptable
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.reservation import CAPACITY_REASONS
+from bailiwick.vocab.transitions import RevokeState
+from bailiwick.vocab.words import PreemptionReason
+
+VICTIMS_MAX = 512
+"""Leases that may have to go for one request."""
+
+SEATS_MAX = MEMBERS_MAX
+"""Members of a gang for which room is made: a claim is told in one record."""
+
+ROOMS_MAX = 8
+"""Nodes on which room is sought for one request while policies forbid what is found."""
+
+_IN_GRACE = (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
+_PREEMPTED = PreemptionReason.PRIORITY_PREEMPTION
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Room that can be made: each member's place, who has to go, who is going already."""
+
+    seats: tuple[Seat, ...]
+    evicted: tuple[int, ...]
+    """Leases that are told to go, gangs whole."""
+    leaving: tuple[int, ...]
+    """Leases on their way out that are counted on besides."""
+    displaced: tuple[int, ...]
+    """Entries of less urgent requests whose claims give way."""
+    depth: int
+    exact: bool = True
+    """Whether no cheaper set of victims exists for sure."""
+
+    @property
+    def victims(self) -> tuple[int, ...]:
+        """All whose end the request waits for."""
+        return tuple(sorted((*self.evicted, *self.leaving)))
+
+
+def may_evict(state: State, request: PlacementRequest) -> bool:
+    """Whether the request is urgent enough that others may have to go for it."""
+    return request.priority.rank >= max(state.settings.preempt_from.rank, 1)
+
+
+def find_room(
+    state: State, request: PlacementRequest, *, denied: Denied, now_ms: int, own: int | None = None
+) -> Room | None:
+    """How room can be made for a request that was denied; ``own`` is its entry, if it has one."""
+    if denied.reason not in CAPACITY_REASONS or not may_evict(state, request):
+        return None
+    if request.gang_size > SEATS_MAX:
+        return None
+    search = _Search(state, request, now_ms, own)
+    return search.room()
+
+
+class _Search:
+    """One search for room."""
+
+    def __init__(
+        self, state: State, request: PlacementRequest, now_ms: int, own: int | None
+    ) -> None:
+        self.state, self.request, self.now_ms = state, request, now_ms
+        self.holds = state.ledger.holds
+        rank = request.priority.rank
+        ranks = {key: state.line.entry(key).request.priority.rank for key in self.holds.numbers()}
+        lower = (key for key in ranks if ranks[key] < rank)
+        # The least urgent gives way first, and of those the newest.
+        self.lower = sorted(lower, key=lambda key: (ranks[key], -key))
+        mine = [own] if own is not None and own in self.holds else []
+        self.lifted = [*self.lower, *mine]
+        self.leaving = [i for i in state.leaving if i not in state.fenced and self._counts(i)]
+
+    def _counts(self, lease_id: int) -> bool:
+        return self.state.ledger.entry(self.state.node_of(lease_id)).takes_leases
+
+    def room(self) -> Room | None:
+        """The cheapest room that policies let the request have."""
+        shunned: list[str] = []
+        for _ in range(ROOMS_MAX):
+            found = self._try(shunned)
+            if found is None:
+                return None
+            seats, evicted, exact = found
+            bad = self._forbidden(seats, evicted)
+            if bad is None:
+                return self._made(seats, evicted, exact)
+            shunned.append(bad)  # another node may do
+        return None
+
+    def _try(self, shunned: list[str]) -> tuple[tuple[Seat, ...], list[int], bool] | None:
+        state, request, now_ms = self.state, self.request, self.now_ms
+        admission = state.guards.admission_in_room(request, shunned=shunned)
+        gone = [state.handle(i) for i in self.leaving]
+        with self.holds.shadow(gone=gone, lifted=self.lifted, now_ms=now_ms):
+            decision = admission.evaluate(request, now_ms=now_ms)
+            if isinstance(decision, Approved):
+                return _seats(decision), [], True
+            if decision.reason not in CAPACITY_REASONS:
+                return None
+            filters = admission.scorer.filters
+            found = state.preemption.find_victims(
+                state.ledger, request, now_ms=now_ms, filters=filters
+            )
+            if not isinstance(found, Preemptable) or not 0 < len(found.victims) <= VICTIMS_MAX:
+                return None
+        evicted = state.with_gangs([state.ids[victim.lease_id] for victim in found.victims])
+        gone += [state.handle(i) for i in evicted]
+        with self.holds.shadow(gone=gone, lifted=self.lifted, now_ms=now_ms):
+            decision = admission.evaluate(request, now_ms=now_ms)
+        if isinstance(decision, Denied):
+            return None
+        return _seats(decision), evicted, found.exact
+
+    def _forbidden(self, seats: tuple[Seat, ...], evicted: list[int]) -> str | None:
+        """A node that a policy closes even when all are gone; for gangs, they were asked before."""
+        guards = self.state.guards
+        if not guards.policies or self.request.gang_size > 1:
+            return None
+        gone = [*self.leaving, *evicted]
+        for seat in seats:
+            if not guards.permits(self.request, seat.node, without=gone):
+                return seat.node
+        return None
+
+    def _made(self, seats: tuple[Seat, ...], evicted: list[int], exact: bool) -> Room | None:
+        state, ledger = self.state, self.state.ledger
+        handles = tuple(state.handle(i) for i in evicted)
+        by_end = sorted(self.leaving, key=lambda i: (state.fields(i).expires_ms, i))
+        with self.holds.shadow(lifted=self.lifted, now_ms=self.now_ms):
+            hold = Hold(self.request, seats, handles)
+            counted = self.holds.counted_on(hold, [state.handle(i) for i in by_end])
+        hold = Hold(self.request, seats, (*handles, *counted))
+        displaced = self.holds.giving_way(hold, self.lower)
+        if displaced is None:
+            return None
+        leaving = tuple(sorted(state.ids[handle] for handle in counted))
+        depth = 1 + max((ledger.fields(handle).depth for handle in hold.victims), default=-1)
+        return Room(seats, tuple(evicted), leaving, displaced, depth, exact)
+
+
+def _seats(approved: Approved) -> tuple[Seat, ...]:
+    places = zip(approved.nodes, approved.devices, strict=True)
+    return tuple(Seat(node, devices) for node, devices in places)
+
+
+# -- giving way, and back --------------------------------------------------------------------
+
+
+def give_way(state: State, room: Room, *, now_ms: int) -> Iterator[Event]:
+    """Claims of less urgent requests end, in whose room a more urgent one is to be."""
+    for entry_id in room.displaced:
+        entry = state.entry(entry_id)
+        denied = state.admission.evaluate(entry.request, now_ms=now_ms)
+        told = denied if isinstance(denied, Denied) else state.blocked[entry_id]
+        assert told is not None, "who has a claim was told why"
+        yield RequestBlocked(Owner.of(entry.request), entry_id, told)
+
+
+def restore_spared(state: State, *, now_ms: int) -> Iterator[Event]:
+    """Victims in grace on whose room nobody counts any more get their leases back."""
+    wanted = {lease_id for claim in state.claims.values() for lease_id in claim.victims}
+    seen: set[int] = set()
+    for lease_id in sorted(state.terms):
+        members = state.with_gangs([lease_id]) if lease_id not in seen else []
+        seen.update(members)
+        if members and all(_may_stay(state, i, now_ms) and i not in wanted for i in members):
+            for member in members:
+                owner = state.owner_of(member)
+                yield LeaseRestored(owner, member, state.terms[member])
+
+
+def _may_stay(state: State, lease_id: int, now_ms: int) -> bool:
+    """Whether a lease had to go for more urgent work, may still stay, and has time left."""
+    return (
+        lease_id in state.terms
+        and state.terms[lease_id] > now_ms
+        and state.phase(lease_id) in _IN_GRACE
+        and state.ledger.revoking.get(state.handle(lease_id)) is _PREEMPTED
+        and state.ledger.entry(state.node_of(lease_id)).takes_leases
+    )
