@@ -14,8 +14,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -178,10 +178,24 @@ class Guards:
 
     # -- asking ------------------------------------------------------------------------------
 
-    def for_claimant(self, entry_id: int, *, now_ms: int) -> AbstractContextManager[None]:
-        """The state as one entry sees it: its own claim does not bind it, that of others does."""
+    @contextmanager
+    def for_claimant(self, entry_id: int, *, now_ms: int) -> Iterator[None]:
+        """The state as one entry sees it: its own claim does not bind it, that of others does.
+
+        Burst credit was asked for when room was claimed, and has drained since as if the entry ran:
+        any that is left will do, or its victims would have gone for nothing.
+        """
         lifted = (entry_id,) if entry_id in self._ledger.holds else ()
-        return self._ledger.holds.shadow(lifted=lifted, now_ms=now_ms)
+        quotas = self._ledger.quotas
+        with self._ledger.holds.shadow(lifted=lifted, now_ms=now_ms):
+            if quotas is None or not lifted:
+                yield
+                return
+            least, quotas.burst_min_run_ms = quotas.burst_min_run_ms, 0
+            try:
+                yield
+            finally:
+                quotas.burst_min_run_ms = least
 
     def admission_in_room(
         self, request: PlacementRequest, *, shunned: Collection[str] = ()
