@@ -121,6 +121,7 @@ class WorkKinds:
                 "seats": NAMES,
                 "seat_devices": INTEGERS,
                 "depth": AMOUNT,
+                "gave_way": AMOUNT,
                 **_DENIAL_MORE,
             },
         ),
