@@ -28,13 +28,14 @@ from bailiwick.kernel.work.commands import Release, Renew
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvariantBroken
+from bailiwick.vocab.values import TenantId
 
 START_MS = 10**12
 HOUR_MS = 3_600_000
 LEASES_PER_NODE, SPARE_CORES, GANG = 100, 8, 10
 WAITING_CORES = (16, 24, 32)
 RENEWALS = 3
-CAPPED = "capped"
+CAPPED = TenantId("capped")
 """The tenant whose budget has a cap."""
 
 _PLENTY = 10**15
@@ -59,7 +60,7 @@ class GrownFleet:
         self.waiting: list[int] = []
         nodes = max(1, leases // LEASES_PER_NODE)
         tenants = max(1, leases // 10)
-        self.tenants = [f"tenant-{number}" for number in range(tenants)]
+        self.tenants = [TenantId(f"tenant-{number}") for number in range(tenants)]
         for tenant in (CAPPED, *self.tenants):
             self.do(SetQuota(tenant, Quota()))
             cap = _PLENTY if tenant == CAPPED else None
@@ -79,7 +80,7 @@ class GrownFleet:
         """Have a command decided at the fleet's time."""
         return self.kernel.execute(Envelope(command, "bench", "growth"), self.now_ms).answer
 
-    def small(self, tenant: str | None = None) -> PlacementRequest:
+    def small(self, tenant: TenantId | None = None) -> PlacementRequest:
         """A request that fits beside everybody, for a minute."""
         return PlacementRequest(tenant=tenant or self.tenant(), cpu_cores=1, ttl_ms=60_000)
 
@@ -88,7 +89,7 @@ class GrownFleet:
         cores = self.chance.choice(WAITING_CORES)
         return PlacementRequest(tenant=self.tenant(), cpu_cores=cores, ttl_ms=HOUR_MS)
 
-    def tenant(self) -> str:
+    def tenant(self) -> TenantId:
         """One of the many tenants."""
         return self.chance.choice(self.tenants)
 

@@ -27,6 +27,7 @@ from bailiwick.kernel.views import waiting_entry
 from bailiwick.kernel.work.commands import Cancel, Release
 from bailiwick.kernel.work.plan import explain
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
+from bailiwick.vocab.values import TenantId
 
 LEASES, WAITING = (1_000, 10_000, 100_000), (100, 1_000, 10_000)
 RATIO_MAX, US_MAX = 2.0, 1_000.0
@@ -159,7 +160,7 @@ def _tick(fleet: GrownFleet) -> float:
     return thread_time() - begin
 
 
-def _granted(fleet: GrownFleet, tenant: str | None = None) -> float:
+def _granted(fleet: GrownFleet, tenant: TenantId | None = None) -> float:
     command, begin = Submit(fleet.small(tenant), wait=False), thread_time()
     answer = fleet.do(command)
     took = thread_time() - begin
