@@ -2,10 +2,10 @@
 
 Rules:
 
-- The slots of the leases are in blocks of 64, the blocks in groups of 64. Of each the earliest expiry
-  is kept, or something earlier: a lease that is renewed or gone is not looked for.
-- Whoever finds a minimum that is over looks below it, and puts it right. So asking costs the groups,
-  and what has run out or was said to since.
+- The slots of the leases are in blocks of 64, the blocks in groups of 64. Of each the earliest
+  expiry is kept, or something earlier: a lease that is renewed or gone is not looked for.
+- Whoever finds a minimum that is over looks below it, and puts it right. So asking costs the
+  groups, and what has run out or was said to since.
 - The order of the answer is that of the slots; it stops at the end of a block.
 """
 
