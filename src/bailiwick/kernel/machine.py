@@ -5,8 +5,8 @@ Rules:
 - A command is decided, and each of its events sealed and applied, before the next command is
   looked at. What it gives back must be made durable before anybody is answered.
 - Time never goes back: a command told an earlier time than the last is decided as of the last.
-  It does not leap either (:mod:`.fleet.clock`): such a command is refused, and nothing changed. Only
-  where time is made up, as in a simulation, is every time believed.
+  It does not leap either (:mod:`.fleet.clock`): such a command is refused, and nothing changed.
+  Only where time is made up, as in a simulation, is every time believed.
 - The same actor and key give the first answer again; with another command it is a conflict.
 - An error before the first event changed nothing. One after it means that this kernel is lost:
   it refuses everything, and a new one is made from what was stored.

@@ -54,6 +54,8 @@ class Settings:
     """The most that a leader which begins may move time forward."""
     clock_drift_ms: int = 60 * _SECOND
     """How far a leader's clock may be from what it is compared with."""
+    burst_min_run_ms: int = 60 * _SECOND
+    """How long burst credit must last for a request that goes above a limit."""
 
     def __post_init__(self) -> None:
         check_kind("strategy", self.strategy, Strategy)
@@ -91,11 +93,13 @@ _LEAST = {
     **dict.fromkeys(("teardown_ms", "half_life_ms", "patience_ms", "horizon_ms"), 1),
     **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
     **dict.fromkeys(("clock_step_ms", "outage_ms", "clock_drift_ms"), 1_000),
+    "burst_min_run_ms": 0,
 }
 _MOST = {
     "max_cascade_depth": 255,
     "queue_max": 10**7,
     "keys_max": 10**7,
+    "burst_min_run_ms": 2**52,
     # Added to the time of a record they must stay a number that a record can tell.
     **dict.fromkeys(("grace_ms", "teardown_ms", "horizon_ms"), 2**52),
 }

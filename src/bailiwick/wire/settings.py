@@ -39,3 +39,4 @@ class Settings(Model):
     clock_step_ms: _Span = 3_600_000
     outage_ms: _Span = 2_592_000_000
     clock_drift_ms: _Span = 60_000
+    burst_min_run_ms: Annotated[int, Within(0, 2**52)] = 60_000

@@ -146,11 +146,10 @@ def _window(state: State, *, now_ms: int, limit: int) -> list[QueueEntry]:
         return list(line.order(now_ms))
     head = list(islice(line.order(now_ms), limit - limit // 2))
     seen = {entry.id for entry in head}
-    rest = [entry for entry in line.entries.values() if entry.id not in seen]
-    start = now_ms // 1000 * (limit // 2) % max(len(rest), 1)
-    others = (rest[start:] + rest[:start])[: limit // 2]
-    missed = [line.entry(i) for i in state.claims if i not in {e.id for e in (*head, *others)}]
-    return head + missed + others
+    missed = [line.entry(i) for i in state.claims if i not in seen]
+    seen.update(entry.id for entry in missed)
+    start = now_ms // 1000 * (limit // 2) % len(line.entries)
+    return head + missed + line.part(start, limit // 2, without=seen)
 
 
 # -- making room -----------------------------------------------------------------------------
@@ -210,8 +209,8 @@ def _start(
     state: State, entry: QueueEntry, *, depth: int, now_ms: int
 ) -> Generator[Event, None, bool]:
     """Start an entry in what is free and what is kept for it; whether that could be."""
-    with state.guards.for_claimant(entry.id, now_ms=now_ms):
-        decision = state.admission.evaluate(entry.request, now_ms=now_ms)
+    with state.guards.for_claimant(entry.id, now_ms=now_ms) as admission:
+        decision = admission.evaluate(entry.request, now_ms=now_ms)
     if isinstance(decision, Denied):
         return False
     yield from grant(state, entry.request, approved=decision, entry_id=entry.id, depth=depth)
