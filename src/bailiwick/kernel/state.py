@@ -79,6 +79,10 @@ class State:
         self.preemption = PreemptionManager(settings.preemption())
         self.line.patience_ms = settings.patience_ms
 
+    def take_over(self, other: State) -> None:
+        """Be what the other is, for whoever has this one; the other is not used any more."""
+        self.__dict__ = other.__dict__
+
     @property
     def admission(self) -> GuardedAdmission:
         """What anybody may have that has no claim."""

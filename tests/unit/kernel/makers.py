@@ -30,6 +30,7 @@ from bailiwick.kernel.fleet.events import (
     QuotaChanged,
     SettingsChanged,
     ShareChanged,
+    ClockRepaired,
     StateCheckpoint,
 )
 from bailiwick.kernel.owner import Owner
@@ -274,6 +275,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     RoomReserved: st.builds(RoomReserved, owners, ids, times, some_names, st.booleans()),
     LeaderElected: st.builds(LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
     StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts),
+    ClockRepaired: st.builds(ClockRepaired, times, times, st.text("ab c", max_size=9)),
     LeaseRenewed: st.builds(LeaseRenewed, owners, ids, ids, times),
     LeaseRevoked: st.builds(
         LeaseRevoked, owners, ids, phases, phases, st.none() | reasons, st.none() | times

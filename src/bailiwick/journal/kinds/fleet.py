@@ -23,6 +23,7 @@ from bailiwick.journal.ocsf import (
     CREATE,
     DELETE,
     ENTITY,
+    HIGH,
     LOW,
     MEDIUM,
     OTHER,
@@ -134,6 +135,14 @@ class FleetKinds:
         ocsf=Ocsf(API, OTHER),
         scope=FLEET,
         body=BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}),
+    )
+    CLOCK_REPAIRED = row(
+        "clock_repaired",
+        66,
+        ocsf=Ocsf(API, UPDATE, HIGH),
+        scope=FLEET,
+        moves_shares=True,
+        body=BodySpec({"before_ms": AMOUNT, "after_ms": AMOUNT, "why": TEXT}),
     )
     LEADER_ELECTED = row(
         "leader_elected",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bailiwick.billing.budgets import BudgetProgress
 from bailiwick.billing.rates import RateBook, card_body, card_of
+from bailiwick.kernel.fleet.clock import ClockRepair
 from bailiwick.kernel.money import events as ev
 from bailiwick.kernel.money.book import Issued
 from bailiwick.kernel.money.charging import recount
@@ -55,3 +56,14 @@ def load(state: State, plain: Plain) -> None:
     for name, tenant, project, digest, from_ms, to_ms, corrects in dumped["invoices"]:
         owner = Owner(tenant, project)
         keep_invoice(state, Issued(owner, digest, from_ms, to_ms, name, corrects))
+
+
+def repair(plain: Plain, clock: ClockRepair) -> None:
+    """Money that was counted is as of the repaired time.
+
+    Cards and invoices say of what time they are: all who read the journal go by that, so they stay.
+    """
+    for row in plain["money"]["budgets"]:
+        row[4], row[5] = clock.past(row[4]), clock.past(row[5])
+    for row in plain["leaving"]:
+        row[1:] = [None if at_ms is None else clock.past(at_ms) for at_ms in row[1:]]

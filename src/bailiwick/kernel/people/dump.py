@@ -12,6 +12,7 @@ from bailiwick.iam import (
     Tenant,
     Token,
 )
+from bailiwick.kernel.fleet.clock import ClockRepair
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
 
@@ -73,3 +74,9 @@ def load(state: State, plain: Plain) -> None:
             None if keys is None else tuple(Permission(key) for key in keys),
             tuple(within[0]) if within else None,
         )
+
+
+def repair(plain: Plain, clock: ClockRepair) -> None:
+    """Tokens live as long as they had left; those that had lapsed stay so."""
+    for row in plain["directory"]["tokens"]:
+        row[4], row[5] = clock.past(row[4]), clock.end(row[5])
