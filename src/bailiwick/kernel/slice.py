@@ -16,8 +16,8 @@ from typing import Any, Protocol, TypeAlias
 
 from bailiwick.kernel.commands import Command
 from bailiwick.kernel.events import Event
-from bailiwick.kernel.fleet.clock import ClockRepair
 from bailiwick.kernel.state import State
+from bailiwick.vocab.clock_repair import ClockRepair
 
 Plain: TypeAlias = dict[str, Any]
 """A slice's part of a snapshot, as plain values."""

@@ -23,7 +23,6 @@ from bailiwick.kernel.commands import Command, Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet import dump as fleet_dump
 from bailiwick.kernel.fleet import rules as fleet
-from bailiwick.kernel.fleet.clock import ClockRepair
 from bailiwick.kernel.fleet.commands import FleetCommand
 from bailiwick.kernel.fleet.events import ClockRepaired
 from bailiwick.kernel.money import dump as money_dump
@@ -43,6 +42,7 @@ from bailiwick.kernel.work import rules as work
 from bailiwick.kernel.work.commands import WorkCommand
 from bailiwick.kernel.work.ending import end_due
 from bailiwick.kernel.work.requests import look_at_line
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import InvariantBroken
 
 SLICES: tuple[Slice, ...] = (

@@ -107,6 +107,7 @@ class SteadyClock:
         self.drift_ms = Settings().clock_drift_ms
         self._lock = threading.Lock()
         self._floor = TimeMark(0, clock.elapsed_ms())
+        self._journal_ms = 0
         self._store: TimeMark | None = None
         self._born = self._look_anew()
 
@@ -126,11 +127,12 @@ class SteadyClock:
         return self._clock.elapsed_ms()
 
     def go_on_from(self, time_ms: int) -> None:
-        """The journal has come to this time: no earlier one is told."""
+        """The journal has come to this time, or was repaired to it: no earlier one is told."""
         elapsed_ms = self._clock.elapsed_ms()
         with self._lock:
-            if self._floor.at(elapsed_ms) < time_ms:
+            if self._floor.at(elapsed_ms) < time_ms or time_ms < self._journal_ms:
                 self._floor = TimeMark(time_ms, elapsed_ms)
+            self._journal_ms = time_ms
 
     def hear(self, time_ms: int, *, asked_ms: int) -> None:
         """The store says that it is this time; the timer stood there when it was asked."""

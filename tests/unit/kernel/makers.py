@@ -23,6 +23,7 @@ from bailiwick.kernel.fleet.commands import (
     SetShare,
 )
 from bailiwick.kernel.fleet.events import (
+    ClockRepaired,
     LeaderElected,
     NodeDeparted,
     NodeModeChanged,
@@ -30,7 +31,6 @@ from bailiwick.kernel.fleet.events import (
     QuotaChanged,
     SettingsChanged,
     ShareChanged,
-    ClockRepaired,
     StateCheckpoint,
 )
 from bailiwick.kernel.owner import Owner

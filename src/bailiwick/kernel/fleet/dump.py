@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from bailiwick.kernel.fleet.clock import ClockRepair
 from bailiwick.kernel.fleet.events import QuotaChanged, SettingsChanged
 from bailiwick.kernel.fleet.spelling import inventory_body, inventory_from
 from bailiwick.kernel.owner import FLEET, Owner
@@ -12,6 +11,7 @@ from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.handles import DeviceKind
 from bailiwick.scheduler.quota_policy import QuotaScope
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration
 

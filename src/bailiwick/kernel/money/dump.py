@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bailiwick.billing.budgets import BudgetProgress
 from bailiwick.billing.rates import RateBook, card_body, card_of
-from bailiwick.kernel.fleet.clock import ClockRepair
 from bailiwick.kernel.money import events as ev
 from bailiwick.kernel.money.book import Issued
 from bailiwick.kernel.money.charging import recount
@@ -13,6 +12,7 @@ from bailiwick.kernel.money.spending import Leaving, Purse
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.words import BudgetState
 
 

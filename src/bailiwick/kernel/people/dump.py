@@ -12,9 +12,9 @@ from bailiwick.iam import (
     Tenant,
     Token,
 )
-from bailiwick.kernel.fleet.clock import ClockRepair
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
+from bailiwick.vocab.clock_repair import ClockRepair
 
 
 def dump(state: State) -> Plain:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bailiwick.kernel.fleet.clock import ClockRepair
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
 from bailiwick.kernel.trust.rules import gate
+from bailiwick.vocab.clock_repair import ClockRepair
 
 
 def dump(state: State) -> Plain:

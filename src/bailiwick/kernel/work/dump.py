@@ -10,7 +10,6 @@ import sys
 from array import array
 from typing import Any
 
-from bailiwick.kernel.fleet.clock import ClockRepair
 from bailiwick.kernel.guards import Claim
 from bailiwick.kernel.money.spending import Restored
 from bailiwick.kernel.owner import Owner
@@ -23,6 +22,7 @@ from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, ChargedAccount
 from bailiwick.scheduler.holds import Seat
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import Damaged
 from bailiwick.vocab.values import AccountingTag, NodeId, ProjectId, TenantId
 from bailiwick.vocab.words import PreemptionReason
