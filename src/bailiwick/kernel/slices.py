@@ -145,6 +145,7 @@ def apply(state: State, event: Event, at_ms: int) -> None:
     if at_ms < state.clock_ms:
         raise InvariantBroken(f"time went back from {state.clock_ms} to {at_ms}")
     state.clock_ms = at_ms
+    state.times.note(state.size, at_ms)
     APPLY[type(event)](state, event, at_ms)
     state.size += 1
 
