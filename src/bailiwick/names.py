@@ -19,12 +19,14 @@ from bailiwick.scheduler.decision import (
     Fragmented,
     HeadroomKept,
     LargerThanAnyNode,
+    NodeClosed,
     NodesForbidden,
     NodesKeptApart,
     NoSuchHardware,
     NotEnoughFree,
     ReservedForOthers,
     RoomClaimed,
+    TermReserved,
     VictimsLeaving,
 )
 from bailiwick.scheduler.evictions import (
@@ -96,6 +98,7 @@ from bailiwick.scheduler.quota_policy import (
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.revoker import LeaseRevoker, Revocation, RevokeTransition
+from bailiwick.scheduler.rights.ceilings import RightsDenied, ScopeClosed, TermTooLong
 from bailiwick.vocab.errors import (
     BailiwickError,
     Conflict,
@@ -122,6 +125,7 @@ from bailiwick.vocab.words import (
     Priority,
     QuotaViolation,
     ResourceKind,
+    RightsDenial,
 )
 
 __all__ = [
@@ -172,6 +176,7 @@ __all__ = [
     "LimitReached",
     "NoSuchHardware",
     "NodeCapacity",
+    "NodeClosed",
     "NodeFilter",
     "NodeId",
     "NodeMode",
@@ -216,8 +221,11 @@ __all__ = [
     "Revocation",
     "RevokeState",
     "RevokeTransition",
+    "RightsDenial",
+    "RightsDenied",
     "RoomClaimed",
     "ScheduleResult",
+    "ScopeClosed",
     "ScoreWeights",
     "Shortfall",
     "Stale",
@@ -225,6 +233,8 @@ __all__ = [
     "Started",
     "Strategy",
     "TenantId",
+    "TermReserved",
+    "TermTooLong",
     "Unplaced",
     "Victim",
     "VictimsLeaving",

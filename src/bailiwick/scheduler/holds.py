@@ -216,6 +216,14 @@ class Holds:
                 quotas.recall_bursts(bursts)
             self._kept, self._gone, self._lifted = before
 
+    def charged(self, lease_id: int) -> tuple[int, ...]:
+        """What a lease counts as in its owner's quota: by dimension, then by generation."""
+        fields = self._ledger.fields(lease_id)
+        entry = self._ledger.by_handle[fields.node]
+        assert entry is not None, "a lease is on a node that departed"
+        shape = self._ledger.handles.shapes[fields.shape]
+        return _charged(shape, entry.capacity.gpus, fields.devices)
+
     def counted_on(self, hold: Hold, leaving: Sequence[int]) -> tuple[int, ...]:
         """Which of these leases a hold cannot do without, those named first being taken first.
 

@@ -42,7 +42,6 @@ from bailiwick.scheduler.quota_policy import (
     GpuGenerationLimitExceeded,
     GpuGenerationQuota,
     GpuGenerationRequired,
-    Missing,
     Quota,
     QuotaDecision,
     QuotaHeadroom,
@@ -69,14 +68,16 @@ from bailiwick.scheduler.quota_rows import (
     RowTable,
     RowView,
     check_generation,
+    check_held_generations,
     demand_of,
     generation_of,
     headroom_of,
+    missing_of,
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
 from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_integer, check_kind
-from bailiwick.vocab.words import GENERATIONS, Dimension, HardwareGeneration
+from bailiwick.vocab.words import GENERATIONS, HardwareGeneration
 
 MaybeGeneration: TypeAlias = HardwareGeneration | None
 
@@ -194,10 +195,17 @@ class QuotaManager:
         if denied is not None:
             return denied
         answer = self._bursts.check_limits(views, demand, now_ms=now_ms)
-        hook = self._hooks.get(views[-1].row)
-        if hook is None or not isinstance(answer, WithinQuota):
-            return answer
-        return hook.check(request, now_ms) or answer
+        hook = self._hooks.get(views[-1].row) if isinstance(answer, WithinQuota) else None
+        return answer if hook is None else hook.check(request, now_ms) or answer
+
+    def check_held(
+        self, scope: QuotaScope, amounts: Sequence[int], *, now_ms: int
+    ) -> QuotaDecision:
+        """Whether quota would allow anew what is held: by dimension, then by generation."""
+        views = self._views(scope)
+        by_row = (self._bursts.check_held(view, amounts, now_ms=now_ms) for view in views)
+        found = (check_held_generations(views, amounts), *by_row)
+        return next((denied for denied in found if denied is not None), WithinQuota())
 
     def bears(self, row: int, demand: Sequence[int], *, now_ms: int) -> bool:
         """Whether the row surely takes this much more: a short answer for the usual case.
@@ -255,7 +263,7 @@ class QuotaManager:
         now = self._bursts.check_now(now_ms)
         scope = QuotaScope(request.tenant, request.project)
         missing = self._take(scope, changes, now_ms=now)
-        return Shortfall(scope, tuple(_missing(place, amount) for place, amount in missing))
+        return Shortfall(scope, tuple(missing_of(place, amount) for place, amount in missing))
 
     def record_gpu_generation_alloc(
         self, tenant: str, generation: HardwareGeneration, count: int, *, project: str | None = None
@@ -318,7 +326,7 @@ class QuotaManager:
         at = self._table.find(QuotaScope(scope.tenant)) * ROW_WIDTH
         for place, amount in changes:
             if amount + (self.buffer[at + place] if at >= 0 else 0) > AMOUNT_MAX:
-                word = _missing(place, amount).dimension
+                word = missing_of(place, amount).dimension
                 raise InvalidValue(word, amount, f"usage to stay within {AMOUNT_MAX}")
         row = self._table.row_of(scope)
         self._settle(row, now_ms)
@@ -390,9 +398,3 @@ def _generation_change(generation: HardwareGeneration, count: int) -> _Change:
     check_kind("generation", generation, HardwareGeneration)
     check_integer("count", count, low=0, high=GPUS_MAX)
     return GENERATION_USED + GENERATIONS.index(generation), count * MILLI
-
-
-def _missing(place: int, amount: int) -> Missing:
-    if place < GENERATION_USED:
-        return Missing(DIMENSIONS[place - USED], amount)
-    return Missing(Dimension.GPU_COUNT, amount, GENERATIONS[place - GENERATION_USED])

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from bailiwick.scheduler.quota_policy import (
     DIMENSIONS,
     GpuGenerationLimitExceeded,
     GpuGenerationRequired,
+    Missing,
     QuotaHeadroom,
     QuotaScope,
     Room,
@@ -68,6 +69,13 @@ class RowView:
     limits: Sequence[int]
     generation_used: Sequence[int]
     generation_limits: Sequence[int]
+
+    def without(self, amounts: Sequence[int]) -> RowView:
+        """The same row with so much less in use: by dimension, then by generation."""
+        split = len(DIMENSIONS)
+        used = [now - less for now, less in zip(self.used, amounts[:split], strict=True)]
+        pairs = zip(self.generation_used[: len(GENERATIONS)], amounts[split:], strict=True)
+        return replace(self, used=used, generation_used=[now - less for now, less in pairs])
 
 
 class RowTable:
@@ -163,6 +171,16 @@ def check_generation(
     return None
 
 
+def check_held_generations(
+    views: Sequence[RowView], amounts: Sequence[int]
+) -> GpuGenerationRequired | GpuGenerationLimitExceeded | None:
+    """The denial of the first table that would not bear anew a part of what it bears now."""
+    rest = [view.without(amounts) for view in views]
+    held = zip(GENERATIONS, amounts[len(DIMENSIONS) :], strict=True)
+    found = (check_generation(rest, generation, milli=milli) for generation, milli in held)
+    return next((denied for denied in found if denied is not None), None)
+
+
 def demand_of(request: PlacementRequest) -> tuple[int, ...]:
     """What the whole request (all members of a gang) adds to each dimension, in row units."""
     per_member = (
@@ -174,6 +192,13 @@ def demand_of(request: PlacementRequest) -> tuple[int, ...]:
         1,
     )
     return tuple(amount * request.gang_size for amount in per_member)
+
+
+def missing_of(place: int, amount: int) -> Missing:
+    """Usage of one place in a row that was never recorded."""
+    if place < GENERATION_USED:
+        return Missing(DIMENSIONS[place - USED], amount)
+    return Missing(Dimension.GPU_COUNT, amount, GENERATIONS[place - GENERATION_USED])
 
 
 def generation_of(

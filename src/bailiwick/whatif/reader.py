@@ -202,6 +202,9 @@ class HistoryReader:
                 held = self._leases[event.lease_id]
                 held.expires_ms = event.expires_ms
                 self._step(record, held, StepWord.RENEW, ttl_ms=event.expires_ms - record.at_ms)
+            case le.RenewalDenied():  # elsewhere it might be granted
+                held = self._leases[event.lease_id]
+                self._step(record, held, StepWord.RENEW, ttl_ms=event.ttl_ms)
             case le.CheckpointReported():
                 self._step(record, self._leases[event.lease_id], StepWord.CHECKPOINT)
             case _:
