@@ -159,9 +159,9 @@ class Bench:
         if world.drained and lease.node == "n0":
             return "node_closed"
         mine = [h for h in self.held if h.tenant == lease.tenant]
-        if world.limit is not None and world.limit[0] == lease.tenant:
-            if sum(h.cpu for h in mine) > world.limit[1]:
-                return "hard_limit_exceeded"
+        whose, limit = world.limit or ("", 0)
+        if whose == lease.tenant and sum(h.cpu for h in mine) > limit:
+            return "hard_limit_exceeded"
         if world.budget is not None and world.budget[0] == lease.tenant:
             _, limit, cap = world.budget
             if sum(h.cpu * (self.now_ms - h.began_ms) for h in mine) >= limit:
