@@ -175,7 +175,7 @@ def test_the_tenants_limit_holds_for_its_projects_leases() -> None:
 
 
 def test_burst_credit_carries_renewals_while_it_lasts() -> None:
-    d = desk()
+    d = desk(burst_min_run_ms=0)
     credit = BurstCredit(Dimension.CPU_MILLI, capacity=2_000, refill_per_s=0, ceiling=1_000)
     d.do(SetQuota("lab", limits(ResourceLimit.cpu_cores(2), burst=credit)))
     lease = d.lease(cpu_cores=3, ttl_ms=60_000)
