@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.journal.fields import INTEGER_MAX
-from bailiwick.scheduler.admission import ReservationHeadroom
+from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.scheduler.placement import ScoreWeights
 from bailiwick.scheduler.preemption import PreemptionConfig
 from bailiwick.vocab.errors import InvalidValue
