@@ -457,10 +457,11 @@ class KernelMachine(RuleBasedStateMachine):
         state = self.kernel.state
         before = digest_of(state)
         now_ms = max(self.now_ms, state.clock_ms)
-        for admission in (state.admission, state.guards.unclaimed()):
-            admission.evaluate(request, now_ms=now_ms)
-            admission.explain(request, now_ms=now_ms)
-            admission.plan(request, now_ms=now_ms, preemption=state.preemption)
+        for entry_id in (0, *state.claims):
+            with state.guards.for_claimant(entry_id, now_ms=now_ms) as admission:
+                admission.evaluate(request, now_ms=now_ms)
+                admission.explain(request, now_ms=now_ms)
+                admission.plan(request, now_ms=now_ms, preemption=state.preemption)
         list(state.line.order(now_ms))
         state.shares.usage("a", now_ms)
         assert digest_of(state) == before

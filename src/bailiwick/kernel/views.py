@@ -126,8 +126,8 @@ def _turn(state: State, now_ms: int) -> Turn:
 def _told(state: State, entry: QueueEntry, position: int, *, turn: Turn) -> WaitingEntry:
     now = turn.now_ms
     if entry.id in state.claims:
-        with state.guards.for_claimant(entry.id, now_ms=now):
-            found = state.admission.explain(entry.request, now_ms=now)
+        with state.guards.for_claimant(entry.id, now_ms=now) as admission:
+            found = admission.explain(entry.request, now_ms=now)
         blocker = state.blocked[entry.id]
         estimate = _when_victims_left(state, entry, now)
     else:

@@ -179,7 +179,7 @@ class HistoryReader:
         match event:
             case AdmissionApproved() | AdmissionDenied() | RequestQueued():
                 self._answered(record, event)
-            case RequestBlocked():
+            case RequestBlocked() if not event.gave_way:  # what it gave way to is told behind it
                 self._blocked(record, event)
             case RoomReserved():
                 self._tick(record)
@@ -191,7 +191,9 @@ class HistoryReader:
                     self._tick(record)
             case le.LeaseRevoked():
                 self._stepped(record, event)
-            case le.LeaseRestored():
+            case RequestBlocked():
+                pass
+            case le.LeaseRestored():  # by what let its room go, told before it
                 held = self._leases[event.lease_id]
                 held.expires_ms, held.noticed, held.graced = event.expires_ms, False, None
             case le.LeaseReleased() | le.LeaseExpired() | le.LeasePreempted() | le.LeaseFenced():

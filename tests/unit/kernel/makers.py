@@ -62,9 +62,11 @@ from bailiwick.kernel.work.lease_events import (
     LeasePreempted,
     LeaseReleased,
     LeaseRenewed,
+    LeaseRestored,
     LeaseRevoked,
 )
 from bailiwick.scheduler.decision import DeadlinePassed, Denied, NoSuchHardware
+from bailiwick.scheduler.holds import Seat
 from bailiwick.scheduler.quota_policy import (
     BurstCredit,
     GpuGenerationQuota,
@@ -173,6 +175,7 @@ def settings(draw: st.DrawFn) -> Settings:
         max_cascade_depth=draw(st.integers(0, 255)),
         half_life_ms=draw(ids),
         keys_max=draw(st.integers(1, 10**7)),
+        burst_min_run_ms=draw(st.integers(0, 2**52)),
     )
 
 
@@ -236,9 +239,11 @@ some_names = st.lists(names, max_size=4).map(tuple)
 @st.composite
 def blocks(draw: st.DrawFn) -> RequestBlocked:
     """Any blocker, with victims or without."""
-    victims = draw(lists)
-    nodes, depth = (draw(some_names), draw(amounts)) if victims else ((), 0)
-    return RequestBlocked(draw(owners), draw(ids), draw(denials()), victims, nodes, depth)
+    owner, entry_id, denied, victims = draw(owners), draw(ids), draw(denials()), draw(lists)
+    if not victims:
+        return RequestBlocked(owner, entry_id, denied, gave_way=draw(st.booleans()))
+    seats = draw(st.lists(st.builds(Seat, names, amounts), max_size=3).map(tuple))
+    return RequestBlocked(owner, entry_id, denied, victims, seats, draw(amounts))
 
 
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
@@ -271,6 +276,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     LeaseRevoked: st.builds(
         LeaseRevoked, owners, ids, phases, phases, st.none() | reasons, st.none() | times
     ),
+    LeaseRestored: st.builds(LeaseRestored, owners, ids, times),
     LeaseReleased: st.builds(LeaseReleased, owners, ids, names, resources),
     LeaseExpired: st.builds(LeaseExpired, owners, ids, names, resources),
     LeasePreempted: st.builds(LeasePreempted, owners, ids, names, resources, reasons, principals),

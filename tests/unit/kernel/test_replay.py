@@ -263,11 +263,13 @@ def questions() -> Iterator[PlacementRequest]:
 
 def test_reading_leaves_no_trace_in_any_snapshot(told: Desk) -> None:
     before, state = encode(told.state), told.state
+    holds = state.ledger.holds
     for request in questions():
-        for admission in (state.admission, state.guards.unclaimed()):
-            admission.evaluate(request, now_ms=20_000)
-            admission.explain(request, now_ms=20_000)
-            admission.plan(request, now_ms=20_000, preemption=state.preemption)
+        for lifted in ((), holds.numbers()):
+            with holds.shadow(lifted=lifted, now_ms=20_000):
+                state.admission.evaluate(request, now_ms=20_000)
+                state.admission.explain(request, now_ms=20_000)
+                state.admission.plan(request, now_ms=20_000, preemption=state.preemption)
     list(state.line.order(20_000))
     state.quotas.burst_exhausted(20_000)
     state.shares.standing("lab", 20_000)

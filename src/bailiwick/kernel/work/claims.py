@@ -118,7 +118,7 @@ class _Search:
 
     def _try(self, shunned: list[str]) -> tuple[tuple[Seat, ...], list[int], bool] | None:
         state, request, now_ms = self.state, self.request, self.now_ms
-        admission = state.guards.admission_in_room(request, shunned=shunned)
+        admission = state.guards.admission_in_room(request, lifted=self.lifted, shunned=shunned)
         gone = [state.handle(i) for i in self.leaving]
         with self.holds.shadow(gone=gone, lifted=self.lifted, now_ms=now_ms):
             decision = admission.evaluate(request, now_ms=now_ms)
@@ -145,7 +145,7 @@ class _Search:
         guards = self.state.guards
         if not guards.policies or self.request.gang_size > 1:
             return None
-        gone = [*self.leaving, *evicted]
+        gone = [*self.leaving, *evicted, *guards.seats_of(self.lifted)]
         for seat in seats:
             if not guards.permits(self.request, seat.node, without=gone):
                 return seat.node
@@ -163,8 +163,23 @@ class _Search:
         if displaced is None:
             return None
         leaving = tuple(sorted(state.ids[handle] for handle in counted))
+        displaced += self._kept_apart(seats, [*evicted, *leaving], displaced)
         depth = 1 + max((ledger.fields(handle).depth for handle in hold.victims), default=-1)
         return Room(seats, tuple(evicted), leaving, displaced, depth, exact)
+
+    def _kept_apart(
+        self, seats: tuple[Seat, ...], gone: list[int], displaced: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """Whose claims give way besides, as a policy lets nobody of them be beside the request."""
+        guards, found = self.state.guards, list[int]()
+        for node in {seat.node: None for seat in seats} if guards.policies else ():
+            left = [key for key in self.lifted if key not in self.lower] + [*displaced, *found]
+            without = [*gone, *guards.seats_of(left)]
+            if guards.permits(self.request, node, without=without):
+                continue
+            beside = (k for k in self.lower if node in {s.node for s in guards.claims[k].seats})
+            found += (key for key in beside if key not in displaced and key not in found)
+        return tuple(found)
 
 
 def _seats(approved: Approved) -> tuple[Seat, ...]:
@@ -182,7 +197,7 @@ def give_way(state: State, room: Room, *, now_ms: int) -> Iterator[Event]:
         denied = state.admission.evaluate(entry.request, now_ms=now_ms)
         told = denied if isinstance(denied, Denied) else state.blocked[entry_id]
         assert told is not None, "who has a claim was told why"
-        yield RequestBlocked(Owner.of(entry.request), entry_id, told)
+        yield RequestBlocked(Owner.of(entry.request), entry_id, told, gave_way=True)
 
 
 def restore_spared(state: State, *, now_ms: int) -> Iterator[Event]:

@@ -210,8 +210,8 @@ def _start(
     state: State, entry: QueueEntry, *, depth: int, now_ms: int
 ) -> Generator[Event, None, bool]:
     """Start an entry in what is free and what is kept for it; whether that could be."""
-    with state.guards.for_claimant(entry.id, now_ms=now_ms):
-        decision = state.admission.evaluate(entry.request, now_ms=now_ms)
+    with state.guards.for_claimant(entry.id, now_ms=now_ms) as admission:
+        decision = admission.evaluate(entry.request, now_ms=now_ms)
     if isinstance(decision, Denied):
         return False
     yield from grant(state, entry.request, approved=decision, entry_id=entry.id, depth=depth)
