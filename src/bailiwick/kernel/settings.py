@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields
 
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.journal.fields import INTEGER_MAX
-from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.scheduler.placement import ScoreWeights
 from bailiwick.scheduler.preemption import PreemptionConfig
+from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer, check_kind
 from bailiwick.vocab.words import Priority, Strategy

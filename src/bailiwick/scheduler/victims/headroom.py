@@ -25,7 +25,7 @@ from bailiwick.scheduler.engine.protocol import FLAG_PINNED
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.victims.supply import Amounts, Piece, copies, supply
-from bailiwick.scheduler.victims.units import EvictionUnit, Judge, gang_unit, rows_on
+from bailiwick.scheduler.victims.units import Judge, VictimUnit, gang_unit, rows_on
 from bailiwick.vocab.values import check_amount, check_kind
 from bailiwick.vocab.words import RESOURCE_KINDS, Priority
 
@@ -42,6 +42,10 @@ class ReservationHeadroom:
         check_kind("priority", self.priority, Priority)
         for kind, amount in zip(RESOURCE_KINDS, self.kept.as_tuple(), strict=True):
             check_amount(f"kept.{kind}", amount)
+
+    def binds(self, request: PlacementRequest) -> bool:
+        """Whether it keeps anything from the request."""
+        return any(self.lacking(request, free=Resources()))
 
     def lacking(self, request: PlacementRequest, *, free: Resources) -> Amounts:
         """Of each kind, what must become free before the request leaves the headroom alone."""
@@ -68,7 +72,7 @@ class HeadroomVictims:
     bound: int
 
 
-def gifts_of(ledger: CapacityLedger, unit: EvictionUnit) -> Amounts:
+def gifts_of(ledger: CapacityLedger, unit: VictimUnit) -> Amounts:
     """Of each kind, what a unit gives back on nodes that take leases."""
     given = [0, 0, 0, 0]
     for part in unit.parts:
@@ -103,6 +107,9 @@ def find_headroom_victims(
 _Sort: TypeAlias = tuple[int, Amounts]
 """Cost and gifts: units that agree in both are as good as each other."""
 
+_Member: TypeAlias = tuple[int, tuple[int, ...]]
+"""When it began, the newest first, and its leases."""
+
 
 class _Supplies:
     """Everything in a fleet that could go, sorted by what tells one from another."""
@@ -113,7 +120,7 @@ class _Supplies:
         self._kinds = [kind for kind, amount in enumerate(lacking) if amount > 0]
         self.lacking = tuple(lacking[kind] for kind in self._kinds)
         self.leases_of: list[tuple[int, ...]] = []
-        self._sorts: dict[_Sort, list[tuple[int, tuple[int, ...]]]] = {}
+        self._sorts: dict[_Sort, list[_Member]] = {}
         gangs: dict[int, None] = {}
         gifts: dict[int, Amounts] = {}
         open_nodes = [entry for entry in ledger.entries.values() if entry.takes_leases]
@@ -128,19 +135,19 @@ class _Supplies:
                 continue
             if fields.shape not in gifts:
                 gifts[fields.shape] = self._of(ledger.resources_of(fields.shape).as_tuple())
-            self._add(cost, gifts[fields.shape], fields.granted_ms, (lease_id,))
+            self._add((cost, gifts[fields.shape]), (-fields.granted_ms, (lease_id,)))
         for gang in gangs:
             unit = gang_unit(ledger, gang, judge=judge)
             if unit is not None:
                 gives = self._of(gifts_of(ledger, unit))
-                self._add(unit.cost, gives, unit.granted_ms, unit.lease_ids)
+                self._add((unit.cost, gives), (-unit.granted_ms, unit.lease_ids))
 
     def _of(self, amounts: Amounts) -> Amounts:
         return tuple(amounts[kind] for kind in self._kinds)
 
-    def _add(self, cost: int, gives: Amounts, granted_ms: int, leases: tuple[int, ...]) -> None:
-        if any(gives):
-            self._sorts.setdefault((cost, gives), []).append((-granted_ms, leases))
+    def _add(self, sort: _Sort, member: _Member) -> None:
+        if any(sort[1]):
+            self._sorts.setdefault(sort, []).append(member)
 
     def pieces(self) -> Iterator[Piece]:
         """All of them that could matter: of each sort no more than would suffice alone."""
@@ -151,4 +158,4 @@ class _Supplies:
             for _, leases in nsmallest(enough, members):
                 numbers.append(len(self.leases_of))
                 self.leases_of.append(leases)
-            yield from copies(cost, gives, numbers)
+            yield from copies(cost, gives, units=numbers)

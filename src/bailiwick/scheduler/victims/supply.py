@@ -10,8 +10,8 @@ which more or fewer leases go. Rules:
   bound stay. A narrow search comes first; if it proves nothing, a wide one.
 - ``bound`` is proven: no choice costs less. It equals the cost unless a state that might have led
   to something cheaper had to be left.
-- The least cost of what is lacking is reckoned by prices: what is lacking is paid in full, less what
-  the pieces give beyond their cost. Any prices give a bound; good ones give a good bound.
+- The least cost of what is lacking is reckoned by prices: what is lacking is paid in full, less
+  what the pieces give beyond their cost. Any prices give a bound; good ones give a good bound.
 - Everything is an integer and no clock is read: the same question has the same answer.
 """
 
@@ -89,7 +89,7 @@ def supply(lacking: Sequence[int], pieces: Iterable[Piece]) -> Supplied | None:
     return Supplied(tuple(sorted(units)), search.cost, search.bound)
 
 
-def copies(cost: int, gives: Amounts, units: Sequence[int]) -> Iterator[Piece]:
+def copies(cost: int, gives: Amounts, *, units: Sequence[int]) -> Iterator[Piece]:
     """Pieces for units that nobody can tell apart: any number of them is a choice of these."""
     at, count = 0, 1
     while at < len(units):
@@ -293,4 +293,4 @@ def _worth(gives: Amounts, price: Sequence[int], *, but: int = -1) -> int:
 
 def _bargain(piece: Piece, price: Sequence[int]) -> int:
     """What the best offer gives beyond its cost."""
-    return max(0, max(_worth(o.gives, price) - (o.cost << _POINT) for o in piece))
+    return max(0, *(_worth(o.gives, price) - (o.cost << _POINT) for o in piece))

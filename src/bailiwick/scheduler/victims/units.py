@@ -25,7 +25,7 @@ from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.victim_cost import VictimTerms, lease_cost, may_be_victim
 
 
-class Part(NamedTuple):
+class HeldPart(NamedTuple):
     """What one lease holds: of which node (by handle), and which devices there, as bits."""
 
     node: int
@@ -34,12 +34,12 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class EvictionUnit:
+class VictimUnit:
     """A lease, or a whole gang: what goes together, and what its loss is reckoned at."""
 
     lease_ids: tuple[int, ...]
     cost: int
-    parts: tuple[Part, ...]
+    parts: tuple[HeldPart, ...]
     granted_ms: int
     """When the newest of its leases began."""
 
@@ -86,9 +86,9 @@ def rows_on(
 
 def units_on(
     ledger: CapacityLedger, nodes: Iterable[NodeEntry], *, judge: Judge
-) -> list[EvictionUnit]:
+) -> list[VictimUnit]:
     """Every unit with a lease on these nodes that may go: cheapest first, then oldest."""
-    units: list[EvictionUnit] = []
+    units: list[VictimUnit] = []
     gangs: dict[int, None] = {}
     for lease_id, fields in rows_on(ledger, nodes):
         if fields.gang >= 0 and not fields.flags & FLAG_PINNED:
@@ -97,7 +97,7 @@ def units_on(
         cost = judge.cost_of(lease_id, fields)
         if cost is not None:
             part = _part(ledger, fields)
-            units.append(EvictionUnit((lease_id,), cost, (part,), fields.granted_ms))
+            units.append(VictimUnit((lease_id,), cost, (part,), fields.granted_ms))
     for gang in gangs:
         unit = gang_unit(ledger, gang, judge=judge)
         if unit is not None:
@@ -105,7 +105,7 @@ def units_on(
     return sorted(units, key=lambda u: (u.cost, u.lease_ids))
 
 
-def gang_unit(ledger: CapacityLedger, gang: int, *, judge: Judge) -> EvictionUnit | None:
+def gang_unit(ledger: CapacityLedger, gang: int, *, judge: Judge) -> VictimUnit | None:
     """The gang as one unit, or ``None`` if one of its members may not go."""
     members = [(lease_id, ledger.fields(lease_id)) for lease_id in sorted(ledger.gangs[gang])]
     cost, granted_ms = 0, 0
@@ -115,8 +115,8 @@ def gang_unit(ledger: CapacityLedger, gang: int, *, judge: Judge) -> EvictionUni
             return None
         cost, granted_ms = cost + loss, max(granted_ms, fields.granted_ms)
     parts = tuple(_part(ledger, fields) for _, fields in members)
-    return EvictionUnit(tuple(i for i, _ in members), cost, parts, granted_ms)
+    return VictimUnit(tuple(i for i, _ in members), cost, parts, granted_ms)
 
 
-def _part(ledger: CapacityLedger, fields: LeaseFields) -> Part:
-    return Part(fields.node, ledger.handles.shapes[fields.shape], fields.devices)
+def _part(ledger: CapacityLedger, fields: LeaseFields) -> HeldPart:
+    return HeldPart(fields.node, ledger.handles.shapes[fields.shape], fields.devices)

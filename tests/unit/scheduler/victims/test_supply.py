@@ -68,7 +68,7 @@ def test_with_too_few_states_the_bound_still_holds(
 
 
 def test_copies_are_any_number_of_units_that_are_equal() -> None:
-    pieces = list(copies(10, (3,), range(100)))
+    pieces = list(copies(10, (3,), units=range(100)))
     assert len(pieces) == 7
     assert sorted(unit for piece in pieces for unit in piece[0].units) == list(range(100))
     for lacking in range(1, 301):
