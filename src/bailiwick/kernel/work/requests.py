@@ -146,11 +146,10 @@ def _window(state: State, *, now_ms: int, limit: int) -> list[QueueEntry]:
         return list(line.order(now_ms))
     head = list(islice(line.order(now_ms), limit - limit // 2))
     seen = {entry.id for entry in head}
-    rest = [entry for entry in line.entries.values() if entry.id not in seen]
-    start = now_ms // 1000 * (limit // 2) % max(len(rest), 1)
-    others = (rest[start:] + rest[:start])[: limit // 2]
-    missed = [line.entry(i) for i in state.claims if i not in {e.id for e in (*head, *others)}]
-    return head + missed + others
+    missed = [line.entry(i) for i in state.claims if i not in seen]
+    seen.update(entry.id for entry in missed)
+    start = now_ms // 1000 * (limit // 2) % len(line.entries)
+    return head + missed + line.part(start, limit // 2, without=seen)
 
 
 # -- making room -----------------------------------------------------------------------------
