@@ -63,7 +63,7 @@ def test_who_leaves_already_is_counted_on_before_anybody_else_goes() -> None:
     gone = d.last[1].body["victims"]
     second = d.wait("fast", cpu_cores=4, priority=HIGH)
     d.tick()  # the second stands behind the first until it is looked at
-    assert d.of_kind("request_blocked")[-1].body["victims"] == gone
+    assert d.state.claims[first].victims == d.state.claims[second].victims == gone
     assert len(d.state.leaving) == 1
     d.tick(1_500)
     assert sorted(started(d)) == [first, second]
@@ -86,6 +86,19 @@ def test_a_more_urgent_request_takes_over_what_headroom_was_made_for() -> None:
     d.lease("slow", cpu_cores=8, priority=LOW)
     d.wait("fast", cpu_cores=4, priority=HIGH)
     assert isinstance(d.do(Submit(ask("must", cpu_cores=8, priority=CRITICAL))), Granted)
+
+
+def test_a_claim_elsewhere_gives_way_if_both_would_leave_too_little() -> None:
+    sizes = {"a": 12, "b": 12, "c": 8}
+    nodes = [cores(size, labels={"at": where}) for where, size in sizes.items()]
+    kept = Resources(cpu_milli=16_000)
+    d = Desk(nodes=nodes, grace_ms=GRACE_MS, headroom=kept, preempt_from=NORMAL)
+    d.lease("slow", cpu_cores=8, priority=LOW, labels={"at": "c"})
+    d.wait("calm", cpu_cores=10, priority=NORMAL, labels={"at": "a"})
+    entry = d.wait("fast", cpu_cores=10, priority=HIGH, labels={"at": "b"})
+    assert list(d.state.claims) == [entry]
+    d.tick(1_500)
+    assert started(d) == [entry]
 
 
 def test_a_victim_whose_claimant_is_cancelled_gets_its_lease_back() -> None:
