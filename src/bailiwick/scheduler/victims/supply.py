@@ -224,7 +224,8 @@ class _Prices:
             price[kind] = self._best(kind, price)
             self._all.append(price)
         if len(need) > 1:
-            joint = list(max(self._all, key=lambda price: self._value(price)))
+            best: list[int] = max(self._all, key=self._value)
+            joint = list(best)
             for kind in (*kinds, *kinds):
                 joint[kind] = self._best(kind, joint)
             self._all.append(joint)
