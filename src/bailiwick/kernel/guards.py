@@ -199,10 +199,17 @@ class Guards:
     # -- asking ------------------------------------------------------------------------------
 
     @contextmanager
-    def for_claimant(self, entry_id: int, *, now_ms: int) -> Iterator[GuardedAdmission]:
-        """Who admits one entry: its own claim does not bind it, that of others does."""
-        lifted = (entry_id,) if entry_id in self._ledger.holds else ()
-        with self._ledger.holds.shadow(lifted=lifted, now_ms=now_ms):
+    def for_claimant(
+        self, entry_id: int, *, now_ms: int, victims_gone: bool = False
+    ) -> Iterator[GuardedAdmission]:
+        """Who admits one entry: its own claim does not bind it, that of others does.
+
+        ``victims_gone`` looks ahead: as if all who leave for it had left.
+        """
+        holds = self._ledger.holds
+        lifted = (entry_id,) if entry_id in holds else ()
+        gone = holds.victims_of(entry_id) if victims_gone else ()
+        with holds.shadow(gone=gone, lifted=lifted, now_ms=now_ms):
             yield self._without(self.seats_of([entry_id]))
 
     def admission_in_room(

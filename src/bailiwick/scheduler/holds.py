@@ -96,6 +96,15 @@ class Holds:
         """The numbers of all holds."""
         return tuple(self._entries)
 
+    def victims_of(self, key: int) -> tuple[int, ...]:
+        """Who of those that leave for a hold is still there."""
+        entry = self._entries.get(key)
+        return () if entry is None else tuple(entry.victims)
+
+    def requests(self) -> list[PlacementRequest]:
+        """For whom something is kept; in a shadow, without those that are lifted in it."""
+        return [e.hold.request for key, e in self._entries.items() if key not in self._lifted]
+
     def kept_on(self, node: str) -> Amounts:
         """What is kept on a node for all holds together: amounts, then milli of each device."""
         handle = self._ledger.handle_of(node)

@@ -202,8 +202,15 @@ def _serve_claim(state: State, entry: QueueEntry, *, now_ms: int) -> Generator[E
         yield from restore_spared(state, now_ms=now_ms)
         return True
     stay = (i in state.leases and state.phase(i) is not _GONE for i in claim.victims)
-    # If the room cannot come about any more, it is sought anew.
-    return any(stay) and entry.id in state.ledger.holds
+    if not any(stay) or entry.id not in state.ledger.holds:
+        return False  # the room cannot come about any more: it is sought anew
+    with state.guards.for_claimant(entry.id, now_ms=now_ms, victims_gone=True) as admission:
+        later = admission.evaluate(entry.request, now_ms=now_ms)
+    if isinstance(later, Denied) and later.reason not in CAPACITY_REASONS:
+        # By now something else forbids it (its money is spent, its quota lowered): who still may
+        # stay is not to go for nothing.
+        yield RequestBlocked(Owner.of(entry.request), entry.id, later)
+    return True
 
 
 def _start(
