@@ -170,9 +170,9 @@ steps = st.one_of(
         st.just("submit"),
         st.sampled_from("abc"),
         st.integers(1, 10),
-        st.sampled_from(list(Priority)),
+        st.sampled_from([Priority.HIGH, Priority.CRITICAL, *Priority]),
         st.sampled_from([1_000, 5_000, 60_000]),
-        st.booleans(),
+        st.sampled_from([True, True, False]),
     ),
     st.tuples(st.just("tick"), st.sampled_from([1, 500, 1_000, GRACE])),
     st.tuples(st.just("cancel"), st.integers(0, 5)),
@@ -191,6 +191,13 @@ class House:
         self.story = Story({})
         for name, size in NODES.items():
             self.do(RegisterNode(name, cores(size)))
+
+    def fill(self, sizes: tuple[int, ...]) -> None:
+        """Patient work of many sizes, so that who is urgent finds no room."""
+        for number, size in enumerate(sizes):
+            who, priority = "abc"[number % 3], (Priority.LOW, Priority.NORMAL)[number % 2]
+            terms = {"cpu_cores": size, "priority": priority, "ttl_ms": 600_000}
+            self.do(Submit(ask(who, **terms), wait=False))
 
     def do(self, command: object) -> object:
         try:
@@ -245,11 +252,15 @@ class House:
 
 
 @pytest.mark.parametrize("engine", ["pure", "compiled"])
-@given(script=st.lists(steps, max_size=40))
+@given(
+    sizes=st.sampled_from([(10, 4), (5, 5, 4), (6, 3, 1, 2, 2), (7, 2, 4)]),
+    script=st.lists(steps, min_size=4, max_size=30),
+)
 def test_who_goes_goes_for_somebody_and_who_waits_waits_for_no_less_urgent(
-    engine: str, script: list[tuple[object, ...]]
+    engine: str, sizes: tuple[int, ...], script: list[tuple[object, ...]]
 ) -> None:
     house = House(engine)
+    house.fill(sizes)
     for what, *terms in script:
         house.step(str(what), *terms)
     assert digest_of(house.desk.replayed(engine=engine).state) == house.desk.digest
