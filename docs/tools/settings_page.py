@@ -44,6 +44,7 @@ MEANINGS = {
     "queue_max": "How many requests may wait at a time.",
     "keys_ms": "How long the answer to an idempotency key is remembered.",
     "keys_max": "How many such answers are remembered at most.",
+    "burst_min_run_ms": "How long burst credit must last for a request that goes above a limit.",
 }
 
 VARIABLES = {

@@ -204,13 +204,23 @@ class Guards:
     ) -> Iterator[GuardedAdmission]:
         """Who admits one entry: its own claim does not bind it, that of others does.
 
-        ``victims_gone`` looks ahead: as if all who leave for it had left.
+        ``victims_gone`` looks ahead: as if all who leave for it had left. Burst credit was asked
+        for when room was claimed, and has drained since as if the entry ran: any that is left will
+        do, or its victims would have gone for nothing.
         """
-        holds = self._ledger.holds
+        holds, quotas = self._ledger.holds, self._ledger.quotas
         lifted = (entry_id,) if entry_id in holds else ()
         gone = holds.victims_of(entry_id) if victims_gone else ()
         with holds.shadow(gone=gone, lifted=lifted, now_ms=now_ms):
-            yield self._without(self.seats_of([entry_id]))
+            admission = self._without(self.seats_of([entry_id]))
+            if quotas is None or not lifted:
+                yield admission
+                return
+            least, quotas.burst_min_run_ms = quotas.burst_min_run_ms, 0
+            try:
+                yield admission
+            finally:
+                quotas.burst_min_run_ms = least
 
     def admission_in_room(
         self,

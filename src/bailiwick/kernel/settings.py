@@ -48,6 +48,8 @@ class Settings:
     keys_ms: int = _DAY
     """How long the answer to an idempotency key is remembered, and how many are at most."""
     keys_max: int = 1_000_000
+    burst_min_run_ms: int = 60 * _SECOND
+    """How long burst credit must last for a request that goes above a limit."""
 
     def __post_init__(self) -> None:
         check_kind("strategy", self.strategy, Strategy)
@@ -84,11 +86,13 @@ _LEAST = {
     **dict.fromkeys(("grace_ms", "min_run_ms", "max_cascade_depth", "fresh_checkpoint_ms"), 0),
     **dict.fromkeys(("teardown_ms", "half_life_ms", "patience_ms", "horizon_ms"), 1),
     **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
+    "burst_min_run_ms": 0,
 }
 _MOST = {
     "max_cascade_depth": 255,
     "queue_max": 10**7,
     "keys_max": 10**7,
+    "burst_min_run_ms": 2**52,
     # Added to the time of a record they must stay a number that a record can tell.
     **dict.fromkeys(("grace_ms", "teardown_ms", "horizon_ms"), 2**52),
 }

@@ -9,7 +9,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from bailiwick.fleet.resources import Resources
@@ -192,6 +192,8 @@ def denial_from(body: Mapping[str, Any]) -> Denied | None:
     values: dict[str, Any] = {}
     for each in fields(kind):
         value = body.get(_SPELLED.get(each.name, each.name))
+        if value is None and each.default is not MISSING:  # older records lack some numbers
+            continue
         if each.name == "scope":
             value = QuotaScope.of(*value) if value else None
         elif each.name in _ENUMS:

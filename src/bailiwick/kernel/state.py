@@ -75,6 +75,7 @@ class State:
         self.settings = settings
         self.shares.half_life_ms = settings.half_life_ms
         self.guards.use_settings(settings)
+        self.quotas.burst_min_run_ms = settings.burst_min_run_ms
         self.preemption = PreemptionManager(settings.preemption())
         self.line.patience_ms = settings.patience_ms
 

@@ -106,8 +106,7 @@ def _phrase_quota(
         case HardLimitExceeded():
             return _over(denied.dimension, denied, whose)
         case BurstCreditExhausted():
-            credit = f"burst credit {denied.credit:,}"
-            return f"{_over(denied.dimension, denied, whose)}, {credit}"
+            return f"{_over(denied.dimension, denied, whose)}, burst {_credit(denied)}"
         case BudgetExhausted():
             left = max(0, denied.budget_micros - denied.spent_micros)
             return (
@@ -139,7 +138,7 @@ def denial_numbers(detail: DenialDetail, *, when: Spell, late: Spell) -> str:
         case HardLimitExceeded():
             return f"{_whose(detail)}: {_limits(detail, detail.dimension)}"
         case BurstCreditExhausted():
-            return f"{_whose(detail)}: {_limits(detail, detail.dimension)}, credit {detail.credit}"
+            return f"{_whose(detail)}: {_limits(detail, detail.dimension)}, {_credit(detail)}"
         case BudgetExhausted():
             return (
                 f"budget {credits(detail.budget_micros)}, spent {credits(detail.spent_micros)},"
@@ -205,6 +204,11 @@ def _limits(
     detail: GpuGenerationLimitExceeded | HardLimitExceeded | BurstCreditExhausted, unit: str = ""
 ) -> str:
     return _numbers(unit, limit=detail.limit, used=detail.used, requested=detail.requested)
+
+
+def _credit(detail: BurstCreditExhausted) -> str:
+    needed = f" of {detail.credit_needed:,} needed" if detail.credit_needed else ""
+    return f"credit {detail.credit:,}{needed}"
 
 
 def _numbers(unit: str, **values: int) -> str:

@@ -14,11 +14,14 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeAlias
 
 from bailiwick.scheduler.quota_policy import (
     DIMENSIONS,
+    GPUS_MAX,
     GpuGenerationLimitExceeded,
     GpuGenerationRequired,
+    Missing,
     QuotaHeadroom,
     QuotaScope,
     Room,
@@ -55,6 +58,10 @@ GPU = DIMENSIONS.index(Dimension.GPU_COUNT)
 _ROWS_FIRST = 16
 BLANK_ROW = array("q", [-1, 0] + [0] * 6 + [AMOUNT_MAX] * 6 + [0] * 16 + [AMOUNT_MAX] * 16 + [0, 0])
 """A row without usage and without limits."""
+
+
+Change: TypeAlias = tuple[int, int]
+"""A place in the row, and by how much it changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,3 +224,28 @@ def _room(pairs: list[tuple[int, int]], unit: int) -> Room:
 def as_told(unit: int, limit: int, *, used: int, requested: int) -> tuple[int, int, int]:
     """Limit, used and requested as a denial tells them."""
     return limit // unit, units_up(used, unit), units_up(requested, unit)
+
+
+def changes_of(request: PlacementRequest, generation: HardwareGeneration | None) -> list[Change]:
+    """Where and by how much a request raises usage."""
+    check_kind("request", request, PlacementRequest)
+    family = generation_of(request, generation)
+    demand = demand_of(request)
+    changes = [(USED + i, amount) for i, amount in enumerate(demand) if amount]
+    if family is not None and demand[GPU]:
+        changes.append((GENERATION_USED + GENERATIONS.index(family), demand[GPU]))
+    return changes
+
+
+def generation_change(generation: HardwareGeneration, count: int) -> Change:
+    """Where and by how much whole GPUs raise a generation's usage alone."""
+    check_kind("generation", generation, HardwareGeneration)
+    check_integer("count", count, low=0, high=GPUS_MAX)
+    return GENERATION_USED + GENERATIONS.index(generation), count * MILLI
+
+
+def missing_of(place: int, amount: int) -> Missing:
+    """What a place of the row stands for, and so much of it."""
+    if place < GENERATION_USED:
+        return Missing(DIMENSIONS[place - USED], amount)
+    return Missing(Dimension.GPU_COUNT, amount, GENERATIONS[place - GENERATION_USED])

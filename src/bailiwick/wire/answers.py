@@ -160,7 +160,7 @@ class HardLimitExceeded(_QuotaDenial):
 
 
 class BurstCreditExhausted(_QuotaDenial):
-    """Above the limit, and the credit for that is used up."""
+    """Above the limit, and the credit for that would not last."""
 
     detail: Literal["burst_credit_exhausted"]
     dimension: _Dimension
@@ -168,6 +168,7 @@ class BurstCreditExhausted(_QuotaDenial):
     used: int
     requested: int
     credit: int
+    credit_needed: int = 0
 
 
 class BudgetExhausted(_QuotaDenial):

@@ -35,3 +35,4 @@ class Settings(Model):
     queue_max: Annotated[int, Within(1, 10**7)] = 100_000
     keys_ms: Number = 86_400_000
     keys_max: Annotated[int, Within(1, 10**7)] = 1_000_000
+    burst_min_run_ms: Annotated[int, Within(0, 2**52)] = 60_000

@@ -175,6 +175,7 @@ def settings(draw: st.DrawFn) -> Settings:
         max_cascade_depth=draw(st.integers(0, 255)),
         half_life_ms=draw(ids),
         keys_max=draw(st.integers(1, 10**7)),
+        burst_min_run_ms=draw(st.integers(0, 2**52)),
     )
 
 

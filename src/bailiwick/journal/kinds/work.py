@@ -36,7 +36,7 @@ _REVOKE_STATE = Words((RevokeState,))
 # The numbers of a denial are those of its own class; each class has some of them.
 _DENIAL_NUMBERS: Fields = dict.fromkeys(
     (
-        *("limit", "used", "requested", "credit", "free", "kept", "largest"),
+        *("limit", "used", "requested", "credit", "credit_needed", "free", "kept", "largest"),
         *("nodes", "placed", "members", "deadline_ms", "now_ms", "gang_size"),
         *("budget_micros", "spent_micros", "requested_micros"),
         *("cap_micros", "projected_micros", "leases", "until_ms"),

@@ -45,12 +45,9 @@ class MoneyHook:
             cap = purse.budget.cap_micros
             if cap is None:
                 continue
-            asked = [
-                request,
-                *(each for each in self.ledger.holds.requests() if _pays(purse, each)),
-            ]
+            held = [each for each in self.ledger.holds.requests() if _pays(purse, each)]
             ahead = self.spending.projected(purse, now_ms)
-            ahead += sum(self._cost(purse, each, now_ms) for each in asked)
+            ahead += sum(self._cost(purse, each, now_ms) for each in [request, *held])
             if ahead > cap * WHOLE:
                 return CostCapExceeded(cap, _up(ahead), _scope(purse))
         return None
