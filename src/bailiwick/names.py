@@ -8,7 +8,7 @@ Rules:
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
-from bailiwick.scheduler.admission import AdmissionController, Plan, ReservationHeadroom
+from bailiwick.scheduler.admission import AdmissionController, Plan
 from bailiwick.scheduler.burst import BurstOverrun
 from bailiwick.scheduler.decision import (
     AdmissionDecision,
@@ -96,6 +96,7 @@ from bailiwick.scheduler.quota_policy import (
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.revoker import LeaseRevoker, Revocation, RevokeTransition
+from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import (
     BailiwickError,
     Conflict,

@@ -175,6 +175,8 @@ def settings(draw: st.DrawFn) -> Settings:
         max_cascade_depth=draw(st.integers(0, 255)),
         half_life_ms=draw(ids),
         keys_max=draw(st.integers(1, 10**7)),
+        clock_step_ms=draw(st.integers(1_000, 2**53 - 1)),
+        outage_ms=draw(st.integers(1_000, 2**53 - 1)),
         burst_min_run_ms=draw(st.integers(0, 2**52)),
     )
 

@@ -6,6 +6,7 @@ Rules:
   that lets the request start then: quota, money, headroom and policies are asked before, and what
   they gave is held for the claimant until it starts.
 - Who is on his way out already is counted on before anybody else has to go.
+- Room kept for more urgent work stays free of it: whoever leaves, anywhere, adds to what is free.
 - A claim keeps what its request needs, and gives way to a more urgent request that needs the same.
   Whose claim gave way plans anew at the next look.
 - A claimant starts wherever it fits first; its claim ends with that.
@@ -128,9 +129,12 @@ class _Search:
                 return _seats(decision), [], True
             if decision.reason not in CAPACITY_REASONS:
                 return None
-            filters = admission.scorer.filters
             found = state.preemption.find_victims(
-                state.ledger, request, now_ms=now_ms, filters=filters
+                state.ledger,
+                request,
+                now_ms=now_ms,
+                filters=admission.scorer.filters,
+                headroom=admission.headroom,
             )
             if not isinstance(found, Preemptable) or not 0 < len(found.victims) <= VICTIMS_MAX:
                 return None
@@ -164,10 +168,48 @@ class _Search:
         displaced = self.holds.giving_way(hold, self.lower)
         if displaced is None:
             return None
-        leaving = tuple(sorted(state.ids[handle] for handle in counted))
+        elsewhere, displaced = self._for_headroom(hold, displaced, by_end)
+        hold = Hold(self.request, seats, (*hold.victims, *elsewhere))
+        leaving = tuple(sorted(state.ids[handle] for handle in (*counted, *elsewhere)))
         displaced += self._kept_apart(seats, [*evicted, *leaving], displaced)
         depth = 1 + max((ledger.fields(handle).depth for handle in hold.victims), default=-1)
         return Room(seats, tuple(evicted), leaving, displaced, depth, exact)
+
+    def _for_headroom(
+        self, hold: Hold, displaced: tuple[int, ...], by_end: list[int]
+    ) -> tuple[list[int], tuple[int, ...]]:
+        """Who is counted on and who gives way besides: room elsewhere that is free for urgent work.
+
+        As few as will do, those that leave first before those that leave last, and claims last.
+        """
+        if not self.state.admission.headroom.binds(self.request):
+            return [], displaced
+        handles = (self.state.handle(i) for i in by_end)
+        more = [handle for handle in handles if handle not in hold.victims]
+        for key in [None, *(key for key in self.lower if key not in displaced)]:
+            displaced = displaced if key is None else (*displaced, key)
+            if self._leaves_headroom((*hold.victims, *more), displaced):
+                break
+        few, many = 0, len(more)  # the more are gone, the more is free
+        while few < many:
+            half = (few + many) // 2
+            if self._leaves_headroom((*hold.victims, *more[:half]), displaced):
+                many = half
+            else:
+                few = half + 1
+        chosen = more[:many]
+        for handle in reversed(chosen[:-1]):
+            rest = [other for other in chosen if other != handle]
+            if self._leaves_headroom((*hold.victims, *rest), displaced):
+                chosen = rest
+        return chosen, displaced
+
+    def _leaves_headroom(self, gone: tuple[int, ...], displaced: tuple[int, ...]) -> bool:
+        """Whether the request leaves the headroom free, without those leases and these claims."""
+        headroom, ledger = self.state.admission.headroom, self.state.ledger
+        lifted = [*displaced, *(key for key in self.lifted if key not in self.lower)]
+        with self.holds.shadow(gone=gone, lifted=lifted, now_ms=self.now_ms):
+            return not any(headroom.lacking(self.request, free=ledger.free))
 
     def _kept_apart(
         self, seats: tuple[Seat, ...], gone: list[int], displaced: tuple[int, ...]
