@@ -327,6 +327,11 @@ class NaiveKernel:
         assert (hold.owner, body["generation"]) == (owner, hold.generation + 1)
         hold.generation, hold.expires = body["generation"], body["expires_ms"]
 
+    def _renewal_denied(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self.holds[body["lease_id"]]
+        assert (hold.owner, hold.phase) == (owner, "active")
+        assert self.clock < hold.expires < self.clock + body["ttl_ms"], "it would add nothing"
+
     def _lease_revoked(self, body: dict[str, Any], owner: Scope) -> None:
         hold = self.holds[body["lease_id"]]
         assert (hold.owner, hold.phase) == (owner, body["before"])

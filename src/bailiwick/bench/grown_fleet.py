@@ -59,7 +59,7 @@ class GrownFleet:
         self.chance = random.Random(leases)
         self.waiting: list[int] = []
         nodes = max(1, leases // LEASES_PER_NODE)
-        tenants = max(1, leases // 10)
+        tenants = max(1, leases // 10 - 1)  # with the capped one as many as may have a budget
         self.tenants = [TenantId(f"tenant-{number}") for number in range(tenants)]
         for tenant in (CAPPED, *self.tenants):
             self.do(SetQuota(tenant, Quota()))

@@ -51,7 +51,7 @@ def test_the_fleet_has_as_much_as_it_says_and_nothing_is_due(engine: str) -> Non
     assert len(state.ledger) == 2
     assert len(state.line.entries) == 30
     assert None not in state.blocked.values()
-    assert len(state.spending.purses) == 26
+    assert len(state.spending.purses) == 25
     held = sum(state.owner_of(lease).tenant == CAPPED for lease in state.leases)
     assert 100 <= held <= 150
     for entry in state.ledger.entries.values():
