@@ -19,6 +19,7 @@ from bailiwick.scheduler.engine import Engine
 from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, KINDS_MAX, NODE_AMOUNT_MAX
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights.eviction_table import evictable_by
 from bailiwick.scheduler.workload import Arrivals
 from bailiwick.vocab.errors import InvalidValue, LimitReached
 from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
@@ -112,6 +113,11 @@ class Prepared(NamedTuple):
     epoch: int
     row: int
     demand: tuple[int, ...]
+
+    @property
+    def evictable(self) -> int:
+        """Whom it may evict, as the engine takes it."""
+        return evictable_by(self.request.lease_class, self.request.priority)
 
     def beside(self, sets: list[NodeSet]) -> Prepared:
         """The same, kept to these sets of nodes as well."""

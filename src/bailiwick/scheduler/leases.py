@@ -104,8 +104,7 @@ class LeaseTable:
             row = self.quotas.row_for(request)
             self.sync_quota()
         sets = [self.labelled.nodes_with(label) for label in sorted(request.labels.items())]
-        shape = self.handles.shape(request)
-        account = self.handles.account(request, row)
+        shape, account = self.handles.shape(request), self.handles.account(request, row)
         return Prepared(
             request, shape, account, self.traits_of(request), request.ttl_ms, sets,
             self.handles.epoch, row, demand_of(request),
@@ -114,8 +113,8 @@ class LeaseTable:
     @staticmethod
     def traits_of(request: PlacementRequest) -> int:
         """Priority, class and flags as the engine keeps them."""
-        flags = FLAG_ON_BUDGET if request.preemptible_on_budget else 0
-        return traits(request.priority.rank, LEASE_CLASSES.index(request.lease_class), flags)
+        on_budget = FLAG_ON_BUDGET * request.preemptible_on_budget
+        return traits(request.priority.rank, LEASE_CLASSES.index(request.lease_class), on_budget)
 
     def mask_of(self, ready: Prepared) -> bytearray | None:
         """The bitmap of nodes the request's labels and filters allow; ``None`` for all."""
@@ -213,7 +212,7 @@ class LeaseTable:
     ) -> FoundVictims | BlockedNodes:
         """The cheapest victims on one node for one member, or what blocked the nodes."""
         answer = self.engine.find_victims(
-            ready.shape, ready.request.priority.rank, terms.now_ms, terms.min_run_ms,
+            ready.shape, ready.evictable, terms.now_ms, terms.min_run_ms,
             terms.fresh_checkpoint_ms, terms.max_cascade_depth, mask, -1,
         )  # fmt: skip
         if len(answer) == 4:

@@ -31,6 +31,7 @@ from bailiwick.scheduler.holds import Hold, Seat
 from bailiwick.scheduler.preemption import Preemptable
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
+from bailiwick.scheduler.rights.eviction_table import evictable_by
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.words import PreemptionReason
 
@@ -69,8 +70,10 @@ class Room:
 
 
 def may_evict(state: State, request: PlacementRequest) -> bool:
-    """Whether the request is urgent enough that others may have to go for it."""
-    return request.priority.rank >= max(state.settings.preempt_from.rank, 1)
+    """Whether the request is urgent enough that some others may have to go for it."""
+    if request.priority.rank < state.settings.preempt_from.rank:
+        return False
+    return evictable_by(request.lease_class, request.priority) != 0
 
 
 def find_room(

@@ -359,7 +359,7 @@ class Arena:
         if lease.flags & (FLAG_RESERVED | FLAG_PINNED):
             return
         shape = self.shapes[lease.shape]
-        sums = self.nodes[lease.node].reclaim[lease.priority]
+        sums = self.nodes[lease.node].reclaim[lease.level]
         amounts = (shape.cpu, shape.mem, shape.block, shape.count * shape.milli, 1)
         for d, amount in enumerate(amounts):
             sums[d] += sign * amount

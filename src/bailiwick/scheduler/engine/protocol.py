@@ -20,6 +20,8 @@ FLAG_RESERVED, FLAG_ON_BUDGET, FLAG_PINNED, FLAG_RELEASED = 1, 2, 4, 8
 its holder and waiting for its teardown (an engine only keeps this one)."""
 
 CLASS_GUARANTEED, CLASS_STANDARD, CLASS_SPOT = range(3)
+EVICTABLE_ALL = 0xF70
+"""All that may ever be evictable: nothing guaranteed, of standard not the highest priority."""
 
 KINDS_MAX = 64
 """Kinds of GPU device in one fleet: a request names them as a bit set in 64 bits."""
@@ -210,10 +212,13 @@ class Engine(Protocol):
         """``release`` for each id; returns how many existed."""
 
     def find_victims(
-        self, shape: int, priority: int, now: int, run_min: int, fresh: int, depth_max: int,
+        self, shape: int, evictable: int, now: int, run_min: int, fresh: int, depth_max: int,
         mask: bytearray | None, exclude: int, /,
     ) -> VictimAnswer:  # fmt: skip
-        """The cheapest leases on one node whose end makes the shape fit there."""
+        """The cheapest leases on one node whose end makes the shape fit there.
+
+        ``evictable`` says which may go: bit 4 * class + priority for each sort.
+        """
 
     def counters(self) -> dict[str, int]:
         """Sizes and work done, for benches and people."""

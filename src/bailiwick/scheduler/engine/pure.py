@@ -14,6 +14,7 @@ from bailiwick.scheduler.engine.bestfit import BestFitLists, allowed, best_fit_k
 from bailiwick.scheduler.engine.protocol import (
     ASK_PYTHON,
     BEST_FIT,
+    EVICTABLE_ALL,
     FRAGMENTATION_AWARE,
     LEARN_FIRST,
     LEARN_FLAG,
@@ -185,14 +186,14 @@ class PureEngine(Arena):
         return len(rows) // 4
 
     def find_victims(
-        self, index: int, priority: int, now: int, run_min: int, fresh: int, depth_max: int,
+        self, index: int, evictable: int, now: int, run_min: int, fresh: int, depth_max: int,
         mask: bytearray | None, exclude: int,
     ) -> VictimAnswer:  # fmt: skip
         if mask is not None and len(mask) * 8 < len(self.nodes):
             raise ValueError("mask is shorter than the number of nodes")
-        if not 0 <= priority < 4:
-            raise IndexError("no such priority")
-        query = Query(self._shape(index), priority, now, run_min, fresh, depth_max)
+        if evictable & ~EVICTABLE_ALL:
+            raise IndexError("no such victims")
+        query = Query(self._shape(index), evictable, now, run_min, fresh, depth_max)
         return VictimSearch(self, query).answer(mask, exclude)
 
     def counters(self) -> dict[str, int]:

@@ -209,7 +209,7 @@ unsigned choose_devices(const Engine *e, const Node *n, const Shape *s) {
 void reclaim_add(Engine *e, const Lease *l, int sign) {
     if (!evictable(l)) return;
     const Shape *s = &e->shape[l->shape];
-    Reclaim *r = &e->reclaim[l->node][l->priority];
+    Reclaim *r = &e->reclaim[l->node][level_of(l)];
     if (e->node[l->node].profiled) profile_note(e, l, sign);
     r->cpu += sign * s->cpu; r->mem += sign * s->mem; r->block += sign * s->block;
     r->gpu += sign * s->count * s->milli; r->count += sign;

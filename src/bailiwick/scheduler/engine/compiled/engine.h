@@ -54,7 +54,7 @@ typedef struct {
     uint32_t usable_version, usable_epoch;
 } Node;
 
-/* What evicting every evictable lease of one priority would give back. */
+/* What evicting every evictable lease of one level would give back. */
 typedef struct { int64_t cpu, mem, block; int32_t gpu, count; } Reclaim;
 
 typedef struct {
@@ -172,7 +172,8 @@ typedef struct Victims Victims;
 
 typedef struct {
     int32_t shape, exclude;        /* exclude: one more node left out, or -1 */
-    int64_t priority;              /* of the preemptor: victims are strictly below it */
+    int64_t evictable;             /* bit 4 * class + priority: such leases may be victims */
+    int32_t below;                 /* and none of them has this level, or a higher one */
     int64_t now, run_min, fresh;   /* minimum run time; age at which a checkpoint is still fresh */
     int64_t depth_max;             /* a lease that already evicted this deep is no victim */
     const uint8_t *mask;
@@ -195,6 +196,12 @@ static inline int evictable(const Lease *l) {
     return l->lease_class != CLASS_GUARANTEED && l->state == STATE_ACTIVE
         && !(l->flags & (FLAG_RESERVED | FLAG_PINNED));
 }
+
+/* Sums of what could go are kept by level: who may evict one of a level may evict any spot lease
+ * (unless it is one itself), so those have the lowest. */
+enum { EVICTABLE_ALL = 0xf70 };    /* never guaranteed, and of standard never the highest */
+
+static inline int level_of(const Lease *l) { return l->lease_class == CLASS_SPOT ? 0 : l->priority; }
 
 static inline int allowed(const uint8_t *mask, int32_t x) {
     return !mask || (mask[x >> 3] >> (x & 7)) & 1;
