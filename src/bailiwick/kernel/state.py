@@ -18,6 +18,7 @@ from bailiwick.kernel.money.book import Issued
 from bailiwick.kernel.money.spending import Leaving, Restored, Spending
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.settings import Settings
+from bailiwick.kernel.story.book import CourseBook
 from bailiwick.kernel.trust.book import TrustBook
 from bailiwick.kernel.work.arrivals import ArrivalBook
 from bailiwick.kernel.work.usage import RunningShares
@@ -66,6 +67,7 @@ class State:
         self.billed: dict[str, list[Issued]] = {}
         """What was issued for each tenant; it follows from the invoices."""
         self.answers = AnswerBook()
+        self.courses = CourseBook()
         self.directory = Directory()
         self.trust = TrustBook()
         self.use_settings(self.settings)
