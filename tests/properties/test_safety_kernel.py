@@ -182,7 +182,7 @@ class KernelMachine(RuleBasedStateMachine):
     )
     def begin(self, engine: str, fleet: list[NodeCapacity], chosen: Settings) -> None:
         self.engine = engine
-        self.kernel = Told(State(engine=engine))
+        self.kernel = Told(State(engine=engine), simulated=True)
         self.naive = NaiveKernel()
         self.twin: Kernel | None = None
         self.lines: list[bytes] = []
@@ -448,7 +448,7 @@ class KernelMachine(RuleBasedStateMachine):
         made = self.kernel.checkpoint("ann", self.now_ms)
         state = decode(made.data, made.digest, engine=engine)
         assert encode(state) == made.data
-        self.twin = Kernel(state, anchor)
+        self.twin = Kernel(state, anchor, simulated=True)
         self.take((made.line,))
 
     @rule(request=requests)
@@ -457,10 +457,11 @@ class KernelMachine(RuleBasedStateMachine):
         state = self.kernel.state
         before = digest_of(state)
         now_ms = max(self.now_ms, state.clock_ms)
-        for admission in (state.admission, state.guards.unclaimed()):
-            admission.evaluate(request, now_ms=now_ms)
-            admission.explain(request, now_ms=now_ms)
-            admission.plan(request, now_ms=now_ms, preemption=state.preemption)
+        for entry_id in (0, *state.claims):
+            with state.guards.for_claimant(entry_id, now_ms=now_ms) as admission:
+                admission.evaluate(request, now_ms=now_ms)
+                admission.explain(request, now_ms=now_ms)
+                admission.plan(request, now_ms=now_ms, preemption=state.preemption)
         list(state.line.order(now_ms))
         state.shares.usage("a", now_ms)
         assert digest_of(state) == before

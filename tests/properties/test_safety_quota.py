@@ -58,8 +58,9 @@ class Scope:
 class Reference:
     """Quota as the manual tells it, without a thought to speed."""
 
-    def __init__(self) -> None:
+    def __init__(self, min_run_ms: int) -> None:
         self.scopes = {name: Scope() for name in SCOPES}
+        self.min_run_ms = min_run_ms
 
     def around(self, name: Name) -> list[Name]:
         """The scope, then its tenant."""
@@ -107,6 +108,8 @@ class Reference:
             burst = self.scopes[each].quota.burst
             for d in Dimension:
                 ceiling = burst.ceiling if burst and burst.dimension is d else 0
+                if ceiling and burst and self.min_run_ms:
+                    ceiling = min(ceiling, burst.capacity * 1000 // self.min_run_ms)
                 wall = self.limit(each, d) + ceiling
                 if wanted[d] and self.used(each, d) + wanted[d] > wall:
                     return HardLimitExceeded(d, *self.shown(each, d, wall), gpus_up(d, wanted[d]))
@@ -117,9 +120,10 @@ class Reference:
                 continue
             d = burst.dimension
             above = self.used(each, d) + wanted[d] - self.limit(each, d)
-            if above > 0 and self.scopes[each].credit == 0:
+            credit, needed = self.scopes[each].credit, above * self.min_run_ms
+            if above > 0 and (not credit or credit < needed):
                 told = (*self.shown(each, d, self.limit(each, d)), gpus_up(d, wanted[d]))
-                return BurstCreditExhausted(d, *told, credit=0)
+                return BurstCreditExhausted(d, *told, credit // 1000, -(-needed // 1000))
             if above > 0:
                 bursts.append(above)
         return WithinQuota(bursts[0] if bursts else 0)
@@ -237,10 +241,16 @@ def requests(draw: st.DrawFn) -> PlacementRequest:
 class QuotaMachine(RuleBasedStateMachine):
     """Sets, asks, takes, gives back, waits; after each step both must agree on everything."""
 
-    @initialize(first=st.lists(quotas(), min_size=len(SCOPES), max_size=len(SCOPES)))
-    def begin(self, first: list[Quota]) -> None:
+    @initialize(
+        first=st.lists(quotas(), min_size=len(SCOPES), max_size=len(SCOPES)),
+        min_run_ms=st.sampled_from([0, 1, 5, 20]),
+    )
+    def begin(self, first: list[Quota], min_run_ms: int) -> None:
         self.manager = QuotaManager()
-        self.reference = Reference()
+        self.manager.burst_min_run_ms = min_run_ms
+        self.reference = Reference(min_run_ms)
+        self.promised: dict[Name, int] = {}
+        """Until when who was let in last above the scope's limit runs, whatever happens."""
         self.now_ms = 0
         self.held: list[tuple[PlacementRequest, G | None]] = []
         for name, quota in zip(SCOPES, first, strict=True):
@@ -255,6 +265,7 @@ class QuotaMachine(RuleBasedStateMachine):
         now_ms = self.now_ms if told else None
         self.manager.set_quota(name[0], quota, project=name[1], now_ms=now_ms)
         self.reference.set_quota(name, quota)
+        self.promised.pop(name, None)
 
     @rule(name=scopes, table=tables)
     def set_table(self, name: Name, table: tuple[GpuGenerationQuota, ...]) -> None:
@@ -290,6 +301,9 @@ class QuotaMachine(RuleBasedStateMachine):
         self.manager.record_alloc(request, generation=given, now_ms=self.now_ms)
         self.reference.scopes[name].own.update(wanted)
         self.held.append((request, given))
+        if answer.burst:
+            until = self.now_ms + self.reference.min_run_ms
+            self.promised.update(dict.fromkeys(self.reference.around(name), until))
         self.nothing_was_let_past(answer, before, wanted)
 
     def excesses(self, name: Name) -> dict[Dimension, int]:
@@ -403,6 +417,8 @@ class QuotaMachine(RuleBasedStateMachine):
         event(f"overruns {len(told)}")
         seen = [(o.scope.tenant, o.scope.project, o.dimension, o.excess) for o in told]
         assert seen == self.reference.overruns()
+        for tenant, project, *_ in seen:
+            assert self.promised.get((tenant, project), 0) <= self.now_ms, "evicted too early"
 
 
 TestQuota = QuotaMachine.TestCase

@@ -15,13 +15,12 @@ from unittest.mock import patch
 
 from bailiwick.kernel import Kernel, slices, snapshot
 from bailiwick.kernel.answers import AnswerBook
-from bailiwick.kernel.guards import Guards
+from bailiwick.kernel.guards import GuardedAdmission, Guards
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work import events as ev
 from bailiwick.kernel.work import lease_events as le
 from bailiwick.runtime import rebuild
 from bailiwick.runtime.replica import Pace, Replica, Ticket
-from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.vocab.errors import Conflict, Deposed
 from tests.simulation import world
@@ -151,10 +150,13 @@ def _snapshot_without_gangs() -> object:
 def _claims_of_others() -> object:
     """As it once was: whoever has a claim may also take the room that is kept for another."""
 
-    def wrong(guards: Guards, entry: QueueEntry) -> object:
-        return guards.unclaimed() if entry.id in guards.claims else guards.admission
+    @contextmanager
+    def wrong(guards: Guards, entry_id: int, *, now_ms: int) -> Iterator[GuardedAdmission]:
+        holds = guards._ledger.holds
+        with holds.shadow(lifted=holds.numbers(), now_ms=now_ms):
+            yield guards.admission
 
-    return patch.object(Guards, "admission_for", wrong)
+    return patch.object(Guards, "for_claimant", wrong)
 
 
 def _tables_too_short() -> object:

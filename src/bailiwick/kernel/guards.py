@@ -5,7 +5,8 @@ Rules:
 - A policy holds for everybody, always: for who is first or last in the line, for who has a claim,
   for each member of a gang, in room that victims leave, and beside a reservation.
 - A claim keeps of the room that victims leave what one entry needs (:mod:`..scheduler.holds`): for
-  everybody but its claimant that is not free.
+  everybody but its claimant that is not free. Policies take a claimant for one who runs in its room
+  already, so that nobody comes beside it with whom it may not be.
 - What a policy forbids for ever is never told as something to wait for, whatever else is in the
   way. What only a claim, or work that runs now, keeps out is never told that it can never run.
 - Guards learn what happens from ``apply`` alone: of grants, of ends, and of nodes that come and go.
@@ -14,12 +15,12 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.settings import Settings
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import (
@@ -53,7 +54,7 @@ class PolicyGuard(GangFilter, Protocol):
         """Where it might run if nothing else did. None at all: it can never be placed whole."""
 
     def granted(self, lease_id: int, owner: Owner, *, node: str) -> None:
-        """A lease began."""
+        """A lease began, or (below zero) room is kept for one that is to begin."""
 
     def ended(self, lease_id: int) -> None:
         """What a lease held is free."""
@@ -99,6 +100,22 @@ class _Lasting:
     def nodes_for(self, request: PlacementRequest) -> NodeSet | None:
         """Where the policy might ever let the request run."""
         return self.policy.nodes_ever(request)
+
+
+@dataclass(frozen=True, slots=True)
+class _Without:
+    """A policy as if some leases were gone."""
+
+    policy: PolicyGuard
+    gone: Collection[int]
+
+    def nodes_for(self, request: PlacementRequest) -> NodeSet | None:
+        """Where the request may run with all others."""
+        return self.policy.nodes_for(request, without=self.gone)
+
+    def nodes_beside(self, request: PlacementRequest, placed: Sequence[int]) -> NodeSet | None:
+        """Where a further member of a gang may run."""
+        return self.policy.nodes_beside(request, placed)
 
 
 class GuardedAdmission(AdmissionController):
@@ -153,12 +170,15 @@ class Guards:
     def __init__(self, ledger: CapacityLedger, settings: Settings) -> None:
         self.policies: tuple[PolicyGuard, ...] = ()
         self.claims: dict[int, Claim] = {}
+        self._claimants: dict[int, Owner] = {}
         self._ledger = ledger
         self._lasting: tuple[NodeFilter, ...] = ()
         self.use_settings(settings)
 
     def add(self, policy: PolicyGuard) -> None:
-        """One more policy, which has been told of everything so far."""
+        """One more policy, which has been told of every lease so far."""
+        for entry_id, owner in self._claimants.items():
+            self._seat(policy, entry_id, owner)
         self.policies = (*self.policies, policy)
         self._lasting = tuple(_Lasting(each) for each in self.policies)
         self.use_settings(self._settings)
@@ -178,21 +198,46 @@ class Guards:
 
     # -- asking ------------------------------------------------------------------------------
 
-    def for_claimant(self, entry_id: int, *, now_ms: int) -> AbstractContextManager[None]:
-        """The state as one entry sees it: its own claim does not bind it, that of others does."""
-        lifted = (entry_id,) if entry_id in self._ledger.holds else ()
-        return self._ledger.holds.shadow(lifted=lifted, now_ms=now_ms)
+    @contextmanager
+    def for_claimant(
+        self, entry_id: int, *, now_ms: int, victims_gone: bool = False
+    ) -> Iterator[GuardedAdmission]:
+        """Who admits one entry: its own claim does not bind it, that of others does.
+
+        ``victims_gone`` looks ahead: as if all who leave for it had left. Burst credit was asked
+        for when room was claimed, and has drained since as if the entry ran: any that is left will
+        do, or its victims would have gone for nothing.
+        """
+        holds, quotas = self._ledger.holds, self._ledger.quotas
+        lifted = (entry_id,) if entry_id in holds else ()
+        gone = holds.victims_of(entry_id) if victims_gone else ()
+        with holds.shadow(gone=gone, lifted=lifted, now_ms=now_ms):
+            admission = self._without(self.seats_of([entry_id]))
+            if quotas is None or not lifted:
+                yield admission
+                return
+            least, quotas.burst_min_run_ms = quotas.burst_min_run_ms, 0
+            try:
+                yield admission
+            finally:
+                quotas.burst_min_run_ms = least
 
     def admission_in_room(
-        self, request: PlacementRequest, *, shunned: Collection[str] = ()
+        self,
+        request: PlacementRequest,
+        *,
+        lifted: Collection[int] = (),
+        shunned: Collection[str] = (),
     ) -> GuardedAdmission:
         """Who admits to room that others are to leave: they are not in the way of a policy.
 
         Of a gang it is not known which victims leave room for which member, so what runs now
-        counts. Whether one member may have the room that is found, :meth:`permits` says; if not,
-        that node is ``shunned``.
+        counts, but for the claims that are ``lifted``. Whether one member may have the room that is
+        found, :meth:`permits` says; if not, that node is ``shunned``.
         """
-        if request.gang_size > 1 or not self.policies:
+        if request.gang_size > 1:
+            return self._without(self.seats_of(lifted))
+        if not self.policies:
             return self.admission
         less = (_Shunned(self._ledger, shunned),) if shunned else ()
         return self._behind((*self._lasting, *less))
@@ -205,20 +250,42 @@ class Guards:
         found = (policy.nodes_for(request, without=without) for policy in self.policies)
         return all(nodes is None or handle in nodes for nodes in found)
 
+    def seats_of(self, entry_ids: Iterable[int]) -> tuple[int, ...]:
+        """What policies know the members of these claims by: numbers that no lease has."""
+        claimed = ((i, self.claims[i].seats) for i in entry_ids if i in self.claims)
+        return tuple(_seat_id(i, number) for i, seats in claimed for number in range(len(seats)))
+
+    def _without(self, gone: Collection[int]) -> GuardedAdmission:
+        if not self.policies or not gone:
+            return self.admission
+        return self._behind([_Without(policy, gone) for policy in self.policies])
+
     # -- being told, by ``apply`` ------------------------------------------------------------
 
     def claim(self, entry: QueueEntry, claim: Claim, *, gone: Sequence[int], now_ms: int) -> None:
         """Room is kept for an entry; the leases ``gone`` (by the ledger's ids) are to leave it."""
         self.unclaim(entry.id, now_ms=now_ms)
         self.claims[entry.id] = claim
+        self._claimants[entry.id] = owner = Owner.of(entry.request)
+        for policy in self.policies:
+            self._seat(policy, entry.id, owner)
         if claim.seats:
             hold = Hold(entry.request, claim.seats, tuple(gone))
             self._ledger.holds.put(entry.id, hold, now_ms=now_ms)
 
     def unclaim(self, entry_id: int, *, now_ms: int) -> None:
         """No room is kept for the entry any more."""
-        if self.claims.pop(entry_id, None) is not None:
-            self._ledger.holds.drop(entry_id, now_ms=now_ms)
+        if entry_id not in self.claims:
+            return
+        for policy in self.policies:
+            for seat_id in self.seats_of([entry_id]):
+                policy.ended(seat_id)
+        del self.claims[entry_id], self._claimants[entry_id]
+        self._ledger.holds.drop(entry_id, now_ms=now_ms)
+
+    def _seat(self, policy: PolicyGuard, entry_id: int, owner: Owner) -> None:
+        for number, seat in enumerate(self.claims[entry_id].seats):
+            policy.granted(_seat_id(entry_id, number), owner, node=seat.node)
 
     def granted(self, lease_ids: Sequence[int], owner: Owner, *, nodes: Sequence[str]) -> None:
         """Leases began, each on its node."""
@@ -235,3 +302,7 @@ class Guards:
         """A node came or went."""
         for policy in self.policies:
             policy.fleet_changed()
+
+
+def _seat_id(entry_id: int, number: int) -> int:
+    return -(entry_id * MEMBERS_MAX + number) - 1

@@ -2,8 +2,9 @@
 
 Rules:
 
-- With burst credit the wall is limit + ceiling; between limit and wall a request passes while the
-  bucket is not empty.
+- With burst credit the wall is limit + ceiling, or how far a full bucket carries for the minimum
+  run if that is less; between limit and wall a request passes if what is in the bucket carries the
+  scope, with the request, for the minimum run. So nobody is let in to be evicted a moment later.
 - The bucket's level is an integer in unit-milliseconds, so that one millisecond of any whole excess
   or refill is a whole number and nothing is ever rounded.
 - Above the hard limit the bucket drains by the excess in each millisecond, and does not refill; at
@@ -31,6 +32,7 @@ from bailiwick.scheduler.quota_policy import (
     QuotaScope,
     WithinQuota,
     unit_of,
+    units_up,
 )
 from bailiwick.scheduler.quota_rows import RowView, as_told
 from bailiwick.vocab.errors import InvalidValue
@@ -90,11 +92,13 @@ BurstMemory: TypeAlias = tuple[dict[int, BurstBucket], int]
 class BurstBook:
     """The buckets of all rows, and the one clock they are settled by."""
 
-    __slots__ = ("_buckets", "clock_ms")
+    __slots__ = ("_buckets", "clock_ms", "min_run_ms")
 
     def __init__(self) -> None:
         self._buckets: dict[int, BurstBucket] = {}
         self.clock_ms = 0
+        self.min_run_ms = 0
+        """How long credit must last for whoever is let in above a limit."""
 
     def __contains__(self, row: int) -> bool:
         return row in self._buckets
@@ -166,6 +170,22 @@ class BurstBook:
             burst = burst or answer.burst
         return WithinQuota(burst)
 
+    def check_held(
+        self, view: RowView, amounts: Sequence[int], *, now_ms: int
+    ) -> HardLimitExceeded | BurstCreditExhausted | None:
+        """Why a row would not bear anew a part of what it bears now, if it would not."""
+        rest = view.without(amounts)
+        denied = self._hard_denial(rest, amounts)
+        if denied is not None or view.row not in self._buckets:
+            return denied
+        over = self.overrun(view, now_ms)
+        i = None if over is None else DIMENSIONS.index(over.dimension)
+        if over is None or i is None or not amounts[i]:
+            return None
+        unit = unit_of(over.dimension)
+        shown = as_told(unit, view.limits[i], used=rest.used[i], requested=amounts[i])
+        return BurstCreditExhausted(over.dimension, *shown, credit=0, scope=view.scope)
+
     def _at(self, view: RowView, now_ms: int) -> BurstBucket:
         bucket = self._buckets[view.row]
         return bucket.at(now_ms, excess=_excess(view, bucket.credit.dimension))
@@ -175,11 +195,17 @@ class BurstBook:
         for i, dimension in enumerate(DIMENSIONS):
             limit, used = view.limits[i], view.used[i]
             if bucket is not None and bucket.credit.dimension is dimension:
-                limit = min(limit + bucket.credit.ceiling, AMOUNT_MAX)
+                limit = min(limit + self._ceiling(bucket.credit), AMOUNT_MAX)
             if demand[i] and used + demand[i] > limit:
                 shown = as_told(unit_of(dimension), limit, used=used, requested=demand[i])
                 return HardLimitExceeded(dimension, *shown, view.scope)
         return None
+
+    def _ceiling(self, credit: BurstCredit) -> int:
+        """How far above the limit anybody can ever be let in."""
+        if not self.min_run_ms:
+            return credit.ceiling
+        return min(credit.ceiling, credit.capacity * MILLI // self.min_run_ms)
 
     def _burst_answer(
         self, view: RowView, demand: Sequence[int], *, now_ms: int
@@ -192,11 +218,13 @@ class BurstBook:
         above = _excess(view, dimension) + demand[i]
         if not demand[i] or above <= 0:
             return WithinQuota()
-        if bucket.level == 0:
-            unit, limit = unit_of(dimension), view.limits[i]
-            shown = as_told(unit, limit, used=view.used[i], requested=demand[i])
-            return BurstCreditExhausted(dimension, *shown, credit=0, scope=view.scope)
-        return WithinQuota(above)
+        if bucket.level and bucket.level >= above * self.min_run_ms:
+            return WithinQuota(above)
+        shown = as_told(unit_of(dimension), view.limits[i], used=view.used[i], requested=demand[i])
+        needed = units_up(above * self.min_run_ms, MILLI)
+        return BurstCreditExhausted(
+            dimension, *shown, credit=bucket.level // MILLI, credit_needed=needed, scope=view.scope
+        )
 
 
 def _excess(view: RowView, dimension: Dimension) -> int:

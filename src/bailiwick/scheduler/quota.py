@@ -11,6 +11,7 @@ Rules:
   ``set_quota`` replaces the whole quota, so the table too.
 - A free takes at most what its own scope recorded. What it could not take is reported, and is not
   taken from another project through the tenant's row either.
+- Above a hard limit, burst credit must last for ``burst_min_run_ms`` (0: for a moment).
 - Time only goes forward; one clock for the whole manager.
 
 Usage and limits live in the rows of :mod:`.quota_rows`, which a compiled core reads and writes too.
@@ -42,7 +43,6 @@ from bailiwick.scheduler.quota_policy import (
     GpuGenerationLimitExceeded,
     GpuGenerationQuota,
     GpuGenerationRequired,
-    Missing,
     Quota,
     QuotaDecision,
     QuotaHeadroom,
@@ -66,21 +66,23 @@ from bailiwick.scheduler.quota_rows import (
     ROW_WIDTH,
     ROWS_MAX,
     USED,
+    Change,
     RowTable,
     RowView,
+    changes_of,
     check_generation,
+    check_held_generations,
     demand_of,
-    generation_of,
+    generation_change,
     headroom_of,
+    missing_of,
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
 from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_integer, check_kind
-from bailiwick.vocab.words import GENERATIONS, Dimension, HardwareGeneration
+from bailiwick.vocab.words import GENERATIONS, HardwareGeneration
 
 MaybeGeneration: TypeAlias = HardwareGeneration | None
-
-_Change: TypeAlias = tuple[int, int]  # a place in the row, and by how much it changes
 
 
 class QuotaManager:
@@ -146,6 +148,15 @@ class QuotaManager:
         """The last time that usage changed or was settled."""
         return self._bursts.clock_ms
 
+    @property
+    def burst_min_run_ms(self) -> int:
+        """How long burst credit must last for whoever is let in above a hard limit."""
+        return self._bursts.min_run_ms
+
+    @burst_min_run_ms.setter
+    def burst_min_run_ms(self, value: int) -> None:
+        self._bursts.min_run_ms = check_integer("burst_min_run_ms", value, low=0, high=2**52)
+
     def settings(self) -> Iterator[tuple[QuotaScope, Quota, BurstBucket | None]]:
         """Every scope that was given a quota, with its burst credit, in order of names."""
         rows = ((self._table.scopes[row], row) for row in self._quotas)
@@ -194,10 +205,17 @@ class QuotaManager:
         if denied is not None:
             return denied
         answer = self._bursts.check_limits(views, demand, now_ms=now_ms)
-        hook = self._hooks.get(views[-1].row)
-        if hook is None or not isinstance(answer, WithinQuota):
-            return answer
-        return hook.check(request, now_ms) or answer
+        hook = self._hooks.get(views[-1].row) if isinstance(answer, WithinQuota) else None
+        return answer if hook is None else hook.check(request, now_ms) or answer
+
+    def check_held(
+        self, scope: QuotaScope, amounts: Sequence[int], *, now_ms: int
+    ) -> QuotaDecision:
+        """Whether quota would allow anew what is held: by dimension, then by generation."""
+        views = self._views(scope)
+        by_row = (self._bursts.check_held(view, amounts, now_ms=now_ms) for view in views)
+        found = (check_held_generations(views, amounts), *by_row)
+        return next((denied for denied in found if denied is not None), WithinQuota())
 
     def bears(self, row: int, demand: Sequence[int], *, now_ms: int) -> bool:
         """Whether the row surely takes this much more: a short answer for the usual case.
@@ -243,7 +261,7 @@ class QuotaManager:
 
         ``generation`` is that of the devices, where the request leaves it open.
         """
-        changes = _changes_of(request, generation)
+        changes = changes_of(request, generation)
         now = self._bursts.check_now(now_ms)
         self._add(QuotaScope(request.tenant, request.project), changes, now_ms=now)
 
@@ -251,24 +269,24 @@ class QuotaManager:
         self, request: PlacementRequest, *, generation: MaybeGeneration = None, now_ms: int = 0
     ) -> Shortfall:
         """Count the whole request as given back; says what had not been recorded as held."""
-        changes = _changes_of(request, generation)
+        changes = changes_of(request, generation)
         now = self._bursts.check_now(now_ms)
         scope = QuotaScope(request.tenant, request.project)
         missing = self._take(scope, changes, now_ms=now)
-        return Shortfall(scope, tuple(_missing(place, amount) for place, amount in missing))
+        return Shortfall(scope, tuple(missing_of(place, amount) for place, amount in missing))
 
     def record_gpu_generation_alloc(
         self, tenant: str, generation: HardwareGeneration, count: int, *, project: str | None = None
     ) -> None:
         """Count whole GPUs in the generation tables alone; ``record_alloc`` counts all else too."""
-        change = _generation_change(generation, count)
+        change = generation_change(generation, count)
         self._add(QuotaScope.of(tenant, project), [change], now_ms=self._bursts.clock_ms)
 
     def record_gpu_generation_free(
         self, tenant: str, generation: HardwareGeneration, count: int, *, project: str | None = None
     ) -> int:
         """Give them back; returns the GPUs (rounded up) that had not been recorded as held."""
-        change = _generation_change(generation, count)
+        change = generation_change(generation, count)
         missing = self._take(QuotaScope.of(tenant, project), [change], now_ms=self._bursts.clock_ms)
         return sum(units_up(amount, MILLI) for _, amount in missing)
 
@@ -313,12 +331,12 @@ class QuotaManager:
 
     # -- rows --------------------------------------------------------------------------------
 
-    def _add(self, scope: QuotaScope, changes: list[_Change], *, now_ms: int) -> None:
+    def _add(self, scope: QuotaScope, changes: list[Change], *, now_ms: int) -> None:
         # The tenant's row, since it holds no less than the project's.
         at = self._table.find(QuotaScope(scope.tenant)) * ROW_WIDTH
         for place, amount in changes:
             if amount + (self.buffer[at + place] if at >= 0 else 0) > AMOUNT_MAX:
-                word = _missing(place, amount).dimension
+                word = missing_of(place, amount).dimension
                 raise InvalidValue(word, amount, f"usage to stay within {AMOUNT_MAX}")
         row = self._table.row_of(scope)
         self._settle(row, now_ms)
@@ -326,7 +344,7 @@ class QuotaManager:
             for place, amount in changes:
                 self.buffer[each * ROW_WIDTH + place] += amount
 
-    def _take(self, scope: QuotaScope, changes: list[_Change], *, now_ms: int) -> list[_Change]:
+    def _take(self, scope: QuotaScope, changes: list[Change], *, now_ms: int) -> list[Change]:
         """Lower usage as far as the scope itself holds any; the changes that were left over."""
         row = self._table.find(scope)
         if row < 0:
@@ -373,26 +391,3 @@ class QuotaManager:
             asks = any(r in self._bursts or r in self._hooks for r in self._table.path(each))
             lists = bool(self._quotas.get(each, Quota()).gpu_generations)
             self.buffer[each * ROW_WIDTH + FLAGS] = FLAG_ASK * asks | FLAG_GENERATIONS * lists
-
-
-def _changes_of(request: PlacementRequest, generation: MaybeGeneration) -> list[_Change]:
-    """Where and by how much a request raises usage."""
-    check_kind("request", request, PlacementRequest)
-    family = generation_of(request, generation)
-    demand = demand_of(request)
-    changes = [(USED + i, amount) for i, amount in enumerate(demand) if amount]
-    if family is not None and demand[GPU]:
-        changes.append((GENERATION_USED + GENERATIONS.index(family), demand[GPU]))
-    return changes
-
-
-def _generation_change(generation: HardwareGeneration, count: int) -> _Change:
-    check_kind("generation", generation, HardwareGeneration)
-    check_integer("count", count, low=0, high=GPUS_MAX)
-    return GENERATION_USED + GENERATIONS.index(generation), count * MILLI
-
-
-def _missing(place: int, amount: int) -> Missing:
-    if place < GENERATION_USED:
-        return Missing(DIMENSIONS[place - USED], amount)
-    return Missing(Dimension.GPU_COUNT, amount, GENERATIONS[place - GENERATION_USED])

@@ -280,7 +280,7 @@ class HardLimitExceeded(_Denied):
 
 @dataclass(frozen=True, slots=True)
 class BurstCreditExhausted(_Denied):
-    """Above the hard limit, and the credit that would carry it (in unit-seconds) is gone."""
+    """Above the hard limit, and the credit is less than is needed (both in unit-seconds)."""
 
     code: ClassVar[QuotaViolation] = QuotaViolation.BURST_CREDIT_EXHAUSTED
     dimension: Dimension
@@ -288,6 +288,8 @@ class BurstCreditExhausted(_Denied):
     used: int
     requested: int
     credit: int
+    credit_needed: int = 0
+    """What would carry the scope, with the request, for the least time that a burst must last."""
     scope: QuotaScope | None = field(default=None, compare=False)
 
 

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TypeAlias
 
 from bailiwick.scheduler.quota_policy import (
     DIMENSIONS,
+    GPUS_MAX,
     GpuGenerationLimitExceeded,
     GpuGenerationRequired,
+    Missing,
     QuotaHeadroom,
     QuotaScope,
     Room,
@@ -57,6 +60,10 @@ BLANK_ROW = array("q", [-1, 0] + [0] * 6 + [AMOUNT_MAX] * 6 + [0] * 16 + [AMOUNT
 """A row without usage and without limits."""
 
 
+Change: TypeAlias = tuple[int, int]
+"""A place in the row, and by how much it changes."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowView:
     """One scope as a decision reads it; ``row`` is -1 when it has none yet."""
@@ -68,6 +75,13 @@ class RowView:
     limits: Sequence[int]
     generation_used: Sequence[int]
     generation_limits: Sequence[int]
+
+    def without(self, amounts: Sequence[int]) -> RowView:
+        """The same row with so much less in use: by dimension, then by generation."""
+        split = len(DIMENSIONS)
+        used = [now - less for now, less in zip(self.used, amounts[:split], strict=True)]
+        pairs = zip(self.generation_used[: len(GENERATIONS)], amounts[split:], strict=True)
+        return replace(self, used=used, generation_used=[now - less for now, less in pairs])
 
 
 class RowTable:
@@ -163,6 +177,16 @@ def check_generation(
     return None
 
 
+def check_held_generations(
+    views: Sequence[RowView], amounts: Sequence[int]
+) -> GpuGenerationRequired | GpuGenerationLimitExceeded | None:
+    """The denial of the first table that would not bear anew a part of what it bears now."""
+    rest = [view.without(amounts) for view in views]
+    held = zip(GENERATIONS, amounts[len(DIMENSIONS) :], strict=True)
+    found = (check_generation(rest, generation, milli=milli) for generation, milli in held)
+    return next((denied for denied in found if denied is not None), None)
+
+
 def demand_of(request: PlacementRequest) -> tuple[int, ...]:
     """What the whole request (all members of a gang) adds to each dimension, in row units."""
     per_member = (
@@ -217,3 +241,28 @@ def _room(pairs: list[tuple[int, int]], unit: int) -> Room:
 def as_told(unit: int, limit: int, *, used: int, requested: int) -> tuple[int, int, int]:
     """Limit, used and requested as a denial tells them."""
     return limit // unit, units_up(used, unit), units_up(requested, unit)
+
+
+def changes_of(request: PlacementRequest, generation: HardwareGeneration | None) -> list[Change]:
+    """Where and by how much a request raises usage."""
+    check_kind("request", request, PlacementRequest)
+    family = generation_of(request, generation)
+    demand = demand_of(request)
+    changes = [(USED + i, amount) for i, amount in enumerate(demand) if amount]
+    if family is not None and demand[GPU]:
+        changes.append((GENERATION_USED + GENERATIONS.index(family), demand[GPU]))
+    return changes
+
+
+def generation_change(generation: HardwareGeneration, count: int) -> Change:
+    """Where and by how much whole GPUs raise a generation's usage alone."""
+    check_kind("generation", generation, HardwareGeneration)
+    check_integer("count", count, low=0, high=GPUS_MAX)
+    return GENERATION_USED + GENERATIONS.index(generation), count * MILLI
+
+
+def missing_of(place: int, amount: int) -> Missing:
+    """What a place of the row stands for, and so much of it."""
+    if place < GENERATION_USED:
+        return Missing(DIMENSIONS[place - USED], amount)
+    return Missing(Dimension.GPU_COUNT, amount, GENERATIONS[place - GENERATION_USED])

@@ -64,9 +64,11 @@ from bailiwick.kernel.work.lease_events import (
     LeaseRenewed,
     LeaseRestored,
     LeaseRevoked,
+    RenewalDenied,
     TakenBy,
 )
 from bailiwick.scheduler.decision import DeadlinePassed, Denied, NoSuchHardware
+from bailiwick.scheduler.holds import Seat
 from bailiwick.scheduler.quota_policy import (
     BurstCredit,
     GpuGenerationQuota,
@@ -79,6 +81,7 @@ from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.words import (
     Dimension,
     Exclusivity,
+    FilterReason,
     HardwareGeneration,
     LeaseClass,
     PendingReason,
@@ -176,6 +179,9 @@ def settings(draw: st.DrawFn) -> Settings:
         max_cascade_depth=draw(st.integers(0, 255)),
         half_life_ms=draw(ids),
         keys_max=draw(st.integers(1, 10**7)),
+        clock_step_ms=draw(st.integers(1_000, 2**53 - 1)),
+        outage_ms=draw(st.integers(1_000, 2**53 - 1)),
+        burst_min_run_ms=draw(st.integers(0, 2**52)),
     )
 
 
@@ -184,6 +190,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "dimension": st.sampled_from(list(Dimension)),
     "resource": st.sampled_from(list(ResourceKind)),
     "scope": st.none() | st.builds(QuotaScope.of, names, maybe_names),
+    "node": names,
+    "closed_by": st.sampled_from(list(FilterReason)),
 }
 
 
@@ -239,9 +247,11 @@ some_names = st.lists(names, max_size=4).map(tuple)
 @st.composite
 def blocks(draw: st.DrawFn) -> RequestBlocked:
     """Any blocker, with victims or without."""
-    victims = draw(lists)
-    nodes, depth = (draw(some_names), draw(amounts)) if victims else ((), 0)
-    return RequestBlocked(draw(owners), draw(ids), draw(denials()), victims, nodes, depth)
+    owner, entry_id, denied, victims = draw(owners), draw(ids), draw(denials()), draw(lists)
+    if not victims:
+        return RequestBlocked(owner, entry_id, denied, gave_way=draw(st.booleans()))
+    seats = draw(st.lists(st.builds(Seat, names, amounts), max_size=3).map(tuple))
+    return RequestBlocked(owner, entry_id, denied, victims, seats, draw(amounts))
 
 
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
@@ -271,10 +281,9 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     LeaderElected: st.builds(LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
     StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts),
     LeaseRenewed: st.builds(LeaseRenewed, owners, ids, ids, times),
+    RenewalDenied: st.builds(RenewalDenied, owners, ids, ids, denials()),
     LeaseRevoked: st.builds(
-        LeaseRestored,
         LeaseRevoked,
-        TakenBy,
         owners,
         ids,
         phases,

@@ -275,7 +275,7 @@ def test_what_waits_for_quota_starts_when_its_own_lease_ends() -> None:
 
 
 def test_burst_credit_lets_a_tenant_above_its_limit_until_it_is_gone() -> None:
-    d = desk()
+    d = desk(burst_min_run_ms=0)
     credit = BurstCredit(Dimension.CPU_MILLI, 2_000, 0, 2_000)
     d.do(SetQuota("lab", Quota((ResourceLimit.cpu_cores(1),), burst=credit)))
     d.lease(cpu_cores=1, ttl_ms=10**6, lease_class=LeaseClass.GUARANTEED)
@@ -292,6 +292,27 @@ def test_burst_credit_lets_a_tenant_above_its_limit_until_it_is_gone() -> None:
     d.tick(3_500)
     assert d.of_kind("lease_preempted")[-1].body["preemptor"] == "scheduler"
     assert d.tick(9_000) == []
+
+
+def test_nobody_is_let_in_above_a_limit_for_less_than_the_minimum_run() -> None:
+    """Seen: at a refill of one unit a second, work was let in and evicted within the second."""
+    d = desk(burst_min_run_ms=2_000, grace_ms=0)
+    credit = BurstCredit(Dimension.CPU_MILLI, 2_500, 500, 2_000)
+    d.do(SetQuota("lab", Quota((ResourceLimit.cpu_cores(1),), burst=credit)))
+    d.lease(cpu_cores=1, ttl_ms=10**6, lease_class=LeaseClass.GUARANTEED)
+    refused = d.beside(cpu_cores=2)
+    assert isinstance(refused, Refused)
+    assert refused.denied.detail == HardLimitExceeded(Dimension.CPU_MILLI, 2_250, 1_000, 2_000)
+    above = d.lease(cpu_cores=1, ttl_ms=10**6)
+    d.tick(2_500)
+    short = d.beside(cpu_cores=0.1)
+    assert isinstance(short, Refused)
+    detail = short.denied.detail
+    assert isinstance(detail, BurstCreditExhausted)
+    assert (detail.credit, detail.credit_needed) == (1_000, 2_200)
+    assert short.denied.reason.value == "waiting_for_quota"
+    assert d.tick(3_499) == []
+    assert "lease_preempted" in d.tick(3_500), f"credit was for 2.5 s of lease {above}"
 
 
 # --- shares, settings, leaders ------------------------------------------------------------------

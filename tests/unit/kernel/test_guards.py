@@ -30,12 +30,13 @@ from bailiwick.kernel import (
 )
 from bailiwick.kernel.guards import Guards, PolicyGuard
 from bailiwick.kernel.owner import Owner
+from bailiwick.scheduler.decision import Approved, Denied
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.words import PendingReason
-from tests.unit.kernel.desk import CRITICAL, HIGH, LOW, Desk, ask, cores
+from tests.unit.kernel.desk import CRITICAL, HIGH, LOW, Desk, ask, cores, started
 
 FORBIDDEN = PendingReason.FORBIDDEN
 
@@ -99,19 +100,21 @@ def policy(made: Desk) -> Apart:
 
 
 def nodes_of(made: Desk, tenant: str) -> list[str]:
-    return sorted(node for who, node in policy(made).held.values() if who == tenant)
+    held = policy(made).held
+    return sorted(node for i, (who, node) in held.items() if who == tenant and i > 0)
 
 
 def kept(made: Desk) -> Desk:
     """The desk, on which no node has two tenants and none runs where it is banned."""
     held, banned = policy(made).held, policy(made)._banned
+    assert not [i for i in held if i < 0] or made.state.claims, "a claim that ended is known still"
     tenants: dict[str, set[str]] = {}
-    for tenant, node in held.values():
+    for tenant, node in (told for i, told in held.items() if i > 0):
         tenants.setdefault(node, set()).add(tenant)
         assert node not in banned.get(tenant, set())
     assert all(len(found) == 1 for found in tenants.values()), tenants
     assert {i: str(made.state.node_of(i)) for i in made.state.leases} == {
-        i: node for i, (_, node) in held.items()
+        i: node for i, (_, node) in held.items() if i > 0
     }
     return made
 
@@ -249,7 +252,7 @@ def test_a_claimant_keeps_the_policy() -> None:
     other = d.lease("c", cpu_cores=3, priority=CRITICAL, ttl_ms=90_000)
     entry = d.wait("a", cpu_cores=1, priority=CRITICAL)
     assert list(d.state.claims) == [entry]
-    d.do(DepartNode(str(d.state.claims[entry].nodes[0])))
+    d.do(DepartNode(str(d.state.claims[entry].seats[0].node)))
     d.tick(7_000)
     assert nodes_of(d, "a") == [], "free cores beside another tenant are none for a claimant"
     assert other in d.state.leases
@@ -261,12 +264,36 @@ def test_a_claim_binds_all_but_its_claimant() -> None:
     d.lease("b", cpu_cores=4, priority=LOW)
     entry = d.wait("a", cpu_cores=1, priority=CRITICAL)
     assert isinstance(d.beside("b", cpu_cores=1), Refused)
-    guards = d.state.guards
-    claimant = d.state.entry(entry)
-    own = guards.admission_for(claimant).scorer.filters
-    assert own == guards.policies
     d.tick(7_000)
     assert nodes_of(d, "a") == ["n1"]
+    assert entry not in d.state.claims
+    kept(d)
+
+
+def test_nobody_comes_beside_a_claimant_with_whom_it_may_not_be() -> None:
+    d = desk(1, grace_ms=5_000)
+    victim = d.lease("b", cpu_cores=3, priority=LOW)
+    entry = d.wait("a", cpu_cores=3, priority=CRITICAL)
+    assert isinstance(d.beside("b", cpu_cores=1), Refused), "there is a core, but a is to come"
+    d.do(Release(victim))
+    assert isinstance(d.beside("c", cpu_cores=1), Refused)
+    assert isinstance(d.beside("a", cpu_cores=1), Granted), "with whom it may be"
+    d.tick(1_100)
+    assert started(d) == [entry]
+    kept(d)
+
+
+def test_a_more_urgent_request_takes_over_a_node_on_which_the_claimant_may_not_be_beside_it() -> (
+    None
+):
+    d = desk(1, grace_ms=5_000)
+    d.lease("b", cpu_cores=4, priority=LOW)
+    first = d.wait("a", cpu_cores=1, priority=HIGH)
+    second = d.wait("c", cpu_cores=1, priority=CRITICAL)
+    assert list(d.state.claims) == [second]
+    d.tick(6_100)
+    assert started(d) == [second]
+    assert first in d.state.line.entries
     kept(d)
 
 
@@ -279,33 +306,39 @@ def test_asking_for_a_claimant_changes_nothing() -> None:
     second = d.wait("a", cpu_cores=4, priority=CRITICAL)
     d.tick(1_100)
     assert set(d.state.claims) == {first, second}
-    before, closed = encode(d.state), d.state.guards._claimed.nodes_for(ask("x"))
-    told = list(policy(d).told)
+    before, told = encode(d.state), list(policy(d).told)
     for number in (first, second):
-        entry = d.state.entry(number)
-        admission = d.state.guards.admission_for(entry)
-        admission.evaluate(entry.request, now_ms=2_000)
-        admission.explain(entry.request, now_ms=2_000)
-        assert d.state.guards._claimed.nodes_for(ask("x")) is closed
-    assert encode(d.state) == before
+        request = d.state.entry(number).request
+        with d.state.guards.for_claimant(number, now_ms=2_000) as admission:
+            admission.evaluate(request, now_ms=2_000)
+            admission.explain(request, now_ms=2_000)
+        assert encode(d.state) == before
     assert policy(d).told == told
 
 
 def test_a_claimant_is_bound_by_the_claims_of_others() -> None:
     d = desk(2, grace_ms=5_000)
-    for _ in range(2):
-        d.lease("b", cpu_cores=4, priority=LOW)
+    leases = [d.lease("b", cpu_cores=4, priority=LOW) for _ in range(2)]
     first = d.wait("a", cpu_cores=4, priority=CRITICAL)
-    d.wait("a", cpu_cores=4, priority=CRITICAL)
+    second = d.wait("a", cpu_cores=4, priority=CRITICAL)
     d.tick(1_100)
-    (_, kept_off) = d.state.guards.admission_for(d.state.entry(first)).scorer.filters
-    allowed = kept_off.nodes_for(ask("x"))
-    assert allowed is not None
-    mine = d.state.ledger.handle_of(d.state.claims[first].nodes[0])
-    assert mine in allowed
-    assert len(allowed) > 0
-    others = {n for i, c in d.state.claims.items() if i != first for n in c.nodes}
-    assert all(d.state.ledger.handle_of(node) not in allowed for node in others)
+    other = d.state.claims[second].seats[0].node
+    d.do(Release(next(i for i in leases if d.state.node_of(i) == other)))
+    with d.state.guards.for_claimant(first, now_ms=1_200) as admission:
+        decision = admission.evaluate(d.state.entry(first).request, now_ms=1_200)
+    assert isinstance(decision, Denied), "the free node is another's"
+    with d.state.guards.for_claimant(second, now_ms=1_200) as admission:
+        decision = admission.evaluate(d.state.entry(second).request, now_ms=1_200)
+    assert isinstance(decision, Approved)
+
+
+def test_a_policy_that_comes_later_learns_of_the_claims_there_are() -> None:
+    d = Desk(nodes=[cores(4)], grace_ms=5_000)
+    d.lease("b", cpu_cores=3, priority=LOW)
+    d.wait("a", cpu_cores=3, priority=CRITICAL)
+    late = Apart(d.state.ledger)
+    d.state.guards.add(late)
+    assert [who for i, who in late.held.items() if i < 0] == [("a", "n1")]
 
 
 # --- never and not yet --------------------------------------------------------------------------
@@ -429,12 +462,13 @@ def test_what_a_fence_holds_is_still_its_holders_for_a_policy() -> None:
 
 def test_a_cancelled_claimant_keeps_nobody_out() -> None:
     d = desk(1, grace_ms=5_000)
-    d.lease("b", cpu_cores=3, priority=LOW)
-    entry = d.wait("b", cpu_cores=2, priority=CRITICAL)
+    victim = d.lease("b", cpu_cores=3, priority=LOW)
+    entry = d.wait("c", cpu_cores=2, priority=CRITICAL)
+    d.do(Release(victim))
     assert isinstance(d.beside("b", cpu_cores=1), Refused)
     d.do(Cancel(entry))
     assert not d.state.claims
-    assert isinstance(d.beside("b", cpu_cores=1), Granted)
+    assert isinstance(d.beside("b", cpu_cores=4), Granted)
 
 
 def test_a_policy_is_no_part_of_the_state() -> None:

@@ -21,23 +21,20 @@ from bailiwick.kernel import (
     SetShare,
     Submit,
 )
-from bailiwick.scheduler.decision import Denied, HeadroomKept, NotEnoughFree, VictimsLeaving
+from bailiwick.scheduler.decision import Denied, NotEnoughFree, ReservedForOthers, VictimsLeaving
+from bailiwick.scheduler.holds import Seat
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.vocab.errors import LimitReached, NotFound
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import LeaseClass, PendingReason, ResourceKind
-from tests.unit.kernel.desk import CRITICAL, HIGH, LOW, Desk, ask, cores
+from tests.unit.kernel.desk import CRITICAL, HIGH, LOW, Desk, ask, cores, started
 
 P = PendingReason
 
 
 def desk(*sizes: int, **how: Any) -> Desk:
     return Desk(nodes=[cores(size) for size in sizes or (4,)], **{"grace_ms": 500, **how})
-
-
-def started(d: Desk) -> list[int | None]:
-    """The entries whose leases began in the last command."""
-    return [r.body.get("entry_id") for r in d.last if r.kind == "admission_approved"]
 
 
 # --- waiting ------------------------------------------------------------------------------------
@@ -267,7 +264,7 @@ def test_what_will_not_wait_takes_only_what_a_reservation_leaves() -> None:
     d.wait(cpu_cores=4)
     kept = d.beside(cpu_cores=1, ttl_ms=50_000)
     assert isinstance(kept, Refused)
-    assert isinstance(kept.denied.detail, HeadroomKept)
+    assert isinstance(kept.denied.detail, ReservedForOthers)
     assert isinstance(d.beside(cpu_cores=1, ttl_ms=9_000), Granted)
 
 
@@ -290,7 +287,7 @@ def test_urgent_work_evicts_and_waits_for_its_victims_to_leave() -> None:
     entry = d.wait("fast", cpu_cores=3, priority=HIGH)
     assert d.kinds == ["request_queued", "request_blocked", "lease_revoked", "lease_revoked"]
     told = d.last[1].body
-    assert (told["victims"], told["victim_nodes"], told["until_ms"]) == ((victim,), ("n1",), 1_500)
+    assert (told["victims"], told["seats"], told["until_ms"]) == ((victim,), ("n1",), 1_500)
     assert d.state.blocked[entry] == Denied.because(VictimsLeaving(1, 1_500))
     assert d.tick(1_499) == []
     assert d.tick(1_500) == ["lease_revoked", "lease_preempted", "admission_approved"]
@@ -344,10 +341,12 @@ def test_room_that_must_be_confirmed_is_claimed_even_without_grace() -> None:
 
 
 def test_a_claimant_far_behind_in_a_long_line_is_served_when_its_room_is_free() -> None:
-    d = desk()
+    d = desk(4, 1)
     victim = d.lease("slow", cpu_cores=4)
+    d.do(SetQuota("boss", Quota((ResourceLimit.cpu_cores(4),))))
+    d.lease("boss", cpu_cores=1)
     entry = d.wait("fast", cpu_cores=4, priority=HIGH)
-    for _ in range(6):
+    for _ in range(6):  # whom only quota keeps waiting
         d.wait("boss", cpu_cores=4, priority=CRITICAL)
     d.do(Release(victim))
     d.tick(limit=2)
@@ -364,13 +363,13 @@ def test_an_entry_in_line_is_given_room_too_when_there_is_no_grace() -> None:
     assert d.of_kind("lease_preempted")[0].body["preemptor"] == "fast"
 
 
-def test_the_room_of_a_claim_is_nobody_elses_not_even_a_more_urgent_ones() -> None:
+def test_the_room_of_a_claim_is_nobody_elses_of_the_same_urgency() -> None:
     d = desk(4, 1)
     victim = d.lease("slow", cpu_cores=4)
     entry = d.wait("fast", cpu_cores=4, priority=HIGH)
     d.do(Release(victim))
     for wait in (True, False):
-        answer = d.do(Submit(ask("boss", cpu_cores=2, priority=CRITICAL), wait))
+        answer = d.do(Submit(ask("other", cpu_cores=2, priority=HIGH), wait))
         assert isinstance(answer, Queued if wait else Refused)
     d.tick()
     assert entry in started(d)
@@ -381,10 +380,13 @@ def test_a_claimant_does_not_start_on_a_node_that_is_kept_for_another() -> None:
     d = desk(4, 8)
     one, two = d.lease("slow", cpu_cores=4), d.lease("slow", cpu_cores=8)
     assert (d.state.leases_on("n1"), d.state.leases_on("n2")) == ([one], [two])
-    first = d.wait("a", cpu_cores=4, priority=CRITICAL)
+    first = d.wait("a", cpu_cores=4, priority=HIGH)
     second = d.wait("b", cpu_cores=8, priority=HIGH)
     d.tick()
-    assert {i: c.nodes for i, c in d.state.claims.items()} == {first: ("n1",), second: ("n2",)}
+    assert {i: c.seats for i, c in d.state.claims.items()} == {
+        first: (Seat(NodeId("n1"), 0),),
+        second: (Seat(NodeId("n2"), 0),),
+    }
     d.do(ChangeMode("n1", NodeMode.DRAINING))
     d.do(Release(one))
     d.do(Release(two))
@@ -407,7 +409,7 @@ def test_a_claimant_whose_deadline_passes_gives_the_nodes_free() -> None:
     d = desk()
     d.lease("slow", cpu_cores=4)
     d.wait("fast", cpu_cores=4, priority=HIGH, deadline_ms=1_200)
-    assert d.tick(1_201) == ["request_cancelled"]
+    assert d.tick(1_201) == ["request_cancelled", "lease_restored"]
     assert not d.state.claims
 
 
@@ -433,12 +435,13 @@ def test_a_claim_whose_victim_is_fenced_waits_no_longer_and_is_blocked_again() -
     assert entry in d.state.line.entries
 
 
-def test_a_gang_of_victims_leaves_together_and_all_its_nodes_are_kept() -> None:
+def test_a_gang_of_victims_leaves_together_and_what_is_needed_of_its_room_is_kept() -> None:
     d = desk(2, 2)
     gang = d.gang(2, "slow", cpu_cores=2)
     d.wait("fast", cpu_cores=2, priority=HIGH)
     assert d.last[1].body["victims"] == gang
-    assert d.last[1].body["victim_nodes"] == ("n1", "n2")
+    assert len(d.last[1].body["seats"]) == 1
+    assert isinstance(d.beside("slow", cpu_cores=1), Refused), "they have not left yet"
     d.tick(1_500)
     assert len(started(d)) == 1
 
@@ -457,7 +460,7 @@ def test_only_the_most_urgent_may_use_the_headroom() -> None:
     d = desk(10, grace_ms=0, headroom=Resources(cpu_milli=4000))
     for _ in range(6):
         d.lease("slow", cpu_cores=1)
-    assert isinstance(d.do(Submit(ask("fast", cpu_cores=1, priority=HIGH))), Queued)
+    assert isinstance(d.do(Submit(ask("slow", cpu_cores=1))), Queued)
     d.do(Release(1))
     d.do(Release(2))
     assert isinstance(d.do(Submit(ask("other", cpu_cores=2, priority=CRITICAL))), Granted)

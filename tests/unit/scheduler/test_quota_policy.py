@@ -56,7 +56,7 @@ DENIALS: list[tuple[Any, str, tuple[str, ...]]] = [
     (
         BurstCreditExhausted(Dimension.MEM_BYTES, 1, 1, 1, 0),
         "burst_credit_exhausted",
-        ("dimension", "limit", "used", "requested", "credit"),
+        ("dimension", "limit", "used", "requested", "credit", "credit_needed"),
     ),
     (
         BudgetExhausted(1, 1, 1),

@@ -133,6 +133,7 @@ class RequestBlocked:
     """Something else stands in a waiting request's way now: maybe only victims that are leaving.
 
     With victims, room is kept for it: of each member, on which node and which devices (as bits).
+    ``gave_way``: the room that was kept for it so far is a more urgent request's from now on.
     """
 
     kind: ClassVar = RecordKind.REQUEST_BLOCKED
@@ -142,10 +143,13 @@ class RequestBlocked:
     victims: tuple[int, ...] = ()
     seats: tuple[Seat, ...] = ()
     depth: int = 0
+    gave_way: bool = False
 
     def body(self) -> Body:
         """The entry, the words and numbers, who is leaving for it, and the room it is to have."""
         body: Body = {"entry_id": self.entry_id, **denial_body(self.denied)}
+        if self.gave_way:
+            body["gave_way"] = 1
         if self.victims:
             body["victims"] = list(self.victims)
             body["seats"] = [str(seat.node) for seat in self.seats]
@@ -163,7 +167,8 @@ class RequestBlocked:
         victims, nodes = tuple(body.get("victims", ())), body.get("seats", ())
         devices = body.get("seat_devices", (0,) * len(nodes))
         seats = tuple(Seat(NodeId(node), bits) for node, bits in zip(nodes, devices, strict=True))
-        return cls(owner, body["entry_id"], denied, victims, seats, body.get("depth", 0))
+        depth, gave_way = body.get("depth", 0), bool(body.get("gave_way", 0))
+        return cls(owner, body["entry_id"], denied, victims, seats, depth, gave_way)
 
 
 @dataclass(frozen=True, slots=True)
