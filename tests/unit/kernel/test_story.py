@@ -165,7 +165,7 @@ def test_a_fence_stands_in_the_course_of_the_eviction_nobody_confirmed() -> None
 
 
 def test_burst_credit_ends_in_the_course_of_the_quota_that_gave_it() -> None:
-    d = desk()
+    d = desk(burst_min_run_ms=0)
     credit = BurstCredit(Dimension.CPU_MILLI, 2_000, 0, 2_000)
     quota = Quota((ResourceLimit.cpu_cores(1),), burst=credit)
     d.do(SetQuota("lab", quota), correlation_id="quota-42")
