@@ -49,6 +49,7 @@ from bailiwick.scheduler.library.federation import (
     PreemptionClaim,
     Unplaced,
 )
+from bailiwick.scheduler.library.kept_room import KeptRoom
 from bailiwick.scheduler.library.queue import (
     QueueEntry,
     Reservation,
@@ -166,6 +167,7 @@ __all__ = [
     "Impossible",
     "InvalidValue",
     "InvariantBroken",
+    "KeptRoom",
     "LargerThanAnyNode",
     "Lease",
     "LeaseClass",
