@@ -47,6 +47,7 @@ from bailiwick.kernel.trust.events import TokenIssued, TokenRefused
 from bailiwick.kernel.trust.tokens import as_told
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.events import AdmissionApproved, AdmissionDenied, RequestQueued
+from bailiwick.kernel.work.lease_events import RenewalDenied
 from bailiwick.vocab.errors import Conflict, InvariantBroken, Unavailable
 
 _ANSWERS = (AdmissionApproved, AdmissionDenied, RequestQueued)
@@ -237,7 +238,7 @@ def _answer_of(command: Command | None, event: Event, now_ms: int, *, seq: int) 
     match event:
         case AdmissionApproved(entry_id=None):  # out of the line a tick starts them, for others
             return Granted(event.lease_ids, event.nodes, now_ms + event.request.ttl_ms)
-        case AdmissionDenied():
+        case AdmissionDenied() | RenewalDenied():
             return Refused(event.denied)
         case RequestQueued():
             return Queued(event.entry_id, event.denied)

@@ -19,12 +19,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.state import State
-from bailiwick.kernel.work.events import RequestBlocked
+from bailiwick.kernel.work.events import RequestBlocked, RequestCancelled
 from bailiwick.kernel.work.lease_events import LeaseRestored
 from bailiwick.scheduler.decision import Approved, Denied
+from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.holds import Hold, Seat
 from bailiwick.scheduler.preemption import Preemptable
 from bailiwick.scheduler.request import PlacementRequest
@@ -240,6 +242,37 @@ def give_way(state: State, room: Room, *, now_ms: int) -> Iterator[Event]:
         told = denied if isinstance(denied, Denied) else state.blocked[entry_id]
         assert told is not None, "who has a claim was told why"
         yield RequestBlocked(Owner.of(entry.request), entry_id, told, gave_way=True)
+
+
+def come_to_nothing(state: State, entry: QueueEntry, *, now_ms: int) -> Denied | None:
+    """Why a claimant cannot have the room it waits for, even when all have left that are to go.
+
+    Its money is spent by now, its quota lowered, or the room itself is none any more.
+    """
+    if entry.id not in state.ledger.holds:
+        denied = state.admission.evaluate(entry.request, now_ms=now_ms)
+        return denied if isinstance(denied, Denied) else state.blocked[entry.id]
+    with state.guards.for_claimant(entry.id, now_ms=now_ms, victims_gone=True) as admission:
+        later = admission.evaluate(entry.request, now_ms=now_ms)
+    if isinstance(later, Denied) and later.reason not in CAPACITY_REASONS:
+        return later
+    return None
+
+
+def spare_victims(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Before anybody's grace ends, claims that come to nothing end: nobody goes for them."""
+    del limit
+    for entry_id, claim in list(state.claims.items()):
+        left = (i for i in claim.victims if i in state.leases)
+        if not any(state.fields(i).expires_ms <= now_ms for i in left):
+            continue
+        entry = state.entry(entry_id)
+        owner, denied = Owner.of(entry.request), come_to_nothing(state, entry, now_ms=now_ms)
+        if entry.request.deadline_ms is not None and entry.request.deadline_ms < now_ms:
+            yield RequestCancelled(owner, entry_id, CancelCause.DEADLINE_PASSED)
+        elif denied is not None:
+            yield RequestBlocked(owner, entry_id, denied)
+    yield from restore_spared(state, now_ms=now_ms)
 
 
 def restore_spared(state: State, *, now_ms: int) -> Iterator[Event]:
