@@ -82,7 +82,6 @@ class Holds:
         self._gives: dict[int, _Parts] = {}
         """What each victim gives back, and where."""
         self._kept: _Parts = {}
-        self._serial = 0
         self._gone: frozenset[int] = frozenset()
         self._lifted: frozenset[int] = frozenset()
         """What is not there in the shadow that is looked at, if one is."""
@@ -96,11 +95,6 @@ class Holds:
     def numbers(self) -> tuple[int, ...]:
         """The numbers of all holds."""
         return tuple(self._entries)
-
-    def new_number(self) -> int:
-        """A number that no hold has had, for owners without one of their own."""
-        self._serial = max(self._serial, *self._entries, 0) + 1
-        return self._serial
 
     def victims_of(self, key: int) -> tuple[int, ...]:
         """Who of those that leave for a hold is still there."""

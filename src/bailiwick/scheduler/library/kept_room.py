@@ -56,8 +56,7 @@ def keep_room(
         raise Conflict("preemption", str(request.tenant), why, hint="find victims again")
     places = zip(decision.nodes, decision.devices, strict=True)
     seats = tuple(Seat(node, devices) for node, devices in places)
-    number = ledger.holds.new_number()
-    ledger.holds.put(number, Hold(request, seats, gone), now_ms=now_ms)
+    number = ledger.keep(Hold(request, seats, gone), now_ms=now_ms)
     return KeptRoom(number, request, seats, gone, depth)
 
 
