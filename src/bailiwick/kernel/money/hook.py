@@ -44,7 +44,7 @@ class MoneyHook:
             cap = purse.budget.cap_micros
             if cap is None:
                 continue
-            ahead = self.spending.projected(purse, now_ms) + self._cost(purse, request, now_ms)
+            ahead = self.spending.projected(purse) + self._cost(purse, request, now_ms)
             if ahead > cap * WHOLE:
                 return CostCapExceeded(cap, _up(ahead), _scope(purse))
         return None
