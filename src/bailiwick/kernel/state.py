@@ -83,6 +83,7 @@ class State:
         self.quotas.burst_min_run_ms = settings.burst_min_run_ms
         self.preemption = PreemptionManager(settings.preemption())
         self.line.patience_ms = settings.patience_ms
+        self.spending.wake_all()
 
     @property
     def admission(self) -> GuardedAdmission:
