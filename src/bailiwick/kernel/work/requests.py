@@ -191,8 +191,7 @@ def _make_room(
         state, victims, reason=reason, now_ms=now_ms, grace_ms=None, preemptor=str(request.tenant)
     )
     for event in ends:
-        is_end = isinstance(event, LeasePreempted)
-        yield replace(event, taken_by=taken_by) if is_end else event
+        yield replace(event, taken_by=taken_by) if isinstance(event, LeasePreempted) else event
 
 
 def _claim(state: State, entry: QueueEntry, room: Room, *, now_ms: int) -> Iterator[Event]:
