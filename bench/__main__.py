@@ -20,8 +20,17 @@ from bench.measure import say
 from bench.report import Section
 
 SECTIONS = (
-    *("quality", "hotpath", "victims", "memory", "journal", "journal_disk"),
-    *("durable", "restart", "reads", "api", "metering", "capability", "attestation"),
+    *("quality", "hotpath", "victims", "memory", "growth", "journal"),
+    *(
+        "journal_disk",
+        "durable",
+        "restart",
+        "reads",
+        "api",
+        "metering",
+        "capability",
+        "attestation",
+    ),
 )
 
 

@@ -44,6 +44,9 @@ MEANINGS = {
     "queue_max": "How many requests may wait at a time.",
     "keys_ms": "How long the answer to an idempotency key is remembered.",
     "keys_max": "How many such answers are remembered at most.",
+    "clock_step_ms": "How far time may go forward from one command to the next.",
+    "outage_ms": "How far time may go forward where a leader begins: the longest outage.",
+    "clock_drift_ms": "How far a leader's clock may be from what it is compared with.",
     "burst_min_run_ms": "How long burst credit must last for a request that goes above a limit.",
 }
 

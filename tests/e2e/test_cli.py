@@ -95,6 +95,19 @@ def test_bench_placement_in_json_has_one_object_per_strategy_and_seed() -> None:
         assert one["lists"] == {"nodes": "nodes.csv", "pods": "pods_default.csv"}
 
 
+def test_bench_growth_tells_curves_and_the_same_in_json() -> None:
+    small = ("bench", "growth", "--leases", "100,200", "--waiting", "2,4", "--calls", "1")
+    done = bailiwick(*small)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    for word in ("tick", "submit_capped", "queue_row", "curve"):
+        assert word in done.stdout
+    told = json.loads(bailiwick(*small, "-o", "json").stdout)
+    sizes = [(one["leases"], one["waiting"]) for one in told if one["case"] == "renew"]
+    assert sizes == [(100, 2), (200, 2), (200, 4)]
+    assert bailiwick("bench", "growth", "--leases", "200,100").returncode == 2
+
+
 def test_both_engines_answer_alike() -> None:
     def ratios(engine: str) -> list[float]:
         options = ("--seeds", "42", "--arrived", "30", "--engine", engine, "-o", "json")

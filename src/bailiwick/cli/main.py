@@ -62,7 +62,7 @@ COMMANDS.update(
         "history": Word("The past, from a store.", _SERVER),
         "whatif": Word("The past under other rules.", _SERVER),
         "demo": Word("A campus in simulated time.", _SERVER),
-        "bench": Word("Experiments that measure placement.", _SERVER),
+        "bench": Word("Experiments that measure placement and growth.", _SERVER),
         "completion": Word("The script for your shell's TAB key.", _SERVER),
         "version": Word("Which Bailiwick this is.", _SERVER),
     }

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import islice
+from itertools import islice, takewhile
 from types import MappingProxyType
 
 from bailiwick.fleet.resources import NOTHING, Resources
@@ -111,12 +111,16 @@ def waiting_entry(state: State, entry_id: int, *, now_ms: int) -> WaitingEntry:
 def estimate_newcomer(state: State, request: PlacementRequest, *, now_ms: int) -> Estimate:
     """When a request that is not in the line yet may start, if it joins it now."""
     newcomer, turn = QueueEntry(state.line.next_id, request, now_ms), _turn(state, now_ms)
-    rank = request.priority.rank
-    ahead = (e for e in state.line.order(now_ms) if e.request.priority.rank >= rank)
-    for other in islice(ahead, AHEAD_MAX):
+    for other in islice(ahead_of(state, request, now_ms), AHEAD_MAX):
         if other.id not in state.claims:
             turn.ask(other)
     return _estimate(state, newcomer, turn.ask(newcomer), turn=turn)
+
+
+def ahead_of(state: State, request: PlacementRequest, now_ms: int) -> Iterator[QueueEntry]:
+    """Behind whom a newcomer stands: entries of at least its rank."""
+    line, rank = state.line, request.priority.rank
+    return takewhile(lambda entry: line.rank(entry, now_ms) >= rank, line.order(now_ms))
 
 
 def _turn(state: State, now_ms: int) -> Turn:

@@ -9,7 +9,9 @@ Rules:
 - Within one source its own order counts. A time before the one before it is a finding, and is
   taken as that one.
 - At the same millisecond what frees comes before what takes, whoever told it: nodes appear, leases
-  end, nodes come back; then leases start, nodes close, nodes go.
+  end, nodes come back; then leases start, nodes close, nodes go. Only what one source tells of the
+  same lease or node stays in that source's order then. Where two sources contend, what they tell
+  decides who is first. What a source is called never does: with other names the story is the same.
 - What still waits when all was read misses events before it: a finding, and no part of the story.
 
 >>> from bailiwick.metering.events import parse_line
@@ -27,10 +29,13 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from heapq import merge
-from typing import Final, assert_never
+from heapq import heapify, heappop, heappush, merge
+from itertools import groupby
+from operator import attrgetter
+from typing import Final, TypeAlias, assert_never
 
 from bailiwick.metering.events import (
     LeaseEnded,
@@ -71,6 +76,9 @@ _RANKS: Final[dict[type[MeterEvent], int]] = {
     NodeUnavailable: 4,
     NodeGone: 5,
 }
+
+_Subject: TypeAlias = tuple[str, str]
+"""Something that events are about, as far as their order matters."""
 
 
 class EventLog:
@@ -122,7 +130,7 @@ class EventLog:
         self._waiting |= {sent.key: sent for sent in self._too_early}
         self._tell_missing()
         streams = [self._in_time(self._due[source]) for source in sorted(self._due)]
-        return merge(*streams, key=lambda sent: (sent.at_ms, _RANKS[type(sent.event)]))
+        return _in_order(merge(*streams, key=attrgetter("at_ms")))
 
     def _in_time(self, events: Iterable[Sent]) -> Iterator[Sent]:
         clock_ms = 0
@@ -155,3 +163,81 @@ class EventLog:
             word, subject, at_ms=sent.at_ms, by_ms=by_ms, wanted=wanted, line=sent.line
         )
         self.findings.append(finding)
+
+
+# -- the order within an instant -------------------------------------------------------------
+
+
+def _in_order(events: Iterable[Sent]) -> Iterator[Sent]:
+    """Events that rise in time, each instant's in the order in which they take effect."""
+    places: dict[str, str] = {}
+    """The node that each lease was started on last."""
+    for _, instant in groupby(events, key=attrgetter("at_ms")):
+        told = list(instant)
+        for sent in told if len(told) == 1 else _order_instant(told, places):
+            if isinstance(sent.event, LeaseStarted):
+                places[sent.event.lease] = sent.event.node
+            yield sent
+
+
+def _order_instant(told: Sequence[Sent], places: dict[str, str]) -> list[Sent]:
+    """By rank, and none before what its own source told earlier of the same subject."""
+    waits, followers = [0] * len(told), [set[int]() for _ in told]
+    last: dict[tuple[str, _Subject], int] = {}
+    tales: dict[str, bytes] = {}
+    here: dict[str, dict[str, str]] = {}
+    """By source, where leases are that it started in this instant."""
+    for number, sent in enumerate(told):
+        source, event = sent.source, sent.event
+        tales[source] = tales.get(source, b"") + sent.payload
+        known = ChainMap(here.setdefault(source, {}), places)
+        for subject in _subjects(event, known):
+            before = last.get((source, subject))
+            if before is not None and number not in followers[before]:
+                followers[before].add(number)
+                waits[number] += 1
+            last[source, subject] = number
+        if isinstance(event, LeaseStarted):
+            here[source][event.lease] = event.node
+
+    def turn(number: int) -> tuple[int, bytes, bytes, int]:
+        sent = told[number]
+        # The number goes by the source's name: it decides only between tales that are the same.
+        return _RANKS[type(sent.event)], sent.payload, tales[sent.source], number
+
+    return [told[number] for number in _by_turn(turn, waits, followers)]
+
+
+def _by_turn(
+    turn: Callable[[int], tuple[int, bytes, bytes, int]],
+    waits: list[int],
+    followers: Sequence[Iterable[int]],
+) -> Iterator[int]:
+    """Numbers by their turn, each after all that it waits for."""
+    ready = [turn(number) for number, count in enumerate(waits) if not count]
+    heapify(ready)
+    while ready:
+        *_, number = heappop(ready)
+        yield number
+        for follower in followers[number]:
+            waits[follower] -= 1
+            if not waits[follower]:
+                heappush(ready, turn(follower))
+
+
+def _subjects(event: MeterEvent, places: Mapping[str, str]) -> tuple[_Subject, ...]:
+    """What an event is about: a lease, a node, and the ends of leases on that node.
+
+    A start and another lease's end on the same node have nothing in common: the end goes first.
+    """
+    match event:
+        case NodeAppeared(node=node) | NodeGone(node=node):
+            return ("node", node), ("ends", node)
+        case NodeBack(node=node) | NodeUnavailable(node=node):
+            return (("node", node),)
+        case LeaseStarted(lease=lease, node=node):
+            return ("lease", lease), ("node", node)
+        case LeaseEnded(lease=lease):
+            return ("lease", lease), ("ends", places.get(lease, ""))
+        case _ as unknown:
+            assert_never(unknown)

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.decision import (
     AdmissionDecision,
     Approved,
@@ -47,22 +46,11 @@ from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import QuotaDecision, WithinQuota
 from bailiwick.scheduler.quota_rows import VRAM, vram_of
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.victims.headroom import ReservationHeadroom, wanted_by
 from bailiwick.vocab.values import NodeId, check_amount, check_integer, check_kind
-from bailiwick.vocab.words import RESOURCE_KINDS, PendingReason, Priority
+from bailiwick.vocab.words import RESOURCE_KINDS, PendingReason
 
-
-@dataclass(frozen=True, slots=True)
-class ReservationHeadroom:
-    """Free capacity kept for requests of at least this priority."""
-
-    kept: Resources = NOTHING
-    priority: Priority = Priority.CRITICAL
-
-    def __post_init__(self) -> None:
-        check_kind("kept", self.kept, Resources)
-        check_kind("priority", self.priority, Priority)
-        for kind, amount in zip(RESOURCE_KINDS, self.kept.as_tuple(), strict=True):
-            check_amount(f"kept.{kind}", amount)
+__all__ = ["AdmissionController", "Plan", "ReservationHeadroom"]
 
 
 # What evicting somebody else could clear; quota and mistakes it cannot.
@@ -168,8 +156,9 @@ class AdmissionController:
         decision = explanation.decision
         victims: PreemptionResult | None = None
         if preemption is not None and isinstance(decision, Denied) and decision.reason in _ROOM:
+            filters, kept = self.scorer.filters, self.headroom
             victims = preemption.find_victims(
-                self.ledger, request, now_ms=now_ms, filters=self.scorer.filters
+                self.ledger, request, now_ms=now_ms, filters=filters, headroom=kept
             )
         cost = price(request) if price is not None else None
         return Plan(request, explanation, victims, cost)
@@ -230,20 +219,12 @@ class AdmissionController:
     def _headroom(self, request: PlacementRequest) -> Denied | None:
         if request.priority.rank >= self._kept[0]:
             return None
-        need = Resources(
-            request.cpu_milli, request.mem_bytes, request.block_bytes, request.gpu_milli_total
-        )
-        rows = zip(
-            RESOURCE_KINDS,
-            need.as_tuple(),
-            self.ledger.free.as_tuple(),
-            self.headroom.kept.as_tuple(),
-            strict=True,
-        )
-        for kind, one, free, kept in rows:
-            wanted = one * request.gang_size
-            if wanted and kept and free - wanted < kept:
-                return Denied.because(HeadroomKept(kind, free, kept, wanted))
+        free, kept = self.ledger.free, self.headroom.kept.as_tuple()
+        lacking = self.headroom.lacking(request, free=free)
+        numbers = free.as_tuple(), kept, wanted_by(request)
+        for kind, lack, *row in zip(RESOURCE_KINDS, lacking, *numbers, strict=True):
+            if lack:
+                return Denied.because(HeadroomKept(kind, *row))
         return None
 
     # -- choosing ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Whose turn it is: shares, past usage that fades, and how waiting work is interleaved by them.
+"""Whose turn it is: shares, past usage that fades, and what waiting work will weigh.
 
 Rules:
 
@@ -11,9 +11,7 @@ Rules:
 - A tenant's usage is that of all its projects; inside the tenant, projects (and the work outside
   any project, with a share of 1) stand to each other as tenants do.
 - Charges may come late and in any order. Usage cannot be read as of a time before the last charge.
-- ``fair_order``: priority, then lowest ``normalised``, then time of submission, then id. An entry
-  once ordered counts as used by its tenant and project (``expected_usage``), so tenants take turns
-  and one with many requests does not fill the head of the line with them.
+- The order that follows from all this is that of :mod:`.line.lanes`.
 
 >>> shares = FairShares(half_life_ms=1_000)
 >>> shares.set_share("lab", 2)
@@ -26,17 +24,13 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heapreplace
 from math import isqrt
-from operator import attrgetter
 from typing import Any, TypeAlias
 
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, LimitReached
 from bailiwick.vocab.values import ProjectId, TenantId, check_amount, check_integer
-from bailiwick.vocab.words import PRIORITIES, Priority
 
 SHARE_MAX = 1_000_000
 """The largest share, and the scale of ``normalised``."""
@@ -103,12 +97,14 @@ class QueueEntry:
 class FairShares:
     """Shares and fading usage of every tenant and project."""
 
-    __slots__ = ("_accounts", "_shares", "half_life_ms")
+    __slots__ = ("_accounts", "_grown", "_shares", "half_life_ms")
 
     def __init__(self, half_life_ms: int) -> None:
         self.half_life_ms = check_integer("half_life_ms", half_life_ms, low=1, high=2**53)
         self._accounts: dict[Scope, _Account] = {}
         self._shares: dict[Scope, int] = {}
+        self._grown = (0, 0, _ONE)
+        """Half-life, time into it, and growth, as last reckoned: a line is read at one time."""
 
     def set_share(self, tenant: str, share: int, *, project: str | None = None) -> None:
         """Weigh the tenant among tenants, or the project among the tenant's projects."""
@@ -193,11 +189,15 @@ class FairShares:
 
     def _growth(self, into_ms: int) -> int:
         """2**(part of a half-life) in fixed point; from 1 to below 2, never falling."""
+        half_life_ms, known_ms, grown = self._grown
+        if known_ms == into_ms and half_life_ms == self.half_life_ms:
+            return grown
         part = (into_ms << _STEPS) // self.half_life_ms
         grown = _ONE
         for step, root in enumerate(_ROOTS, 1):
             if part >> (_STEPS - step) & 1:
                 grown = grown * root // _ONE
+        self._grown = (self.half_life_ms, into_ms, grown)
         return grown
 
 
@@ -217,81 +217,3 @@ def expected_usage(request: PlacementRequest) -> int:
     """
     milli = max(request.gpu_milli_total, request.cpu_milli // CORES_PER_GPU, 1)
     return milli * request.gang_size * request.ttl_ms
-
-
-_age = attrgetter("submitted_ms", "id")
-
-
-@dataclass(slots=True)
-class _Lane:
-    """One party in an interleaving: its share, its usage so far, and its entries in order."""
-
-    share: int
-    usage: int
-    waiting: Iterator[QueueEntry]
-
-    def place(self, entry: QueueEntry, index: int) -> tuple[int, int, int, int, QueueEntry]:
-        """Where the lane stands with this entry at its head; the least goes first."""
-        normalised = self.usage * SHARE_MAX // self.share
-        return normalised, entry.submitted_ms, entry.id, index, entry
-
-
-def _interleave(lanes: list[_Lane]) -> Iterator[QueueEntry]:
-    """Entries of all lanes, each time from the lane that is owed most."""
-    heap = []
-    for index, lane in enumerate(lanes):
-        head = next(lane.waiting, None)
-        if head is not None:
-            heap.append(lane.place(head, index))
-    heapify(heap)
-    while heap:  # bounded: every round takes one entry out of a lane
-        *_, index, entry = heap[0]
-        yield entry
-        lane = lanes[index]
-        lane.usage += expected_usage(entry.request)
-        head = next(lane.waiting, None)
-        if head is not None:
-            heapreplace(heap, lane.place(head, index))
-        else:
-            heappop(heap)
-
-
-def fair_order(
-    entries: Iterable[QueueEntry],
-    shares: FairShares,
-    *,
-    now_ms: int,
-    front: Mapping[Priority, Sequence[QueueEntry]],
-) -> Iterator[QueueEntry]:
-    """The entries as they are to be served; those in ``front`` come first in their priority."""
-    ahead = {entry.id for placed in front.values() for entry in placed}
-    classes: dict[Priority, dict[Scope, list[QueueEntry]]] = {p: {} for p in PRIORITIES}
-    for entry in sorted(entries, key=_age):
-        if entry.id not in ahead:
-            of_class = classes[entry.request.priority]
-            of_class.setdefault(_lane_of(entry.request), []).append(entry)
-    lanes: dict[Scope, _Lane] = {}
-
-    def lane(scope: Scope) -> _Lane:
-        if scope not in lanes:
-            lanes[scope] = _Lane(*shares.share_and_usage(scope, now_ms), iter(()))
-        return lanes[scope]
-
-    # A lane lives through all priorities: what is urgent counts as used before what is not.
-    for priority in reversed(PRIORITIES):
-        for entry in front.get(priority, ()):
-            yield entry
-            inner = _lane_of(entry.request)
-            for scope in (inner, inner[:1]):
-                lane(scope).usage += expected_usage(entry.request)
-        tenants: dict[Scope, list[_Lane]] = {}
-        for scope, waiting in classes[priority].items():
-            lane(scope).waiting = iter(waiting)
-            tenants.setdefault(scope[:1], []).append(lane(scope))
-        for scope, projects in tenants.items():
-            lane(scope).waiting = _interleave(projects)
-        yield from _interleave([lane(scope) for scope in tenants])
-
-
-def _lane_of(request: PlacementRequest) -> Scope:
-    return (request.tenant, request.project or "")

@@ -2,25 +2,30 @@
 
 Rules:
 
-- Entries stand in fair order (:mod:`.fairness`). Ahead of that stand, in each priority, the entry
+- Entries stand in fair order (:mod:`.line.lanes`). Ahead of that stand, in each priority, the entry
   that room is kept for and, once in ``patience_ms``, the one that was short of capacity for
   longest, if for longer than that. Only one in a while: otherwise a long backlog would put age in
   the place of fairness.
+- Joining, leaving, and whether anybody stands before a newcomer cost the same however many wait. So
+  does a window: nobody who is not in it is looked at.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from operator import attrgetter
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, islice
 from typing import Any
 
-from bailiwick.scheduler.fairness import FairShares, QueueEntry, fair_order
+from bailiwick.scheduler.fairness import FairShares, QueueEntry
+from bailiwick.scheduler.line.lanes import Aging, Lanes
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import NotFound
 from bailiwick.vocab.values import check_integer
 from bailiwick.vocab.words import PRIORITIES, Priority
+
+NO_AGING = Aging(step_ms=1, steps_max=0)
+"""Waiting raises nobody."""
 
 
 class FairQueue:
@@ -30,15 +35,18 @@ class FairQueue:
         "_cursor",
         "_favoured_ms",
         "_holders",
+        "_ids",
+        "_lanes",
         "_serial",
         "_short",
         "entries",
         "patience_ms",
-        "shares",
     )
 
-    def __init__(self, shares: FairShares, *, patience_ms: int) -> None:
-        self.shares = shares
+    def __init__(self, shares: FairShares, *, patience_ms: int, aging: Aging = NO_AGING) -> None:
+        self._lanes = Lanes(shares, aging)
+        # Ids in rising order; taking one out moves the others, which no thousands of them show.
+        self._ids: list[int] = []
         self.patience_ms = check_integer("patience_ms", patience_ms, low=1, high=2**53)
         self.entries: dict[int, QueueEntry] = {}
         self._cursor = self._serial = 0
@@ -56,8 +64,13 @@ class FairQueue:
         """The request as a new entry."""
         self._serial += 1
         entry = QueueEntry(self._serial, request, now_ms)
-        self.entries[entry.id] = entry
+        self._add(entry)
         return entry
+
+    def _add(self, entry: QueueEntry) -> None:
+        self.entries[entry.id] = entry
+        self._ids.append(entry.id)
+        self._lanes.join(entry)
 
     def entry(self, entry_id: int) -> QueueEntry:
         """The entry by its id, while it waits."""
@@ -68,12 +81,22 @@ class FairQueue:
 
     def order(self, now_ms: int) -> Iterator[QueueEntry]:
         """Every entry, in the order in which it is to be looked at."""
-        front = {priority: [holder] for priority, holder in self._holders.items()}
-        for priority in PRIORITIES:
-            overdue = self._overdue(priority, now_ms)
-            if overdue is not None and overdue is not self._holders.get(priority):
-                front.setdefault(priority, []).append(overdue)
-        return fair_order(self.entries.values(), self.shares, now_ms=now_ms, front=front)
+        front: dict[int, list[QueueEntry]] = {}
+        for priority in reversed(PRIORITIES):
+            holder, overdue = self._holders.get(priority), self._overdue(priority, now_ms)
+            for entry in (holder, overdue if overdue is not holder else None):
+                if entry is not None:
+                    front.setdefault(self.rank(entry, now_ms), []).append(entry)
+        return self._lanes.order(now_ms, front)
+
+    def rank(self, entry: QueueEntry, now_ms: int) -> int:
+        """Where the entry stands among priorities, having waited so long."""
+        return self._lanes.aging.rank(entry, now_ms)
+
+    def has_before(self, priority: Priority, now_ms: int) -> bool:
+        """Whether anybody waits whom a newcomer of this priority stands behind."""
+        rank = priority.rank
+        return any(self._lanes.reaches(p, rank, now_ms=now_ms) for p in PRIORITIES)
 
     def window(self, now_ms: int, limit: int) -> list[QueueEntry]:
         """Whom to look at: ``limit`` entries, and those that room is kept for in any case.
@@ -87,12 +110,17 @@ class FairQueue:
         seen = {entry.id for entry in head}
         holders = [entry for entry in self._holders.values() if entry.id not in seen]
         seen.update(entry.id for entry in holders)
-        rest = [entry for entry in self.entries.values() if entry.id not in seen]
-        start = bisect_right(rest, self._cursor, key=attrgetter("id"))
-        others = (rest[start:] + rest[:start])[: limit // 2]
+        start = bisect_right(self._ids, self._cursor)
+        others = self.part(start, limit // 2, without=seen)
         self._cursor = others[-1].id if others else 0
         # Sorting is stable: in each priority the holder stays before the others.
         return head + sorted(holders + others, key=lambda entry: -entry.request.priority.rank)
+
+    def part(self, start: int, count: int, *, without: Collection[int]) -> list[QueueEntry]:
+        """So many entries by age of their ids, from the ``start``-th on and round the end."""
+        around = chain(range(start, len(self._ids)), range(start))
+        ids = (self._ids[index] for index in around)
+        return [self.entries[i] for i in islice((i for i in ids if i not in without), count)]
 
     def settle(
         self, entry: QueueEntry, now_ms: int, *, short: bool, turn: bool, holds: bool
@@ -112,6 +140,8 @@ class FairQueue:
         """The entry waits no more."""
         self.step_back(entry)
         del self.entries[entry.id]
+        del self._ids[bisect_left(self._ids, entry.id)]
+        self._lanes.leave(entry)
 
     def mark_short(self, entry: QueueEntry, now_ms: int) -> None:
         """The entry lacks capacity, at least since now."""
@@ -153,7 +183,8 @@ class FairQueue:
 
     def load(self, dumped: dict[str, Any], entries: Iterable[QueueEntry]) -> None:
         """Take up what :meth:`dump` told, with these entries."""
-        self.entries = {entry.id: entry for entry in entries}
+        for entry in entries:
+            self._add(entry)
         self._serial = dumped["serial"]
         for entry_id in dumped["holders"]:
             entry = self.entries[entry_id]

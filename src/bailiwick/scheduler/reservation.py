@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -107,6 +107,8 @@ class _Reserved:
                 self._rooms[node.handle] = _Room.now(self.ledger, node, shape=self.shape)
         self._sets: dict[tuple[Shape, int], NodeSet] = {}
         self.reservation = Reservation(entry, now_ms, ())
+        self.terms: Mapping[int, int] = {}
+        """Leases (by handle) that are taken to end then, whatever they say themselves."""
 
     def find(self, until_ms: int) -> bool:
         """Let leases end, earliest first, until the entry fits, and keep that room for it."""
@@ -134,7 +136,7 @@ class _Reserved:
             for lease in self.ledger.engine.leases_on(node.handle) if counts else ():
                 fields = self.ledger.fields(lease)
                 # What should have ended already may end any moment; what is fenced, never.
-                at_ms = max(fields.expires_ms, self.now_ms)
+                at_ms = max(self.terms.get(lease, fields.expires_ms), self.now_ms)
                 if at_ms <= until_ms:
                     found.append((at_ms, lease, node.handle, fields.shape, fields.devices))
         return sorted(found)
@@ -287,10 +289,19 @@ class Turn:
 
 
 def reserve_for(
-    admission: AdmissionController, entry: QueueEntry, *, now_ms: int, until_ms: int
+    admission: AdmissionController,
+    entry: QueueEntry,
+    *,
+    now_ms: int,
+    until_ms: int,
+    terms: Mapping[int, int] | None = None,
 ) -> Reservation | None:
-    """When the entry could start if every lease ends at its expiry and nobody comes between."""
+    """When the entry could start if every lease ends at its expiry and nobody comes between.
+
+    ``terms`` are the ends that some leases (by handle) would have instead of their own.
+    """
     planned = _Reserved(admission, entry, now_ms=now_ms)
+    planned.terms = terms or {}
     return planned.reservation if planned.find(until_ms) else None
 
 

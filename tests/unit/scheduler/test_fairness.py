@@ -16,9 +16,9 @@ from bailiwick.scheduler.fairness import (
     QueueEntry,
     Standing,
     expected_usage,
-    fair_order,
 )
-from bailiwick.scheduler.queue import FairQueue
+from bailiwick.scheduler.line.lanes import Aging, Lanes
+from bailiwick.scheduler.queue import NO_AGING, FairQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, LimitReached
 from bailiwick.vocab.values import AMOUNT_MAX, ProjectId, TenantId
@@ -42,7 +42,14 @@ def waiting(number: int, tenant: str = "lab", *, at_ms: int = 0, **terms: Any) -
 
 
 def ordered(shares: FairShares, *entries: QueueEntry, now_ms: int = 0) -> list[int]:
-    return [entry.id for entry in fair_order(entries, shares, now_ms=now_ms, front={})]
+    return [entry.id for entry in lanes_of(shares, *entries).order(now_ms, {})]
+
+
+def lanes_of(shares: FairShares, *entries: QueueEntry, aging: Aging = NO_AGING) -> Lanes:
+    lanes = Lanes(shares, aging)
+    for entry in entries:
+        lanes.join(entry)
+    return lanes
 
 
 # --- usage fades --------------------------------------------------------------------------------
@@ -257,8 +264,8 @@ def test_one_tenants_projects_do_not_add_to_its_turns() -> None:
 def test_the_front_comes_first_in_its_priority_and_is_counted() -> None:
     ahead, urgent = waiting(9, "lab"), waiting(1, "x", priority=Priority.HIGH)
     entries = [urgent, waiting(2, "lab"), waiting(3, "y"), ahead]
-    front = {Priority.NORMAL: [ahead]}
-    found = fair_order(entries, FairShares(HALF_LIFE_MS), now_ms=0, front=front)
+    front = {Priority.NORMAL.rank: [ahead]}
+    found = lanes_of(FairShares(HALF_LIFE_MS), *entries).order(0, front)
     assert [entry.id for entry in found] == [1, 9, 3, 2]
 
 
@@ -277,7 +284,7 @@ def test_what_a_request_is_expected_to_use() -> None:
 
 def line_of(*entries: QueueEntry, patience_ms: int = 100) -> FairQueue:
     line = FairQueue(FairShares(HALF_LIFE_MS), patience_ms=patience_ms)
-    line.entries.update({entry.id: entry for entry in entries})
+    line.load({"serial": 0, "holders": [], "short": [], "favoured": []}, entries)
     return line
 
 

@@ -1,11 +1,11 @@
-"""The commands ``bailiwick bench ...``: experiments on lists of one's own.
+"""The commands ``bailiwick bench ...``: experiments on a machine of one's own.
 
 Rules:
 
 - The result goes to stdout, progress to stderr, and progress only to a terminal and only when the
   work takes over two seconds.
-- Table and JSON tell the same runs: JSON has one object per strategy and seed, the table one row
-  per strategy.
+- Table and JSON tell the same runs. ``placement``: JSON has one object per strategy and seed, the
+  table one row per strategy. ``growth``: one object per case and size, one row per case.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from bailiwick.cli.shared.flags import Output, with_options
 from bailiwick.cli.shared.progress import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
 
+    from bailiwick.bench.growth import Curve
     from bailiwick.bench.placement import Lists, Trial
 
-app = typer.Typer(help="Experiments that measure placement.", no_args_is_help=True)
+app = typer.Typer(help="Experiments that measure placement and growth.", no_args_is_help=True)
 
 
 class BenchEngine(StrEnum):
@@ -162,4 +165,81 @@ def _table(trials: list[Trial], lists: Lists, options: PlacementOptions) -> Tabl
             f"{mean(trial.fragmentation for trial in own):.1f}",
             f"{mean(trial.decisions_per_s for trial in own):,.0f}",
         )
+    return table
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GrowthOptions:
+    """What ``bench growth`` can be told."""
+
+    leases: Annotated[
+        str,
+        typer.Option("--leases", metavar="N,N,...", help="How many leases are held, rising."),
+    ] = "1000,10000,100000"
+    waiting: Annotated[
+        str,
+        typer.Option(
+            "--waiting",
+            metavar="N,N,...",
+            help="How many requests wait, rising: the first beside every number of leases, the "
+            "others beside the largest.",
+        ),
+    ] = "100,1000,10000"
+    calls: Annotated[
+        int, typer.Option("--calls", min=1, max=100_000, help="Calls of each case, at most.")
+    ] = 300
+    output: Annotated[
+        Output, typer.Option("--output", "-o", help="A table for people, or JSON.")
+    ] = Output.TABLE
+    engine: Annotated[
+        BenchEngine,
+        typer.Option("--engine", help="Both engines decide alike; auto is the compiled if built."),
+    ] = BenchEngine.AUTO
+
+
+@app.command(
+    help="What one decision costs, the more leases there are and the more requests wait.\n\n"
+    "Told per case and size: the CPU time of one call, the median. From the fewest leases to the "
+    "most, and from a line to one ten times as long, it should at most double; with the most of "
+    "both it should stay below a millisecond. The full sizes take some minutes."
+)
+@with_options(GrowthOptions)
+def growth(options: GrowthOptions) -> None:
+    """Measure every case at every size and print the curves."""
+    from bailiwick.bench.grown_fleet import LEASES_PER_NODE
+    from bailiwick.bench.growth import measure, numbers_named
+
+    leases = numbers_named("leases", options.leases, low=LEASES_PER_NODE)
+    waiting = numbers_named("waiting", options.waiting)
+    with progress(len(leases) + len(waiting) - 1) as step:
+        curves = measure(
+            leases, waiting, engine=options.engine.value, calls_max=options.calls, tell=step
+        )
+    if options.output is Output.JSON:
+        import json
+
+        from bailiwick.bench.growth import as_objects
+
+        typer.echo(json.dumps(as_objects(curves), indent=2))
+    else:
+        from rich.console import Console
+
+        Console().print(_growth_table(curves))
+
+
+def _growth_table(curves: Sequence[Curve]) -> Table:
+    from rich.table import Table
+
+    from bailiwick.bench.growth import RATIO_MAX, US_MAX, headings, row
+
+    table = Table(
+        title="CPU time of one call, by leases held/requests waiting",
+        caption="curve: a step for each doubling; leases: the most against the fewest; waiting: "
+        f"the longest line against the next; bars: both at most {RATIO_MAX:.0f}x, and at most "
+        f"{US_MAX / 1000:.0f} ms with the most of both",
+    )
+    for at, heading in enumerate(headings(curves)):
+        table.add_column(heading, justify="right" if at else "left", no_wrap=True)
+    for curve in curves:
+        table.add_row(*row(curve))
     return table

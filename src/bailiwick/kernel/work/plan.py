@@ -20,7 +20,7 @@ from typing import TypeAlias, assert_never
 from bailiwick.kernel.money import hook as money_hook
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.state import State
-from bailiwick.kernel.views import AHEAD_MAX, Estimate, estimate_newcomer
+from bailiwick.kernel.views import AHEAD_MAX, Estimate, ahead_of, estimate_newcomer
 from bailiwick.kernel.work.claims import Room, find_room
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.ending import check_evictable, is_confirmed
@@ -79,7 +79,7 @@ Choice: TypeAlias = Grant | Preempt | Queue | Refuse
 def choose(state: State, command: Submit, *, now_ms: int) -> Choice:
     """Whether the request runs, makes room, waits or is refused."""
     request = command.request
-    if not _stands_behind(state, request):
+    if not state.line.has_before(request.priority, now_ms):
         decision = state.admission.evaluate(request, now_ms=now_ms)
     elif command.wait:
         # Only what can never run is told so at once; all else has its turn.
@@ -108,21 +108,11 @@ def _check_queue(state: State) -> None:
         raise LimitReached("entries in the queue", state.settings.queue_max)
 
 
-def _stands_behind(state: State, request: PlacementRequest) -> bool:
-    """Whether an entry of at least its priority waits."""
-    return any(not _is_before(request, e.request) for e in state.line.entries.values())
-
-
-def _is_before(request: PlacementRequest, other: PlacementRequest) -> bool:
-    return request.priority.rank > other.priority.rank
-
-
 def _beside(state: State, request: PlacementRequest, now_ms: int) -> Approved | Denied:
     """What a request that will not wait may have of what those in line leave over."""
     turn = Turn(state.admission, now_ms=now_ms, until_ms=now_ms + state.settings.horizon_ms)
     newcomer = QueueEntry(state.line.next_id, request, now_ms)
-    ahead = (e for e in state.line.order(now_ms) if not _is_before(request, e.request))
-    for entry in islice(ahead, AHEAD_MAX):
+    for entry in islice(ahead_of(state, request, now_ms), AHEAD_MAX):
         if entry.id in state.claims or not isinstance(turn.ask(entry), Approved):
             continue
         # It starts at the next look; until then what it needs is not the newcomer's.

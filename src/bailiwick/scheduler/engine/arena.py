@@ -12,6 +12,7 @@ from __future__ import annotations
 from array import array
 
 from bailiwick.scheduler.engine.charges import Charges
+from bailiwick.scheduler.engine.expiries import Expiries
 from bailiwick.scheduler.engine.protocol import (
     CLASS_GUARANTEED,
     FLAG_PINNED,
@@ -45,6 +46,7 @@ class Arena:
         self.leases: list[LeaseRecord | None] = []
         self.reuse: list[int] = []
         self.charges = Charges()
+        self._expiries = Expiries()
         self.headroom = (0, 0, 0, 0, 0)
         self.free_total = [0, 0, 0, 0]
         self.arrivals, self.learn_at = 0, 2**63 - 1
@@ -251,6 +253,7 @@ class Arena:
             self.leases.append(lease)
             self.reuse.append(0)
         node.leases[slot] = None
+        self._expiries.note(slot, expires)
         shape.refs += 1
         self.accounts[account][1] += 1
         self._apply(lease, 1)
@@ -315,6 +318,7 @@ class Arena:
         self._reclaim(lease, -1)
         lease.state, lease.flags, lease.generation = state, flags, generation
         lease.expires, lease.checkpoint = expires, checkpoint
+        self._expiries.note(lease_id & 0xFFFFFFFF, expires)
         self._reclaim(lease, 1)
 
     def move_lease(self, lease_id: int, account: int) -> None:
@@ -328,13 +332,8 @@ class Arena:
         self._charge(lease, 1)
 
     def expired(self, now: int, limit: int) -> list[int]:
-        found: list[int] = []
-        for slot, lease in enumerate(self.leases):
-            if slot % 64 == 0 and len(found) >= limit:
-                break
-            if lease is not None and lease.expires <= now:
-                found.append(self.reuse[slot] << 32 | slot)
-        return found
+        found = self._expiries.due(self.leases, now, limit=limit)
+        return [self.reuse[slot] << 32 | slot for slot in found]
 
     def _apply(self, lease: LeaseRecord, sign: int) -> None:
         node, shape = self.nodes[lease.node], self.shapes[lease.shape]

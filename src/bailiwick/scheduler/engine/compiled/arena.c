@@ -31,7 +31,7 @@ void engine_clear(Engine *e) {
     }
     for (int32_t i = 0; i < e->shapes; i++) drop_cache(e, &e->shape[i]);
     free(e->node); free(e->reclaim); free(e->cls); free(e->shape); free(e->account);
-    free(e->lease); free(e->expiry_min); free(e->head); free(e->bitmap); free(e->stamp);
+    free(e->lease); free(e->expiry_min); free(e->expiry_group); free(e->head); free(e->bitmap); free(e->stamp);
     free(e->group); free(e->item);
     memset(e, 0, sizeof *e);
 }
@@ -304,12 +304,7 @@ static int32_t lease_slot(Engine *e) {
     int32_t room = e->lease_room;
     if (!grow((void **)&e->lease, e->leases, &e->lease_room, sizeof(Lease))) return -1;
     if (room != e->lease_room) {
-        size_t blocks = (size_t)(e->lease_room + BLOCK - 1) / BLOCK;
-        void *p = realloc(e->expiry_min, blocks * sizeof(int64_t));
-        if (!p) return -1;
-        e->expiry_min = p;
-        for (size_t b = (size_t)(room + BLOCK - 1) / BLOCK; b < blocks; b++)
-            e->expiry_min[b] = INT64_MAX;
+        if (!expiry_grow(e, room)) return -1;
     }
     return e->leases++;
 }
@@ -332,7 +327,7 @@ int64_t take(Engine *e, int32_t x, int32_t shape, int32_t account, int traits,
     if (n->first_lease >= 0) e->lease[n->first_lease].prev = i;
     n->first_lease = i;
     n->leases++; e->lease_live++; s->refs++; e->account[account].refs++;
-    if (when[1] < e->expiry_min[i / BLOCK]) e->expiry_min[i / BLOCK] = when[1];
+    expiry_note(e, i, when[1]);
     node_take(e, x, s, devices, 1);
     quota_charge(e, e->account[account].row, s, l, 1);
     reclaim_add(e, l, 1);

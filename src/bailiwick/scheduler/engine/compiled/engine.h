@@ -19,7 +19,7 @@
 #define LOG_SIZE 65536   /* changes an index may lag behind before it is rebuilt */
 #define BUCKETS 1024     /* steps of a free fraction in the best-fit lists */
 #define LISTS 12         /* per class: 3 list sets x 4 dimensions */
-#define BLOCK 64         /* nodes under one head of a cache; leases under one expiry minimum */
+#define BLOCK 64         /* nodes under one head of a cache; leases under one expiry minimum; those minima */
 #define CACHES 256       /* score caches kept; the least recently asked shape gives its up */
 #define UNFIT INT16_MIN
 
@@ -110,7 +110,7 @@ typedef struct {
     Shape *shape;       int32_t shapes, shape_room, shape_free;
     Account *account;   int32_t accounts, account_room;
     Lease *lease;       int32_t leases, lease_room, lease_free, lease_live;
-    int64_t *expiry_min;
+    int64_t *expiry_min, *expiry_group;   /* see expiries.c */
     int32_t generation_of_kind[KINDS];
     int64_t vram_of_kind[KINDS];
     int64_t free_total[4], headroom[4];
@@ -153,6 +153,10 @@ void quota_charge(Engine *e, int32_t row, const Shape *s, const Lease *l, int si
 int64_t place(Engine *e, int strategy, int32_t shape, int32_t account, int traits,
               const int64_t when[2], int32_t gang, const uint8_t *mask);
 int32_t find(Engine *e, int strategy, int32_t shape, const uint8_t *mask);
+
+/* expiries.c */
+int expiry_grow(Engine *e, int32_t before);
+void expiry_note(Engine *e, int32_t slot, int64_t expires);
 
 /* bestfit.c */
 int64_t best_fit_key(const Node *n);

@@ -452,8 +452,7 @@ METHOD(py_update_lease) {
     l->state = (uint8_t)a[1]; l->flags = (uint8_t)a[2]; l->generation = (int32_t)a[3];
     l->expires = a[4]; l->checkpoint = a[5];
     if (!renewed) reclaim_add(&self->e, l, 1);
-    int64_t *least = &self->e.expiry_min[(a[0] & 0xffffffff) / BLOCK];
-    if (a[4] < *least) *least = a[4];
+    expiry_note(&self->e, (int32_t)(a[0] & 0xffffffff), a[4]);
     Py_RETURN_NONE;
 }
 
@@ -471,30 +470,6 @@ METHOD(py_move_lease) {
     e->account[l->account].refs++;
     quota_charge(e, e->account[l->account].row, s, l, 1);
     Py_RETURN_NONE;
-}
-
-/* expired(now, limit) -> ids of leases whose expiry is at or before now, in slot order */
-METHOD(py_expired) {
-    int64_t a[2];
-    Engine *e = &self->e;
-    if (!integers(args, n, 2, a)) return NULL;
-    PyObject *out = PyList_New(0);
-    for (int32_t b = 0; out && b * BLOCK < e->leases && PyList_GET_SIZE(out) < a[1]; b++) {
-        if (e->expiry_min[b] > a[0]) continue;
-        int64_t least = INT64_MAX;
-        int32_t to = (b + 1) * BLOCK < e->leases ? (b + 1) * BLOCK : e->leases;
-        for (int32_t i = b * BLOCK; out && i < to; i++) {
-            const Lease *l = &e->lease[i];
-            if (l->node < 0) continue;
-            if (l->expires < least) least = l->expires;
-            if (l->expires > a[0]) continue;
-            PyObject *id = PyLong_FromLongLong((int64_t)l->reuse << 32 | i);
-            if (!id || PyList_Append(out, id) < 0) Py_CLEAR(out);
-            Py_XDECREF(id);
-        }
-        e->expiry_min[b] = least;
-    }
-    return out;
 }
 
 /* place_batch(strategy, rows of (shape, account, traits, expires), now, out ids) -> done.

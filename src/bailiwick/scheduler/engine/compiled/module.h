@@ -20,6 +20,7 @@ int integers(PyObject *const *args, Py_ssize_t given, int n, int64_t *out);
 int bad(const char *what);
 int node_ok(const Engine *e, int64_t x);
 int shape_ok(const Engine *e, int64_t s);
+PyObject *py_expired(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_dump(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 int mask_of(const Engine *e, PyObject *o, Py_buffer *view, const uint8_t **mask);
 

@@ -1,0 +1,142 @@
+"""The line that is kept as entries come and go stands as one that is sorted anew each time."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from bailiwick.scheduler.fairness import FairShares, QueueEntry
+from bailiwick.scheduler.line.lanes import Aging
+from bailiwick.scheduler.queue import FairQueue
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.words import PRIORITIES, Priority
+from tests.support.naive_line import naive_order, naive_rank
+
+requests = st.builds(
+    PlacementRequest,
+    tenant=st.sampled_from(["a", "b", "c"]),
+    project=st.sampled_from([None, None, "p", "q"]),
+    priority=st.sampled_from(PRIORITIES),
+    cpu_cores=st.sampled_from([1, 16, 48]),
+    gang_size=st.sampled_from([1, 1, 2]),
+    ttl_ms=st.integers(1, 30),
+)
+agings = st.builds(
+    Aging,
+    step_ms=st.sampled_from([1, 7, 40]),
+    steps_max=st.integers(0, 3),
+    ceiling=st.sampled_from(PRIORITIES),
+)
+
+
+class LineMachine(RuleBasedStateMachine):
+    """The line against a plain list that is sorted anew."""
+
+    @initialize(aging=agings, patience_ms=st.sampled_from([3, 25, 10**6]))
+    def open(self, aging: Aging, patience_ms: int) -> None:
+        self.shares, self.aging = FairShares(50), aging
+        self.line = FairQueue(self.shares, patience_ms=patience_ms, aging=aging)
+        self.waiting: dict[int, QueueEntry] = {}
+        self.short: dict[int, int] = {}
+        self.favoured: dict[Priority, int] = {}
+        self.holders: dict[Priority, int] = {}
+        self.now_ms = 0
+
+    @rule(several=st.lists(requests, min_size=1, max_size=8), early_ms=st.integers(0, 5))
+    def join(self, several: list[PlacementRequest], early_ms: int) -> None:
+        # A clock that goes back a little makes an entry older than those before it.
+        for request in several:
+            entry = self.line.join(request, max(self.now_ms - early_ms, 0))
+            self.waiting[entry.id] = entry
+
+    @rule(pick=st.integers(0, 99))
+    def leave(self, pick: int) -> None:
+        if self.waiting:
+            entry = self.waiting.pop(list(self.waiting)[pick % len(self.waiting)])
+            self.line.leave(entry)
+            self.step_back(entry)
+
+    @rule(ms=st.integers(0, 30))
+    def pass_time(self, ms: int) -> None:
+        self.now_ms += ms
+
+    @rule(tenant=st.sampled_from(["a", "b", "c"]), amount=st.integers(1, 10**6))
+    def charge(self, tenant: str, amount: int) -> None:
+        self.shares.charge(tenant, amount, now_ms=self.now_ms)
+
+    @rule(pick=st.integers(0, 99), turn=st.booleans(), short=st.booleans(), holds=st.booleans())
+    def settle(self, pick: int, *, turn: bool, short: bool, holds: bool) -> None:
+        if not self.waiting:
+            return
+        entry = list(self.waiting.values())[pick % len(self.waiting)]
+        self.line.settle(entry, self.now_ms, short=short, turn=turn, holds=holds)
+        priority = entry.request.priority
+        if turn and self.overdue(priority) == entry.id:
+            self.favoured[priority] = self.now_ms
+        if turn or not short:
+            self.step_back(entry)
+        if short:
+            self.short.setdefault(entry.id, self.now_ms)
+        if holds:
+            self.holders[priority] = entry.id
+
+    def step_back(self, entry: QueueEntry) -> None:
+        self.short.pop(entry.id, None)
+        if self.holders.get(entry.request.priority) == entry.id:
+            del self.holders[entry.request.priority]
+
+    def overdue(self, priority: Priority) -> int | None:
+        """Who of the priority has been short for longest, if for long enough."""
+        for entry_id, since_ms in self.short.items():
+            if self.waiting[entry_id].request.priority is priority:
+                waited_ms = self.now_ms - max(since_ms, self.favoured.get(priority, 0))
+                return entry_id if waited_ms >= self.line.patience_ms else None
+        return None
+
+    def front(self) -> dict[int, list[QueueEntry]]:
+        found: dict[int, list[QueueEntry]] = {}
+        for priority in reversed(PRIORITIES):
+            for entry_id in dict.fromkeys([self.holders.get(priority), self.overdue(priority)]):
+                if entry_id is not None:
+                    entry = self.waiting[entry_id]
+                    rank = naive_rank(entry, self.aging, self.now_ms)
+                    found.setdefault(rank, []).append(entry)
+        return found
+
+    def sorted_anew(self) -> list[int]:
+        how: dict[str, Any] = {"now_ms": self.now_ms, "front": self.front(), "aging": self.aging}
+        return [e.id for e in naive_order(self.waiting.values(), self.shares, **how)]
+
+    @invariant()
+    def it_stands_as_if_sorted_anew(self) -> None:
+        expected = self.sorted_anew()
+        assert [entry.id for entry in self.line.order(self.now_ms)] == expected
+        assert [e.id for e in islice(self.line.order(self.now_ms), 3)] == expected[:3]
+
+    @invariant()
+    def a_newcomer_stands_behind_whoever_stands_as_high(self) -> None:
+        ranks = [naive_rank(e, self.aging, self.now_ms) for e in self.waiting.values()]
+        for priority in PRIORITIES:
+            behind = any(rank >= priority.rank for rank in ranks)
+            assert self.line.has_before(priority, self.now_ms) == behind
+
+    @invariant()
+    def a_part_goes_round_the_whole_line(self) -> None:
+        ids, count = sorted(self.waiting), len(self.waiting) // 2
+        for start in range(len(ids)):
+            around = [i for i in ids[start:] + ids[:start] if i % 3]
+            found = self.line.part(start, count, without={i for i in ids if not i % 3})
+            assert [entry.id for entry in found] == around[:count]
+
+    @rule()
+    def write_down_and_read_back(self) -> None:
+        again = FairQueue(self.shares, patience_ms=self.line.patience_ms, aging=self.aging)
+        again.load(self.line.dump(), self.line.entries.values())
+        assert again.dump() == self.line.dump()
+        self.line = again
+
+
+TestLineMachine = LineMachine.TestCase
