@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from bailiwick.scheduler.decision import (
     AdmissionDecision,
@@ -40,15 +41,19 @@ from bailiwick.scheduler.explain import (
 )
 from bailiwick.scheduler.handles import Prepared, Shape
 from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.kept_room import KeptRoom, ask_with
 from bailiwick.scheduler.placement import PlacementScorer
-from bailiwick.scheduler.preemption import PreemptionManager, PreemptionResult
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import QuotaDecision, WithinQuota
 from bailiwick.scheduler.quota_rows import VRAM, vram_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom, wanted_by
+from bailiwick.vocab.errors import Conflict
 from bailiwick.vocab.values import NodeId, check_amount, check_integer, check_kind
 from bailiwick.vocab.words import RESOURCE_KINDS, PendingReason
+
+if TYPE_CHECKING:
+    from bailiwick.scheduler.preemption import PreemptionManager, PreemptionResult
 
 __all__ = ["AdmissionController", "Plan", "ReservationHeadroom"]
 
@@ -100,10 +105,21 @@ class AdmissionController:
         return self._decide(request, now_ms=now_ms, keep=False)
 
     def admit(
-        self, request: PlacementRequest, *, now_ms: int = 0, depth: int = 0
+        self,
+        request: PlacementRequest,
+        *,
+        now_ms: int = 0,
+        depth: int = 0,
+        hold: KeptRoom | None = None,
     ) -> AdmissionDecision:
-        """Decide and, if approved, grant the leases; ``depth`` is that of the cascade behind it."""
+        """Decide and, if approved, grant the leases; ``depth`` is that of the cascade behind it.
+
+        With a ``hold``, what ``preempt`` keeps for this request is free for it, and the hold ends
+        when it is admitted.
+        """
         check_integer("depth", depth, low=0, high=255)
+        if hold is not None:
+            return self._admit_with(hold, request, now_ms=now_ms)
         counted = False
         if self._is_plain(request, now_ms):
             lease_id = self._fast(request, now_ms=now_ms, depth=depth)
@@ -115,6 +131,23 @@ class AdmissionController:
         if not counted and not _was_quota(decision):
             self.ledger.note_arrivals(self.scorer.ready(self.ledger, request), request.gang_size)
         return decision
+
+    def _admit_with(
+        self, room: KeptRoom, request: PlacementRequest, *, now_ms: int
+    ) -> AdmissionDecision:
+        check_kind("hold", room, KeptRoom)
+        if request != room.request:
+            raise Conflict("hold", room.number, "is kept for another request")
+        decision = ask_with(self, room, now_ms=now_ms)
+        if isinstance(decision, Denied):
+            return decision
+        self.give_up(room, now_ms=now_ms)
+        return self.admit(request, now_ms=now_ms, depth=room.depth)
+
+    def give_up(self, room: KeptRoom, *, now_ms: int = 0) -> None:
+        """Keep the room no longer; nothing happens if that was so before."""
+        check_kind("room", room, KeptRoom)
+        self.ledger.holds.drop(room.number, now_ms=now_ms)
 
     @staticmethod
     def _is_plain(request: object, now_ms: object) -> bool:
