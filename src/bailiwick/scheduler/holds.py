@@ -237,7 +237,7 @@ class Holds:
         entry = self._ledger.by_handle[fields.node]
         assert entry is not None, "a lease is on a node that departed"
         shape = self._ledger.handles.shapes[fields.shape]
-        return _charged(shape, entry.capacity.gpus, fields.devices)
+        return _charged(shape, entry, fields.devices)
 
     def counted_on(self, hold: Hold, leaving: Sequence[int]) -> tuple[int, ...]:
         """Which of these leases a hold cannot do without, those named first being taken first.

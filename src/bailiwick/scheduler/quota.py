@@ -65,7 +65,6 @@ from bailiwick.scheduler.quota_rows import (
     LIMIT,
     ROW_WIDTH,
     ROWS_MAX,
-    USED,
     VRAM,
     Change,
     RowTable,
@@ -323,10 +322,7 @@ class QuotaManager:
         """Count this much more (or less) as used in one row alone: by dimension, by generation."""
         if row in self._bursts:
             self._bursts.settle(self._table.view(self._table.scopes[row]), now_ms)
-        at, split = row * ROW_WIDTH, len(DIMENSIONS)
-        for i, amount in enumerate(amounts):
-            place = USED + i if i < split else GENERATION_USED + i - split
-            self.buffer[at + place] += amount
+        self._table.count(row, amounts)
 
     def left_in(self, row: int) -> list[int]:
         """What one row alone may still take: by dimension, by generation. Below zero if over."""

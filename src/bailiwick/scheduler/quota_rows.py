@@ -138,6 +138,13 @@ class RowTable:
             row = buffer[at + PARENT]
         return True
 
+    def count(self, row: int, amounts: Sequence[int]) -> None:
+        """Count this much more (or less) as used in one row alone: by dimension, by generation."""
+        at, split = row * ROW_WIDTH, len(DIMENSIONS)
+        for i, amount in enumerate(amounts):
+            place = USED + i if i < split else GENERATION_USED + i - split
+            self.buffer[at + place] += amount
+
     def is_limited(self, row: int, dimension: int) -> bool:
         """Whether the row or its parent has a limit in a dimension, by its place among them."""
         place = LIMIT + dimension
