@@ -87,8 +87,8 @@ def traits(priority: int, lease_class: int, flags: int = 0, depth: int = 0) -> i
 class Engine(Protocol):
     """Tables and searches of one fleet. Handles that do not exist raise ``IndexError``."""
 
-    def add_kind(self, kind: int, generation: int, /) -> None:
-        """Say to which generation a kind of device belongs."""
+    def add_kind(self, kind: int, generation: int, vram: int, /) -> None:
+        """Say to which generation a kind of device belongs, and how much memory each has."""
 
     def add_class(self, cpu: int, mem: int, block: int, kinds: bytes, /) -> int:
         """A class of equal machines: capacities and the kind of each device."""
@@ -116,7 +116,8 @@ class Engine(Protocol):
         self, cpu: int, mem: int, block: int, vram: int, count: int, milli: int,
         kinds: int, generation: int, /,
     ) -> int:  # fmt: skip
-        """A request shape; leases refer to it for their resources."""
+        """A request shape; leases refer to it for their resources. ``vram`` is what its devices
+        count for at least; a lease is charged for the devices that it got."""
 
     def set_shape_kinds(self, shape: int, kinds: int, /) -> None:
         """Which kinds of device may serve the shape."""

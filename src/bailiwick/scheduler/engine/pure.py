@@ -156,7 +156,8 @@ class PureEngine(Arena):
         shape = self._shape(index)
         if self.arrivals >= self.learn_at:
             return LEARN_FIRST
-        no = self._check_quota(self.accounts[account][0], shape)
+        row = self.accounts[account][0]
+        no = self.charges.check(row, shape)
         if no:
             return no
         need = (shape.cpu, shape.mem, shape.block, shape.count * shape.milli)
@@ -170,9 +171,17 @@ class PureEngine(Arena):
         x = self.find(strategy, index, mask)
         if x < 0:
             return NO_CAPACITY
-        devices = -1
-        if strategy == FRAGMENTATION_AWARE and shape.count:
-            devices = self.scores.score(strategy, shape, x)[1]
+        devices = 0
+        if shape.count:
+            cls = self.classes[self.nodes[x].cls]
+            if strategy == FRAGMENTATION_AWARE:
+                devices = self.scores.score(strategy, shape, x)[1]
+            else:
+                devices = choose_devices(cls, self.nodes[x], shape)
+            if not self.charges.bears_vram(row, cls.kind, devices, milli=shape.milli):
+                self.arrivals -= 1
+                shape.arrivals -= 1
+                return ASK_PYTHON  # devices with less memory may do
         if strategy == ROUND_ROBIN:
             self._cursor = (x + 1) % len(self.nodes)
         return self.take(x, index, account, traits, granted, expires, gang, devices)

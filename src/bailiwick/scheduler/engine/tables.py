@@ -53,7 +53,7 @@ class ShapeRecord:
     cpu: int
     mem: int
     block: int
-    vram: int
+    vram: int  # what its devices count for at least
     count: int
     milli: int
     kinds: int

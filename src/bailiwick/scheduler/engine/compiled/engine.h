@@ -24,7 +24,7 @@
 #define UNFIT INT16_MIN
 
 /* Rows of the quota table, shared with Python (see ../../quota_rows.py). */
-enum { Q_WIDTH = 48, Q_PARENT = 0, Q_FLAGS = 1, Q_USED = 2, Q_LIMIT = 8, Q_DIMS = 6,
+enum { Q_WIDTH = 48, Q_PARENT = 0, Q_FLAGS = 1, Q_USED = 2, Q_LIMIT = 8, Q_DIMS = 6, Q_VRAM = 4,
        Q_GEN_USED = 14, Q_GEN_LIMIT = 30, Q_FLAG_ASK = 1, Q_FLAG_GENERATIONS = 2 };
 
 enum { ROUND_ROBIN = 0, BEST_FIT = 1, WEIGHTED = 2, FRAGMENTATION_AWARE = 3 };
@@ -77,7 +77,8 @@ typedef struct {
 } Cache;
 
 typedef struct {
-    int64_t cpu, mem, block, vram;
+    int64_t cpu, mem, block;
+    int64_t vram;                  /* what its devices count for at least */
     int32_t count, milli;          /* devices, and milli of each */
     uint64_t kinds;
     int32_t generation;            /* declared, or -1 */
@@ -111,6 +112,7 @@ typedef struct {
     Lease *lease;       int32_t leases, lease_room, lease_free, lease_live;
     int64_t *expiry_min, *expiry_group;   /* see expiries.c */
     int32_t generation_of_kind[KINDS];
+    int64_t vram_of_kind[KINDS];
     int64_t free_total[4], headroom[4];
     int32_t headroom_priority;
     int32_t log[LOG_SIZE]; uint64_t log_end;

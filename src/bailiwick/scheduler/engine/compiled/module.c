@@ -63,10 +63,11 @@ static PyObject *handle(int64_t h) {
 }
 
 METHOD(py_add_kind) {
-    int64_t a[2];
-    if (!integers(args, n, 2, a)) return NULL;
+    int64_t a[3];
+    if (!integers(args, n, 3, a)) return NULL;
     if (a[0] < 0 || a[0] >= KINDS || a[1] < 0 || a[1] >= 16) { bad("kind"); return NULL; }
     self->e.generation_of_kind[a[0]] = (int32_t)a[1];
+    self->e.vram_of_kind[a[0]] = a[2];
     Py_RETURN_NONE;
 }
 
