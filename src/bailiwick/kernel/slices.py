@@ -8,8 +8,9 @@ what its earlier steps did. Rules:
   there is a broken invariant.
 - No clock, no chance, no I/O. The same state, command and time give the same events.
 - ``apply`` is the fold that rebuilds everything from the journal. It depends on the state, the
-  event and the record's time, and on nothing else.
-- A tick does what is due in one order (:data:`_DUE`): leases end before the line is looked at.
+  event, and the record's time and course, and on nothing else.
+- A tick does what is due in one order (:data:`_DUE`): leases end before the line is looked at,
+  and before that those are spared who would go for nobody.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ from bailiwick.kernel.people import rules as people
 from bailiwick.kernel.people.commands import PeopleCommand
 from bailiwick.kernel.slice import Apply, Cause, Decide, Slice, TickPart, word_of
 from bailiwick.kernel.state import State
+from bailiwick.kernel.story.book import NO_COURSE
 from bailiwick.kernel.trust import dump as trust_dump
 from bailiwick.kernel.trust import rules as trust
 from bailiwick.kernel.trust.commands import TrustCommand
 from bailiwick.kernel.work import dump as work_dump
 from bailiwick.kernel.work import rules as work
+from bailiwick.kernel.work.claims import spare_victims
 from bailiwick.kernel.work.commands import WorkCommand
 from bailiwick.kernel.work.ending import end_due
 from bailiwick.kernel.work.requests import look_at_line
@@ -107,6 +110,7 @@ SLICES: tuple[Slice, ...] = (
 """Each stands on those before it: a snapshot is read in this order."""
 
 _DUE: tuple[TickPart, ...] = (
+    spare_victims,
     end_due,
     fleet.finish_drains,
     fleet.end_bursts,
@@ -147,13 +151,15 @@ def decide(state: State, command: Command, now_ms: int) -> Iterator[Event]:
     return _DECIDE[type(command)](state, command, now_ms)
 
 
-def apply(state: State, event: Event, at_ms: int) -> None:
-    """The state after one more record."""
+def apply(state: State, event: Event, at_ms: int, *, course: str = NO_COURSE) -> None:
+    """The state after one more record; its course is its correlation id."""
     if isinstance(event, ClockRepaired):
         _repair_clock(state, event, at_ms)
     elif at_ms < state.clock_ms:
         raise InvariantBroken(f"time went back from {state.clock_ms} to {at_ms}")
     state.clock_ms = at_ms
+    state.courses.note(event, course)
+    state.times.note(state.size, at_ms)
     APPLY[type(event)](state, event, at_ms)
     state.size += 1
 
@@ -169,7 +175,7 @@ def _repair_clock(state: State, event: ClockRepaired, at_ms: int) -> None:
     for each in SLICES:
         plain |= each.dump(state)
     fresh = State(engine=state.engine_name)
-    fresh.size, fresh.answers = state.size, state.answers
+    fresh.size, fresh.answers, fresh.courses = state.size, state.answers, state.courses
     fresh.answers.repair(repair.past)
     for each in SLICES:
         each.repair(plain, repair)

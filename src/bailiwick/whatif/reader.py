@@ -2,8 +2,9 @@
 
 Rules:
 
-- Records of one command follow each other and share their time, actor and correlation id. Where two
-  commands share all three, the order in which the kernel tells events keeps them apart.
+- Records of one command follow each other and share their time, actor and correlation id; those of
+  a tick, time and actor. Where two commands share all that, the order in which the kernel tells
+  events keeps them apart.
 - A record that only a tick can have caused means a tick; a second one right behind it is the same.
 - What a record does not say is taken to be what the kernel does if nobody says: a request that was
   admitted at once would have waited (unless it was let past somebody who waits, which only one that
@@ -91,6 +92,7 @@ class HistoryReader:
         self._budgets: set[Owner] = set()
         self._victims: frozenset[int] = frozenset()
         self._claimant: int | None = None
+        self._gave_way: set[int] = set()  # who seeks room anew in the same command
         self._fell = False  # whether what comes next may be evictions from a node the kernel closed
 
     def take(self, record: Record) -> None:
@@ -101,9 +103,11 @@ class HistoryReader:
             told = f"record {record.seq} ({record.kind})"
             raise InvalidValue("journal", told, "a record of the kernel") from error
         key = record.at_ms, record.actor, record.correlation_id
-        if key != self._key:
-            self._key, self._open, self._fell = key, None, False
+        if key != self._key and not (self._open is Tick and key[:2] == self._key[:2]):
+            self._open, self._fell = None, False
             self._victims, self._claimant = frozenset(), None
+            self._gave_way.clear()
+        self._key = key
         began = len(self._works)
         self._read(record, event)
         work = began if len(self._works) > began else None
@@ -192,7 +196,7 @@ class HistoryReader:
             case le.LeaseRevoked():
                 self._stepped(record, event)
             case RequestBlocked():
-                pass
+                self._gave_way.add(event.entry_id)
             case le.LeaseRestored():  # by what let its room go, told before it
                 held = self._leases[event.lease_id]
                 held.expires_ms, held.noticed, held.graced = event.expires_ms, False, None
@@ -204,6 +208,9 @@ class HistoryReader:
                 held = self._leases[event.lease_id]
                 held.expires_ms = event.expires_ms
                 self._step(record, held, StepWord.RENEW, ttl_ms=event.expires_ms - record.at_ms)
+            case le.RenewalDenied():  # elsewhere it might be granted
+                held = self._leases[event.lease_id]
+                self._step(record, held, StepWord.RENEW, ttl_ms=event.ttl_ms)
             case le.CheckpointReported():
                 self._step(record, self._leases[event.lease_id], StepWord.CHECKPOINT)
             case _:
@@ -269,7 +276,8 @@ class HistoryReader:
         if event.entry_id is not None:
             number = self._entries[event.entry_id]
             self._line.pop(event.entry_id, None)
-            self._tick(record)
+            if event.entry_id not in self._gave_way:
+                self._tick(record)
         elif event.gang is not None and event.gang in self._gangs:
             number = self._gangs[event.gang]
         else:
@@ -296,7 +304,7 @@ class HistoryReader:
         return number
 
     def _blocked(self, record: Record, event: RequestBlocked) -> None:
-        if not (event.victims and event.entry_id == self._claimant):
+        if not (event.victims and event.entry_id in (self._claimant, *self._gave_way)):
             self._tick(record)
         self._victims = frozenset(event.victims)
         self._claimant = None

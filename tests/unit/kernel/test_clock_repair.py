@@ -93,6 +93,7 @@ def test_after_a_repair_no_time_is_left_that_has_not_come(seed: int) -> None:
     plain = json.loads(encode(kernel.state).split(b"\n")[0])
     plain.pop("answers")  # they say what was said
     assert plain["money"].pop("cards")  # they say from when on they hold
+    assert plain["money"].pop("times")  # records are of the time that they were of
     for row in plain["waiting"]:
         row[4].pop("deadline_ms", None)  # the asker's own, by his own clock
         row[5] = None  # why it waited when it was looked at last

@@ -90,7 +90,7 @@ def test_entries_start_by_priority_then_by_who_used_less_then_by_age() -> None:
     d.at(2_000)
     heavy = d.wait("heavy", cpu_cores=1)
     first, second = d.wait("light", cpu_cores=1), d.wait("fresh", cpu_cores=1)
-    urgent = d.wait("heavy", cpu_cores=1, priority=CRITICAL, lease_class=LeaseClass.SPOT)
+    urgent = d.wait("heavy", cpu_cores=1, priority=CRITICAL)
     assert d.state.claims
     d.do(Cancel(urgent))
     urgent = d.wait("heavy", cpu_cores=1, priority=HIGH)
@@ -319,6 +319,23 @@ def test_guaranteed_and_equally_urgent_work_is_nobodys_victim() -> None:
     assert d.kinds == ["request_queued"]
 
 
+def test_a_spot_lease_goes_for_a_higher_class_whatever_priority_it_claims() -> None:
+    d = desk(8)
+    spot = d.lease(cpu_cores=8, priority=CRITICAL, lease_class=LeaseClass.SPOT)
+    d.wait("other", cpu_cores=8, priority=HIGH)
+    assert d.phase(spot) == "grace_running"
+
+
+def test_a_spot_request_evicts_nobody_but_less_urgent_spot() -> None:
+    d = desk(8)
+    lease = d.lease(cpu_cores=4, priority=LOW)
+    spot = d.lease(cpu_cores=4, priority=LOW, lease_class=LeaseClass.SPOT)
+    terms = {"cpu_cores": 4, "priority": CRITICAL, "lease_class": LeaseClass.SPOT}
+    d.wait("other", **terms)
+    d.wait("other", **terms)
+    assert (d.phase(lease), d.phase(spot)) == ("active", "grace_running")
+
+
 def test_without_grace_room_is_made_and_taken_in_one_command() -> None:
     d = desk(grace_ms=0)
     d.lease("slow", cpu_cores=4)
@@ -460,7 +477,7 @@ def test_only_the_most_urgent_may_use_the_headroom() -> None:
     d = desk(10, grace_ms=0, headroom=Resources(cpu_milli=4000))
     for _ in range(6):
         d.lease("slow", cpu_cores=1)
-    assert isinstance(d.do(Submit(ask("fast", cpu_cores=1, priority=HIGH))), Queued)
+    assert isinstance(d.do(Submit(ask("slow", cpu_cores=1))), Queued)
     d.do(Release(1))
     d.do(Release(2))
     assert isinstance(d.do(Submit(ask("other", cpu_cores=2, priority=CRITICAL))), Granted)

@@ -18,7 +18,15 @@ from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.state import State
-from bailiwick.kernel.work.claims import Room, find_room, give_way, may_evict, restore_spared
+from bailiwick.kernel.work.claims import (
+    Room,
+    come_to_nothing,
+    find_room,
+    give_way,
+    is_certain,
+    may_evict,
+    restore_spared,
+)
 from bailiwick.kernel.work.commands import Cancel, Submit
 from bailiwick.kernel.work.ending import evict
 from bailiwick.kernel.work.events import (
@@ -29,7 +37,7 @@ from bailiwick.kernel.work.events import (
     RequestQueued,
     RoomReserved,
 )
-from bailiwick.kernel.work.lease_events import LeasePreempted
+from bailiwick.kernel.work.lease_events import LeasePreempted, TakenBy
 from bailiwick.kernel.work.plan import (
     Grant,
     Preempt,
@@ -64,10 +72,12 @@ def submit(state: State, command: Submit, *, now_ms: int) -> Iterator[Event]:
             yield RequestQueued(request, state.line.next_id, choice.denied)
         case Preempt() if leave_at_once(state, choice.room):
             yield from _replace(state, command, choice.room, now_ms=now_ms)
+            yield from _find_others_room(state, choice.room, now_ms=now_ms)
         case Preempt():
             entry_id = state.line.next_id
             yield RequestQueued(request, entry_id, choice.denied)
             yield from _claim(state, state.entry(entry_id), choice.room, now_ms=now_ms)
+            yield from _find_others_room(state, choice.room, now_ms=now_ms)
         case _:
             assert_never(choice)
 
@@ -159,7 +169,7 @@ def _replace(state: State, command: Submit, room: Room, *, now_ms: int) -> Itera
     """End the victims, and put the request in their place."""
     request = command.request
     yield from give_way(state, room, now_ms=now_ms)
-    yield from _make_room(state, room, preemptor=str(request.tenant), now_ms=now_ms)
+    yield from _make_room(state, room, request=request, now_ms=now_ms)
     again = state.admission.evaluate(request, now_ms=now_ms)
     if isinstance(again, Approved):
         yield from grant(state, request, approved=again, depth=room.depth)
@@ -169,13 +179,19 @@ def _replace(state: State, command: Submit, room: Room, *, now_ms: int) -> Itera
         yield AdmissionDenied(request, again, command.wait)
 
 
-def _make_room(state: State, room: Room, *, preemptor: str, now_ms: int) -> Iterator[Event]:
-    reason = PreemptionReason.PRIORITY_PREEMPTION
-    for event in evict(state, list(room.evicted), reason=reason, now_ms=now_ms, grace_ms=None):
-        if isinstance(event, LeasePreempted):  # no claim tells yet for whom they go
-            yield replace(event, preemptor=preemptor)
-        else:
-            yield event
+def _make_room(
+    state: State, room: Room, *, request: PlacementRequest, now_ms: int
+) -> Iterator[Event]:
+    """End the victims now: no claim tells for whom, so it is told here."""
+    reason, victims = PreemptionReason.PRIORITY_PREEMPTION, list(room.evicted)
+    starts = is_certain(state, request, room=room, now_ms=now_ms)
+    # Nobody else gets a lease before this request does.
+    taken_by = TakenBy(lease_id=state.lease_serial + 1 if starts else None, depth=room.depth)
+    ends = evict(
+        state, victims, reason=reason, now_ms=now_ms, grace_ms=None, preemptor=str(request.tenant)
+    )
+    for event in ends:
+        yield replace(event, taken_by=taken_by) if isinstance(event, LeasePreempted) else event
 
 
 def _claim(state: State, entry: QueueEntry, room: Room, *, now_ms: int) -> Iterator[Event]:
@@ -194,6 +210,20 @@ def _claim(state: State, entry: QueueEntry, room: Room, *, now_ms: int) -> Itera
         yield from _serve_claim(state, entry, now_ms=now_ms)
 
 
+def _find_others_room(state: State, room: Room, *, now_ms: int) -> Iterator[Event]:
+    """Who gave way seeks room anew before the victims it counted on go for nothing."""
+    waiting, searches = list(room.displaced), SEARCHES_MAX
+    while waiting and searches:
+        entry, searches = state.entry(waiting.pop(0)), searches - 1
+        denied = state.blocked[entry.id]
+        assert denied is not None, "who gave way was told so"
+        other = find_room(state, entry.request, denied=denied, now_ms=now_ms, own=entry.id)
+        if other is not None:
+            yield from _claim(state, entry, other, now_ms=now_ms)
+            waiting += other.displaced
+    yield from restore_spared(state, now_ms=now_ms)
+
+
 def _serve_claim(state: State, entry: QueueEntry, *, now_ms: int) -> Generator[Event, None, bool]:
     """Start the claimant wherever it fits by now; whether it is to be left alone until then."""
     claim = state.claims[entry.id]
@@ -201,8 +231,12 @@ def _serve_claim(state: State, entry: QueueEntry, *, now_ms: int) -> Generator[E
         yield from restore_spared(state, now_ms=now_ms)
         return True
     stay = (i in state.leases and state.phase(i) is not _GONE for i in claim.victims)
-    # If the room cannot come about any more, it is sought anew.
-    return any(stay) and entry.id in state.ledger.holds
+    if not any(stay) or entry.id not in state.ledger.holds:
+        return False  # the room cannot come about any more: it is sought anew
+    denied = come_to_nothing(state, entry, now_ms=now_ms)
+    if denied is not None:
+        yield RequestBlocked(Owner.of(entry.request), entry.id, denied)
+    return True
 
 
 def _start(
