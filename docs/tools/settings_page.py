@@ -44,6 +44,11 @@ MEANINGS = {
     "queue_max": "How many requests may wait at a time.",
     "keys_ms": "How long the answer to an idempotency key is remembered.",
     "keys_max": "How many such answers are remembered at most.",
+    "reservations_max": "For how many waiting requests room is kept at a time.",
+    "slips_max": "How often a reserved start may move later; the last time the room is lost.",
+    "aging_ms": "How long a request waits to stand one priority higher in the queue.",
+    "aging_max": "By how many priorities waiting raises a request at most; 0 for none.",
+    "aging_ceiling": "The highest priority to which waiting raises a request.",
     "burst_min_run_ms": "How long burst credit must last for a request that goes above a limit.",
 }
 

@@ -50,6 +50,7 @@ from bailiwick.scheduler.library.federation import (
     Unplaced,
 )
 from bailiwick.scheduler.library.queue import (
+    LineRules,
     QueueEntry,
     Reservation,
     ScheduleResult,
@@ -170,6 +171,7 @@ __all__ = [
     "LeaseClass",
     "LeaseRevoker",
     "LimitReached",
+    "LineRules",
     "NoSuchHardware",
     "NodeCapacity",
     "NodeFilter",

@@ -115,12 +115,14 @@ class FleetKinds:
                 "headroom": RESOURCES,
                 "headroom_priority": PRIORITY,
                 "preempt_from": PRIORITY,
+                "aging_ceiling": PRIORITY,
                 **dict.fromkeys(
                     (
                         *("grace_ms", "teardown_ms", "confirm_teardown", "min_run_ms"),
                         *("max_cascade_depth", "fresh_checkpoint_ms", "half_life_ms"),
                         *("patience_ms", "horizon_ms", "queue_max", "keys_ms", "keys_max"),
                         "burst_min_run_ms",
+                        *("reservations_max", "slips_max", "aging_ms", "aging_max"),
                     ),
                     AMOUNT,
                 ),

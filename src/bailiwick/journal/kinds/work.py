@@ -28,6 +28,7 @@ from bailiwick.vocab.words import (
     LeaseClass,
     PendingReason,
     QuotaViolation,
+    ReservationLoss,
     ResourceKind,
 )
 
@@ -138,6 +139,20 @@ class WorkKinds:
         ocsf=Ocsf(API, UPDATE),
         body=BodySpec(
             {"entry_id": AMOUNT, "starts_ms": AMOUNT, "nodes": NAMES}, {"overdue": AMOUNT}
+        ),
+    )
+    ROOM_POSTPONED = row(
+        "room_postponed",
+        62,
+        ocsf=Ocsf(API, UPDATE),
+        body=BodySpec({"entry_id": AMOUNT, "starts_ms": AMOUNT, "nodes": NAMES, "slips": AMOUNT}),
+    )
+    ROOM_LOST = row(
+        "room_lost",
+        63,
+        ocsf=Ocsf(API, UPDATE, LOW),
+        body=BodySpec(
+            {"entry_id": AMOUNT, "cause": Words((ReservationLoss,))}, {"until_ms": AMOUNT}
         ),
     )
     LEASE_RENEWED = row(
