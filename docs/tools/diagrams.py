@@ -35,6 +35,7 @@ LEASE_STEPS: dict[tuple[RevokeState, RevokeState], str] = {
     (_R.REVOKE_WARNING, _R.EXPIRED): "term is over",
     (_R.GRACE_RUNNING, _R.CHECKPOINT_REPORTED): "work is saved",
     (_R.GRACE_RUNNING, _R.FORCED_TEARDOWN): "grace is over",
+    (_R.GRACE_RUNNING, _R.ACTIVE): "nobody needs its room",
     (_R.CHECKPOINT_REPORTED, _R.TORNDOWN): "is gone",
     (_R.CHECKPOINT_REPORTED, _R.FENCED): "not confirmed",
     (_R.FORCED_TEARDOWN, _R.TORNDOWN): "is gone",

@@ -49,6 +49,9 @@ MEANINGS = {
     "aging_ms": "How long a request waits to stand one priority higher in the queue.",
     "aging_max": "By how many priorities waiting raises a request at most; 0 for none.",
     "aging_ceiling": "The highest priority to which waiting raises a request.",
+    "clock_step_ms": "How far time may go forward from one command to the next.",
+    "outage_ms": "How far time may go forward where a leader begins: the longest outage.",
+    "clock_drift_ms": "How far a leader's clock may be from what it is compared with.",
     "burst_min_run_ms": "How long burst credit must last for a request that goes above a limit.",
 }
 

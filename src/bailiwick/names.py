@@ -8,7 +8,7 @@ Rules:
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
-from bailiwick.scheduler.admission import AdmissionController, Plan, ReservationHeadroom
+from bailiwick.scheduler.admission import AdmissionController, Plan
 from bailiwick.scheduler.burst import BurstOverrun
 from bailiwick.scheduler.decision import (
     AdmissionDecision,
@@ -19,12 +19,14 @@ from bailiwick.scheduler.decision import (
     Fragmented,
     HeadroomKept,
     LargerThanAnyNode,
+    NodeClosed,
     NodesForbidden,
     NodesKeptApart,
     NoSuchHardware,
     NotEnoughFree,
     ReservedForOthers,
     RoomClaimed,
+    TermReserved,
     VictimsLeaving,
 )
 from bailiwick.scheduler.evictions import (
@@ -49,6 +51,7 @@ from bailiwick.scheduler.library.federation import (
     PreemptionClaim,
     Unplaced,
 )
+from bailiwick.scheduler.library.kept_room import KeptRoom
 from bailiwick.scheduler.library.queue import (
     LineRules,
     QueueEntry,
@@ -97,6 +100,8 @@ from bailiwick.scheduler.quota_policy import (
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.revoker import LeaseRevoker, Revocation, RevokeTransition
+from bailiwick.scheduler.rights.ceilings import RightsDenied, ScopeClosed, TermTooLong
+from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import (
     BailiwickError,
     Conflict,
@@ -123,6 +128,7 @@ from bailiwick.vocab.words import (
     Priority,
     QuotaViolation,
     ResourceKind,
+    RightsDenial,
 )
 
 __all__ = [
@@ -166,6 +172,7 @@ __all__ = [
     "Impossible",
     "InvalidValue",
     "InvariantBroken",
+    "KeptRoom",
     "LargerThanAnyNode",
     "Lease",
     "LeaseClass",
@@ -174,6 +181,7 @@ __all__ = [
     "LineRules",
     "NoSuchHardware",
     "NodeCapacity",
+    "NodeClosed",
     "NodeFilter",
     "NodeId",
     "NodeMode",
@@ -218,8 +226,11 @@ __all__ = [
     "Revocation",
     "RevokeState",
     "RevokeTransition",
+    "RightsDenial",
+    "RightsDenied",
     "RoomClaimed",
     "ScheduleResult",
+    "ScopeClosed",
     "ScoreWeights",
     "Shortfall",
     "Stale",
@@ -227,6 +238,8 @@ __all__ = [
     "Started",
     "Strategy",
     "TenantId",
+    "TermReserved",
+    "TermTooLong",
     "Unplaced",
     "Victim",
     "VictimsLeaving",

@@ -78,6 +78,9 @@ class JournalStore(Protocol):
     def read(self, first: int, limit: int) -> list[bytes]:
         """Up to ``limit`` lines from number ``first`` on, in order and without a gap."""
 
+    def clock_ms(self) -> int | None:
+        """What time it is there, in milliseconds since 1970; ``None`` if it has no clock."""
+
     def save_snapshot(self, snapshot: StoredSnapshot) -> None:
         """Keep this snapshot, and forget older ones but the last few."""
 

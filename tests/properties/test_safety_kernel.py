@@ -182,7 +182,7 @@ class KernelMachine(RuleBasedStateMachine):
     )
     def begin(self, engine: str, fleet: list[NodeCapacity], chosen: Settings) -> None:
         self.engine = engine
-        self.kernel = Told(State(engine=engine))
+        self.kernel = Told(State(engine=engine), simulated=True)
         self.naive = NaiveKernel()
         self.twin: Kernel | None = None
         self.lines: list[bytes] = []
@@ -448,7 +448,7 @@ class KernelMachine(RuleBasedStateMachine):
         made = self.kernel.checkpoint("ann", self.now_ms)
         state = decode(made.data, made.digest, engine=engine)
         assert encode(state) == made.data
-        self.twin = Kernel(state, anchor)
+        self.twin = Kernel(state, anchor, simulated=True)
         self.take((made.line,))
 
     @rule(request=requests)

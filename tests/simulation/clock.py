@@ -23,7 +23,7 @@ class SimClock:
     def __init__(self, rng: Random, now: Callable[[], int], meanwhile: Callable[[], None]) -> None:
         self._now = now
         self._meanwhile = meanwhile
-        self.skew_ms = rng.randrange(-3_000, 3_000)
+        self.skew_ms = self._skew_ms = rng.randrange(-3_000, 3_000)
         self._rate_ppm = rng.randrange(-500, 500)
         self._base = rng.randrange(10**9)
         self._born = now()
@@ -58,6 +58,10 @@ class SimClock:
             self._stood_at = now - self._paused_ms
             self._pause_until = now + span_ms
             self._paused_ms += span_ms
+
+    def put_right(self) -> None:
+        """Somebody sets the clock to what it was at first, more or less right."""
+        self.skew_ms = self._skew_ms
 
     def jump(self, by_ms: int) -> None:
         """Somebody sets the clock."""

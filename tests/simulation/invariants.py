@@ -22,6 +22,9 @@ from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import GENERATIONS
 from tests.simulation.model import DIMENSIONS, Key, Model, Scope, Told, Violation, told_by
 
+AHEAD_MS_MAX = 2 * 60_000
+"""How far a clock that is believed may be ahead: the drift that is borne, and a little skew."""
+
 Timers = Callable[[], dict[str, int]]
 
 
@@ -33,6 +36,8 @@ class Judge:
     """What each replica's timer shows now."""
     risk: Callable[[str], bool]
     """Whether the database dies at this point (asked by the database)."""
+    true_ms: Callable[[], int]
+    """What a clock that is right shows."""
     model: Model = field(default_factory=Model)
     acknowledged: dict[Key, Told] = field(default_factory=dict)
     acknowledgements: int = 0
@@ -61,7 +66,14 @@ class Judge:
     def _fold(self, epoch: int, lines: Sequence[bytes]) -> None:
         for line in lines:
             self.model.ingest(line, epoch)
+            self._check_time()
         self._history.append((self.model.size, self.timers()))
+
+    def _check_time(self) -> None:
+        """No record is of a time that has not come: so no lease ends before its term."""
+        ahead_ms = self.model.clock_ms - self.true_ms()
+        if ahead_ms > AHEAD_MS_MAX:
+            raise Violation("time does not leap", f"the journal is {ahead_ms} ms ahead")
 
     def recovered(self, rows: Sequence[tuple[int, bytes]]) -> None:
         """The database came back with this; nothing that was durable may be missing."""

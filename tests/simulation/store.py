@@ -250,6 +250,9 @@ class Network(Protocol):
     def on_the_way(self, name: str, *, back: bool) -> None:
         """Let time pass, others act, the caller die; or lose the message (``Unavailable``)."""
 
+    def true_ms(self) -> int:
+        """What a clock that is right shows."""
+
     def comes_late(self) -> bool:
         """Whether a batch arrives only after its sender has given up."""
 
@@ -286,6 +289,14 @@ class SimStore:
             return self._database.leader
 
         return self._ask(ask)
+
+    def clock_ms(self) -> int | None:
+        """The database's machine has a good clock."""
+        return self._ask(self._database_clock)
+
+    def _database_clock(self) -> int:
+        self._database.check_up()
+        return self._network.true_ms()
 
     def resign(self) -> None:
         """Let another lead; if the word does not arrive, the server finds out by itself."""

@@ -25,7 +25,7 @@ from bailiwick.kernel.work import requests
 from bailiwick.runtime.replica import Pace, Replica, Role, Ticket, View
 from bailiwick.vocab.errors import BailiwickError, Damaged, Deposed, Unavailable
 from tests.simulation.actors import Actors, Said, settings_of
-from tests.simulation.clock import SimClock
+from tests.simulation.clock import EPOCH_MS, SimClock
 from tests.simulation.disk import SimDisk
 from tests.simulation.invariants import Judge
 from tests.simulation.model import Violation
@@ -39,13 +39,23 @@ from tests.simulation.store import (
 )
 
 ACTIONS = 700
+DAY_MS = 86_400_000
 CALM_MS = 15_000
 """How long after the last fault somebody must have led and answered."""
 
 _TRIES_MAX = 12
 _DEPTH_MAX = 2
 _DEAR_EVERY = 8
-_SEEN = ("dies", "is held up", "loses", "late batch", "the database starts", "rots", "jumps")
+_SEEN = (
+    "dies",
+    "is held up",
+    "loses",
+    "late batch",
+    "the database starts",
+    "rots",
+    "jumps",
+    "leaps",
+)
 """Words of the trace that are counted, to know that these things really happen."""
 
 
@@ -129,7 +139,7 @@ class World:
         drawn, bound = Faults.drawn(rng), rng.random() < 0.5
         self.faults = drawn if self.plan.faults is None else self.plan.faults
         self.bound = bound if self.plan.bound is None else self.plan.bound
-        self.judge = Judge(self._timers, self._at_risk)
+        self.judge = Judge(self._timers, self._at_risk, self.true_ms)
         self.disk = SimDisk(rng)
         self.database = self.plan.database(self.disk, self.judge)
         self.actors = Actors(rng, self.judge.model, lambda: self.now)
@@ -162,6 +172,7 @@ class World:
             (self._fail_fsync, rng.choice((0, 0, 1))),
             (self._harm_snapshot, rng.choice((0, 1))),
             (self._jump_clock, rng.choice((0, 0, 1))),
+            (self._leap_years, rng.choice((0, 0, 1, 3))),
             (self._stop_timer, rng.choice((0, 0, 1))),
         )
 
@@ -283,8 +294,8 @@ class World:
 
     def _meanwhile(self, name: str) -> None:
         """A call of a replica's clock or store: others may act before it returns, or it may die."""
-        if self.calm or not self.hosts:
-            return
+        if self.calm or all(host.name != name for host in self.hosts):
+            return  # its machine is being put up
         rng, chance = self.rng, self.rng.random()
         if self._depth < _DEPTH_MAX and chance < self.faults.hold_up:
             self._depth += 1
@@ -307,6 +318,10 @@ class World:
         if not self.calm and self.rng.random() < self.faults.drop:
             self.note(f"{name} loses {'an answer' if back else 'a request'}")
             raise Unavailable("database", "the connection was lost")
+
+    def true_ms(self) -> int:
+        """What a clock that is right shows."""
+        return EPOCH_MS + self.now
 
     def comes_late(self) -> bool:
         """Whether a batch arrives only after its sender has given up."""
@@ -398,6 +413,15 @@ class World:
         self.note(f"the clock of {host.name} jumps by {by_ms}")
         host.clock.jump(by_ms)
 
+    def _leap_years(self) -> None:
+        """A clock is years off: for two seconds, or until all is calm."""
+        host, rng = self.rng.choice(self.hosts), self.rng
+        by_ms = rng.choice((-3, -1, 1, 2)) * rng.randrange(35, 500) * DAY_MS
+        self.note(f"the clock of {host.name} leaps by {by_ms}")
+        host.clock.jump(by_ms)
+        if rng.random() < 0.7:
+            self._at(rng.choice((500, 2_000, 6_000)), lambda: host.clock.jump(-by_ms))
+
     def _stop_timer(self) -> None:
         self.rng.choice(self.hosts).clock.stand_still(self.rng.choice((200, 3_000)))
 
@@ -481,6 +505,7 @@ class World:
         self._start_database()
         for host in self.hosts:
             host.stalled_until = 0
+            host.clock.put_right()
             self._revive(host)
         probe = Op(Said("operator", SetShare("acme", 7)), "probe")
         self._at(1_000, lambda: self._send(probe))

@@ -32,6 +32,7 @@ from bailiwick.metering.values import Use
 from bailiwick.ports import Clock, NewJobRow
 from bailiwick.runtime import replica as rep
 from bailiwick.runtime.runner import Runner, SystemClock
+from bailiwick.runtime.steady_clock import SteadyClock
 from bailiwick.server.folds import follow_revocations, follow_telemetry
 from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import AppTerms, create_app
@@ -191,7 +192,7 @@ def http_house(
     """The API, with two tenants, people, one node, and a lease, an entry and a job of each."""
     telemetry = Telemetry.open(folder)
     store = open_store(str(folder))
-    clock = clock or SystemClock()
+    clock = SteadyClock(clock or SystemClock())
     replica = rep.Replica(telemetry.watch_store(store), clock, name="one")
     runner = Runner(replica, wait_s=WAIT_S)
     runner.start()

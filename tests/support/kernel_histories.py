@@ -86,7 +86,7 @@ class Campus:
     """A kernel, its journal, and the time."""
 
     now_ms: int = START_MS
-    kernel: Kernel = field(default_factory=Kernel)
+    kernel: Kernel = field(default_factory=lambda: Kernel(simulated=True))
     lines: list[bytes] = field(default_factory=list)
     serial: int = 0
 

@@ -30,6 +30,8 @@ class MemoryStore:
     at_gate: threading.Event = field(default_factory=threading.Event)
     """Set once somebody waits there."""
     closed: bool = False
+    told_ms: int | None = None
+    """What time it is there; ``None`` if it has no clock."""
 
     def __post_init__(self) -> None:
         self.gate.set()
@@ -51,6 +53,10 @@ class MemoryStore:
     def leader(self) -> Leader | None:
         """The last that was made."""
         return self.known
+
+    def clock_ms(self) -> int | None:
+        """What a test says."""
+        return self.told_ms
 
     def resign(self) -> None:
         """Nothing to let go."""

@@ -116,7 +116,7 @@ class Driver:
     def __init__(self, days: int, seed: int, *, engine: str = "auto") -> None:
         self.end_ms = 24 * HOUR_MS * days
         self.agenda, self.books = Agenda(), CampusBooks()
-        self.kernel = Kernel(State(engine=engine))
+        self.kernel = Kernel(State(engine=engine), simulated=True)
         self.runs: dict[int, Run] = {}
         self.waiting: dict[int, Job] = {}
         self.stuck: set[str] = set()

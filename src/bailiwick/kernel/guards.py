@@ -199,15 +199,19 @@ class Guards:
     # -- asking ------------------------------------------------------------------------------
 
     @contextmanager
-    def for_claimant(self, entry_id: int, *, now_ms: int) -> Iterator[GuardedAdmission]:
+    def for_claimant(
+        self, entry_id: int, *, now_ms: int, victims_gone: bool = False
+    ) -> Iterator[GuardedAdmission]:
         """Who admits one entry: its own claim does not bind it, that of others does.
 
-        Burst credit was asked for when room was claimed, and has drained since as if the entry ran:
-        any that is left will do, or its victims would have gone for nothing.
+        ``victims_gone`` looks ahead: as if all who leave for it had left. Burst credit was asked
+        for when room was claimed, and has drained since as if the entry ran: any that is left will
+        do, or its victims would have gone for nothing.
         """
-        lifted = (entry_id,) if entry_id in self._ledger.holds else ()
-        quotas = self._ledger.quotas
-        with self._ledger.holds.shadow(lifted=lifted, now_ms=now_ms):
+        holds, quotas = self._ledger.holds, self._ledger.quotas
+        lifted = (entry_id,) if entry_id in holds else ()
+        gone = holds.victims_of(entry_id) if victims_gone else ()
+        with holds.shadow(gone=gone, lifted=lifted, now_ms=now_ms):
             admission = self._without(self.seats_of([entry_id]))
             if quotas is None or not lifted:
                 yield admission

@@ -5,6 +5,8 @@ Rules:
 - A command is decided, and each of its events sealed and applied, before the next command is
   looked at. What it gives back must be made durable before anybody is answered.
 - Time never goes back: a command told an earlier time than the last is decided as of the last.
+  It does not leap either (:mod:`.fleet.clock`): such a command is refused, and nothing changed.
+  Only where time is made up, as in a simulation, is every time believed.
 - The same actor and key give the first answer again; with another command it is a conflict.
 - An error before the first event changed nothing. One after it means that this kernel is lost:
   it refuses everything, and a new one is made from what was stored.
@@ -33,6 +35,8 @@ from bailiwick.kernel.answers import (
 from bailiwick.kernel.codec import command_digest
 from bailiwick.kernel.commands import Command, Envelope
 from bailiwick.kernel.events import Event
+from bailiwick.kernel.fleet.clock import check_step
+from bailiwick.kernel.fleet.commands import Elect
 from bailiwick.kernel.fleet.events import StateCheckpoint
 from bailiwick.kernel.owner import FLEET
 from bailiwick.kernel.slices import apply, decide, event_of
@@ -43,6 +47,7 @@ from bailiwick.kernel.trust.events import TokenIssued, TokenRefused
 from bailiwick.kernel.trust.tokens import as_told
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.events import AdmissionApproved, AdmissionDenied, RequestQueued
+from bailiwick.kernel.work.lease_events import RenewalDenied
 from bailiwick.vocab.errors import Conflict, InvariantBroken, Unavailable
 
 _ANSWERS = (AdmissionApproved, AdmissionDenied, RequestQueued)
@@ -80,9 +85,13 @@ class Checkpoint:
 class Kernel:
     """One deterministic machine: a state, and the chain of records that made it."""
 
-    def __init__(self, state: State | None = None, anchor: Anchor = GENESIS) -> None:
+    def __init__(
+        self, state: State | None = None, anchor: Anchor = GENESIS, *, simulated: bool = False
+    ) -> None:
         self.state = State() if state is None else state
         self.chain = Chain(anchor)
+        self._simulated = simulated
+        self._told_ms = 0
         self._lost = False
         if self.chain.size != self.state.size:
             raise InvariantBroken(f"{self.chain.size} records, but a state of {self.state.size}")
@@ -96,7 +105,7 @@ class Kernel:
         """Decide a command, seal what follows from it, and apply that."""
         if self._lost:
             raise Unavailable("the kernel", "an earlier command failed half way")
-        now = max(now_ms, self.state.clock_ms)
+        now = self._believe(now_ms, elects=isinstance(envelope.command, Elect))
         digest = None
         if envelope.key is not None:
             digest = command_digest(envelope.command)
@@ -107,12 +116,21 @@ class Kernel:
 
     def checkpoint(self, actor: str, now_ms: int) -> Checkpoint:
         """The state as bytes, and the record that vouches for them."""
-        now = max(now_ms, self.state.clock_ms)
+        now = self._believe(now_ms)
         data = encode(self.state)
         digest = sha256(data).hexdigest()
         event = StateCheckpoint(digest, len(self.state.leases), len(self.state.line.entries))
         line = self._seal(event, Context(actor, "checkpoint"), event.body(), now=now)
         return Checkpoint(data, digest, line, Step(event, now))
+
+    def _believe(self, now_ms: int, *, elects: bool = False) -> int:
+        """The time as of which to decide, if it is not too far ahead."""
+        clock_ms = self.state.clock_ms
+        if not self._simulated:
+            last_ms = max(self._told_ms, clock_ms)
+            check_step(self.state.settings, last_ms=last_ms, now_ms=now_ms, elects=elects)
+            self._told_ms = max(last_ms, now_ms)
+        return max(now_ms, clock_ms)
 
     def _run(self, envelope: Envelope, digest: str | None, now: int) -> Outcome:
         lines: list[bytes] = []
@@ -220,7 +238,7 @@ def _answer_of(command: Command | None, event: Event, now_ms: int, *, seq: int) 
     match event:
         case AdmissionApproved(entry_id=None):  # out of the line a tick starts them, for others
             return Granted(event.lease_ids, event.nodes, now_ms + event.request.ttl_ms)
-        case AdmissionDenied():
+        case AdmissionDenied() | RenewalDenied():
             return Refused(event.denied)
         case RequestQueued():
             return Queued(event.entry_id, event.denied)

@@ -12,16 +12,16 @@ from dataclasses import dataclass, fields
 
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.journal.fields import INTEGER_MAX
-from bailiwick.scheduler.admission import ReservationHeadroom
 from bailiwick.scheduler.line.lanes import Aging
 from bailiwick.scheduler.line.rules import RESERVATIONS_MAX, LineRules
 from bailiwick.scheduler.placement import ScoreWeights
 from bailiwick.scheduler.preemption import PreemptionConfig
+from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer, check_kind
 from bailiwick.vocab.words import PRIORITIES, Priority, Strategy
 
-_SECOND, _DAY = 1_000, 86_400_000
+_SECOND, _HOUR, _DAY = 1_000, 3_600_000, 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,14 @@ class Settings:
     keys_ms: int = _DAY
     """How long the answer to an idempotency key is remembered, and how many are at most."""
     keys_max: int = 1_000_000
+    clock_step_ms: int = _HOUR
+    """The most that one command may move time forward."""
+    outage_ms: int = 30 * _DAY
+    """The most that a leader which begins may move time forward."""
+    clock_drift_ms: int = 60 * _SECOND
+    """How far a leader's clock may be from what it is compared with."""
     burst_min_run_ms: int = 60 * _SECOND
+    """How long burst credit must last for a request that goes above a limit."""
     reservations_max: int = 4
     """For how many waiting requests room is kept at a time."""
     slips_max: int = 3
@@ -60,7 +67,6 @@ class Settings:
     aging_max: int = 1
     aging_ceiling: Priority = Priority.HIGH
     """How high waiting raises a request, in priorities and at most."""
-    """How long burst credit must last for a request that goes above a limit."""
 
     def __post_init__(self) -> None:
         check_kind("strategy", self.strategy, Strategy)
@@ -109,6 +115,7 @@ _LEAST = {
     **dict.fromkeys(("grace_ms", "min_run_ms", "max_cascade_depth", "fresh_checkpoint_ms"), 0),
     **dict.fromkeys(("teardown_ms", "half_life_ms", "patience_ms", "horizon_ms"), 1),
     **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
+    **dict.fromkeys(("clock_step_ms", "outage_ms", "clock_drift_ms"), 1_000),
     "burst_min_run_ms": 0,
     "aging_max": 0,
     **dict.fromkeys(("reservations_max", "slips_max", "aging_ms"), 1),

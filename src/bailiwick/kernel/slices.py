@@ -9,7 +9,8 @@ what its earlier steps did. Rules:
 - No clock, no chance, no I/O. The same state, command and time give the same events.
 - ``apply`` is the fold that rebuilds everything from the journal. It depends on the state, the
   event and the record's time, and on nothing else.
-- A tick does what is due in one order (:data:`_DUE`): leases end before the line is looked at.
+- A tick does what is due in one order (:data:`_DUE`): leases end before the line is looked at,
+  and before that those are spared who would go for nobody.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from bailiwick.kernel.trust import rules as trust
 from bailiwick.kernel.trust.commands import TrustCommand
 from bailiwick.kernel.work import dump as work_dump
 from bailiwick.kernel.work import rules as work
+from bailiwick.kernel.work.claims import spare_victims
 from bailiwick.kernel.work.commands import WorkCommand
 from bailiwick.kernel.work.ending import end_due
 from bailiwick.kernel.work.requests import look_at_line
@@ -100,6 +102,7 @@ SLICES: tuple[Slice, ...] = (
 """Each stands on those before it: a snapshot is read in this order."""
 
 _DUE: tuple[TickPart, ...] = (
+    spare_victims,
     end_due,
     fleet.finish_drains,
     fleet.end_bursts,
@@ -145,6 +148,7 @@ def apply(state: State, event: Event, at_ms: int) -> None:
     if at_ms < state.clock_ms:
         raise InvariantBroken(f"time went back from {state.clock_ms} to {at_ms}")
     state.clock_ms = at_ms
+    state.times.note(state.size, at_ms)
     APPLY[type(event)](state, event, at_ms)
     state.size += 1
 

@@ -22,7 +22,7 @@ from bailiwick.kernel.slices import SLICES
 from bailiwick.kernel.state import State
 from bailiwick.vocab.errors import Damaged
 
-FORMAT = "bailiwick-state/v3"
+FORMAT = "bailiwick-state/v4"
 
 
 def encode(state: State) -> bytes:

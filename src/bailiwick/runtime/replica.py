@@ -10,6 +10,9 @@ Rules:
   of the journal for longer than one round.
 - Leading begins with a new epoch, the whole journal read, and a record that says so. A replica
   that is deposed forgets its state in the same way.
+- Whose clock cannot be believed (:mod:`.steady_clock`) does not lead: it says so, lets another, and
+  takes up again once its clock agrees with the others. Time that leaps under a leader (its process
+  was stopped for hours) makes it begin anew, as after an outage.
 - A follower answers reads and says how old they may be; commands it refuses with ``NotLeader``.
 """
 
@@ -25,11 +28,14 @@ from bailiwick.kernel import ChangeSettings, Elect, Envelope, Kernel, Settings, 
 from bailiwick.kernel.answers import Answer
 from bailiwick.kernel.machine import Outcome, Step
 from bailiwick.ports import Clock, JournalStore, Leader, StoredSnapshot
+from bailiwick.runtime.clock_watch import ClockWatch
 from bailiwick.runtime.feed import Feed
 from bailiwick.runtime.indexes import ByOwner, Indexes, Scan, scan_leases, scan_waiting
 from bailiwick.runtime.rebuild import catch_up, rebuild
+from bailiwick.runtime.steady_clock import SteadyClock
 from bailiwick.vocab.errors import (
     BailiwickError,
+    ClockJumped,
     Deposed,
     InvariantBroken,
     NotLeader,
@@ -116,7 +122,9 @@ class Replica:
         settings: Settings | None = None,
         pace: Pace | None = None,
     ) -> None:
-        self.store, self.clock = store, clock
+        self.store = store
+        self.clock = clock if isinstance(clock, SteadyClock) else SteadyClock(clock)
+        self.watch = ClockWatch(self.clock, store, name)
         self.name, self.address = name, address
         self.settings = settings or Settings()
         self.pace = pace or Pace()
@@ -162,13 +170,15 @@ class Replica:
         """Do what is due; whether there was anything."""
         tickets = self._take()
         try:
+            if self.role is Role.LEADING and self.kernel is not None:
+                self._check_clock(self.kernel)
             if self.role is not Role.LEADING:
                 busy = self._follow()
             if self.role is Role.LEADING:
                 busy = self._lead(tickets)
             else:
                 self._refuse(tickets)
-        except (Unavailable, Deposed) as error:
+        except (Unavailable, Deposed, ClockJumped) as error:
             self._lose(tickets, error)
             busy = False
         except BaseException as error:
@@ -185,7 +195,8 @@ class Replica:
         if tickets:
             known = self.leader
             address = known.address if known is not None and known.name != self.name else None
-            _settle(tickets, NotLeader(address or None))
+            wrong = None if address else self.watch.error
+            _settle(tickets, wrong or NotLeader(address or None))
 
     def _lose(self, tickets: list[Ticket], error: BailiwickError) -> None:
         """The store and the memory may differ now: the store is right."""
@@ -205,8 +216,8 @@ class Replica:
         if kernel is None or self.role is Role.STARTING:
             return
         for _ in range(len(self._reads)):
-            age = self.clock.elapsed_ms() - self.known.elapsed_ms
             now = max(self.clock.now_ms(), kernel.state.clock_ms)
+            age = self.clock.elapsed_ms() - self.known.elapsed_ms
             self._reads.popleft()(View(kernel.state, now, age, self.role))
 
     # -- following -----------------------------------------------------------------------------
@@ -225,8 +236,17 @@ class Replica:
                 self._found_all(self.kernel, elapsed)
         if self.role is Role.FOLLOWING and elapsed - self._tried >= self.pace.lead_ms:
             self._tried = elapsed
-            self._try_to_lead(self.kernel)
+            if self.watch.may_lead(self.kernel.state, leads=False, warn=self.warn):
+                self._try_to_lead(self.kernel)
+            else:
+                self.leader = self.store.leader()
         return busy
+
+    def _check_clock(self, kernel: Kernel) -> None:
+        """A leader whose clock is wrong stands aside; all that it decided is durable."""
+        if not self.watch.may_lead(kernel.state, leads=True, warn=self.warn):
+            self.role = Role.FOLLOWING
+            self.store.resign()
 
     def _found_all(self, kernel: Kernel, elapsed: int) -> None:
         self._followed = elapsed

@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.decision import (
     AdmissionDecision,
     Approved,
@@ -40,27 +40,20 @@ from bailiwick.scheduler.explain import (
 )
 from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.kept_room import KeptRoom, ask_with
 from bailiwick.scheduler.placement import PlacementScorer
-from bailiwick.scheduler.preemption import PreemptionManager, PreemptionResult
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import WithinQuota
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.victims.headroom import ReservationHeadroom, wanted_by
+from bailiwick.vocab.errors import Conflict
 from bailiwick.vocab.values import NodeId, check_amount, check_integer, check_kind
-from bailiwick.vocab.words import RESOURCE_KINDS, PendingReason, Priority
+from bailiwick.vocab.words import RESOURCE_KINDS, PendingReason
 
+if TYPE_CHECKING:
+    from bailiwick.scheduler.preemption import PreemptionManager, PreemptionResult
 
-@dataclass(frozen=True, slots=True)
-class ReservationHeadroom:
-    """Free capacity kept for requests of at least this priority."""
-
-    kept: Resources = NOTHING
-    priority: Priority = Priority.CRITICAL
-
-    def __post_init__(self) -> None:
-        check_kind("kept", self.kept, Resources)
-        check_kind("priority", self.priority, Priority)
-        for kind, amount in zip(RESOURCE_KINDS, self.kept.as_tuple(), strict=True):
-            check_amount(f"kept.{kind}", amount)
+__all__ = ["AdmissionController", "Plan", "ReservationHeadroom"]
 
 
 # What evicting somebody else could clear; quota and mistakes it cannot.
@@ -110,10 +103,21 @@ class AdmissionController:
         return self._decide(request, now_ms=now_ms, keep=False)
 
     def admit(
-        self, request: PlacementRequest, *, now_ms: int = 0, depth: int = 0
+        self,
+        request: PlacementRequest,
+        *,
+        now_ms: int = 0,
+        depth: int = 0,
+        hold: KeptRoom | None = None,
     ) -> AdmissionDecision:
-        """Decide and, if approved, grant the leases; ``depth`` is that of the cascade behind it."""
+        """Decide and, if approved, grant the leases; ``depth`` is that of the cascade behind it.
+
+        With a ``hold``, what ``preempt`` keeps for this request is free for it, and the hold ends
+        when it is admitted.
+        """
         check_integer("depth", depth, low=0, high=255)
+        if hold is not None:
+            return self._admit_with(hold, request, now_ms=now_ms)
         counted = False
         if self._is_plain(request, now_ms):
             lease_id = self._fast(request, now_ms=now_ms, depth=depth)
@@ -125,6 +129,23 @@ class AdmissionController:
         if not counted and not _was_quota(decision):
             self.ledger.note_arrivals(self.scorer.ready(self.ledger, request), request.gang_size)
         return decision
+
+    def _admit_with(
+        self, room: KeptRoom, request: PlacementRequest, *, now_ms: int
+    ) -> AdmissionDecision:
+        check_kind("hold", room, KeptRoom)
+        if request != room.request:
+            raise Conflict("hold", room.number, "is kept for another request")
+        decision = ask_with(self, room, now_ms=now_ms)
+        if isinstance(decision, Denied):
+            return decision
+        self.give_up(room, now_ms=now_ms)
+        return self.admit(request, now_ms=now_ms, depth=room.depth)
+
+    def give_up(self, room: KeptRoom, *, now_ms: int = 0) -> None:
+        """Keep the room no longer; nothing happens if that was so before."""
+        check_kind("room", room, KeptRoom)
+        self.ledger.holds.drop(room.number, now_ms=now_ms)
 
     @staticmethod
     def _is_plain(request: object, now_ms: object) -> bool:
@@ -166,8 +187,9 @@ class AdmissionController:
         decision = explanation.decision
         victims: PreemptionResult | None = None
         if preemption is not None and isinstance(decision, Denied) and decision.reason in _ROOM:
+            filters, kept = self.scorer.filters, self.headroom
             victims = preemption.find_victims(
-                self.ledger, request, now_ms=now_ms, filters=self.scorer.filters
+                self.ledger, request, now_ms=now_ms, filters=filters, headroom=kept
             )
         cost = price(request) if price is not None else None
         return Plan(request, explanation, victims, cost)
@@ -228,20 +250,12 @@ class AdmissionController:
     def _headroom(self, request: PlacementRequest) -> Denied | None:
         if request.priority.rank >= self._kept[0]:
             return None
-        need = Resources(
-            request.cpu_milli, request.mem_bytes, request.block_bytes, request.gpu_milli_total
-        )
-        rows = zip(
-            RESOURCE_KINDS,
-            need.as_tuple(),
-            self.ledger.free.as_tuple(),
-            self.headroom.kept.as_tuple(),
-            strict=True,
-        )
-        for kind, one, free, kept in rows:
-            wanted = one * request.gang_size
-            if wanted and kept and free - wanted < kept:
-                return Denied.because(HeadroomKept(kind, free, kept, wanted))
+        free, kept = self.ledger.free, self.headroom.kept.as_tuple()
+        lacking = self.headroom.lacking(request, free=free)
+        numbers = free.as_tuple(), kept, wanted_by(request)
+        for kind, lack, *row in zip(RESOURCE_KINDS, lacking, *numbers, strict=True):
+            if lack:
+                return Denied.because(HeadroomKept(kind, *row))
         return None
 
     def _no_place(self, request: PlacementRequest, placed: int) -> CapacityDenied:

@@ -170,6 +170,22 @@ class BurstBook:
             burst = burst or answer.burst
         return WithinQuota(burst)
 
+    def check_held(
+        self, view: RowView, amounts: Sequence[int], *, now_ms: int
+    ) -> HardLimitExceeded | BurstCreditExhausted | None:
+        """Why a row would not bear anew a part of what it bears now, if it would not."""
+        rest = view.without(amounts)
+        denied = self._hard_denial(rest, amounts)
+        if denied is not None or view.row not in self._buckets:
+            return denied
+        over = self.overrun(view, now_ms)
+        i = None if over is None else DIMENSIONS.index(over.dimension)
+        if over is None or i is None or not amounts[i]:
+            return None
+        unit = unit_of(over.dimension)
+        shown = as_told(unit, view.limits[i], used=rest.used[i], requested=amounts[i])
+        return BurstCreditExhausted(over.dimension, *shown, credit=0, scope=view.scope)
+
     def _at(self, view: RowView, now_ms: int) -> BurstBucket:
         bucket = self._buckets[view.row]
         return bucket.at(now_ms, excess=_excess(view, bucket.credit.dimension))

@@ -26,12 +26,14 @@ from bailiwick.scheduler.decision import (
     Fragmented,
     HeadroomKept,
     LargerThanAnyNode,
+    NodeClosed,
     NodesForbidden,
     NodesKeptApart,
     NoSuchHardware,
     NotEnoughFree,
     ReservedForOthers,
     RoomClaimed,
+    TermReserved,
     VictimsLeaving,
 )
 from bailiwick.scheduler.handles import Shape
@@ -47,6 +49,7 @@ from bailiwick.scheduler.quota_policy import (
     HardLimitExceeded,
 )
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights.ceilings import ScopeClosed, TermTooLong
 from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import MILLI
@@ -104,15 +107,21 @@ def count_filters(
     return {r: fallen[r] for r in FilterReason if r in fallen}, fitting
 
 
-def _fails_at(
-    ledger: CapacityLedger, entry: NodeEntry, request: PlacementRequest, *, shape: Shape
-) -> FilterReason | None:
+def closed_by(entry: NodeEntry) -> FilterReason | None:
+    """What closes a node to all leases, if anything does."""
     if entry.mode is not NodeMode.ACCEPTING:
         return FilterReason.NODE_MODE
     if entry.quarantined:
         return FilterReason.QUARANTINED
-    if entry.gated:
-        return FilterReason.ATTESTATION
+    return FilterReason.ATTESTATION if entry.gated else None
+
+
+def _fails_at(
+    ledger: CapacityLedger, entry: NodeEntry, request: PlacementRequest, *, shape: Shape
+) -> FilterReason | None:
+    closed = closed_by(entry)
+    if closed is not None:
+        return closed
     if shape.device_count and not ledger.serving(entry, shape):
         return FilterReason.GPU_KIND
     if not entry.has_labels(request.labels):
@@ -271,6 +280,13 @@ def remedy_for(denied: Denied | Approved) -> Remedy:
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, left, "members")
         case VictimsLeaving():
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, detail.leases, "leases")
+        case NodeClosed():
+            return Remedy(RemedyWord.OPEN_NODES, 1, "nodes")
+        case ScopeClosed():
+            return Remedy(RemedyWord.CHANGE_POLICY)
+        case TermReserved() | TermTooLong():
+            over = detail.requested_ms - detail.longest_ms
+            return Remedy(RemedyWord.CHANGE_REQUEST, over, "ms")
         case _:
             assert_never(detail)
 

@@ -96,6 +96,15 @@ class Holds:
         """The numbers of all holds."""
         return tuple(self._entries)
 
+    def victims_of(self, key: int) -> tuple[int, ...]:
+        """Who of those that leave for a hold is still there."""
+        entry = self._entries.get(key)
+        return () if entry is None else tuple(entry.victims)
+
+    def requests(self) -> list[PlacementRequest]:
+        """For whom something is kept; in a shadow, without those that are lifted in it."""
+        return [e.hold.request for key, e in self._entries.items() if key not in self._lifted]
+
     def kept_on(self, node: str) -> Amounts:
         """What is kept on a node for all holds together: amounts, then milli of each device."""
         handle = self._ledger.handle_of(node)
@@ -161,6 +170,12 @@ class Holds:
         self, place: _Place, entries: Iterable[_Entry], *, gone: Collection[int] = ()
     ) -> list[int]:
         """What these holds must keep at a place, as long as those who leave have not left."""
+        return self._serve(place, entries, gone=gone)[0]
+
+    def _serve(
+        self, place: _Place, entries: Iterable[_Entry], *, gone: Collection[int] = ()
+    ) -> tuple[list[int], dict[int, list[int]]]:
+        """What these holds must keep at a place, and what is left over of who leaves for them."""
         left: dict[int, list[int]] = {}
         total = [0] * self._width(place)
         for entry in entries:
@@ -176,7 +191,7 @@ class Holds:
                     rest[kind] -= used
             for kind, lacking in enumerate(need):
                 total[kind] += lacking
-        return total
+        return total, left
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -216,24 +231,36 @@ class Holds:
                 quotas.recall_bursts(bursts)
             self._kept, self._gone, self._lifted = before
 
+    def charged(self, lease_id: int) -> tuple[int, ...]:
+        """What a lease counts as in its owner's quota: by dimension, then by generation."""
+        fields = self._ledger.fields(lease_id)
+        entry = self._ledger.by_handle[fields.node]
+        assert entry is not None, "a lease is on a node that departed"
+        shape = self._ledger.handles.shapes[fields.shape]
+        return _charged(shape, entry.capacity.gpus, fields.devices)
+
     def counted_on(self, hold: Hold, leaving: Sequence[int]) -> tuple[int, ...]:
         """Which of these leases a hold cannot do without, those named first being taken first.
 
         Asked in a shadow in which the holds that give way are lifted, and nobody has left yet.
         """
         entry = self._entry(hold)
+        others = [each for key, each in self._entries.items() if key not in self._lifted]
+        left = {place: self._serve(place, others)[1] for place in entry.needs}
         lacking = {place: self._lacking(place, entry) for place in entry.needs}
+
+        def gives(lease_id: int, place: _Place) -> list[int] | None:
+            return left[place].get(lease_id) or self._give(lease_id).get(place)
+
         chosen: list[int] = []
         for lease_id in leaving:
-            gives = self._give(lease_id)
-            if not any(_helps(lacking[place], gives.get(place)) for place in lacking):
+            if not any(_helps(lacking[place], gives(lease_id, place)) for place in lacking):
                 continue
             chosen.append(lease_id)
             for place, amounts in lacking.items():
-                lacking[place] = _less(amounts, gives.get(place))
+                lacking[place] = _less(amounts, gives(lease_id, place))
         for lease_id in list(chosen):  # an earlier one may be more than is needed by now
-            gives = self._give(lease_id)
-            back = {place: _more(short, gives.get(place)) for place, short in lacking.items()}
+            back = {place: _more(short, gives(lease_id, place)) for place, short in lacking.items()}
             if all(amount <= 0 for amounts in back.values() for amount in amounts):
                 chosen.remove(lease_id)
                 lacking = back

@@ -7,28 +7,37 @@ Rules:
   has not itself evicted others ``max_cascade_depth`` deep. One member of a gang means the gang.
 - The set is the cheapest: spot before standard, low before high, freshly checkpointed before not,
   small before large (:mod:`.victim_cost`). For one member it is exact at any size (``exact`` says
-  if a bound cut the search short); for gangs see :mod:`.gang_victims`.
+  if a bound cut the search short); for gangs see :mod:`.victims.gangs`.
+- Room that is kept for more urgent work (``headroom``) stays free: who is in its way goes as well,
+  wherever it runs (:mod:`.victims.headroom`). So a request for which room was made is admitted.
 - Work that evicted others carries the depth of that cascade, so a chain of evictions ends.
 - Every eviction carries one of the nine reasons.
+- What victims leave can be kept for the request they leave it for (``hold_for``): then nobody goes
+  unless that lets the request in, and nobody else gets it (:mod:`.library.kept_room`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
 from bailiwick.fleet.resources import Resources
+from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.evictions import EvictionPlan, Victim
-from bailiwick.scheduler.gang_victims import find_gang_victims
 from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.lease import EndedLease
 from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.kept_room import KeptRoom, keep_room
 from bailiwick.scheduler.node_set import NodeFilter
+from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.revoker import LeaseRevoker, RevokeTransition
 from bailiwick.scheduler.victim_cost import BlockedNodes, VictimTerms, lease_cost
+from bailiwick.scheduler.victims.gangs import find_gang_victims
+from bailiwick.scheduler.victims.headroom import ReservationHeadroom, find_headroom_victims
+from bailiwick.scheduler.victims.units import Judge
 from bailiwick.vocab.values import NodeId, check_amount, check_integer, check_kind
 from bailiwick.vocab.words import PreemptionReason
 
@@ -43,6 +52,7 @@ class Obstacle(StrEnum):
     MIN_RUN_TIME = "min_run_time"
     CASCADE_DEPTH = "cascade_depth"
     GANG_SIZE = "gang_size"
+    HEADROOM = "headroom"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +71,22 @@ class PreemptionConfig:
 
 @dataclass(frozen=True, slots=True)
 class Preemptable(EvictionPlan):
-    """Ending these leases makes room; ``node`` is where a single member would go."""
+    """Ending these leases makes room; ``node`` is where a single member would go.
+
+    No other choice costs less than ``bound_cost``, and if that is the cost, this is ``exact``.
+    """
 
     node: NodeId | None = None
     exact: bool = True
+    bound_cost: int = 0
+    filters: tuple[NodeFilter, ...] = field(default=(), compare=False, repr=False)
+    headroom: ReservationHeadroom = field(default=ReservationHeadroom(), compare=False, repr=False)
+    """With which victims were sought, for who keeps the room."""
 
     @property
     def depth(self) -> int:
         """The cascade depth that the preemptor's leases will carry."""
-        return 1 + max((v.lease.depth for v in self.victims), default=-1)
+        return _depth_of(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +123,8 @@ class Preempted:
     plan: EvictionPlan
     ended: tuple[EndedLease, ...]
     steps: tuple[RevokeTransition, ...]
+    hold: KeptRoom | None = None
+    """What is kept for the request, if it was to be: ``admit`` takes it."""
 
     @property
     def freed(self) -> Resources:
@@ -126,15 +145,23 @@ class PreemptionManager:
         *,
         now_ms: int = 0,
         filters: Sequence[NodeFilter] = (),
+        headroom: ReservationHeadroom | None = None,
     ) -> PreemptionResult:
-        """The cheapest leases whose end makes room for the request; nothing changes."""
+        """The cheapest leases whose end makes room for the request; nothing changes.
+
+        ``headroom`` is that of the admission which is to let it in.
+        """
         check_kind("ledger", ledger, CapacityLedger)
         check_kind("request", request, PlacementRequest)
+        kept = check_kind("headroom", headroom or ReservationHeadroom(), ReservationHeadroom)
         terms = self._terms(now_ms)
         ready = ledger.prepare(request, filters)
-        if request.gang_size > 1:
-            return self._for_gang(ledger, ready, terms)
-        return self._for_one(ledger, ready, terms)
+        search = self._for_gang if request.gang_size > 1 else self._for_one
+        seated = search(ledger, ready, terms)
+        if isinstance(seated, Impossible):
+            return seated
+        seated = replace(seated, filters=tuple(filters), headroom=kept)
+        return self._beside(kept, seated, ledger=ledger, request=request, terms=terms)
 
     def preempt(
         self,
@@ -143,12 +170,33 @@ class PreemptionManager:
         *,
         now_ms: int = 0,
         grace_ms: int | None = None,
+        hold_for: PlacementRequest | None = None,
     ) -> Preempted:
-        """Begin to end every victim, for the plan's one reason; a gang's members go together."""
+        """Begin to end every victim, for the plan's one reason; a gang's members go together.
+
+        What they leave is kept for ``hold_for``; if it would not let that in, nobody goes.
+        """
         check_kind("plan", plan, EvictionPlan)
         check_amount("now_ms", now_ms)
         for victim in plan.victims:  # all or nothing: a stale plan evicts nobody
             revoker.check(victim.lease_id, plan.reason, now_ms=now_ms)
+        if hold_for is None:
+            return self._evict(plan, revoker, now_ms=now_ms, grace_ms=grace_ms)
+        check_kind("hold_for", hold_for, PlacementRequest)
+        door, depth = _door_of(plan, revoker.ledger), _depth_of(plan)
+        victims = [victim.lease_id for victim in plan.victims]
+        room = keep_room(door, hold_for, victims=victims, depth=depth, now_ms=now_ms)
+        try:
+            done = self._evict(plan, revoker, now_ms=now_ms, grace_ms=grace_ms)
+        except BaseException:
+            door.give_up(room, now_ms=now_ms)  # nobody was told of it
+            raise
+        return replace(done, hold=room)
+
+    @staticmethod
+    def _evict(
+        plan: EvictionPlan, revoker: LeaseRevoker, *, now_ms: int, grace_ms: int | None
+    ) -> Preempted:
         steps: list[RevokeTransition] = []
         ended: list[EndedLease] = []
         begun: set[int] = set()
@@ -179,7 +227,8 @@ class PreemptionManager:
         entry = ledger.by_handle[found.node]
         victims = _victims(ledger, found.lease_ids, terms)
         node = entry.id if entry is not None else None
-        return Preemptable(PreemptionReason.PRIORITY_PREEMPTION, victims, node, found.exact)
+        bound = found.cost if found.exact else 0
+        return Preemptable(PreemptionReason.PRIORITY_PREEMPTION, victims, node, found.exact, bound)
 
     def _for_gang(
         self, ledger: CapacityLedger, ready: Prepared, terms: VictimTerms
@@ -192,8 +241,51 @@ class PreemptionManager:
             # One member could be seated, all together cannot.
             return Impossible(Obstacle.GANG_SIZE, {Obstacle.GANG_SIZE: len(ledger)})
         victims = _victims(ledger, found.lease_ids, terms)
-        reason = PreemptionReason.PRIORITY_PREEMPTION
-        return Preemptable(reason, victims, None, found.exact)
+        reason, bound = PreemptionReason.PRIORITY_PREEMPTION, found.cost if found.exact else 0
+        return Preemptable(reason, victims, None, found.exact, bound)
+
+    def _beside(
+        self,
+        headroom: ReservationHeadroom,
+        seated: Preemptable,
+        *,
+        ledger: CapacityLedger,
+        request: PlacementRequest,
+        terms: VictimTerms,
+    ) -> PreemptionResult:
+        """Who has to go beside those that leave a place, so that the headroom stays free."""
+        lacking = headroom.lacking(request, free=ledger.free)
+        if not any(lacking):
+            return seated
+        judge = Judge(ledger, request, terms=terms)
+        alone = find_headroom_victims(ledger, lacking, judge=judge)
+        gone = [victim.lease_id for victim in seated.victims]
+        rest = headroom.lacking(request, free=ledger.free + _given_back(ledger, seated))
+        more = find_headroom_victims(ledger, rest, judge=judge, spared=gone)
+        if alone is None or more is None:
+            return Impossible(Obstacle.HEADROOM, {Obstacle.HEADROOM: len(ledger)})
+        victims = (*seated.victims, *_victims(ledger, more.lease_ids, terms))
+        bound = max(seated.bound_cost, alone.bound)
+        exact = bound == seated.cost + more.cost
+        return replace(seated, victims=victims, exact=exact, bound_cost=bound)
+
+
+def _depth_of(plan: EvictionPlan) -> int:
+    return 1 + max((v.lease.depth for v in plan.victims), default=-1)
+
+
+def _door_of(plan: EvictionPlan, ledger: CapacityLedger) -> AdmissionController:
+    """Who admits as it was asked for when the victims were sought."""
+    if not isinstance(plan, Preemptable):
+        return AdmissionController(ledger)
+    scorer = PlacementScorer(filters=plan.filters)
+    return AdmissionController(ledger, scorer=scorer, headroom=plan.headroom)
+
+
+def _given_back(ledger: CapacityLedger, plan: EvictionPlan) -> Resources:
+    """What the victims of a plan leave free on nodes that take leases."""
+    here = (v for v in plan.victims if ledger.entry(v.lease.node).takes_leases)
+    return sum((victim.resources for victim in here), Resources())
 
 
 def _victims(

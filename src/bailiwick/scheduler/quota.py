@@ -71,6 +71,7 @@ from bailiwick.scheduler.quota_rows import (
     RowView,
     changes_of,
     check_generation,
+    check_held_generations,
     demand_of,
     generation_change,
     headroom_of,
@@ -204,10 +205,17 @@ class QuotaManager:
         if denied is not None:
             return denied
         answer = self._bursts.check_limits(views, demand, now_ms=now_ms)
-        hook = self._hooks.get(views[-1].row)
-        if hook is None or not isinstance(answer, WithinQuota):
-            return answer
-        return hook.check(request, now_ms) or answer
+        hook = self._hooks.get(views[-1].row) if isinstance(answer, WithinQuota) else None
+        return answer if hook is None else hook.check(request, now_ms) or answer
+
+    def check_held(
+        self, scope: QuotaScope, amounts: Sequence[int], *, now_ms: int
+    ) -> QuotaDecision:
+        """Whether quota would allow anew what is held: by dimension, then by generation."""
+        views = self._views(scope)
+        by_row = (self._bursts.check_held(view, amounts, now_ms=now_ms) for view in views)
+        found = (check_held_generations(views, amounts), *by_row)
+        return next((denied for denied in found if denied is not None), WithinQuota())
 
     def bears(self, row: int, demand: Sequence[int], *, now_ms: int) -> bool:
         """Whether the row surely takes this much more: a short answer for the usual case.

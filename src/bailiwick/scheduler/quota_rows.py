@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -75,6 +75,13 @@ class RowView:
     limits: Sequence[int]
     generation_used: Sequence[int]
     generation_limits: Sequence[int]
+
+    def without(self, amounts: Sequence[int]) -> RowView:
+        """The same row with so much less in use: by dimension, then by generation."""
+        split = len(DIMENSIONS)
+        used = [now - less for now, less in zip(self.used, amounts[:split], strict=True)]
+        pairs = zip(self.generation_used[: len(GENERATIONS)], amounts[split:], strict=True)
+        return replace(self, used=used, generation_used=[now - less for now, less in pairs])
 
 
 class RowTable:
@@ -168,6 +175,16 @@ def check_generation(
             shown = as_told(MILLI, limit, used=used, requested=milli)
             return GpuGenerationLimitExceeded(generation, *shown, view.scope)
     return None
+
+
+def check_held_generations(
+    views: Sequence[RowView], amounts: Sequence[int]
+) -> GpuGenerationRequired | GpuGenerationLimitExceeded | None:
+    """The denial of the first table that would not bear anew a part of what it bears now."""
+    rest = [view.without(amounts) for view in views]
+    held = zip(GENERATIONS, amounts[len(DIMENSIONS) :], strict=True)
+    found = (check_generation(rest, generation, milli=milli) for generation, milli in held)
+    return next((denied for denied in found if denied is not None), None)
 
 
 def demand_of(request: PlacementRequest) -> tuple[int, ...]:

@@ -12,9 +12,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, ReservedForOthers
@@ -296,12 +296,28 @@ class Turn:
         planned = self._planned(entry)
         return None if planned is None else planned.reservation
 
+    def again(self, entry: QueueEntry, terms: Mapping[int, int]) -> Reservation | None:
+        """When the entry, for which room is kept, could start if these leases ended then.
+
+        ``terms`` are the ends that some leases (by handle) would have instead of their own.
+        """
+        before = tuple(takewhile(lambda each: each.entry is not entry, self._reserved))
+        ends = sorted(
+            each._replace(at_ms=max(terms.get(each.lease, each.at_ms), self.now_ms))
+            for each in self._endings()
+        )
+        planned = _Reserved(self.admission, entry, now_ms=self.now_ms, before=before)
+        return planned.reservation if planned.find(self.until_ms, ends) else None
+
     def _planned(self, entry: QueueEntry) -> _Reserved | None:
-        if self._ends is None:
-            self._ends = endings(self.admission.ledger, now_ms=self.now_ms, until_ms=self.until_ms)
         before = tuple(self._reserved)
         planned = _Reserved(self.admission, entry, now_ms=self.now_ms, before=before)
-        return planned if planned.find(self.until_ms, self._ends) else None
+        return planned if planned.find(self.until_ms, self._endings()) else None
+
+    def _endings(self) -> list[Ending]:
+        if self._ends is None:
+            self._ends = endings(self.admission.ledger, now_ms=self.now_ms, until_ms=self.until_ms)
+        return self._ends
 
     def withdraw(self, entry: QueueEntry) -> None:
         """Room is kept for the entry no more; others may have it."""

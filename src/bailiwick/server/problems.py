@@ -64,6 +64,7 @@ PROBLEMS: Final[dict[Code, Row]] = {
     ErrorCode.UNAVAILABLE: Row(503, True, "no answer in time; it may have taken effect or not"),
     ErrorCode.NOT_LEADER: Row(503, True, "another replica decides; `details` may say which"),
     ErrorCode.DEPOSED: Row(503, True, "another replica took over meanwhile"),
+    ErrorCode.CLOCK_JUMPED: Row(503, True, "the server's clock is wrong; nothing was decided"),
     ErrorCode.DAMAGED: Row(500, False, "the journal was changed or is incomplete"),
     ErrorCode.UNSUPPORTED_SCHEMA: Row(500, False, "the data was written by a newer version"),
     ErrorCode.INVARIANT_BROKEN: Row(500, False, "a fault of the server; its log says more"),

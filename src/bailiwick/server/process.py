@@ -30,6 +30,7 @@ from bailiwick.reconcile.duties import Duties
 from bailiwick.reconcile.this_node import machine_name
 from bailiwick.runtime.replica import Pace, Replica, Role
 from bailiwick.runtime.runner import Runner, SystemClock
+from bailiwick.runtime.steady_clock import SteadyClock
 from bailiwick.server.assembly import Base, ProcessPlan, assemble, open_telemetry
 from bailiwick.server.first_start import furnish, make_login
 from bailiwick.server.folds import follow_revocations, follow_telemetry
@@ -112,7 +113,7 @@ class _Process:
         self._name = options.name or f"{machine_name()}-{port}"
         self._say = Voice()
         self._ending = asyncio.Event()
-        self._clock = SystemClock()
+        self._clock = SteadyClock(SystemClock())
         self._authority = Authority.from_pem(options.authority)
         self._said = ""
         self._welcomed = False

@@ -58,6 +58,7 @@ _KEEP_DURABLE = """
 SELECT set_config('synchronous_commit', 'on', false)
 WHERE current_setting('synchronous_commit') = 'off'
 """
+_CLOCK = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 # A stopped process keeps its connection, so nothing else would end its leadership. A leader that
 # works says something twice a second. PostgreSQL has this limit since version 14.
 _LET_GO_WHEN_IDLE = """
@@ -127,6 +128,11 @@ class PostgresStore(SqlStore):
                 raise self._no_writer_row()
             self._leads = True
             return Leader(epoch, name, address)
+
+    def clock_ms(self) -> int | None:
+        """What time it is on the server's machine."""
+        found = self._ask(lambda connection: connection.exec_driver_sql(_CLOCK).scalar_one())
+        return int(found)
 
     def resign(self) -> None:
         """Let another lead; a store that does not lead does nothing."""

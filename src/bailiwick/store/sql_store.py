@@ -88,6 +88,11 @@ class SqlStore(ABC):
             raise self._no_writer_row()
         return Leader(row.epoch, row.name, row.address) if row.epoch else None
 
+    def clock_ms(self) -> int | None:
+        """None: a file has no clock of its own."""
+        self._check_open()
+        return None
+
     def size(self) -> int:
         """How many records there are."""
         return self._ask(self._size)

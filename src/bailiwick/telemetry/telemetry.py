@@ -149,6 +149,10 @@ class WatchedStore:
         """Let another lead."""
         self._store.resign()
 
+    def clock_ms(self) -> int | None:
+        """What time it is there."""
+        return self._store.clock_ms()
+
     def size(self) -> int:
         """How many records there are."""
         return self._store.size()

@@ -27,6 +27,7 @@ class ErrorCode(StrEnum):
     DEPOSED = "deposed"
     DAMAGED = "damaged"
     UNSUPPORTED_SCHEMA = "unsupported_schema"
+    CLOCK_JUMPED = "clock_jumped"
     INVARIANT_BROKEN = "invariant_broken"
 
 
@@ -190,6 +191,23 @@ class UnsupportedSchema(BailiwickError):
         )
         self.found = found
         self.known = known
+
+
+class ClockJumped(BailiwickError):
+    """A time too far ahead of the last one to be believed; nothing was decided."""
+
+    code = ErrorCode.CLOCK_JUMPED
+    retryable = True
+
+    def __init__(self, at_ms: int, now_ms: int, most_ms: int) -> None:
+        super().__init__(
+            f"the clock went from {now_ms} to {at_ms}, by {at_ms - now_ms} ms; "
+            f"at most {most_ms} ms are believed",
+            hint="set the server's clock right",
+        )
+        self.at_ms = at_ms
+        self.now_ms = now_ms
+        self.most_ms = most_ms
 
 
 class InvariantBroken(BailiwickError):

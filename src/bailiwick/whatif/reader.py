@@ -93,6 +93,7 @@ class HistoryReader:
         self._budgets: set[Owner] = set()
         self._victims: frozenset[int] = frozenset()
         self._claimant: int | None = None
+        self._gave_way: set[int] = set()  # who seeks room anew in the same command
         self._fell = False  # whether what comes next may be evictions from a node the kernel closed
 
     def take(self, record: Record) -> None:
@@ -106,6 +107,7 @@ class HistoryReader:
         if key != self._key:
             self._key, self._open, self._fell = key, None, False
             self._victims, self._claimant = frozenset(), None
+            self._gave_way.clear()
         began = len(self._works)
         self._read(record, event)
         work = began if len(self._works) > began else None
@@ -194,7 +196,7 @@ class HistoryReader:
             case le.LeaseRevoked():
                 self._stepped(record, event)
             case RequestBlocked():
-                pass
+                self._gave_way.add(event.entry_id)
             case le.LeaseRestored():  # by what let its room go, told before it
                 held = self._leases[event.lease_id]
                 held.expires_ms, held.noticed, held.graced = event.expires_ms, False, None
@@ -206,6 +208,9 @@ class HistoryReader:
                 held = self._leases[event.lease_id]
                 held.expires_ms = event.expires_ms
                 self._step(record, held, StepWord.RENEW, ttl_ms=event.expires_ms - record.at_ms)
+            case le.RenewalDenied():  # elsewhere it might be granted
+                held = self._leases[event.lease_id]
+                self._step(record, held, StepWord.RENEW, ttl_ms=event.ttl_ms)
             case le.CheckpointReported():
                 self._step(record, self._leases[event.lease_id], StepWord.CHECKPOINT)
             case _:
@@ -271,7 +276,8 @@ class HistoryReader:
         if event.entry_id is not None:
             number = self._entries[event.entry_id]
             self._line.pop(event.entry_id, None)
-            self._tick(record)
+            if event.entry_id not in self._gave_way:
+                self._tick(record)
         elif event.gang is not None and event.gang in self._gangs:
             number = self._gangs[event.gang]
         else:
@@ -298,7 +304,7 @@ class HistoryReader:
         return number
 
     def _blocked(self, record: Record, event: RequestBlocked) -> None:
-        if not (event.victims and event.entry_id == self._claimant):
+        if not (event.victims and event.entry_id in (self._claimant, *self._gave_way)):
             self._tick(record)
         self._victims = frozenset(event.victims)
         self._claimant = None

@@ -12,6 +12,7 @@ from bailiwick.wire.fleet import Held
 
 _Priority = Annotated[Priority, Field(strict=False)]
 _Weight = Annotated[int, Within(0, 1_000)]
+_Span = Annotated[int, Within(1_000, 2**53 - 1)]
 
 
 class Settings(Model):
@@ -35,6 +36,9 @@ class Settings(Model):
     queue_max: Annotated[int, Within(1, 10**7)] = 100_000
     keys_ms: Number = 86_400_000
     keys_max: Annotated[int, Within(1, 10**7)] = 1_000_000
+    clock_step_ms: _Span = 3_600_000
+    outage_ms: _Span = 2_592_000_000
+    clock_drift_ms: _Span = 60_000
     burst_min_run_ms: Annotated[int, Within(0, 2**52)] = 60_000
     reservations_max: Annotated[int, Within(1, 64)] = 4
     slips_max: Number = 3

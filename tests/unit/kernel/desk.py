@@ -49,7 +49,7 @@ class Desk:
     """One kernel, what it was told, and the lines it sealed."""
 
     def __init__(self, *, engine: str = "auto", nodes: Iterable[NodeCapacity] = (), **how: Any):
-        self.kernel = Kernel(State(engine=engine))
+        self.kernel = Kernel(State(engine=engine), simulated=True)
         self.lines: list[bytes] = []
         self.told: tuple[bytes, ...] = ()
         self.now_ms = 1_000
@@ -142,7 +142,7 @@ class Desk:
 
     def replayed(self, *, engine: str = "auto") -> Kernel:
         """Another kernel that only reads the lines."""
-        kernel = Kernel(State(engine=engine))
+        kernel = Kernel(State(engine=engine), simulated=True)
         kernel.follow(self.records, self.kernel.chain.anchor())
         return kernel
 

@@ -66,6 +66,7 @@ from bailiwick.kernel.work.lease_events import (
     LeaseRenewed,
     LeaseRestored,
     LeaseRevoked,
+    RenewalDenied,
 )
 from bailiwick.scheduler.decision import DeadlinePassed, Denied, NoSuchHardware
 from bailiwick.scheduler.holds import Seat
@@ -81,6 +82,7 @@ from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.words import (
     Dimension,
     Exclusivity,
+    FilterReason,
     HardwareGeneration,
     LeaseClass,
     PendingReason,
@@ -178,6 +180,8 @@ def settings(draw: st.DrawFn) -> Settings:
         max_cascade_depth=draw(st.integers(0, 255)),
         half_life_ms=draw(ids),
         keys_max=draw(st.integers(1, 10**7)),
+        clock_step_ms=draw(st.integers(1_000, 2**53 - 1)),
+        outage_ms=draw(st.integers(1_000, 2**53 - 1)),
         burst_min_run_ms=draw(st.integers(0, 2**52)),
         reservations_max=draw(st.integers(1, 64)),
         slips_max=draw(ids),
@@ -192,6 +196,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "dimension": st.sampled_from(list(Dimension)),
     "resource": st.sampled_from(list(ResourceKind)),
     "scope": st.none() | st.builds(QuotaScope.of, names, maybe_names),
+    "node": names,
+    "closed_by": st.sampled_from(list(FilterReason)),
 }
 
 
@@ -285,6 +291,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     LeaderElected: st.builds(LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
     StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts),
     LeaseRenewed: st.builds(LeaseRenewed, owners, ids, ids, times),
+    RenewalDenied: st.builds(RenewalDenied, owners, ids, ids, denials()),
     LeaseRevoked: st.builds(
         LeaseRevoked, owners, ids, phases, phases, st.none() | reasons, st.none() | times
     ),

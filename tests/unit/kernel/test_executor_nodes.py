@@ -38,7 +38,7 @@ class Desk:
     """A kernel with one machine of four cores, and all it has said."""
 
     def __init__(self, labels: dict[str, str], *, grace_ms: int = 0) -> None:
-        self.kernel = Kernel()
+        self.kernel = Kernel(simulated=True)
         self.lines: list[bytes] = []
         self.do(ChangeSettings(Settings(grace_ms=grace_ms, teardown_ms=100)))
         self.do(RegisterNode("n1", NodeCapacity(cpu_cores=4, mem_bytes=0, labels=labels)))
@@ -60,7 +60,7 @@ class Desk:
         return [parse_record(line[:-1]).kind.value for line in self.lines]
 
     def replayed(self) -> Kernel:
-        kernel = Kernel()
+        kernel = Kernel(simulated=True)
         kernel.replay(parse_record(line[:-1]) for line in self.lines)
         return kernel
 

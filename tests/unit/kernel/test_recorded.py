@@ -26,7 +26,7 @@ class Again:
 
     def __init__(self, name: str, *, engine: str = "auto") -> None:
         self.told, self.whole, self.snapshot = recorded.read(name)
-        self.kernel = Kernel(State(engine=engine))
+        self.kernel = Kernel(State(engine=engine), simulated=True)
         self.lines: list[bytes] = []
         for number, told in enumerate(self.told):
             assert self._decide(told) == told, f"command {number} of {name}"

@@ -20,7 +20,7 @@ from bailiwick.kernel import (
 
 
 def test_a_lease_that_is_being_torn_down_is_not_given_back_by_its_holder() -> None:
-    kernel = Kernel()
+    kernel = Kernel(simulated=True)
     for command in (
         ChangeSettings(Settings(confirm_teardown=True, grace_ms=0)),
         RegisterNode("n1", NodeCapacity(cpu_cores=4, mem_bytes=0)),

@@ -109,7 +109,8 @@ def told(request: pytest.FixtureRequest) -> Desk:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_replay_comes_to_the_same_state_at_every_record(told: Desk, engine: str) -> None:
     told.kernel.checkpoint("ann", told.now_ms)
-    one, two = Kernel(State(engine="auto")), Kernel(State(engine=engine))
+    one = Kernel(State(engine="auto"), simulated=True)
+    two = Kernel(State(engine=engine), simulated=True)
     for record in told.records:
         one.replay([record])
         two.replay([record])
@@ -200,7 +201,8 @@ def test_a_snapshot_is_read_back_to_the_same_bytes(told: Desk, engine: str) -> N
 
 
 def test_a_kernel_from_a_snapshot_decides_on_and_both_stay_equal(told: Desk) -> None:
-    twin = Kernel(decode(encode(told.state), told.digest), told.kernel.chain.anchor())
+    anchor = told.kernel.chain.anchor()
+    twin = Kernel(decode(encode(told.state), told.digest), anchor, simulated=True)
     first = told.kernel
     told.kernel = twin
     told.tick(25_000)
@@ -220,7 +222,8 @@ def test_the_room_of_a_claim_is_kept_by_replays_and_snapshots_too() -> None:
     d.wait("fast", cpu_cores=4, priority=HIGH)
     d.do(Release(victim))
     anchor = d.kernel.chain.anchor()
-    for kernel in (d.replayed(), Kernel(decode(encode(d.state), d.digest), anchor)):
+    again = Kernel(decode(encode(d.state), d.digest), anchor, simulated=True)
+    for kernel in (d.replayed(), again):
         d.kernel = kernel
         assert isinstance(d.beside("boss", priority=Priority.CRITICAL), Refused)
 
@@ -242,7 +245,7 @@ def test_damaged_bytes_are_refused_whatever_is_damaged() -> None:
             decode(bad, digest)
     small = data.replace(b'"cpu_milli":2000', b'"cpu_milli":0', 1).replace(b"[[2000,", b"[[0,", 1)
     for bad, why in (
-        (data.replace(b"state/v3", b"state/v2", 1), "bailiwick-state/v2"),
+        (data.replace(b"state/v4", b"state/v3", 1), "bailiwick-state/v3"),
         (data[:-8], "for 1 leases"),
         (small, "does not fit"),
     ):

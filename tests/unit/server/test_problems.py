@@ -44,6 +44,7 @@ def test_what_the_table_says_of_trying_again_is_what_the_error_says() -> None:
         (errors.Unavailable("the store", "gone"), 503, {}),
         (errors.NotLeader("host:7077"), 503, {"leader": "host:7077"}),
         (errors.Deposed(1, 2), 503, {}),
+        (errors.ClockJumped(9_000, 5_000, 1_000), 503, {}),
     ],
 )
 def test_an_error_is_told_with_its_numbers(

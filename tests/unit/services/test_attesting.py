@@ -69,7 +69,7 @@ def policy(require: str = "ed25519", **more: Any) -> str:
 class House:
     """A kernel, a gate and a clock that moves when told; every call is kept."""
 
-    kernel: Kernel = field(default_factory=Kernel)
+    kernel: Kernel = field(default_factory=lambda: Kernel(simulated=True))
     ms: int = 10**12
     role: Role = Role.LEADING
 

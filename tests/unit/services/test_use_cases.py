@@ -31,7 +31,7 @@ LAB, PROJECT = Scope("lab"), Scope("lab", "p")
 class House:
     """A kernel with two tenants and a clock that stands still."""
 
-    kernel: Kernel = field(default_factory=Kernel)
+    kernel: Kernel = field(default_factory=lambda: Kernel(simulated=True))
     role: Role = Role.LEADING
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ import pytest
 from bailiwick.vocab import errors
 from bailiwick.vocab.errors import (
     BailiwickError,
+    ClockJumped,
     Conflict,
     Damaged,
     Deposed,
@@ -35,6 +36,7 @@ SAMPLES: list[BailiwickError] = [
     Unavailable("the store", "disk full"),
     NotLeader("replica-2:7000"),
     Deposed(3, 4),
+    ClockJumped(9_000, 5_000, 1_000),
     Damaged("snapshot", "record 7", "its digest is another"),
     UnsupportedSchema("9", "2"),
     InvariantBroken("the sum is off"),
@@ -76,7 +78,7 @@ def test_an_error_is_also_the_builtin_a_caller_would_expect(kind: type, builtin:
 
 def test_only_a_stale_read_and_a_store_that_may_come_back_are_worth_retrying() -> None:
     retryable = {kind for kind in concrete_errors() if kind.retryable}
-    assert retryable == {Stale, Unavailable, NotLeader, Deposed}
+    assert retryable == {Stale, Unavailable, NotLeader, Deposed, ClockJumped}
 
 
 def test_an_invalid_value_carries_field_value_and_what_was_expected() -> None:

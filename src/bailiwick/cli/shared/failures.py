@@ -37,6 +37,7 @@ EXIT_CODES: Final[dict[ErrorCode | EdgeCode, ExitCode]] = {
     _E.UNAVAILABLE: _X.UNREACHABLE,
     _E.NOT_LEADER: _X.UNREACHABLE,
     _E.DEPOSED: _X.UNREACHABLE,
+    _E.CLOCK_JUMPED: _X.UNREACHABLE,
     _E.DAMAGED: _X.FAULT,
     _E.UNSUPPORTED_SCHEMA: _X.FAULT,
     _E.INVARIANT_BROKEN: _X.FAULT,
@@ -52,6 +53,7 @@ _FIXES: Final[dict[ErrorCode | EdgeCode, str]] = {
     _E.UNAVAILABLE: "try again in a moment",
     _E.NOT_LEADER: "try again in a moment",
     _E.DEPOSED: "try again in a moment",
+    _E.CLOCK_JUMPED: "set the server's clock right, or try again in a moment",
 }
 
 EXTRAS: Final[dict[str, str]] = {

@@ -121,6 +121,7 @@ class FleetKinds:
                         *("grace_ms", "teardown_ms", "confirm_teardown", "min_run_ms"),
                         *("max_cascade_depth", "fresh_checkpoint_ms", "half_life_ms"),
                         *("patience_ms", "horizon_ms", "queue_max", "keys_ms", "keys_max"),
+                        *("clock_step_ms", "outage_ms", "clock_drift_ms"),
                         "burst_min_run_ms",
                         *("reservations_max", "slips_max", "aging_ms", "aging_max"),
                     ),

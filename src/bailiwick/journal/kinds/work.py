@@ -25,15 +25,18 @@ from bailiwick.vocab.words import (
     CapacityDenial,
     Dimension,
     Exclusivity,
+    FilterReason,
     LeaseClass,
     PendingReason,
     QuotaViolation,
     ReservationLoss,
     ResourceKind,
+    RightsDenial,
 )
 
 _LEASE_CLASS = Words((LeaseClass,))
 _REVOKE_STATE = Words((RevokeState,))
+_DETAIL = Words((QuotaViolation, CapacityDenial, RightsDenial))
 # The numbers of a denial are those of its own class; each class has some of them.
 _DENIAL_NUMBERS: Fields = dict.fromkeys(
     (
@@ -41,6 +44,7 @@ _DENIAL_NUMBERS: Fields = dict.fromkeys(
         *("nodes", "placed", "members", "deadline_ms", "now_ms", "gang_size"),
         *("budget_micros", "spent_micros", "requested_micros"),
         *("cap_micros", "projected_micros", "leases", "until_ms"),
+        *("requested_ms", "longest_ms", "starts_ms"),
     ),
     SIGNED,
 )
@@ -56,13 +60,15 @@ _REQUEST: Fields = {
 }
 _DENIAL: Fields = {
     "reason": Words((PendingReason,)),
-    "detail": Words((QuotaViolation, CapacityDenial)),
+    "detail": _DETAIL,
 }
 _DENIAL_MORE: Fields = {
     "dimension": Words((Dimension,)),
     "resource": Words((ResourceKind,)),
     "denied_generation": GPU_GENERATION,
     "denied_scope": NAMES,
+    "node": NAME,
+    "closed_by": Words((FilterReason,)),
     **_DENIAL_NUMBERS,
 }
 _TERMS: Fields = {"resources": RESOURCES, "priority": PRIORITY, "lease_class": _LEASE_CLASS}
@@ -107,7 +113,7 @@ class WorkKinds:
         ocsf=Ocsf(API, CREATE),
         body=BodySpec(
             {"entry_id": AMOUNT, "reason": Words((PendingReason,)), **_TERMS},
-            {"detail": Words((QuotaViolation, CapacityDenial)), **_REQUEST, **_DENIAL_MORE},
+            {"detail": _DETAIL, **_REQUEST, **_DENIAL_MORE},
         ),
     )
     REQUEST_BLOCKED = row(
@@ -161,6 +167,12 @@ class WorkKinds:
         ocsf=Ocsf(API, UPDATE),
         moves_shares=True,
         body=BodySpec({"lease_id": AMOUNT, "generation": AMOUNT, "expires_ms": AMOUNT}),
+    )
+    RENEWAL_DENIED = row(
+        "renewal_denied",
+        59,
+        ocsf=Ocsf(API, UPDATE, LOW, is_failure=True),
+        body=BodySpec({"lease_id": AMOUNT, "ttl_ms": AMOUNT, **_DENIAL}, _DENIAL_MORE),
     )
     LEASE_RELEASED = row(
         "lease_released",

@@ -4,7 +4,8 @@ Rules:
 
 - Budgets are asked before caps, and in each the project before its tenant.
 - A budget looks at what was spent: with all of it gone, nothing begins. A cap looks ahead: spent,
-  and what runs, and the request, each to the end of its term or of the budget's period.
+  and what runs, and what others have to leave for, and the request, each to the end of its term or
+  of the budget's period.
 - A request that leaves its generation open is reckoned at the dearest one that could serve it.
 - Asking changes nothing.
 """
@@ -44,7 +45,9 @@ class MoneyHook:
             cap = purse.budget.cap_micros
             if cap is None:
                 continue
-            ahead = self.spending.projected(purse, now_ms) + self._cost(purse, request, now_ms)
+            held = [each for each in self.ledger.holds.requests() if _pays(purse, each)]
+            ahead = self.spending.projected(purse)
+            ahead += sum(self._cost(purse, each, now_ms) for each in [request, *held])
             if ahead > cap * WHOLE:
                 return CostCapExceeded(cap, _up(ahead), _scope(purse))
         return None
@@ -78,6 +81,11 @@ def generations_for(
         for index in ledger.serving(entry, shape)
     }
     return tuple(each for each in HardwareGeneration if each in found)
+
+
+def _pays(purse: Purse, request: PlacementRequest) -> bool:
+    tenant, project = purse.scope
+    return tenant == request.tenant and project in (None, request.project)
 
 
 def _scope(purse: Purse) -> QuotaScope:

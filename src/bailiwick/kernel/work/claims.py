@@ -6,6 +6,7 @@ Rules:
   that lets the request start then: quota, money, headroom and policies are asked before, and what
   they gave is held for the claimant until it starts.
 - Who is on his way out already is counted on before anybody else has to go.
+- Room kept for more urgent work stays free of it: whoever leaves, anywhere, adds to what is free.
 - A claim keeps what its request needs, and gives way to a more urgent request that needs the same.
   Whose claim gave way plans anew at the next look.
 - A claimant starts wherever it fits first; its claim ends with that.
@@ -18,12 +19,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.state import State
-from bailiwick.kernel.work.events import RequestBlocked
+from bailiwick.kernel.work.events import RequestBlocked, RequestCancelled
 from bailiwick.kernel.work.lease_events import LeaseRestored
 from bailiwick.scheduler.decision import Approved, Denied
+from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.holds import Hold, Seat
 from bailiwick.scheduler.preemption import Preemptable
 from bailiwick.scheduler.request import PlacementRequest
@@ -126,9 +129,12 @@ class _Search:
                 return _seats(decision), [], True
             if decision.reason not in CAPACITY_REASONS:
                 return None
-            filters = admission.scorer.filters
             found = state.preemption.find_victims(
-                state.ledger, request, now_ms=now_ms, filters=filters
+                state.ledger,
+                request,
+                now_ms=now_ms,
+                filters=admission.scorer.filters,
+                headroom=admission.headroom,
             )
             if not isinstance(found, Preemptable) or not 0 < len(found.victims) <= VICTIMS_MAX:
                 return None
@@ -162,10 +168,48 @@ class _Search:
         displaced = self.holds.giving_way(hold, self.lower)
         if displaced is None:
             return None
-        leaving = tuple(sorted(state.ids[handle] for handle in counted))
+        elsewhere, displaced = self._for_headroom(hold, displaced, by_end)
+        hold = Hold(self.request, seats, (*hold.victims, *elsewhere))
+        leaving = tuple(sorted(state.ids[handle] for handle in (*counted, *elsewhere)))
         displaced += self._kept_apart(seats, [*evicted, *leaving], displaced)
         depth = 1 + max((ledger.fields(handle).depth for handle in hold.victims), default=-1)
         return Room(seats, tuple(evicted), leaving, displaced, depth, exact)
+
+    def _for_headroom(
+        self, hold: Hold, displaced: tuple[int, ...], by_end: list[int]
+    ) -> tuple[list[int], tuple[int, ...]]:
+        """Who is counted on and who gives way besides: room elsewhere that is free for urgent work.
+
+        As few as will do, those that leave first before those that leave last, and claims last.
+        """
+        if not self.state.admission.headroom.binds(self.request):
+            return [], displaced
+        handles = (self.state.handle(i) for i in by_end)
+        more = [handle for handle in handles if handle not in hold.victims]
+        for key in [None, *(key for key in self.lower if key not in displaced)]:
+            displaced = displaced if key is None else (*displaced, key)
+            if self._leaves_headroom((*hold.victims, *more), displaced):
+                break
+        few, many = 0, len(more)  # the more are gone, the more is free
+        while few < many:
+            half = (few + many) // 2
+            if self._leaves_headroom((*hold.victims, *more[:half]), displaced):
+                many = half
+            else:
+                few = half + 1
+        chosen = more[:many]
+        for handle in reversed(chosen[:-1]):
+            rest = [other for other in chosen if other != handle]
+            if self._leaves_headroom((*hold.victims, *rest), displaced):
+                chosen = rest
+        return chosen, displaced
+
+    def _leaves_headroom(self, gone: tuple[int, ...], displaced: tuple[int, ...]) -> bool:
+        """Whether the request leaves the headroom free, without those leases and these claims."""
+        headroom, ledger = self.state.admission.headroom, self.state.ledger
+        lifted = [*displaced, *(key for key in self.lifted if key not in self.lower)]
+        with self.holds.shadow(gone=gone, lifted=lifted, now_ms=self.now_ms):
+            return not any(headroom.lacking(self.request, free=ledger.free))
 
     def _kept_apart(
         self, seats: tuple[Seat, ...], gone: list[int], displaced: tuple[int, ...]
@@ -198,6 +242,37 @@ def give_way(state: State, room: Room, *, now_ms: int) -> Iterator[Event]:
         told = denied if isinstance(denied, Denied) else state.blocked[entry_id]
         assert told is not None, "who has a claim was told why"
         yield RequestBlocked(Owner.of(entry.request), entry_id, told, gave_way=True)
+
+
+def come_to_nothing(state: State, entry: QueueEntry, *, now_ms: int) -> Denied | None:
+    """Why a claimant cannot have the room it waits for, even when all have left that are to go.
+
+    Its money is spent by now, its quota lowered, or the room itself is none any more.
+    """
+    if entry.id not in state.ledger.holds:
+        denied = state.admission.evaluate(entry.request, now_ms=now_ms)
+        return denied if isinstance(denied, Denied) else state.blocked[entry.id]
+    with state.guards.for_claimant(entry.id, now_ms=now_ms, victims_gone=True) as admission:
+        later = admission.evaluate(entry.request, now_ms=now_ms)
+    if isinstance(later, Denied) and later.reason not in CAPACITY_REASONS:
+        return later
+    return None
+
+
+def spare_victims(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Before anybody's grace ends, claims that come to nothing end: nobody goes for them."""
+    del limit
+    for entry_id, claim in list(state.claims.items()):
+        left = (i for i in claim.victims if i in state.leases)
+        if not any(state.fields(i).expires_ms <= now_ms for i in left):
+            continue
+        entry = state.entry(entry_id)
+        owner, denied = Owner.of(entry.request), come_to_nothing(state, entry, now_ms=now_ms)
+        if entry.request.deadline_ms is not None and entry.request.deadline_ms < now_ms:
+            yield RequestCancelled(owner, entry_id, CancelCause.DEADLINE_PASSED)
+        elif denied is not None:
+            yield RequestBlocked(owner, entry_id, denied)
+    yield from restore_spared(state, now_ms=now_ms)
 
 
 def restore_spared(state: State, *, now_ms: int) -> Iterator[Event]:

@@ -8,7 +8,8 @@ from typing import ClassVar, Self, TypeAlias
 from bailiwick.fleet.resources import Resources
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel.owner import Fields, Owner
-from bailiwick.kernel.spelling import Body, amounts_of, resources_from
+from bailiwick.kernel.spelling import Body, amounts_of, denial_body, denial_from, resources_from
+from bailiwick.scheduler.decision import Denied
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.words import PreemptionReason
 
@@ -35,6 +36,28 @@ class LeaseRenewed:
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         return cls(owner, body["lease_id"], body["generation"], body["expires_ms"])
+
+
+@dataclass(frozen=True, slots=True)
+class RenewalDenied:
+    """A lease was not given a longer term; it keeps the one it has."""
+
+    kind: ClassVar = RecordKind.RENEWAL_DENIED
+    owner: Owner
+    lease_id: int
+    ttl_ms: int
+    denied: Denied
+
+    def body(self) -> Body:
+        """The lease, the term that was asked for, and why not."""
+        return {"lease_id": self.lease_id, "ttl_ms": self.ttl_ms, **denial_body(self.denied)}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        denied = denial_from(body)
+        assert denied is not None  # the body's table requires the words
+        return cls(owner, body["lease_id"], body["ttl_ms"], denied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,5 +258,11 @@ class CheckpointReported:
 
 
 LeaseEvent: TypeAlias = (
-    LeaseRenewed | LeaseRevoked | LeaseRestored | LeaseEnd | FenceCleared | CheckpointReported
+    LeaseRenewed
+    | RenewalDenied
+    | LeaseRevoked
+    | LeaseRestored
+    | LeaseEnd
+    | FenceCleared
+    | CheckpointReported
 )

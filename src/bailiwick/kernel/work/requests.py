@@ -20,7 +20,14 @@ from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.state import State
-from bailiwick.kernel.work.claims import Room, find_room, give_way, may_evict, restore_spared
+from bailiwick.kernel.work.claims import (
+    Room,
+    come_to_nothing,
+    find_room,
+    give_way,
+    may_evict,
+    restore_spared,
+)
 from bailiwick.kernel.work.commands import Cancel, Submit
 from bailiwick.kernel.work.ending import evict
 from bailiwick.kernel.work.events import (
@@ -69,10 +76,12 @@ def submit(state: State, command: Submit, *, now_ms: int) -> Iterator[Event]:
             yield RequestQueued(request, state.line.next_id, choice.denied)
         case Preempt() if leave_at_once(state, choice.room):
             yield from _replace(state, command, choice.room, now_ms=now_ms)
+            yield from _find_others_room(state, choice.room, now_ms=now_ms)
         case Preempt():
             entry_id = state.line.next_id
             yield RequestQueued(request, entry_id, choice.denied)
             yield from _claim(state, state.entry(entry_id), choice.room, now_ms=now_ms)
+            yield from _find_others_room(state, choice.room, now_ms=now_ms)
         case _:
             assert_never(choice)
 
@@ -202,6 +211,20 @@ def _claim(state: State, entry: QueueEntry, room: Room, *, now_ms: int) -> Itera
         yield from _serve_claim(state, entry, now_ms=now_ms)
 
 
+def _find_others_room(state: State, room: Room, *, now_ms: int) -> Iterator[Event]:
+    """Who gave way seeks room anew before the victims it counted on go for nothing."""
+    waiting, searches = list(room.displaced), SEARCHES_MAX
+    while waiting and searches:
+        entry, searches = state.entry(waiting.pop(0)), searches - 1
+        denied = state.blocked[entry.id]
+        assert denied is not None, "who gave way was told so"
+        other = find_room(state, entry.request, denied=denied, now_ms=now_ms, own=entry.id)
+        if other is not None:
+            yield from _claim(state, entry, other, now_ms=now_ms)
+            waiting += other.displaced
+    yield from restore_spared(state, now_ms=now_ms)
+
+
 def _serve_claim(state: State, entry: QueueEntry, *, now_ms: int) -> Generator[Event, None, bool]:
     """Start the claimant wherever it fits by now; whether it is to be left alone until then."""
     claim = state.claims[entry.id]
@@ -209,8 +232,12 @@ def _serve_claim(state: State, entry: QueueEntry, *, now_ms: int) -> Generator[E
         yield from restore_spared(state, now_ms=now_ms)
         return True
     stay = (i in state.leases and state.phase(i) is not _GONE for i in claim.victims)
-    # If the room cannot come about any more, it is sought anew.
-    return any(stay) and entry.id in state.ledger.holds
+    if not any(stay) or entry.id not in state.ledger.holds:
+        return False  # the room cannot come about any more: it is sought anew
+    denied = come_to_nothing(state, entry, now_ms=now_ms)
+    if denied is not None:
+        yield RequestBlocked(Owner.of(entry.request), entry.id, denied)
+    return True
 
 
 def _start(

@@ -160,9 +160,13 @@ class Federation:
         plans: list[tuple[int, str, Cell, Preemptable]] = []
         refusal = Impossible(Obstacle.HARDWARE)
         for cell in self._by_room():
-            filters = cell.admission.scorer.filters
+            door = cell.admission
             found = manager.find_victims(
-                cell.admission.ledger, request, now_ms=now_ms, filters=filters
+                door.ledger,
+                request,
+                now_ms=now_ms,
+                filters=door.scorer.filters,
+                headroom=door.headroom,
             )
             if isinstance(found, Preemptable):
                 plans.append((found.cost, str(cell.id), cell, found))
