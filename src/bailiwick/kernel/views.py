@@ -111,13 +111,13 @@ def waiting_entry(state: State, entry_id: int, *, now_ms: int) -> WaitingEntry:
 def estimate_newcomer(state: State, request: PlacementRequest, *, now_ms: int) -> Estimate:
     """When a request that is not in the line yet may start, if it joins it now."""
     newcomer, turn = QueueEntry(state.line.next_id, request, now_ms), state.turn(now_ms)
-    for other in islice(ahead_of(state, request, now_ms), AHEAD_MAX):
+    for other in islice(ahead_of(state, request, now_ms=now_ms), AHEAD_MAX):
         if other.id not in state.claims:
             turn.ask(other)
     return _estimate(state, newcomer, turn.ask(newcomer), turn=turn)
 
 
-def ahead_of(state: State, request: PlacementRequest, now_ms: int) -> Iterator[QueueEntry]:
+def ahead_of(state: State, request: PlacementRequest, *, now_ms: int) -> Iterator[QueueEntry]:
     """Behind whom a newcomer stands: entries of at least its rank."""
     line, rank = state.line, request.priority.rank
     return takewhile(lambda entry: line.rank(entry, now_ms) >= rank, line.order(now_ms))

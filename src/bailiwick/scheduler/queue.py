@@ -194,7 +194,7 @@ class FairQueue:
             self._favoured_ms[priority] = now_ms
             self._short[priority][entry.id] = (entry, now_ms)
 
-    def postpone(self, entry: QueueEntry, starts_ms: int, nodes: Collection[str]) -> None:
+    def postpone(self, entry: QueueEntry, starts_ms: int, *, nodes: Collection[str]) -> None:
         """Room is there for the entry only later than it was told."""
         self.promises[entry.id] = self.promises[entry.id].moved(starts_ms, nodes)
 

@@ -20,7 +20,7 @@ from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, ReservedForOthers
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import Shape
-from bailiwick.scheduler.line.projection import Ending, NodeRoom, amounts_of, endings, milli_of
+from bailiwick.scheduler.line.projection import LeaseEnding, NodeRoom, amounts_of, endings, milli_of
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.quota_policy import WithinQuota
@@ -92,7 +92,7 @@ class _Reserved:
 
     # -- when and where ----------------------------------------------------------------------
 
-    def find(self, until_ms: int, ends: Sequence[Ending]) -> bool:
+    def find(self, until_ms: int, ends: Sequence[LeaseEnding]) -> bool:
         """Let leases end, earliest first, until the entry fits, and keep that room for it."""
         if self.entry.request.deadline_ms is not None:
             until_ms = min(until_ms, self.entry.request.deadline_ms)
@@ -110,11 +110,11 @@ class _Reserved:
                 return True
         return False
 
-    def _steps(self, ends: Sequence[Ending]) -> Iterable[_Step | Ending]:
+    def _steps(self, ends: Sequence[LeaseEnding]) -> Iterable[_Step | LeaseEnding]:
         """What comes back when, and what those before this one take meanwhile."""
         if not self._before:
             return ends
-        steps: list[_Step | Ending] = list(ends)
+        steps: list[_Step | LeaseEnding] = list(ends)
         for other in self._before:
             kept = other.reservation
             # Who starts so early that it has ended by then is in nobody's way.
@@ -130,10 +130,10 @@ class _Reserved:
                 steps.append(_Step(until_ms, node, amounts, milli))
         return sorted(steps, key=lambda step: step.at_ms)
 
-    def _change(self, step: _Step | Ending) -> None:
+    def _change(self, step: _Step | LeaseEnding) -> None:
         """Something comes back or is taken, and more or fewer members fit on its node."""
         room = self._rooms.get(step.node)
-        if isinstance(step, Ending):
+        if isinstance(step, LeaseEnding):
             amounts = self.ledger.resources_of(step.shape).as_tuple()
         else:
             amounts = step.amounts
@@ -141,7 +141,7 @@ class _Reserved:
             self._slack[kind] += amounts[kind]
         if room is None:
             return
-        if isinstance(step, Ending):
+        if isinstance(step, LeaseEnding):
             shape = self.ledger.handles.shapes[step.shape]
             milli = milli_of(shape, step.devices, width=len(room.devices))
         else:
@@ -247,7 +247,7 @@ class Turn:
         self._reserved: list[_Reserved] = []
         self._tries = TRIES_MAX
         self._vain: set[object] = set()
-        self._ends: list[Ending] | None = None
+        self._ends: list[LeaseEnding] | None = None
         self._told: dict[object, Denied] = {}
 
     @property
@@ -314,7 +314,7 @@ class Turn:
         planned = _Reserved(self.admission, entry, now_ms=self.now_ms, before=before)
         return planned if planned.find(self.until_ms, self._endings()) else None
 
-    def _endings(self) -> list[Ending]:
+    def _endings(self) -> list[LeaseEnding]:
         if self._ends is None:
             self._ends = endings(self.admission.ledger, now_ms=self.now_ms, until_ms=self.until_ms)
         return self._ends

@@ -111,7 +111,7 @@ def _beside(state: State, request: PlacementRequest, now_ms: int) -> Approved | 
     """What a request that will not wait may have of what those in line leave over."""
     turn = state.turn(now_ms)
     newcomer = QueueEntry(state.line.next_id, request, now_ms)
-    for entry in islice(ahead_of(state, request, now_ms), AHEAD_MAX):
+    for entry in islice(ahead_of(state, request, now_ms=now_ms), AHEAD_MAX):
         if entry.id in state.claims or not isinstance(turn.ask(entry), Approved):
             continue
         # It starts at the next look; until then what it needs is not the newcomer's.

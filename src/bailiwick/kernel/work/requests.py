@@ -52,7 +52,13 @@ from bailiwick.kernel.work.plan import (
 )
 from bailiwick.scheduler.decision import Approved, Denied, VictimsLeaving
 from bailiwick.scheduler.fairness import QueueEntry
-from bailiwick.scheduler.line.promises import Given, Held, Lost, Slipped, judge
+from bailiwick.scheduler.line.promises import (
+    PromiseGiven,
+    PromiseKept,
+    PromiseLost,
+    PromiseSlipped,
+    judge,
+)
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
 from bailiwick.vocab.transitions import RevokeState
@@ -276,16 +282,16 @@ def _tell_reservation(state: State, entry: QueueEntry, turn: Turn) -> Iterator[E
     nodes = () if kept is None else kept.nodes[:MEMBERS_MAX]
     change = judge(promise, starts_ms, slips_max=line.rules.slips_max)
     match change:
-        case Held():
+        case PromiseKept():
             pass
-        case Given():
+        case PromiseGiven():
             overdue = line.is_overdue(entry, now_ms)
             assert starts_ms is not None, "what is given is there"
             yield RoomReserved(owner, entry.id, starts_ms, nodes, overdue)
-        case Slipped():
+        case PromiseSlipped():
             assert starts_ms is not None, "what slips is there"
             yield RoomPostponed(owner, entry.id, starts_ms, nodes, change.slips)
-        case Lost():
+        case PromiseLost():
             turn.withdraw(entry)
             until_ms = min(now_ms + line.rules.patience_ms, INTEGER_MAX)
             barred = change.cause is not ReservationLoss.BEYOND_HORIZON

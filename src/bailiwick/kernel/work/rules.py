@@ -200,7 +200,7 @@ def _reserved(state: State, event: ev.RoomReserved, at_ms: int) -> None:
 
 def _postponed(state: State, event: ev.RoomPostponed, at_ms: int) -> None:
     del at_ms
-    state.line.postpone(state.line.entry(event.entry_id), event.starts_ms, event.nodes)
+    state.line.postpone(state.line.entry(event.entry_id), event.starts_ms, nodes=event.nodes)
 
 
 def _lost(state: State, event: ev.RoomLost, at_ms: int) -> None:

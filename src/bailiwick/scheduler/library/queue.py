@@ -37,7 +37,14 @@ from typing import assert_never
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied
 from bailiwick.scheduler.fairness import FairShares, QueueEntry
-from bailiwick.scheduler.line.promises import Given, Held, Lost, Promise, Slipped, judge
+from bailiwick.scheduler.line.promises import (
+    Promise,
+    PromiseGiven,
+    PromiseKept,
+    PromiseLost,
+    PromiseSlipped,
+    judge,
+)
 from bailiwick.scheduler.line.rules import DAY_MS, LineRules
 from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.request import PlacementRequest
@@ -190,15 +197,15 @@ class WaitingQueue:
         promise, starts_ms = line.promises.get(entry.id), None if kept is None else kept.at_ms
         change = judge(promise, starts_ms, slips_max=line.rules.slips_max)
         match change:
-            case Held():
+            case PromiseKept():
                 pass
-            case Given():
+            case PromiseGiven():
                 assert kept is not None, "what is given is there"
                 line.promise(Promise(entry, kept.at_ms, kept.nodes), now_ms, overdue=False)
-            case Slipped():
+            case PromiseSlipped():
                 assert kept is not None, "what slips is there"
-                line.postpone(entry, kept.at_ms, kept.nodes)
-            case Lost():
+                line.postpone(entry, kept.at_ms, nodes=kept.nodes)
+            case PromiseLost():
                 turn.withdraw(entry)
                 barred = change.cause is not ReservationLoss.BEYOND_HORIZON
                 until_ms = now_ms + line.rules.patience_ms if barred else None

@@ -18,7 +18,7 @@ from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_state import NodeEntry
 
 
-class Ending(NamedTuple):
+class LeaseEnding(NamedTuple):
     """A lease that ends: when, on which node, and what comes back. Told in this order."""
 
     at_ms: int
@@ -28,7 +28,7 @@ class Ending(NamedTuple):
     devices: int
 
 
-def endings(ledger: CapacityLedger, *, now_ms: int, until_ms: int) -> list[Ending]:
+def endings(ledger: CapacityLedger, *, now_ms: int, until_ms: int) -> list[LeaseEnding]:
     """All leases that end by then on nodes that take leases, the earliest first."""
     found = []
     for node in ledger.entries.values():
@@ -36,7 +36,7 @@ def endings(ledger: CapacityLedger, *, now_ms: int, until_ms: int) -> list[Endin
             fields = ledger.fields(lease)
             at_ms = max(fields.expires_ms, now_ms)
             if at_ms <= until_ms:
-                found.append(Ending(at_ms, lease, node.handle, fields.shape, fields.devices))
+                found.append(LeaseEnding(at_ms, lease, node.handle, fields.shape, fields.devices))
     found.sort()
     return found
 

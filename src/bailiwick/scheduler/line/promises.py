@@ -42,30 +42,30 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class PromiseKept:
     """All is as it was told."""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class PromiseGiven:
     """Room is kept for the entry from now on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Slipped:
+class PromiseSlipped:
     """The start moved later; how often by now."""
 
     slips: int
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class PromiseLost:
     """Room is kept for the entry no more."""
 
     cause: ReservationLoss
 
 
-PromiseChange: TypeAlias = Held | Given | Slipped | Lost
+PromiseChange: TypeAlias = PromiseKept | PromiseGiven | PromiseSlipped | PromiseLost
 
 
 def judge(promise: Promise | None, starts_ms: int | None, *, slips_max: int) -> PromiseChange:
@@ -74,13 +74,13 @@ def judge(promise: Promise | None, starts_ms: int | None, *, slips_max: int) -> 
     ``None`` for that says that no room will be there; who was not asked is not judged.
     """
     if promise is None:
-        return Held() if starts_ms is None else Given()
+        return PromiseKept() if starts_ms is None else PromiseGiven()
     if starts_ms is None:
-        return Lost(ReservationLoss.BEYOND_HORIZON)
+        return PromiseLost(ReservationLoss.BEYOND_HORIZON)
     if starts_ms <= promise.starts_ms:
-        return Held()
+        return PromiseKept()
     if promise.is_postponed:
-        return Lost(ReservationLoss.OWN_RENEWAL)
+        return PromiseLost(ReservationLoss.OWN_RENEWAL)
     if promise.slips + 1 >= slips_max:
-        return Lost(ReservationLoss.SLIPPED)
-    return Slipped(promise.slips + 1)
+        return PromiseLost(ReservationLoss.SLIPPED)
+    return PromiseSlipped(promise.slips + 1)
