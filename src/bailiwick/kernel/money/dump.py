@@ -9,7 +9,7 @@ from bailiwick.kernel.money.book import Issued
 from bailiwick.kernel.money.charging import recount
 from bailiwick.kernel.money.rules import ask_about, keep_invoice
 from bailiwick.kernel.money.spending import Leaving, Purse
-from bailiwick.kernel.money.times import RecordTimes, TimeMark
+from bailiwick.kernel.money.times import RecordTimes, RecordMark
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
@@ -57,4 +57,4 @@ def load(state: State, plain: Plain) -> None:
     for name, tenant, project, digest, from_ms, to_ms, corrects, size in dumped["invoices"]:
         owner = Owner(tenant, project)
         keep_invoice(state, Issued(owner, digest, from_ms, to_ms, name, corrects, size))
-    state.times = RecordTimes(TimeMark(*mark) for mark in dumped["times"])
+    state.times = RecordTimes(RecordMark(*mark) for mark in dumped["times"])
