@@ -6,8 +6,9 @@ from bailiwick.billing.budgets import BudgetProgress
 from bailiwick.billing.rates import RateBook, card_body, card_of
 from bailiwick.kernel.money import events as ev
 from bailiwick.kernel.money.book import Issued
-from bailiwick.kernel.money.charging import recount
-from bailiwick.kernel.money.rules import ask_about, keep_invoice
+from bailiwick.kernel.money.charging import count_all
+from bailiwick.kernel.money.hook import MoneyHook
+from bailiwick.kernel.money.rules import keep_invoice
 from bailiwick.kernel.money.spending import Leaving, Purse
 from bailiwick.kernel.money.times import RecordTimes, RecordMark
 from bailiwick.kernel.owner import Owner
@@ -51,9 +52,9 @@ def load(state: State, plain: Plain) -> None:
         standing = BudgetProgress(BudgetState(word), crossed)
         purse = Purse(budget, int(whole), began_ms, settled_ms, standing)
         spending.purses[purse.scope] = purse
+    count_all(state)
     for tenant in {scope[0] for scope in spending.purses}:
-        recount(state, tenant, at_ms=0)  # there is nothing to settle: it stands where it stood
-        ask_about(state, tenant)
+        state.quotas.set_budget_hook(tenant, MoneyHook(spending, state.ledger))
     for name, tenant, project, digest, from_ms, to_ms, corrects, size in dumped["invoices"]:
         owner = Owner(tenant, project)
         keep_invoice(state, Issued(owner, digest, from_ms, to_ms, name, corrects, size))

@@ -48,7 +48,7 @@ CARDS_MAX = 10_000
 """Cards, and withdrawals of cards, that a journal may set."""
 
 BUDGETS_MAX = 10_000
-"""Scopes that may have a budget: each is looked at with every tick."""
+"""Scopes that may have a budget."""
 
 INVOICES_MAX = 1_000_000
 
@@ -164,7 +164,7 @@ def look_at_budget(
     """How a budget stands now, whether or not that was told yet."""
     now, spending = max(now_ms, state.clock_ms), state.spending
     purse = find_purse(state, tenant, project=project)
-    projected = spending.projected(purse, now) // WHOLE
+    projected = spending.projected(purse) // WHOLE
     spent = spending.spent_micros(purse, now)
     return BudgetView(purse.budget, spending.stand(purse, now), spent, projected)
 
@@ -172,14 +172,20 @@ def look_at_budget(
 def watch_budgets(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
     """Tell what crossed a line, and evict whom that asks for; a project's before its tenant's."""
     del limit
-    scopes = sorted(state.spending.purses, key=lambda s: (s[0], s[1] is None, s[1] or ""))
-    for scope in scopes:
-        purse = state.spending.purses[scope]
-        yield from _tell(state, purse, now_ms)
-        if purse.standing.state is BudgetState.AUTO_RELEASE_PENDING:
-            yield from _end_on_budget(state, purse, now_ms)
-        if purse.budget.cap_micros is not None and purse.budget.is_on(now_ms):
-            yield from _keep_cap(state, purse, now_ms)
+    spending = state.spending
+    for scope in spending.watch.due(now_ms):
+        purse = spending.purses[scope]
+        yield from look_at_purse(state, purse, now_ms)
+        spending.watch.rest(scope, until_ms=spending.quiet_until_ms(purse, now_ms))
+
+
+def look_at_purse(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
+    """Tell how a budget stands if that is another now, and evict whom that asks for."""
+    yield from _tell(state, purse, now_ms)
+    if purse.standing.state is BudgetState.AUTO_RELEASE_PENDING:
+        yield from _end_on_budget(state, purse, now_ms)
+    if purse.budget.cap_micros is not None and purse.budget.is_on(now_ms):
+        yield from _keep_cap(state, purse, now_ms)
 
 
 def _tell(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
@@ -202,7 +208,7 @@ def _end_on_budget(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
 
 def _keep_cap(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
     cap, spending = purse.budget.cap_micros or 0, state.spending
-    excess = spending.projected(purse, now_ms) - cap * WHOLE
+    excess = spending.projected(purse) - cap * WHOLE
     if excess <= 0:
         return
     from_ms = now_ms + state.settings.grace_ms  # grace is charged: it saves nothing

@@ -117,7 +117,7 @@ class _Renewal:
             if cap is None:
                 continue
             added = spending.cost(purse, charges, from_ms=ends_ms, to_ms=self.until_ms)
-            ahead = spending.projected(purse, now_ms) + added
+            ahead = spending.projected(purse) + added
             if ahead > cap * WHOLE:
                 return CostCapExceeded(cap, _up(ahead), QuotaScope.of(*purse.scope))
         return None
