@@ -10,7 +10,7 @@ from bailiwick.kernel.money.charging import count_all
 from bailiwick.kernel.money.hook import MoneyHook
 from bailiwick.kernel.money.rules import keep_invoice
 from bailiwick.kernel.money.spending import Leaving, Purse
-from bailiwick.kernel.money.times import RecordTimes, RecordMark
+from bailiwick.kernel.money.times import RecordMark, RecordTimes
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
