@@ -215,8 +215,8 @@ def _recompute_all(source: OpenedJournal, output: Output, *, books: bool) -> Non
     balances = {str(account): micros for account, micros in ledger.balances().items()}
     if output is Output.JSON:
         told = {"invoices": rows, "findings": [finding_row(each) for each in findings]}
-        told |= {"balances_micros": balances} if books else {}
-        typer.echo(json.dumps(told, indent=2))
+        more = {"balances_micros": balances} if books else {}
+        typer.echo(json.dumps({**told, **more}, indent=2))
     else:
         if rows:
             draw_audit(rows)
