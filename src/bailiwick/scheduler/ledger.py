@@ -87,7 +87,7 @@ class CapacityLedger(LeaseTable):
             self.by_handle.append(None)
         self.by_handle[entry.handle] = entry
         self.total += _total(entry.capacity)
-        self.count_devices(entry.capacity, 1)
+        self.handles.count_devices(entry.capacity, 1)
         self.labelled.enter(entry)
 
     def restore_nodes(
@@ -132,7 +132,7 @@ class CapacityLedger(LeaseTable):
             members.discard(entry.handle)
         self.by_handle[entry.handle] = None
         self.total -= _total(entry.capacity)
-        self.count_devices(entry.capacity, -1)
+        self.handles.count_devices(entry.capacity, -1)
         del self.entries[entry.id], self.by_class[entry.machine_class][entry.id]
         return ended
 

@@ -69,7 +69,7 @@ class _Reserved:
     ) -> None:
         self.ledger, self.entry, self.now_ms = admission.ledger, entry, now_ms
         request = entry.request
-        self.shape = Shape.of(request)
+        self.shape = admission.places.shape_of(request)
         self._before = before
         self._missing = request.gang_size
         # By kind, what would be free beyond the request and the headroom it must leave.
@@ -379,6 +379,8 @@ class Turn:
         kept = tuple(each.entry.id for each in bound)
         if self.admission.scorer.filters or request.deadline_ms is not None or not within:
             return request, kept
+        if self.admission.places.shape_of(request).vram_bytes_max is not None:
+            return request, kept  # its quota is its own
         labels = frozenset(request.labels.items())
         return Shape.of(request), request.gang_size, request.priority, labels, kept
 
