@@ -133,6 +133,7 @@ class _Reserved:
     def _change(self, step: _Step | LeaseEnding) -> None:
         """Something comes back or is taken, and more or fewer members fit on its node."""
         room = self._rooms.get(step.node)
+        amounts: tuple[int, ...]
         if isinstance(step, LeaseEnding):
             amounts = self.ledger.resources_of(step.shape).as_tuple()
         else:
