@@ -75,7 +75,8 @@ class Story:
                 rank = Priority(body["priority"]).rank
                 self.wishes[body["entry_id"]] = Wish(str(record.tenant), size, rank)
             case "request_blocked":
-                wish = self.wishes[body["entry_id"]]
+                wish = self.wishes.pop(body["entry_id"])
+                self.wishes[body["entry_id"]] = wish  # who claimed first is served first
                 wish.victims = tuple(body.get("victims", ()))
                 wish.seat = body["seats"][0] if wish.victims else None
             case "request_cancelled":
