@@ -15,6 +15,7 @@ from typing import TypeVar
 from bailiwick.billing.charges import CHARGED, ChargeCause
 from bailiwick.iam.words import ROLE_PERMISSIONS, Role
 from bailiwick.metering.owners import Stage
+from bailiwick.phrases.evictions import HEADINGS, eviction_rows
 from bailiwick.vocab.transitions import (
     NODE_MODE_EDGES,
     REVOKE_EDGES,
@@ -35,6 +36,7 @@ LEASE_STEPS: dict[tuple[RevokeState, RevokeState], str] = {
     (_R.REVOKE_WARNING, _R.EXPIRED): "term is over",
     (_R.GRACE_RUNNING, _R.CHECKPOINT_REPORTED): "work is saved",
     (_R.GRACE_RUNNING, _R.FORCED_TEARDOWN): "grace is over",
+    (_R.GRACE_RUNNING, _R.ACTIVE): "nobody needs its room",
     (_R.CHECKPOINT_REPORTED, _R.TORNDOWN): "is gone",
     (_R.CHECKPOINT_REPORTED, _R.FENCED): "not confirmed",
     (_R.FORCED_TEARDOWN, _R.TORNDOWN): "is gone",
@@ -132,6 +134,11 @@ def preemption_reasons() -> str:
         for reason in PreemptionReason
     ]
     return table(("reason", "what happened", "ends guaranteed leases"), rows)
+
+
+def evictions() -> str:
+    """Who may evict whom."""
+    return table(HEADINGS, eviction_rows())
 
 
 def pending_reasons() -> str:

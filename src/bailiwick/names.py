@@ -19,12 +19,14 @@ from bailiwick.scheduler.decision import (
     Fragmented,
     HeadroomKept,
     LargerThanAnyNode,
+    NodeClosed,
     NodesForbidden,
     NodesKeptApart,
     NoSuchHardware,
     NotEnoughFree,
     ReservedForOthers,
     RoomClaimed,
+    TermReserved,
     VictimsLeaving,
 )
 from bailiwick.scheduler.evictions import (
@@ -49,6 +51,7 @@ from bailiwick.scheduler.library.federation import (
     PreemptionClaim,
     Unplaced,
 )
+from bailiwick.scheduler.library.kept_room import KeptRoom
 from bailiwick.scheduler.library.queue import (
     QueueEntry,
     Reservation,
@@ -96,6 +99,7 @@ from bailiwick.scheduler.quota_policy import (
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.revoker import LeaseRevoker, Revocation, RevokeTransition
+from bailiwick.scheduler.rights.ceilings import RightsDenied, ScopeClosed, TermTooLong
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -123,6 +127,7 @@ from bailiwick.vocab.words import (
     Priority,
     QuotaViolation,
     ResourceKind,
+    RightsDenial,
 )
 
 __all__ = [
@@ -166,6 +171,7 @@ __all__ = [
     "Impossible",
     "InvalidValue",
     "InvariantBroken",
+    "KeptRoom",
     "LargerThanAnyNode",
     "Lease",
     "LeaseClass",
@@ -173,6 +179,7 @@ __all__ = [
     "LimitReached",
     "NoSuchHardware",
     "NodeCapacity",
+    "NodeClosed",
     "NodeFilter",
     "NodeId",
     "NodeMode",
@@ -217,8 +224,11 @@ __all__ = [
     "Revocation",
     "RevokeState",
     "RevokeTransition",
+    "RightsDenial",
+    "RightsDenied",
     "RoomClaimed",
     "ScheduleResult",
+    "ScopeClosed",
     "ScoreWeights",
     "Shortfall",
     "Stale",
@@ -226,6 +236,8 @@ __all__ = [
     "Started",
     "Strategy",
     "TenantId",
+    "TermReserved",
+    "TermTooLong",
     "Unplaced",
     "Victim",
     "VictimsLeaving",

@@ -374,6 +374,8 @@ def test_the_compiled_core_says_what_the_readable_one_says_charge_by_charge(seed
         assert pure.meter.core.log == compiled.meter.core.log
     assert pure.meter.core.rows() == compiled.meter.core.rows()
     assert pure.meter.core.measured() == compiled.meter.core.measured()
+    for at_ms in (0, pure.clock_ms, pure.clock_ms + 2**40):
+        assert pure.meter.core.tally(at_ms) == compiled.meter.core.tally(at_ms)
     for account in range(len(pure.meter.lines)):
         assert pure.meter.core.used(account) == compiled.meter.core.used(account)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Sequence
 
 import pytest
@@ -15,7 +17,7 @@ from bailiwick.store import meter_rows
 from bailiwick.store.meter_rows import MeterBook
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import meter_segments, meter_state
-from bailiwick.vocab.errors import Damaged
+from bailiwick.vocab.errors import Damaged, InvariantBroken
 from tests.store.conftest import Place
 from tests.support.kernel_histories import HOUR, START_MS, busy_journal
 
@@ -135,6 +137,60 @@ def test_a_meter_that_cannot_be_read_is_folded_again(place: Place, body: bytes) 
     whole = used_in_all(store)
     with store.changing() as connection:
         connection.execute(update(meter_state).values(body=body))
+    again = MeterBook(place.open())
+    assert sorted(again.uses(anybody, WINDOWS).uses, key=str) == sorted(folded(RECORDS), key=str)
+    assert again.keep()[0] == len(RECORDS)
+    assert used_in_all(store) == whole
+
+
+def test_a_meter_that_does_not_add_up_is_neither_kept_nor_told_and_no_invoice_is_made_of_it(
+    place: Place,
+) -> None:
+    store = place.open()
+    append(store, RECORDS[:150])
+    book = MeterBook(store)
+    book.keep()
+    append(store, RECORDS[150:])
+    kept = used_in_all(store)
+    with book.current() as meter:
+        meter.meter.pools()[0].capacity += 1
+    for asked in (book.keep, lambda: book.uses(anybody, WINDOWS)):
+        with pytest.raises(InvariantBroken, match="not its capacity"):
+            asked()
+    assert used_in_all(store) == kept
+    # Whoever begins again from what was kept has one that is right.
+    assert MeterBook(place.open()).keep()[0] == len(RECORDS) - 150
+
+
+def test_a_stretch_that_is_missing_or_told_twice_is_not_kept(place: Place) -> None:
+    store = place.open()
+    append(store, RECORDS[:150])
+    book = MeterBook(store)
+    book.keep()
+    append(store, RECORDS[150:])
+    with book.current() as meter:
+        log = meter.meter.core.log
+        assert log
+        last = log.pop()
+    with pytest.raises(InvariantBroken, match="the stretches of"):
+        book.keep()
+    log += [last, last]
+    with pytest.raises(InvariantBroken, match="the stretches of"):
+        book.keep()
+    log.pop()
+    assert book.keep()[0] == len(RECORDS) - 150
+
+
+def test_a_kept_meter_that_does_not_add_up_is_folded_again(place: Place) -> None:
+    store = place.open()
+    append(store, RECORDS)
+    MeterBook(store).keep()
+    whole = used_in_all(store)
+    with store.changing() as connection:
+        body = json.loads(zlib.decompress(connection.scalar(select(meter_state.c.body))))
+        body["measured"][0] += 1
+        changed = zlib.compress(json.dumps(body).encode())
+        connection.execute(update(meter_state).values(body=changed))
     again = MeterBook(place.open())
     assert sorted(again.uses(anybody, WINDOWS).uses, key=str) == sorted(folded(RECORDS), key=str)
     assert again.keep()[0] == len(RECORDS)

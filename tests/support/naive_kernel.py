@@ -111,6 +111,7 @@ class NaiveKernel:
     limits: dict[Scope, dict[str, int]] = field(default_factory=dict)
     bursts: set[Scope] = field(default_factory=set)
     budgets: dict[Scope, tuple[str, int]] = field(default_factory=dict)
+    times: list[int] = field(default_factory=list)
     invoices: set[str] = field(default_factory=set)
     billed: list[tuple[str | None, str | None, range]] = field(default_factory=list)
     trust: NaiveTrust = field(default_factory=NaiveTrust)
@@ -122,6 +123,7 @@ class NaiveKernel:
         assert record.seq == self.size
         assert record.at_ms >= self.clock, "time went back"
         self.size, self.clock = record.seq + 1, record.at_ms
+        self.times.append(record.at_ms)
         if record.kind in PEOPLE:
             return
         self.trust.read(record.kind, dict(record.body), at_ms=record.at_ms, seq=record.seq)
@@ -226,6 +228,8 @@ class NaiveKernel:
         assert body["invoice"] not in self.invoices, "issued twice"
         assert body.get("corrects") in (None, *self.invoices)
         assert body["journal_size"] < self.size
+        left_out = self.times[body["journal_size"] :]
+        assert all(at_ms >= body["period_end_ms"] for at_ms in left_out), "of a part of its period"
         assert body["period_end_ms"] <= self.clock
         self.invoices.add(body["invoice"])
         if "corrects" not in body:
@@ -322,6 +326,11 @@ class NaiveKernel:
         assert self.clock < hold.expires
         assert (hold.owner, body["generation"]) == (owner, hold.generation + 1)
         hold.generation, hold.expires = body["generation"], body["expires_ms"]
+
+    def _renewal_denied(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self.holds[body["lease_id"]]
+        assert (hold.owner, hold.phase) == (owner, "active")
+        assert self.clock < hold.expires < self.clock + body["ttl_ms"], "it would add nothing"
 
     def _lease_revoked(self, body: dict[str, Any], owner: Scope) -> None:
         hold = self.holds[body["lease_id"]]

@@ -7,6 +7,7 @@ Rules:
 - The prices of the period must be known before it is folded: :func:`read_prices` reads them off
   the records first.
 - What still runs when the period ends counts up to its end.
+- There are no lines of a meter whose owners are not capacity x time.
 
 >>> bill = PeriodBill(RateBook(), from_ms=0, to_ms=1_000)
 >>> bill.lines(), bill.size
@@ -65,6 +66,7 @@ class PeriodBill:
 
     def lines(self) -> tuple[RatedLine, ...]:
         """Everybody's lines, in the order in which bills show them."""
+        self.meter.check()
         from_ms, to_ms = self._windows[0][0], self._windows[-1][1]
         uses = self.meter.meter.uses(to_ms)
         # The meter's last window begins where the period ends: it is what came afterwards.

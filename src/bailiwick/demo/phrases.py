@@ -9,6 +9,7 @@ from bailiwick import (
     CapacityDenied,
     PlacementRequest,
     QuotaDenied,
+    RightsDenied,
 )
 from bailiwick.demo.fleet import HOUR_MS
 from bailiwick.phrases.amounts import gpus, short_amount
@@ -46,7 +47,7 @@ def gpu_hours(micros: int) -> str:
     return f"{hours:,.0f}" if hours >= 100 or not micros else f"{hours:,.1f}"
 
 
-def denial(detail: QuotaDenied | CapacityDenied) -> str:
+def denial(detail: QuotaDenied | CapacityDenied | RightsDenied) -> str:
     """The numbers behind a denial, on the campus's clock."""
     return denial_numbers(detail, when=moment, late=duration)
 

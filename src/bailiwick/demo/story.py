@@ -208,5 +208,5 @@ class Story:
         now_ms, spending = self._driver.now_ms, self._driver.state.spending
         purse = spending.purses["partner", None]
         spent = spending.spent_micros(purse, now_ms)
-        heading = spending.projected(purse, now_ms) // WHOLE
+        heading = spending.projected(purse) // WHOLE
         self._budget("partner", PARTNER_MICROS, cap_micros=(spent + heading) // 2)

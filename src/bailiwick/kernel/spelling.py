@@ -19,10 +19,12 @@ from bailiwick.scheduler import quota_policy as quota
 from bailiwick.scheduler.decision import DenialDetail, Denied
 from bailiwick.scheduler.quota_policy import QuotaScope
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights import ceilings as rights
 from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import (
     Dimension,
     Exclusivity,
+    FilterReason,
     HardwareGeneration,
     LeaseClass,
     PendingReason,
@@ -147,12 +149,16 @@ _DETAILS: dict[str, type[Any]] = {
         capacity.NotEnoughFree,
         capacity.Fragmented,
         capacity.VictimsLeaving,
+        capacity.NodeClosed,
+        capacity.TermReserved,
         quota.GpuGenerationRequired,
         quota.GpuGenerationLimitExceeded,
         quota.HardLimitExceeded,
         quota.BurstCreditExhausted,
         quota.BudgetExhausted,
         quota.CostCapExceeded,
+        rights.ScopeClosed,
+        rights.TermTooLong,
     )
 }
 # How a detail's own names are spelled in a body, where a request may have the same ones.
@@ -161,6 +167,7 @@ _ENUMS: dict[str, type[Any]] = {
     "generation": HardwareGeneration,
     "dimension": Dimension,
     "resource": ResourceKind,
+    "closed_by": FilterReason,
 }
 
 

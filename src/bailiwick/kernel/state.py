@@ -16,8 +16,10 @@ from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.guards import Claim, GuardedAdmission, Guards
 from bailiwick.kernel.money.book import Issued
 from bailiwick.kernel.money.spending import Leaving, Restored, Spending
+from bailiwick.kernel.money.times import RecordTimes
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.settings import Settings
+from bailiwick.kernel.story.book import CourseBook
 from bailiwick.kernel.trust.book import TrustBook
 from bailiwick.kernel.work.arrivals import ArrivalBook
 from bailiwick.kernel.work.usage import RunningShares
@@ -65,7 +67,10 @@ class State:
         self.invoices: dict[str, Issued] = {}
         self.billed: dict[str, list[Issued]] = {}
         """What was issued for each tenant; it follows from the invoices."""
+        self.times = RecordTimes()
+        """When records were written: which prefix holds a period."""
         self.answers = AnswerBook()
+        self.courses = CourseBook()
         self.directory = Directory()
         self.trust = TrustBook()
         self.use_settings(self.settings)
@@ -78,6 +83,7 @@ class State:
         self.quotas.burst_min_run_ms = settings.burst_min_run_ms
         self.preemption = PreemptionManager(settings.preemption())
         self.line.patience_ms = settings.patience_ms
+        self.spending.wake_all()
 
     @property
     def admission(self) -> GuardedAdmission:

@@ -50,6 +50,10 @@ CoreSums: TypeAlias = tuple[Sequence[Sequence[UsedRow]], Sequence[int], Sequence
 """Of each account what was charged by window; of each pool that ever was what was charged of it,
 and the number of the part that is free (of a closed one, any)."""
 
+PartsTally: TypeAlias = tuple[list[tuple[int, int]], int, int]
+"""Of each pool its parts' amounts and what of them runs, amount x ms; the latest cursor of a part
+that is not empty, and the least amount, which is 0 unless something is wrong."""
+
 _compiled: ModuleType | None
 try:
     _compiled = import_module("bailiwick.metering._compiled")
@@ -101,6 +105,9 @@ class MeterCore(Protocol):
 
     def measured(self) -> list[int]:
         """What was charged of each pool."""
+
+    def tally(self, at_ms: int) -> PartsTally:
+        """All parts added up, with what runs counted until then."""
 
     def restore(self, rows: Sequence[PartRow], sums: CoreSums) -> None:
         """Into a core that is new: parts, numbered from 0 in this order, and what was charged."""
@@ -253,6 +260,17 @@ class Core:
     def measured(self) -> list[int]:
         """What was charged of each pool."""
         return list(self._parts.measured)
+
+    def tally(self, at_ms: int) -> PartsTally:
+        """All parts added up, with what runs counted until then."""
+        sums = [(0, 0)] * len(self._parts.measured)
+        latest_ms = least = 0
+        for _, pool, amount, cursor_ms, _, _, _ in self.rows():
+            there, running = sums[pool]
+            sums[pool] = there + amount, running + amount * (at_ms - cursor_ms)
+            latest_ms = max(latest_ms, cursor_ms if amount else 0)
+            least = min(least, amount)
+        return sums, latest_ms, least
 
     def restore(self, rows: Sequence[PartRow], sums: CoreSums) -> None:
         """Into a core that is new: parts, numbered from 0 in this order, and what was charged."""

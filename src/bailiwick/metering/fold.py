@@ -355,7 +355,7 @@ class JournalMeter:
 
     def _free(self, lease_id: int, hold: Hold) -> None:
         self._forget(lease_id, hold)
-        if hold.stage is not Stage.HELD:
+        if hold.parts and hold.parts[0] in self.meter.announced:
             self._catch_up(hold, self.clock_ms)
             self._core.now(self.clock_ms, self.meter.seq)
         if self._core.give(hold.holder, hold.parts) == REFUSED:

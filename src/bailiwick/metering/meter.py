@@ -313,17 +313,19 @@ class Meter:
     def check(self, at_ms: int) -> None:
         """Stop if anything that this module promises does not hold now, share by share."""
         measured = self.core.measured()
-        amounts, running = [0] * len(measured), list(measured)
-        for _, number, amount, cursor_ms, _, _, _ in self._rows_now(at_ms):
-            if amount < 0:
-                raise InvariantBroken(f"{self.shares[number]} has a part of less than nothing")
-            amounts[number] += amount
-            running[number] += amount * (at_ms - cursor_ms)
+        there, latest_ms, least = self.core.tally(at_ms)
+        self._check_now(at_ms, latest_ms)
+        if least < 0:
+            raise InvariantBroken("a share has a part of less than nothing")
         for pool in self.open_pools.values():
-            if amounts[pool.number] != pool.capacity:
+            amount, running = there[pool.number]
+            if amount != pool.capacity:
                 raise InvariantBroken(f"the parts of {pool.share} are not its capacity")
-            if running[pool.number] != pool.capacity * (at_ms - pool.opened_ms):
+            if measured[pool.number] + running != pool.capacity * (at_ms - pool.opened_ms):
                 raise InvariantBroken(f"the owners of {pool.share} are not its capacity x time")
+        for part in self.announced:
+            if self.core.row(part) is None:
+                raise InvariantBroken(f"a stage is announced of part {part}, which is gone")
         used = (self.core.used(number) for number in range(len(self.lines)))
         if sum(row[0] for rows in used for row in rows) != sum(measured):
             raise InvariantBroken("the accounts do not sum to what was measured")
@@ -331,10 +333,12 @@ class Meter:
     def _rows_now(self, at_ms: int) -> Sequence[PartRow]:
         """All parts; sums are of now, what was charged since cannot be told apart any more."""
         rows = self.core.rows()
-        latest_ms = max((row[3] for row in rows if row[2]), default=0)
+        self._check_now(at_ms, max((row[3] for row in rows if row[2]), default=0))
+        return rows
+
+    def _check_now(self, at_ms: int, latest_ms: int) -> None:
         if at_ms < max(latest_ms, self.closed_ms):
             raise InvalidValue("at_ms", at_ms, f"a time from {max(latest_ms, self.closed_ms)} on")
-        return rows
 
 
 def _payer(owner: Owner) -> Payer:

@@ -14,12 +14,14 @@ from bailiwick.scheduler.decision import (
     Fragmented,
     HeadroomKept,
     LargerThanAnyNode,
+    NodeClosed,
     NodesForbidden,
     NodesKeptApart,
     NoSuchHardware,
     NotEnoughFree,
     ReservedForOthers,
     RoomClaimed,
+    TermReserved,
     VictimsLeaving,
 )
 from bailiwick.scheduler.quota_policy import (
@@ -30,6 +32,7 @@ from bailiwick.scheduler.quota_policy import (
     GpuGenerationRequired,
     HardLimitExceeded,
 )
+from bailiwick.scheduler.rights.ceilings import RightsDenied, ScopeClosed, TermTooLong
 
 Spell: TypeAlias = Callable[[int], str]
 
@@ -46,6 +49,8 @@ def phrase_denial(denied: DenialDetail) -> str:
             | CostCapExceeded()
         ):
             return _phrase_quota(denied)
+        case ScopeClosed() | TermTooLong():
+            return _phrase_rights(denied)
         case DeadlinePassed():
             return f"its deadline passed {span(denied.now_ms - denied.deadline_ms)} ago"
         case NoSuchHardware():
@@ -81,6 +86,25 @@ def phrase_denial(denied: DenialDetail) -> str:
         case VictimsLeaving():
             leases = amount("lease_count", denied.leases)
             return f"{leases} of others must leave first, by {moment(denied.until_ms)}"
+        case NodeClosed():
+            return f"{denied.node} takes no leases now ({denied.closed_by.value})"
+        case TermReserved():
+            return (
+                f"{span(denied.requested_ms)} asked, but a request that waits is to start by "
+                f"{moment(denied.starts_ms)}; up to {span(denied.longest_ms)} would do"
+            )
+        case _:
+            assert_never(denied)
+
+
+def _phrase_rights(denied: RightsDenied) -> str:
+    match denied:
+        case ScopeClosed():
+            return f"{denied.scope} is closed"
+        case TermTooLong():
+            whose = f" of {denied.scope}" if denied.scope else ""
+            most = span(denied.longest_ms)
+            return f"a term of {span(denied.requested_ms)} asked, the longest{whose} is {most}"
         case _:
             assert_never(denied)
 
@@ -147,6 +171,10 @@ def denial_numbers(detail: DenialDetail, *, when: Spell, late: Spell) -> str:
         case CostCapExceeded():
             cap, projected = credits(detail.cap_micros), credits(detail.projected_micros)
             return f"cap {cap}, heading for {projected}"
+        case ScopeClosed():
+            return f"{detail.scope} is closed"
+        case TermTooLong():
+            return f"term {late(detail.requested_ms)}, longest {late(detail.longest_ms)}"
         case _:
             return _capacity(detail, when, late)
 
@@ -180,6 +208,11 @@ def _capacity(detail: CapacityDenied, when: Spell, late: Spell) -> str:
             return f"{placed} on {detail.nodes} suitable nodes"
         case VictimsLeaving():
             return f"{plural(detail.leases, 'lease')} leaving by {when(detail.until_ms)}"
+        case NodeClosed():
+            return f"{detail.node} is closed ({detail.closed_by})"
+        case TermReserved():
+            asked, most = late(detail.requested_ms), late(detail.longest_ms)
+            return f"term {asked}, {most} before another is to start at {when(detail.starts_ms)}"
         case _:
             assert_never(detail)
 

@@ -170,26 +170,43 @@ class BurstBook:
             burst = burst or answer.burst
         return WithinQuota(burst)
 
+    def check_held(
+        self, view: RowView, amounts: Sequence[int], *, now_ms: int
+    ) -> HardLimitExceeded | BurstCreditExhausted | None:
+        """Why a row would not bear anew a part of what it bears now, if it would not."""
+        rest = view.without(amounts)
+        denied = self._hard_denial(rest, amounts)
+        if denied is not None or view.row not in self._buckets:
+            return denied
+        over = self.overrun(view, now_ms)
+        i = None if over is None else DIMENSIONS.index(over.dimension)
+        if over is None or i is None or not amounts[i]:
+            return None
+        unit = unit_of(over.dimension)
+        shown = as_told(unit, view.limits[i], used=rest.used[i], requested=amounts[i])
+        return BurstCreditExhausted(over.dimension, *shown, credit=0, scope=view.scope)
+
     def _at(self, view: RowView, now_ms: int) -> BurstBucket:
         bucket = self._buckets[view.row]
         return bucket.at(now_ms, excess=_excess(view, bucket.credit.dimension))
 
     def _hard_denial(self, view: RowView, demand: Sequence[int]) -> HardLimitExceeded | None:
-        bucket = self._buckets.get(view.row)
         for i, dimension in enumerate(DIMENSIONS):
-            limit, used = view.limits[i], view.used[i]
-            if bucket is not None and bucket.credit.dimension is dimension:
-                limit = min(limit + self._ceiling(bucket.credit), AMOUNT_MAX)
+            limit, used = self.wall(view, dimension), view.used[i]
             if demand[i] and used + demand[i] > limit:
                 shown = as_told(unit_of(dimension), limit, used=used, requested=demand[i])
                 return HardLimitExceeded(dimension, *shown, view.scope)
         return None
 
-    def _ceiling(self, credit: BurstCredit) -> int:
-        """How far above the limit anybody can ever be let in."""
-        if not self.min_run_ms:
-            return credit.ceiling
-        return min(credit.ceiling, credit.capacity * MILLI // self.min_run_ms)
+    def wall(self, view: RowView, dimension: Dimension) -> int:
+        """What the row can ever hold of a dimension: its limit, and how far credit carries."""
+        limit, bucket = view.limits[DIMENSIONS.index(dimension)], self._buckets.get(view.row)
+        if bucket is None or bucket.credit.dimension is not dimension:
+            return limit
+        ceiling = bucket.credit.ceiling
+        if self.min_run_ms:
+            ceiling = min(ceiling, bucket.credit.capacity * MILLI // self.min_run_ms)
+        return min(limit + ceiling, AMOUNT_MAX)
 
     def _burst_answer(
         self, view: RowView, demand: Sequence[int], *, now_ms: int

@@ -22,8 +22,9 @@ from bailiwick.scheduler.quota_policy import (
     HardLimitExceeded,
     QuotaDenied,
 )
+from bailiwick.scheduler.rights.ceilings import RightsDenied, ScopeClosed, TermTooLong
 from bailiwick.vocab.values import NodeId
-from bailiwick.vocab.words import CapacityDenial, PendingReason, ResourceKind
+from bailiwick.vocab.words import CapacityDenial, FilterReason, PendingReason, ResourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,28 @@ class VictimsLeaving:
     code: ClassVar[CapacityDenial] = CapacityDenial.VICTIMS_LEAVING
 
 
+@dataclass(frozen=True, slots=True)
+class NodeClosed:
+    """The node of a lease takes none now, so its term does not grow there."""
+
+    node: NodeId
+    closed_by: FilterReason
+    code: ClassVar[CapacityDenial] = CapacityDenial.NODE_CLOSED
+
+
+@dataclass(frozen=True, slots=True)
+class TermReserved:
+    """So long a term would put off a request that is to start at ``starts_ms``.
+
+    A term of ``longest_ms`` from now would not.
+    """
+
+    requested_ms: int
+    longest_ms: int
+    starts_ms: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.TERM_RESERVED
+
+
 CapacityDenied: TypeAlias = (
     DeadlinePassed
     | NoSuchHardware
@@ -143,8 +166,10 @@ CapacityDenied: TypeAlias = (
     | NotEnoughFree
     | Fragmented
     | VictimsLeaving
+    | NodeClosed
+    | TermReserved
 )
-DenialDetail: TypeAlias = QuotaDenied | CapacityDenied
+DenialDetail: TypeAlias = QuotaDenied | CapacityDenied | RightsDenied
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +211,9 @@ def reason_of(detail: DenialDetail) -> PendingReason:
     match detail:
         case GpuGenerationRequired() | DeadlinePassed() | NoSuchHardware():
             return PendingReason.MISCONFIGURED
-        case GpuGenerationLimitExceeded(limit=0) | NodesForbidden():
+        case GpuGenerationLimitExceeded(limit=0) | NodesForbidden() | ScopeClosed():
             return PendingReason.FORBIDDEN
-        case LargerThanAnyNode():
+        case LargerThanAnyNode() | TermTooLong():
             return PendingReason.EXCEEDS_MAXIMUM
         case GpuGenerationLimitExceeded() | HardLimitExceeded():
             over = detail.requested > detail.limit
@@ -201,6 +226,8 @@ def reason_of(detail: DenialDetail) -> PendingReason:
             | ReservedForOthers()
             | NodesKeptApart()
             | NotEnoughFree()
+            | NodeClosed()
+            | TermReserved()
         ):
             return PendingReason.WAITING_FOR_CAPACITY
         case Fragmented():

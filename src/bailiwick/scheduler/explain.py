@@ -26,12 +26,14 @@ from bailiwick.scheduler.decision import (
     Fragmented,
     HeadroomKept,
     LargerThanAnyNode,
+    NodeClosed,
     NodesForbidden,
     NodesKeptApart,
     NoSuchHardware,
     NotEnoughFree,
     ReservedForOthers,
     RoomClaimed,
+    TermReserved,
     VictimsLeaving,
 )
 from bailiwick.scheduler.handles import Shape
@@ -47,6 +49,7 @@ from bailiwick.scheduler.quota_policy import (
     HardLimitExceeded,
 )
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights.ceilings import ScopeClosed, TermTooLong
 from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import MILLI
@@ -104,15 +107,21 @@ def count_filters(
     return {r: fallen[r] for r in FilterReason if r in fallen}, fitting
 
 
-def _fails_at(
-    ledger: CapacityLedger, entry: NodeEntry, request: PlacementRequest, *, shape: Shape
-) -> FilterReason | None:
+def closed_by(entry: NodeEntry) -> FilterReason | None:
+    """What closes a node to all leases, if anything does."""
     if entry.mode is not NodeMode.ACCEPTING:
         return FilterReason.NODE_MODE
     if entry.quarantined:
         return FilterReason.QUARANTINED
-    if entry.gated:
-        return FilterReason.ATTESTATION
+    return FilterReason.ATTESTATION if entry.gated else None
+
+
+def _fails_at(
+    ledger: CapacityLedger, entry: NodeEntry, request: PlacementRequest, *, shape: Shape
+) -> FilterReason | None:
+    closed = closed_by(entry)
+    if closed is not None:
+        return closed
     if shape.device_count and not ledger.serving(entry, shape):
         return FilterReason.GPU_KIND
     if not entry.has_labels(request.labels):
@@ -136,10 +145,10 @@ def _lacks(ledger: CapacityLedger, entry: NodeEntry, shape: Shape) -> FilterReas
 
 
 def hardware_denial(
-    ledger: CapacityLedger, request: PlacementRequest
+    ledger: CapacityLedger, request: PlacementRequest, *, shape: Shape | None = None
 ) -> NoSuchHardware | LargerThanAnyNode | None:
     """What no machine of the fleet could ever hold, by classes of machines; labels apart."""
-    shape = Shape.of(request)
+    shape = shape or Shape.of(request)
     machines = ledger.class_samples()
     serving = [e for e in machines if not shape.device_count or ledger.serving(e, shape)]
     if not serving:
@@ -153,18 +162,21 @@ def capacity_denial(
     *,
     filters: Sequence[NodeFilter] = (),
     placed: int = 0,
+    shape: Shape | None = None,
 ) -> CapacityDenied:
     """Why no place was found, given that none was (``placed`` members of a gang did fit).
 
+    ``shape`` is what one member was sought as, if that is narrower than what was asked for.
     Counting is the engine's work; what labels and filters leave is compared class by class.
     """
-    never = hardware_denial(ledger, request)
+    shape, lasting = shape or Shape.of(request), _lasting(request)
+    never = hardware_denial(ledger, request, shape=shape)
     if never is not None:
         return never
-    shape, lasting = Shape.of(request), _lasting(request)
     labelled, ready = ledger.prepare(lasting), ledger.prepare(lasting, filters)
-    suitable = ledger.engine.survey(ready.shape, ledger.mask_of(labelled))[0]
-    permitted, taking, *free = ledger.engine.survey(ready.shape, mask := ledger.mask_of(ready))
+    sought = ledger.handles.intern_shape(shape)
+    suitable = ledger.engine.survey(sought, ledger.mask_of(labelled))[0]
+    permitted, taking, *free = ledger.engine.survey(sought, mask := ledger.mask_of(ready))
     if not suitable and lasting.labels:
         return NoSuchHardware(len(ledger))
     if suitable and not permitted:
@@ -176,7 +188,7 @@ def capacity_denial(
             return too_large
     if lasting is not request:
         now = ledger.mask_of(ledger.prepare(request, filters))
-        _, taking, *free = ledger.engine.survey(ready.shape, now)
+        _, taking, *free = ledger.engine.survey(sought, now)
     for kind, have, one in zip(RESOURCE_KINDS, free, _need(shape).as_tuple(), strict=True):
         if have < one * request.gang_size:
             return NotEnoughFree(kind, have, one * request.gang_size)
@@ -271,6 +283,13 @@ def remedy_for(denied: Denied | Approved) -> Remedy:
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, left, "members")
         case VictimsLeaving():
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, detail.leases, "leases")
+        case NodeClosed():
+            return Remedy(RemedyWord.OPEN_NODES, 1, "nodes")
+        case ScopeClosed():
+            return Remedy(RemedyWord.CHANGE_POLICY)
+        case TermReserved() | TermTooLong():
+            over = detail.requested_ms - detail.longest_ms
+            return Remedy(RemedyWord.CHANGE_REQUEST, over, "ms")
         case _:
             assert_never(detail)
 

@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -90,7 +90,7 @@ class _Reserved:
         scorer = PlacementScorer(old.strategy, weights=old.weights, filters=(*old.filters, self))
         self._open, headroom = admission, admission.headroom
         self.beside = AdmissionController(self.ledger, scorer=scorer, headroom=headroom)
-        self.shape = Shape.of(request)
+        self.shape = admission.places.shape_of(request)
         # By kind, what would be free beyond the request and the headroom it must leave.
         self._slack: dict[int, int] = {}
         if request.priority.rank < headroom.priority.rank:
@@ -107,6 +107,8 @@ class _Reserved:
                 self._rooms[node.handle] = _Room.now(self.ledger, node, shape=self.shape)
         self._sets: dict[tuple[Shape, int], NodeSet] = {}
         self.reservation = Reservation(entry, now_ms, ())
+        self.terms: Mapping[int, int] = {}
+        """Leases (by handle) that are taken to end then, whatever they say themselves."""
 
     def find(self, until_ms: int) -> bool:
         """Let leases end, earliest first, until the entry fits, and keep that room for it."""
@@ -134,7 +136,7 @@ class _Reserved:
             for lease in self.ledger.engine.leases_on(node.handle) if counts else ():
                 fields = self.ledger.fields(lease)
                 # What should have ended already may end any moment; what is fenced, never.
-                at_ms = max(fields.expires_ms, self.now_ms)
+                at_ms = max(self.terms.get(lease, fields.expires_ms), self.now_ms)
                 if at_ms <= until_ms:
                     found.append((at_ms, lease, node.handle, fields.shape, fields.devices))
         return sorted(found)
@@ -280,15 +282,28 @@ class Turn:
         within = quotas is None or isinstance(quotas.check(request, now_ms=now_ms), WithinQuota)
         if self.admission.scorer.filters or request.deadline_ms is not None or not within:
             return request
+        if (
+            self.admission.places.shape_of(request).vram_bytes_max is not None
+        ):  # its quota is its own
+            return request
         labels = frozenset(request.labels.items())
         return Shape.of(request), request.gang_size, request.priority, labels, bound
 
 
 def reserve_for(
-    admission: AdmissionController, entry: QueueEntry, *, now_ms: int, until_ms: int
+    admission: AdmissionController,
+    entry: QueueEntry,
+    *,
+    now_ms: int,
+    until_ms: int,
+    terms: Mapping[int, int] | None = None,
 ) -> Reservation | None:
-    """When the entry could start if every lease ends at its expiry and nobody comes between."""
+    """When the entry could start if every lease ends at its expiry and nobody comes between.
+
+    ``terms`` are the ends that some leases (by handle) would have instead of their own.
+    """
     planned = _Reserved(admission, entry, now_ms=now_ms)
+    planned.terms = terms or {}
     return planned.reservation if planned.find(until_ms) else None
 
 

@@ -2,7 +2,8 @@
 
 Rules:
 
-- An invoice is a function of the journal's first so many records. Issuing one keeps it, then seals
+- An invoice is a function of the journal's first so many records, among them all of its period:
+  while some of those are still being written it is computed again. Issuing one keeps it, then seals
   its digest; what is read later has that digest, or is told to be damaged.
 - Its name follows from whose it is and of which period, so the same is never issued twice. What is
   known later is a correction, which has a name of its own and is issued in the same way.
@@ -38,9 +39,11 @@ from bailiwick.services.rating import Period, accounts_of, period_of, prices_in,
 from bailiwick.services.tables import StoreTables
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.meter_rows import MeterBook
-from bailiwick.vocab.errors import InvalidValue, LimitReached
+from bailiwick.vocab.errors import InvalidValue, LimitReached, Unavailable
 from bailiwick.vocab.words import HardwareGeneration, ResourceKind
 
+_TRIES = 10
+_PAUSE_S = 0.1
 STRETCHES_MAX = 100_000
 """Stretches of one line that are looked at."""
 
@@ -87,7 +90,7 @@ async def issue(caller: Caller, tables: StoreTables, *, scope: Scope, period: Pe
         raise InvalidValue("to_ms", period.to_ms, f"{now_ms} or before: what is not over yet")
     if await caller.lookup(lambda view: _is_repeated(view, caller, name)):
         return await _issued(caller, tables.invoices, name)
-    invoice = await _compute(caller, tables.meter, scope=scope, period=period)
+    invoice = await _compute_whole(caller, tables.meter, scope=scope, period=period)
     return await _seal(caller, tables.invoices, invoice)
 
 
@@ -153,7 +156,7 @@ async def correct(
             return earlier[-1]
     head = issued.head
     scope, period = Scope(tenant, head.project), Period(head.from_ms, head.to_ms)
-    fresh = await _compute(caller, tables.meter, scope=scope, period=period)
+    fresh = await _compute_whole(caller, tables.meter, scope=scope, period=period)
     named = replace(fresh.head, invoice_id=f"{head.invoice_id}-c{len(earlier) + 1}")
     found = correct_invoice(issued, Invoice(named, fresh.lines), earlier=earlier)
     if isinstance(found, Agreed):
@@ -170,6 +173,21 @@ def _check(view: View, scope: Scope) -> None:
     view.state.directory.tenant(tenant)
     if project is not None:
         view.state.directory.project(tenant, project)
+
+
+async def _compute_whole(
+    caller: Caller, meter: MeterBook, *, scope: Scope, period: Period
+) -> Invoice:
+    """Of a prefix that has every record of the period, as far as this replica knows."""
+    for _ in range(_TRIES):
+        found = await _compute(caller, meter, scope=scope, period=period)
+        least = await caller.lookup(
+            lambda view: view.state.times.size_by(period.to_ms, size=view.state.size)
+        )
+        if found.head.journal_size >= least:
+            return found
+        await asyncio.sleep(_PAUSE_S)
+    raise Unavailable("the invoice", "records of its period are still being written")
 
 
 async def _compute(caller: Caller, meter: MeterBook, *, scope: Scope, period: Period) -> Invoice:

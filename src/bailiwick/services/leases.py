@@ -29,6 +29,7 @@ from bailiwick.kernel import (
     Submit,
 )
 from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.work.lease_events import RenewalDenied
 from bailiwick.runtime.replica import View
 from bailiwick.scheduler.lease import Lease
 from bailiwick.services.caller import Caller, Deferred, Hidden
@@ -90,9 +91,17 @@ async def read_lease(caller: Caller, lease_id: int) -> OwnedLease:
 
 async def renew_lease(
     caller: Caller, lease_id: int, *, ttl_ms: int, generation: int | None
-) -> Done:
-    """Hold a lease for another term from now."""
-    return await _change(caller, lease_id, command=Renew(lease_id, ttl_ms, generation))
+) -> Done | Refused:
+    """Hold a lease for another term from now, if what it adds is allowed; a dry run only asks."""
+    command = Renew(lease_id, ttl_ms, generation)
+    await require_lease(caller, lease_id, command=command)
+    if caller.dry_run:
+        event = await caller.rehearse(command)
+        return Refused(event.denied) if isinstance(event, RenewalDenied) else Done(None)
+    answer = await caller.execute(command)
+    if not isinstance(answer, Done | Refused):
+        raise InvariantBroken(f"a renewal was answered with {answer}")
+    return answer
 
 
 async def release_lease(caller: Caller, lease_id: int) -> Done:

@@ -8,7 +8,12 @@ Rules:
 - Asking folds what is new in memory; only the leader keeps, now and then (:meth:`MeterBook.keep`).
 - What a period's accounts used is the stretches that are kept, those that are not kept yet, and
   what still runs. It is the same, unit by unit, as folding the whole journal; a test says so.
-- A meter that cannot be read (another version's) is folded again from the beginning.
+- A meter that cannot be read (another version's), or that does not add up as it was kept, is folded
+  again from the beginning.
+- Before anything is kept, and before anything is told that an invoice could be made of, it is
+  checked that owners are capacity x time for every share; and of what is kept, that the stretches
+  are what was charged: none is missing, none is there twice. If not, that is our own bug, and
+  nothing is kept or told.
 """
 
 from __future__ import annotations
@@ -67,6 +72,8 @@ class MeterBook:
         self._turn = threading.RLock()
         self._kept = 0
         self._segments = 0
+        self._measured: list[int] = []
+        """What was charged of each share when it was kept last."""
         self._replaced: int | None = None
         """How far a meter had come that cannot be read, and is folded again from the beginning."""
         self._findings: list[MeterFinding] = []
@@ -88,6 +95,8 @@ class MeterBook:
             records = meter.size - self._kept
             if not records:
                 return 0, 0
+            meter.check()
+            measured = self._check_rows(meter, rows)
             body = zlib.compress(json.dumps(write_meter(meter), separators=(",", ":")).encode(), 1)
             with self._store.changing() as connection:
                 if not self._claim(connection):
@@ -97,7 +106,7 @@ class MeterBook:
                 self._segments += len(rows)
                 state = {"size": meter.size, "segments": self._segments, "body": body}
                 connection.execute(update(meter_state).values(state))
-            self._kept = meter.size
+            self._kept, self._measured = meter.size, measured
             self._forget_rows(meter)
             return records, len(rows)
 
@@ -112,6 +121,7 @@ class MeterBook:
         """What such accounts used in each window."""
         with self._turn:
             meter = self._advance()
+            meter.check()
             numbers = _accounts(meter, wanted)
             sums: dict[tuple[int, int], UsedRow] = {}
             found = MeteredUsage([], meter.size)
@@ -201,15 +211,24 @@ class MeterBook:
         if held is not None and size <= self._kept:
             return held
         self._kept, self._segments, self._replaced = size, segments, None
-        try:
-            meter = read_meter(json.loads(zlib.decompress(body)), logs=True) if body else None
-        except (zlib.error, ValueError, InvalidValue):
-            meter = None
+        meter = _read_kept(body)
         if meter is None:
             self._kept, self._segments, self._replaced = 0, 0, size
             meter = JournalMeter(Meter(logs=True))
-        self._meter = meter
+        self._meter, self._measured = meter, meter.meter.core.measured()
         return meter
+
+    def _check_rows(self, meter: JournalMeter, rows: Sequence[LogRow]) -> list[int]:
+        """What was charged of each share by now, if the stretches since the last time say so."""
+        measured = meter.meter.core.measured()
+        told = self._measured + [0] * (len(measured) - len(self._measured))
+        for pool, amount, _, _, from_ms, to_ms, _, _ in rows:
+            told[pool] += amount * (to_ms - from_ms)
+        for pool, (charged, kept) in enumerate(zip(measured, told, strict=True)):
+            if charged != kept:
+                share = meter.meter.shares[pool]
+                raise InvariantBroken(f"the stretches of {share} are not what was charged of it")
+        return measured
 
     def _parse(self, line: bytes, seq: int) -> Record:
         try:
@@ -260,6 +279,17 @@ class MeterBook:
             with self._store.reading() as connection:
                 for row in connection.execute(query):
                     yield (row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7])
+
+
+def _read_kept(body: bytes) -> JournalMeter | None:
+    """The meter that was kept, if there is one that can be read and that adds up."""
+    try:
+        meter = read_meter(json.loads(zlib.decompress(body)), logs=True) if body else None
+        if meter is not None:
+            meter.check()
+    except (zlib.error, ValueError, InvalidValue, InvariantBroken):
+        return None  # not our bug here: it was checked before it was kept, so somebody changed it
+    return meter
 
 
 def _accounts(meter: JournalMeter, wanted: Callable[[Account], bool]) -> dict[int, Account]:

@@ -31,6 +31,7 @@ from bailiwick.vocab.words import (
     Priority,
     QuotaViolation,
     ResourceKind,
+    RightsDenial,
 )
 
 OTHER: Final = "other"
@@ -76,6 +77,7 @@ LABELS: Final[dict[str, frozenset[str]]] = {
     "record_kind": frozenset(RecordKind),
     "refusal": frozenset(REFUSALS),
     "resource": frozenset(ResourceKind),
+    "rights_denial": frozenset(RightsDenial),
     "role": frozenset(("starting", "following", "leading")),
     "status": frozenset(
         ("400", "401", "403", "404", "405", "409", "412", "413", "422", "429", "500", "503")
@@ -127,6 +129,12 @@ CATALOG: Final = (
         _C,
         ("capacity_denial",),
         "Requests that capacity refused or makes wait, by the rule that said so.",
+    ),
+    Spec(
+        "bailiwick_rights_denials_total",
+        _C,
+        (TENANT, "rights_denial"),
+        "Requests and renewals beyond what their owner may ask for, by the rule that said so.",
     ),
     Spec(
         "bailiwick_preemptions_total",

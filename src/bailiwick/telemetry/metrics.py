@@ -38,7 +38,7 @@ from bailiwick.telemetry.catalog import (
     Spec,
 )
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.words import CapacityDenial, EndCause, QuotaViolation
+from bailiwick.vocab.words import CapacityDenial, EndCause, QuotaViolation, RightsDenial
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
@@ -220,6 +220,8 @@ def _blocked(metrics: Metrics, fact: Fact) -> None:
         metrics.count("bailiwick_quota_denials_total", fact["tenant"], detail)
     elif detail in _CAPACITY:
         metrics.count("bailiwick_capacity_denials_total", detail)
+    elif detail in _RIGHTS:
+        metrics.count("bailiwick_rights_denials_total", fact["tenant"], detail)
 
 
 def _preempted(metrics: Metrics, fact: Fact) -> None:
@@ -259,11 +261,13 @@ def _verdict(metrics: Metrics, fact: Fact) -> None:
 
 _QUOTA: Final = frozenset(QuotaViolation)
 _CAPACITY: Final = frozenset(CapacityDenial)
+_RIGHTS: Final = frozenset(RightsDenial)
 _FOLDS: Final[dict[str, Fold]] = {
     RecordKind.ADMISSION_APPROVED: _approved,
     RecordKind.ADMISSION_DENIED: _denied,
     RecordKind.REQUEST_QUEUED: _queued,
     RecordKind.REQUEST_BLOCKED: _blocked,
+    RecordKind.RENEWAL_DENIED: _blocked,
     RecordKind.LEASE_PREEMPTED: _preempted,
     RecordKind.LEASE_RELEASED: _ended(EndCause.RELEASED),
     RecordKind.LEASE_EXPIRED: _ended(EndCause.EXPIRED),

@@ -199,6 +199,15 @@ class CapacityDenial(StrEnum):
     NOT_ENOUGH_FREE = "not_enough_free"
     FRAGMENTED = "fragmented"
     VICTIMS_LEAVING = "victims_leaving"
+    NODE_CLOSED = "node_closed"
+    TERM_RESERVED = "term_reserved"
+
+
+class RightsDenial(StrEnum):
+    """Which rule about who may ask for what said no."""
+
+    SCOPE_CLOSED = "scope_closed"
+    TERM_TOO_LONG = "term_too_long"
 
 
 class Strategy(StrEnum):

@@ -16,6 +16,7 @@ from pydantic import Field
 from bailiwick.vocab.trust import MintDenial
 from bailiwick.vocab.words import (
     Dimension,
+    FilterReason,
     HardwareGeneration,
     LeaseClass,
     PendingReason,
@@ -132,6 +133,37 @@ class VictimsLeaving(_Denial):
     until_ms: int
 
 
+class NodeClosed(_Denial):
+    """The node of the lease takes none now, so its term does not grow there."""
+
+    detail: Literal["node_closed"]
+    node: str
+    closed_by: Annotated[FilterReason, Field(strict=False)]
+
+
+class TermReserved(_Denial):
+    """So long a term would put off a waiting request; one of ``longest_ms`` would not."""
+
+    detail: Literal["term_reserved"]
+    requested_ms: int
+    longest_ms: int
+    starts_ms: int
+
+
+class ScopeClosed(_QuotaDenial):
+    """The tenant or project is closed."""
+
+    detail: Literal["scope_closed"]
+
+
+class TermTooLong(_QuotaDenial):
+    """A longer term than may be asked for there."""
+
+    detail: Literal["term_too_long"]
+    requested_ms: int
+    longest_ms: int
+
+
 class GpuGenerationRequired(_QuotaDenial):
     """A generation table is in force and the request names no generation."""
 
@@ -200,6 +232,10 @@ Denial: TypeAlias = Annotated[
     | NotEnoughFree
     | Fragmented
     | VictimsLeaving
+    | NodeClosed
+    | TermReserved
+    | ScopeClosed
+    | TermTooLong
     | GpuGenerationRequired
     | GpuGenerationLimitExceeded
     | HardLimitExceeded

@@ -64,6 +64,8 @@ from bailiwick.kernel.work.lease_events import (
     LeaseRenewed,
     LeaseRestored,
     LeaseRevoked,
+    RenewalDenied,
+    TakenBy,
 )
 from bailiwick.scheduler.decision import DeadlinePassed, Denied, NoSuchHardware
 from bailiwick.scheduler.holds import Seat
@@ -79,6 +81,7 @@ from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.words import (
     Dimension,
     Exclusivity,
+    FilterReason,
     HardwareGeneration,
     LeaseClass,
     PendingReason,
@@ -172,6 +175,7 @@ def settings(draw: st.DrawFn) -> Settings:
         preempt_from=draw(st.sampled_from(list(Priority))),
         confirm_teardown=draw(st.booleans()),
         grace_ms=draw(st.integers(0, 2**52)),
+        untrusted_grace_ms=draw(st.integers(0, 2**52)),
         max_cascade_depth=draw(st.integers(0, 255)),
         half_life_ms=draw(ids),
         keys_max=draw(st.integers(1, 10**7)),
@@ -186,6 +190,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "dimension": st.sampled_from(list(Dimension)),
     "resource": st.sampled_from(list(ResourceKind)),
     "scope": st.none() | st.builds(QuotaScope.of, names, maybe_names),
+    "node": names,
+    "closed_by": st.sampled_from(list(FilterReason)),
 }
 
 
@@ -275,13 +281,32 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     LeaderElected: st.builds(LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
     StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts),
     LeaseRenewed: st.builds(LeaseRenewed, owners, ids, ids, times),
+    RenewalDenied: st.builds(RenewalDenied, owners, ids, ids, denials()),
     LeaseRevoked: st.builds(
-        LeaseRevoked, owners, ids, phases, phases, st.none() | reasons, st.none() | times
+        LeaseRevoked,
+        owners,
+        ids,
+        phases,
+        phases,
+        st.none() | reasons,
+        st.none() | times,
+        st.booleans(),
+        st.none() | principals,
     ),
-    LeaseRestored: st.builds(LeaseRestored, owners, ids, times),
+    LeaseRestored: st.builds(LeaseRestored, owners, ids, times, st.none() | principals),
     LeaseReleased: st.builds(LeaseReleased, owners, ids, names, resources),
     LeaseExpired: st.builds(LeaseExpired, owners, ids, names, resources),
-    LeasePreempted: st.builds(LeasePreempted, owners, ids, names, resources, reasons, principals),
+    LeasePreempted: st.builds(
+        LeasePreempted,
+        owners,
+        ids,
+        names,
+        resources,
+        reasons,
+        principals,
+        st.none() | names,
+        st.builds(TakenBy, st.none() | ids, st.none() | ids, amounts),
+    ),
     LeaseFenced: st.builds(LeaseFenced, owners, ids, names, resources, st.none() | reasons),
     FenceCleared: st.builds(FenceCleared, owners, ids, names),
     CheckpointReported: st.builds(CheckpointReported, owners, ids),

@@ -10,7 +10,7 @@ import pytest
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import LIST_PRICES, RateCard, card_of
 from bailiwick.journal.words import Severity
-from bailiwick.kernel import Done
+from bailiwick.kernel import Done, RegisterNode
 from bailiwick.kernel.money import rules as ruling
 from bailiwick.kernel.money.commands import (
     IssueInvoice,
@@ -198,7 +198,7 @@ def test_a_correction_names_an_invoice_of_the_same_owner() -> None:
     d.do(invoice())
     d.refuses(Conflict, invoice("inv-2", corrects="inv-1", tenant="other"))
     d.refuses(Conflict, invoice("inv-2", corrects="inv-1", project="p"))
-    d.do(invoice("inv-2", corrects="inv-1", total_micros=-5))
+    d.do(invoice("inv-2", corrects="inv-1", total_micros=-5, journal_size=3))
     assert d.last[0].body["corrects"] == "inv-1"
 
 
@@ -206,9 +206,44 @@ def test_a_correction_is_of_the_same_period_and_names_the_first_invoice() -> Non
     d = desk(grace_ms=1)
     d.do(invoice())
     assert "0 to 1000" in d.refuses(Conflict, invoice("inv-2", corrects="inv-1", period_end_ms=9))
-    d.do(invoice("inv-2", corrects="inv-1"))
+    d.do(invoice("inv-2", corrects="inv-1", journal_size=3))
     assert "correction, of inv-1" in d.refuses(Conflict, invoice("inv-3", corrects="inv-2"))
-    d.do(invoice("inv-3", corrects="inv-1"))
+    d.do(invoice("inv-3", corrects="inv-1", journal_size=4))
+
+
+def test_a_correction_is_of_more_records_than_all_that_was_issued_of_the_same() -> None:
+    d = desk(grace_ms=1)
+    d.do(invoice())
+    same = invoice("inv-2", corrects="inv-1")
+    assert "is of 2 records already" in d.refuses(Conflict, same)
+    d.do(invoice("inv-2", corrects="inv-1", journal_size=3))
+    again = invoice("inv-3", corrects="inv-1", journal_size=3)
+    assert "is of 3 records already" in d.refuses(Conflict, again)
+    back = decode(encode(d.state), digest_of(d.state))
+    with pytest.raises(Conflict):
+        list(ruling.decide(back, again, 1_000))
+
+
+# A node at 1,000, one each at 2,000 and 3,000, and it is 4,000 now.
+@pytest.mark.parametrize(
+    ("end_ms", "least"),
+    [(1_000, 0), (1_001, 2), (2_000, 2), (2_001, 3), (3_000, 3), (3_001, 4), (4_000, 4)],
+)
+def test_an_invoice_is_of_every_record_of_its_period(end_ms: int, least: int) -> None:
+    d = desk(grace_ms=1)
+    for number, at_ms in enumerate((2_000, 3_000), 2):
+        d.at(at_ms).do(RegisterNode(f"n{number}", cores(1)))
+    d.at(4_000)
+    assert len(d.lines) == 4
+    for size in range(least):
+        short = invoice(period_end_ms=end_ms, journal_size=size)
+        assert f"journal_size: expected {least} or more" in d.refuses(InvalidValue, short)
+        back = decode(encode(d.state), digest_of(d.state))
+        with pytest.raises(InvalidValue):
+            list(ruling.decide(back, short, 4_000))
+    d.do(invoice(period_end_ms=end_ms, journal_size=least))
+    late = invoice("inv-2", corrects="inv-1", period_end_ms=end_ms, journal_size=least + 1)
+    d.do(late)
 
 
 @pytest.mark.parametrize(

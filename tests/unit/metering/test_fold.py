@@ -211,6 +211,20 @@ def test_grace_and_teardown_are_stages_of_their_own_with_the_reason() -> None:
     assert journal.used(70)["lab"] == 50_000
 
 
+def test_a_lease_that_stayed_was_in_grace_for_a_while_and_whoever_is_next_is_not() -> None:
+    journal = Journal()
+    journal.node(0)
+    journal.grant(10, 1)
+    step(journal, 20, "grace_running", reason="operator_drain", expires_ms=50)
+    journal.tell(30, "lease_restored", lease_id=1, expires_ms=1_000)
+    told = {("held", None): 30_000, ("grace", "operator_drain"): 10_000}
+    assert stages(journal, 50) == told
+    journal.tell(50, "lease_released", lease_id=1)
+    assert stages(journal, 50) == told
+    journal.grant(50, 2)
+    assert stages(journal, 60) == told | {("held", None): 40_000}
+
+
 def test_a_grace_that_ran_out_was_over_then_and_not_when_it_was_recorded() -> None:
     journal = Journal()
     journal.node(0)

@@ -29,6 +29,7 @@ from bailiwick.vocab.words import (
     Priority,
     QuotaViolation,
     ResourceKind,
+    RightsDenial,
     Strategy,
 )
 
@@ -68,7 +69,9 @@ SPELLED: dict[type[StrEnum], str] = {
     CapacityDenial: (
         "deadline_passed no_such_hardware nodes_forbidden larger_than_any_node headroom_kept"
         " room_claimed room_reserved nodes_kept_apart not_enough_free fragmented victims_leaving"
+        " node_closed term_reserved"
     ),
+    RightsDenial: "scope_closed term_too_long",
     FilterReason: "node_mode quarantined attestation gpu_kind labels policy cpu memory block gpu",
     HardwareGeneration: (
         "nvidia_volta nvidia_turing nvidia_ampere nvidia_ada nvidia_hopper nvidia_blackwell"

@@ -25,14 +25,17 @@ from bailiwick.vocab.words import (
     CapacityDenial,
     Dimension,
     Exclusivity,
+    FilterReason,
     LeaseClass,
     PendingReason,
     QuotaViolation,
     ResourceKind,
+    RightsDenial,
 )
 
 _LEASE_CLASS = Words((LeaseClass,))
 _REVOKE_STATE = Words((RevokeState,))
+_DETAIL = Words((QuotaViolation, CapacityDenial, RightsDenial))
 # The numbers of a denial are those of its own class; each class has some of them.
 _DENIAL_NUMBERS: Fields = dict.fromkeys(
     (
@@ -40,6 +43,7 @@ _DENIAL_NUMBERS: Fields = dict.fromkeys(
         *("nodes", "placed", "members", "deadline_ms", "now_ms", "gang_size"),
         *("budget_micros", "spent_micros", "requested_micros"),
         *("cap_micros", "projected_micros", "leases", "until_ms"),
+        *("requested_ms", "longest_ms", "starts_ms"),
     ),
     SIGNED,
 )
@@ -55,13 +59,15 @@ _REQUEST: Fields = {
 }
 _DENIAL: Fields = {
     "reason": Words((PendingReason,)),
-    "detail": Words((QuotaViolation, CapacityDenial)),
+    "detail": _DETAIL,
 }
 _DENIAL_MORE: Fields = {
     "dimension": Words((Dimension,)),
     "resource": Words((ResourceKind,)),
     "denied_generation": GPU_GENERATION,
     "denied_scope": NAMES,
+    "node": NAME,
+    "closed_by": Words((FilterReason,)),
     **_DENIAL_NUMBERS,
 }
 _TERMS: Fields = {"resources": RESOURCES, "priority": PRIORITY, "lease_class": _LEASE_CLASS}
@@ -106,7 +112,7 @@ class WorkKinds:
         ocsf=Ocsf(API, CREATE),
         body=BodySpec(
             {"entry_id": AMOUNT, "reason": Words((PendingReason,)), **_TERMS},
-            {"detail": Words((QuotaViolation, CapacityDenial)), **_REQUEST, **_DENIAL_MORE},
+            {"detail": _DETAIL, **_REQUEST, **_DENIAL_MORE},
         ),
     )
     REQUEST_BLOCKED = row(
@@ -147,6 +153,12 @@ class WorkKinds:
         moves_shares=True,
         body=BodySpec({"lease_id": AMOUNT, "generation": AMOUNT, "expires_ms": AMOUNT}),
     )
+    RENEWAL_DENIED = row(
+        "renewal_denied",
+        59,
+        ocsf=Ocsf(API, UPDATE, LOW, is_failure=True),
+        body=BodySpec({"lease_id": AMOUNT, "ttl_ms": AMOUNT, **_DENIAL}, _DENIAL_MORE),
+    )
     LEASE_RELEASED = row(
         "lease_released",
         9,
@@ -168,7 +180,13 @@ class WorkKinds:
         moves_shares=True,
         body=BodySpec(
             {"lease_id": AMOUNT, "before": _REVOKE_STATE, "after": _REVOKE_STATE},
-            {"reason": REASON, "node": NAME, "expires_ms": AMOUNT, "released": AMOUNT},
+            {
+                "reason": REASON,
+                "node": NAME,
+                "expires_ms": AMOUNT,
+                "released": AMOUNT,
+                "preemptor": PRINCIPAL,
+            },
         ),
     )
     LEASE_RESTORED = row(
@@ -176,7 +194,7 @@ class WorkKinds:
         58,
         ocsf=Ocsf(API, UPDATE),
         moves_shares=True,
-        body=BodySpec({"lease_id": AMOUNT, "expires_ms": AMOUNT}),
+        body=BodySpec({"lease_id": AMOUNT, "expires_ms": AMOUNT}, {"preemptor": PRINCIPAL}),
     )
     LEASE_FENCED = row(
         "lease_fenced",
@@ -209,6 +227,7 @@ class WorkKinds:
             },
             {
                 "node": NAME,
+                "preemptor_entry_id": AMOUNT,
                 "preemptor_lease_id": AMOUNT,
                 "gang": AMOUNT,
                 "depth": AMOUNT,

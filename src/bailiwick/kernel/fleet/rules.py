@@ -98,7 +98,7 @@ def _is_critical(state: State, lease_id: int) -> bool:
 
 def _finish_drains(state: State) -> Iterator[Event]:
     for node in list(state.draining):
-        if not state.leases_on(node):
+        if not state.ledger.engine.node(state.ledger.entry(node).handle)[-1]:
             yield ev.NodeModeChanged(node, NodeMode.DRAINING, NodeMode.DRAINED)
 
 

@@ -16,3 +16,4 @@ class Issued(NamedTuple):
     to_ms: int
     invoice: str
     corrects: str | None
+    journal_size: int

@@ -94,10 +94,17 @@ def end_charges(state: State, lease_id: int, *, until_ms: int, at_ms: int) -> No
 
 
 def recount(state: State, tenant: str, *, at_ms: int) -> None:
-    """Count a tenant's leases anew: it has another budget, or the state was read back."""
+    """Count a tenant's leases anew: it has another budget."""
     held = [i for i in state.leases if i not in state.fenced]
     mine = (i for i in held if state.owner_of(i).tenant == tenant)
     state.spending.rebuild(tenant, [holding_of(state, i) for i in mine], at_ms=at_ms)
+
+
+def count_all(state: State) -> None:
+    """Count every lease of those with a budget, after their purses were read back."""
+    mine = [i for i in state.leases if _is_budgeted(state, i)]
+    state.spending.take_up([holding_of(state, i) for i in mine])
+    state.spending.wake_all()
 
 
 def holding_of(state: State, lease_id: int) -> Holding:

@@ -1,4 +1,4 @@
-"""Cards, budgets, invoices, and until when leaving leases were held, in a snapshot."""
+"""Cards, budgets, invoices, times of records, and until when leaving leases were held."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from bailiwick.billing.budgets import BudgetProgress
 from bailiwick.billing.rates import RateBook, card_body, card_of
 from bailiwick.kernel.money import events as ev
 from bailiwick.kernel.money.book import Issued
-from bailiwick.kernel.money.charging import recount
-from bailiwick.kernel.money.rules import ask_about, keep_invoice
+from bailiwick.kernel.money.charging import count_all
+from bailiwick.kernel.money.hook import MoneyHook
+from bailiwick.kernel.money.rules import keep_invoice
 from bailiwick.kernel.money.spending import Leaving, Purse
+from bailiwick.kernel.money.times import RecordMark, RecordTimes
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
@@ -31,9 +33,10 @@ def dump(state: State) -> Plain:
             for scope, purse in purses
         ],
         "invoices": [
-            [name, *each.owner, *each[1:4], each.corrects]
+            [name, *each.owner, *each[1:4], each.corrects, each.journal_size]
             for name, each in sorted(state.invoices.items())
         ],
+        "times": [list(mark) for mark in state.times.marks],
     }
     leaving = [[i, *times] for i, times in sorted(state.leaving.items())]
     return {"money": money, "leaving": leaving}
@@ -49,9 +52,10 @@ def load(state: State, plain: Plain) -> None:
         standing = BudgetProgress(BudgetState(word), crossed)
         purse = Purse(budget, int(whole), began_ms, settled_ms, standing)
         spending.purses[purse.scope] = purse
+    count_all(state)
     for tenant in {scope[0] for scope in spending.purses}:
-        recount(state, tenant, at_ms=0)  # there is nothing to settle: it stands where it stood
-        ask_about(state, tenant)
-    for name, tenant, project, digest, from_ms, to_ms, corrects in dumped["invoices"]:
+        state.quotas.set_budget_hook(tenant, MoneyHook(spending, state.ledger))
+    for name, tenant, project, digest, from_ms, to_ms, corrects, size in dumped["invoices"]:
         owner = Owner(tenant, project)
-        keep_invoice(state, Issued(owner, digest, from_ms, to_ms, name, corrects))
+        keep_invoice(state, Issued(owner, digest, from_ms, to_ms, name, corrects, size))
+    state.times = RecordTimes(RecordMark(*mark) for mark in dumped["times"])

@@ -46,7 +46,7 @@ class MoneyHook:
             if cap is None:
                 continue
             held = [each for each in self.ledger.holds.requests() if _pays(purse, each)]
-            ahead = self.spending.projected(purse, now_ms)
+            ahead = self.spending.projected(purse)
             ahead += sum(self._cost(purse, each, now_ms) for each in [request, *held])
             if ahead > cap * WHOLE:
                 return CostCapExceeded(cap, _up(ahead), _scope(purse))

@@ -5,9 +5,12 @@ Rules:
 - A card never becomes effective before the record that sets it: what was used has its price.
 - One currency for the whole journal. Another than that of the list prices can only be chosen by
   the first card of all, for everybody and at once, before anything was leased or budgeted.
+- An invoice is of a period that is over, and of a prefix of the journal that holds every record of
+  that period: the first record that is not in it is of the period's end or later. Times of records
+  are remembered as :mod:`.times` says, so a prefix of long ago may be refused that would do.
 - What one invoice covers no other does: neither the same period, nor a project of a tenant that was
   billed as a whole. A correction is an invoice of its own that names the first, of the same owner
-  and period.
+  and period, and of more records than the first and all corrections before it.
 - How a budget stands is told when it changes, and only then. When it is spent, work that agreed to
   end on that is evicted, and requests are refused; when a cap could not be kept, the cheapest work
   is. Guaranteed work never is. A top-up starts nothing: who still waits may start, and no one else.
@@ -45,7 +48,7 @@ CARDS_MAX = 10_000
 """Cards, and withdrawals of cards, that a journal may set."""
 
 BUDGETS_MAX = 10_000
-"""Scopes that may have a budget: each is looked at with every tick."""
+"""Scopes that may have a budget."""
 
 INVOICES_MAX = 1_000_000
 
@@ -161,7 +164,7 @@ def look_at_budget(
     """How a budget stands now, whether or not that was told yet."""
     now, spending = max(now_ms, state.clock_ms), state.spending
     purse = find_purse(state, tenant, project=project)
-    projected = spending.projected(purse, now) // WHOLE
+    projected = spending.projected(purse) // WHOLE
     spent = spending.spent_micros(purse, now)
     return BudgetView(purse.budget, spending.stand(purse, now), spent, projected)
 
@@ -169,14 +172,20 @@ def look_at_budget(
 def watch_budgets(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
     """Tell what crossed a line, and evict whom that asks for; a project's before its tenant's."""
     del limit
-    scopes = sorted(state.spending.purses, key=lambda s: (s[0], s[1] is None, s[1] or ""))
-    for scope in scopes:
-        purse = state.spending.purses[scope]
-        yield from _tell(state, purse, now_ms)
-        if purse.standing.state is BudgetState.AUTO_RELEASE_PENDING:
-            yield from _end_on_budget(state, purse, now_ms)
-        if purse.budget.cap_micros is not None and purse.budget.is_on(now_ms):
-            yield from _keep_cap(state, purse, now_ms)
+    spending = state.spending
+    for scope in spending.watch.due(now_ms):
+        purse = spending.purses[scope]
+        yield from look_at_purse(state, purse, now_ms)
+        spending.watch.rest(scope, until_ms=spending.quiet_until_ms(purse, now_ms))
+
+
+def look_at_purse(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
+    """Tell how a budget stands if that is another now, and evict whom that asks for."""
+    yield from _tell(state, purse, now_ms)
+    if purse.standing.state is BudgetState.AUTO_RELEASE_PENDING:
+        yield from _end_on_budget(state, purse, now_ms)
+    if purse.budget.cap_micros is not None and purse.budget.is_on(now_ms):
+        yield from _keep_cap(state, purse, now_ms)
 
 
 def _tell(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
@@ -199,7 +208,7 @@ def _end_on_budget(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
 
 def _keep_cap(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
     cap, spending = purse.budget.cap_micros or 0, state.spending
-    excess = spending.projected(purse, now_ms) - cap * WHOLE
+    excess = spending.projected(purse) - cap * WHOLE
     if excess <= 0:
         return
     from_ms = now_ms + state.settings.grace_ms  # grace is charged: it saves nothing
@@ -242,6 +251,10 @@ def _issue(state: State, command: cmd.IssueInvoice, now_ms: int) -> ev.InvoiceIs
         raise InvalidValue("journal_size", command.journal_size, f"{state.size} or less")
     if command.period_end_ms > now_ms:
         raise InvalidValue("period_end_ms", command.period_end_ms, f"{now_ms} or before")
+    least = state.times.size_by(command.period_end_ms, size=state.size)
+    if command.journal_size < least:
+        why = f"{least} or more, which hold every record of before {command.period_end_ms}"
+        raise InvalidValue("journal_size", command.journal_size, why)
     if command.corrects is None:
         _check_billed_once(state, command, owner)
     else:
@@ -282,6 +295,11 @@ def _check_corrected(state: State, command: cmd.IssueInvoice, owner: Owner) -> N
         raise Conflict("invoice", command.corrects, why, hint="name that one")
     if (first.from_ms, first.to_ms) != (command.period_start_ms, command.period_end_ms):
         raise Conflict("invoice", command.corrects, f"is of {first.from_ms} to {first.to_ms}")
+    for other in state.billed[command.tenant]:
+        is_same = first.invoice in (other.invoice, other.corrects)
+        if is_same and command.journal_size <= other.journal_size:
+            why = f"is of {other.journal_size} records already"
+            raise Conflict("invoice", other.invoice, why, hint="a correction is of more")
 
 
 # -- applying --------------------------------------------------------------------------------
@@ -316,6 +334,7 @@ def _apply(state: State, event: ev.MoneyEvent, at_ms: int) -> None:
                     event.period_end_ms,
                     event.invoice,
                     event.corrects,
+                    event.journal_size,
                 ),
             )
         case _:

@@ -12,6 +12,11 @@ Rules:
   counted beyond (or beyond a last proof of life) is taken off again.
 - Nothing is charged twice or taken off that was not charged: each stage of a lease is charged from
   where it began, and a purse counts from where that began.
+- What a purse is bound to spend, if all that is charged runs to its term, does not change with
+  time: what is spent grows by what the rest shrinks. So it is kept like the sums (``bound``),
+  changes where a lease begins, ends or has another term, and is reckoned anew after a card.
+- A purse is looked at when it changed, or when time alone may have brought it to another standing:
+  see :mod:`.watch`.
 - All but the sums can be made again from the leases: see :meth:`Spending.rebuild`.
 """
 
@@ -19,19 +24,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from bailiwick.billing.budgets import HEALTHY, Budget, BudgetProgress, stand
 from bailiwick.billing.rates import WHOLE, Charge, RateBook, RateCard, Used, weigh
+from bailiwick.kernel.money.watch import Scope, Watch
+from bailiwick.vocab.values import AMOUNT_MAX, MILLI
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass
-
-Scope: TypeAlias = tuple[str, str | None]
-"""A tenant, or a project of it."""
 
 _Key: TypeAlias = tuple[HardwareGeneration | None, LeaseClass]
 _NOTHING = Used()
+_SLACK = 64
 
 
 class Leaving(NamedTuple):
@@ -86,6 +91,8 @@ class Purse:
     rate: int = 0
     card: RateCard | None = None
     """The price of a millisecond of it all, on this card."""
+    bound: int | None = None
+    """What it will have spent when all that is charged has run to its term; ``None``: reckon it."""
 
     @property
     def scope(self) -> Scope:
@@ -101,7 +108,7 @@ class Spending:
         self.purses: dict[Scope, Purse] = {}
         self._terms: list[tuple[int, int]] = []  # a heap; who is renewed or gone stays for a while
         self._charged: dict[int, Holding] = {}
-        self._projected: dict[Scope, tuple[int, int]] = {}
+        self.watch = Watch()
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -123,15 +130,27 @@ class Spending:
         """What was spent by then: the micros that are full."""
         return self.spent(purse, at_ms) // WHOLE
 
-    def projected(self, purse: Purse, at_ms: int) -> int:
-        """What was spent by then and will be if all that is charged now runs to its term; exact."""
-        known = self._projected.get(purse.scope)
-        if known is not None and known[0] == at_ms:
-            return known[1]
-        ahead = sum(self.ahead(purse, each, from_ms=at_ms) for each in purse.running.values())
-        found = self.spent(purse, at_ms) + ahead
-        self._projected[purse.scope] = at_ms, found
-        return found
+    def projected(self, purse: Purse) -> int:
+        """What will be spent if all that is charged now runs to its term; exact."""
+        if purse.bound is None:
+            ahead = (self._left(purse, each) for each in purse.running.values())
+            purse.bound = purse.whole + sum(ahead)
+        return purse.bound
+
+    def quiet_until_ms(self, purse: Purse, at_ms: int) -> int | None:
+        """Before when time alone does not change how a budget stands; ``None`` for never."""
+        budget = purse.budget
+        if not budget.is_on(at_ms):
+            return budget.from_ms if at_ms < budget.from_ms else None
+        ends = [] if budget.until_ms is None else [budget.until_ms]
+        if purse.amounts:
+            ends += self.book.edges(at_ms, AMOUNT_MAX)[:1]
+            spent, card = self.spent(purse, at_ms), self.book.card_for(budget.tenant, at_ms)
+            rate = purse.rate if card is purse.card else _rate_of(card, purse)
+            missing = [line - spent for line in _lines(budget) if line > spent]
+            if rate and missing:
+                ends.append(at_ms + -(-min(missing) // rate))
+        return min(ends, default=None)
 
     def ahead(self, purse: Purse, holding: Holding, *, from_ms: int) -> int:
         """What a lease will cost a purse from then to the end of its term, exactly."""
@@ -156,8 +175,13 @@ class Spending:
         """Count by these cards from now on; what was used before has its price already."""
         for purse in self.purses.values():
             self._settle(purse, at_ms)
-            purse.card = None
+            purse.card = purse.bound = None
         self.book = book
+
+    def wake_all(self) -> None:
+        """Something has changed that every budget may depend on."""
+        for scope in self.purses:
+            self.watch.wake(scope)
 
     def open(self, budget: Budget, *, opening_micros: int, at_ms: int) -> None:
         """Begin to count for this budget; :meth:`rebuild` is to follow."""
@@ -166,28 +190,33 @@ class Spending:
         if before is not None:
             purse.standing = before.standing
         self.purses[purse.scope] = purse
+        self.watch.wake(purse.scope)
 
     def change(self, budget: Budget, at_ms: int) -> None:
         """Count on, for other numbers of the same period."""
         purse = self.purses[budget.tenant, budget.project]
         self._settle(purse, at_ms)
         purse.budget = budget
+        purse.bound = None
 
     def close(self, scope: Scope) -> None:
         """Count no more; :meth:`rebuild` is to follow."""
         del self.purses[scope]
-        self._projected.pop(scope, None)
+        self.watch.forget(scope)
 
     def rebuild(self, tenant: str, holdings: Iterable[Holding], *, at_ms: int) -> None:
         """Take up the leases of a tenant as they are, whatever was known of them before."""
-        self._projected.clear()
         mine = [purse for purse in self.purses.values() if purse.budget.tenant == tenant]
         for purse in mine:
             self._settle(purse, at_ms)
             purse.amounts, purse.running, purse.leaving = {}, {}, {}
-            purse.card = None
+            purse.card = purse.bound = None
         for lease_id in [i for i, each in self._charged.items() if each.tenant == tenant]:
             del self._charged[lease_id]
+        self.take_up(holdings)
+
+    def take_up(self, holdings: Iterable[Holding]) -> None:
+        """Leases are there that no purse knows of yet."""
         for holding in holdings:
             self.hold(holding)
             if holding.is_charged:
@@ -200,11 +229,13 @@ class Spending:
         if holding.ends_on_budget:
             for purse in self.purses_of(holding.tenant, holding.project):
                 purse.leaving[holding.lease_id] = None
+                self.watch.wake(purse.scope)
 
     def start(self, holding: Holding) -> None:
         """A lease is charged from ``since_ms`` on, which is now."""
         for purse in self.purses_of(holding.tenant, holding.project):
             self._settle(purse, holding.since_ms)
+            self._bind(purse, self._left(purse, holding))
         self._charge(holding)
 
     def stop(self, lease_id: int, *, until_ms: int, at_ms: int) -> Holding | None:
@@ -220,7 +251,9 @@ class Spending:
         for purse in self.purses_of(holding.tenant, holding.project):
             self._settle(purse, at_ms)
             from_ms = max(over_ms, purse.began_ms)
-            purse.whole -= self.cost(purse, holding.charges, from_ms=from_ms, to_ms=at_ms)
+            beyond = self.cost(purse, holding.charges, from_ms=from_ms, to_ms=at_ms)
+            self._bind(purse, -beyond - self._left(purse, holding))
+            purse.whole -= beyond
             self._add(purse, holding, -1)
             del purse.running[lease_id]
         return holding
@@ -228,10 +261,12 @@ class Spending:
     def refund(self, holding: Holding, from_ms: int) -> None:
         """Take off what was charged for earlier stages of a lease beyond this time."""
         for purse in self.purses_of(holding.tenant, holding.project):
-            self._projected.pop(purse.scope, None)
+            self.watch.wake(purse.scope)
             for began_ms, over_ms in holding.earlier:
                 low = max(began_ms, from_ms, purse.began_ms)
-                purse.whole -= self.cost(purse, holding.charges, from_ms=low, to_ms=over_ms)
+                beyond = self.cost(purse, holding.charges, from_ms=low, to_ms=over_ms)
+                self._bind(purse, -beyond)
+                purse.whole -= beyond
 
     def renew(self, lease_id: int, expires_ms: int) -> None:
         """A lease that is charged has another term."""
@@ -239,15 +274,17 @@ class Spending:
         if holding is None:
             return
         longer = self._charged[lease_id] = replace(holding, expires_ms=expires_ms)
-        heappush(self._terms, (expires_ms, lease_id))
+        self._note_term(longer)
         for purse in self.purses_of(holding.tenant, holding.project):
             purse.running[lease_id] = longer
-            self._projected.pop(purse.scope, None)
+            self._bind(purse, self._left(purse, longer) - self._left(purse, holding))
+            self.watch.wake(purse.scope)
 
     def forget(self, lease_id: int, *, tenant: str, project: str | None) -> None:
         """A lease is over for its holder; :meth:`stop` came before."""
         for purse in self.purses_of(tenant, project):
             purse.leaving.pop(lease_id, None)
+            self.watch.wake(purse.scope)
 
     # -- counting ----------------------------------------------------------------------------
 
@@ -259,10 +296,27 @@ class Spending:
             self._add(purse, holding, 1)
             purse.running[holding.lease_id] = holding
         self._charged[holding.lease_id] = holding
+        self._note_term(holding)
+
+    def _note_term(self, holding: Holding) -> None:
         heappush(self._terms, (holding.expires_ms, holding.lease_id))
+        if len(self._terms) > 2 * len(self._charged) + _SLACK:
+            self._terms = [(each.expires_ms, i) for i, each in self._charged.items()]
+            heapify(self._terms)
+
+    def _left(self, purse: Purse, holding: Holding) -> int:
+        """What a lease will still add to what a purse has settled; less than nothing if overdue."""
+        over_ms = max(holding.expires_ms, holding.since_ms, purse.began_ms)
+        low, high = sorted((purse.settled_ms, over_ms))
+        found = self.cost(purse, holding.charges, from_ms=low, to_ms=high)
+        return found if over_ms > purse.settled_ms else -found
+
+    def _bind(self, purse: Purse, more: int) -> None:
+        if purse.bound is not None:
+            purse.bound += more
 
     def _add(self, purse: Purse, holding: Holding, sign: int) -> None:
-        self._projected.pop(purse.scope, None)
+        self.watch.wake(purse.scope)
         for charge in holding.charges:
             key = charge.generation, charge.lease_class
             found = purse.amounts.get(key, _NOTHING) + charge.used.times(sign)
@@ -275,7 +329,7 @@ class Spending:
             purse.rate += sign * sum(weigh(card, each) for each in holding.charges)
 
     def _settle(self, purse: Purse, at_ms: int) -> None:
-        self._projected.pop(purse.scope, None)
+        self.watch.wake(purse.scope)
         purse.whole += self._grown(purse, at_ms)
         purse.settled_ms = max(purse.settled_ms, at_ms)
 
@@ -316,6 +370,12 @@ class Spending:
 def _is_current(term: tuple[int, int], charged: dict[int, Holding]) -> bool:
     holding = charged.get(term[1])
     return holding is not None and holding.expires_ms == term[0]
+
+
+def _lines(budget: Budget) -> list[int]:
+    """Where what was spent, exactly, brings a budget to another standing."""
+    shares = (*budget.thresholds, MILLI)
+    return [-(-each * budget.limit_micros // MILLI) * WHOLE for each in shares]
 
 
 def _rate_of(card: RateCard, purse: Purse) -> int:

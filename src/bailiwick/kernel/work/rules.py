@@ -2,7 +2,8 @@
 
 Rules:
 
-- Requests are decided by :mod:`.requests`; how leases end by :mod:`.ending`.
+- Requests are decided by :mod:`.requests`, renewals by :mod:`.renewal`; how leases end by
+  :mod:`.ending`.
 - All that can be refused is refused before the first event. After it nothing may fail: an error
   there is a broken invariant.
 - Nothing is decided when an event is applied. One that does not fit the state (a lease where there
@@ -24,7 +25,7 @@ from bailiwick.kernel.money.charging import (
     enter_stage,
     restore_stage,
 )
-from bailiwick.kernel.slice import Apply
+from bailiwick.kernel.slice import NOTHING, Apply
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work import commands as cmd
 from bailiwick.kernel.work import events as ev
@@ -37,11 +38,12 @@ from bailiwick.kernel.work.ending import (
     give_back,
     tear_down,
 )
+from bailiwick.kernel.work.renewal import renew
 from bailiwick.kernel.work.requests import cancel, submit
 from bailiwick.kernel.work.usage import weight_of
 from bailiwick.scheduler.engine.protocol import FLAG_PINNED, FLAG_RELEASED, ROUND_ROBIN
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
-from bailiwick.vocab.errors import Conflict, InvariantBroken, Stale
+from bailiwick.vocab.errors import Conflict, InvariantBroken
 from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState, check_revoke_change
 from bailiwick.vocab.words import EndCause
 
@@ -56,7 +58,7 @@ def decide(state: State, command: cmd.WorkCommand, now_ms: int) -> Iterator[Even
         case cmd.Cancel():
             return cancel(state, command, now_ms=now_ms)
         case cmd.Renew():
-            return _renew(state, command, now_ms)
+            return renew(state, command, now_ms=now_ms)
         case cmd.Release():
             return _release(state, command, now_ms)
         case cmd.ReportCheckpoint():
@@ -69,19 +71,6 @@ def decide(state: State, command: cmd.WorkCommand, now_ms: int) -> Iterator[Even
             return _clear_fence(state, command)
         case _:
             assert_never(command)
-
-
-def _renew(state: State, command: cmd.Renew, now_ms: int) -> Iterator[Event]:
-    lease_id, fields = command.lease_id, state.fields(command.lease_id)
-    if command.generation is not None and command.generation != fields.generation:
-        raise Stale("lease", lease_id, held=command.generation, current=fields.generation)
-    phase = state.phase(lease_id)
-    if phase is not RevokeState.ACTIVE:
-        raise Conflict("lease", lease_id, f"is {phase}, so it cannot be renewed")
-    if fields.expires_ms <= now_ms:
-        raise Conflict("lease", lease_id, f"expired at {fields.expires_ms}")
-    until = now_ms + command.ttl_ms
-    yield le.LeaseRenewed(state.owner_of(lease_id), lease_id, fields.generation + 1, until)
 
 
 def _release(state: State, command: cmd.Release, now_ms: int) -> Iterator[Event]:
@@ -312,6 +301,7 @@ APPLY: Mapping[type, Apply] = {
     ev.RequestCancelled: _cancelled,
     ev.RoomReserved: _reserved,
     le.LeaseRenewed: _renewed,
+    le.RenewalDenied: NOTHING,
     le.LeaseRevoked: _stepped,
     le.LeaseRestored: _restored,
     le.LeaseReleased: _ended,

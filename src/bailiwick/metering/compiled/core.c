@@ -389,6 +389,31 @@ METHOD(core_measured) {
     return out;
 }
 
+/* What of each pool is there and runs until then, and the extremes; as the readable twin says. */
+METHOD(core_tally) {
+    int64_t at, latest = 0, least = 0;
+    if (!given(n, 1) || !number(args[0], &at)) return NULL;
+    wide *sum = calloc((size_t)self->pools * 2 + 1, sizeof(wide));
+    if (!sum) return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < self->parts; i++) {
+        const Part *p = &self->part[i];
+        if (p->holder == GONE) continue;
+        sum[p->pool * 2] += p->amount;
+        sum[p->pool * 2 + 1] += (wide)p->amount * (at - p->cursor);
+        if (p->amount && p->cursor > latest) latest = p->cursor;
+        if (p->amount < least) least = p->amount;
+    }
+    PyObject *out = PyList_New(self->pools);
+    for (Py_ssize_t i = 0; out && i < self->pools; i++) {
+        PyObject *amount = wide_out(sum[i * 2]), *running = wide_out(sum[i * 2 + 1]);
+        PyObject *row = amount && running ? PyTuple_Pack(2, amount, running) : NULL;
+        Py_XDECREF(amount); Py_XDECREF(running);
+        if (!row) Py_CLEAR(out); else PyList_SET_ITEM(out, i, row);
+    }
+    free(sum);
+    return out ? Py_BuildValue("(NLL)", out, (long long)latest, (long long)least) : NULL;
+}
+
 static int restore_account(Core *c, PyObject *windows) {
     PyObject *made = core_add_account(c, NULL, 0);
     PyObject *rows = made ? PySequence_Tuple(windows) : NULL;
@@ -484,7 +509,8 @@ static PyObject *core_get_log(Core *self, void *unused) {
 #define ROW(name) { #name, (PyCFunction)(void (*)(void))core_##name, METH_FASTCALL, NULL }
 static PyMethodDef methods[] = {
     ROW(now), ROW(add_account), ROW(open), ROW(take), ROW(give), ROW(pass_on), ROW(switch),
-    ROW(drop), ROW(row), ROW(rows), ROW(used), ROW(measured), ROW(restore), { 0 },
+    ROW(drop), ROW(row), ROW(rows), ROW(used), ROW(measured), ROW(tally),
+    ROW(restore), { 0 },
 };
 static PyGetSetDef getters[] = { { "log", (getter)core_get_log, NULL, NULL, NULL }, { 0 } };
 

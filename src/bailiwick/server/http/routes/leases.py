@@ -1,7 +1,8 @@
 """Leases: parse, call one service, spell the answer.
 
 To ask for a lease answers 201 (runs), 202 (waits) or 409 (refused, with the decision); a dry run
-answers 200 with what would happen, decided by the same code on the same state.
+answers 200 with what would happen, decided by the same code on the same state. A renewal that is
+denied answers 409 in the same way; the lease keeps its term.
 """
 
 from __future__ import annotations
@@ -60,10 +61,13 @@ async def read_lease(asked: Here, lease_id: PathNumber) -> wire.Lease:
 
 @answers("lease.renew")
 async def renew_lease(asked: Changing, lease_id: PathNumber, *, body: wire.Renewal) -> Done:
-    """Hold a lease for another term from now."""
-    return spell_done(
-        await leases.renew_lease(asked, lease_id, ttl_ms=body.ttl_ms, generation=body.generation)
+    """Hold a lease for another term from now, if the time it adds is allowed."""
+    found = await leases.renew_lease(
+        asked, lease_id, ttl_ms=body.ttl_ms, generation=body.generation
     )
+    if isinstance(found, Refused):
+        raise trouble_of_refusal(found)
+    return spell_done(found)
 
 
 @answers("lease.release")

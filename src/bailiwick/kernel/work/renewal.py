@@ -1,0 +1,167 @@
+"""Renewals: whether a lease may be held longer than was agreed.
+
+Rules:
+
+- A renewal is judged like a request for the time it adds: owner, longest term, the node's state,
+  quota, money, and those who wait, in this order. One that adds no time is not judged.
+- A denial is an answer, and is recorded. The lease keeps the term it has.
+- Quota asks whether what is held would be allowed anew: who runs above a limit that was lowered
+  runs to the end of the term, and no further.
+- Nobody is put off: if a waiting request of at least the lease's priority would start later, the
+  renewal is denied, and told the longest term with which it would not. What its own tenant waits
+  for does not bind it.
+- A member of a gang renews alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from bailiwick.billing.rates import WHOLE
+from bailiwick.kernel.events import Event
+from bailiwick.kernel.money.charging import holding_of
+from bailiwick.kernel.state import State
+from bailiwick.kernel.views import AHEAD_MAX
+from bailiwick.kernel.work.commands import Renew
+from bailiwick.kernel.work.lease_events import LeaseRenewed, RenewalDenied
+from bailiwick.scheduler.decision import DenialDetail, Denied, NodeClosed, TermReserved
+from bailiwick.scheduler.explain import closed_by
+from bailiwick.scheduler.quota_policy import (
+    BudgetExhausted,
+    CostCapExceeded,
+    QuotaDenied,
+    QuotaScope,
+    WithinQuota,
+)
+from bailiwick.scheduler.reservation import Reservation, Turn, reserve_for
+from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS, RightsDenied, ScopeClosed, TermTooLong
+from bailiwick.vocab.errors import Conflict, Stale
+from bailiwick.vocab.transitions import RevokeState
+
+
+def renew(state: State, command: Renew, *, now_ms: int) -> Iterator[Event]:
+    """A new term from now, or why not."""
+    lease_id, fields = command.lease_id, state.fields(command.lease_id)
+    if command.generation is not None and command.generation != fields.generation:
+        raise Stale("lease", lease_id, held=command.generation, current=fields.generation)
+    phase = state.phase(lease_id)
+    if phase is not RevokeState.ACTIVE:
+        raise Conflict("lease", lease_id, f"is {phase}, so it cannot be renewed")
+    if fields.expires_ms <= now_ms:
+        raise Conflict("lease", lease_id, f"expired at {fields.expires_ms}")
+    owner, until_ms = state.owner_of(lease_id), now_ms + command.ttl_ms
+    denied = None
+    if until_ms > fields.expires_ms:
+        denied = _Renewal(state, command, now_ms).judged()
+    if denied is None:
+        yield LeaseRenewed(owner, lease_id, fields.generation + 1, until_ms)
+    else:
+        yield RenewalDenied(owner, lease_id, command.ttl_ms, Denied.because(denied))
+
+
+class _Renewal:
+    """One renewal that adds time."""
+
+    def __init__(self, state: State, command: Renew, now_ms: int) -> None:
+        self.state, self.lease_id, self.now_ms = state, command.lease_id, now_ms
+        self.ttl_ms, self.until_ms = command.ttl_ms, now_ms + command.ttl_ms
+        self.fields = state.fields(command.lease_id)
+        tenant, project = state.owner_of(command.lease_id)
+        self.scope = QuotaScope.of(str(tenant), project)
+
+    def judged(self) -> DenialDetail | None:
+        """What stands in its way first, if anything does."""
+        return (
+            self._rights() or self._node() or self._quota() or self._money() or self._reservation()
+        )
+
+    def _rights(self) -> RightsDenied | None:
+        directory, (tenant, project) = self.state.directory, (self.scope.tenant, self.scope.project)
+        # Where nobody keeps a directory, there is nothing to close.
+        home = directory.tenants.get(tenant)
+        if home is not None and not home.is_open:
+            return ScopeClosed(QuotaScope(tenant))
+        part = None if project is None else directory.projects.get((tenant, project))
+        if part is not None and not part.is_open:
+            return ScopeClosed(self.scope)
+        if self.ttl_ms > TERM_MAX_MS:
+            return TermTooLong(self.ttl_ms, TERM_MAX_MS, self.scope)
+        return None
+
+    def _node(self) -> NodeClosed | None:
+        entry = self.state.ledger.entry(self.state.node_of(self.lease_id))
+        why = closed_by(entry)
+        return None if why is None else NodeClosed(entry.id, why)
+
+    def _quota(self) -> QuotaDenied | None:
+        ledger = self.state.ledger
+        held = ledger.holds.charged(self.state.handle(self.lease_id))
+        found = self.state.quotas.check_held(self.scope, held, now_ms=self.now_ms)
+        return None if isinstance(found, WithinQuota) else found
+
+    def _money(self) -> BudgetExhausted | CostCapExceeded | None:
+        spending, now_ms = self.state.spending, self.now_ms
+        found = spending.purses_of(self.scope.tenant, self.scope.project)
+        purses = [purse for purse in found if purse.budget.is_on(now_ms)]
+        if not purses:
+            return None
+        charges, ends_ms = holding_of(self.state, self.lease_id).charges, self.fields.expires_ms
+        for purse in purses:
+            spent, limit = spending.spent_micros(purse, now_ms), purse.budget.limit_micros
+            if spent >= limit:
+                added = spending.cost(purse, charges, from_ms=ends_ms, to_ms=self.until_ms)
+                return BudgetExhausted(limit, spent, _up(added), QuotaScope.of(*purse.scope))
+        for purse in purses:
+            cap = purse.budget.cap_micros
+            if cap is None:
+                continue
+            added = spending.cost(purse, charges, from_ms=ends_ms, to_ms=self.until_ms)
+            ahead = spending.projected(purse) + added
+            if ahead > cap * WHOLE:
+                return CostCapExceeded(cap, _up(ahead), QuotaScope.of(*purse.scope))
+        return None
+
+    def _reservation(self) -> TermReserved | None:
+        kept = self._kept()
+        if kept is None or self.until_ms <= kept.at_ms:
+            return None
+        handle, horizon = self.state.handle(self.lease_id), self._horizon_ms
+        later = reserve_for(
+            self.state.admission,
+            kept.entry,
+            now_ms=self.now_ms,
+            until_ms=horizon,
+            terms={handle: self.until_ms},
+        )
+        if later is not None and later.at_ms <= kept.at_ms:
+            return None
+        return TermReserved(self.ttl_ms, kept.at_ms - self.now_ms, kept.at_ms)
+
+    def _kept(self) -> Reservation | None:
+        """The room that is kept for somebody else, whom this lease does not come before."""
+        state, now_ms, rank = self.state, self.now_ms, self.fields.priority
+        if not any(e.request.priority.rank >= rank for e in state.line.entries.values()):
+            return None
+        turn = Turn(state.admission, now_ms=now_ms, until_ms=self._horizon_ms)
+        for entry in islice(state.line.order(now_ms), AHEAD_MAX):
+            if entry.id in state.claims:
+                continue
+            turn.ask(entry)
+            kept = turn.reservation
+            if kept is None:
+                continue
+            request = kept.entry.request
+            if request.tenant == self.scope.tenant or request.priority.rank < rank:
+                return None
+            return kept
+        return None
+
+    @property
+    def _horizon_ms(self) -> int:
+        return self.now_ms + self.state.settings.horizon_ms
+
+
+def _up(whole: int) -> int:
+    """In micros, rounded up: what does not fit is told above what it does not fit in."""
+    return -(-whole // WHOLE)
