@@ -39,6 +39,7 @@ class NodeRecord:
     alive: bool = True
     eligible: bool = False
     version: int = 0
+    terms: int = 0
     leases: dict[int, None] = field(default_factory=dict)
     # reclaim[priority] = cpu, mem, block, gpu milli, leases that eviction could give back
     reclaim: list[list[int]] = field(default_factory=lambda: [[0] * 5 for _ in range(4)])

@@ -25,6 +25,7 @@ int engine_start(Engine *e) {
 
 void engine_clear(Engine *e) {
     victims_clear(e);
+    rooms_clear(e);
     for (int32_t i = 0; i < e->classes; i++) {
         Class *c = &e->cls[i];
         free(c->member); free(c->cpu_free); free(c->mem_mib); free(c->whole); free(c->top);
@@ -97,10 +98,10 @@ int32_t add_node(Engine *e, int32_t cls) {
     Class *c = &e->cls[cls];
     if (!mirror_room(c)) return -1;
     int32_t x = e->node_free;
-    uint32_t version = 0;
+    uint32_t version = 0, terms = 0;
     if (x >= 0) {
         e->node_free = e->node[x].first_lease;
-        version = e->node[x].version;
+        version = e->node[x].version; terms = e->node[x].terms;
     } else {
         int32_t room = e->node_room;
         if (!grow((void **)&e->node, e->nodes, &e->node_room, sizeof(Node))) return -1;
@@ -116,7 +117,7 @@ int32_t add_node(Engine *e, int32_t cls) {
     Node *n = &e->node[x];
     memset(n, 0, sizeof *n);
     memset(&e->reclaim[x], 0, sizeof e->reclaim[x]);
-    n->version = version; n->usable_epoch = 0;
+    n->version = version; n->terms = terms; n->usable_epoch = 0;
     n->cpu = c->cpu; n->mem = c->mem; n->block = c->block; n->cls = cls;
     for (int i = 0; i < c->devices; i++) n->device[i] = MILLI;
     n->first_lease = -1; n->alive = 1; n->eligible = 0;
@@ -170,6 +171,7 @@ int32_t add_shape(Engine *e, const Shape *given) {
 void free_shape(Engine *e, int32_t i) {
     Shape *s = &e->shape[i];
     drop_cache(e, s);
+    rooms_drop(e, i);
     memset(s, 0, sizeof *s);
     s->refs = e->shape_free;
     e->shape_free = i;

@@ -47,7 +47,7 @@ typedef struct {
     int16_t whole, top;            /* devices wholly free; largest free share */
     uint8_t alive, eligible;
     uint8_t profiled;              /* victims.c knows its leases as they are */
-    uint32_t version;
+    uint32_t version, terms;       /* terms: changes of expiry, which no index but rooms.c follows */
     int32_t position;              /* in the mirror of its class */
     Link link[3];
     int64_t usable;                /* usable_milli() at (usable_version, usable_epoch) */
@@ -127,6 +127,7 @@ typedef struct {
     int32_t cursor;     /* round robin */
     int64_t probes, scans, rescored;
     struct Victims *victims;
+    struct Rooms *rooms;
 } Engine;
 
 /* arena.c */
@@ -155,6 +156,11 @@ int32_t find(Engine *e, int strategy, int32_t shape, const uint8_t *mask);
 /* expiries.c */
 int expiry_grow(Engine *e, int32_t before);
 void expiry_note(Engine *e, int32_t slot, int64_t expires);
+
+/* rooms.c */
+typedef struct Rooms Rooms;
+void rooms_drop(Engine *e, int32_t shape);
+void rooms_clear(Engine *e);
 
 /* bestfit.c */
 int64_t best_fit_key(const Node *n);
