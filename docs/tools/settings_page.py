@@ -33,6 +33,7 @@ MEANINGS = {
     "headroom_priority": "The least priority that may use the headroom.",
     "preempt_from": "The least priority that may evict other work.",
     "grace_ms": "How long evicted work may still run after its warning.",
+    "untrusted_grace_ms": "The same on a node whose evidence is bad; never longer than `grace_ms`.",
     "confirm_teardown": "Whether room is free only once an executor confirms that work is gone.",
     "teardown_ms": "How long that report may take before the room is fenced.",
     "min_run_ms": "How long work runs at least before more urgent work may evict it.",

@@ -51,6 +51,7 @@ from bailiwick.scheduler.library.federation import (
     PreemptionClaim,
     Unplaced,
 )
+from bailiwick.scheduler.library.kept_room import KeptRoom
 from bailiwick.scheduler.library.queue import (
     QueueEntry,
     Reservation,
@@ -170,6 +171,7 @@ __all__ = [
     "Impossible",
     "InvalidValue",
     "InvariantBroken",
+    "KeptRoom",
     "LargerThanAnyNode",
     "Lease",
     "LeaseClass",

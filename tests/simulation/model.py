@@ -58,6 +58,7 @@ class NaiveNode:
 
     capacity: dict[str, int]
     generations: tuple[str, ...]
+    memories: tuple[int, ...]
     mode: str = "accepting"
     quarantined: bool = False
 
@@ -176,7 +177,8 @@ class Model:
         del scope
         _check(body["node"] not in self.nodes, "a node is there once", body["node"])
         generations = tuple(body.get("gpu_generations", ()))
-        self.nodes[body["node"]] = NaiveNode(body["resources"], generations)
+        memories = tuple(body.get("gpu_vram_bytes", ()))
+        self.nodes[body["node"]] = NaiveNode(body["resources"], generations, memories)
 
     def _departed(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
@@ -282,16 +284,18 @@ class Model:
             raise Violation("only open nodes take leases", f"{node}: {machine}")
         milli = held.get("gpu_milli", 0) // count if count else 0
         generations: dict[str, int] = {}
+        vram = 0
         for device, word in enumerate(machine.generations):
             if mask >> device & 1:
                 generations[word] = generations.get(word, 0) + milli
+                vram += -(-machine.memories[device] * milli // 1000)
         return NaiveLease(
             node,
             scope,
             held,
             mask,
             milli,
-            body.get("gpu_vram", 0) * count,
+            vram,
             generations,
             self.clock_ms + body.get("ttl_ms", 3_600_000),
             body["lease_class"] == "guaranteed",

@@ -85,12 +85,14 @@ class Context:
             NAME.check("project", self.project)
             _require("tenant", self.tenant, "the tenant of the project")
 
-    def within(self, tenant: str | None, project: str | None) -> Context:
-        """The same cause, for a record of another owner whose names were checked already."""
+    def within(
+        self, tenant: str | None, project: str | None, *, correlation_id: str | None = None
+    ) -> Context:
+        """The same actor, for a record of another owner or course; all was checked already."""
         context = object.__new__(Context)
         put = object.__setattr__
         put(context, "actor", self.actor)
-        put(context, "correlation_id", self.correlation_id)
+        put(context, "correlation_id", correlation_id or self.correlation_id)
         put(context, "tenant", tenant)
         put(context, "project", project)
         return context

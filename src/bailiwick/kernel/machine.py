@@ -4,6 +4,8 @@ Rules:
 
 - A command is decided, and each of its events sealed and applied, before the next command is
   looked at. What it gives back must be made durable before anybody is answered.
+- What a command leads to is sealed under its correlation id; what a tick does, under that of what
+  brought it about (:mod:`.story`). The actor is always who sent the command.
 - Time never goes back: a command told an earlier time than the last is decided as of the last.
   It does not leap either (:mod:`.fleet.clock`): such a command is refused, and nothing changed.
   Only where time is made up, as in a simulation, is every time believed.
@@ -33,7 +35,7 @@ from bailiwick.kernel.answers import (
     TokenGranted,
 )
 from bailiwick.kernel.codec import command_digest
-from bailiwick.kernel.commands import Command, Envelope
+from bailiwick.kernel.commands import Command, Envelope, Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.clock import check_step
 from bailiwick.kernel.fleet.commands import Elect
@@ -43,6 +45,8 @@ from bailiwick.kernel.slices import apply, decide, event_of
 from bailiwick.kernel.snapshot import digest_of, encode
 from bailiwick.kernel.spelling import Body
 from bailiwick.kernel.state import State
+from bailiwick.kernel.story.book import NO_COURSE
+from bailiwick.kernel.story.courses import course_of
 from bailiwick.kernel.trust.events import TokenIssued, TokenRefused
 from bailiwick.kernel.trust.tokens import as_told
 from bailiwick.kernel.work.commands import Submit
@@ -60,6 +64,8 @@ class Step(NamedTuple):
     at_ms: int
     answered: tuple[tuple[str, str], Remembered] | None = None
     """Under which actor and key it is remembered as an answer, and as which."""
+    course: str = NO_COURSE
+    """The record's correlation id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,7 @@ class Kernel:
         digest = sha256(data).hexdigest()
         event = StateCheckpoint(digest, len(self.state.leases), len(self.state.line.entries))
         line = self._seal(event, Context(actor, "checkpoint"), event.body(), now=now)
-        return Checkpoint(data, digest, line, Step(event, now))
+        return Checkpoint(data, digest, line, Step(event, now, course="checkpoint"))
 
     def _believe(self, now_ms: int, *, elects: bool = False) -> int:
         """The time as of which to decide, if it is not too far ahead."""
@@ -137,23 +143,27 @@ class Kernel:
         steps: list[Step] = []
         answer: Answer | None = None
         owner, context = FLEET, envelope.cause
+        own = course = envelope.correlation_id
+        is_tick = isinstance(envelope.command, Tick)
         stamp: Body = {} if digest is None else {"key": envelope.key, "command": digest}
         begun = self.chain.size
         try:
             for event in decide(self.state, envelope.command, now):
                 body = event.body()
-                if event.owner != owner:
-                    owner = event.owner
-                    context = envelope.cause.within(owner.tenant, owner.project)
+                found = (course_of(self.state, event) or own) if is_tick else own
+                if event.owner != owner or found != course:
+                    owner, course = event.owner, found
+                    context = context.within(*owner, correlation_id=course)
                 told = _answer_of(envelope.command, event, now, seq=self.chain.size)
                 answers = told is not None and (answer is None or isinstance(answer, Granted))
                 if answers:
                     answer = _joined(answer, told)
                     body |= stamp
                 lines.append(self._seal(event, context, body, now=now))
-                step = Step(event, now)
+                step = Step(event, now, course=course)
                 if answers and stamp:
-                    step = Step(event, now, _answered(envelope.actor, body, told, at_ms=now))
+                    known = _answered(envelope.actor, body, told, at_ms=now)
+                    step = Step(event, now, known, course)
                     _note_answer(self.state, step)
                 steps.append(step)
         except BaseException:
@@ -164,7 +174,7 @@ class Kernel:
     def _seal(self, event: Event, context: Context, body: Body, *, now: int) -> bytes:
         """Seal the event, then apply it: a record that cannot be written changes nothing."""
         line = self.chain.seal(event.kind, context, at_ms=now, body=body).line
-        apply(self.state, event, now)
+        apply(self.state, event, now, course=context.correlation_id)
         return line
 
     def replay(self, records: Iterable[Record], *, check_digests: bool = False) -> None:
@@ -194,7 +204,7 @@ class Kernel:
 
 def take_step(state: State, step: Step) -> None:
     """Have a step that another kernel took, or a record told of, take effect here."""
-    apply(state, step.event, step.at_ms)
+    apply(state, step.event, step.at_ms, course=step.course)
     _note_answer(state, step)
 
 
@@ -207,12 +217,13 @@ def _note_answer(state: State, step: Step) -> None:
 
 def step_of(record: Record) -> Step:
     """What a verified record did."""
-    event = event_of(record)
+    event, course = event_of(record), record.correlation_id
     if record.body.get("key") is None:
-        return Step(event, record.at_ms)
+        return Step(event, record.at_ms, course=course)
     told = _answer_of(None, event, record.at_ms, seq=record.seq)
     body = dict(record.body)
-    return Step(event, record.at_ms, _answered(record.actor, body, told, at_ms=record.at_ms))
+    known = _answered(record.actor, body, told, at_ms=record.at_ms)
+    return Step(event, record.at_ms, known, course)
 
 
 def _answered(

@@ -34,6 +34,8 @@ class Settings:
     preempt_from: Priority = Priority.HIGH
     """The least priority that may evict others."""
     grace_ms: int = 30 * _SECOND
+    untrusted_grace_ms: int = 5 * _SECOND
+    """On a node whose evidence is bad; never longer than the usual grace."""
     confirm_teardown: bool = False
     """Whether an executor must report a teardown before what a lease held is free."""
     teardown_ms: int = 60 * _SECOND
@@ -90,6 +92,7 @@ class Settings:
 
 _LEAST = {
     **dict.fromkeys(("grace_ms", "min_run_ms", "max_cascade_depth", "fresh_checkpoint_ms"), 0),
+    "untrusted_grace_ms": 0,
     **dict.fromkeys(("teardown_ms", "half_life_ms", "patience_ms", "horizon_ms"), 1),
     **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
     **dict.fromkeys(("clock_step_ms", "outage_ms", "clock_drift_ms"), 1_000),
@@ -102,6 +105,7 @@ _MOST = {
     "burst_min_run_ms": 2**52,
     # Added to the time of a record they must stay a number that a record can tell.
     **dict.fromkeys(("grace_ms", "teardown_ms", "horizon_ms"), 2**52),
+    "untrusted_grace_ms": 2**52,
 }
 
 NUMBERS: tuple[str, ...] = tuple(f.name for f in fields(Settings) if f.name in _LEAST)

@@ -8,7 +8,7 @@ what its earlier steps did. Rules:
   there is a broken invariant.
 - No clock, no chance, no I/O. The same state, command and time give the same events.
 - ``apply`` is the fold that rebuilds everything from the journal. It depends on the state, the
-  event and the record's time, and on nothing else.
+  event, and the record's time and course, and on nothing else.
 - A tick does what is due in one order (:data:`_DUE`): leases end before the line is looked at,
   and before that those are spared who would go for nobody.
 """
@@ -34,6 +34,7 @@ from bailiwick.kernel.people import rules as people
 from bailiwick.kernel.people.commands import PeopleCommand
 from bailiwick.kernel.slice import Apply, Cause, Decide, Slice, TickPart, word_of
 from bailiwick.kernel.state import State
+from bailiwick.kernel.story.book import NO_COURSE
 from bailiwick.kernel.trust import dump as trust_dump
 from bailiwick.kernel.trust import rules as trust
 from bailiwick.kernel.trust.commands import TrustCommand
@@ -143,11 +144,12 @@ def decide(state: State, command: Command, now_ms: int) -> Iterator[Event]:
     return _DECIDE[type(command)](state, command, now_ms)
 
 
-def apply(state: State, event: Event, at_ms: int) -> None:
-    """The state after one more record."""
+def apply(state: State, event: Event, at_ms: int, *, course: str = NO_COURSE) -> None:
+    """The state after one more record; its course is its correlation id."""
     if at_ms < state.clock_ms:
         raise InvariantBroken(f"time went back from {state.clock_ms} to {at_ms}")
     state.clock_ms = at_ms
+    state.courses.note(event, course)
     state.times.note(state.size, at_ms)
     APPLY[type(event)](state, event, at_ms)
     state.size += 1

@@ -19,6 +19,7 @@ from bailiwick.kernel.money.spending import Leaving, Restored, Spending
 from bailiwick.kernel.money.times import RecordTimes
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.settings import Settings
+from bailiwick.kernel.story.book import CourseBook
 from bailiwick.kernel.trust.book import TrustBook
 from bailiwick.kernel.work.arrivals import ArrivalBook
 from bailiwick.kernel.work.usage import RunningShares
@@ -69,6 +70,7 @@ class State:
         self.times = RecordTimes()
         """When records were written: which prefix holds a period."""
         self.answers = AnswerBook()
+        self.courses = CourseBook()
         self.directory = Directory()
         self.trust = TrustBook()
         self.use_settings(self.settings)

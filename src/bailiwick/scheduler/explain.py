@@ -145,10 +145,10 @@ def _lacks(ledger: CapacityLedger, entry: NodeEntry, shape: Shape) -> FilterReas
 
 
 def hardware_denial(
-    ledger: CapacityLedger, request: PlacementRequest
+    ledger: CapacityLedger, request: PlacementRequest, *, shape: Shape | None = None
 ) -> NoSuchHardware | LargerThanAnyNode | None:
     """What no machine of the fleet could ever hold, by classes of machines; labels apart."""
-    shape = Shape.of(request)
+    shape = shape or Shape.of(request)
     machines = ledger.class_samples()
     serving = [e for e in machines if not shape.device_count or ledger.serving(e, shape)]
     if not serving:
@@ -162,18 +162,21 @@ def capacity_denial(
     *,
     filters: Sequence[NodeFilter] = (),
     placed: int = 0,
+    shape: Shape | None = None,
 ) -> CapacityDenied:
     """Why no place was found, given that none was (``placed`` members of a gang did fit).
 
+    ``shape`` is what one member was sought as, if that is narrower than what was asked for.
     Counting is the engine's work; what labels and filters leave is compared class by class.
     """
-    never = hardware_denial(ledger, request)
+    shape, lasting = shape or Shape.of(request), _lasting(request)
+    never = hardware_denial(ledger, request, shape=shape)
     if never is not None:
         return never
-    shape, lasting = Shape.of(request), _lasting(request)
     labelled, ready = ledger.prepare(lasting), ledger.prepare(lasting, filters)
-    suitable = ledger.engine.survey(ready.shape, ledger.mask_of(labelled))[0]
-    permitted, taking, *free = ledger.engine.survey(ready.shape, mask := ledger.mask_of(ready))
+    sought = ledger.handles.intern_shape(shape)
+    suitable = ledger.engine.survey(sought, ledger.mask_of(labelled))[0]
+    permitted, taking, *free = ledger.engine.survey(sought, mask := ledger.mask_of(ready))
     if not suitable and lasting.labels:
         return NoSuchHardware(len(ledger))
     if suitable and not permitted:
@@ -185,7 +188,7 @@ def capacity_denial(
             return too_large
     if lasting is not request:
         now = ledger.mask_of(ledger.prepare(request, filters))
-        _, taking, *free = ledger.engine.survey(ready.shape, now)
+        _, taking, *free = ledger.engine.survey(sought, now)
     for kind, have, one in zip(RESOURCE_KINDS, free, _need(shape).as_tuple(), strict=True):
         if have < one * request.gang_size:
             return NotEnoughFree(kind, have, one * request.gang_size)

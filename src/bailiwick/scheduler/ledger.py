@@ -29,7 +29,7 @@ from bailiwick.fleet.node import NodeCapacity
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.engine.protocol import FLAG_RESERVED
 from bailiwick.scheduler.handles import Prepared
-from bailiwick.scheduler.holds import Holds
+from bailiwick.scheduler.holds import Hold, Holds
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.leases import LeaseTable
 from bailiwick.scheduler.node_set import NodeSet
@@ -58,6 +58,7 @@ class CapacityLedger(LeaseTable):
         super().__init__(engine)
         self.total = NOTHING
         self.holds = Holds(self)
+        self._hold_serial = 0
         if quotas is not None:
             self.attach_quotas(quotas)
 
@@ -86,7 +87,7 @@ class CapacityLedger(LeaseTable):
             self.by_handle.append(None)
         self.by_handle[entry.handle] = entry
         self.total += _total(entry.capacity)
-        self.count_devices(entry.capacity, 1)
+        self.handles.count_devices(entry.capacity, 1)
         self.labelled.enter(entry)
 
     def restore_nodes(
@@ -131,7 +132,7 @@ class CapacityLedger(LeaseTable):
             members.discard(entry.handle)
         self.by_handle[entry.handle] = None
         self.total -= _total(entry.capacity)
-        self.count_devices(entry.capacity, -1)
+        self.handles.count_devices(entry.capacity, -1)
         del self.entries[entry.id], self.by_class[entry.machine_class][entry.id]
         return ended
 
@@ -216,6 +217,12 @@ class CapacityLedger(LeaseTable):
     def free(self) -> Resources:
         """What is free on nodes that take leases."""
         return Resources(*self.engine.free_totals())
+
+    def keep(self, hold: Hold, *, now_ms: int) -> int:
+        """Keep this room for somebody who gives it no number of his own; the number it has."""
+        self._hold_serial += 1
+        self.holds.put(self._hold_serial, hold, now_ms=now_ms)
+        return self._hold_serial
 
     # -- leases ------------------------------------------------------------------------------
 

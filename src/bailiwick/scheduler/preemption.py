@@ -3,8 +3,9 @@
 Rules:
 
 - Searching and doing are two functions: ``find_victims`` changes nothing, ``preempt`` evicts.
-- A victim is never guaranteed, never of equal or higher priority, has run for ``min_run_ms``, and
-  has not itself evicted others ``max_cascade_depth`` deep. One member of a gang means the gang.
+- A victim is one that the request may evict by its class and priority
+  (:mod:`.rights.eviction_table`), has run for ``min_run_ms``, and has not itself evicted others
+  ``max_cascade_depth`` deep. One member of a gang means the gang.
 - The set is the cheapest: spot before standard, low before high, freshly checkpointed before not,
   small before large (:mod:`.victim_cost`). For one member it is exact at any size (``exact`` says
   if a bound cut the search short); for gangs see :mod:`.victims.gangs`.
@@ -12,6 +13,8 @@ Rules:
   wherever it runs (:mod:`.victims.headroom`). So a request for which room was made is admitted.
 - Work that evicted others carries the depth of that cascade, so a chain of evictions ends.
 - Every eviction carries one of the nine reasons.
+- What victims leave can be kept for the request they leave it for (``hold_for``): then nobody goes
+  unless that lets the request in, and nobody else gets it (:mod:`.library.kept_room`).
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from bailiwick.fleet.resources import Resources
+from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.evictions import EvictionPlan, Victim
 from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.lease import EndedLease
 from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.kept_room import KeptRoom, keep_room
 from bailiwick.scheduler.node_set import NodeFilter
+from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.revoker import LeaseRevoker, RevokeTransition
 from bailiwick.scheduler.victim_cost import BlockedNodes, VictimTerms, lease_cost
@@ -74,11 +80,14 @@ class Preemptable(EvictionPlan):
     node: NodeId | None = None
     exact: bool = True
     bound_cost: int = 0
+    filters: tuple[NodeFilter, ...] = field(default=(), compare=False, repr=False)
+    headroom: ReservationHeadroom = field(default=ReservationHeadroom(), compare=False, repr=False)
+    """With which victims were sought, for who keeps the room."""
 
     @property
     def depth(self) -> int:
         """The cascade depth that the preemptor's leases will carry."""
-        return 1 + max((v.lease.depth for v in self.victims), default=-1)
+        return _depth_of(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +124,8 @@ class Preempted:
     plan: EvictionPlan
     ended: tuple[EndedLease, ...]
     steps: tuple[RevokeTransition, ...]
+    hold: KeptRoom | None = None
+    """What is kept for the request, if it was to be: ``admit`` takes it."""
 
     @property
     def freed(self) -> Resources:
@@ -150,6 +161,7 @@ class PreemptionManager:
         seated = search(ledger, ready, terms)
         if isinstance(seated, Impossible):
             return seated
+        seated = replace(seated, filters=tuple(filters), headroom=kept)
         return self._beside(kept, seated, ledger=ledger, request=request, terms=terms)
 
     def preempt(
@@ -159,12 +171,33 @@ class PreemptionManager:
         *,
         now_ms: int = 0,
         grace_ms: int | None = None,
+        hold_for: PlacementRequest | None = None,
     ) -> Preempted:
-        """Begin to end every victim, for the plan's one reason; a gang's members go together."""
+        """Begin to end every victim, for the plan's one reason; a gang's members go together.
+
+        What they leave is kept for ``hold_for``; if it would not let that in, nobody goes.
+        """
         check_kind("plan", plan, EvictionPlan)
         check_amount("now_ms", now_ms)
         for victim in plan.victims:  # all or nothing: a stale plan evicts nobody
             revoker.check(victim.lease_id, plan.reason, now_ms=now_ms)
+        if hold_for is None:
+            return self._evict(plan, revoker, now_ms=now_ms, grace_ms=grace_ms)
+        check_kind("hold_for", hold_for, PlacementRequest)
+        door, depth = _door_of(plan, revoker.ledger), _depth_of(plan)
+        victims = [victim.lease_id for victim in plan.victims]
+        room = keep_room(door, hold_for, victims=victims, depth=depth, now_ms=now_ms)
+        try:
+            done = self._evict(plan, revoker, now_ms=now_ms, grace_ms=grace_ms)
+        except BaseException:
+            door.give_up(room, now_ms=now_ms)  # nobody was told of it
+            raise
+        return replace(done, hold=room)
+
+    @staticmethod
+    def _evict(
+        plan: EvictionPlan, revoker: LeaseRevoker, *, now_ms: int, grace_ms: int | None
+    ) -> Preempted:
         steps: list[RevokeTransition] = []
         ended: list[EndedLease] = []
         begun: set[int] = set()
@@ -236,6 +269,18 @@ class PreemptionManager:
         bound = max(seated.bound_cost, alone.bound)
         exact = bound == seated.cost + more.cost
         return replace(seated, victims=victims, exact=exact, bound_cost=bound)
+
+
+def _depth_of(plan: EvictionPlan) -> int:
+    return 1 + max((v.lease.depth for v in plan.victims), default=-1)
+
+
+def _door_of(plan: EvictionPlan, ledger: CapacityLedger) -> AdmissionController:
+    """Who admits as it was asked for when the victims were sought."""
+    if not isinstance(plan, Preemptable):
+        return AdmissionController(ledger)
+    scorer = PlacementScorer(filters=plan.filters)
+    return AdmissionController(ledger, scorer=scorer, headroom=plan.headroom)
 
 
 def _given_back(ledger: CapacityLedger, plan: EvictionPlan) -> Resources:

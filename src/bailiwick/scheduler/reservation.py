@@ -90,7 +90,7 @@ class _Reserved:
         scorer = PlacementScorer(old.strategy, weights=old.weights, filters=(*old.filters, self))
         self._open, headroom = admission, admission.headroom
         self.beside = AdmissionController(self.ledger, scorer=scorer, headroom=headroom)
-        self.shape = Shape.of(request)
+        self.shape = admission.places.shape_of(request)
         # By kind, what would be free beyond the request and the headroom it must leave.
         self._slack: dict[int, int] = {}
         if request.priority.rank < headroom.priority.rank:
@@ -281,6 +281,10 @@ class Turn:
         quotas, now_ms = self.admission.ledger.quotas, self.now_ms
         within = quotas is None or isinstance(quotas.check(request, now_ms=now_ms), WithinQuota)
         if self.admission.scorer.filters or request.deadline_ms is not None or not within:
+            return request
+        if (
+            self.admission.places.shape_of(request).vram_bytes_max is not None
+        ):  # its quota is its own
             return request
         labels = frozenset(request.labels.items())
         return Shape.of(request), request.gang_size, request.priority, labels, bound

@@ -2,8 +2,9 @@
 
 Rules:
 
-- Records of one command follow each other and share their time, actor and correlation id. Where two
-  commands share all three, the order in which the kernel tells events keeps them apart.
+- Records of one command follow each other and share their time, actor and correlation id; those of
+  a tick, time and actor. Where two commands share all that, the order in which the kernel tells
+  events keeps them apart.
 - A record that only a tick can have caused means a tick; a second one right behind it is the same.
 - What a record does not say is taken to be what the kernel does if nobody says: a request that was
   admitted at once would have waited (unless it was let past somebody who waits, which only one that
@@ -102,10 +103,11 @@ class HistoryReader:
             told = f"record {record.seq} ({record.kind})"
             raise InvalidValue("journal", told, "a record of the kernel") from error
         key = record.at_ms, record.actor, record.correlation_id
-        if key != self._key:
-            self._key, self._open, self._fell = key, None, False
+        if key != self._key and not (self._open is Tick and key[:2] == self._key[:2]):
+            self._open, self._fell = None, False
             self._victims, self._claimant = frozenset(), None
             self._gave_way.clear()
+        self._key = key
         began = len(self._works)
         self._read(record, event)
         work = began if len(self._works) > began else None

@@ -25,6 +25,8 @@ class Settings(Model):
     headroom_priority: _Priority = Priority.CRITICAL
     preempt_from: _Priority = Priority.HIGH
     grace_ms: GraceMs = 30_000
+    untrusted_grace_ms: GraceMs = 5_000
+    """On a node whose evidence is bad; never longer than the usual grace."""
     confirm_teardown: bool = False
     teardown_ms: Annotated[int, Within(1, 2**52)] = 60_000
     min_run_ms: Amount = 0

@@ -12,6 +12,7 @@ from bailiwick.phrases.amounts import amount
 from bailiwick.phrases.budgets import BUDGETS
 from bailiwick.phrases.denials import denial_numbers, phrase_denial
 from bailiwick.phrases.estimates import ESTIMATES, phrase_estimate
+from bailiwick.phrases.evictions import eviction_rows
 from bailiwick.phrases.findings import PHRASES
 from bailiwick.phrases.jobs import FAULTS, phrase_job_reason
 from bailiwick.phrases.nodes import FALLEN, FILTERS
@@ -88,3 +89,11 @@ def test_moments_are_told_on_the_clock_of_whoever_asks() -> None:
 def test_an_estimate_is_told_as_one() -> None:
     assert phrase_estimate(1, "expiry") == "now; an estimate: leases in its way end by then"
     assert phrase_estimate(None, "beyond_horizon").startswith("no time can be told")
+
+
+def test_the_table_of_evictions_says_what_is_decided() -> None:
+    rows = {row[0]: row[1:] for row in eviction_rows()}
+    assert len(rows) == 12
+    assert rows["standard high"] == ("none", "low, normal", "any")
+    assert rows["spot critical"] == ("none", "none", "low, normal, high")
+    assert rows["spot low"] == ("none", "none", "none")

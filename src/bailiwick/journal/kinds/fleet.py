@@ -117,6 +117,7 @@ class FleetKinds:
                 "preempt_from": PRIORITY,
                 **dict.fromkeys(
                     (
+                        "untrusted_grace_ms",
                         *("grace_ms", "teardown_ms", "confirm_teardown", "min_run_ms"),
                         *("max_cascade_depth", "fresh_checkpoint_ms", "half_life_ms"),
                         *("patience_ms", "horizon_ms", "queue_max", "keys_ms", "keys_max"),

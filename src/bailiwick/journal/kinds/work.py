@@ -180,7 +180,13 @@ class WorkKinds:
         moves_shares=True,
         body=BodySpec(
             {"lease_id": AMOUNT, "before": _REVOKE_STATE, "after": _REVOKE_STATE},
-            {"reason": REASON, "node": NAME, "expires_ms": AMOUNT, "released": AMOUNT},
+            {
+                "reason": REASON,
+                "node": NAME,
+                "expires_ms": AMOUNT,
+                "released": AMOUNT,
+                "preemptor": PRINCIPAL,
+            },
         ),
     )
     LEASE_RESTORED = row(
@@ -188,7 +194,7 @@ class WorkKinds:
         58,
         ocsf=Ocsf(API, UPDATE),
         moves_shares=True,
-        body=BodySpec({"lease_id": AMOUNT, "expires_ms": AMOUNT}),
+        body=BodySpec({"lease_id": AMOUNT, "expires_ms": AMOUNT}, {"preemptor": PRINCIPAL}),
     )
     LEASE_FENCED = row(
         "lease_fenced",
@@ -221,6 +227,7 @@ class WorkKinds:
             },
             {
                 "node": NAME,
+                "preemptor_entry_id": AMOUNT,
                 "preemptor_lease_id": AMOUNT,
                 "gang": AMOUNT,
                 "depth": AMOUNT,

@@ -23,6 +23,7 @@ from bailiwick.kernel.work.claims import (
     come_to_nothing,
     find_room,
     give_way,
+    is_certain,
     may_evict,
     restore_spared,
 )
@@ -36,7 +37,7 @@ from bailiwick.kernel.work.events import (
     RequestQueued,
     RoomReserved,
 )
-from bailiwick.kernel.work.lease_events import LeasePreempted
+from bailiwick.kernel.work.lease_events import LeasePreempted, TakenBy
 from bailiwick.kernel.work.plan import (
     Grant,
     Preempt,
@@ -168,7 +169,7 @@ def _replace(state: State, command: Submit, room: Room, *, now_ms: int) -> Itera
     """End the victims, and put the request in their place."""
     request = command.request
     yield from give_way(state, room, now_ms=now_ms)
-    yield from _make_room(state, room, preemptor=str(request.tenant), now_ms=now_ms)
+    yield from _make_room(state, room, request=request, now_ms=now_ms)
     again = state.admission.evaluate(request, now_ms=now_ms)
     if isinstance(again, Approved):
         yield from grant(state, request, approved=again, depth=room.depth)
@@ -178,13 +179,19 @@ def _replace(state: State, command: Submit, room: Room, *, now_ms: int) -> Itera
         yield AdmissionDenied(request, again, command.wait)
 
 
-def _make_room(state: State, room: Room, *, preemptor: str, now_ms: int) -> Iterator[Event]:
-    reason = PreemptionReason.PRIORITY_PREEMPTION
-    for event in evict(state, list(room.evicted), reason=reason, now_ms=now_ms, grace_ms=None):
-        if isinstance(event, LeasePreempted):  # no claim tells yet for whom they go
-            yield replace(event, preemptor=preemptor)
-        else:
-            yield event
+def _make_room(
+    state: State, room: Room, *, request: PlacementRequest, now_ms: int
+) -> Iterator[Event]:
+    """End the victims now: no claim tells for whom, so it is told here."""
+    reason, victims = PreemptionReason.PRIORITY_PREEMPTION, list(room.evicted)
+    starts = is_certain(state, request, room=room, now_ms=now_ms)
+    # Nobody else gets a lease before this request does.
+    taken_by = TakenBy(lease_id=state.lease_serial + 1 if starts else None, depth=room.depth)
+    ends = evict(
+        state, victims, reason=reason, now_ms=now_ms, grace_ms=None, preemptor=str(request.tenant)
+    )
+    for event in ends:
+        yield replace(event, taken_by=taken_by) if isinstance(event, LeasePreempted) else event
 
 
 def _claim(state: State, entry: QueueEntry, room: Room, *, now_ms: int) -> Iterator[Event]:

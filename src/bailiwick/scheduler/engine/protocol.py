@@ -20,6 +20,8 @@ FLAG_RESERVED, FLAG_ON_BUDGET, FLAG_PINNED, FLAG_RELEASED = 1, 2, 4, 8
 its holder and waiting for its teardown (an engine only keeps this one)."""
 
 CLASS_GUARANTEED, CLASS_STANDARD, CLASS_SPOT = range(3)
+EVICTABLE_ALL = 0xF70
+"""All that may ever be evictable: nothing guaranteed, of standard not the highest priority."""
 
 KINDS_MAX = 64
 """Kinds of GPU device in one fleet: a request names them as a bit set in 64 bits."""
@@ -85,8 +87,8 @@ def traits(priority: int, lease_class: int, flags: int = 0, depth: int = 0) -> i
 class Engine(Protocol):
     """Tables and searches of one fleet. Handles that do not exist raise ``IndexError``."""
 
-    def add_kind(self, kind: int, generation: int, /) -> None:
-        """Say to which generation a kind of device belongs."""
+    def add_kind(self, kind: int, generation: int, vram: int, /) -> None:
+        """Say to which generation a kind of device belongs, and how much memory each has."""
 
     def add_class(self, cpu: int, mem: int, block: int, kinds: bytes, /) -> int:
         """A class of equal machines: capacities and the kind of each device."""
@@ -114,7 +116,8 @@ class Engine(Protocol):
         self, cpu: int, mem: int, block: int, vram: int, count: int, milli: int,
         kinds: int, generation: int, /,
     ) -> int:  # fmt: skip
-        """A request shape; leases refer to it for their resources."""
+        """A request shape; leases refer to it for their resources. ``vram`` is what its devices
+        count for at least; a lease is charged for the devices that it got."""
 
     def set_shape_kinds(self, shape: int, kinds: int, /) -> None:
         """Which kinds of device may serve the shape."""
@@ -226,10 +229,13 @@ class Engine(Protocol):
         """``release`` for each id; returns how many existed."""
 
     def find_victims(
-        self, shape: int, priority: int, now: int, run_min: int, fresh: int, depth_max: int,
+        self, shape: int, evictable: int, now: int, run_min: int, fresh: int, depth_max: int,
         mask: bytearray | None, exclude: int, /,
     ) -> VictimAnswer:  # fmt: skip
-        """The cheapest leases on one node whose end makes the shape fit there."""
+        """The cheapest leases on one node whose end makes the shape fit there.
+
+        ``evictable`` says which may go: bit 4 * class + priority for each sort.
+        """
 
     def counters(self) -> dict[str, int]:
         """Sizes and work done, for benches and people."""

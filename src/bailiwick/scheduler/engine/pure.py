@@ -14,6 +14,7 @@ from bailiwick.scheduler.engine.bestfit import BestFitLists, allowed, best_fit_k
 from bailiwick.scheduler.engine.protocol import (
     ASK_PYTHON,
     BEST_FIT,
+    EVICTABLE_ALL,
     FRAGMENTATION_AWARE,
     LEARN_FIRST,
     LEARN_FLAG,
@@ -24,7 +25,7 @@ from bailiwick.scheduler.engine.protocol import (
     WEIGHTED,
     VictimAnswer,
 )
-from bailiwick.scheduler.engine.rooms import RoomThen, Rooms
+from bailiwick.scheduler.engine.rooms import Rooms, RoomThen
 from bailiwick.scheduler.engine.scored import Group, Scores
 from bailiwick.scheduler.engine.tables import ShapeRecord, choose_devices, fits
 from bailiwick.scheduler.engine.victims import Query, VictimSearch
@@ -159,7 +160,8 @@ class PureEngine(Arena):
         shape = self._shape(index)
         if self.arrivals >= self.learn_at:
             return LEARN_FIRST
-        no = self._check_quota(self.accounts[account][0], shape)
+        row = self.accounts[account][0]
+        no = self.charges.check(row, shape)
         if no:
             return no
         need = (shape.cpu, shape.mem, shape.block, shape.count * shape.milli)
@@ -173,9 +175,17 @@ class PureEngine(Arena):
         x = self.find(strategy, index, mask)
         if x < 0:
             return NO_CAPACITY
-        devices = -1
-        if strategy == FRAGMENTATION_AWARE and shape.count:
-            devices = self.scores.score(strategy, shape, x)[1]
+        devices = 0
+        if shape.count:
+            cls = self.classes[self.nodes[x].cls]
+            if strategy == FRAGMENTATION_AWARE:
+                devices = self.scores.score(strategy, shape, x)[1]
+            else:
+                devices = choose_devices(cls, self.nodes[x], shape)
+            if not self.charges.bears_vram(row, cls.kind, devices, milli=shape.milli):
+                self.arrivals -= 1
+                shape.arrivals -= 1
+                return ASK_PYTHON  # devices with less memory may do
         if strategy == ROUND_ROBIN:
             self._cursor = (x + 1) % len(self.nodes)
         return self.take(x, index, account, traits, granted, expires, gang, devices)
@@ -189,14 +199,14 @@ class PureEngine(Arena):
         return len(rows) // 4
 
     def find_victims(
-        self, index: int, priority: int, now: int, run_min: int, fresh: int, depth_max: int,
+        self, index: int, evictable: int, now: int, run_min: int, fresh: int, depth_max: int,
         mask: bytearray | None, exclude: int,
     ) -> VictimAnswer:  # fmt: skip
         if mask is not None and len(mask) * 8 < len(self.nodes):
             raise ValueError("mask is shorter than the number of nodes")
-        if not 0 <= priority < 4:
-            raise IndexError("no such priority")
-        query = Query(self._shape(index), priority, now, run_min, fresh, depth_max)
+        if evictable & ~EVICTABLE_ALL:
+            raise IndexError("no such victims")
+        query = Query(self._shape(index), evictable, now, run_min, fresh, depth_max)
         return VictimSearch(self, query).answer(mask, exclude)
 
     # -- time ----------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ def _units(
                 continue
             leases = tuple(ledger.lease(i) for i in ledger.with_gangs([lease.id]))
             seen.update(le.id for le in leases)
-            if all(may_be_victim(le, terms, below=ready.request.priority) for le in leases):
+            if all(may_be_victim(le, terms, by=ready.request) for le in leases):
                 units.append(EvictionUnit(leases, sum(lease_cost(le, terms) for le in leases)))
     return sorted(units, key=lambda u: (u.cost, u.leases[0].id))
 

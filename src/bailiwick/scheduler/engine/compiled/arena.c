@@ -211,7 +211,7 @@ unsigned choose_devices(const Engine *e, const Node *n, const Shape *s) {
 void reclaim_add(Engine *e, const Lease *l, int sign) {
     if (!evictable(l)) return;
     const Shape *s = &e->shape[l->shape];
-    Reclaim *r = &e->reclaim[l->node][l->priority];
+    Reclaim *r = &e->reclaim[l->node][level_of(l)];
     if (e->node[l->node].profiled) profile_note(e, l, sign);
     r->cpu += sign * s->cpu; r->mem += sign * s->mem; r->block += sign * s->block;
     r->gpu += sign * s->count * s->milli; r->count += sign;
@@ -219,7 +219,25 @@ void reclaim_add(Engine *e, const Lease *l, int sign) {
 
 static void shape_need(const Shape *s, int64_t need[Q_DIMS]) {
     need[0] = s->cpu; need[1] = s->mem; need[2] = s->block;
-    need[3] = (int64_t)s->count * s->milli; need[4] = s->vram; need[5] = 1;
+    need[3] = (int64_t)s->count * s->milli; need[Q_VRAM] = s->vram; need[5] = 1;
+}
+
+/* What these devices of a machine count for in GPU memory, held by that share. */
+static int64_t vram_of(const Engine *e, const Class *c, unsigned devices, int32_t milli) {
+    int64_t sum = 0;
+    for (unsigned left = devices; left; left &= left - 1)
+        sum += (e->vram_of_kind[c->kind[__builtin_ctz(left)]] * milli + MILLI - 1) / MILLI;
+    return sum;
+}
+
+/* Whether quota takes the memory of the very devices that were chosen. */
+static int bears_vram(const Engine *e, int32_t row, int32_t x, unsigned devices, int32_t milli) {
+    int64_t more = vram_of(e, &e->cls[e->node[x].cls], devices, milli);
+    for (; more && row >= 0; row = (int32_t)e->quota[(int64_t)row * Q_WIDTH + Q_PARENT]) {
+        const int64_t *q = e->quota + (int64_t)row * Q_WIDTH + Q_VRAM;
+        if (q[Q_USED] + more > q[Q_LIMIT]) return 0;
+    }
+    return 1;
 }
 
 static int quota_check(const Engine *e, int32_t row, const Shape *s) {
@@ -241,6 +259,7 @@ void quota_charge(Engine *e, int32_t row, const Shape *s, const Lease *l, int si
     int64_t need[Q_DIMS];
     const Class *c = &e->cls[e->node[l->node].cls];
     shape_need(s, need);
+    need[Q_VRAM] = vram_of(e, c, l->devices, s->milli);
     for (; row >= 0; row = (int32_t)e->quota[(int64_t)row * Q_WIDTH + Q_PARENT]) {
         int64_t *q = e->quota + (int64_t)row * Q_WIDTH;
         for (int d = 0; d < Q_DIMS; d++) q[Q_USED + d] += sign * need[d];
@@ -263,7 +282,8 @@ static void node_take(Engine *e, int32_t x, const Shape *s, unsigned devices, in
 int shift(Engine *e, int32_t x, const int64_t more[3], int devices, const int64_t *milli) {
     Node *n = &e->node[x];
     const Class *c = &e->cls[n->cls];
-    const int64_t free_now[3] = { n->cpu, n->mem, n->block }, most[3] = { c->cpu, c->mem, c->block };
+    const int64_t free_now[3] = { n->cpu, n->mem, n->block };
+    const int64_t most[3] = { c->cpu, c->mem, c->block };
     for (int d = 0; d < 3; d++)
         if (more[d] < -free_now[d] || more[d] > most[d] - free_now[d]) return 0;
     if (devices > c->devices) return 0;
@@ -392,6 +412,10 @@ int64_t place(Engine *e, int strategy, int32_t shape, int32_t account, int trait
     if (s->count) {
         if (strategy == FRAGMENTATION_AWARE) score_node(e, strategy, s, x, &devices);
         else devices = choose_devices(e, &e->node[x], s);
+        if (!bears_vram(e, e->account[account].row, x, devices, s->milli)) {
+            e->arrivals--; s->arrivals--;
+            return ASK_PYTHON;   /* devices with less memory may do */
+        }
     }
     if (strategy == ROUND_ROBIN) e->cursor = x + 1 < e->nodes ? x + 1 : 0;
     return take(e, x, shape, account, traits, when, gang, devices);

@@ -63,10 +63,11 @@ static PyObject *handle(int64_t h) {
 }
 
 METHOD(py_add_kind) {
-    int64_t a[2];
-    if (!integers(args, n, 2, a)) return NULL;
+    int64_t a[3];
+    if (!integers(args, n, 3, a)) return NULL;
     if (a[0] < 0 || a[0] >= KINDS || a[1] < 0 || a[1] >= 16) { bad("kind"); return NULL; }
     self->e.generation_of_kind[a[0]] = (int32_t)a[1];
+    self->e.vram_of_kind[a[0]] = a[2];
     Py_RETURN_NONE;
 }
 
@@ -404,7 +405,7 @@ METHOD(py_cursor) {
     return PyLong_FromLong(self->e.cursor);
 }
 
-/* find_victims(shape, priority, now, run_min, fresh, depth_max, mask, exclude)
+/* find_victims(shape, evictable, now, run_min, fresh, depth_max, mask, exclude)
  * -> (cost, node, ids, exact), or six counts of nodes by what was in the way */
 METHOD(py_find_victims) {
     int64_t a[6], last[1]; Py_buffer view; VictimAnswer found;
@@ -412,9 +413,10 @@ METHOD(py_find_victims) {
     if (n < 8) { PyErr_SetString(PyExc_TypeError, "expected 8 arguments"); return NULL; }
     if (!integers(args, n, 6, a) || !integers(args + 7, 1, 1, last)) return NULL;
     if (!shape_ok(e, a[0])) return NULL;
-    if (a[1] < 0 || a[1] > 3) { bad("priority"); return NULL; }
-    VictimQuery q = { .shape = (int32_t)a[0], .priority = a[1], .now = a[2], .run_min = a[3],
+    if (a[1] & ~(int64_t)EVICTABLE_ALL) { bad("victims"); return NULL; }
+    VictimQuery q = { .shape = (int32_t)a[0], .evictable = a[1], .now = a[2], .run_min = a[3],
                       .fresh = a[4], .depth_max = a[5], .exclude = (int32_t)last[0] };
+    q.below = a[1] >> 6 & 1 ? 3 : a[1] >> 5 & 1 ? 2 : a[1] != 0;
     if (!mask_of(e, args[6], &view, &q.mask)) return NULL;
     int ok = find_victims(e, &q, &found);
     if (view.obj) PyBuffer_Release(&view);
