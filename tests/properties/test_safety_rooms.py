@@ -41,7 +41,7 @@ class Fleet:
 
     def begin(self) -> None:
         for kind in (0, 1):
-            self.engine.add_kind(kind, kind + 2)
+            self.engine.add_kind(kind, kind + 2, 0)
         for row in CLASSES:
             self.engine.add_class(*row)
         for _ in range(4):

@@ -32,7 +32,8 @@ void engine_clear(Engine *e) {
     }
     for (int32_t i = 0; i < e->shapes; i++) drop_cache(e, &e->shape[i]);
     free(e->node); free(e->reclaim); free(e->cls); free(e->shape); free(e->account);
-    free(e->lease); free(e->expiry_min); free(e->expiry_group); free(e->head); free(e->bitmap); free(e->stamp);
+    free(e->lease); free(e->expiry_min); free(e->expiry_group);
+    free(e->head); free(e->bitmap); free(e->stamp);
     free(e->group); free(e->item);
     memset(e, 0, sizeof *e);
 }

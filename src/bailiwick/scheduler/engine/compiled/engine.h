@@ -19,7 +19,7 @@
 #define LOG_SIZE 65536   /* changes an index may lag behind before it is rebuilt */
 #define BUCKETS 1024     /* steps of a free fraction in the best-fit lists */
 #define LISTS 12         /* per class: 3 list sets x 4 dimensions */
-#define BLOCK 64         /* nodes under one head of a cache; leases under one expiry minimum; those minima */
+#define BLOCK 64         /* nodes under one head of a cache; leases under an expiry minimum */
 #define CACHES 256       /* score caches kept; the least recently asked shape gives its up */
 #define UNFIT INT16_MIN
 
@@ -47,7 +47,7 @@ typedef struct {
     int16_t whole, top;            /* devices wholly free; largest free share */
     uint8_t alive, eligible;
     uint8_t profiled;              /* victims.c knows its leases as they are */
-    uint32_t version, terms;       /* terms: changes of expiry, which no index but rooms.c follows */
+    uint32_t version, terms;       /* terms: changes of expiry, which rooms.c follows */
     int32_t position;              /* in the mirror of its class */
     Link link[3];
     int64_t usable;                /* usable_milli() at (usable_version, usable_epoch) */

@@ -1,4 +1,4 @@
-/* When and where there will be room for a shape, if every lease ends at its expiry; rooms.py's twin.
+/* When and where a shape will have room, if every lease ends at its expiry; the twin of rooms.py.
  *
  * Of a shape and a node the steps are kept: how many members fit now, and from which time on how
  * many more. They are good as long as nothing was taken or given back on the node and no lease on
@@ -79,7 +79,8 @@ static Free free_on(const Engine *e, const Node *n) {
 static void give_back(const Engine *e, const Lease *l, Free *f) {
     const Shape *s = &e->shape[l->shape];
     f->amount[0] += s->cpu; f->amount[1] += s->mem; f->amount[2] += s->block;
-    for (unsigned left = l->devices; left; left &= left - 1) f->device[__builtin_ctz(left)] += s->milli;
+    for (unsigned left = l->devices; left; left &= left - 1)
+        f->device[__builtin_ctz(left)] += s->milli;
 }
 
 static int64_t fitting(const Class *c, const Shape *s, const Free *f) {
@@ -216,7 +217,7 @@ METHOD(py_room_nodes) {
     if (!shape_ok(e, a[0]) || !mask_of(e, args[2], &view, &mask)) return NULL;
     const Kept *k = look_all(e, (int32_t)a[0], mask);
     PyObject *out = k ? PyList_New(0) : PyErr_NoMemory();
-    /* Most first, of equals the lower handle. One pass for each node that is told: these are few. */
+    /* Most first, of equals the lower handle. A pass for each node that is told: they are few. */
     int64_t before = INT64_MAX;
     int32_t after = -1;
     while (out && a[1] > 0) {
