@@ -459,6 +459,8 @@ _FOLD = {
     "request_blocked": Model._blocked,
     "request_cancelled": Model._cancelled,
     "room_reserved": _nothing,
+    "room_postponed": _nothing,
+    "room_lost": _nothing,
     "leader_elected": _nothing,
     "state_checkpoint": _nothing,
     "lease_renewed": Model._renewed,

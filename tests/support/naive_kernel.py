@@ -318,6 +318,12 @@ class NaiveKernel:
         assert self.waiters[body["entry_id"]].owner == owner
         assert body["starts_ms"] >= self.clock
 
+    def _room_postponed(self, body: dict[str, Any], owner: Scope) -> None:
+        self._room_reserved(body, owner)
+
+    def _room_lost(self, body: dict[str, Any], owner: Scope) -> None:
+        assert self.waiters[body["entry_id"]].owner == owner
+
     # -- leases ------------------------------------------------------------------------------
 
     def _lease_renewed(self, body: dict[str, Any], owner: Scope) -> None:

@@ -115,6 +115,7 @@ class FleetKinds:
                 "headroom": RESOURCES,
                 "headroom_priority": PRIORITY,
                 "preempt_from": PRIORITY,
+                "aging_ceiling": PRIORITY,
                 **dict.fromkeys(
                     (
                         "untrusted_grace_ms",
@@ -123,6 +124,7 @@ class FleetKinds:
                         *("patience_ms", "horizon_ms", "queue_max", "keys_ms", "keys_max"),
                         *("clock_step_ms", "outage_ms", "clock_drift_ms"),
                         "burst_min_run_ms",
+                        *("reservations_max", "slips_max", "aging_ms", "aging_max"),
                     ),
                     AMOUNT,
                 ),
