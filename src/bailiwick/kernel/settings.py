@@ -16,7 +16,7 @@ from bailiwick.scheduler.placement import ScoreWeights
 from bailiwick.scheduler.preemption import PreemptionConfig
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import check_integer, check_kind
+from bailiwick.vocab.values import GIB, check_integer, check_kind
 from bailiwick.vocab.words import Priority, Strategy
 
 _SECOND, _HOUR, _DAY = 1_000, 3_600_000, 86_400_000
@@ -58,6 +58,8 @@ class Settings:
     """How far a leader's clock may be from what it is compared with."""
     burst_min_run_ms: int = 60 * _SECOND
     """How long burst credit must last for a request that goes above a limit."""
+    job_mem_bytes_per_core: int = GIB
+    """Memory that a job gets for each core (at least for one) if it names none."""
 
     def __post_init__(self) -> None:
         check_kind("strategy", self.strategy, Strategy)
@@ -97,12 +99,14 @@ _LEAST = {
     **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
     **dict.fromkeys(("clock_step_ms", "outage_ms", "clock_drift_ms"), 1_000),
     "burst_min_run_ms": 0,
+    "job_mem_bytes_per_core": 1,
 }
 _MOST = {
     "max_cascade_depth": 255,
     "queue_max": 10**7,
     "keys_max": 10**7,
     "burst_min_run_ms": 2**52,
+    "job_mem_bytes_per_core": 2**40,
     # Added to the time of a record they must stay a number that a record can tell.
     **dict.fromkeys(("grace_ms", "teardown_ms", "horizon_ms"), 2**52),
     "untrusted_grace_ms": 2**52,

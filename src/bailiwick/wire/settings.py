@@ -42,3 +42,4 @@ class Settings(Model):
     outage_ms: _Span = 2_592_000_000
     clock_drift_ms: _Span = 60_000
     burst_min_run_ms: Annotated[int, Within(0, 2**52)] = 60_000
+    job_mem_bytes_per_core: Annotated[int, Within(1, 2**40)] = 2**30
