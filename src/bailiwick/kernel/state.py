@@ -86,6 +86,10 @@ class State:
         self.line.rules = settings.line_rules()
         self.spending.wake_all()
 
+    def take_over(self, other: State) -> None:
+        """Be what the other is, for whoever has this one; the other is not used any more."""
+        self.__dict__ = other.__dict__
+
     @property
     def admission(self) -> GuardedAdmission:
         """What anybody may have that has no claim."""

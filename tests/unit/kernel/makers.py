@@ -23,6 +23,7 @@ from bailiwick.kernel.fleet.commands import (
     SetShare,
 )
 from bailiwick.kernel.fleet.events import (
+    ClockRepaired,
     LeaderElected,
     NodeDeparted,
     NodeModeChanged,
@@ -185,6 +186,7 @@ def settings(draw: st.DrawFn) -> Settings:
         clock_step_ms=draw(st.integers(1_000, 2**53 - 1)),
         outage_ms=draw(st.integers(1_000, 2**53 - 1)),
         burst_min_run_ms=draw(st.integers(0, 2**52)),
+        job_mem_bytes_per_core=draw(st.integers(1, 2**40)),
         reservations_max=draw(st.integers(1, 64)),
         slips_max=draw(ids),
         aging_ms=draw(ids),
@@ -292,6 +294,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ),
     LeaderElected: st.builds(LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
     StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts),
+    ClockRepaired: st.builds(ClockRepaired, times, times, st.text("ab c", max_size=9)),
     LeaseRenewed: st.builds(LeaseRenewed, owners, ids, ids, times),
     RenewalDenied: st.builds(RenewalDenied, owners, ids, ids, denials()),
     LeaseRevoked: st.builds(
