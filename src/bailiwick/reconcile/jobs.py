@@ -26,7 +26,6 @@ from bailiwick.reconcile import job_steps as js
 from bailiwick.reconcile.job_actions import ACTOR, JobActions, JobTools
 from bailiwick.reconcile.job_journal import read_outcomes
 from bailiwick.runtime.replica import View
-from bailiwick.services.jobs import is_unsubmitted
 from bailiwick.vocab.errors import BailiwickError, InvalidValue, InvariantBroken, Unavailable
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.values import check_integer
@@ -181,7 +180,7 @@ class JobLoop:
         unlearnt = set[int]()
         for job in waiting:
             entry: js.ObservedEntry | None = None
-            if not is_unsubmitted(job):
+            if not job.is_unsubmitted:
                 entry = outcomes.get(job.entry_id or 0, js.InQueue())
             step = js.plan_entry(job, entry)
             if isinstance(step, js.LearnLease):
