@@ -18,6 +18,7 @@ from bailiwick.scheduler.decision import (
     Fragmented,
     HeadroomKept,
     LargerThanAnyNode,
+    NodesClosed,
     NodesForbidden,
     NoSuchHardware,
     NotEnoughFree,
@@ -212,6 +213,11 @@ def test_where_every_node_is_closed_waiting_for_others_is_no_advice(close: str) 
     assert admission.explain(request).remedy == Remedy(W.NOTHING_NEEDED)
     getattr(ledger, close)("n2", True)
     assert admission.explain(request).remedy == Remedy(W.OPEN_NODES, 2, "nodes")
+    assert admission.evaluate(request) == Denied.because(NodesClosed(2))
+    ledger.register_node("small", NodeCapacity(cpu_cores=0.5, mem_bytes=100))
+    told = admission.explain(request)
+    assert told.first_blocker == Denied.because(NodesClosed(2)), "no wait makes a node larger"
+    assert told.remedy == Remedy(W.OPEN_NODES, 2, "nodes")
     ledger.register_node("n3", NodeCapacity(cpu_cores=1, mem_bytes=100))
     admission.admit(request)
     assert admission.explain(request).remedy == Remedy(W.WAIT_OR_PREEMPT, 1000, "cpu_milli")
