@@ -78,6 +78,8 @@ class NaiveLease:
     guaranteed: bool
     gang: int | None
     phase: str = "active"
+    term_ms: int = 0
+    """Until when it ran before it was warned."""
 
     def demand(self) -> dict[str, int]:
         """What it counts against a quota."""
@@ -374,11 +376,20 @@ class Model:
         lease = self._of(body["lease_id"])
         _check(lease.phase == body["before"], "endings go step by step", f"{body}: {lease.phase}")
         _check(lease.scope == scope, "records name the owner", str(body))
+        lease.term_ms = lease.expires_ms if lease.phase == "active" else lease.term_ms
         lease.phase = body["after"]
         lease.expires_ms = body.get("expires_ms", lease.expires_ms)
         spared = body.get("reason") in ("priority_preemption", "burst_credit_exhausted")
         unsafe = lease.guaranteed and spared
         _check(not unsafe, "a guaranteed lease is no victim", str(body))
+
+    def _restored(self, body: dict[str, Any], scope: Scope) -> None:
+        lease = self._of(body["lease_id"])
+        _check(lease.phase == "grace_running", "only who is in grace may stay", str(body))
+        _check(lease.scope == scope, "records name the owner", str(body))
+        same = body["expires_ms"] == lease.term_ms > self.clock_ms
+        _check(same, "who stays has its old term", f"{body}: {lease.term_ms}")
+        lease.phase, lease.expires_ms = "active", body["expires_ms"]
 
     def _ended(self, body: dict[str, Any], scope: Scope) -> None:
         lease = self._of(body["lease_id"])
@@ -465,6 +476,7 @@ _FOLD = {
     "state_checkpoint": _nothing,
     "lease_renewed": Model._renewed,
     "lease_revoked": Model._stepped,
+    "lease_restored": Model._restored,
     "lease_released": Model._ended,
     "lease_expired": Model._expired,
     "lease_preempted": Model._ended,
