@@ -53,6 +53,7 @@ from bailiwick.scheduler.library.federation import (
 )
 from bailiwick.scheduler.library.kept_room import KeptRoom
 from bailiwick.scheduler.library.queue import (
+    LineRules,
     QueueEntry,
     Reservation,
     ScheduleResult,
@@ -177,6 +178,7 @@ __all__ = [
     "LeaseClass",
     "LeaseRevoker",
     "LimitReached",
+    "LineRules",
     "NoSuchHardware",
     "NodeCapacity",
     "NodeClosed",

@@ -148,7 +148,7 @@ class Model:
         linked = record["prev_hash"] == self.hashes[-1]
         _check(linked, "the chain holds", f"record {seq} names another hash")
         back = f"record {seq} is of {at_ms}, after {self.clock_ms}"
-        _check(at_ms >= self.clock_ms, "time never goes back", back)
+        _check(at_ms >= self.clock_ms, "time never goes back", back)  # nobody repairs it here
 
     # -- idempotency keys ----------------------------------------------------------------------
 
@@ -459,6 +459,8 @@ _FOLD = {
     "request_blocked": Model._blocked,
     "request_cancelled": Model._cancelled,
     "room_reserved": _nothing,
+    "room_postponed": _nothing,
+    "room_lost": _nothing,
     "leader_elected": _nothing,
     "state_checkpoint": _nothing,
     "lease_renewed": Model._renewed,

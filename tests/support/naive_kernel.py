@@ -121,17 +121,19 @@ class NaiveKernel:
     def read(self, record: Record) -> None:
         """One more record."""
         assert record.seq == self.size
-        assert record.at_ms >= self.clock, "time went back"
+        told = record.body.get("before_ms"), record.body.get("after_ms")
+        is_repair = record.kind == "clock_repaired" and told == (self.clock, record.at_ms)
+        assert record.at_ms >= self.clock or is_repair, "time went back"
         self.size, self.clock = record.seq + 1, record.at_ms
         self.times.append(record.at_ms)
         if record.kind in PEOPLE:
             return
         self.trust.read(record.kind, dict(record.body), at_ms=record.at_ms, seq=record.seq)
         owner = (record.tenant or "", record.project)
-        told = getattr(self, f"_{record.kind}")
+        read = getattr(self, f"_{record.kind}")
         if self.part is not None:
             assert record.kind == "admission_approved", "a gang was told in part"
-        told(dict(record.body), owner)
+        read(dict(record.body), owner)
 
     # -- nodes -------------------------------------------------------------------------------
 
@@ -252,6 +254,18 @@ class NaiveKernel:
     def _state_checkpoint(self, body: dict[str, Any], owner: Scope) -> None:
         assert (body["leases"], body["waiting"]) == (len(self.holds), len(self.waiters))
 
+    def _clock_repaired(self, body: dict[str, Any], owner: Scope) -> None:
+        before, after = body["before_ms"], body["after_ms"]
+        if after > before:
+            return
+        for hold in self.holds.values():
+            if hold.expires > after:
+                hold.expires = after if hold.expires < before else after + hold.expires - before
+            if hold.checkpoint is not None and hold.checkpoint > after:
+                hold.checkpoint = after
+        for waiter in self.waiters.values():
+            waiter.since = min(waiter.since, after)
+
     # -- requests ----------------------------------------------------------------------------
 
     def _admission_approved(self, body: dict[str, Any], owner: Scope) -> None:
@@ -317,6 +331,12 @@ class NaiveKernel:
     def _room_reserved(self, body: dict[str, Any], owner: Scope) -> None:
         assert self.waiters[body["entry_id"]].owner == owner
         assert body["starts_ms"] >= self.clock
+
+    def _room_postponed(self, body: dict[str, Any], owner: Scope) -> None:
+        self._room_reserved(body, owner)
+
+    def _room_lost(self, body: dict[str, Any], owner: Scope) -> None:
+        assert self.waiters[body["entry_id"]].owner == owner
 
     # -- leases ------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ from bailiwick.kernel.commands import Command, Envelope, Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.clock import check_step
 from bailiwick.kernel.fleet.commands import Elect
-from bailiwick.kernel.fleet.events import StateCheckpoint
+from bailiwick.kernel.fleet.events import ClockRepaired, StateCheckpoint
 from bailiwick.kernel.owner import FLEET
 from bailiwick.kernel.slices import apply, decide, event_of
 from bailiwick.kernel.snapshot import digest_of, encode
@@ -52,7 +52,7 @@ from bailiwick.kernel.trust.tokens import as_told
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.events import AdmissionApproved, AdmissionDenied, RequestQueued
 from bailiwick.kernel.work.lease_events import RenewalDenied
-from bailiwick.vocab.errors import Conflict, InvariantBroken, Unavailable
+from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, Unavailable
 
 _ANSWERS = (AdmissionApproved, AdmissionDenied, RequestQueued)
 
@@ -128,6 +128,17 @@ class Kernel:
         event = StateCheckpoint(digest, len(self.state.leases), len(self.state.line.entries))
         line = self._seal(event, Context(actor, "checkpoint"), event.body(), now=now)
         return Checkpoint(data, digest, line, Step(event, now, course="checkpoint"))
+
+    def repair_clock(self, after_ms: int, *, actor: str, why: str) -> Outcome:
+        """Set the journal's time to another, which no command can; nobody may lead meanwhile."""
+        event = ClockRepaired(self.state.clock_ms, after_ms, why)
+        if after_ms == event.before_ms or self.state.size == 0:
+            raise InvalidValue("after_ms", after_ms, f"another time than {event.before_ms}")
+        line = self._seal(event, Context(actor, "repair"), event.body(), now=after_ms)
+        self._told_ms = after_ms
+        return Outcome(
+            Done(self.state.size - 1), (line,), (Step(event, after_ms, course="repair"),)
+        )
 
     def _believe(self, now_ms: int, *, elects: bool = False) -> int:
         """The time as of which to decide, if it is not too far ahead."""

@@ -44,6 +44,8 @@ from bailiwick.kernel.work.events import (
     RequestBlocked,
     RequestCancelled,
     RequestQueued,
+    RoomLost,
+    RoomPostponed,
     RoomReserved,
     WorkEvent,
 )
@@ -185,7 +187,7 @@ class HistoryReader:
                 self._answered(record, event)
             case RequestBlocked() if not event.gave_way:  # what it gave way to is told behind it
                 self._blocked(record, event)
-            case RoomReserved():
+            case RoomReserved() | RoomPostponed() | RoomLost():
                 self._tick(record)
             case RequestCancelled():
                 self._line.pop(event.entry_id, None)

@@ -42,3 +42,8 @@ class Settings(Model):
     outage_ms: _Span = 2_592_000_000
     clock_drift_ms: _Span = 60_000
     burst_min_run_ms: Annotated[int, Within(0, 2**52)] = 60_000
+    reservations_max: Annotated[int, Within(1, 64)] = 4
+    slips_max: Number = 3
+    aging_ms: Number = 86_400_000
+    aging_max: Annotated[int, Within(0, 3)] = 1
+    aging_ceiling: _Priority = Priority.HIGH

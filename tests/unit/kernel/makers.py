@@ -23,6 +23,7 @@ from bailiwick.kernel.fleet.commands import (
     SetShare,
 )
 from bailiwick.kernel.fleet.events import (
+    ClockRepaired,
     LeaderElected,
     NodeDeparted,
     NodeModeChanged,
@@ -52,6 +53,8 @@ from bailiwick.kernel.work.events import (
     RequestBlocked,
     RequestCancelled,
     RequestQueued,
+    RoomLost,
+    RoomPostponed,
     RoomReserved,
 )
 from bailiwick.kernel.work.lease_events import (
@@ -87,6 +90,7 @@ from bailiwick.vocab.words import (
     PendingReason,
     PreemptionReason,
     Priority,
+    ReservationLoss,
     ResourceKind,
     Strategy,
 )
@@ -182,6 +186,11 @@ def settings(draw: st.DrawFn) -> Settings:
         clock_step_ms=draw(st.integers(1_000, 2**53 - 1)),
         outage_ms=draw(st.integers(1_000, 2**53 - 1)),
         burst_min_run_ms=draw(st.integers(0, 2**52)),
+        reservations_max=draw(st.integers(1, 64)),
+        slips_max=draw(ids),
+        aging_ms=draw(ids),
+        aging_max=draw(st.integers(0, 3)),
+        aging_ceiling=draw(st.sampled_from(list(Priority))),
     )
 
 
@@ -278,8 +287,13 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     RequestBlocked: blocks(),
     RequestCancelled: st.builds(RequestCancelled, owners, ids, st.sampled_from(list(CancelCause))),
     RoomReserved: st.builds(RoomReserved, owners, ids, times, some_names, st.booleans()),
+    RoomPostponed: st.builds(RoomPostponed, owners, ids, times, some_names, ids),
+    RoomLost: st.builds(
+        RoomLost, owners, ids, st.sampled_from(list(ReservationLoss)), st.none() | times
+    ),
     LeaderElected: st.builds(LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
     StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts),
+    ClockRepaired: st.builds(ClockRepaired, times, times, st.text("ab c", max_size=9)),
     LeaseRenewed: st.builds(LeaseRenewed, owners, ids, ids, times),
     RenewalDenied: st.builds(RenewalDenied, owners, ids, ids, denials()),
     LeaseRevoked: st.builds(

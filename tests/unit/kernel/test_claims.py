@@ -268,3 +268,15 @@ def test_a_spent_budget_ends_the_claim_and_the_victim_stays() -> None:
     assert blocked is not None
     assert blocked.reason is PendingReason.WAITING_FOR_QUOTA
     checked(d)
+
+
+def test_nobodys_grace_ends_for_a_claim_that_came_to_nothing_since_the_last_look() -> None:
+    d = desk(10)
+    d.do(SetQuota("fast", Quota((ResourceLimit.cpu_cores(8),))))
+    victim = d.lease("slow", cpu_cores=10, priority=LOW, ttl_ms=LONG)
+    d.wait("fast", cpu_cores=8, priority=HIGH)
+    d.do(SetQuota("fast", Quota((ResourceLimit.cpu_cores(4),))))
+    d.tick(1_000 + GRACE)
+    assert d.kinds[:2] == ["request_blocked", "lease_restored"]
+    assert d.phase(victim) == "active"
+    checked(d)

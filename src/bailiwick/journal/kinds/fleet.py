@@ -23,6 +23,7 @@ from bailiwick.journal.ocsf import (
     CREATE,
     DELETE,
     ENTITY,
+    HIGH,
     LOW,
     MEDIUM,
     OTHER,
@@ -115,6 +116,7 @@ class FleetKinds:
                 "headroom": RESOURCES,
                 "headroom_priority": PRIORITY,
                 "preempt_from": PRIORITY,
+                "aging_ceiling": PRIORITY,
                 **dict.fromkeys(
                     (
                         "untrusted_grace_ms",
@@ -123,6 +125,7 @@ class FleetKinds:
                         *("patience_ms", "horizon_ms", "queue_max", "keys_ms", "keys_max"),
                         *("clock_step_ms", "outage_ms", "clock_drift_ms"),
                         "burst_min_run_ms",
+                        *("reservations_max", "slips_max", "aging_ms", "aging_max"),
                     ),
                     AMOUNT,
                 ),
@@ -135,6 +138,14 @@ class FleetKinds:
         ocsf=Ocsf(API, OTHER),
         scope=FLEET,
         body=BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}),
+    )
+    CLOCK_REPAIRED = row(
+        "clock_repaired",
+        66,
+        ocsf=Ocsf(API, UPDATE, HIGH),
+        scope=FLEET,
+        moves_shares=True,
+        body=BodySpec({"before_ms": AMOUNT, "after_ms": AMOUNT, "why": TEXT}),
     )
     LEADER_ELECTED = row(
         "leader_elected",

@@ -29,6 +29,7 @@ from bailiwick.vocab.words import (
     LeaseClass,
     PendingReason,
     QuotaViolation,
+    ReservationLoss,
     ResourceKind,
     RightsDenial,
 )
@@ -144,6 +145,20 @@ class WorkKinds:
         ocsf=Ocsf(API, UPDATE),
         body=BodySpec(
             {"entry_id": AMOUNT, "starts_ms": AMOUNT, "nodes": NAMES}, {"overdue": AMOUNT}
+        ),
+    )
+    ROOM_POSTPONED = row(
+        "room_postponed",
+        62,
+        ocsf=Ocsf(API, UPDATE),
+        body=BodySpec({"entry_id": AMOUNT, "starts_ms": AMOUNT, "nodes": NAMES, "slips": AMOUNT}),
+    )
+    ROOM_LOST = row(
+        "room_lost",
+        63,
+        ocsf=Ocsf(API, UPDATE, LOW),
+        body=BodySpec(
+            {"entry_id": AMOUNT, "cause": Words((ReservationLoss,))}, {"until_ms": AMOUNT}
         ),
     )
     LEASE_RENEWED = row(

@@ -193,6 +193,26 @@ class StateCheckpoint(OfFleet):
         return cls(body["digest"], body["leases"], body["waiting"])
 
 
+@dataclass(frozen=True, slots=True)
+class ClockRepaired(OfFleet):
+    """The journal's time is another from here on, by an operator's hand."""
+
+    kind: ClassVar = RecordKind.CLOCK_REPAIRED
+    before_ms: int
+    after_ms: int
+    why: str
+
+    def body(self) -> Body:
+        """Both times, and why."""
+        return {"before_ms": self.before_ms, "after_ms": self.after_ms, "why": self.why}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        del owner
+        return cls(body["before_ms"], body["after_ms"], body["why"])
+
+
 FleetEvent: TypeAlias = (
     NodeRegistered
     | NodeDeparted
@@ -202,4 +222,5 @@ FleetEvent: TypeAlias = (
     | SettingsChanged
     | LeaderElected
     | StateCheckpoint
+    | ClockRepaired
 )

@@ -206,6 +206,22 @@ class Engine(Protocol):
     def expired(self, now: int, limit: int, /) -> list[int]:
         """Ids of leases whose expiry is at or before now, in slot order; stops after limit."""
 
+    def room_time(
+        self, shape: int, need: int, mask: bytearray | None, now: int, until: int, /
+    ) -> int | None:
+        """The earliest time, from now to until, at which so many members of the shape fit if each
+        lease ends at its expiry; None if there is none."""
+
+    def room_nodes(
+        self, shape: int, need: int, mask: bytearray | None, at: int, /
+    ) -> list[tuple[int, int]]:
+        """Nodes and how many members will fit there at that time, most first (of equals the lower
+        handle), until there are enough."""
+
+    def room_on(self, node: int, at: int, /) -> tuple[int, int, int, tuple[int, ...]]:
+        """What is free on the node (cpu, mem, block, milli of each device) once every lease that
+        ends by then has ended."""
+
     def place_batch(self, strategy: int, rows: array[int], now: int, out: array[int], /) -> int:
         """``place`` for rows of (shape, account, traits, expires); returns how many were done."""
 

@@ -25,6 +25,7 @@ from bailiwick.scheduler.engine.protocol import (
     WEIGHTED,
     VictimAnswer,
 )
+from bailiwick.scheduler.engine.rooms import Rooms, RoomThen
 from bailiwick.scheduler.engine.scored import Group, Scores
 from bailiwick.scheduler.engine.tables import ShapeRecord, choose_devices, fits
 from bailiwick.scheduler.engine.victims import Query, VictimSearch
@@ -39,6 +40,7 @@ class PureEngine(Arena):
         self._cursor = 0
         self._lists = BestFitLists(self)
         self.scores = Scores(self)
+        self.rooms = Rooms(self)
 
     def remove_node(self, x: int) -> None:
         super().remove_node(x)
@@ -48,10 +50,12 @@ class PureEngine(Arena):
     def set_shape_kinds(self, index: int, kinds: int) -> None:
         super().set_shape_kinds(index, kinds)
         self.scores.drop(index)
+        self.rooms.drop(index)
 
     def free_shape(self, index: int) -> None:
         super().free_shape(index)
         self.scores.drop(index)
+        self.rooms.drop(index)
 
     def set_weights(self, cpu: int, mem: int, block: int, gpu: int) -> None:
         self.scores.weight = (cpu, mem, block, gpu)
@@ -204,6 +208,28 @@ class PureEngine(Arena):
             raise IndexError("no such victims")
         query = Query(self._shape(index), evictable, now, run_min, fresh, depth_max)
         return VictimSearch(self, query).answer(mask, exclude)
+
+    # -- time ----------------------------------------------------------------------------------
+
+    def expired(self, now: int, limit: int) -> list[int]:
+        found = self.expiries.due(self.leases, now, limit=limit)
+        return [self.reuse[slot] << 32 | slot for slot in found]
+
+    def room_time(
+        self, index: int, need: int, mask: bytearray | None, now: int, until: int
+    ) -> int | None:
+        self._shape(index)
+        return self.rooms.time(index, need, mask, now=now, until=until)
+
+    def room_nodes(
+        self, index: int, need: int, mask: bytearray | None, at: int
+    ) -> list[tuple[int, int]]:
+        self._shape(index)
+        return self.rooms.nodes(index, need, mask, at)
+
+    def room_on(self, x: int, at: int) -> RoomThen:
+        self._node(x)
+        return self.rooms.on(x, at)
 
     def counters(self) -> dict[str, int]:
         return {
