@@ -79,6 +79,8 @@ class NaiveLease:
     guaranteed: bool
     gang: int | None
     phase: str = "active"
+    term_ms: int = 0
+    """Until when it ran before it was warned."""
 
     def demand(self) -> dict[str, int]:
         """What it counts against a quota."""
@@ -398,6 +400,7 @@ class Model:
         lease = self._of(body["lease_id"])
         _check(lease.phase == body["before"], "endings go step by step", f"{body}: {lease.phase}")
         _check(lease.scope == scope, "records name the owner", str(body))
+        lease.term_ms = lease.expires_ms if lease.phase == "active" else lease.term_ms
         lease.phase = body["after"]
         lease.expires_ms = body.get("expires_ms", lease.expires_ms)
         spared = body.get("reason") in ("priority_preemption", "burst_credit_exhausted")
@@ -405,12 +408,13 @@ class Model:
         _check(not unsafe, "a guaranteed lease is no victim", str(body))
 
     def _restored(self, body: dict[str, Any], scope: Scope) -> None:
-        lease, lease_id = self._of(body["lease_id"]), body["lease_id"]
+        lease = self._of(body["lease_id"])
+        _check(lease.phase == "grace_running", "only who is in grace may stay", str(body))
         _check(lease.scope == scope, "records name the owner", str(body))
-        going = lease.phase in ("revoke_warning", "grace_running")
-        _check(going, "only who is in grace is spared", f"{body}: {lease.phase}")
-        needed = any(lease_id in claim.victims for claim in self.claims.values())
-        _check(not needed, "who is needed is not spared", str(body))
+        same = body["expires_ms"] == lease.term_ms > self.clock_ms
+        _check(same, "who stays has its old term", f"{body}: {lease.term_ms}")
+        needed = any(body["lease_id"] in claim.victims for claim in self.claims.values())
+        _check(not needed, "who is needed does not stay", str(body))
         lease.phase, lease.expires_ms = "active", body["expires_ms"]
 
     def _ended(self, body: dict[str, Any], scope: Scope) -> None:

@@ -118,6 +118,10 @@ class JobActions:
         """Tell the job that it must be gone by then."""
         self._executor.warn(lease.lease_id, until_ms)
 
+    def call_off(self, lease: ObservedLease) -> None:
+        """Tell the job that it may go on."""
+        self._executor.call_off(lease.lease_id)
+
     def tear_down(self, job: JobRow, lease_id: int, *, verdict: JobVerdict) -> None:
         """End all that is left of the job, and write down how it ended."""
         # The reason is kept from here on: a lease that is fenced meanwhile has forgotten it.

@@ -246,7 +246,7 @@ class JobLoop:
             return lambda: self._clear_stray(key)
         if job is None:
             raise InvariantBroken(f"{step} was chosen for lease {key}, which has no job")
-        if isinstance(step, js.Start | js.Warn):
+        if isinstance(step, js.Start | js.Warn | js.CallOff):
             return self._act_under_lease(job, lease, step)
         match step:
             case js.Resubmit():
@@ -270,7 +270,7 @@ class JobLoop:
                 assert_never(step)
 
     def _act_under_lease(
-        self, job: JobRow, lease: js.ObservedLease | None, step: js.Start | js.Warn
+        self, job: JobRow, lease: js.ObservedLease | None, step: js.Start | js.Warn | js.CallOff
     ) -> Callable[[], None]:
         if lease is None:
             raise InvariantBroken(f"{step} was chosen for job {job.job_id}, whose lease is gone")
@@ -279,6 +279,8 @@ class JobLoop:
                 return lambda: self._acts.start(job, lease, afresh=step.afresh)
             case js.Warn():
                 return lambda: self._warn(lease, step.until_ms)
+            case js.CallOff():
+                return lambda: self._call_off(lease)
 
     def _try(self, key: int, act: Callable[[], None]) -> None:
         try:
@@ -308,6 +310,11 @@ class JobLoop:
     def _warn(self, lease: js.ObservedLease, until_ms: int) -> None:
         self._acts.warn(lease, until_ms)
         self._warned.add((lease.lease_id, until_ms))
+
+    def _call_off(self, lease: js.ObservedLease) -> None:
+        self._acts.call_off(lease)
+        # Who is told to go again is warned again, even if it is by the same time.
+        self._warned = {each for each in self._warned if each[0] != lease.lease_id}
 
     def _clear_stray(self, lease_id: int) -> None:
         assert self._strays is not None

@@ -307,8 +307,9 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.none() | times,
         st.booleans(),
         st.none() | principals,
+        st.none() | ids,
     ),
-    LeaseRestored: st.builds(LeaseRestored, owners, ids, times, st.none() | principals),
+    LeaseRestored: st.builds(LeaseRestored, owners, ids, ids, times, st.none() | principals),
     LeaseReleased: st.builds(LeaseReleased, owners, ids, names, resources),
     LeaseExpired: st.builds(LeaseExpired, owners, ids, names, resources),
     LeasePreempted: st.builds(
