@@ -124,7 +124,7 @@ class FleetKinds:
                         *("max_cascade_depth", "fresh_checkpoint_ms", "half_life_ms"),
                         *("patience_ms", "horizon_ms", "queue_max", "keys_ms", "keys_max"),
                         *("clock_step_ms", "outage_ms", "clock_drift_ms"),
-                        "burst_min_run_ms",
+                        *("burst_min_run_ms", "job_mem_bytes_per_core"),
                         *("reservations_max", "slips_max", "aging_ms", "aging_max"),
                     ),
                     AMOUNT,

@@ -23,6 +23,7 @@ from bailiwick.scheduler.engine.protocol import (
     NO_HEADROOM,
     ROUND_ROBIN,
     WEIGHTED,
+    FilterCounts,
     VictimAnswer,
 )
 from bailiwick.scheduler.engine.rooms import Rooms, RoomThen
@@ -93,6 +94,34 @@ class PureEngine(Arena):
             for free, kind in zip(node.device, cls.kind, strict=True):
                 gpu += free if shape.kinds >> kind & 1 else 0
         return nodes, taking, cpu, mem, block, gpu
+
+    def filter_counts(
+        self, index: int, labels: bytearray | None, permitted: bytearray | None
+    ) -> FilterCounts:
+        shape, counts = self._shape(index), [0] * 8
+        for mask in (labels, permitted):
+            if mask is not None and len(mask) * 8 < len(self.nodes):
+                raise ValueError("mask is shorter than the number of nodes")
+        for x, node in enumerate(self.nodes):
+            if not node.alive or not node.eligible:
+                continue
+            cls = self.classes[node.cls]
+            usable = sum(
+                free >= shape.milli and shape.kinds >> kind & 1
+                for free, kind in zip(node.device, cls.kind, strict=True)
+            )
+            passed = (
+                not shape.count or cls.kinds & shape.kinds,
+                allowed(labels, x),
+                allowed(permitted, x),
+                node.cpu >= shape.cpu,
+                node.mem >= shape.mem,
+                node.block >= shape.block,
+                usable >= shape.count,
+            )
+            counts[next((at for at, well in enumerate(passed) if not well), 7)] += 1
+        kind, label, policy, cpu, mem, block, gpu, fitting = counts
+        return kind, label, policy, cpu, mem, block, gpu, fitting
 
     def find(self, strategy: int, index: int, mask: bytearray | None) -> int:
         shape = self._shape(index)

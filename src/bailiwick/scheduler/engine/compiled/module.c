@@ -551,7 +551,7 @@ static PyMethodDef methods[] = {
     FAST("set_headroom", py_set_headroom), FAST("free_totals", py_free_totals),
     FAST("set_weights", py_set_weights), FAST("learning", py_learning),
     FAST("set_workload", py_set_workload), FAST("survey", py_survey), FAST("find", py_find),
-    FAST("score", py_score),
+    FAST("score", py_score), FAST("filter_counts", py_filter_counts),
     FAST("place", py_place), FAST("take", py_take), FAST("release", py_release),
     FAST("untake", py_untake), FAST("cursor", py_cursor),
     FAST("lease", py_lease), FAST("update_lease", py_update_lease),
