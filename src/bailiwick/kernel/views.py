@@ -24,7 +24,7 @@ from types import MappingProxyType
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.decision import Approved, Denied
-from bailiwick.scheduler.explain import Explanation, Remedy
+from bailiwick.scheduler.explain import Explanation, Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.lease import Lease
 from bailiwick.scheduler.quota_policy import QuotaScope, Room
@@ -172,9 +172,13 @@ def _told(state: State, entry: QueueEntry, position: int | None, *, turn: Turn) 
         blockers,
         MappingProxyType(found.fallen),
         found.fitting,
-        found.remedy,
+        found.remedy if blocker is None else _advice(found, blocker),
         estimate,
     )
+
+
+def _advice(found: Explanation, blocker: Denied) -> Remedy:
+    return advise(blocker, found.fallen, fitting=found.fitting)
 
 
 def _first(found: Explanation, decision: Approved | Denied) -> Denied | None:

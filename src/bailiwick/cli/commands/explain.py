@@ -27,7 +27,7 @@ from bailiwick.executors.registry import DEFAULT
 from bailiwick.phrases.amounts import amount, span
 from bailiwick.phrases.estimates import phrase_estimate, phrase_position
 from bailiwick.phrases.nodes import FILTERS
-from bailiwick.phrases.reasons import REASONS
+from bailiwick.phrases.reasons import REASONS, phrase_turn
 from bailiwick.phrases.remedies import phrase_remedy
 from bailiwick.phrases.times import age, clock, moment
 from bailiwick.vocab.errors import InvalidValue
@@ -174,7 +174,7 @@ def draw_entry(found: QueueEntry) -> None:
     if found.slips:
         typer.echo(f"its reserved start moved later {found.slips} times")
     first = min(found.blockers, key=lambda b: b.reason.rank, default=None)
-    _draw_first(first, found.reason.value)
+    _draw_first(first, phrase_turn(found.position))
     _draw_obstacles(found.blockers, first)
     _draw_nodes(found.fallen, found.fitting)
     _draw_help(found.remedy)
