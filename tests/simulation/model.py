@@ -8,7 +8,7 @@ number or a time out of order, a batch of another epoch. Slow and simple on purp
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -64,6 +64,14 @@ class NaiveNode:
 
 
 @dataclass(slots=True)
+class NaiveClaim:
+    """Room that is being made: who leaves, and how much CPU is to be there on which node."""
+
+    victims: tuple[int, ...]
+    needs: dict[str, int]
+
+
+@dataclass(slots=True)
 class NaiveLease:
     """A hold, as its records say."""
 
@@ -103,7 +111,9 @@ class Model:
     waiting: dict[int, Scope] = field(default_factory=dict)
     entry_serial: int = 0
     blocked: dict[int, str | None] = field(default_factory=dict)
-    claims: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    claims: dict[int, NaiveClaim] = field(default_factory=dict)
+    cores: dict[int, int] = field(default_factory=dict)
+    """Of each waiting request, how much CPU one member needs."""
     book: OrderedDict[Key, tuple[int, Told]] = field(default_factory=OrderedDict)
     ever: dict[Key, list[Told]] = field(default_factory=dict)
     unfinished: Key | None = None
@@ -190,12 +200,14 @@ class Model:
             left = [i for i, lease in self.leases.items() if lease.node == body["node"]]
             _check(not left, "a node takes its leases with it", f"{body['node']} left {left}")
             del self.nodes[body["node"]]
+            self._break_claims(body["node"])
 
     def _mode(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
         node = self.nodes[body["node"]]
         _check(node.mode == body["before"], "modes follow each other", f"{body}, not {node.mode}")
         node.mode = body["after"]
+        self._break_claims(body["node"])
         holds = [i for i, lease in self.leases.items() if lease.node == body["node"]]
         empty = node.mode != "drained" or not holds
         _check(empty, "a drained node is empty", f"{body['node']} holds {holds}")
@@ -203,6 +215,7 @@ class Model:
     def _quarantined(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
         self.nodes[body["node"]].quarantined = True
+        self._break_claims(body["node"])
 
     def _lifted(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
@@ -270,7 +283,7 @@ class Model:
             self.lease_serial = lease_id
             self.leases[lease_id] = self._lease(body, scope, node=node, mask=mask)
             self._check_room(node)
-            self._check_claims(node, entry)
+        self._check_claims(set(nodes), entry)
         if entry is not None:
             waits = self.waiting.get(entry) == scope
             _check(waits, "only who waits is started", f"entry {entry}")
@@ -319,10 +332,22 @@ class Model:
             over = f"{node} gives {taken} of device {device}"
             _check(taken <= 1000, "capacity is never exceeded", over)
 
-    def _check_claims(self, node: str, entry: int | None) -> None:
-        for claimant, nodes in self.claims.items():
-            kept = claimant == entry or node not in nodes
-            _check(kept, "claimed room is kept", f"{node} is kept for {claimant}, {entry} got it")
+    def _check_claims(self, nodes: set[str], entry: int | None) -> None:
+        """Who else got something has left to each claimant what its victims make room for."""
+        for claimant, claim in self.claims.items():
+            for node in nodes & claim.needs.keys() if claimant != entry else ():
+                here = {i: lease for i, lease in self.leases.items() if lease.node == node}
+                stay = [lease for i, lease in here.items() if i not in claim.victims]
+                room = self.nodes[node].capacity.get("cpu_milli", 0) - sum(
+                    lease.held.get("cpu_milli", 0) for lease in stay
+                )
+                short = f"{room} on {node} for {claimant}, once all have left, after {entry}"
+                _check(room >= claim.needs[node], "claimed room is kept", short)
+
+    def _break_claims(self, node: str) -> None:
+        """A node that closes, or what is fenced there, keeps nothing for anybody."""
+        for claim in self.claims.values():
+            claim.needs.pop(node, None)
 
     def _denied(self, body: dict[str, Any], scope: Scope) -> None:
         """Nothing changes."""
@@ -332,6 +357,7 @@ class Model:
         _check(entry > self.entry_serial, "an entry is made once", f"{entry} again")
         self.entry_serial = entry
         self.waiting[entry] = scope
+        self.cores[entry] = body["resources"].get("cpu_milli", 0)
         self.blocked[entry] = _sort_of(body) if "detail" in body else None
 
     def _blocked(self, body: dict[str, Any], scope: Scope) -> None:
@@ -339,7 +365,9 @@ class Model:
         _check(self.waiting.get(entry) == scope, "only who waits is blocked", f"entry {entry}")
         claimed = self.claims.pop(entry, None) is not None
         if body.get("victims"):
-            self.claims[entry] = tuple(body["victim_nodes"])
+            needs = Counter(body["seats"])
+            each = {node: count * self.cores[entry] for node, count in needs.items()}
+            self.claims[entry] = NaiveClaim(tuple(body["victims"]), each)
         elif not claimed:
             again = f"entry {entry} is blocked by {sort} as before"
             _check(self.blocked.get(entry) != sort, "a blocker is told once", again)
@@ -351,7 +379,7 @@ class Model:
         self._leave(entry)
 
     def _leave(self, entry: int) -> None:
-        del self.waiting[entry]
+        del self.waiting[entry], self.cores[entry]
         self.claims.pop(entry, None)
 
     # -- leases --------------------------------------------------------------------------------
@@ -387,6 +415,8 @@ class Model:
         lease = self._of(body["lease_id"])
         _check(lease.phase == "grace_running", "only who is in grace may stay", str(body))
         _check(lease.scope == scope, "records name the owner", str(body))
+        counted = any(body["lease_id"] in claim.victims for claim in self.claims.values())
+        _check(not counted, "only whose room nobody needs may stay", str(body))
         same = body["expires_ms"] == lease.term_ms > self.clock_ms
         _check(same, "who stays has its old term", f"{body}: {lease.term_ms}")
         lease.phase, lease.expires_ms = "active", body["expires_ms"]
@@ -409,6 +439,7 @@ class Model:
         _check(lease.phase != "fenced", "a fence is set once", str(body))
         _check(lease.scope == scope, "records name the owner", str(body))
         lease.phase = "fenced"
+        self._break_claims(lease.node)
 
     def _cleared(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
