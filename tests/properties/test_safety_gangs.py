@@ -1,8 +1,8 @@
 """Victims for gangs, against a reference that tries everything node by node.
 
 The reference goes through every set of gangs that run on several nodes, for each node through every
-set of its other leases, and combines the nodes by what each costs for so many members. So it is slow
-and plain, but can do fleets of dozens of nodes.
+set of its other leases, and combines the nodes by what each costs for so many members. So it is
+slow and plain, but can do fleets of dozens of nodes.
 
 Safety: the cost is that of the reference where the answer says that it is exact, and never below
 the bound that is told where it does not.
@@ -33,7 +33,7 @@ from bailiwick import (
     Priority,
 )
 from bailiwick.scheduler.victim_cost import VictimTerms, lease_cost, may_be_victim
-from bailiwick.scheduler.victims import gang_search, gangs, node_offers
+from bailiwick.scheduler.victims import gang_search, gangs, node_ways
 
 HOPPER = GpuDevice(HardwareGeneration.NVIDIA_HOPPER, 80 * 2**30)
 TERMS = VictimTerms(0, 0, 60_000, 3)
@@ -184,7 +184,7 @@ def test_a_search_that_is_cut_short_tells_a_bound_that_holds(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gang_search, "WORK_MAX", sizes[0])
-        patch.setattr(node_offers, "STATES_MAX", sizes[1])
+        patch.setattr(node_ways, "STATES_MAX", sizes[1])
         found = PreemptionManager().find_victims(ledger, ask)
     expected = cheapest(ledger, ask)
     assert isinstance(found, Impossible) == (expected is None)
@@ -194,12 +194,13 @@ def test_a_search_that_is_cut_short_tells_a_bound_that_holds(
 
 
 @settings(max_examples=60, deadline=None)
-@given(fleets(), URGENT)
+@given(fleets(), URGENT, st.sampled_from([1, 3, 512]))
 def test_on_a_fleet_too_large_to_look_at_every_node_the_bound_holds(
-    ledger: CapacityLedger, ask: PlacementRequest
+    ledger: CapacityLedger, ask: PlacementRequest, looked: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gangs, "NODES_MAX", 2)
+        patch.setattr(gangs, "NODES_MAX", 1)
+        patch.setattr(gangs, "NODES_LOOKED", looked)
         found = PreemptionManager().find_victims(ledger, ask)
     expected = cheapest(ledger, ask)
     if isinstance(found, Preemptable):
