@@ -21,11 +21,14 @@ from bailiwick.billing.rates import RateBook
 from bailiwick.journal import Chain, Context, RecordKind
 from bailiwick.metering import JournalMeter, Meter
 from bailiwick.metering.core import has_compiled, new_core
+from bailiwick.metering.owners import IDLE, Account, Leased
+from bailiwick.metering.values import Share
 from bailiwick.store import open_store
 from bailiwick.store.meter_rows import MeterBook
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.tools.invoices import read_money
 from bailiwick.tools.record_source import open_source
+from bailiwick.vocab.words import LeaseClass, ResourceKind
 from bench.fleet_month import MONTH_MS, START_MS, TENANTS, FleetMonth, Told
 from bench.measure import QUIET, in_blocks, no_collection, percentile, say
 from bench.memory import resident_bytes
@@ -34,7 +37,8 @@ from bench.report import Section, Table
 LEASES, LEASES_QUICK = 1_000_000, 60_000
 KEPT, KEPT_QUICK = 40_000, 5_000
 BLOCK = 5_000
-FOLD_BAR_S, KEEP_BAR, MONTH_BAR_S = 10, 10_000, 60
+CHECKED, CHECKED_QUICK = 100_000, 10_000
+FOLD_BAR_S, KEEP_BAR, MONTH_BAR_S, CHECK_BAR_MS = 10, 10_000, 60, 100
 
 
 class Folded(NamedTuple):
@@ -120,7 +124,7 @@ def month(leases: int, path: Path) -> dict[str, float]:
     say("metering: everybody's invoices from that file")
     begin = process_time()
     with open_source(str(path)) as source:  # which verifies it
-        prices, _ = read_money(source)
+        prices = read_money(source).prices
         heads = [
             InvoiceHead(
                 invoice_id=f"{tenant}-2026-11",
@@ -160,6 +164,7 @@ def run(*, quick: bool = False) -> Section:
         f"{took['lines']:,.0f} lines were rated."
     )
     section.data |= {"fold_and_rate_s": whole, "memory_grown_mib": grown}
+    _check(section, quick=quick)
     _keep(section, quick=quick)
     _month(section, leases=leases // 2)
     if not quick:
@@ -169,6 +174,47 @@ def run(*, quick: bool = False) -> Section:
 
 def _rate(count: float, seconds: float) -> str:
     return f"{count / seconds:,.0f}"
+
+
+def _check(section: Section, *, quick: bool) -> None:
+    """What it costs to check the meter, which is done at every keep and for every invoice."""
+    leases = CHECKED_QUICK if quick else CHECKED
+    say(f"metering: the check, with {leases:,} leases that run")
+    parts, seconds = checking(leases)
+    row = [f"{leases:,}", f"{parts:,}", f"{1_000 * seconds:.1f}"]
+    table = Table("the check before every keep and invoice", ["leases", "parts", "ms"], [row])
+    section.tables.append(table)
+    section.data["check_ms"] = 1_000 * seconds
+    if not quick and has_compiled():
+        name = f"the meter of {leases:,} leases checked"
+        section.bar_at_most(name, 1_000 * seconds, CHECK_BAR_MS, unit=" ms")
+
+
+def checking(leases: int) -> tuple[int, float]:
+    """How many parts a meter of so many running leases has, and CPU seconds of one check."""
+    meter, gpus = Meter(), 8
+    nodes = max(1, leases // 100)
+    held = [
+        [
+            meter.open(Share(f"n{n}", ResourceKind.CPU_MILLI), 10**6, owner=IDLE, at_ms=0),
+            *(
+                meter.open(Share(f"n{n}", ResourceKind.GPU_MILLI, i), 1_000, owner=IDLE, at_ms=0)
+                for i in range(gpus)
+            ),
+        ]
+        for n in range(nodes)
+    ]
+    for number in range(leases):
+        pools, payer = held[number % nodes], TENANTS[number % len(TENANTS)]
+        owner = Leased(number, Account(payer, None, None, LeaseClass.STANDARD, None))
+        for pool in (pools[0], pools[1 + number // nodes % gpus]):
+            meter.take(pool, 10, owner=owner, at_ms=number + 1)
+    took = []
+    for _ in range(5):
+        begin = thread_time()
+        meter.check(leases + 1)
+        took.append(thread_time() - begin)
+    return len(meter.core.rows()), min(took)
 
 
 def _keep(section: Section, *, quick: bool) -> None:

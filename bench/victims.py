@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 
 from bailiwick.scheduler.engine import new_engine
 from bailiwick.scheduler.engine.protocol import BEST_FIT, Engine, LeaseFields, VictimAnswer, traits
+from bailiwick.scheduler.rights.eviction_table import evictable_by
+from bailiwick.vocab.words import PRIORITIES, LeaseClass
 from bench.measure import say
 from bench.report import Section, Table
 
@@ -132,7 +134,7 @@ def churn(fleet: Fleet, changes: int) -> None:
 
 
 def ask(fleet: Fleet, parts: list[float]) -> tuple[int, int]:
-    """A shape that fits nowhere, of about such a part of a machine, and who asks' priority."""
+    """A shape of about such a part of a machine that fits nowhere, and whom it may evict."""
     rng = fleet.rng
     while True:
         (cpu, mem, _, kinds), _ = MACHINES[rng.choices(range(4), [w for _, w in MACHINES])[0]]
@@ -145,13 +147,13 @@ def ask(fleet: Fleet, parts: list[float]) -> tuple[int, int]:
         amounts = int(cpu * part) // 500 * 500, int(mem * part * rng.choice([0, 0.5, 1]))
         shape = fleet.shape(*amounts, 0, count, milli, wanted)
         if fleet.engine.find(BEST_FIT, shape, None) < 0:
-            return shape, rng.choice([1, 2, 3])
+            return shape, evictable_by(LeaseClass.STANDARD, PRIORITIES[rng.choice([1, 2, 3])])
 
 
-def search(fleet: Fleet, shape: int, priority: int) -> VictimAnswer:
+def search(fleet: Fleet, shape: int, evictable: int) -> VictimAnswer:
     """The question every row asks."""
     terms = (fleet.now, RUN_MIN_MS, FRESH_MS, DEPTH_MAX)
-    return fleet.engine.find_victims(shape, priority, *terms, None, -1)
+    return fleet.engine.find_victims(shape, evictable, *terms, None, -1)
 
 
 def measure(fleet: Fleet, *, parts: list[float], asks: int) -> dict[str, float]:
@@ -161,9 +163,9 @@ def measure(fleet: Fleet, *, parts: list[float], asks: int) -> dict[str, float]:
     found = exact = 0
     for _ in range(asks):
         churn(fleet, 20)
-        shape, priority = ask(fleet, parts)
+        shape, evictable = ask(fleet, parts)
         start = time.thread_time_ns()
-        answer = search(fleet, shape, priority)
+        answer = search(fleet, shape, evictable)
         times.append((time.thread_time_ns() - start) / 1e6)
         if len(answer) == 4:
             found += 1
@@ -196,7 +198,7 @@ Held = list[tuple[int, int, tuple[int, int, int], int, int]]
 """Of one node: cost, slot, amounts, devices and milli of each lease that may be evicted."""
 
 
-def held_by_node(fleet: Fleet, priority: int) -> list[Held]:
+def held_by_node(fleet: Fleet, evictable: int) -> list[Held]:
     """What the plain heuristic needs to know, gathered before its clock starts."""
     rows = {handle: row for row, handle in fleet.shapes.items()}
     nodes: list[Held] = []
@@ -207,7 +209,7 @@ def held_by_node(fleet: Fleet, priority: int) -> list[Held]:
             if fields is None:
                 continue
             _, _, shape, _, devices, rank, lease_class, *_ = fields
-            if lease_class == 0 or rank >= priority:
+            if not evictable >> (4 * lease_class + rank) & 1:
                 continue
             row = rows[shape]
             base = 1000 * (1 + rank) if lease_class == 2 else 10_000 * 4**rank
@@ -290,13 +292,13 @@ def _beside_plain(section: Section, fleet: Fleet) -> None:
     plain: list[float] = []
     ours: list[float] = []
     for _ in range(3):
-        shape, priority = ask(fleet, USUAL)
-        nodes = held_by_node(fleet, priority)
+        shape, evictable = ask(fleet, USUAL)
+        nodes = held_by_node(fleet, evictable)
         start = time.thread_time()
         plain_heuristic(fleet, shape, nodes)
         plain.append(time.thread_time() - start)
         start = time.thread_time()
-        search(fleet, shape, priority)
+        search(fleet, shape, evictable)
         ours.append(time.thread_time() - start)
     ratio = statistics.median(plain) / statistics.median(ours)
     section.bar_at_least("against the plain heuristic", ratio, 100)

@@ -15,6 +15,7 @@ from typing import TypeVar
 from bailiwick.billing.charges import CHARGED, ChargeCause
 from bailiwick.iam.words import ROLE_PERMISSIONS, Role
 from bailiwick.metering.owners import Stage
+from bailiwick.phrases.evictions import HEADINGS, eviction_rows
 from bailiwick.vocab.transitions import (
     NODE_MODE_EDGES,
     REVOKE_EDGES,
@@ -133,6 +134,11 @@ def preemption_reasons() -> str:
         for reason in PreemptionReason
     ]
     return table(("reason", "what happened", "ends guaranteed leases"), rows)
+
+
+def evictions() -> str:
+    """Who may evict whom."""
+    return table(HEADINGS, eviction_rows())
 
 
 def pending_reasons() -> str:

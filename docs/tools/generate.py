@@ -35,6 +35,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "lease states": diagrams.lease_states,
     "node modes": diagrams.node_modes,
     "preemption reasons": diagrams.preemption_reasons,
+    "evictions": diagrams.evictions,
     "pending reasons": diagrams.pending_reasons,
     "filters": diagrams.filters,
     "charges": diagrams.charges,

@@ -33,6 +33,7 @@ MEANINGS = {
     "headroom_priority": "The least priority that may use the headroom.",
     "preempt_from": "The least priority that may evict other work.",
     "grace_ms": "How long evicted work may still run after its warning.",
+    "untrusted_grace_ms": "The same on a node whose evidence is bad; never longer than `grace_ms`.",
     "confirm_teardown": "Whether room is free only once an executor confirms that work is gone.",
     "teardown_ms": "How long that report may take before the room is fenced.",
     "min_run_ms": "How long work runs at least before more urgent work may evict it.",
@@ -44,9 +45,15 @@ MEANINGS = {
     "queue_max": "How many requests may wait at a time.",
     "keys_ms": "How long the answer to an idempotency key is remembered.",
     "keys_max": "How many such answers are remembered at most.",
+    "reservations_max": "For how many waiting requests room is kept at a time.",
+    "slips_max": "How often a reserved start may move later; the last time the room is lost.",
+    "aging_ms": "How long a request waits to stand one priority higher in the queue.",
+    "aging_max": "By how many priorities waiting raises a request at most; 0 for none.",
+    "aging_ceiling": "The highest priority to which waiting raises a request.",
     "clock_step_ms": "How far time may go forward from one command to the next.",
     "outage_ms": "How far time may go forward where a leader begins: the longest outage.",
     "clock_drift_ms": "How far a leader's clock may be from what it is compared with.",
+    "job_mem_bytes_per_core": "Memory a job gets for each core, if it names none.",
     "burst_min_run_ms": "How long burst credit must last for a request that goes above a limit.",
 }
 

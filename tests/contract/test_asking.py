@@ -14,7 +14,7 @@ from bailiwick.kernel import ChangeSettings, DepartNode, RegisterNode, Tick
 from bailiwick.kernel.settings import Settings
 from bailiwick.vocab.values import GIB
 from bailiwick.vocab.words import HardwareGeneration, Priority
-from tests.support.http_house import HttpHouse, http_house
+from tests.support.http_house import HttpHouse, MovedClock, http_house
 
 LEASE = {"tenant": "lab", "project": "p", "resources": {"cpu_milli": 500}}
 HUGE = {**LEASE, "resources": {"cpu_milli": 10**8}}
@@ -210,6 +210,59 @@ def test_who_went_for_whom_is_not_told(house: HttpHouse) -> None:
     assert "project_member@lab" not in listed.text
     whole = house.ask("fleet_admin", "GET", "/v1/leases/2/explain")
     assert whole.json()["items"][-1]["body"]["preemptor"] == "lab"
+
+
+def test_who_waits_is_traced_to_its_start_and_the_evicted_are_told_of_nobody(
+    tmp_path: Path,
+) -> None:
+    clock = MovedClock()
+    with http_house(tmp_path, clock=clock) as house:
+        for entry_id in (1, 2):
+            house.plain("cancel", entry_id=entry_id)
+        let_evict(house, 60_000)
+        urgent = {**FULL, "priority": "critical"}
+        headers = {"X-Correlation-Id": "urgent-1"}
+        asked = house.ask(ME, "POST", "/v1/leases", json=urgent, headers=headers)
+        assert asked.json()["answer"] == "queued", asked.text
+        clock.ahead_ms = 120_000
+        house.do(Tick(), correlation_id="tick")
+
+        def story(who: str) -> list[tuple[str, str]]:
+            found = house.ask(who, "GET", "/v1/traces/urgent-1").json()
+            told = [e for e in found["entries"] if e["source"] in ("decision", "event")]
+            return [(e["name"], e["details"]["tenant"]) for e in told]
+
+        own = [("request_queued", "lab"), ("request_blocked", "lab")]
+        own_end = [("lease_preempted", "lab"), ("admission_approved", "lab")]
+        assert set(story("fleet_auditor")) >= {*own, *own_end, ("lease_preempted", "rival")}
+        assert set(story(ME)) == {*own, ("lease_revoked", "lab"), *own_end}
+        for path in ("/v1/leases/2/explain", "/v1/tenants/rival/records?limit=500"):
+            found = house.ask("tenant_auditor@rival", "GET", path)
+            assert found.status_code == 200
+            assert "urgent-1" not in found.text
+            assert '"lab"' not in found.text
+        listed = house.ask("tenant_auditor@rival", "GET", "/v1/tenants/rival/decisions")
+        assert "urgent-1" not in listed.text
+        last = house.ask("project_viewer@rival", "GET", "/v1/leases/2/explain").json()["items"][-1]
+        assert (last["kind"], last["body"]["preemptor"]) == ("lease_preempted", "another")
+        assert not {"preemptor_entry_id", "preemptor_lease_id"} & last["body"].keys()
+
+
+def test_who_gets_his_place_back_is_not_told_from_whom(house: HttpHouse) -> None:
+    let_evict(house, 60_000)
+    headers = {"X-Correlation-Id": "urgent-2"}
+    urgent = {**FULL, "priority": "critical"}
+    asked = house.ask(ME, "POST", "/v1/leases", json=urgent, headers=headers).json()
+    entry = asked["entry_id"]
+    gone = house.ask(ME, "DELETE", f"/v1/queue/{entry}", headers=headers)
+    assert gone.status_code == 200, gone.text
+    for path in ("/v1/leases/2/explain", "/v1/tenants/rival/decisions"):
+        found = house.ask("tenant_auditor@rival", "GET", path)
+        assert "lease_restored" in found.text
+        assert "urgent-2" not in found.text
+        assert ME not in found.text
+    kinds_ = [e["name"] for e in house.ask(ME, "GET", "/v1/traces/urgent-2").json()["entries"]]
+    assert "lease_restored" in kinds_, "its own tenant's lease has its place back, too"
 
 
 def test_a_departed_node_tells_each_owner_of_his_lease_alone(house: HttpHouse) -> None:

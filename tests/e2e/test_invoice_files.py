@@ -10,10 +10,9 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -21,43 +20,14 @@ from bailiwick.billing.export import COLUMNS, invoice_csv
 from bailiwick.billing.focus import FOCUS_COLUMNS, focus_csv
 from bailiwick.billing.invoice_body import body_of, digest_of
 from bailiwick.billing.invoices import Invoice
-from bailiwick.cli.main import main
 from bailiwick.journal import RecordKind, SeedSigner
 from bailiwick.store import JournalWriter, open_store
 from tests.support.billed_campus import Billed, billed_campus, compute, head_of, late_head, seal
+from tests.support.invoice_cli import Cli, Ended
 from tests.support.waiting import WAIT_S
 
 SIGNER = SeedSigner("log.example/fleet", bytes(range(32)))
 PERIOD = ("--from", "2026-11-15", "--to", "2026-11-15T06:00:00Z")
-
-
-class Ended(NamedTuple):
-    """What a command printed, and how it ended."""
-
-    code: int
-    out: str
-    err: str
-
-
-Cli = Callable[..., Ended]
-
-
-@pytest.fixture
-def invoice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Cli:
-    """``bailiwick invoice`` in this process, with a wide screen and nobody logged in."""
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-    def run(*arguments: object) -> Ended:
-        with pytest.raises(SystemExit) as ended:
-            main(["invoice", *map(str, arguments)])
-        told = capsys.readouterr()
-        code = ended.value.code
-        return Ended(code if isinstance(code, int) else 0, told.out, told.err)
-
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +78,9 @@ def test_on_another_machine_every_invoice_and_correction_is_confirmed(
 
 
 def test_the_rows_are_there_as_json(billed: Billed, journal: Path, invoice: Cli) -> None:
-    found = json.loads(invoice("recompute", journal, "-o", "json").out)
+    told = json.loads(invoice("recompute", journal, "-o", "json").out)
+    found = told["invoices"]
+    assert told["findings"] == []
     for row, (name, issued) in zip(found, billed.issued.items(), strict=True):
         assert row["invoice"] == name
         assert row["issued_micros"] == row["recomputed_micros"] == issued.total_micros

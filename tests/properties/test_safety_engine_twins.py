@@ -24,6 +24,7 @@ CLASSES = [
     (32_000, 2**36, 2**40, bytes([0, 1, 2])),  # a mixed machine
 ]
 GENERATIONS = {0: 2, 1: 4, 2: 5}
+MEMORY = {0: 2**34 + 1, 1: 2**36, 2: 3 * 2**35}
 SHARES = [100, 250, 333, 500, 700]
 ROWS = 6
 
@@ -42,12 +43,13 @@ class Twins:
                 for g in range(16):
                     table[row * 48 + 30 + g] = 2**61
             table[1 * 48 + 8 + 3] = 40_000  # project row 1: at most 40 GPUs
+            table[2 * 48 + 8 + 4] = 2**39  # row 2 and its project: so much GPU memory
             table[3 * 48 + 1] = 2  # project row 3: an allow-list of one generation
             for g in range(16):
                 table[3 * 48 + 30 + g] = 30_000 if g == 4 else 0
             engine.attach_quota(table)
             for kind, generation in GENERATIONS.items():
-                engine.add_kind(kind, generation)
+                engine.add_kind(kind, generation, MEMORY[kind])
 
     def call(self, name: str, *args: object) -> object:
         compiled, pure = (getattr(engine, name)(*args) for engine in self.both)
@@ -134,6 +136,10 @@ def test_both_engines_tell_the_same_story(strategy: int, seed: int) -> None:
         else:
             twins.call("expired", step * 10, 50)
         twins.call("free_totals")
+        if step % 30 == 0:
+            masks = [rng.choice([None, bytearray(rng.randbytes(40))]) for _ in range(2)]
+            counts = twins.call("filter_counts", rng.choice(shapes), *masks)
+            assert sum(counts) == sum(twins.call("node", x)[1] for x in nodes)
     for x in nodes:
         twins.call("node", x)
         twins.call("leases_on", x)

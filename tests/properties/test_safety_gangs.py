@@ -123,7 +123,7 @@ def cheapest(ledger: CapacityLedger, ask: PlacementRequest) -> int | None:
     legal = [
         (sum(lease_cost(le, TERMS) for le in group), group)
         for group in groups.values()
-        if all(may_be_victim(le, TERMS, below=ask.priority) for le in group)
+        if all(may_be_victim(le, TERMS, by=ask) for le in group)
     ]
     wide = [row for row in legal if len({le.node for le in row[1]}) > 1]
     best = None

@@ -124,7 +124,7 @@ def units(ledger: CapacityLedger, ask: PlacementRequest) -> list[tuple[int, tupl
     return [
         (sum(lease_cost(le, TERMS) for le in group), tuple(group))
         for group in groups.values()
-        if all(may_be_victim(le, TERMS, below=ask.priority) for le in group)
+        if all(may_be_victim(le, TERMS, by=ask) for le in group)
     ]
 
 
@@ -155,7 +155,7 @@ def test_victims_for_headroom_are_allowed_sufficient_and_no_dearer_than_is_said(
     assert expected is not None
     gone = {victim.lease_id for victim in found.victims}
     assert may_start(ledger, gone, ask, kept)
-    assert all(may_be_victim(v.lease, TERMS, below=ask.priority) for v in found.victims)
+    assert all(may_be_victim(v.lease, TERMS, by=ask) for v in found.victims)
     assert found.bound_cost <= expected <= found.cost
     assert found.exact == (found.bound_cost == found.cost)
     event("exact" if found.exact else "bounded")

@@ -125,7 +125,7 @@ def units(
     return [
         (sum(lease_cost(le, terms) for le in group), tuple(group))
         for group in groups.values()
-        if all(may_be_victim(le, terms, below=ask.priority) for le in group)
+        if all(may_be_victim(le, terms, by=ask) for le in group)
     ]
 
 
@@ -159,7 +159,7 @@ def test_victims_are_allowed_sufficient_needed_and_the_cheapest(
     assert found.exact
     assert found.cost == expected
     gone = {victim.lease_id for victim in found.victims}
-    assert all(may_be_victim(v.lease, terms, below=ask.priority) for v in found.victims)
+    assert all(may_be_victim(v.lease, terms, by=ask) for v in found.victims)
     assert seats(ledger, gone, ask) >= ask.gang_size
     for _, group in units(ledger, ask, terms):
         fewer = gone - {le.id for le in group}

@@ -14,6 +14,8 @@ import pytest
 
 from bailiwick.scheduler.engine import has_compiled, new_engine
 from bailiwick.scheduler.engine.protocol import NEVER, Engine, traits
+from bailiwick.scheduler.rights.eviction_table import evictable_by
+from bailiwick.vocab.words import PRIORITIES, LeaseClass
 
 pytestmark = pytest.mark.skipif(not has_compiled(), reason="the compiled core is not built here")
 
@@ -134,7 +136,9 @@ class History:
         mask = bytearray(rng.randbytes(8)) if rng.random() < 0.2 else None
         exclude = rng.choice([-1, -1, -1, *self.nodes[:2]])
         shape = rng.choice([*self.large, *self.large, *self.small])
-        asked = shape, rng.choice([0, 1, 1, 2, 2, 3, 3]), self.now
+        rank = PRIORITIES[rng.choice([0, 1, 1, 2, 2, 3, 3])]
+        whom = evictable_by(rng.choice(list(LeaseClass)), rank)
+        asked = shape, whom, self.now
         answer = self.twins.call("find_victims", *asked, *terms, mask, exclude)
         assert isinstance(answer, tuple)
         if len(answer) == 6:
@@ -169,7 +173,8 @@ def test_both_engines_agree_on_a_plan_cut_short(seed: int) -> None:
         shape = twins.handle("add_shape", *amounts, 0, 0, 0, 1, -1)
         twins.call("take", 0, shape, 0, traits(0, 2), 0, 9, -1, -1)
     wanted = twins.handle("add_shape", *[most * 8 // 10] * 3, 0, 0, 0, 1, -1)
-    answer = twins.call("find_victims", wanted, 1, 100, 0, 0, 9, None, -1)
+    whom = evictable_by(LeaseClass.STANDARD, PRIORITIES[1])
+    answer = twins.call("find_victims", wanted, whom, 100, 0, 0, 9, None, -1)
     assert isinstance(answer, tuple)
     assert answer[3] is False
     for lease in answer[2]:

@@ -24,6 +24,8 @@ from bailiwick.scheduler.engine.protocol import (
     LeaseFields,
     traits,
 )
+from bailiwick.scheduler.rights.eviction_table import evictable_by
+from bailiwick.vocab.words import PRIORITIES, LeaseClass
 
 ENGINES = ["pure", *(["compiled"] if has_compiled() else [])]
 NOW = 1000
@@ -73,6 +75,11 @@ class Cluster:
         return found
 
 
+def by(rank: int, lease_class: LeaseClass = LeaseClass.STANDARD) -> int:
+    """Whom a request of such a priority and class may evict."""
+    return evictable_by(lease_class, PRIORITIES[rank])
+
+
 leases = st.tuples(
     st.integers(0, 3),  # node
     st.integers(0, 5),  # shape
@@ -112,9 +119,9 @@ def clusters(draw: st.DrawFn, which: str) -> Cluster:
     return cluster
 
 
-# priority, now, run_min, fresh, depth_max
+# evictable, now, run_min, fresh, depth_max
 terms = st.tuples(
-    st.sampled_from([1, 2, 2, 3, 3, 3, 0]),
+    st.builds(by, st.sampled_from([1, 2, 2, 3, 3, 3, 0]), st.sampled_from(list(LeaseClass))),
     st.just(NOW),
     st.sampled_from([0, 0, 5, 50]),
     st.sampled_from([0, 40]),
@@ -124,10 +131,10 @@ terms = st.tuples(
 
 def rule_of(lease: LeaseFields, asked: Terms) -> int:
     _, _, _, _, _, priority, lease_class, state, flags, depth, _, granted, _, _ = lease
-    below, now, run_min, _, depth_max = asked
+    evictable, now, run_min, _, depth_max = asked
     if lease_class == 0 or state or flags & (FLAG_RESERVED | FLAG_PINNED):
         return PROTECTED
-    if priority >= below:
+    if not evictable >> (4 * lease_class + priority) & 1:
         return PRIORITY
     if now - granted < run_min:
         return RUN_TIME
@@ -302,7 +309,7 @@ def test_a_node_that_became_cheaper_is_not_passed_over(which: str) -> None:
     kept = engine.take(0, half, 0, spot, 0, NOW, -1, 2)
     engine.take(0, half, 0, standard, 0, NOW, -1, 2)
     cheap = engine.take(1, pair, 0, standard, 0, NOW, -1, -1)
-    ask = (one, 1, NOW, 0, 10, 9, None, -1)
+    ask = (one, by(1), NOW, 0, 10, 9, None, -1)
     assert engine.find_victims(*ask) == (10_201, 1, [cheap], True)
     engine.release(dear[0])  # one of two on its device: the other alone is now cheaper
     assert engine.find_victims(*ask) == (10_051, 0, [dear[1]], True)
@@ -324,10 +331,10 @@ def test_a_lease_becomes_a_victim_when_it_has_run_long_enough(which: str) -> Non
     quarter = engine.add_shape(250, 0, 0, 0, 0, 0, 1, -1)
     ids = [engine.take(0, quarter, 0, traits(0, 2), i, NOW, -1, -1) for i in range(16)]
     for now in range(100, 115):
-        assert engine.find_victims(whole, 1, now, 100, 0, 9, None, -1) == (0, 0, 0, 0, 1, 0)
-    assert engine.find_victims(whole, 1, 115, 100, 0, 9, None, -1) == (16_000, 0, ids, True)
-    assert engine.find_victims(whole, 1, 114, 100, 0, 9, None, -1) == (0, 0, 0, 0, 1, 0)
-    assert engine.find_victims(quarter, 1, 104, 100, 0, 9, None, -1) == (1000, 0, ids[:1], True)
+        assert engine.find_victims(whole, by(1), now, 100, 0, 9, None, -1) == (0, 0, 0, 0, 1, 0)
+    assert engine.find_victims(whole, by(1), 115, 100, 0, 9, None, -1) == (16_000, 0, ids, True)
+    assert engine.find_victims(whole, by(1), 114, 100, 0, 9, None, -1) == (0, 0, 0, 0, 1, 0)
+    assert engine.find_victims(quarter, by(1), 104, 100, 0, 9, None, -1) == (1000, 0, ids[:1], True)
 
 
 @pytest.mark.parametrize("which", ENGINES)
@@ -338,12 +345,12 @@ def test_questions_that_make_no_sense_are_refused(which: str) -> None:
         engine.add_node(0)
     shape = engine.add_shape(1000, 0, 0, 0, 0, 0, 1, -1)
     with pytest.raises(IndexError):
-        engine.find_victims(shape + 1, 1, 0, 0, 0, 9, None, -1)
-    for priority in (-1, 4):
+        engine.find_victims(shape + 1, by(1), 0, 0, 0, 9, None, -1)
+    for evictable in (-1, 1, 1 << 7, 1 << 12):
         with pytest.raises(IndexError):
-            engine.find_victims(shape, priority, 0, 0, 0, 9, None, -1)
+            engine.find_victims(shape, evictable, 0, 0, 0, 9, None, -1)
     with pytest.raises(ValueError, match="mask"):
-        engine.find_victims(shape, 1, 0, 0, 0, 9, bytearray(1), -1)
+        engine.find_victims(shape, by(1), 0, 0, 0, 9, bytearray(1), -1)
 
 
 @pytest.mark.parametrize("which", ENGINES)
@@ -354,9 +361,9 @@ def test_times_at_the_ends_of_their_range_do_not_overflow(which: str) -> None:
     shape = engine.add_shape(4000, 0, 0, 0, 0, 0, 1, -1)
     lease = engine.take(0, shape, 0, traits(0, 2), 0, NOW, -1, -1)
     most = 2**63 - 1
-    assert engine.find_victims(shape, 1, 0, 0, most, 9, None, -1) == (1004, 0, [lease], True)
-    assert engine.find_victims(shape, 1, 0, most, 0, 9, None, -1) == (0, 0, 0, 0, 1, 0)
-    assert engine.find_victims(shape, 1, -most, 0, most, 9, None, -1) == (0, 0, 0, 0, 1, 0)
+    assert engine.find_victims(shape, by(1), 0, 0, most, 9, None, -1) == (1004, 0, [lease], True)
+    assert engine.find_victims(shape, by(1), 0, most, 0, 9, None, -1) == (0, 0, 0, 0, 1, 0)
+    assert engine.find_victims(shape, by(1), -most, 0, most, 9, None, -1) == (0, 0, 0, 0, 1, 0)
     engine.update_lease(lease, 0, 0, 1, NOW, most)
-    assert engine.find_victims(shape, 1, 0, 0, most, 9, None, -1) == (504, 0, [lease], True)
-    assert engine.find_victims(shape, 1, most, 0, 0, 9, None, -1) == (504, 0, [lease], True)
+    assert engine.find_victims(shape, by(1), 0, 0, most, 9, None, -1) == (504, 0, [lease], True)
+    assert engine.find_victims(shape, by(1), most, 0, 0, 9, None, -1) == (504, 0, [lease], True)

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.scheduler.lease import Lease
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.quota import FLAGS, GENERATION_USED, ROW_WIDTH, USED, QuotaManager
+from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import Quota
+from bailiwick.scheduler.quota_rows import FLAGS, GENERATION_USED, ROW_WIDTH, USED
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import (
@@ -85,6 +86,8 @@ class NaiveFleet:
 
     nodes: dict[str, NaiveNode] = field(default_factory=dict)
     leases: dict[int, NaiveLease] = field(default_factory=dict)
+    memory_max: int | None = None
+    """Devices with more memory serve nobody, if this is set."""
 
     # -- what is there -----------------------------------------------------------------------
 
@@ -116,6 +119,11 @@ class NaiveFleet:
         """The lease, and its gang if it has one."""
         return self.members_of(self.leases[lease_id].gang) or [lease_id]
 
+    def serves(self, device: GpuDevice, request: PlacementRequest) -> bool:
+        """Whether the request may get the device."""
+        small = self.memory_max is None or device.vram_bytes <= self.memory_max
+        return small and serves(device, request)
+
     # -- what would fit ----------------------------------------------------------------------
 
     def falls_at(
@@ -123,7 +131,7 @@ class NaiveFleet:
     ) -> str | None:
         """The first hard filter at which the node falls for one member, or None if it fits."""
         node = self.nodes[name]
-        usable = [i for i, d in enumerate(node.capacity.gpus) if serves(d, request)]
+        usable = [i for i, d in enumerate(node.capacity.gpus) if self.serves(d, request)]
         cpu, mem, block, _ = self.free(name)
         free = self.device_free(name)
         room = [i for i in usable if free[i] >= request.device_milli]
@@ -163,9 +171,8 @@ class NaiveFleet:
         if request.device_count:
             gpus = self.nodes[name].capacity.gpus
             free = self.device_free(name)
-            shares = [
-                free[i] // request.device_milli for i, d in enumerate(gpus) if serves(d, request)
-            ]
+            serving = [i for i, d in enumerate(gpus) if self.serves(d, request)]
+            shares = [free[i] // request.device_milli for i in serving]
             counts.append(sum(shares) // request.device_count)
         return min(counts)
 
@@ -189,22 +196,38 @@ class NaiveFleet:
             total[Dimension.MEM_BYTES] += mem
             total[Dimension.BLOCK_BYTES] += block
             total[Dimension.GPU_COUNT] += gpu
-            total[Dimension.GPU_VRAM] += request.gpu_vram * request.device_count
+            gpus = self.nodes[lease.node].capacity.gpus
+            total[Dimension.GPU_VRAM] += sum(
+                share_of(gpus[i].vram_bytes, request.device_milli) for i in lease.devices
+            )
             total[Dimension.LEASE_COUNT] += 1
             for i in lease.devices:
                 generation = self.nodes[lease.node].capacity.gpus[i].generation
                 total[generation] += request.device_milli
         return dict(+total)
 
-    def over_quota(self, request: PlacementRequest, quotas: dict[Scope, Quota]) -> bool:
-        """Whether some row of the request's owner does not bear the whole request."""
+    def memories(self, request: PlacementRequest) -> list[int]:
+        """The memory of all devices there are that may serve the request, the least first."""
+        gpus = (gpu for node in self.nodes.values() for gpu in node.capacity.gpus)
+        return sorted({gpu.vram_bytes for gpu in gpus if serves(gpu, request)})
+
+    def over_quota(
+        self, request: PlacementRequest, quotas: dict[Scope, Quota], memory: int | None = None
+    ) -> bool:
+        """Whether some row of the request's owner does not bear the whole request.
+
+        Each of its devices has ``memory``; left out, the least that any has.
+        """
         gpu = request.gpu_milli_total * request.gang_size
+        if memory is None:
+            memory = min(self.memories(request), default=request.gpu_vram)
+        devices = request.device_count * request.gang_size
         need = {
             Dimension.CPU_MILLI: request.cpu_milli * request.gang_size,
             Dimension.MEM_BYTES: request.mem_bytes * request.gang_size,
             Dimension.BLOCK_BYTES: request.block_bytes * request.gang_size,
             Dimension.GPU_COUNT: gpu,
-            Dimension.GPU_VRAM: request.gpu_vram * request.device_count * request.gang_size,
+            Dimension.GPU_VRAM: devices * share_of(memory, request.device_milli),
             Dimension.LEASE_COUNT: request.gang_size,
         }
         scopes: set[Scope] = {(request.tenant, None), (request.tenant, request.project)}
@@ -221,6 +244,11 @@ class NaiveFleet:
             if wanted is None or used.get(wanted, 0) + gpu > listed.get(wanted, 0):
                 return True
         return False
+
+
+def share_of(amount: int, milli: int) -> int:
+    """Thousandths of an amount, rounded up."""
+    return (amount * milli + 999) // 1000
 
 
 def serves(device: GpuDevice, request: PlacementRequest) -> bool:

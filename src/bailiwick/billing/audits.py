@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from bailiwick.billing.bills import PRICES, PeriodBill, bill_to
 from bailiwick.billing.invoice_body import digest_of
@@ -80,24 +80,32 @@ def claim_about(invoice: Invoice) -> InvoiceClaim:
     return InvoiceClaim(invoice.head, invoice.total_micros, digest_of(invoice))
 
 
+class PriceRow(NamedTuple):
+    """A change of prices, the record that tells it, and when that was written."""
+
+    seq: int
+    at_ms: int
+    change: RateChange
+
+
 class PriceHistory:
     """Every change of prices in a journal, and the record that tells it."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[int, RateChange]] = []
+        self.rows: list[PriceRow] = []
 
     def add(self, record: FoldedRecord) -> None:
         """One more record; of another kind, it changes nothing."""
         if record.kind == PRICES:
-            self._rows.append((record.seq, card_of(record.body)))
+            self.rows.append(PriceRow(record.seq, record.at_ms, card_of(record.body)))
 
     def book(self, size: int) -> RateBook:
         """The prices that the first so many records tell."""
-        return RateBook(change for seq, change in self._rows if seq < size)
+        return RateBook(change for seq, _, change in self.rows if seq < size)
 
     def known(self, size: int, to_ms: int) -> int:
         """How many changes before this time the first so many records tell."""
-        return sum(seq < size and each.effective_ms < to_ms for seq, each in self._rows)
+        return sum(seq < size and each.effective_ms < to_ms for seq, _, each in self.rows)
 
 
 # -- building --------------------------------------------------------------------------------

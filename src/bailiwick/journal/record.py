@@ -85,12 +85,14 @@ class Context:
             NAME.check("project", self.project)
             _require("tenant", self.tenant, "the tenant of the project")
 
-    def within(self, tenant: str | None, project: str | None) -> Context:
-        """The same cause, for a record of another owner whose names were checked already."""
+    def within(
+        self, tenant: str | None, project: str | None, *, correlation_id: str | None = None
+    ) -> Context:
+        """The same actor, for a record of another owner or course; all was checked already."""
         context = object.__new__(Context)
         put = object.__setattr__
         put(context, "actor", self.actor)
-        put(context, "correlation_id", self.correlation_id)
+        put(context, "correlation_id", correlation_id or self.correlation_id)
         put(context, "tenant", tenant)
         put(context, "project", project)
         return context
@@ -107,6 +109,12 @@ class Context:
 def _require(field: str, value: str | None, expected: str) -> None:
     if value is None:
         raise RecordRefused(RecordFault.MISSING_FIELD, field, value=None, expected=expected)
+
+
+def sets_back(kind: RecordKind, body: Mapping[str, object], *, last_ms: int, at_ms: int) -> bool:
+    """Whether this is the one record by which time may go back, and goes from there to here."""
+    is_repair = kind is RecordKind.CLOCK_REPAIRED
+    return is_repair and (body.get("before_ms"), body.get("after_ms")) == (last_ms, at_ms)
 
 
 @dataclass(frozen=True, slots=True)

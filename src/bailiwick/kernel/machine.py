@@ -4,6 +4,8 @@ Rules:
 
 - A command is decided, and each of its events sealed and applied, before the next command is
   looked at. What it gives back must be made durable before anybody is answered.
+- What a command leads to is sealed under its correlation id; what a tick does, under that of what
+  brought it about (:mod:`.story`). The actor is always who sent the command.
 - Time never goes back: a command told an earlier time than the last is decided as of the last.
   It does not leap either (:mod:`.fleet.clock`): such a command is refused, and nothing changed.
   Only where time is made up, as in a simulation, is every time believed.
@@ -33,22 +35,24 @@ from bailiwick.kernel.answers import (
     TokenGranted,
 )
 from bailiwick.kernel.codec import command_digest
-from bailiwick.kernel.commands import Command, Envelope
+from bailiwick.kernel.commands import Command, Envelope, Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.clock import check_step
 from bailiwick.kernel.fleet.commands import Elect
-from bailiwick.kernel.fleet.events import StateCheckpoint
+from bailiwick.kernel.fleet.events import ClockRepaired, StateCheckpoint
 from bailiwick.kernel.owner import FLEET
 from bailiwick.kernel.slices import apply, decide, event_of
-from bailiwick.kernel.snapshot import digest_of, encode
+from bailiwick.kernel.snapshot import FORMAT_NUMBER, digest_of, encode
 from bailiwick.kernel.spelling import Body
 from bailiwick.kernel.state import State
+from bailiwick.kernel.story.book import NO_COURSE
+from bailiwick.kernel.story.courses import course_of
 from bailiwick.kernel.trust.events import TokenIssued, TokenRefused
 from bailiwick.kernel.trust.tokens import as_told
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.events import AdmissionApproved, AdmissionDenied, RequestQueued
 from bailiwick.kernel.work.lease_events import RenewalDenied
-from bailiwick.vocab.errors import Conflict, InvariantBroken, Unavailable
+from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, Unavailable
 
 _ANSWERS = (AdmissionApproved, AdmissionDenied, RequestQueued)
 
@@ -60,6 +64,8 @@ class Step(NamedTuple):
     at_ms: int
     answered: tuple[tuple[str, str], Remembered] | None = None
     """Under which actor and key it is remembered as an answer, and as which."""
+    course: str = NO_COURSE
+    """The record's correlation id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +125,21 @@ class Kernel:
         now = self._believe(now_ms)
         data = encode(self.state)
         digest = sha256(data).hexdigest()
-        event = StateCheckpoint(digest, len(self.state.leases), len(self.state.line.entries))
+        sizes = len(self.state.leases), len(self.state.line.entries)
+        event = StateCheckpoint(digest, *sizes, FORMAT_NUMBER)
         line = self._seal(event, Context(actor, "checkpoint"), event.body(), now=now)
-        return Checkpoint(data, digest, line, Step(event, now))
+        return Checkpoint(data, digest, line, Step(event, now, course="checkpoint"))
+
+    def repair_clock(self, after_ms: int, *, actor: str, why: str) -> Outcome:
+        """Set the journal's time to another, which no command can; nobody may lead meanwhile."""
+        event = ClockRepaired(self.state.clock_ms, after_ms, why)
+        if after_ms == event.before_ms or self.state.size == 0:
+            raise InvalidValue("after_ms", after_ms, f"another time than {event.before_ms}")
+        line = self._seal(event, Context(actor, "repair"), event.body(), now=after_ms)
+        self._told_ms = after_ms
+        return Outcome(
+            Done(self.state.size - 1), (line,), (Step(event, after_ms, course="repair"),)
+        )
 
     def _believe(self, now_ms: int, *, elects: bool = False) -> int:
         """The time as of which to decide, if it is not too far ahead."""
@@ -137,23 +155,27 @@ class Kernel:
         steps: list[Step] = []
         answer: Answer | None = None
         owner, context = FLEET, envelope.cause
+        own = course = envelope.correlation_id
+        is_tick = isinstance(envelope.command, Tick)
         stamp: Body = {} if digest is None else {"key": envelope.key, "command": digest}
         begun = self.chain.size
         try:
             for event in decide(self.state, envelope.command, now):
                 body = event.body()
-                if event.owner != owner:
-                    owner = event.owner
-                    context = envelope.cause.within(owner.tenant, owner.project)
+                found = (course_of(self.state, event) or own) if is_tick else own
+                if event.owner != owner or found != course:
+                    owner, course = event.owner, found
+                    context = context.within(*owner, correlation_id=course)
                 told = _answer_of(envelope.command, event, now, seq=self.chain.size)
                 answers = told is not None and (answer is None or isinstance(answer, Granted))
                 if answers:
                     answer = _joined(answer, told)
                     body |= stamp
                 lines.append(self._seal(event, context, body, now=now))
-                step = Step(event, now)
+                step = Step(event, now, course=course)
                 if answers and stamp:
-                    step = Step(event, now, _answered(envelope.actor, body, told, at_ms=now))
+                    known = _answered(envelope.actor, body, told, at_ms=now)
+                    step = Step(event, now, known, course)
                     _note_answer(self.state, step)
                 steps.append(step)
         except BaseException:
@@ -164,7 +186,7 @@ class Kernel:
     def _seal(self, event: Event, context: Context, body: Body, *, now: int) -> bytes:
         """Seal the event, then apply it: a record that cannot be written changes nothing."""
         line = self.chain.seal(event.kind, context, at_ms=now, body=body).line
-        apply(self.state, event, now)
+        apply(self.state, event, now, course=context.correlation_id)
         return line
 
     def replay(self, records: Iterable[Record], *, check_digests: bool = False) -> None:
@@ -173,12 +195,13 @@ class Kernel:
             step = step_of(record)
             event = step.event
             if check_digests and isinstance(event, StateCheckpoint):
-                found = digest_of(self.state)
-                if found != event.digest:
-                    raise InvariantBroken(
-                        f"record {record.seq} says the state was {event.digest}, it is {found}"
-                    )
+                self._check_digest(record.seq, event)
             take_step(self.state, step)
+
+    def _check_digest(self, seq: int, told: StateCheckpoint) -> None:
+        """Stop if the state is not what a record says; of another format it cannot be told."""
+        if told.format == FORMAT_NUMBER and (found := digest_of(self.state)) != told.digest:
+            raise InvariantBroken(f"record {seq} says the state was {told.digest}, it is {found}")
 
     def follow(self, records: Iterable[Record], anchor: Anchor) -> list[Step]:
         """Replay verified records, stand at the anchor behind them, and tell what each did."""
@@ -194,7 +217,7 @@ class Kernel:
 
 def take_step(state: State, step: Step) -> None:
     """Have a step that another kernel took, or a record told of, take effect here."""
-    apply(state, step.event, step.at_ms)
+    apply(state, step.event, step.at_ms, course=step.course)
     _note_answer(state, step)
 
 
@@ -207,12 +230,13 @@ def _note_answer(state: State, step: Step) -> None:
 
 def step_of(record: Record) -> Step:
     """What a verified record did."""
-    event = event_of(record)
+    event, course = event_of(record), record.correlation_id
     if record.body.get("key") is None:
-        return Step(event, record.at_ms)
+        return Step(event, record.at_ms, course=course)
     told = _answer_of(None, event, record.at_ms, seq=record.seq)
     body = dict(record.body)
-    return Step(event, record.at_ms, _answered(record.actor, body, told, at_ms=record.at_ms))
+    known = _answered(record.actor, body, told, at_ms=record.at_ms)
+    return Step(event, record.at_ms, known, course)
 
 
 def _answered(

@@ -131,6 +131,7 @@ NESTED: Mapping[type, Nested] = {
             *NUMBERS,
             *("strategy", "weights", "headroom", "headroom_priority", "preempt_from"),
             "confirm_teardown",
+            "aging_ceiling",
         ),
         settings_body,
         lambda body, _: settings_from(body),

@@ -12,12 +12,14 @@ from dataclasses import dataclass, fields
 
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.journal.fields import INTEGER_MAX
+from bailiwick.scheduler.line.lanes import Aging
+from bailiwick.scheduler.line.rules import RESERVATIONS_MAX, LineRules
 from bailiwick.scheduler.placement import ScoreWeights
 from bailiwick.scheduler.preemption import PreemptionConfig
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import check_integer, check_kind
-from bailiwick.vocab.words import Priority, Strategy
+from bailiwick.vocab.values import GIB, check_integer, check_kind
+from bailiwick.vocab.words import PRIORITIES, Priority, Strategy
 
 _SECOND, _HOUR, _DAY = 1_000, 3_600_000, 86_400_000
 
@@ -34,6 +36,8 @@ class Settings:
     preempt_from: Priority = Priority.HIGH
     """The least priority that may evict others."""
     grace_ms: int = 30 * _SECOND
+    untrusted_grace_ms: int = 5 * _SECOND
+    """On a node whose evidence is bad; never longer than the usual grace."""
     confirm_teardown: bool = False
     """Whether an executor must report a teardown before what a lease held is free."""
     teardown_ms: int = 60 * _SECOND
@@ -56,12 +60,24 @@ class Settings:
     """How far a leader's clock may be from what it is compared with."""
     burst_min_run_ms: int = 60 * _SECOND
     """How long burst credit must last for a request that goes above a limit."""
+    job_mem_bytes_per_core: int = GIB
+    """Memory that a job gets for each core (at least for one) if it names none."""
+    reservations_max: int = 4
+    """For how many waiting requests room is kept at a time."""
+    slips_max: int = 3
+    """How often the start of a reserved request may move later, the last time being its loss."""
+    aging_ms: int = _DAY
+    """How long a request waits to stand one priority higher in the queue."""
+    aging_max: int = 1
+    aging_ceiling: Priority = Priority.HIGH
+    """How high waiting raises a request, in priorities and at most."""
 
     def __post_init__(self) -> None:
         check_kind("strategy", self.strategy, Strategy)
         check_kind("headroom", self.headroom, Resources)
         check_kind("headroom_priority", self.headroom_priority, Priority)
         check_kind("preempt_from", self.preempt_from, Priority)
+        check_kind("aging_ceiling", self.aging_ceiling, Priority)
         check_kind("confirm_teardown", self.confirm_teardown, bool)
         for name, low in _LEAST.items():
             check_integer(name, getattr(self, name), low=low, high=_MOST.get(name, INTEGER_MAX))
@@ -87,21 +103,40 @@ class Settings:
         """What protects running work from more urgent work."""
         return PreemptionConfig(self.min_run_ms, self.max_cascade_depth, self.fresh_checkpoint_ms)
 
+    def line_rules(self) -> LineRules:
+        """By what rules the line is kept."""
+        return LineRules(
+            patience_ms=self.patience_ms,
+            reservations_max=self.reservations_max,
+            slips_max=self.slips_max,
+            aging=Aging(
+                step_ms=self.aging_ms, steps_max=self.aging_max, ceiling=self.aging_ceiling
+            ),
+        )
+
 
 _LEAST = {
     **dict.fromkeys(("grace_ms", "min_run_ms", "max_cascade_depth", "fresh_checkpoint_ms"), 0),
+    "untrusted_grace_ms": 0,
     **dict.fromkeys(("teardown_ms", "half_life_ms", "patience_ms", "horizon_ms"), 1),
     **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
     **dict.fromkeys(("clock_step_ms", "outage_ms", "clock_drift_ms"), 1_000),
     "burst_min_run_ms": 0,
+    "job_mem_bytes_per_core": 1,
+    "aging_max": 0,
+    **dict.fromkeys(("reservations_max", "slips_max", "aging_ms"), 1),
 }
 _MOST = {
     "max_cascade_depth": 255,
     "queue_max": 10**7,
     "keys_max": 10**7,
     "burst_min_run_ms": 2**52,
+    "job_mem_bytes_per_core": 2**40,
+    "reservations_max": RESERVATIONS_MAX,
+    "aging_max": len(PRIORITIES) - 1,
     # Added to the time of a record they must stay a number that a record can tell.
     **dict.fromkeys(("grace_ms", "teardown_ms", "horizon_ms"), 2**52),
+    "untrusted_grace_ms": 2**52,
 }
 
 NUMBERS: tuple[str, ...] = tuple(f.name for f in fields(Settings) if f.name in _LEAST)

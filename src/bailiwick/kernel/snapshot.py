@@ -22,7 +22,8 @@ from bailiwick.kernel.slices import SLICES
 from bailiwick.kernel.state import State
 from bailiwick.vocab.errors import Damaged
 
-FORMAT = "bailiwick-state/v4"
+FORMAT_NUMBER = 4
+FORMAT = f"bailiwick-state/v{FORMAT_NUMBER}"
 
 
 def encode(state: State) -> bytes:
@@ -35,6 +36,7 @@ def encode(state: State) -> bytes:
             [*name, kept.at_ms, kept.command, encode_answer(kept.answer)]
             for name, kept in state.answers.entries.items()
         ],
+        "courses": state.courses.dump(),
     }
     for each in SLICES:
         header |= each.dump(state)
@@ -62,6 +64,7 @@ def decode(data: bytes, digest: str, *, engine: str = "auto") -> State:
         each.load(state, header)
     for each in SLICES:
         each.settle(state, header)
+    state.courses.load(header.get("courses", {}))
     for actor, key, at_ms, command, row in header["answers"]:
         state.answers.put((actor, key), Remembered(at_ms, command, decode_answer(row)))
     return state

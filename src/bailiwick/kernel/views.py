@@ -23,12 +23,12 @@ from types import MappingProxyType
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.decision import Approved, Denied
-from bailiwick.scheduler.explain import Explanation, Remedy
+from bailiwick.scheduler.explain import Explanation, Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.lease import Lease
 from bailiwick.scheduler.quota_policy import QuotaScope, Room
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn, reserve_for
+from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import MILLI, ProjectId, TenantId
 from bailiwick.vocab.words import (
@@ -91,7 +91,7 @@ class WaitingEntry:
 def waiting(state: State, now_ms: int, *, limit: int = WAITING_MAX) -> tuple[WaitingEntry, ...]:
     """The first entries of the line, in the order in which they are looked at."""
     now = max(now_ms, state.clock_ms)
-    turn = _turn(state, now)
+    turn = state.turn(now)
     rows = enumerate(islice(state.line.order(now), limit), 1)
     return tuple(_told(state, entry, position, turn=turn) for position, entry in rows)
 
@@ -99,7 +99,7 @@ def waiting(state: State, now_ms: int, *, limit: int = WAITING_MAX) -> tuple[Wai
 def waiting_entry(state: State, entry_id: int, *, now_ms: int) -> WaitingEntry:
     """One entry; one that has started or was cancelled is an error."""
     entry, now = state.entry(entry_id), max(now_ms, state.clock_ms)
-    turn, position = _turn(state, now), 0
+    turn, position = state.turn(now), 0
     for position, other in enumerate(state.line.order(now), 1):
         if other is entry:
             break
@@ -110,21 +110,17 @@ def waiting_entry(state: State, entry_id: int, *, now_ms: int) -> WaitingEntry:
 
 def estimate_newcomer(state: State, request: PlacementRequest, *, now_ms: int) -> Estimate:
     """When a request that is not in the line yet may start, if it joins it now."""
-    newcomer, turn = QueueEntry(state.line.next_id, request, now_ms), _turn(state, now_ms)
-    for other in islice(ahead_of(state, request, now_ms), AHEAD_MAX):
+    newcomer, turn = QueueEntry(state.line.next_id, request, now_ms), state.turn(now_ms)
+    for other in islice(ahead_of(state, request, now_ms=now_ms), AHEAD_MAX):
         if other.id not in state.claims:
             turn.ask(other)
     return _estimate(state, newcomer, turn.ask(newcomer), turn=turn)
 
 
-def ahead_of(state: State, request: PlacementRequest, now_ms: int) -> Iterator[QueueEntry]:
+def ahead_of(state: State, request: PlacementRequest, *, now_ms: int) -> Iterator[QueueEntry]:
     """Behind whom a newcomer stands: entries of at least its rank."""
     line, rank = state.line, request.priority.rank
     return takewhile(lambda entry: line.rank(entry, now_ms) >= rank, line.order(now_ms))
-
-
-def _turn(state: State, now_ms: int) -> Turn:
-    return Turn(state.admission, now_ms=now_ms, until_ms=now_ms + state.settings.horizon_ms)
 
 
 def _told(state: State, entry: QueueEntry, position: int, *, turn: Turn) -> WaitingEntry:
@@ -151,9 +147,13 @@ def _told(state: State, entry: QueueEntry, position: int, *, turn: Turn) -> Wait
         blockers,
         MappingProxyType(found.fallen),
         found.fitting,
-        found.remedy,
+        found.remedy if blocker is None else _advice(found, blocker),
         estimate,
     )
+
+
+def _advice(found: Explanation, blocker: Denied) -> Remedy:
+    return advise(blocker, found.fallen, fitting=found.fitting)
 
 
 def _first(found: Explanation, decision: Approved | Denied) -> Denied | None:
@@ -178,10 +178,10 @@ def _estimate(
         return Estimate(None, EstimateBasis.WAITING_DOES_NOT_HELP)
     if decision.reason not in CAPACITY_REASONS:
         return Estimate(None, EstimateBasis.WAITS_FOR_QUOTA)
-    kept = turn.reservation
-    if kept is not None and kept.entry is entry:
+    kept = turn.reservation_of(entry)
+    if kept is not None:
         return Estimate(kept.at_ms, EstimateBasis.RESERVATION)
-    found = reserve_for(state.admission, entry, now_ms=turn.now_ms, until_ms=turn.until_ms)
+    found = turn.foresee(entry)
     if found is None:
         return Estimate(None, EstimateBasis.BEYOND_HORIZON)
     return Estimate(found.at_ms, EstimateBasis.EXPIRY)

@@ -5,6 +5,8 @@ Rules:
 - Order of checks: deadline, quota (project, then tenant), headroom, hard filters, strategy.
 - ``evaluate``, ``plan`` and ``explain`` change nothing; ``admit`` is the same code, kept.
 - A gang is admitted whole or not at all, and its quota is asked for whole.
+- GPU memory is asked for twice: by the least that any device of the fleet could count for, and by
+  the very devices that were chosen. So usage never passes a limit, whatever a request names.
 - Headroom is room that only requests of at least its priority may use.
 
 >>> from bailiwick import *
@@ -19,35 +21,34 @@ LargerThanAnyNode(resource=<ResourceKind.CPU_MILLI: 'cpu_milli'>, requested=2000
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bailiwick.scheduler.decision import (
     AdmissionDecision,
     Approved,
-    CapacityDenied,
     DeadlinePassed,
     Denied,
     HeadroomKept,
 )
-from bailiwick.scheduler.engine.protocol import NO_CAPACITY, ROUND_ROBIN
+from bailiwick.scheduler.engine.protocol import NO_CAPACITY
 from bailiwick.scheduler.explain import (
     Explanation,
     advise,
-    capacity_denial,
     count_filters,
     hardware_denial,
 )
-from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.library.kept_room import KeptRoom, ask_with
 from bailiwick.scheduler.placement import PlacementScorer
+from bailiwick.scheduler.placing.members import MemberPlaces
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import WithinQuota
+from bailiwick.scheduler.quota_rows import VRAM
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom, wanted_by
 from bailiwick.vocab.errors import Conflict
-from bailiwick.vocab.values import NodeId, check_amount, check_integer, check_kind
+from bailiwick.vocab.values import check_amount, check_integer, check_kind
 from bailiwick.vocab.words import RESOURCE_KINDS, PendingReason
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class AdmissionController:
         )
         if quotas is not None:
             ledger.attach_quotas(quotas)
+        self.places = MemberPlaces(ledger, self.scorer)
         kept = self.headroom.kept.as_tuple()
         self._kept = (self.headroom.priority.rank if any(kept) else 0, *kept)
 
@@ -202,7 +204,7 @@ class AdmissionController:
             return ()
         found = [self._deadline(request, now_ms), self._quota(request, now_ms)]
         found.append(self._headroom(request))
-        nodes = self._choose(request, now_ms=now_ms, keep=False)
+        nodes = self.places.choose(request, now_ms=now_ms, keep=False)
         found.append(nodes if isinstance(nodes, Denied) else None)
         blockers = [b for b in found if isinstance(b, Denied)]
         return tuple(sorted(blockers, key=lambda b: b.reason.rank))
@@ -225,10 +227,10 @@ class AdmissionController:
         no_room = self._headroom(request)
         if no_room is not None:
             return no_room
-        chosen = self._choose(request, now_ms=now_ms, keep=keep, depth=depth)
+        chosen = self.places.choose(request, now_ms=now_ms, keep=keep, depth=depth)
         if isinstance(chosen, Denied):
             return chosen
-        return Approved(chosen.nodes, chosen.leases, quota, chosen.devices)
+        return replace(chosen, burst=chosen.burst or quota)
 
     @staticmethod
     def _deadline(request: PlacementRequest, now_ms: int) -> Denied | None:
@@ -244,7 +246,7 @@ class AdmissionController:
         ready = self.ledger.prepare(request)
         if quotas.bears(ready.row, ready.demand, now_ms=now_ms):
             return 0
-        answer = quotas.check(request, now_ms=now_ms)
+        answer = quotas.check(request, now_ms=now_ms, vram_bytes=ready.demand[VRAM])
         return answer.burst if isinstance(answer, WithinQuota) else Denied.because(answer)
 
     def _headroom(self, request: PlacementRequest) -> Denied | None:
@@ -257,62 +259,6 @@ class AdmissionController:
             if lack:
                 return Denied.because(HeadroomKept(kind, *row))
         return None
-
-    def _no_place(self, request: PlacementRequest, placed: int) -> CapacityDenied:
-        return capacity_denial(self.ledger, request, filters=self.scorer.filters, placed=placed)
-
-    def _choose(
-        self, request: PlacementRequest, *, now_ms: int, keep: bool, depth: int = 0
-    ) -> Approved | Denied:
-        """A place for every member, taken one by one; undone unless all fit and are kept."""
-        ledger, ready = self.ledger, self.scorer.ready(self.ledger, request).at_depth(depth)
-        if request.gang_size == 1 and not keep:
-            entry = ledger.find(ready, self.scorer.code)
-            if entry is None:
-                return Denied.because(self._no_place(request, 0))
-            return Approved((entry.id,), devices=(self._devices_on(ready, entry.handle),))
-        if keep:
-            ledger.settle(request, now_ms)
-        cursor = ledger.engine.cursor()
-        gang = ledger.new_gang() if keep and request.gang_size > 1 else -1
-        taken: list[int] = []
-        nodes: list[NodeId] = []
-        for _ in range(request.gang_size):
-            member = ready
-            if taken and self.scorer.gang_filters:
-                member = self.scorer.next_member(ready, [ledger.fields(i).node for i in taken])
-            lease_id = self._take_next(member, now_ms=now_ms, gang=gang)
-            if lease_id < 0:
-                break
-            taken.append(lease_id)
-            nodes.append(ledger.node_of(lease_id))
-        whole = len(taken) == request.gang_size
-        if whole and keep:
-            return Approved(tuple(nodes), tuple(ledger.lease(i) for i in taken))
-        devices = tuple(ledger.fields(i).devices for i in taken)
-        for lease_id in reversed(taken):
-            ledger.untake(lease_id)
-        ledger.engine.cursor(cursor)
-        if not whole:
-            return Denied.because(self._no_place(request, len(taken)))
-        return Approved(tuple(nodes), devices=devices)
-
-    def _devices_on(self, ready: Prepared, handle: int) -> int:
-        """The devices the strategy would give one member on that node, as bits."""
-        if not ready.request.device_count:
-            return 0
-        scored = self.ledger.engine.score(self.scorer.code, ready.shape, handle)
-        return scored[1] if scored is not None else -1
-
-    def _take_next(self, ready: Prepared, *, now_ms: int, gang: int) -> int:
-        ledger = self.ledger
-        entry = ledger.find(ready, self.scorer.code)
-        if entry is None:
-            return -1
-        devices = self._devices_on(ready, entry.handle)
-        if self.scorer.code == ROUND_ROBIN:
-            ledger.engine.cursor(entry.handle + 1)
-        return ledger.take(entry, ready, now_ms=now_ms, gang=gang, devices=devices)
 
 
 def _was_quota(decision: AdmissionDecision) -> bool:

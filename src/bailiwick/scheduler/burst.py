@@ -191,21 +191,22 @@ class BurstBook:
         return bucket.at(now_ms, excess=_excess(view, bucket.credit.dimension))
 
     def _hard_denial(self, view: RowView, demand: Sequence[int]) -> HardLimitExceeded | None:
-        bucket = self._buckets.get(view.row)
         for i, dimension in enumerate(DIMENSIONS):
-            limit, used = view.limits[i], view.used[i]
-            if bucket is not None and bucket.credit.dimension is dimension:
-                limit = min(limit + self._ceiling(bucket.credit), AMOUNT_MAX)
+            limit, used = self.wall(view, dimension), view.used[i]
             if demand[i] and used + demand[i] > limit:
                 shown = as_told(unit_of(dimension), limit, used=used, requested=demand[i])
                 return HardLimitExceeded(dimension, *shown, view.scope)
         return None
 
-    def _ceiling(self, credit: BurstCredit) -> int:
-        """How far above the limit anybody can ever be let in."""
-        if not self.min_run_ms:
-            return credit.ceiling
-        return min(credit.ceiling, credit.capacity * MILLI // self.min_run_ms)
+    def wall(self, view: RowView, dimension: Dimension) -> int:
+        """What the row can ever hold of a dimension: its limit, and how far credit carries."""
+        limit, bucket = view.limits[DIMENSIONS.index(dimension)], self._buckets.get(view.row)
+        if bucket is None or bucket.credit.dimension is not dimension:
+            return limit
+        ceiling = bucket.credit.ceiling
+        if self.min_run_ms:
+            ceiling = min(ceiling, bucket.credit.capacity * MILLI // self.min_run_ms)
+        return min(limit + ceiling, AMOUNT_MAX)
 
     def _burst_answer(
         self, view: RowView, demand: Sequence[int], *, now_ms: int

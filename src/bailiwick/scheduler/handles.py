@@ -6,7 +6,8 @@ Rules:
 - Which kinds of device may serve a shape is worked out here (generation, model, memory,
   partitioning), and again for every shape when a new kind appears.
 - Shapes and accounts that no lease uses any more are swept, so one-off requests do not pile up;
-  ``epoch`` grows with each sweep, and integers prepared before it must be looked up again.
+  ``epoch`` grows with each sweep, and integers prepared before it must be looked up again. It
+  grows too when devices come or go, since what a request counts for at least hangs on them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.scheduler.engine import Engine
 from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, KINDS_MAX, NODE_AMOUNT_MAX
 from bailiwick.scheduler.node_set import NodeSet
+from bailiwick.scheduler.quota_rows import vram_held
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights.eviction_table import evictable_by
 from bailiwick.scheduler.workload import Arrivals
 from bailiwick.vocab.errors import InvalidValue, LimitReached
 from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
@@ -61,6 +64,8 @@ class Shape(NamedTuple):
     models: tuple[str, ...]
     vram_bytes_min: int
     partitioned: bool
+    vram_bytes_max: int | None = None
+    """For who seeks devices with no more memory than that; what leases hold has no such bound."""
 
     @classmethod
     def of(cls, request: PlacementRequest) -> Shape:
@@ -78,9 +83,9 @@ class Shape(NamedTuple):
         )
 
     @property
-    def vram_bytes(self) -> int:
-        """GPU memory asked for by name, over all devices: what quota counts."""
-        return self.vram_bytes_min * self.device_count
+    def vram_least(self) -> int:
+        """What its devices count for in GPU memory at least."""
+        return self.device_count * vram_held(self.vram_bytes_min, self.device_milli)
 
     def served_by(self, kind: DeviceKind) -> bool:
         """Whether a device of this kind may serve the shape."""
@@ -88,6 +93,7 @@ class Shape(NamedTuple):
             (self.generation is None or kind.generation is self.generation)
             and (not self.models or kind.model in self.models)
             and kind.vram_bytes >= self.vram_bytes_min
+            and (self.vram_bytes_max is None or kind.vram_bytes <= self.vram_bytes_max)
             and (kind.partitionable or not self.partitioned)
         )
 
@@ -112,6 +118,11 @@ class Prepared(NamedTuple):
     epoch: int
     row: int
     demand: tuple[int, ...]
+
+    @property
+    def evictable(self) -> int:
+        """Whom it may evict, as the engine takes it."""
+        return evictable_by(self.request.lease_class, self.request.priority)
 
     def beside(self, sets: list[NodeSet]) -> Prepared:
         """The same, kept to these sets of nodes as well."""
@@ -138,6 +149,7 @@ class Handles:
         self.accounts: dict[int, ChargedAccount] = {}
         self._free_accounts: list[int] = []
         self._serving: dict[tuple[int, Shape], tuple[int, ...]] = {}
+        self._memories: dict[Shape, tuple[int, ...]] = {}
         self._sweep_at = {"shapes": IDLE_MAX, "accounts": IDLE_MAX}
 
     def machine_class(self, capacity: NodeCapacity) -> int:
@@ -175,7 +187,7 @@ class Handles:
         self.kinds.append(kind)
         self.kind_devices.append(0)
         index = len(self.kinds) - 1
-        self.engine.add_kind(index, GENERATIONS.index(kind.generation))
+        self.engine.add_kind(index, GENERATIONS.index(kind.generation), kind.vram_bytes)
         for handle, shape in self.shapes.items():
             self.engine.set_shape_kinds(handle, self.kinds_for(shape))
         return index
@@ -191,6 +203,25 @@ class Handles:
             found = tuple(i for i, k in enumerate(kinds) if shape.served_by(self.kinds[k]))
             self._serving[key] = found
         return found
+
+    def memories(self, shape: Shape) -> tuple[int, ...]:
+        """How much memory the fleet's devices have that may serve the shape, the least first."""
+        found = self._memories.get(shape)
+        if found is None:
+            if len(self._memories) > IDLE_MAX:
+                self._memories.clear()
+            there = zip(self.kinds, self.kind_devices, strict=True)
+            sizes = {k.vram_bytes for k, count in there if count and shape.served_by(k)}
+            found = self._memories[shape] = tuple(sorted(sizes))
+        return found
+
+    def count_devices(self, capacity: NodeCapacity, sign: int) -> None:
+        """Keep the number of devices of each kind."""
+        for device in capacity.gpus:
+            self.kind_devices[self.kind_of(device)] += sign
+        if capacity.gpus:
+            self._memories.clear()
+            self.epoch += 1  # what requests count for at least may be another amount
 
     def kinds_for(self, shape: Shape) -> int:
         """The kinds of device that may serve the shape, as bits."""
@@ -211,7 +242,7 @@ class Handles:
                 shape.cpu_milli,
                 shape.mem_bytes,
                 shape.block_bytes,
-                shape.vram_bytes,
+                shape.vram_least,
                 shape.device_count,
                 shape.device_milli,
                 self.kinds_for(shape),

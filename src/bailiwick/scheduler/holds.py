@@ -22,8 +22,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from bailiwick.fleet.node import GpuDevice
 from bailiwick.scheduler.handles import Shape
+from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.quota_rows import ROW_AMOUNTS
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvariantBroken
@@ -237,7 +237,7 @@ class Holds:
         entry = self._ledger.by_handle[fields.node]
         assert entry is not None, "a lease is on a node that departed"
         shape = self._ledger.handles.shapes[fields.shape]
-        return _charged(shape, entry.capacity.gpus, fields.devices)
+        return _charged(shape, entry, fields.devices)
 
     def counted_on(self, hold: Hold, leaving: Sequence[int]) -> tuple[int, ...]:
         """Which of these leases a hold cannot do without, those named first being taken first.
@@ -368,7 +368,7 @@ class Holds:
         quotas = self._ledger.quotas
         for each in quotas.path_of(row) if quotas is not None and row >= 0 else ():
             charged = parts.setdefault(_Place(True, each), [0] * ROW_AMOUNTS)
-            for kind, amount in enumerate(_charged(shape, gpus, devices)):
+            for kind, amount in enumerate(_charged(shape, entry, devices)):
                 charged[kind] += amount
 
 
@@ -390,11 +390,11 @@ def _helps(lacking: Sequence[int], gives: Sequence[int] | None) -> bool:
     return any(short > 0 and given > 0 for short, given in zip(lacking, gives, strict=True))
 
 
-def _charged(shape: Shape, gpus: Sequence[GpuDevice], devices: int) -> tuple[int, ...]:
+def _charged(shape: Shape, entry: NodeEntry, devices: int) -> tuple[int, ...]:
     """What one lease counts as in a row, as the engine charges it: dimensions, generations."""
     by_generation = [0] * len(GENERATIONS)
-    for index, gpu in enumerate(gpus):
+    for index, gpu in enumerate(entry.capacity.gpus):
         if devices >> index & 1:
             by_generation[GENERATIONS.index(gpu.generation)] += shape.device_milli
-    amounts = (shape.cpu_milli, shape.mem_bytes, shape.block_bytes)
-    return (*amounts, shape.device_count * shape.device_milli, shape.vram_bytes, 1, *by_generation)
+    gpus = shape.device_count * shape.device_milli, entry.vram_held(devices, shape.device_milli)
+    return (shape.cpu_milli, shape.mem_bytes, shape.block_bytes, *gpus, 1, *by_generation)

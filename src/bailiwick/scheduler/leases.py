@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from bailiwick.fleet.node import NodeCapacity
 from bailiwick.fleet.resources import Resources
 from bailiwick.scheduler.engine import new_engine
 from bailiwick.scheduler.engine.protocol import (
@@ -26,7 +25,7 @@ from bailiwick.scheduler.node_labels import LabelIndex
 from bailiwick.scheduler.node_set import MaskCache, NodeFilter, NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.quota import QuotaManager
-from bailiwick.scheduler.quota_rows import FLAG_ASK, ROW_WIDTH, demand_of
+from bailiwick.scheduler.quota_rows import FLAG_ASK, ROW_WIDTH, demand_of, vram_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.victim_cost import BlockedNodes, FoundVictims, VictimTerms
 from bailiwick.scheduler.workload import learn, lesson_interval, steady_interval
@@ -104,18 +103,20 @@ class LeaseTable:
             row = self.quotas.row_for(request)
             self.sync_quota()
         sets = [self.labelled.nodes_with(label) for label in sorted(request.labels.items())]
-        shape = self.handles.shape(request)
-        account = self.handles.account(request, row)
+        shape, account = self.handles.shape(request), self.handles.account(request, row)
+        vram = None
+        if request.device_count and (sizes := self.handles.memories(self.handles.shapes[shape])):
+            vram = vram_of(request, sizes[0])
         return Prepared(
             request, shape, account, self.traits_of(request), request.ttl_ms, sets,
-            self.handles.epoch, row, demand_of(request),
+            self.handles.epoch, row, demand_of(request, vram),
         )  # fmt: skip
 
     @staticmethod
     def traits_of(request: PlacementRequest) -> int:
         """Priority, class and flags as the engine keeps them."""
-        flags = FLAG_ON_BUDGET if request.preemptible_on_budget else 0
-        return traits(request.priority.rank, LEASE_CLASSES.index(request.lease_class), flags)
+        on_budget = FLAG_ON_BUDGET * request.preemptible_on_budget
+        return traits(request.priority.rank, LEASE_CLASSES.index(request.lease_class), on_budget)
 
     def mask_of(self, ready: Prepared) -> bytearray | None:
         """The bitmap of nodes the request's labels and filters allow; ``None`` for all."""
@@ -213,7 +214,7 @@ class LeaseTable:
     ) -> FoundVictims | BlockedNodes:
         """The cheapest victims on one node for one member, or what blocked the nodes."""
         answer = self.engine.find_victims(
-            ready.shape, ready.request.priority.rank, terms.now_ms, terms.min_run_ms,
+            ready.shape, ready.evictable, terms.now_ms, terms.min_run_ms,
             terms.fresh_checkpoint_ms, terms.max_cascade_depth, mask, -1,
         )  # fmt: skip
         if len(answer) == 4:
@@ -250,11 +251,6 @@ class LeaseTable:
             arrivals //= 2
         self.engine.learning(arrivals, arrivals + lesson_interval(arrivals, len(self.entries)))
 
-    def count_devices(self, capacity: NodeCapacity, sign: int) -> None:
-        """Keep the number of devices of each kind."""
-        for device in capacity.gpus:
-            self.handles.kind_devices[self.handles.kind_of(device)] += sign
-
     # -- leases ------------------------------------------------------------------------------
 
     def fields(self, lease_id: int) -> LeaseFields:
@@ -289,7 +285,7 @@ class LeaseTable:
             resources=self.resources_of(shape),
             devices=indices,
             gpu_generation=entry.capacity.gpus[indices[0]].generation if indices else None,
-            vram_bytes=self.handles.shapes[shape].vram_bytes,
+            vram_bytes=entry.vram_held(devices, self.handles.shapes[shape].device_milli),
             priority=PRIORITIES[priority],
             lease_class=LEASE_CLASSES[lease_class],
             state=REVOKE_STATES[state],

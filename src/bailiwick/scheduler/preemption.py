@@ -3,8 +3,9 @@
 Rules:
 
 - Searching and doing are two functions: ``find_victims`` changes nothing, ``preempt`` evicts.
-- A victim is never guaranteed, never of equal or higher priority, has run for ``min_run_ms``, and
-  has not itself evicted others ``max_cascade_depth`` deep. One member of a gang means the gang.
+- A victim is one that the request may evict by its class and priority
+  (:mod:`.rights.eviction_table`), has run for ``min_run_ms``, and has not itself evicted others
+  ``max_cascade_depth`` deep. One member of a gang means the gang.
 - The set is the cheapest: spot before standard, low before high, freshly checkpointed before not,
   small before large (:mod:`.victim_cost`). For one member it is exact at any size (``exact`` says
   if a bound cut the search short); for gangs see :mod:`.victims.gangs`.

@@ -5,6 +5,8 @@ Rules:
 - ``check`` asks and changes nothing; ``record_alloc`` counts what is held even above a limit (a
   limit may be lowered under running work), so whoever places work asks first.
 - A project's usage counts in its tenant's too, and a request must pass both rows.
+- ``gpu_vram`` counts the memory of the devices that are held, by the share of each. A request is
+  held against it by the least it names until its devices are known.
 - Order of the rules: generation table, hard limits, burst credit, then budget and cost cap; in
   each the project is asked before its tenant. Only what a request asks for is held against it.
 - The generation table is an allow-list, and ``gpu_count`` caps all generations together.
@@ -61,11 +63,9 @@ from bailiwick.scheduler.quota_rows import (
     GENERATION_USED,
     GPU,
     LIMIT,
-    PARENT,
-    ROW_AMOUNTS,
     ROW_WIDTH,
     ROWS_MAX,
-    USED,
+    VRAM,
     Change,
     RowTable,
     RowView,
@@ -195,12 +195,17 @@ class QuotaManager:
         """Limit, use and what is left, by dimension and by generation."""
         return headroom_of(self._views(QuotaScope.of(tenant, project)))
 
-    def check(self, request: PlacementRequest, *, now_ms: int = 0) -> QuotaDecision:
-        """Whether quota allows the whole request, all members of a gang together."""
+    def check(
+        self, request: PlacementRequest, *, now_ms: int = 0, vram_bytes: int | None = None
+    ) -> QuotaDecision:
+        """Whether quota allows the whole request, all members of a gang together.
+
+        ``vram_bytes`` is what its devices count for; left out, the least that it names.
+        """
         check_kind("request", request, PlacementRequest)
         self._bursts.check_now(now_ms)
         views = self._views(QuotaScope(request.tenant, request.project))
-        demand = demand_of(request)
+        demand = demand_of(request, vram_bytes)
         denied = check_generation(views, request.generation, milli=demand[GPU])
         if denied is not None:
             return denied
@@ -224,17 +229,14 @@ class QuotaManager:
         money, or a limit that is too low.
         """
         self._bursts.check_now(now_ms)
-        buffer = self.buffer
-        while row >= 0:  # bounded: a project's row, then its tenant's
-            at = row * ROW_WIDTH
-            if buffer[at + FLAGS]:
-                return False
-            used, limits = buffer[at + USED : at + LIMIT], buffer[at + LIMIT : at + GENERATION_USED]
-            for amount, held, most in zip(demand, used, limits, strict=True):
-                if amount and held + amount > most:
-                    return False
-            row = buffer[at + PARENT]
-        return True
+        return self._table.bears(row, demand)
+
+    def most_vram(self, row: int) -> int | None:
+        """The most GPU memory the row could ever hold, burst and all; ``None`` for any amount."""
+        if not self._table.is_limited(row, VRAM):
+            return None
+        views = self._views(self._table.scopes[row])
+        return min(self._bursts.wall(view, DIMENSIONS[VRAM]) for view in views)
 
     def check_gpu_generation(
         self, tenant: str, generation: MaybeGeneration, count: int, *, project: str | None = None
@@ -255,21 +257,32 @@ class QuotaManager:
         return tuple(overrun for overrun in overruns if overrun is not None)
 
     def record_alloc(
-        self, request: PlacementRequest, *, generation: MaybeGeneration = None, now_ms: int = 0
+        self,
+        request: PlacementRequest,
+        *,
+        generation: MaybeGeneration = None,
+        vram_bytes: int | None = None,
+        now_ms: int = 0,
     ) -> None:
         """Count the whole request as held, for its project and its tenant.
 
-        ``generation`` is that of the devices, where the request leaves it open.
+        ``generation`` is that of the devices, where the request leaves it open, and ``vram_bytes``
+        their memory; left out, the least that the request names.
         """
-        changes = changes_of(request, generation)
+        changes = changes_of(request, generation, vram_bytes=vram_bytes)
         now = self._bursts.check_now(now_ms)
         self._add(QuotaScope(request.tenant, request.project), changes, now_ms=now)
 
     def record_free(
-        self, request: PlacementRequest, *, generation: MaybeGeneration = None, now_ms: int = 0
+        self,
+        request: PlacementRequest,
+        *,
+        generation: MaybeGeneration = None,
+        vram_bytes: int | None = None,
+        now_ms: int = 0,
     ) -> Shortfall:
         """Count the whole request as given back; says what had not been recorded as held."""
-        changes = changes_of(request, generation)
+        changes = changes_of(request, generation, vram_bytes=vram_bytes)
         now = self._bursts.check_now(now_ms)
         scope = QuotaScope(request.tenant, request.project)
         missing = self._take(scope, changes, now_ms=now)
@@ -309,17 +322,11 @@ class QuotaManager:
         """Count this much more (or less) as used in one row alone: by dimension, by generation."""
         if row in self._bursts:
             self._bursts.settle(self._table.view(self._table.scopes[row]), now_ms)
-        at, split = row * ROW_WIDTH, len(DIMENSIONS)
-        for i, amount in enumerate(amounts):
-            place = USED + i if i < split else GENERATION_USED + i - split
-            self.buffer[at + place] += amount
+        self._table.count(row, amounts)
 
     def left_in(self, row: int) -> list[int]:
         """What one row alone may still take: by dimension, by generation. Below zero if over."""
-        cells = self.buffer[row * ROW_WIDTH : (row + 1) * ROW_WIDTH]
-        used = (*cells[USED:LIMIT], *cells[GENERATION_USED:GENERATION_LIMIT])
-        most = (*cells[LIMIT:GENERATION_USED], *cells[GENERATION_LIMIT:-2])
-        return [limit - now for limit, now in zip(most, used, strict=True)][:ROW_AMOUNTS]
+        return self._table.left_in(row)
 
     def burst_memory(self) -> BurstMemory:
         """Burst credit as it stands, for who will put it back with :meth:`recall_bursts`."""

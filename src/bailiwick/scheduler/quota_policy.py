@@ -113,7 +113,7 @@ class ResourceLimit:
 
     @classmethod
     def gpu_vram(cls, count: int) -> ResourceLimit:
-        """At most so many bytes of GPU memory asked for, over all devices."""
+        """At most so many bytes of GPU memory: of all devices that are held, by their shares."""
         return cls(Dimension.GPU_VRAM, check_amount("gpu_vram", count))
 
     @classmethod

@@ -30,7 +30,7 @@ from bailiwick.scheduler.quota_policy import (
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, LimitReached
-from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_integer, check_kind
+from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_amount, check_integer, check_kind
 from bailiwick.vocab.words import GENERATIONS, Dimension, HardwareGeneration
 
 ROW_WIDTH = 48
@@ -52,8 +52,8 @@ ROWS_MAX = 1_000_000
 ROW_AMOUNTS = len(DIMENSIONS) + len(GENERATIONS)
 """What is counted in a row: each dimension, then each generation."""
 
-GPU = DIMENSIONS.index(Dimension.GPU_COUNT)
-"""Where GPUs stand among the dimensions."""
+GPU, VRAM = DIMENSIONS.index(Dimension.GPU_COUNT), DIMENSIONS.index(Dimension.GPU_VRAM)
+"""Where GPUs and their memory stand among the dimensions."""
 
 _ROWS_FIRST = 16
 BLANK_ROW = array("q", [-1, 0] + [0] * 6 + [AMOUNT_MAX] * 6 + [0] * 16 + [AMOUNT_MAX] * 16 + [0, 0])
@@ -124,6 +124,39 @@ class RowTable:
         if parent >= 0:
             yield parent
 
+    def bears(self, row: int, demand: Sequence[int]) -> bool:
+        """Whether plain limits are all that bears on the row, and they take this much more."""
+        buffer = self.buffer
+        while row >= 0:  # bounded: a project's row, then its tenant's
+            at = row * ROW_WIDTH
+            if buffer[at + FLAGS]:
+                return False
+            used, limits = buffer[at + USED : at + LIMIT], buffer[at + LIMIT : at + GENERATION_USED]
+            for amount, held, most in zip(demand, used, limits, strict=True):
+                if amount and held + amount > most:
+                    return False
+            row = buffer[at + PARENT]
+        return True
+
+    def count(self, row: int, amounts: Sequence[int]) -> None:
+        """Count this much more (or less) as used in one row alone: by dimension, by generation."""
+        at, split = row * ROW_WIDTH, len(DIMENSIONS)
+        for i, amount in enumerate(amounts):
+            place = USED + i if i < split else GENERATION_USED + i - split
+            self.buffer[at + place] += amount
+
+    def is_limited(self, row: int, dimension: int) -> bool:
+        """Whether the row or its parent has a limit in a dimension, by its place among them."""
+        place = LIMIT + dimension
+        return any(self.buffer[each * ROW_WIDTH + place] < AMOUNT_MAX for each in self.path(row))
+
+    def left_in(self, row: int) -> list[int]:
+        """What one row alone may still take: by dimension, by generation. Below zero if over."""
+        cells = self.buffer[row * ROW_WIDTH : (row + 1) * ROW_WIDTH]
+        used = (*cells[USED:LIMIT], *cells[GENERATION_USED:GENERATION_LIMIT])
+        most = (*cells[LIMIT:GENERATION_USED], *cells[GENERATION_LIMIT:-2])
+        return [limit - now for limit, now in zip(most, used, strict=True)][:ROW_AMOUNTS]
+
     def view(self, scope: QuotaScope) -> RowView:
         """The scope as a decision reads it."""
         row = self.find(scope)
@@ -187,17 +220,31 @@ def check_held_generations(
     return next((denied for denied in found if denied is not None), None)
 
 
-def demand_of(request: PlacementRequest) -> tuple[int, ...]:
-    """What the whole request (all members of a gang) adds to each dimension, in row units."""
-    per_member = (
-        request.cpu_milli,
-        request.mem_bytes,
-        request.block_bytes,
-        request.gpu_milli_total,
-        request.gpu_vram * request.device_count,
-        1,
+def vram_held(vram_bytes: int, milli: int) -> int:
+    """What a share of a device that has so much memory counts for, in whole bytes."""
+    return units_up(vram_bytes * milli, MILLI)
+
+
+def vram_of(request: PlacementRequest, vram_bytes: int) -> int:
+    """What the whole request counts for in memory, if each of its devices has this much."""
+    devices = request.device_count * request.gang_size
+    return devices * vram_held(vram_bytes, request.device_milli)
+
+
+def demand_of(request: PlacementRequest, vram_bytes: int | None = None) -> tuple[int, ...]:
+    """What the whole request (all members of a gang) adds to each dimension, in row units.
+
+    ``vram_bytes`` is what it counts for in GPU memory; left out, the least that it names.
+    """
+    members = request.gang_size
+    return (
+        request.cpu_milli * members,
+        request.mem_bytes * members,
+        request.block_bytes * members,
+        request.gpu_milli_total * members,
+        vram_of(request, request.gpu_vram) if vram_bytes is None else vram_bytes,
+        members,
     )
-    return tuple(amount * request.gang_size for amount in per_member)
 
 
 def generation_of(
@@ -243,11 +290,15 @@ def as_told(unit: int, limit: int, *, used: int, requested: int) -> tuple[int, i
     return limit // unit, units_up(used, unit), units_up(requested, unit)
 
 
-def changes_of(request: PlacementRequest, generation: HardwareGeneration | None) -> list[Change]:
+def changes_of(
+    request: PlacementRequest, generation: HardwareGeneration | None, *, vram_bytes: int | None
+) -> list[Change]:
     """Where and by how much a request raises usage."""
     check_kind("request", request, PlacementRequest)
     family = generation_of(request, generation)
-    demand = demand_of(request)
+    if vram_bytes is not None:
+        check_amount("vram_bytes", vram_bytes)
+    demand = demand_of(request, vram_bytes)
     changes = [(USED + i, amount) for i, amount in enumerate(demand) if amount]
     if family is not None and demand[GPU]:
         changes.append((GENERATION_USED + GENERATIONS.index(family), demand[GPU]))

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bailiwick.scheduler.lease import Lease
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights.eviction_table import may_evict
 from bailiwick.vocab.transitions import RevokeState
-from bailiwick.vocab.words import LeaseClass, Priority
+from bailiwick.vocab.words import LeaseClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,17 @@ def lease_cost(lease: Lease, terms: VictimTerms) -> int:
     return base + lease.resources.gpu_milli // 10 + lease.resources.cpu_milli // 1000
 
 
-def may_be_victim(lease: Lease, terms: VictimTerms, *, below: Priority) -> bool:
-    """Whether more urgent work of that priority may end the lease."""
+def may_be_victim(lease: Lease, terms: VictimTerms, *, by: PlacementRequest) -> bool:
+    """Whether the lease may be ended to make room for the request."""
     return (
-        lease.lease_class is not LeaseClass.GUARANTEED
-        and not lease.reserved
+        not lease.reserved
         and lease.state is RevokeState.ACTIVE
-        and lease.priority.rank < below.rank
+        and may_evict(
+            by.lease_class,
+            by.priority,
+            victim_class=lease.lease_class,
+            victim_priority=lease.priority,
+        )
         and terms.now_ms - lease.granted_ms >= terms.min_run_ms
         and lease.depth < terms.max_cascade_depth
     )

@@ -106,6 +106,7 @@ def _alone(record: Record, lease_id: int) -> Record:
 
 
 def _masked(row: DecisionRow) -> DecisionRow:
-    if row.reason != PreemptionReason.PRIORITY_PREEMPTION:
+    made_room = row.reason == PreemptionReason.PRIORITY_PREEMPTION
+    if not made_room and row.kind != RecordKind.LEASE_RESTORED:
         return row
     return replace(row, correlation_id=ANOTHER)

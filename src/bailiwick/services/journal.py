@@ -86,12 +86,15 @@ def tell_record(record: Record, *, whole: bool) -> ToldRecord:
         del body["digest"]  # what a token is known by is in no answer
     actor, correlation_id = record.actor, record.correlation_id
     if not whole:
-        if body.get("preemptor", record.tenant) != record.tenant:
-            body["preemptor"] = ANOTHER
         if "victims" in body:
             body["victims"] = []
-        if _has_foreign_actor(record):
-            actor, correlation_id = ANOTHER, ANOTHER
+        if _is_for_another(record):
+            body |= {"preemptor": ANOTHER} if "preemptor" in body else {}
+            for name in ("preemptor_entry_id", "preemptor_lease_id"):
+                body.pop(name, None)
+            if not body.get("released"):  # that its holder did
+                actor = actor if actor == ACTOR else ANOTHER
+                correlation_id = ANOTHER
     return ToldRecord(
         seq=record.seq,
         at_ms=record.at_ms,
@@ -105,10 +108,14 @@ def tell_record(record: Record, *, whole: bool) -> ToldRecord:
     )
 
 
-def _has_foreign_actor(record: Record) -> bool:
-    """Who asked for the room may be of any tenant, and words its request as it likes."""
-    evicted = record.body.get("reason") == PreemptionReason.PRIORITY_PREEMPTION
-    return evicted and record.actor != ACTOR
+def _is_for_another(record: Record) -> bool:
+    """Whether somebody of another tenant asked for the room, who words its request as it likes.
+
+    A record that does not say who it was for (an old one) may be for anybody.
+    """
+    made_room = record.body.get("reason") == PreemptionReason.PRIORITY_PREEMPTION
+    was_asked = made_room or record.kind is RecordKind.LEASE_RESTORED
+    return was_asked and record.body.get("preemptor") != record.tenant
 
 
 def _thawed(value: object) -> object:

@@ -33,7 +33,8 @@ DECISIONS: Final = frozenset(
     (
         *(RecordKind.ADMISSION_APPROVED, RecordKind.ADMISSION_DENIED, RecordKind.REQUEST_QUEUED),
         *(RecordKind.REQUEST_BLOCKED, RecordKind.REQUEST_CANCELLED, RecordKind.ROOM_RESERVED),
-        *(RecordKind.LEASE_PREEMPTED, RecordKind.ACCESS_REFUSED),
+        *(RecordKind.ROOM_POSTPONED, RecordKind.ROOM_LOST),
+        *(RecordKind.LEASE_PREEMPTED, RecordKind.LEASE_RESTORED, RecordKind.ACCESS_REFUSED),
     )
 )
 

@@ -1,17 +1,20 @@
-"""Invoices from a journal alone: build each again, compare, and compute one that nobody issued.
+"""Invoices from a journal alone: build each again, look whether they might be issued, compare, and
+compute one that nobody issued.
 
 Rules:
 
 - Nothing but the journal has a part: no setting, no clock, no server.
-- The journal is read twice, first for prices and what was issued, then for the fold. Of invoices
-  only those stay in memory that are shown, exported, or named by a correction.
+- The journal is read twice, first for prices and what was issued, then for the fold, up to the last
+  record that issues one. Of invoices only those stay in memory that are shown, exported, or named
+  by a correction.
+- An invoice is right only if its numbers agree and no rule of issuing was broken for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from bailiwick.billing.audits import (
     ISSUED,
@@ -26,6 +29,13 @@ from bailiwick.billing.audits import (
     rebuild,
 )
 from bailiwick.billing.bills import PRICES
+from bailiwick.billing.findings import (
+    BillingFinding,
+    PrefixWatch,
+    check_billed_once,
+    check_prices,
+    concerning,
+)
 from bailiwick.billing.invoices import Difference, Invoice, InvoiceHead, InvoiceScope, compare
 from bailiwick.metering.records import FoldedRecord
 from bailiwick.tools.record_source import OpenedJournal, parse_moment
@@ -52,6 +62,7 @@ class Comparison:
     is_issued: bool
     found: list[AuditedClaim]
     differences: list[Difference]
+    findings: list[BillingFinding]
 
     @property
     def agrees(self) -> bool:
@@ -59,7 +70,19 @@ class Comparison:
         return not self.differences and all(each.agrees for each in self.found)
 
 
-def read_money(source: OpenedJournal) -> tuple[PriceHistory, list[InvoiceClaim]]:
+@dataclass(frozen=True, slots=True)
+class JournalMoney:
+    """What a journal tells of money: prices, and the invoices that it says were issued."""
+
+    prices: PriceHistory
+    claims: list[InvoiceClaim]
+
+    def rules_broken(self) -> list[BillingFinding]:
+        """What shows without the other records: time billed twice, and prices for the past."""
+        return [*check_prices(self.prices), *check_billed_once(self.claims)]
+
+
+def read_money(source: OpenedJournal) -> JournalMoney:
     """The prices that a journal tells, and the invoices that it says were issued."""
     prices, claims = PriceHistory(), []
     with source.reporter.progress("reading prices", source.size) as step:
@@ -69,28 +92,46 @@ def read_money(source: OpenedJournal) -> tuple[PriceHistory, list[InvoiceClaim]]
             else:
                 prices.add(record)
             step(record.seq)
-    return prices, claims
+    return JournalMoney(prices, claims)
 
 
 def judged(
-    source: OpenedJournal, claims: list[InvoiceClaim], *, prices: PriceHistory
+    source: OpenedJournal,
+    claims: list[InvoiceClaim],
+    *,
+    prices: PriceHistory,
+    findings: list[BillingFinding],
 ) -> Iterator[AuditedClaim]:
-    """Each claim, judged by the journal's records."""
-    size = max((claim.head.journal_size for claim in claims), default=0)
-    with source.reporter.progress("building invoices", min(size, source.size)) as step:
-        yield from audit(claims, prices=prices, records=_watched(source, step))
+    """Each claim, judged by the journal's records; with the last one, which of them leave some out.
+
+    Those are added to the findings.
+    """
+    watch = PrefixWatch(claims)
+    ends = (max(claim.head.journal_size, claim.seq or 0) for claim in claims)
+    with source.reporter.progress(
+        "building invoices", min(max(ends, default=0), source.size)
+    ) as on:
+        records = _watched(source, on, watch)
+        yield from audit(claims, prices=prices, records=records)
+        for _ in records:
+            if watch.is_done:
+                break
+    findings += watch.found
 
 
-def _watched(source: OpenedJournal, step: Callable[[int], None]) -> Iterator[FoldedRecord]:
+def _watched(
+    source: OpenedJournal, step: Callable[[int], None], watch: PrefixWatch
+) -> Iterator[FoldedRecord]:
     for record in source.plain():
         if record.seq % 1_000 == 0:
             step(record.seq)
+        watch.see(record)
         yield record
 
 
 def draft_of(source: OpenedJournal, draft: InvoiceDraft) -> Invoice:
     """The invoice that was asked for, from all records there are."""
-    prices, _ = read_money(source)
+    prices = read_money(source).prices
     head = InvoiceHead(
         invoice_id=DRAFT,
         tenant=draft.tenant,
@@ -102,7 +143,8 @@ def draft_of(source: OpenedJournal, draft: InvoiceDraft) -> Invoice:
         journal_size=source.size,
     )
     with source.reporter.progress("building the invoice", source.size) as step:
-        ((_, built),) = rebuild([head], prices=prices, records=_watched(source, step))
+        records = _watched(source, step, PrefixWatch([]))
+        ((_, built),) = rebuild([head], prices=prices, records=records)
     if isinstance(built, Unbuilt):
         raise InvalidValue("invoice", head.tenant, built.why)
     return built
@@ -120,23 +162,34 @@ def _time(name: str, text: str, source: OpenedJournal) -> int:
 
 def compare_saved(source: OpenedJournal, saved: Invoice) -> Comparison:
     """A saved invoice, and every difference to the one that the journal gives."""
-    prices, claims = read_money(source)
+    money = read_money(source)
+    prices, claims = money.prices, money.claims
     issued = [each for each in claims if each.head.invoice_id == saved.head.invoice_id][:1]
     wanted = issued or [claim_about(saved)]
-    told = Comparison(bool(issued), [], [])
-    for found in judged(source, needed_for(wanted, claims), prices=prices):
+    broken = money.rules_broken()
+    told = Comparison(bool(issued), [], [], [])
+    needed = needed_for(wanted, claims)
+    for found in judged(source, needed, prices=prices, findings=broken):
         if found.claim in wanted:
             told.found.append(found)
             if found.invoice is not None:
                 told.differences.extend(compare(saved, found.invoice))
+    told.findings.extend(concerning(broken, wanted))
     return told
 
 
-def issued_invoices(
-    source: OpenedJournal, names: Collection[str] | None
-) -> tuple[list[Invoice], list[AuditedClaim]]:
-    """The invoices of these names, or all; and those that are not what the journal gives."""
-    prices, claims = read_money(source)
+class IssuedInvoices(NamedTuple):
+    """Invoices that are what the journal gives, those that are not, and rules that were broken."""
+
+    invoices: list[Invoice]
+    wrong: list[AuditedClaim]
+    findings: list[BillingFinding]
+
+
+def issued_invoices(source: OpenedJournal, names: Collection[str] | None) -> IssuedInvoices:
+    """The invoices of these names, or all."""
+    money = read_money(source)
+    claims, broken = money.claims, money.rules_broken()
     known = {claim.head.invoice_id for claim in claims}
     for name in names or ():
         if name not in known:
@@ -144,11 +197,12 @@ def issued_invoices(
     wanted = {each for each in claims if not names or each.head.invoice_id in names}
     in_order = [each for each in claims if each in wanted]
     invoices, wrong = [], []
-    for found in judged(source, needed_for(in_order, claims), prices=prices):
+    needed = needed_for(in_order, claims)
+    for found in judged(source, needed, prices=money.prices, findings=broken):
         if found.claim not in wanted:
             continue
         if found.agrees and found.invoice is not None:
             invoices.append(found.invoice)
         else:
             wrong.append(found)
-    return invoices, wrong
+    return IssuedInvoices(invoices, wrong, concerning(broken, in_order))

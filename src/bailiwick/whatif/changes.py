@@ -151,6 +151,7 @@ def parse_change(text: str, known: KnownNames) -> Change:
 _WORDS: dict[str, Callable[[str], object]] = {
     "strategy": lambda text: _one_of("strategy", text, tuple(Strategy)),
     "preempt_from": lambda text: _one_of("preempt_from", text, tuple(Priority)),
+    "aging_ceiling": lambda text: _one_of("aging_ceiling", text, tuple(Priority)),
     "headroom_priority": lambda text: _one_of("headroom_priority", text, tuple(Priority)),
     "confirm_teardown": lambda text: _one_of("confirm_teardown", text, ("true", "false")) == "true",
     "weights": lambda text: tuple(_number("weights", w, timed=False) for w in text.split(",")),

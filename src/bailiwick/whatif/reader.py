@@ -2,8 +2,9 @@
 
 Rules:
 
-- Records of one command follow each other and share their time, actor and correlation id. Where two
-  commands share all three, the order in which the kernel tells events keeps them apart.
+- Records of one command follow each other and share their time, actor and correlation id; those of
+  a tick, time and actor. Where two commands share all that, the order in which the kernel tells
+  events keeps them apart.
 - A record that only a tick can have caused means a tick; a second one right behind it is the same.
 - What a record does not say is taken to be what the kernel does if nobody says: a request that was
   admitted at once would have waited (unless it was let past somebody who waits, which only one that
@@ -43,6 +44,8 @@ from bailiwick.kernel.work.events import (
     RequestBlocked,
     RequestCancelled,
     RequestQueued,
+    RoomLost,
+    RoomPostponed,
     RoomReserved,
     WorkEvent,
 )
@@ -87,6 +90,7 @@ class HistoryReader:
         self._gangs: dict[int, int] = {}
         self._settings = settings or Settings()
         self._key: Key = (-1, "", "")
+        self._begins = False  # whether a record is the first of its time and actor
         self._open: Draft | type[Tick | SetBudget] | None = None
         self._budgets: set[Owner] = set()
         self._victims: frozenset[int] = frozenset()
@@ -102,10 +106,12 @@ class HistoryReader:
             told = f"record {record.seq} ({record.kind})"
             raise InvalidValue("journal", told, "a record of the kernel") from error
         key = record.at_ms, record.actor, record.correlation_id
-        if key != self._key:
-            self._key, self._open, self._fell = key, None, False
+        if key != self._key and not (self._open is Tick and key[:2] == self._key[:2]):
+            self._open, self._fell = None, False
             self._victims, self._claimant = frozenset(), None
             self._gave_way.clear()
+        self._begins = key[:2] != self._key[:2]
+        self._key = key
         began = len(self._works)
         self._read(record, event)
         work = began if len(self._works) > began else None
@@ -183,7 +189,7 @@ class HistoryReader:
                 self._answered(record, event)
             case RequestBlocked() if not event.gave_way:  # what it gave way to is told behind it
                 self._blocked(record, event)
-            case RoomReserved():
+            case RoomReserved() | RoomPostponed() | RoomLost():
                 self._tick(record)
             case RequestCancelled():
                 self._line.pop(event.entry_id, None)
@@ -195,7 +201,9 @@ class HistoryReader:
                 self._stepped(record, event)
             case RequestBlocked():
                 self._gave_way.add(event.entry_id)
-            case le.LeaseRestored():  # by what let its room go, told before it
+            case le.LeaseRestored():  # by what let its room go, told before it; else by time
+                if self._begins:
+                    self._tick(record)
                 held = self._leases[event.lease_id]
                 held.expires_ms, held.noticed, held.graced = event.expires_ms, False, None
             case le.LeaseReleased() | le.LeaseExpired() | le.LeasePreempted() | le.LeaseFenced():

@@ -25,6 +25,8 @@ class Settings(Model):
     headroom_priority: _Priority = Priority.CRITICAL
     preempt_from: _Priority = Priority.HIGH
     grace_ms: GraceMs = 30_000
+    untrusted_grace_ms: GraceMs = 5_000
+    """On a node whose evidence is bad; never longer than the usual grace."""
     confirm_teardown: bool = False
     teardown_ms: Annotated[int, Within(1, 2**52)] = 60_000
     min_run_ms: Amount = 0
@@ -40,3 +42,9 @@ class Settings(Model):
     outage_ms: _Span = 2_592_000_000
     clock_drift_ms: _Span = 60_000
     burst_min_run_ms: Annotated[int, Within(0, 2**52)] = 60_000
+    job_mem_bytes_per_core: Annotated[int, Within(1, 2**40)] = 2**30
+    reservations_max: Annotated[int, Within(1, 64)] = 4
+    slips_max: Number = 3
+    aging_ms: Number = 86_400_000
+    aging_max: Annotated[int, Within(0, 3)] = 1
+    aging_ceiling: _Priority = Priority.HIGH

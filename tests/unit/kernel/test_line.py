@@ -90,7 +90,7 @@ def test_entries_start_by_priority_then_by_who_used_less_then_by_age() -> None:
     d.at(2_000)
     heavy = d.wait("heavy", cpu_cores=1)
     first, second = d.wait("light", cpu_cores=1), d.wait("fresh", cpu_cores=1)
-    urgent = d.wait("heavy", cpu_cores=1, priority=CRITICAL, lease_class=LeaseClass.SPOT)
+    urgent = d.wait("heavy", cpu_cores=1, priority=CRITICAL)
     assert d.state.claims
     d.do(Cancel(urgent))
     urgent = d.wait("heavy", cpu_cores=1, priority=HIGH)
@@ -220,7 +220,7 @@ def test_who_lacks_room_for_too_long_stands_ahead_of_who_used_less() -> None:
     assert next(d.state.line.order(4_099)).id != old
     d.tick(4_100)
     told = [r.body for r in d.last if r.kind == "room_reserved"]
-    assert [(body["entry_id"], body.get("overdue")) for body in told] == [(old, 1)]
+    assert (told[0]["entry_id"], told[0].get("overdue")) == (old, 1)
     assert d.tick(4_200) == []
     d.do(Release(lease))
     d.tick()
@@ -251,10 +251,10 @@ def test_who_is_blocked_by_quota_gives_up_the_room_that_was_kept() -> None:
     d.lease(cpu_cores=4)
     entry = d.state.entry(d.wait(cpu_cores=2))
     d.tick()
-    assert d.state.line.holds(entry)
+    assert entry.id in d.state.line.promises
     d.do(SetQuota("lab", Quota((ResourceLimit.cpu_cores(4),))))
     d.tick()
-    assert not d.state.line.holds(entry)
+    assert entry.id not in d.state.line.promises
     assert not d.state.line.is_overdue(entry, 10**9)
 
 
@@ -317,6 +317,23 @@ def test_guaranteed_and_equally_urgent_work_is_nobodys_victim() -> None:
     d.lease(cpu_cores=4, priority=HIGH)
     d.wait(cpu_cores=3, priority=HIGH)
     assert d.kinds == ["request_queued"]
+
+
+def test_a_spot_lease_goes_for_a_higher_class_whatever_priority_it_claims() -> None:
+    d = desk(8)
+    spot = d.lease(cpu_cores=8, priority=CRITICAL, lease_class=LeaseClass.SPOT)
+    d.wait("other", cpu_cores=8, priority=HIGH)
+    assert d.phase(spot) == "grace_running"
+
+
+def test_a_spot_request_evicts_nobody_but_less_urgent_spot() -> None:
+    d = desk(8)
+    lease = d.lease(cpu_cores=4, priority=LOW)
+    spot = d.lease(cpu_cores=4, priority=LOW, lease_class=LeaseClass.SPOT)
+    terms = {"cpu_cores": 4, "priority": CRITICAL, "lease_class": LeaseClass.SPOT}
+    d.wait("other", **terms)
+    d.wait("other", **terms)
+    assert (d.phase(lease), d.phase(spot)) == ("active", "grace_running")
 
 
 def test_without_grace_room_is_made_and_taken_in_one_command() -> None:

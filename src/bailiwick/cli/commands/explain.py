@@ -4,6 +4,7 @@ Rules:
 
 - A request is explained as ``submit`` would make it, which lands only where jobs can be run; with
   ``--lease`` as ``lease request`` would.
+- ``--rules`` asks no server: it prints the table that every one of this version decides by.
 - First what must be cleared first, then every obstacle with its numbers, then how many nodes fell
   at which filter, what would help, the position, and an estimate that is marked as one.
 """
@@ -26,7 +27,7 @@ from bailiwick.executors.registry import DEFAULT
 from bailiwick.phrases.amounts import amount, span
 from bailiwick.phrases.estimates import phrase_estimate
 from bailiwick.phrases.nodes import FILTERS
-from bailiwick.phrases.reasons import REASONS
+from bailiwick.phrases.reasons import REASONS, phrase_turn
 from bailiwick.phrases.remedies import phrase_remedy
 from bailiwick.phrases.times import clock, moment
 from bailiwick.vocab.errors import InvalidValue
@@ -48,11 +49,15 @@ _YEAR_2000_MS = 946_684_800_000
 
 @command.command(
     help="Why a job, a lease or a waiting request is where it is, or why a request would not run."
-    "\n\nbailiwick explain job-7; bailiwick explain lease-12; bailiwick explain --gpus 8"
+    "\n\nbailiwick explain job-7; bailiwick explain lease-12; bailiwick explain --gpus 8;"
+    " bailiwick explain --rules"
 )
 @with_options(ExplainOptions)
 def explain(options: ExplainOptions) -> None:
     """Explain one thing."""
+    if options.rules:
+        explain_rules()
+        return
     ask = ask_of(options)
     target = options.target
     if target is None:
@@ -73,6 +78,14 @@ def explain(options: ExplainOptions) -> None:
             from bailiwick.cli.commands.job import explain_job
 
             explain_job(ask, number)
+
+
+def explain_rules() -> None:
+    """Who may evict whom: the table by which the scheduler decides."""
+    from bailiwick.phrases.evictions import HEADINGS, eviction_rows
+
+    print_rows(make_console(), HEADINGS, rows=eviction_rows(), title="Who may evict whom")
+    typer.echo("Who may evict at all is the setting preempt_from: bailiwick settings show")
 
 
 def _explain_wish(ask: Ask, options: ExplainOptions) -> None:
@@ -157,7 +170,7 @@ def draw_entry(found: QueueEntry) -> None:
         f"{moment(found.submitted_ms)}, at position {found.position}"
     )
     first = min(found.blockers, key=lambda b: b.reason.rank, default=None)
-    _draw_first(first, found.reason.value)
+    _draw_first(first, phrase_turn(found.position))
     _draw_obstacles(found.blockers, first)
     _draw_nodes(found.fallen, found.fitting)
     _draw_help(found.remedy)

@@ -4,8 +4,9 @@ Rules:
 
 - The journal is verified before any of it counts, as for every command that reads one; a damaged
   one ends with 3.
-- An invoice that is not what the journal gives, to the last byte, ends with 3. Such a one is not
-  exported either.
+- An invoice that is not what the journal gives, to the last byte, ends with 3; so does one that
+  might not be issued, and a price that was set for the past, however right the numbers are. Such a
+  one is not exported either.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ app = noun("Invoices: what a tenant or project owes for a period, built from the
 
 RECOMPUTE_HELP: Final = (
     "Build every invoice that a journal says was issued again, from the journal alone.\n\n"
-    "Ends with 0 if all agree to the last unit, and with 3 and what differs if not. --against "
+    "Ends with 0 if all agree to the last unit and every rule of issuing was kept, and with 3 and "
+    "what differs, or which rule was not, if not. --against "
     "compares with a saved invoice, line by line. --tenant, --from and --to compute an invoice "
     "that was never issued."
 )
@@ -199,41 +201,51 @@ def _show(invoice: Invoice, output: Output) -> None:
 def _recompute_all(source: OpenedJournal, output: Output, *, books: bool) -> None:
     from bailiwick.billing.accounts import Books
     from bailiwick.billing.invoices import entry_of
+    from bailiwick.cli.offline.invoice_findings import draw_findings, finding_row
     from bailiwick.cli.offline.invoice_screen import audit_row, draw_audit, draw_balances
     from bailiwick.tools.invoices import judged, read_money
 
-    prices, claims = read_money(source)
+    money = read_money(source)
+    prices, findings = money.prices, money.rules_broken()
     ledger, rows = Books(prices.book(source.size).currency), []
-    for found in judged(source, claims, prices=prices):
+    for found in judged(source, money.claims, prices=prices, findings=findings):
         rows.append(audit_row(found))
         if found.invoice is not None and found.agrees:
             ledger.post(entry_of(found.invoice, at_ms=found.claim.head.to_ms))
     balances = {str(account): micros for account, micros in ledger.balances().items()}
     if output is Output.JSON:
-        told = {"invoices": rows, "balances_micros": balances} if books else rows
-        typer.echo(json.dumps(told, indent=2))
-    elif rows:
-        draw_audit(rows)
-        if books:
-            draw_balances(balances, ledger.currency)
+        told = {"invoices": rows, "findings": [finding_row(each) for each in findings]}
+        more = {"balances_micros": balances} if books else {}
+        typer.echo(json.dumps({**told, **more}, indent=2))
     else:
-        typer.echo(f"{source.name} tells of no invoice", err=True)
-    _end(source, sum(not row["agrees"] for row in rows), len(rows))
+        if rows:
+            draw_audit(rows)
+        else:
+            typer.echo(f"{source.name} tells of no invoice", err=True)
+        draw_findings(findings)
+        if books and rows:
+            draw_balances(balances, ledger.currency)
+    _end(source, sum(not row["agrees"] for row in rows), count=len(rows), broken=len(findings))
 
 
-def _end(source: OpenedJournal, wrong: int, count: int) -> None:
+def _end(source: OpenedJournal, wrong: int, *, count: int, broken: int) -> None:
+    told = []
     if wrong:
         what = "does" if wrong == 1 else "do"
-        told = f"{wrong:,} of {count:,} invoices {what} not agree with the journal"
-        typer.echo(f"bailiwick: {source.name}: {told}", err=True)
+        told.append(f"{wrong:,} of {count:,} invoices {what} not agree with the journal")
+    if broken:
+        told.append(f"{broken:,} finding{'' if broken == 1 else 's'} about rules of issuing")
+    if told:
+        typer.echo(f"bailiwick: {source.name}: {', and '.join(told)}", err=True)
         raise typer.Exit(ExitCode.DENIED)
     if count:
-        told = "the invoice agrees" if count == 1 else f"all {count:,} invoices agree"
-        typer.echo(f"{told} with {source.size:,} records, to the last unit", err=True)
+        agree = "the invoice agrees" if count == 1 else f"all {count:,} invoices agree"
+        typer.echo(f"{agree} with {source.size:,} records, to the last unit", err=True)
 
 
 def _compare(source: OpenedJournal, path: Path, output: Output) -> None:
     """A saved invoice beside what the journal gives, and beside what the journal says of it."""
+    from bailiwick.cli.offline.invoice_findings import draw_findings, finding_row
     from bailiwick.cli.offline.invoice_screen import (
         audit_row,
         difference_row,
@@ -250,11 +262,14 @@ def _compare(source: OpenedJournal, path: Path, output: Output) -> None:
     rows = [audit_row(found) for found in told.found]
     differences = [difference_row(each) for each in told.differences]
     if output is Output.JSON:
-        typer.echo(json.dumps({"invoices": rows, "differences": differences}, indent=2))
+        findings = [finding_row(each) for each in told.findings]
+        body = {"invoices": rows, "differences": differences, "findings": findings}
+        typer.echo(json.dumps(body, indent=2))
     else:
         draw_audit(rows)
         draw_differences(differences)
-    _end(source, 0 if told.agrees else 1, 1)
+        draw_findings(told.findings)
+    _end(source, 0 if told.agrees else 1, count=1, broken=len(told.findings))
 
 
 # -- export ------------------------------------------------------------------------------------
@@ -279,15 +294,18 @@ def _chosen(options: ExportOptions) -> list[Invoice]:
 
 
 def _issued(source: OpenedJournal, names: list[str] | None) -> list[Invoice]:
+    from bailiwick.cli.offline.invoice_findings import finding_sentence
     from bailiwick.cli.offline.invoice_screen import audit_row, audit_sentence
     from bailiwick.tools.invoices import issued_invoices
 
-    invoices, wrong = issued_invoices(source, names)
-    for found in wrong:
-        told = printable(audit_sentence(audit_row(found)))
-        typer.echo(f"bailiwick: {told}; nothing is exported", err=True)
-    if wrong:
-        _end(source, len(wrong), len(invoices) + len(wrong))
+    invoices, wrong, findings = issued_invoices(source, names)
+    told = [audit_sentence(audit_row(found)) for found in wrong]
+    told += [finding_sentence(each) for each in findings]
+    for sentence in told:
+        typer.echo(f"bailiwick: {printable(sentence)}; nothing is exported", err=True)
+    if told:
+        count = len(invoices) + len(wrong)
+        _end(source, len(wrong), count=count, broken=len(findings))
     return invoices
 
 

@@ -157,6 +157,7 @@ class ExplainOptions(WishOptions):
     lease: Annotated[
         bool, typer.Option("--lease", help="As lease request would ask, not as submit would.")
     ] = False
+    rules: Annotated[bool, typer.Option("--rules", help="Only who may evict whom.")] = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from bailiwick.journal.ocsf import (
     CREATE,
     DELETE,
     ENTITY,
+    HIGH,
     LOW,
     MEDIUM,
     OTHER,
@@ -115,13 +116,16 @@ class FleetKinds:
                 "headroom": RESOURCES,
                 "headroom_priority": PRIORITY,
                 "preempt_from": PRIORITY,
+                "aging_ceiling": PRIORITY,
                 **dict.fromkeys(
                     (
+                        "untrusted_grace_ms",
                         *("grace_ms", "teardown_ms", "confirm_teardown", "min_run_ms"),
                         *("max_cascade_depth", "fresh_checkpoint_ms", "half_life_ms"),
                         *("patience_ms", "horizon_ms", "queue_max", "keys_ms", "keys_max"),
                         *("clock_step_ms", "outage_ms", "clock_drift_ms"),
-                        "burst_min_run_ms",
+                        *("burst_min_run_ms", "job_mem_bytes_per_core"),
+                        *("reservations_max", "slips_max", "aging_ms", "aging_max"),
                     ),
                     AMOUNT,
                 ),
@@ -133,7 +137,15 @@ class FleetKinds:
         53,
         ocsf=Ocsf(API, OTHER),
         scope=FLEET,
-        body=BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}),
+        body=BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}, {"format": AMOUNT}),
+    )
+    CLOCK_REPAIRED = row(
+        "clock_repaired",
+        66,
+        ocsf=Ocsf(API, UPDATE, HIGH),
+        scope=FLEET,
+        moves_shares=True,
+        body=BodySpec({"before_ms": AMOUNT, "after_ms": AMOUNT, "why": TEXT}),
     )
     LEADER_ELECTED = row(
         "leader_elected",

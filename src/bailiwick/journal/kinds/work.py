@@ -29,6 +29,7 @@ from bailiwick.vocab.words import (
     LeaseClass,
     PendingReason,
     QuotaViolation,
+    ReservationLoss,
     ResourceKind,
     RightsDenial,
 )
@@ -146,6 +147,20 @@ class WorkKinds:
             {"entry_id": AMOUNT, "starts_ms": AMOUNT, "nodes": NAMES}, {"overdue": AMOUNT}
         ),
     )
+    ROOM_POSTPONED = row(
+        "room_postponed",
+        62,
+        ocsf=Ocsf(API, UPDATE),
+        body=BodySpec({"entry_id": AMOUNT, "starts_ms": AMOUNT, "nodes": NAMES, "slips": AMOUNT}),
+    )
+    ROOM_LOST = row(
+        "room_lost",
+        63,
+        ocsf=Ocsf(API, UPDATE, LOW),
+        body=BodySpec(
+            {"entry_id": AMOUNT, "cause": Words((ReservationLoss,))}, {"until_ms": AMOUNT}
+        ),
+    )
     LEASE_RENEWED = row(
         "lease_renewed",
         8,
@@ -180,7 +195,14 @@ class WorkKinds:
         moves_shares=True,
         body=BodySpec(
             {"lease_id": AMOUNT, "before": _REVOKE_STATE, "after": _REVOKE_STATE},
-            {"reason": REASON, "node": NAME, "expires_ms": AMOUNT, "released": AMOUNT},
+            {
+                "reason": REASON,
+                "node": NAME,
+                "expires_ms": AMOUNT,
+                "released": AMOUNT,
+                "preemptor": PRINCIPAL,
+                "generation": AMOUNT,
+            },
         ),
     )
     LEASE_RESTORED = row(
@@ -188,7 +210,10 @@ class WorkKinds:
         58,
         ocsf=Ocsf(API, UPDATE),
         moves_shares=True,
-        body=BodySpec({"lease_id": AMOUNT, "expires_ms": AMOUNT}),
+        body=BodySpec(
+            {"lease_id": AMOUNT, "generation": AMOUNT, "expires_ms": AMOUNT},
+            {"preemptor": PRINCIPAL},
+        ),
     )
     LEASE_FENCED = row(
         "lease_fenced",
@@ -221,6 +246,7 @@ class WorkKinds:
             },
             {
                 "node": NAME,
+                "preemptor_entry_id": AMOUNT,
                 "preemptor_lease_id": AMOUNT,
                 "gang": AMOUNT,
                 "depth": AMOUNT,

@@ -97,6 +97,7 @@ def settings_body(settings: Settings) -> Body:
     body |= {"strategy": s.strategy.value, "confirm_teardown": int(s.confirm_teardown)}
     body |= {"headroom": amounts_of(s.headroom), "preempt_from": s.preempt_from.value}
     body["headroom_priority"] = s.headroom_priority.value
+    body["aging_ceiling"] = s.aging_ceiling.value
     if s.weights is not None:
         body["weights"] = list(s.weights)
     return body
@@ -105,7 +106,7 @@ def settings_body(settings: Settings) -> Body:
 def settings_from(body: Mapping[str, Any]) -> Settings:
     """The settings that a record tells; one that it does not name has its default."""
     known: Body = {name: body[name] for name in NUMBERS if name in body}
-    for name in ("headroom_priority", "preempt_from"):
+    for name in ("headroom_priority", "preempt_from", "aging_ceiling"):
         if name in body:
             known[name] = Priority(body[name])
     if "headroom" in body:

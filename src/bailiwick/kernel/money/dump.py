@@ -10,10 +10,11 @@ from bailiwick.kernel.money.charging import count_all
 from bailiwick.kernel.money.hook import MoneyHook
 from bailiwick.kernel.money.rules import keep_invoice
 from bailiwick.kernel.money.spending import Leaving, Purse
-from bailiwick.kernel.money.times import RecordTimes, TimeMark
+from bailiwick.kernel.money.times import RecordMark, RecordTimes
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.words import BudgetState
 
 
@@ -58,4 +59,16 @@ def load(state: State, plain: Plain) -> None:
     for name, tenant, project, digest, from_ms, to_ms, corrects, size in dumped["invoices"]:
         owner = Owner(tenant, project)
         keep_invoice(state, Issued(owner, digest, from_ms, to_ms, name, corrects, size))
-    state.times = RecordTimes(TimeMark(*mark) for mark in dumped["times"])
+    state.times = RecordTimes(RecordMark(*mark) for mark in dumped["times"])
+
+
+def repair(plain: Plain, clock: ClockRepair) -> None:
+    """Money that was counted is as of the repaired time.
+
+    Cards, invoices and records say of what time they are: all who read the journal go by that, so
+    they stay.
+    """
+    for row in plain["money"]["budgets"]:
+        row[4], row[5] = clock.past(row[4]), clock.past(row[5])
+    for row in plain["leaving"]:
+        row[1:] = [None if at_ms is None else clock.past(at_ms) for at_ms in row[1:]]

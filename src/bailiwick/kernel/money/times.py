@@ -28,7 +28,7 @@ MARKS_MAX: Final = 1_024
 _FINENESS: Final = 16
 
 
-class TimeMark(NamedTuple):
+class RecordMark(NamedTuple):
     """From this record on it was this time."""
 
     seq: int
@@ -38,7 +38,7 @@ class TimeMark(NamedTuple):
 class RecordTimes:
     """The marks of one journal."""
 
-    def __init__(self, marks: Iterable[TimeMark] = ()) -> None:
+    def __init__(self, marks: Iterable[RecordMark] = ()) -> None:
         self.marks = list(marks)
 
     def note(self, seq: int, at_ms: int) -> None:
@@ -46,7 +46,7 @@ class RecordTimes:
         marks = self.marks
         if marks and marks[-1].at_ms == at_ms:
             return
-        marks.append(TimeMark(seq, at_ms))
+        marks.append(RecordMark(seq, at_ms))
         if len(marks) > MARKS_MAX:
             self.marks = [*_thinned(marks[:-NEWEST], marks[-NEWEST]), *marks[-NEWEST:]]
 
@@ -63,7 +63,7 @@ class RecordTimes:
         return least
 
 
-def _thinned(marks: list[TimeMark], after: TimeMark) -> list[TimeMark]:
+def _thinned(marks: list[RecordMark], after: RecordMark) -> list[RecordMark]:
     """Those that stay: the first, where time was set back, and one for each step of age."""
     kept = marks[:1]
     now_ms = after.at_ms

@@ -3,7 +3,8 @@
 Rules:
 
 - Untrusted evidence of a kind that the node's pool asks for puts it in quarantine, and what runs
-  there is revoked. Evidence of another kind is sealed and has no consequence.
+  there is revoked, with a grace of its own that is never longer than the usual. Evidence of another
+  kind is sealed and has no consequence.
 - Evidence that is too old is sealed as stale by the next tick: the node takes no new lease. If the
   pool's grace passes and it has not attested, it is in quarantine. Each tick looks at a bounded
   number of nodes; those due longest come first.
@@ -31,7 +32,7 @@ from bailiwick.kernel.trust import commands as cmd
 from bailiwick.kernel.trust import events as ev
 from bailiwick.kernel.trust.book import Enrolment, Held, Quarantined
 from bailiwick.kernel.trust.tokens import grant_token
-from bailiwick.kernel.work.ending import evict_active
+from bailiwick.kernel.work.ending import ATTESTATION, evict_active
 from bailiwick.vocab.errors import Conflict, LimitReached, NotFound
 from bailiwick.vocab.words import PreemptionReason
 
@@ -114,9 +115,9 @@ def _record(state: State, command: cmd.RecordVerdict, *, now_ms: int) -> Iterato
     if command.reason is None or rule is None or command.kind not in rule.require.kinds:
         return
     if not entry.quarantined:
-        yield from _close(
-            state, node, reason=command.reason.value, evidence=command.evidence, now_ms=now_ms
-        )
+        grace_ms = min(state.settings.grace_ms, state.settings.untrusted_grace_ms)
+        told = ev.NodeQuarantined(node, command.reason.value, command.evidence)
+        yield from _close(state, told, now_ms=now_ms, grace_ms=grace_ms)
 
 
 def basis_of(state: State, node: str) -> str:
@@ -143,12 +144,14 @@ def _quarantine(state: State, command: cmd.Quarantine, *, now_ms: int) -> Iterat
 
 
 def _close(
-    state: State, node: str, *, reason: str, evidence: str | None, now_ms: int
+    state: State, told: ev.NodeQuarantined, *, now_ms: int, grace_ms: int | None
 ) -> Iterator[Event]:
     """Evidence, or the want of it, closes a node."""
-    yield ev.NodeQuarantined(node, reason, evidence)
-    why, holds = PreemptionReason.POLICY_VIOLATION_RECOVERY, state.leases_on(node)
-    yield from evict_active(state, holds, reason=why, now_ms=now_ms, grace_ms=None)
+    yield told
+    why, holds = PreemptionReason.POLICY_VIOLATION_RECOVERY, state.leases_on(told.node)
+    yield from evict_active(
+        state, holds, reason=why, now_ms=now_ms, grace_ms=grace_ms, preemptor=ATTESTATION
+    )
 
 
 def _lift(state: State, command: cmd.LiftQuarantine, *, now_ms: int) -> Iterator[Event]:
@@ -201,7 +204,9 @@ def lapse(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
         if not lapsed:
             stale = [h for h in (book.standing(node) or {}).values() if h.verdict is _STALE]
             evidence = max(stale, key=lambda each: each.seq).evidence
-            yield from _close(state, node, reason=STALE, evidence=evidence, now_ms=now_ms)
+            # Nothing bad was found: what runs has the usual time to save its work.
+            told = ev.NodeQuarantined(node, STALE, evidence)
+            yield from _close(state, told, now_ms=now_ms, grace_ms=None)
 
 
 # -- applying --------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from bailiwick.scheduler.holds import Hold, Seat
 from bailiwick.scheduler.preemption import Preemptable
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
+from bailiwick.scheduler.rights.eviction_table import evictable_by
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.words import PreemptionReason
 
@@ -69,8 +70,10 @@ class Room:
 
 
 def may_evict(state: State, request: PlacementRequest) -> bool:
-    """Whether the request is urgent enough that others may have to go for it."""
-    return request.priority.rank >= max(state.settings.preempt_from.rank, 1)
+    """Whether the request is urgent enough that some others may have to go for it."""
+    if request.priority.rank < state.settings.preempt_from.rank:
+        return False
+    return evictable_by(request.lease_class, request.priority) != 0
 
 
 def find_room(
@@ -226,6 +229,14 @@ class _Search:
         return tuple(found)
 
 
+def is_certain(state: State, request: PlacementRequest, *, room: Room, now_ms: int) -> bool:
+    """Whether the request starts once all who leave the room are gone, by what is known now."""
+    gone = [state.handle(lease_id) for lease_id in room.victims]
+    with state.ledger.holds.shadow(gone=gone, lifted=room.displaced, now_ms=now_ms):
+        admission = state.guards.admission_in_room(request)
+        return isinstance(admission.evaluate(request, now_ms=now_ms), Approved)
+
+
 def _seats(approved: Approved) -> tuple[Seat, ...]:
     places = zip(approved.nodes, approved.devices, strict=True)
     return tuple(Seat(node, devices) for node, devices in places)
@@ -284,8 +295,10 @@ def restore_spared(state: State, *, now_ms: int) -> Iterator[Event]:
         seen.update(members)
         if members and all(_may_stay(state, i, now_ms) and i not in wanted for i in members):
             for member in members:
-                owner = state.owner_of(member)
-                yield LeaseRestored(owner, member, state.terms[member])
+                owner, told = state.owner_of(member), state.courses.evictions.get(member)
+                by = None if told is None else told.preemptor
+                generation = state.fields(member).generation + 1
+                yield LeaseRestored(owner, member, generation, state.terms[member], by)
 
 
 def _may_stay(state: State, lease_id: int, now_ms: int) -> bool:

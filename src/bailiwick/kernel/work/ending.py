@@ -11,12 +11,15 @@ Rules:
   down like what is taken from him, because something of his may still run. Its end is told as a
   release all the same. (The setting alone is about leases that are taken away: without an executor
   a holder's word is all there is.)
+- A lease that has to go is told for whom: the tenant that claims its room, ``attestation`` if its
+  node is not trusted, else the operator or the scheduler, by the reason.
 - Each generator here reads the state as its earlier events have left it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.kernel.events import Event
@@ -28,6 +31,9 @@ from bailiwick.vocab.transitions import RevokeState, check_revoke_change
 from bailiwick.vocab.words import LEASE_CLASSES, LeaseClass, PreemptionReason
 
 _OPERATOR, _SCHEDULER = "operator", "scheduler"
+
+ATTESTATION = "attestation"
+"""Who makes leases go from a node that is not trusted."""
 
 
 def check_evictable(
@@ -50,15 +56,26 @@ def evict(
     reason: PreemptionReason,
     now_ms: int,
     grace_ms: int | None,
+    preemptor: str | None = None,
 ) -> Iterator[Event]:
-    """Warn and begin the grace window of leases that were checked; with no grace, end them."""
+    """Warn and begin the grace window of leases that were checked; with no grace, end them.
+
+    ``preemptor``: for whom, if neither a claim nor the reason tells that.
+    """
     grace = state.settings.grace_ms if grace_ms is None else grace_ms
     for lease_id in lease_ids:
-        owner, expires = state.owner_of(lease_id), state.fields(lease_id).expires_ms
-        warned, running = RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING
-        yield le.LeaseRevoked(owner, lease_id, RevokeState.ACTIVE, warned, reason)
-        until = min(expires, now_ms + grace)
-        yield le.LeaseRevoked(owner, lease_id, warned, running, reason, until)
+        owner, fields = state.owner_of(lease_id), state.fields(lease_id)
+        by = preemptor or _preemptor(state, lease_id, reason)
+        told = partial(
+            le.LeaseRevoked,
+            *(owner, lease_id),
+            reason=reason,
+            preemptor=by,
+            generation=fields.generation,
+        )
+        warned, until = RevokeState.REVOKE_WARNING, min(fields.expires_ms, now_ms + grace)
+        yield told(before=RevokeState.ACTIVE, after=warned)
+        yield told(before=warned, after=RevokeState.GRACE_RUNNING, expires_ms=until)
         if until <= now_ms:
             yield from tear_down(
                 state, lease_id, through=RevokeState.FORCED_TEARDOWN, now_ms=now_ms
@@ -72,11 +89,14 @@ def evict_active(
     reason: PreemptionReason,
     now_ms: int,
     grace_ms: int | None,
+    preemptor: str | None = None,
 ) -> Iterator[Event]:
     """Evict those that are not on their way out already, and their gangs."""
     members = state.with_gangs(lease_ids)
     active = [i for i in members if state.phase(i) is RevokeState.ACTIVE]
-    yield from evict(state, active, reason=reason, now_ms=now_ms, grace_ms=grace_ms)
+    yield from evict(
+        state, active, reason=reason, now_ms=now_ms, grace_ms=grace_ms, preemptor=preemptor
+    )
 
 
 def runs_under_executor(state: State, lease_id: int) -> bool:
@@ -101,7 +121,8 @@ def give_back(state: State, lease_id: int, *, now_ms: int) -> Iterator[Event]:
     check_revoke_change(before, through)
     reason = state.ledger.revoking.get(state.handle(lease_id))
     until = now_ms + state.settings.teardown_ms
-    yield le.LeaseRevoked(owner, lease_id, before, through, reason, until, is_released=True)
+    by = None if reason is None else _preemptor(state, lease_id, reason)
+    yield le.LeaseRevoked(owner, lease_id, before, through, reason, until, True, by)
 
 
 def tear_down(state: State, lease_id: int, *, through: RevokeState, now_ms: int) -> Iterator[Event]:
@@ -109,12 +130,13 @@ def tear_down(state: State, lease_id: int, *, through: RevokeState, now_ms: int)
     before, owner = state.phase(lease_id), state.owner_of(lease_id)
     check_revoke_change(before, through)
     reason = state.ledger.revoking.get(state.handle(lease_id))
+    by = None if reason is None else _preemptor(state, lease_id, reason)
     if is_confirmed(state, lease_id):
         until = now_ms + state.settings.teardown_ms
-        yield le.LeaseRevoked(owner, lease_id, before, through, reason, until)
+        yield le.LeaseRevoked(owner, lease_id, before, through, reason, until, preemptor=by)
         return
     if reason is not None:  # a plain expiry says all in the record of its end
-        yield le.LeaseRevoked(owner, lease_id, before, through, reason)
+        yield le.LeaseRevoked(owner, lease_id, before, through, reason, preemptor=by)
     yield end_of(state, lease_id)
 
 
@@ -127,7 +149,10 @@ def end_of(state: State, lease_id: int) -> Event:
     reason = state.ledger.revoking.get(state.handle(lease_id))
     if reason is None:
         return le.LeaseExpired(owner, lease_id, node, held)
-    return le.LeasePreempted(owner, lease_id, node, held, reason, _preemptor(state, lease_id))
+    by, taken_by = _preemptor(state, lease_id, reason), _taken_by(state, lease_id, reason)
+    tag = state.ledger.handles.accounts[fields.account].tag
+    told = None if tag is None else str(tag)
+    return le.LeasePreempted(owner, lease_id, node, held, reason, by, told, taken_by)
 
 
 def _released(state: State, lease_id: int) -> Event:
@@ -161,12 +186,30 @@ def end_due(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
                 yield fence_of(state, lease_id)
 
 
-def _preemptor(state: State, lease_id: int) -> str:
-    """For whom the lease had to go."""
-    reason = state.ledger.revoking[state.handle(lease_id)]
-    if not reason.spares_guaranteed:
-        return _OPERATOR
-    for entry_id, claim in state.claims.items():
-        if lease_id in claim.victims:
-            return str(state.line.entry(entry_id).request.tenant)
-    return _SCHEDULER
+# -- for whom --------------------------------------------------------------------------------
+
+
+def claimant_of(state: State, lease_id: int, *, reason: PreemptionReason | None) -> int | None:
+    """The entry that counts on the room of a lease which has to go for more urgent work."""
+    if reason is not PreemptionReason.PRIORITY_PREEMPTION:
+        return None
+    claims = state.claims.items()
+    return next((entry_id for entry_id, claim in claims if lease_id in claim.victims), None)
+
+
+def _preemptor(state: State, lease_id: int, reason: PreemptionReason) -> str:
+    """For whom the lease has to go."""
+    claimant = claimant_of(state, lease_id, reason=reason)
+    if claimant is not None:
+        return str(state.entry(claimant).request.tenant)
+    told = state.courses.evictions.get(lease_id)
+    if told is not None and told.preemptor is not None:
+        return told.preemptor
+    return _SCHEDULER if reason.spares_guaranteed else _OPERATOR
+
+
+def _taken_by(state: State, lease_id: int, reason: PreemptionReason) -> le.TakenBy:
+    claimant = claimant_of(state, lease_id, reason=reason)
+    if claimant is None:
+        return le.NOBODY
+    return le.TakenBy(entry_id=claimant, depth=state.claims[claimant].depth)

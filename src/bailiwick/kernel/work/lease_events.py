@@ -65,6 +65,8 @@ class LeaseRevoked:
     """A lease came one step nearer to its end; ``expires_ms`` is when the next one is due.
 
     ``is_released``: because its holder gave it back, on a node where that must be confirmed.
+    ``preemptor``: for whom it has to go, if it has to. ``generation``: whose tokens end with the
+    warning; if the lease gets its place back, it has the next one.
     """
 
     kind: ClassVar = RecordKind.LEASE_REVOKED
@@ -75,6 +77,8 @@ class LeaseRevoked:
     reason: PreemptionReason | None = None
     expires_ms: int | None = None
     is_released: bool = False
+    preemptor: str | None = None
+    generation: int | None = None
 
     def body(self) -> Body:
         """The lease, the edge of the revoke table, and why."""
@@ -84,6 +88,10 @@ class LeaseRevoked:
             body["reason"] = self.reason.value
         if self.expires_ms is not None:
             body["expires_ms"] = self.expires_ms
+        if self.preemptor is not None:
+            body["preemptor"] = self.preemptor
+        if self.generation is not None:
+            body["generation"] = self.generation
         return body | ({"released": 1} if self.is_released else {})
 
     @classmethod
@@ -98,26 +106,37 @@ class LeaseRevoked:
             None if word is None else PreemptionReason(word),
             body.get("expires_ms"),
             bool(body.get("released", 0)),
+            body.get("preemptor"),
+            body.get("generation"),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseRestored:
-    """A lease that had to go may stay after all, for its old term: nobody needs its room now."""
+    """A lease that had to go may stay after all, for its old term: nobody needs its room now.
+
+    Its tokens ended when it was warned; those of its new generation count. ``preemptor``: for whom
+    it had to go.
+    """
 
     kind: ClassVar = RecordKind.LEASE_RESTORED
     owner: Owner
     lease_id: int
+    generation: int
     expires_ms: int
+    preemptor: str | None = None
 
     def body(self) -> Body:
-        """The lease and its term."""
-        return {"lease_id": self.lease_id, "expires_ms": self.expires_ms}
+        """The lease, its term, and who does not need its room any more."""
+        body: Body = {"lease_id": self.lease_id, "generation": self.generation}
+        body["expires_ms"] = self.expires_ms
+        return body | ({"preemptor": self.preemptor} if self.preemptor is not None else {})
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
-        return cls(owner, body["lease_id"], body["expires_ms"])
+        told = (body["lease_id"], body["generation"], body["expires_ms"])
+        return cls(owner, *told, body.get("preemptor"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +174,19 @@ class LeaseExpired(_Ended):
 
 
 @dataclass(frozen=True, slots=True)
+class TakenBy:
+    """Who took a lease's place: its entry (the grant names that too) or, if it starts in the same
+    command, its first lease; and how deep the cascade is."""
+
+    entry_id: int | None = None
+    lease_id: int | None = None
+    depth: int = 0
+
+
+NOBODY = TakenBy()
+
+
+@dataclass(frozen=True, slots=True)
 class LeasePreempted:
     """It was ended against its holder's wish, for one of the nine reasons."""
 
@@ -165,10 +197,12 @@ class LeasePreempted:
     held: Resources
     reason: PreemptionReason
     preemptor: str
+    tag: str | None = None
+    taken_by: TakenBy = NOBODY
 
     def body(self) -> Body:
         """Victim, preemptor, reason, and what was freed."""
-        return {
+        body: Body = {
             "lease_id": self.lease_id,
             "node": str(self.node),
             "freed": amounts_of(self.held),
@@ -176,6 +210,13 @@ class LeasePreempted:
             "victim": str(self.owner.tenant),
             "preemptor": self.preemptor,
         }
+        if self.tag is not None:
+            body["tag"] = self.tag
+        if self.taken_by.entry_id is not None:
+            body["preemptor_entry_id"] = self.taken_by.entry_id
+        if self.taken_by.lease_id is not None:
+            body["preemptor_lease_id"] = self.taken_by.lease_id
+        return body | ({"depth": self.taken_by.depth} if self.taken_by.depth else {})
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
@@ -187,6 +228,12 @@ class LeasePreempted:
             resources_from(body["freed"]),
             PreemptionReason(body["reason"]),
             body["preemptor"],
+            body.get("tag"),
+            TakenBy(
+                body.get("preemptor_entry_id"),
+                body.get("preemptor_lease_id"),
+                body.get("depth", 0),
+            ),
         )
 
 

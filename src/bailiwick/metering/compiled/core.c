@@ -389,7 +389,7 @@ METHOD(core_measured) {
     return out;
 }
 
-/* What of each pool is there and runs on until then, and the extremes; as the readable twin says. */
+/* What of each pool is there and runs until then, and the extremes; as the readable twin says. */
 METHOD(core_tally) {
     int64_t at, latest = 0, least = 0;
     if (!given(n, 1) || !number(args[0], &at)) return NULL;

@@ -4,23 +4,22 @@ Rules it keeps:
 
 - A change to a node goes through ``_changed``, which writes the change log; every index is a cache
   of the nodes with a position in that log, so "position equals the log's end" proves it fresh.
-- Quota is charged by ``take``, and ``release`` gives back exactly that.
+- Quota is charged by ``take`` (:mod:`.charges`), and ``release`` gives back exactly that.
 """
 
 from __future__ import annotations
 
 from array import array
 
+from bailiwick.scheduler.engine.charges import Charges
 from bailiwick.scheduler.engine.expiries import Expiries
 from bailiwick.scheduler.engine.protocol import (
-    ASK_PYTHON,
     CLASS_GUARANTEED,
     FLAG_PINNED,
     FLAG_RESERVED,
     LOG_SIZE,
     NEVER,
     NO_CAPACITY,
-    OVER_QUOTA,
     LeaseRow,
     NodeFields,
 )
@@ -35,10 +34,6 @@ from bailiwick.scheduler.engine.tables import (
 )
 from bailiwick.vocab.values import MILLI
 
-# Rows of the quota table; the layout is documented in scheduler/quota_rows.py.
-_WIDTH, _FLAGS, _USED, _LIMIT, _GEN_USED, _GEN_LIMIT = 48, 1, 2, 8, 14, 30
-_FLAG_ASK, _FLAG_GENERATIONS = 1, 2
-
 
 class Arena:
     """Nodes, shapes, accounts, leases and the change log of one fleet."""
@@ -50,9 +45,8 @@ class Arena:
         self.accounts: list[list[int]] = [[-1, 0]]  # account 0: the operator's own, no quota
         self.leases: list[LeaseRecord | None] = []
         self.reuse: list[int] = []
-        self._expiries = Expiries()
-        self.generation_of_kind = [0] * 64
-        self.quota: array[int] | list[int] = []
+        self.charges = Charges()
+        self.expiries = Expiries()
         self.headroom = (0, 0, 0, 0, 0)
         self.free_total = [0, 0, 0, 0]
         self.arrivals, self.learn_at = 0, 2**63 - 1
@@ -64,8 +58,9 @@ class Arena:
 
     # -- nodes -----------------------------------------------------------------------------
 
-    def add_kind(self, kind: int, generation: int) -> None:
-        self.generation_of_kind[kind] = generation
+    def add_kind(self, kind: int, generation: int, vram: int) -> None:
+        charges = self.charges
+        charges.generation_of_kind[kind], charges.vram_of_kind[kind] = generation, vram
 
     def add_class(self, cpu: int, mem: int, block: int, kinds: bytes) -> int:
         mask = 0
@@ -79,7 +74,7 @@ class Arena:
         node = NodeRecord(cls, record.cpu, record.mem, record.block, [MILLI] * record.devices)
         if self._node_free:
             x = self._node_free.pop()
-            node.version = self.nodes[x].version
+            node.version, node.terms = self.nodes[x].version, self.nodes[x].terms
             self.nodes[x] = node
         else:
             x = len(self.nodes)
@@ -214,7 +209,7 @@ class Arena:
         return self.accounts[account][1]
 
     def attach_quota(self, table: array[int]) -> None:
-        self.quota = table
+        self.charges.table = table
 
     def set_headroom(self, priority: int, cpu: int, mem: int, block: int, gpu: int) -> None:
         self.headroom = (priority, cpu, mem, block, gpu)
@@ -258,7 +253,7 @@ class Arena:
             self.leases.append(lease)
             self.reuse.append(0)
         node.leases[slot] = None
-        self._expiries.note(slot, expires)
+        self.expiries.note(slot, expires)
         shape.refs += 1
         self.accounts[account][1] += 1
         self._apply(lease, 1)
@@ -321,9 +316,10 @@ class Arena:
         if lease is None:
             raise IndexError("no such lease")
         self._reclaim(lease, -1)
+        self.nodes[lease.node].terms += lease.expires != expires
         lease.state, lease.flags, lease.generation = state, flags, generation
         lease.expires, lease.checkpoint = expires, checkpoint
-        self._expiries.note(lease_id & 0xFFFFFFFF, expires)
+        self.expiries.note(lease_id & 0xFFFFFFFF, expires)
         self._reclaim(lease, 1)
 
     def move_lease(self, lease_id: int, account: int) -> None:
@@ -335,10 +331,6 @@ class Arena:
         lease.account = account
         self.accounts[account][1] += 1
         self._charge(lease, 1)
-
-    def expired(self, now: int, limit: int) -> list[int]:
-        found = self._expiries.due(self.leases, now, limit=limit)
-        return [self.reuse[slot] << 32 | slot for slot in found]
 
     def _apply(self, lease: LeaseRecord, sign: int) -> None:
         node, shape = self.nodes[lease.node], self.shapes[lease.shape]
@@ -353,48 +345,18 @@ class Arena:
         if node.eligible:
             self._total(node, 1)
 
+    def _charge(self, lease: LeaseRecord, sign: int) -> None:
+        row, shape = self.accounts[lease.account][0], self.shapes[lease.shape]
+        kinds = self.classes[self.nodes[lease.node].cls].kind
+        self.charges.charge(row, shape, kinds, devices=lease.devices, sign=sign)
+
     def _reclaim(self, lease: LeaseRecord, sign: int) -> None:
         if lease.lease_class == CLASS_GUARANTEED or lease.state:
             return
         if lease.flags & (FLAG_RESERVED | FLAG_PINNED):
             return
         shape = self.shapes[lease.shape]
-        sums = self.nodes[lease.node].reclaim[lease.priority]
+        sums = self.nodes[lease.node].reclaim[lease.level]
         amounts = (shape.cpu, shape.mem, shape.block, shape.count * shape.milli, 1)
         for d, amount in enumerate(amounts):
             sums[d] += sign * amount
-
-    # -- quota -------------------------------------------------------------------------------
-
-    def _check_quota(self, row: int, shape: ShapeRecord) -> int:
-        gpu = shape.count * shape.milli
-        need = (shape.cpu, shape.mem, shape.block, gpu, shape.vram, 1)
-        table = self.quota
-        while row >= 0:
-            at = row * _WIDTH
-            flags = table[at + _FLAGS]
-            if flags & _FLAG_ASK:
-                return ASK_PYTHON
-            for d, amount in enumerate(need):
-                if amount and table[at + _USED + d] + amount > table[at + _LIMIT + d]:
-                    return OVER_QUOTA
-            if flags & _FLAG_GENERATIONS and shape.count:
-                g = shape.generation
-                if g < 0 or table[at + _GEN_USED + g] + gpu > table[at + _GEN_LIMIT + g]:
-                    return OVER_QUOTA
-            row = table[at]
-        return 0
-
-    def _charge(self, lease: LeaseRecord, sign: int) -> None:
-        row = self.accounts[lease.account][0]
-        shape = self.shapes[lease.shape]
-        kinds = self.classes[self.nodes[lease.node].cls].kind
-        need = (shape.cpu, shape.mem, shape.block, shape.count * shape.milli, shape.vram, 1)
-        table = self.quota
-        while row >= 0:
-            at = row * _WIDTH
-            for d, amount in enumerate(need):
-                table[at + _USED + d] += sign * amount
-            for i in bits(lease.devices) if lease.devices else ():
-                table[at + _GEN_USED + self.generation_of_kind[kinds[i]]] += sign * shape.milli
-            row = table[at]

@@ -20,6 +20,8 @@ FLAG_RESERVED, FLAG_ON_BUDGET, FLAG_PINNED, FLAG_RELEASED = 1, 2, 4, 8
 its holder and waiting for its teardown (an engine only keeps this one)."""
 
 CLASS_GUARANTEED, CLASS_STANDARD, CLASS_SPOT = range(3)
+EVICTABLE_ALL = 0xF70
+"""All that may ever be evictable: nothing guaranteed, of standard not the highest priority."""
 
 KINDS_MAX = 64
 """Kinds of GPU device in one fleet: a request names them as a bit set in 64 bits."""
@@ -69,6 +71,12 @@ NodeFields = tuple[int, int, int, int, int, tuple[int, ...], int]
 """class, eligible, free cpu, free mem, free block, free milli per device, leases."""
 
 
+Survey = tuple[int, int, int, int, int, int, int, int]
+"""Nodes with the devices, those open; nodes large enough, those open; what is free."""
+
+FilterCounts = tuple[int, int, int, int, int, int, int, int]
+"""Nodes by filter: kind of device, labels, policy, cpu, memory, block, devices; and fitting."""
+
 VictimAnswer = tuple[int, int, list[int], bool] | tuple[int, int, int, int, int, int]
 """A plan (cost, node, lease ids on it, whether surely the cheapest), or the number of nodes that
 fell at each rule: hardware, closed, protected, priority, run time, depth."""
@@ -85,8 +93,8 @@ def traits(priority: int, lease_class: int, flags: int = 0, depth: int = 0) -> i
 class Engine(Protocol):
     """Tables and searches of one fleet. Handles that do not exist raise ``IndexError``."""
 
-    def add_kind(self, kind: int, generation: int, /) -> None:
-        """Say to which generation a kind of device belongs."""
+    def add_kind(self, kind: int, generation: int, vram: int, /) -> None:
+        """Say to which generation a kind of device belongs, and how much memory each has."""
 
     def add_class(self, cpu: int, mem: int, block: int, kinds: bytes, /) -> int:
         """A class of equal machines: capacities and the kind of each device."""
@@ -114,7 +122,8 @@ class Engine(Protocol):
         self, cpu: int, mem: int, block: int, vram: int, count: int, milli: int,
         kinds: int, generation: int, /,
     ) -> int:  # fmt: skip
-        """A request shape; leases refer to it for their resources."""
+        """A request shape; leases refer to it for their resources. ``vram`` is what its devices
+        count for at least; a lease is charged for the devices that it got."""
 
     def set_shape_kinds(self, shape: int, kinds: int, /) -> None:
         """Which kinds of device may serve the shape."""
@@ -155,9 +164,16 @@ class Engine(Protocol):
     def set_workload(self, inverse_kappa: int, pressure: array[int], items: array[int], /) -> None:
         """Tables of the learned workload; every fragmentation score is stale after this."""
 
-    def survey(self, shape: int, mask: bytearray | None, /) -> tuple[int, int, int, int, int, int]:
-        """Nodes that have the hardware and are in the mask, how many of them take leases, and
-        free cpu, mem, block and GPU milli of serving devices on those."""
+    def survey(self, shape: int, mask: bytearray | None, /) -> Survey:
+        """Of the nodes in the mask: how many have the devices, and how many of those take leases;
+        how many could hold one member when empty, and how many of those take leases; free cpu,
+        mem, block and GPU milli of serving devices on those of the second number."""
+
+    def filter_counts(
+        self, shape: int, labels: bytearray | None, permitted: bytearray | None, /
+    ) -> FilterCounts:
+        """How many nodes that take leases fall at which filter for one member, each counted at the
+        first it fails, and how many fit."""
 
     def find(self, strategy: int, shape: int, mask: bytearray | None, /) -> int:
         """The node the strategy would choose, or -1."""
@@ -203,6 +219,22 @@ class Engine(Protocol):
     def expired(self, now: int, limit: int, /) -> list[int]:
         """Ids of leases whose expiry is at or before now, in slot order; stops after limit."""
 
+    def room_time(
+        self, shape: int, need: int, mask: bytearray | None, now: int, until: int, /
+    ) -> int | None:
+        """The earliest time, from now to until, at which so many members of the shape fit if each
+        lease ends at its expiry; None if there is none."""
+
+    def room_nodes(
+        self, shape: int, need: int, mask: bytearray | None, at: int, /
+    ) -> list[tuple[int, int]]:
+        """Nodes and how many members will fit there at that time, most first (of equals the lower
+        handle), until there are enough."""
+
+    def room_on(self, node: int, at: int, /) -> tuple[int, int, int, tuple[int, ...]]:
+        """What is free on the node (cpu, mem, block, milli of each device) once every lease that
+        ends by then has ended."""
+
     def place_batch(self, strategy: int, rows: array[int], now: int, out: array[int], /) -> int:
         """``place`` for rows of (shape, account, traits, expires); returns how many were done."""
 
@@ -210,10 +242,13 @@ class Engine(Protocol):
         """``release`` for each id; returns how many existed."""
 
     def find_victims(
-        self, shape: int, priority: int, now: int, run_min: int, fresh: int, depth_max: int,
+        self, shape: int, evictable: int, now: int, run_min: int, fresh: int, depth_max: int,
         mask: bytearray | None, exclude: int, /,
     ) -> VictimAnswer:  # fmt: skip
-        """The cheapest leases on one node whose end makes the shape fit there."""
+        """The cheapest leases on one node whose end makes the shape fit there.
+
+        ``evictable`` says which may go: bit 4 * class + priority for each sort.
+        """
 
     def counters(self) -> dict[str, int]:
         """Sizes and work done, for benches and people."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bailiwick.scheduler.engine.protocol import CLASS_SPOT
 from bailiwick.vocab.values import MILLI
 
 
@@ -39,8 +40,10 @@ class NodeRecord:
     alive: bool = True
     eligible: bool = False
     version: int = 0
+    terms: int = 0
     leases: dict[int, None] = field(default_factory=dict)
-    # reclaim[priority] = cpu, mem, block, gpu milli, leases that eviction could give back
+    # What eviction could give back, by level (spot: 0, others: priority): cpu, mem, block, gpu
+    # milli, leases.
     reclaim: list[list[int]] = field(default_factory=lambda: [[0] * 5 for _ in range(4)])
 
 
@@ -51,7 +54,7 @@ class ShapeRecord:
     cpu: int
     mem: int
     block: int
-    vram: int
+    vram: int  # what its devices count for at least
     count: int
     milli: int
     kinds: int
@@ -82,6 +85,11 @@ class LeaseRecord:
     checkpoint: int
     state: int = 0
     generation: int = 1
+
+    @property
+    def level(self) -> int:
+        """Where it counts among what could go: a spot lease lowest, whatever its priority."""
+        return 0 if self.lease_class == CLASS_SPOT else self.priority
 
 
 def fits(cls: ClassRecord, node: NodeRecord, shape: ShapeRecord) -> bool:

@@ -2,10 +2,10 @@
 
 Rules:
 
-- A victim is neither guaranteed, reserved, pinned nor being revoked already; its priority is
-  strictly below the preemptor's; it has run for ``run_min``; and its cascade depth is below
-  ``depth_max``. A gang goes whole: every member, wherever it is, must be a legal victim, and the
-  loss of all of them is its cost.
+- A victim is neither guaranteed, reserved, pinned nor being revoked already; its class and priority
+  are among those ``evictable`` by the preemptor; it has run for ``run_min``; and its cascade depth
+  is below ``depth_max``. A gang goes whole: every member, wherever it is, must be a legal victim,
+  and the loss of all of them is its cost.
 - A lease costs 1000 times (1 + priority) if spot, else 10000 times 4 to the priority; half of that
   if it reported a checkpoint at most ``fresh`` ago; plus a tenth of its GPU milli-shares and one
   for each whole core.
@@ -49,7 +49,8 @@ class Query:
     """Who asks, and what protects a lease."""
 
     shape: ShapeRecord
-    priority: int
+    evictable: int
+    """Bit 4 * class + priority: such leases may be victims."""
     now: int
     run_min: int
     fresh: int
@@ -78,11 +79,16 @@ def verdict(lease: LeaseRecord, query: Query) -> int:
         return _PROTECTED
     if lease.flags & (FLAG_RESERVED | FLAG_PINNED):
         return _PROTECTED
-    if lease.priority >= query.priority:
+    if not query.evictable >> (4 * lease.lease_class + lease.priority) & 1:
         return _PRIORITY
     if query.now - lease.granted < query.run_min:
         return _RUN_TIME
     return _DEPTH if lease.depth >= query.depth_max else _LEGAL
+
+
+def below_of(evictable: int) -> int:
+    """The least level that no such victim has: spot leases have 0, others their priority."""
+    return 3 if evictable >> 6 & 1 else 2 if evictable >> 5 & 1 else int(evictable != 0)
 
 
 class VictimSearch:
@@ -126,7 +132,7 @@ class VictimSearch:
 
     def _sums_suffice(self, node: NodeRecord) -> bool:
         """Whether what is free and evictable covers the plain amounts, before a closer look."""
-        shape, sums = self.query.shape, node.reclaim[: self.query.priority]
+        shape, sums = self.query.shape, node.reclaim[: below_of(self.query.evictable)]
         wanted = ((node.cpu, shape.cpu), (node.mem, shape.mem), (node.block, shape.block))
         return all(free + sum(s[d] for s in sums) >= w for d, (free, w) in enumerate(wanted))
 

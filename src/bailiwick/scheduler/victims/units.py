@@ -66,9 +66,7 @@ class Judge:
         )  # fmt: skip
         if sort not in self._known:
             lease = self._ledger.lease(lease_id)
-            legal = not fields.flags & FLAG_PINNED and may_be_victim(
-                lease, terms, below=self._request.priority
-            )
+            legal = not fields.flags & FLAG_PINNED and may_be_victim(lease, terms, by=self._request)
             self._known[sort] = lease_cost(lease, terms) if legal else None
         return self._known[sort]
 

@@ -51,6 +51,7 @@ DECISIONS = frozenset(
         RecordKind.LEASE_RELEASED,
         RecordKind.LEASE_EXPIRED,
         RecordKind.LEASE_REVOKED,
+        RecordKind.LEASE_RESTORED,
         RecordKind.LEASE_PREEMPTED,
         RecordKind.LEASE_FENCED,
         RecordKind.QUOTA_CHANGED,

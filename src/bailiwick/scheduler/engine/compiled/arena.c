@@ -25,13 +25,15 @@ int engine_start(Engine *e) {
 
 void engine_clear(Engine *e) {
     victims_clear(e);
+    rooms_clear(e);
     for (int32_t i = 0; i < e->classes; i++) {
         Class *c = &e->cls[i];
         free(c->member); free(c->cpu_free); free(c->mem_mib); free(c->whole); free(c->top);
     }
     for (int32_t i = 0; i < e->shapes; i++) drop_cache(e, &e->shape[i]);
     free(e->node); free(e->reclaim); free(e->cls); free(e->shape); free(e->account);
-    free(e->lease); free(e->expiry_min); free(e->expiry_group); free(e->head); free(e->bitmap); free(e->stamp);
+    free(e->lease); free(e->expiry_min); free(e->expiry_group);
+    free(e->head); free(e->bitmap); free(e->stamp);
     free(e->group); free(e->item);
     memset(e, 0, sizeof *e);
 }
@@ -97,10 +99,10 @@ int32_t add_node(Engine *e, int32_t cls) {
     Class *c = &e->cls[cls];
     if (!mirror_room(c)) return -1;
     int32_t x = e->node_free;
-    uint32_t version = 0;
+    uint32_t version = 0, terms = 0;
     if (x >= 0) {
         e->node_free = e->node[x].first_lease;
-        version = e->node[x].version;
+        version = e->node[x].version; terms = e->node[x].terms;
     } else {
         int32_t room = e->node_room;
         if (!grow((void **)&e->node, e->nodes, &e->node_room, sizeof(Node))) return -1;
@@ -116,7 +118,7 @@ int32_t add_node(Engine *e, int32_t cls) {
     Node *n = &e->node[x];
     memset(n, 0, sizeof *n);
     memset(&e->reclaim[x], 0, sizeof e->reclaim[x]);
-    n->version = version; n->usable_epoch = 0;
+    n->version = version; n->terms = terms; n->usable_epoch = 0;
     n->cpu = c->cpu; n->mem = c->mem; n->block = c->block; n->cls = cls;
     for (int i = 0; i < c->devices; i++) n->device[i] = MILLI;
     n->first_lease = -1; n->alive = 1; n->eligible = 0;
@@ -170,6 +172,7 @@ int32_t add_shape(Engine *e, const Shape *given) {
 void free_shape(Engine *e, int32_t i) {
     Shape *s = &e->shape[i];
     drop_cache(e, s);
+    rooms_drop(e, i);
     memset(s, 0, sizeof *s);
     s->refs = e->shape_free;
     e->shape_free = i;
@@ -209,7 +212,7 @@ unsigned choose_devices(const Engine *e, const Node *n, const Shape *s) {
 void reclaim_add(Engine *e, const Lease *l, int sign) {
     if (!evictable(l)) return;
     const Shape *s = &e->shape[l->shape];
-    Reclaim *r = &e->reclaim[l->node][l->priority];
+    Reclaim *r = &e->reclaim[l->node][level_of(l)];
     if (e->node[l->node].profiled) profile_note(e, l, sign);
     r->cpu += sign * s->cpu; r->mem += sign * s->mem; r->block += sign * s->block;
     r->gpu += sign * s->count * s->milli; r->count += sign;
@@ -217,7 +220,25 @@ void reclaim_add(Engine *e, const Lease *l, int sign) {
 
 static void shape_need(const Shape *s, int64_t need[Q_DIMS]) {
     need[0] = s->cpu; need[1] = s->mem; need[2] = s->block;
-    need[3] = (int64_t)s->count * s->milli; need[4] = s->vram; need[5] = 1;
+    need[3] = (int64_t)s->count * s->milli; need[Q_VRAM] = s->vram; need[5] = 1;
+}
+
+/* What these devices of a machine count for in GPU memory, held by that share. */
+static int64_t vram_of(const Engine *e, const Class *c, unsigned devices, int32_t milli) {
+    int64_t sum = 0;
+    for (unsigned left = devices; left; left &= left - 1)
+        sum += (e->vram_of_kind[c->kind[__builtin_ctz(left)]] * milli + MILLI - 1) / MILLI;
+    return sum;
+}
+
+/* Whether quota takes the memory of the very devices that were chosen. */
+static int bears_vram(const Engine *e, int32_t row, int32_t x, unsigned devices, int32_t milli) {
+    int64_t more = vram_of(e, &e->cls[e->node[x].cls], devices, milli);
+    for (; more && row >= 0; row = (int32_t)e->quota[(int64_t)row * Q_WIDTH + Q_PARENT]) {
+        const int64_t *q = e->quota + (int64_t)row * Q_WIDTH + Q_VRAM;
+        if (q[Q_USED] + more > q[Q_LIMIT]) return 0;
+    }
+    return 1;
 }
 
 static int quota_check(const Engine *e, int32_t row, const Shape *s) {
@@ -239,6 +260,7 @@ void quota_charge(Engine *e, int32_t row, const Shape *s, const Lease *l, int si
     int64_t need[Q_DIMS];
     const Class *c = &e->cls[e->node[l->node].cls];
     shape_need(s, need);
+    need[Q_VRAM] = vram_of(e, c, l->devices, s->milli);
     for (; row >= 0; row = (int32_t)e->quota[(int64_t)row * Q_WIDTH + Q_PARENT]) {
         int64_t *q = e->quota + (int64_t)row * Q_WIDTH;
         for (int d = 0; d < Q_DIMS; d++) q[Q_USED + d] += sign * need[d];
@@ -261,7 +283,8 @@ static void node_take(Engine *e, int32_t x, const Shape *s, unsigned devices, in
 int shift(Engine *e, int32_t x, const int64_t more[3], int devices, const int64_t *milli) {
     Node *n = &e->node[x];
     const Class *c = &e->cls[n->cls];
-    const int64_t free_now[3] = { n->cpu, n->mem, n->block }, most[3] = { c->cpu, c->mem, c->block };
+    const int64_t free_now[3] = { n->cpu, n->mem, n->block };
+    const int64_t most[3] = { c->cpu, c->mem, c->block };
     for (int d = 0; d < 3; d++)
         if (more[d] < -free_now[d] || more[d] > most[d] - free_now[d]) return 0;
     if (devices > c->devices) return 0;
@@ -390,6 +413,10 @@ int64_t place(Engine *e, int strategy, int32_t shape, int32_t account, int trait
     if (s->count) {
         if (strategy == FRAGMENTATION_AWARE) score_node(e, strategy, s, x, &devices);
         else devices = choose_devices(e, &e->node[x], s);
+        if (!bears_vram(e, e->account[account].row, x, devices, s->milli)) {
+            e->arrivals--; s->arrivals--;
+            return ASK_PYTHON;   /* devices with less memory may do */
+        }
     }
     if (strategy == ROUND_ROBIN) e->cursor = x + 1 < e->nodes ? x + 1 : 0;
     return take(e, x, shape, account, traits, when, gang, devices);

@@ -19,12 +19,12 @@
 #define LOG_SIZE 65536   /* changes an index may lag behind before it is rebuilt */
 #define BUCKETS 1024     /* steps of a free fraction in the best-fit lists */
 #define LISTS 12         /* per class: 3 list sets x 4 dimensions */
-#define BLOCK 64         /* nodes under one head of a cache; leases under one expiry minimum; those minima */
+#define BLOCK 64         /* nodes under one head of a cache; leases under an expiry minimum */
 #define CACHES 256       /* score caches kept; the least recently asked shape gives its up */
 #define UNFIT INT16_MIN
 
 /* Rows of the quota table, shared with Python (see ../../quota_rows.py). */
-enum { Q_WIDTH = 48, Q_PARENT = 0, Q_FLAGS = 1, Q_USED = 2, Q_LIMIT = 8, Q_DIMS = 6,
+enum { Q_WIDTH = 48, Q_PARENT = 0, Q_FLAGS = 1, Q_USED = 2, Q_LIMIT = 8, Q_DIMS = 6, Q_VRAM = 4,
        Q_GEN_USED = 14, Q_GEN_LIMIT = 30, Q_FLAG_ASK = 1, Q_FLAG_GENERATIONS = 2 };
 
 enum { ROUND_ROBIN = 0, BEST_FIT = 1, WEIGHTED = 2, FRAGMENTATION_AWARE = 3 };
@@ -47,14 +47,14 @@ typedef struct {
     int16_t whole, top;            /* devices wholly free; largest free share */
     uint8_t alive, eligible;
     uint8_t profiled;              /* victims.c knows its leases as they are */
-    uint32_t version;
+    uint32_t version, terms;       /* terms: changes of expiry, which rooms.c follows */
     int32_t position;              /* in the mirror of its class */
     Link link[3];
     int64_t usable;                /* usable_milli() at (usable_version, usable_epoch) */
     uint32_t usable_version, usable_epoch;
 } Node;
 
-/* What evicting every evictable lease of one priority would give back. */
+/* What evicting every evictable lease of one level would give back. */
 typedef struct { int64_t cpu, mem, block; int32_t gpu, count; } Reclaim;
 
 typedef struct {
@@ -77,7 +77,8 @@ typedef struct {
 } Cache;
 
 typedef struct {
-    int64_t cpu, mem, block, vram;
+    int64_t cpu, mem, block;
+    int64_t vram;                  /* what its devices count for at least */
     int32_t count, milli;          /* devices, and milli of each */
     uint64_t kinds;
     int32_t generation;            /* declared, or -1 */
@@ -111,6 +112,7 @@ typedef struct {
     Lease *lease;       int32_t leases, lease_room, lease_free, lease_live;
     int64_t *expiry_min, *expiry_group;   /* see expiries.c */
     int32_t generation_of_kind[KINDS];
+    int64_t vram_of_kind[KINDS];
     int64_t free_total[4], headroom[4];
     int32_t headroom_priority;
     int32_t log[LOG_SIZE]; uint64_t log_end;
@@ -127,6 +129,7 @@ typedef struct {
     int32_t cursor;     /* round robin */
     int64_t probes, scans, rescored;
     struct Victims *victims;
+    struct Rooms *rooms;
 } Engine;
 
 /* arena.c */
@@ -156,6 +159,11 @@ int32_t find(Engine *e, int strategy, int32_t shape, const uint8_t *mask);
 int expiry_grow(Engine *e, int32_t before);
 void expiry_note(Engine *e, int32_t slot, int64_t expires);
 
+/* rooms.c */
+typedef struct Rooms Rooms;
+void rooms_drop(Engine *e, int32_t shape);
+void rooms_clear(Engine *e);
+
 /* bestfit.c */
 int64_t best_fit_key(const Node *n);
 int32_t find_best_fit(Engine *e, Shape *s, const uint8_t *mask);
@@ -172,7 +180,8 @@ typedef struct Victims Victims;
 
 typedef struct {
     int32_t shape, exclude;        /* exclude: one more node left out, or -1 */
-    int64_t priority;              /* of the preemptor: victims are strictly below it */
+    int64_t evictable;             /* bit 4 * class + priority: such leases may be victims */
+    int32_t below;                 /* and none of them has this level, or a higher one */
     int64_t now, run_min, fresh;   /* minimum run time; age at which a checkpoint is still fresh */
     int64_t depth_max;             /* a lease that already evicted this deep is no victim */
     const uint8_t *mask;
@@ -195,6 +204,12 @@ static inline int evictable(const Lease *l) {
     return l->lease_class != CLASS_GUARANTEED && l->state == STATE_ACTIVE
         && !(l->flags & (FLAG_RESERVED | FLAG_PINNED));
 }
+
+/* Sums of what could go are kept by level: who may evict one of a level may evict any spot lease
+ * (unless it is one itself), so those have the lowest. */
+enum { EVICTABLE_ALL = 0xf70 };    /* never guaranteed, and of standard never the highest */
+
+static inline int level_of(const Lease *l) { return l->lease_class == CLASS_SPOT ? 0 : l->priority; }
 
 static inline int allowed(const uint8_t *mask, int32_t x) {
     return !mask || (mask[x >> 3] >> (x & 7)) & 1;

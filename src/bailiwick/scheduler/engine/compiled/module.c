@@ -63,10 +63,11 @@ static PyObject *handle(int64_t h) {
 }
 
 METHOD(py_add_kind) {
-    int64_t a[2];
-    if (!integers(args, n, 2, a)) return NULL;
+    int64_t a[3];
+    if (!integers(args, n, 3, a)) return NULL;
     if (a[0] < 0 || a[0] >= KINDS || a[1] < 0 || a[1] >= 16) { bad("kind"); return NULL; }
     self->e.generation_of_kind[a[0]] = (int32_t)a[1];
+    self->e.vram_of_kind[a[0]] = a[2];
     Py_RETURN_NONE;
 }
 
@@ -155,6 +156,7 @@ METHOD(py_set_shape_kinds) {
     s->kinds = kinds;
     s->denied_at = -1;
     drop_cache(&self->e, s);
+    rooms_drop(&self->e, (int32_t)a[0]);
     Py_RETURN_NONE;
 }
 
@@ -290,29 +292,6 @@ METHOD(py_set_workload) {
     Py_RETURN_NONE;
 }
 
-/* survey(shape, mask) -> nodes with the hardware in the mask, those open, free on the open ones */
-METHOD(py_survey) {
-    int64_t a[1], sum[4] = { 0 }; Py_buffer view; const uint8_t *mask;
-    const Engine *e = &self->e;
-    int32_t nodes = 0, taking = 0;
-    if (n < 2 || !integers(args, n, 1, a) || !shape_ok(e, a[0])) return NULL;
-    if (!mask_of(e, args[1], &view, &mask)) return NULL;
-    const Shape *s = &e->shape[a[0]];
-    for (int32_t x = 0; x < e->nodes; x++) {
-        const Node *k = &e->node[x];
-        const Class *c = &e->cls[k->cls];
-        if (!k->alive || (s->count && !(c->kinds & s->kinds)) || !allowed(mask, x)) continue;
-        nodes++;
-        if (!k->eligible) continue;
-        taking++;
-        sum[0] += k->cpu; sum[1] += k->mem; sum[2] += k->block;
-        for (int i = 0; i < c->devices; i++)
-            if (s->kinds >> c->kind[i] & 1) sum[3] += k->device[i];
-    }
-    if (view.obj) PyBuffer_Release(&view);
-    return Py_BuildValue("iiLLLL", nodes, taking, sum[0], sum[1], sum[2], sum[3]);
-}
-
 METHOD(py_find) {
     int64_t a[2]; Py_buffer view; const uint8_t *mask;
     if (!integers(args, n, 2, a) || !shape_ok(&self->e, a[1]) || n < 3) return NULL;
@@ -403,7 +382,7 @@ METHOD(py_cursor) {
     return PyLong_FromLong(self->e.cursor);
 }
 
-/* find_victims(shape, priority, now, run_min, fresh, depth_max, mask, exclude)
+/* find_victims(shape, evictable, now, run_min, fresh, depth_max, mask, exclude)
  * -> (cost, node, ids, exact), or six counts of nodes by what was in the way */
 METHOD(py_find_victims) {
     int64_t a[6], last[1]; Py_buffer view; VictimAnswer found;
@@ -411,9 +390,10 @@ METHOD(py_find_victims) {
     if (n < 8) { PyErr_SetString(PyExc_TypeError, "expected 8 arguments"); return NULL; }
     if (!integers(args, n, 6, a) || !integers(args + 7, 1, 1, last)) return NULL;
     if (!shape_ok(e, a[0])) return NULL;
-    if (a[1] < 0 || a[1] > 3) { bad("priority"); return NULL; }
-    VictimQuery q = { .shape = (int32_t)a[0], .priority = a[1], .now = a[2], .run_min = a[3],
+    if (a[1] & ~(int64_t)EVICTABLE_ALL) { bad("victims"); return NULL; }
+    VictimQuery q = { .shape = (int32_t)a[0], .evictable = a[1], .now = a[2], .run_min = a[3],
                       .fresh = a[4], .depth_max = a[5], .exclude = (int32_t)last[0] };
+    q.below = a[1] >> 6 & 1 ? 3 : a[1] >> 5 & 1 ? 2 : a[1] != 0;
     if (!mask_of(e, args[6], &view, &q.mask)) return NULL;
     int ok = find_victims(e, &q, &found);
     if (view.obj) PyBuffer_Release(&view);
@@ -449,6 +429,7 @@ METHOD(py_update_lease) {
     int renewed = l->state == a[1] && l->flags == a[2] && l->checkpoint == a[5];
     if (!renewed) reclaim_add(&self->e, l, -1);
     l->state = (uint8_t)a[1]; l->flags = (uint8_t)a[2]; l->generation = (int32_t)a[3];
+    if (l->expires != a[4]) self->e.node[l->node].terms++;
     l->expires = a[4]; l->checkpoint = a[5];
     if (!renewed) reclaim_add(&self->e, l, 1);
     expiry_note(&self->e, (int32_t)(a[0] & 0xffffffff), a[4]);
@@ -547,13 +528,15 @@ static PyMethodDef methods[] = {
     FAST("set_headroom", py_set_headroom), FAST("free_totals", py_free_totals),
     FAST("set_weights", py_set_weights), FAST("learning", py_learning),
     FAST("set_workload", py_set_workload), FAST("survey", py_survey), FAST("find", py_find),
-    FAST("score", py_score),
+    FAST("score", py_score), FAST("filter_counts", py_filter_counts),
     FAST("place", py_place), FAST("take", py_take), FAST("release", py_release),
     FAST("untake", py_untake), FAST("cursor", py_cursor),
     FAST("lease", py_lease), FAST("update_lease", py_update_lease),
     FAST("shift", py_shift), FAST("move_lease", py_move_lease), FAST("expired", py_expired),
     FAST("place_batch", py_place_batch), FAST("release_batch", py_release_batch),
     FAST("counters", py_counters), FAST("find_victims", py_find_victims), FAST("dump", py_dump),
+    FAST("room_time", py_room_time), FAST("room_nodes", py_room_nodes),
+    FAST("room_on", py_room_on),
     { NULL, NULL, 0, NULL }
 };
 

@@ -1,7 +1,7 @@
 /* What a node's leases could give back, and at which cost.
  *
- * For each priority of the preemptor and each plain amount a profile holds the most that victims
- * of a total base up to a budget could give, were leases divisible. That is a concave function of
+ * For each level of victims and each plain amount a profile holds the most that those below it,
+ * of a total base up to a budget, could give, were leases divisible. That is a concave function of
  * the budget, so between two budgets the line through the two before bounds it from above.
  *
  * A profile is made from all leases of the node. After that it is kept a bound, not exact: what
@@ -16,7 +16,7 @@ enum { LOOSE = 1000 };             /* a reach is too large by up to one part in 
 static const int64_t BUDGET[BUDGETS] = { 500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12000,
                                          16000, 24000, 32000, 48000, 80000, 160000, INFINITE };
 
-typedef struct { int32_t amount[3], base, priority; } Part;
+typedef struct { int32_t amount[3], base, level; } Part;
 
 static int64_t capacity(const Class *c, int d) { return d ? d > 1 ? c->block : c->mem : c->cpu; }
 
@@ -49,7 +49,7 @@ static void fill_reach(Victims *v, int32_t x, const Part *part, int n, int d) {
     int at[3] = { 0 };
     for (int i = 0; i < n; i++) {
         const Part *q = &part[v->order[i].weight];
-        for (int p = q->priority; p < 3; p++) {
+        for (int p = q->level; p < 3; p++) {
             for (; BUDGET[at[p]] <= spent[p] + q->base; at[p]++) {
                 int64_t left = BUDGET[at[p]] - spent[p];
                 int64_t most = have[p] + ceil_div(left * q->amount[d], q->base);
@@ -62,11 +62,11 @@ static void fill_reach(Victims *v, int32_t x, const Part *part, int n, int d) {
         while (at[p] < BUDGETS) v->reach[p][d][x].at[at[p]++] = (int32_t)have[p];
 }
 
-/* The lease counts for every preemptor that outranks it; all but its plain amounts. */
+/* The lease counts wherever its level is below; all but its plain amounts. */
 static void note_lease(Victims *v, const Lease *l, const Shape *s, const Part *part) {
     int64_t size = size_cost(s) < 1 << 20 ? size_cost(s) : 1 << 20;
     int32_t base = part->base, cost = (base + (int32_t)size) / (s->count ? s->count : 1);
-    for (int p = l->priority; p < 3; p++) {
+    for (int p = level_of(l); p < 3; p++) {
         Terms *t = &v->terms[p][l->node];
         Rack *k = &v->rack[p][l->node];
         if (base < t->least) t->least = base;
@@ -84,7 +84,7 @@ static void note_lease(Victims *v, const Lease *l, const Shape *s, const Part *p
 
 static void note_held(Held *h, const Lease *l, const Shape *s, int sign) {
     for EACH_BIT(i, (unsigned)l->devices) {
-        for (int p = l->priority; p < 4; p++) h->milli[p][i] += (int16_t)(sign * s->milli);
+        for (int p = level_of(l); p < 4; p++) h->milli[p][i] += (int16_t)(sign * s->milli);
         if (l->gang >= 0) h->gang_milli[i] += (int16_t)(sign * s->milli);
     }
     if (l->gang < 0) return;
@@ -96,7 +96,7 @@ static void note_held(Held *h, const Lease *l, const Shape *s, int sign) {
 
 static Part part_of(const Class *c, const Lease *l, const Shape *s, int64_t base) {
     const int64_t amount[3] = { s->cpu, s->mem, s->block };
-    Part p = { .base = (int32_t)base, .priority = l->priority };
+    Part p = { .base = (int32_t)base, .level = level_of(l) };
     for (int d = 0; d < 3; d++)
         p.amount[d] = (int32_t)scaled_up(amount[d], shift_of(capacity(c, d), SCALE));
     return p;
@@ -130,7 +130,7 @@ void profile_node(Engine *e, Victims *v, int32_t x) {
         const Shape *s = &e->shape[l->shape];
         if (!evictable(l)) continue;
         note_held(h, l, s, 1);
-        if (l->priority > 2 || l->depth >= v->q->depth_max) continue;
+        if (level_of(l) > 2 || l->depth >= v->q->depth_max) continue;
         if (l->granted > v->ripe) {
             int64_t at = ripe_at(v, l);
             if (at < span->ripens) span->ripens = at;
@@ -176,7 +176,7 @@ static void settle(Engine *e, Victims *v, int32_t x) {
     for (int32_t k = 0; k < h->pendings; k++) {
         const Lease *l = &e->lease[h->pending[k]];
         const Shape *s = &e->shape[l->shape];
-        if (l->node != x || !evictable(l) || l->priority > 2) continue;
+        if (l->node != x || !evictable(l) || level_of(l) > 2) continue;
         if (l->depth >= v->q->depth_max) continue;
         if (l->granted > v->ripe) {
             int64_t at = ripe_at(v, l);
@@ -186,7 +186,7 @@ static void settle(Engine *e, Victims *v, int32_t x) {
         }
         Part part = part_of(&e->cls[e->node[x].cls], l, s, base_of(v, l));
         note_lease(v, l, s, &part);
-        for (int p = l->priority; p < 3; p++)
+        for (int p = level_of(l); p < 3; p++)
             for (int d = 0; d < 3; d++)
                 for (int b = 0; b < BUDGETS; b++)
                     v->reach[p][d][x].at[b] += BUDGET[b] >= part.base ? part.amount[d]
@@ -219,7 +219,7 @@ static int64_t base_for(const Reach *r, int32_t need) {
 /* What freeing device i costs at least; a single one may need others to go for its cores. */
 static int64_t device_cost(const Engine *e, const Victims *v, int32_t x, int i, int32_t gap) {
     const Node *n = &e->node[x];
-    const Rack *k = &v->rack[v->q->priority - 1][x];
+    const Rack *k = &v->rack[v->q->below - 1][x];
     const Shape *s = v->shape;
     int64_t cost = (int64_t)gap * k->rate[i] / 64;
     if (k->cheap[i] > cost) cost = k->cheap[i];
@@ -227,7 +227,7 @@ static int64_t device_cost(const Engine *e, const Victims *v, int32_t x, int i, 
     if (s->count > 1 || s->cpu <= n->cpu) return cost;
     int64_t cores = (s->cpu - n->cpu) >> shift_of(e->cls[n->cls].cpu, SCALE);
     if (cores <= k->cores[i]) return cost;
-    return cost + base_for(&v->reach[v->q->priority - 1][0][x], (int32_t)cores - k->cores[i]);
+    return cost + base_for(&v->reach[v->q->below - 1][0][x], (int32_t)cores - k->cores[i]);
 }
 
 /* Devices: the milli lacking at least, and what they cost; 0: they cannot be had. */
@@ -235,7 +235,7 @@ static int lacking_devices(const Engine *e, const Victims *v, int32_t x, int64_t
     const Node *n = &e->node[x];
     const Class *c = &e->cls[n->cls];
     const Shape *s = v->shape;
-    const Rack *k = &v->rack[v->q->priority - 1][x];
+    const Rack *k = &v->rack[v->q->below - 1][x];
     int32_t gap[DEVICES], wanted = s->count, found = 0;
     int64_t price[DEVICES];
     out[0] = out[1] = 0;
@@ -261,15 +261,15 @@ int64_t lower_bound(const Engine *e, const Victims *v, int32_t x) {
     const Shape *s = v->shape;
     const int64_t need[3] = { s->cpu - n->cpu, s->mem - n->mem, s->block - n->block };
     int64_t lack[2] = { 0, 0 }, base = 0;
-    if (!v->q->priority) return fits(e, n, s) ? 0 : INFINITE;
+    if (!v->q->below) return fits(e, n, s) ? 0 : INFINITE;
     if (s->count && !lacking_devices(e, v, x, lack)) return INFINITE;
     if (need[0] <= 0 && need[1] <= 0 && need[2] <= 0 && !lack[0]) return 0;
-    const Terms *t = &v->terms[v->q->priority - 1][x];
+    const Terms *t = &v->terms[v->q->below - 1][x];
     if (t->least == INT32_MAX) return INFINITE;
     for (int d = 0; d < 3; d++) {
         if (need[d] <= 0) continue;
         int64_t scaled = need[d] >> shift_of(capacity(c, d), SCALE);
-        int64_t b = base_for(&v->reach[v->q->priority - 1][d][x], (int32_t)scaled);
+        int64_t b = base_for(&v->reach[v->q->below - 1][d][x], (int32_t)scaled);
         if (b > base) base = b;
     }
     if (base >= INFINITE) return INFINITE;

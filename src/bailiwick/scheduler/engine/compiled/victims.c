@@ -223,7 +223,7 @@ static int is_open(const Engine *e, const VictimQuery *q, int32_t x) {
     return e->node[x].eligible && x != q->exclude && allowed(q->mask, x);
 }
 
-/* Free and evictable of the lower priorities together cover the plain amounts. */
+/* Free and evictable of the lower levels together cover the plain amounts. */
 static int sums_cover(const Engine *e, const Shape *s, int32_t x, int64_t below) {
     const Node *n = &e->node[x];
     int64_t cpu = n->cpu, mem = n->mem, block = n->block;
@@ -255,7 +255,7 @@ static void push_anew(Engine *e, Victims *v, const Candidate *c, int count) {
 
 /* What will be read a few nodes from now. */
 static void prefetch(const Engine *e, const Victims *v, int32_t x) {
-    int p = v->q->priority ? (int)v->q->priority - 1 : 0;
+    int p = v->q->below ? v->q->below - 1 : 0;
     const Rack *k = &v->rack[p][x];
     const void *line[] = { &e->node[x], &e->node[x].alive, &v->span[x], &v->reach[p][0][x],
                            &v->reach[p][1][x], k, k->clear, k->rate };
@@ -279,7 +279,7 @@ static void bound_nodes(Engine *e, Victims *v) {
             if (profile_holds(e, v, x)) {   /* exact: a new one would give no stricter bound */
                 int exact = n->profiled == EXACT && v->span[x].until > q->now;
                 push(v, (Candidate){ lower_bound(e, v, x), x, exact });
-            } else if (sums_cover(e, v->shape, x, q->priority)) {
+            } else if (sums_cover(e, v->shape, x, q->below)) {
                 cold[stale++].node = x;
             }
         }
@@ -318,7 +318,7 @@ static void search(Engine *e, Victims *v) {
 
 /* -- why not --------------------------------------------------------------------------------- */
 
-/* Whether all evictable leases below a priority make room; gangs count in, or not at all. */
+/* Whether all evictable leases below a level make room; gangs count in, or not at all. */
 static int room_below(const Engine *e, const Victims *v, int32_t x, int below, int gangs) {
     const Node *n = &e->node[x];
     const Class *c = &e->cls[n->cls];
@@ -346,7 +346,7 @@ static int blocked_at_sight(const Engine *e, const Victims *v, int32_t x) {
     if (!sums_cover(e, v->shape, x, 4)) return UNTOUCHABLE;
     if (!e->node[x].profiled) return LEGAL;
     for (int rule = UNTOUCHABLE; rule <= OUTRANKED; rule++) {
-        int below = rule == UNTOUCHABLE ? 4 : (int)v->q->priority;
+        int below = rule == UNTOUCHABLE ? 4 : v->q->below;
         if (!room_below(e, v, x, below, 1)) return rule;
         if (v->held[x].gangs && !room_below(e, v, x, below, 0)) return LEGAL;
     }

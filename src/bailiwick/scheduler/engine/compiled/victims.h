@@ -21,7 +21,7 @@ typedef struct {                   /* all leases of one gang, and what this sear
 } Gang;
 
 /* What bounds a node without looking at its leases, column by column: a search reads few of them.
- * All but Span and Held are kept for victims below priority 1, 2, 3. */
+ * All but Span and Held are kept for victims below level 1, 2, 3. */
 typedef struct {
     int64_t from, until, last;     /* exact from .. until; from there to last still a bound */
     int64_t ripens;                /* when the first pending lease is to be counted in */
@@ -42,7 +42,7 @@ typedef struct {
     int32_t gangs;                 /* evictable leases in gangs, */
     int64_t gang_amount[3];        /* which may turn out not to be: what they hold */
     int16_t gang_milli[DEVICES];
-    int16_t milli[4][DEVICES];     /* what evictable leases hold, of priority 0, up to 1, 2, 3 */
+    int16_t milli[4][DEVICES];     /* what evictable leases hold, of level 0, up to 1, 2, 3 */
 } Held;
 
 typedef struct {                   /* a lease, or all members of a gang on the node */
@@ -112,7 +112,7 @@ static inline void add_rank(uint64_t *mask, int r) { mask[r >> 6] |= 1ull << (63
 
 static inline int verdict(const Victims *v, const Lease *l) {
     if (!evictable(l)) return UNTOUCHABLE;
-    if (l->priority >= v->q->priority) return OUTRANKED;
+    if (!(v->q->evictable >> (4 * l->lease_class + l->priority) & 1)) return OUTRANKED;
     if (l->granted > v->ripe) return TOO_YOUNG;
     return l->depth < v->q->depth_max ? LEGAL : TOO_DEEP;
 }

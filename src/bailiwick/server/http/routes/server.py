@@ -91,6 +91,7 @@ def _settings(body: wire.Settings) -> Settings:
         ),
         headroom_priority=body.headroom_priority,
         preempt_from=body.preempt_from,
+        aging_ceiling=body.aging_ceiling,
         confirm_teardown=body.confirm_teardown,
         **{name: getattr(body, name) for name in NUMBERS},
     )
@@ -104,6 +105,7 @@ def _spell(found: Settings) -> wire.Settings:
         headroom=Held(cpu_milli=cpu, mem_bytes=mem, block_bytes=block, gpu_milli=gpu),
         headroom_priority=found.headroom_priority,
         preempt_from=found.preempt_from,
+        aging_ceiling=found.aging_ceiling,
         confirm_teardown=found.confirm_teardown,
         **{name: getattr(found, name) for name in NUMBERS},
     )
