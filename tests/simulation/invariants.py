@@ -156,27 +156,17 @@ class Judge:
             raise Violation("state and journal agree", "leases")
         if sorted(state.line.entries) != sorted(model.waiting):
             raise Violation("state and journal agree", "waiting requests")
-        holds = state.ledger.holds
-        # What is kept for who waits is no lease yet.
-        with holds.shadow(lifted=holds.numbers(), now_ms=state.clock_ms):
-            self._compare_nodes(state)
-            self._compare_quotas(state)
-
-    def _compare_nodes(self, state: State) -> None:
-        model = self.model
         for name, machine in model.nodes.items():
             usage = state.ledger.node(name)
             here = [lease for lease in model.leases.values() if lease.node == name]
             cpu = machine.capacity.get("cpu_milli", 0) - sum(
                 lease.held.get("cpu_milli", 0) for lease in here
             )
+            cpu -= model.kept_on(name).get("cpu_milli", 0)
             told = usage.mode.value, usage.quarantined, state.ledger.entry(name).gated
             known = machine.mode, machine.quarantined, model.trust.gated(name)
             if usage.free.cpu_milli != cpu or told != known:
                 raise Violation("state and journal agree", f"node {name}")
-
-    def _compare_quotas(self, state: State) -> None:
-        model = self.model
         scopes = dict.fromkeys(
             each
             for lease in model.leases.values()

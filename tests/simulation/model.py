@@ -8,7 +8,7 @@ number or a time out of order, a batch of another epoch. Slow and simple on purp
 from __future__ import annotations
 
 import json
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from bailiwick.journal import GENESIS_HASH
 from bailiwick.kernel import Answer, encode_answer
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
+from tests.simulation.naive_claims import NaiveClaim, kept, on_node
 from tests.support.naive_trust import Broken, NaiveTrust
 
 Told = tuple[Any, ...]
@@ -64,14 +65,6 @@ class NaiveNode:
 
 
 @dataclass(slots=True)
-class NaiveClaim:
-    """Room that is being made: who leaves, and how much CPU is to be there on which node."""
-
-    victims: tuple[int, ...]
-    needs: dict[str, int]
-
-
-@dataclass(slots=True)
 class NaiveLease:
     """A hold, as its records say."""
 
@@ -95,6 +88,11 @@ class NaiveLease:
         plain = {name: self.held.get(name, 0) for name in DIMENSIONS[:3]}
         return plain | {"gpu_count": gpu, "gpu_vram": self.vram, "lease_count": 1}
 
+    def charged(self, scope: Scope) -> dict[str, int]:
+        """What it counts against the quota of a tenant or project, and each generation."""
+        inside = self.scope[0] == scope[0] and scope[1] in (None, self.scope[1])
+        return self.demand() | self.generations if inside and self.phase != "fenced" else {}
+
 
 @dataclass(slots=True)
 class Model:
@@ -111,9 +109,8 @@ class Model:
     waiting: dict[int, Scope] = field(default_factory=dict)
     entry_serial: int = 0
     blocked: dict[int, str | None] = field(default_factory=dict)
+    asked: dict[int, dict[str, Any]] = field(default_factory=dict)
     claims: dict[int, NaiveClaim] = field(default_factory=dict)
-    cores: dict[int, int] = field(default_factory=dict)
-    """Of each waiting request, how much CPU one member needs."""
     book: OrderedDict[Key, tuple[int, Told]] = field(default_factory=OrderedDict)
     ever: dict[Key, list[Told]] = field(default_factory=dict)
     unfinished: Key | None = None
@@ -200,14 +197,12 @@ class Model:
             left = [i for i, lease in self.leases.items() if lease.node == body["node"]]
             _check(not left, "a node takes its leases with it", f"{body['node']} left {left}")
             del self.nodes[body["node"]]
-            self._break_claims(body["node"])
 
     def _mode(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
         node = self.nodes[body["node"]]
         _check(node.mode == body["before"], "modes follow each other", f"{body}, not {node.mode}")
         node.mode = body["after"]
-        self._break_claims(body["node"])
         holds = [i for i, lease in self.leases.items() if lease.node == body["node"]]
         empty = node.mode != "drained" or not holds
         _check(empty, "a drained node is empty", f"{body['node']} holds {holds}")
@@ -215,7 +210,6 @@ class Model:
     def _quarantined(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
         self.nodes[body["node"]].quarantined = True
-        self._break_claims(body["node"])
 
     def _lifted(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
@@ -239,18 +233,18 @@ class Model:
         self.settings = body
 
     def used(self, scope: Scope) -> tuple[dict[str, int], dict[str, int]]:
-        """What the live leases of a tenant or project add up to, by dimension and generation."""
+        """What the live leases of a tenant or project, and what is kept for it, add up to.
+
+        By dimension and by generation.
+        """
         total = dict.fromkeys(DIMENSIONS, 0)
-        generations: dict[str, int] = {}
         for lease in self.leases.values():
-            inside = lease.scope[0] == scope[0] and scope[1] in (None, lease.scope[1])
-            if lease.phase == "fenced" or not inside:
-                continue
-            for name, amount in lease.demand().items():
-                total[name] += amount
-            for word, milli in lease.generations.items():
-                generations[word] = generations.get(word, 0) + milli
-        return total, generations
+            for name, amount in lease.charged(scope).items():
+                total[name] = total.get(name, 0) + amount
+        waits = kept(self.claims.values(), self.leases, self.nodes, of=lambda e: e.charged(scope))
+        for name, amount in waits.items():
+            total[name] = total.get(name, 0) + amount
+        return total, {name: n for name, n in total.items() if name not in DIMENSIONS}
 
     def _check_quota(self, scope: Scope, lease: NaiveLease) -> None:
         for each in dict.fromkeys((scope, (scope[0], None))):
@@ -283,7 +277,7 @@ class Model:
             self.lease_serial = lease_id
             self.leases[lease_id] = self._lease(body, scope, node=node, mask=mask)
             self._check_room(node)
-        self._check_claims(set(nodes), entry)
+            self._check_claims(node, entry)
         if entry is not None:
             waits = self.waiting.get(entry) == scope
             _check(waits, "only who waits is started", f"entry {entry}")
@@ -332,22 +326,20 @@ class Model:
             over = f"{node} gives {taken} of device {device}"
             _check(taken <= 1000, "capacity is never exceeded", over)
 
-    def _check_claims(self, nodes: set[str], entry: int | None) -> None:
-        """Who else got something has left to each claimant what its victims make room for."""
-        for claimant, claim in self.claims.items():
-            for node in nodes & claim.needs.keys() if claimant != entry else ():
-                here = {i: lease for i, lease in self.leases.items() if lease.node == node}
-                stay = [lease for i, lease in here.items() if i not in claim.victims]
-                room = self.nodes[node].capacity.get("cpu_milli", 0) - sum(
-                    lease.held.get("cpu_milli", 0) for lease in stay
-                )
-                short = f"{room} on {node} for {claimant}, once all have left, after {entry}"
-                _check(room >= claim.needs[node], "claimed room is kept", short)
+    def _check_claims(self, node: str, entry: int | None) -> None:
+        claims = [claim for claimant, claim in self.claims.items() if claimant != entry]
+        free = {**self.nodes[node].capacity}
+        free |= {f"gpu {i}": 1000 for i in range(len(self.nodes[node].generations))}
+        for lease in self.leases.values():
+            for kind, amount in on_node(node)(lease).items():
+                free[kind] = free.get(kind, 0) - amount
+        for kind, amount in kept(claims, self.leases, self.nodes, of=on_node(node)).items():
+            told = f"{amount} {kind} of {node} are kept, {free[kind]} are left: {entry} got more"
+            _check(amount <= free[kind], "claimed room is kept", told)
 
-    def _break_claims(self, node: str) -> None:
-        """A node that closes, or what is fenced there, keeps nothing for anybody."""
-        for claim in self.claims.values():
-            claim.needs.pop(node, None)
+    def kept_on(self, node: str) -> dict[str, int]:
+        """What nobody holds of a node and others have left, or leave, for somebody."""
+        return kept(self.claims.values(), self.leases, self.nodes, of=on_node(node))
 
     def _denied(self, body: dict[str, Any], scope: Scope) -> None:
         """Nothing changes."""
@@ -357,7 +349,7 @@ class Model:
         _check(entry > self.entry_serial, "an entry is made once", f"{entry} again")
         self.entry_serial = entry
         self.waiting[entry] = scope
-        self.cores[entry] = body["resources"].get("cpu_milli", 0)
+        self.asked[entry] = body
         self.blocked[entry] = _sort_of(body) if "detail" in body else None
 
     def _blocked(self, body: dict[str, Any], scope: Scope) -> None:
@@ -365,9 +357,13 @@ class Model:
         _check(self.waiting.get(entry) == scope, "only who waits is blocked", f"entry {entry}")
         claimed = self.claims.pop(entry, None) is not None
         if body.get("victims"):
-            needs = Counter(body["seats"])
-            each = {node: count * self.cores[entry] for node, count in needs.items()}
-            self.claims[entry] = NaiveClaim(tuple(body["victims"]), each)
+            seats = body["seats"]
+            devices = body.get("seat_devices", [0] * len(seats))
+            members = tuple(
+                self._lease(self.asked[entry], scope, node=node, mask=mask)
+                for node, mask in zip(seats, devices, strict=True)
+            )
+            self.claims[entry] = NaiveClaim(members, tuple(body["victims"]))
         elif not claimed:
             again = f"entry {entry} is blocked by {sort} as before"
             _check(self.blocked.get(entry) != sort, "a blocker is told once", again)
@@ -379,7 +375,7 @@ class Model:
         self._leave(entry)
 
     def _leave(self, entry: int) -> None:
-        del self.waiting[entry], self.cores[entry]
+        del self.waiting[entry], self.asked[entry]
         self.claims.pop(entry, None)
 
     # -- leases --------------------------------------------------------------------------------
@@ -415,10 +411,10 @@ class Model:
         lease = self._of(body["lease_id"])
         _check(lease.phase == "grace_running", "only who is in grace may stay", str(body))
         _check(lease.scope == scope, "records name the owner", str(body))
-        counted = any(body["lease_id"] in claim.victims for claim in self.claims.values())
-        _check(not counted, "only whose room nobody needs may stay", str(body))
         same = body["expires_ms"] == lease.term_ms > self.clock_ms
         _check(same, "who stays has its old term", f"{body}: {lease.term_ms}")
+        needed = any(body["lease_id"] in claim.victims for claim in self.claims.values())
+        _check(not needed, "who is needed does not stay", str(body))
         lease.phase, lease.expires_ms = "active", body["expires_ms"]
 
     def _ended(self, body: dict[str, Any], scope: Scope) -> None:
@@ -439,7 +435,6 @@ class Model:
         _check(lease.phase != "fenced", "a fence is set once", str(body))
         _check(lease.scope == scope, "records name the owner", str(body))
         lease.phase = "fenced"
-        self._break_claims(lease.node)
 
     def _cleared(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
