@@ -13,7 +13,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 
 from bailiwick.scheduler.admission import AdmissionController
@@ -250,6 +250,7 @@ class Turn:
         self._vain: set[object] = set()
         self._ends: list[LeaseEnding] | None = None
         self._told: dict[object, Denied] = {}
+        self._foreseen: dict[object, Reservation | None] = {}
 
     @property
     def reservations(self) -> tuple[Reservation, ...]:
@@ -294,8 +295,12 @@ class Turn:
 
     def foresee(self, entry: QueueEntry) -> Reservation | None:
         """When the entry could start after all for whom room is kept; nothing is kept for it."""
-        planned = self._planned(entry)
-        return None if planned is None else planned.reservation
+        key = self._key(entry.request, tuple(self._reserved)), entry.request.ttl_ms
+        if key not in self._foreseen:
+            planned = self._planned(entry)
+            self._foreseen[key] = None if planned is None else planned.reservation
+        found = self._foreseen[key]
+        return None if found is None else replace(found, entry=entry)
 
     def again(self, entry: QueueEntry, terms: Mapping[int, int]) -> Reservation | None:
         """When the entry, for which room is kept, could start if these leases ended then.
@@ -339,6 +344,7 @@ class Turn:
     def changed(self) -> None:
         """Leases began, or are to end at another time."""
         self._ends = None
+        self._foreseen.clear()
 
     def _bound(self, request: PlacementRequest) -> tuple[_Reserved, ...]:
         """The reservations of which the request must take nothing."""
