@@ -53,6 +53,7 @@ MEANINGS = {
     "clock_step_ms": "How far time may go forward from one command to the next.",
     "outage_ms": "How far time may go forward where a leader begins: the longest outage.",
     "clock_drift_ms": "How far a leader's clock may be from what it is compared with.",
+    "job_mem_bytes_per_core": "Memory a job gets for each core, if it names none.",
     "burst_min_run_ms": "How long burst credit must last for a request that goes above a limit.",
 }
 

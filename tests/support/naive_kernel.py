@@ -59,6 +59,8 @@ class Hold:
     checkpoint: int | None = None
     reason: str | None = None
     released: bool = False
+    term: int = 0
+    """Until when it ran before it was warned."""
 
     @property
     def milli(self) -> int:
@@ -359,11 +361,24 @@ class NaiveKernel:
         reason = body.get("reason")
         if reason is not None and hold.terms["lease_class"] == "guaranteed":
             assert reason in OPERATORS, f"{reason} ended a guaranteed lease"
+        if body["after"] == "revoke_warning":
+            assert body["generation"] == hold.generation
+            hold.term = hold.expires
         hold.phase, hold.reason = body["after"], reason
         hold.expires = body.get("expires_ms", hold.expires)
         if body.get("released"):
             assert self.machines[hold.node].executor, "a release that nobody has to confirm"
             hold.released = True
+
+    def _lease_restored(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self.holds[body["lease_id"]]
+        assert (hold.owner, hold.phase) == (owner, "grace_running")
+        assert hold.reason == "priority_preemption", "only who went for urgent work may stay"
+        assert not any(body["lease_id"] in each.victims for each in self.waiters.values())
+        assert body["generation"] == hold.generation + 1, "its tokens ended with the warning"
+        assert self.clock < body["expires_ms"] == hold.term
+        hold.phase, hold.reason, hold.expires = "active", None, body["expires_ms"]
+        hold.generation = body["generation"]
 
     def _lease_released(self, body: dict[str, Any], owner: Scope) -> None:
         hold = self._over(body, owner)

@@ -18,7 +18,7 @@ from bailiwick.scheduler.placement import ScoreWeights
 from bailiwick.scheduler.preemption import PreemptionConfig
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import check_integer, check_kind
+from bailiwick.vocab.values import GIB, check_integer, check_kind
 from bailiwick.vocab.words import PRIORITIES, Priority, Strategy
 
 _SECOND, _HOUR, _DAY = 1_000, 3_600_000, 86_400_000
@@ -60,6 +60,8 @@ class Settings:
     """How far a leader's clock may be from what it is compared with."""
     burst_min_run_ms: int = 60 * _SECOND
     """How long burst credit must last for a request that goes above a limit."""
+    job_mem_bytes_per_core: int = GIB
+    """Memory that a job gets for each core (at least for one) if it names none."""
     reservations_max: int = 4
     """For how many waiting requests room is kept at a time."""
     slips_max: int = 3
@@ -120,6 +122,7 @@ _LEAST = {
     **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
     **dict.fromkeys(("clock_step_ms", "outage_ms", "clock_drift_ms"), 1_000),
     "burst_min_run_ms": 0,
+    "job_mem_bytes_per_core": 1,
     "aging_max": 0,
     **dict.fromkeys(("reservations_max", "slips_max", "aging_ms"), 1),
 }
@@ -128,6 +131,7 @@ _MOST = {
     "queue_max": 10**7,
     "keys_max": 10**7,
     "burst_min_run_ms": 2**52,
+    "job_mem_bytes_per_core": 2**40,
     "reservations_max": RESERVATIONS_MAX,
     "aging_max": len(PRIORITIES) - 1,
     # Added to the time of a record they must stay a number that a record can tell.

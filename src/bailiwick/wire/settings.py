@@ -42,6 +42,7 @@ class Settings(Model):
     outage_ms: _Span = 2_592_000_000
     clock_drift_ms: _Span = 60_000
     burst_min_run_ms: Annotated[int, Within(0, 2**52)] = 60_000
+    job_mem_bytes_per_core: Annotated[int, Within(1, 2**40)] = 2**30
     reservations_max: Annotated[int, Within(1, 64)] = 4
     slips_max: Number = 3
     aging_ms: Number = 86_400_000

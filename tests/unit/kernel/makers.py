@@ -186,6 +186,7 @@ def settings(draw: st.DrawFn) -> Settings:
         clock_step_ms=draw(st.integers(1_000, 2**53 - 1)),
         outage_ms=draw(st.integers(1_000, 2**53 - 1)),
         burst_min_run_ms=draw(st.integers(0, 2**52)),
+        job_mem_bytes_per_core=draw(st.integers(1, 2**40)),
         reservations_max=draw(st.integers(1, 64)),
         slips_max=draw(ids),
         aging_ms=draw(ids),
@@ -292,7 +293,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         RoomLost, owners, ids, st.sampled_from(list(ReservationLoss)), st.none() | times
     ),
     LeaderElected: st.builds(LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
-    StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts),
+    StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts, amounts),
     ClockRepaired: st.builds(ClockRepaired, times, times, st.text("ab c", max_size=9)),
     LeaseRenewed: st.builds(LeaseRenewed, owners, ids, ids, times),
     RenewalDenied: st.builds(RenewalDenied, owners, ids, ids, denials()),
@@ -306,8 +307,9 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.none() | times,
         st.booleans(),
         st.none() | principals,
+        st.none() | ids,
     ),
-    LeaseRestored: st.builds(LeaseRestored, owners, ids, times, st.none() | principals),
+    LeaseRestored: st.builds(LeaseRestored, owners, ids, ids, times, st.none() | principals),
     LeaseReleased: st.builds(LeaseReleased, owners, ids, names, resources),
     LeaseExpired: st.builds(LeaseExpired, owners, ids, names, resources),
     LeasePreempted: st.builds(

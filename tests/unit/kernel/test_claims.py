@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import LIST_PRICES
+from bailiwick.fleet.resources import Resources
 from bailiwick.kernel import (
     Cancel,
     Granted,
@@ -280,3 +283,16 @@ def test_nobodys_grace_ends_for_a_claim_that_came_to_nothing_since_the_last_look
     assert d.kinds[:2] == ["request_blocked", "lease_restored"]
     assert d.phase(victim) == "active"
     checked(d)
+
+
+# --- headroom --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kept", [0, 8])
+def test_headroom_is_asked_as_if_the_victims_were_gone(kept: int) -> None:
+    d = desk(16, headroom=Resources(cpu_milli=kept * 1000))
+    low = d.lease("slow", cpu_cores=16 - kept, priority=LOW, ttl_ms=LONG)
+    entry = d.wait("fast", cpu_cores=4, priority=HIGH)
+    assert d.phase(low) == "grace_running"
+    d.tick(1_000 + GRACE)
+    assert started(d) == [entry]

@@ -124,7 +124,7 @@ class FleetKinds:
                         *("max_cascade_depth", "fresh_checkpoint_ms", "half_life_ms"),
                         *("patience_ms", "horizon_ms", "queue_max", "keys_ms", "keys_max"),
                         *("clock_step_ms", "outage_ms", "clock_drift_ms"),
-                        "burst_min_run_ms",
+                        *("burst_min_run_ms", "job_mem_bytes_per_core"),
                         *("reservations_max", "slips_max", "aging_ms", "aging_max"),
                     ),
                     AMOUNT,
@@ -137,7 +137,7 @@ class FleetKinds:
         53,
         ocsf=Ocsf(API, OTHER),
         scope=FLEET,
-        body=BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}),
+        body=BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}, {"format": AMOUNT}),
     )
     CLOCK_REPAIRED = row(
         "clock_repaired",

@@ -201,6 +201,7 @@ class WorkKinds:
                 "expires_ms": AMOUNT,
                 "released": AMOUNT,
                 "preemptor": PRINCIPAL,
+                "generation": AMOUNT,
             },
         ),
     )
@@ -209,7 +210,10 @@ class WorkKinds:
         58,
         ocsf=Ocsf(API, UPDATE),
         moves_shares=True,
-        body=BodySpec({"lease_id": AMOUNT, "expires_ms": AMOUNT}, {"preemptor": PRINCIPAL}),
+        body=BodySpec(
+            {"lease_id": AMOUNT, "generation": AMOUNT, "expires_ms": AMOUNT},
+            {"preemptor": PRINCIPAL},
+        ),
     )
     LEASE_FENCED = row(
         "lease_fenced",

@@ -26,7 +26,6 @@ from bailiwick.kernel.views import AHEAD_MAX
 from bailiwick.kernel.work.commands import Renew
 from bailiwick.kernel.work.lease_events import LeaseRenewed, RenewalDenied
 from bailiwick.scheduler.decision import DenialDetail, Denied, NodeClosed, TermReserved
-from bailiwick.scheduler.explain import closed_by
 from bailiwick.scheduler.line.promises import Promise
 from bailiwick.scheduler.quota_policy import (
     BudgetExhausted,
@@ -91,7 +90,7 @@ class _Renewal:
 
     def _node(self) -> NodeClosed | None:
         entry = self.state.ledger.entry(self.state.node_of(self.lease_id))
-        why = closed_by(entry)
+        why = entry.closed_by
         return None if why is None else NodeClosed(entry.id, why)
 
     def _quota(self) -> QuotaDenied | None:

@@ -253,7 +253,7 @@ def _restored(state: State, event: le.LeaseRestored, at_ms: int) -> None:
     restore_stage(state, lease_id, at_ms=at_ms)
     active = REVOKE_STATES.index(RevokeState.ACTIVE)
     state.ledger.engine.update_lease(
-        handle, active, fields.flags, fields.generation, event.expires_ms, fields.checkpoint_ms
+        handle, active, fields.flags, event.generation, event.expires_ms, fields.checkpoint_ms
     )
     del state.ledger.revoking[handle], state.terms[lease_id]
     change_charges(state, lease_id, at_ms=at_ms)
