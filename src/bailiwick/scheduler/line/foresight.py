@@ -186,9 +186,9 @@ class _Foresight:
         for handle, members in rows:
             node = ledger.by_handle[handle]
             if node is not None:
-                *amounts, devices = ledger.engine.room_on(handle, at_ms)
+                cpu, mem, block, devices = ledger.engine.room_on(handle, at_ms)
                 serving = ledger.serving(node, sought.shape)
-                room = NodeRoom(node, [*amounts], list(devices), serving, members)  # type: ignore[list-item]
+                room = NodeRoom(node, [cpu, mem, block], list(devices), serving, members)
                 found[handle] = room
         return _kept(found, sought.members)
 
