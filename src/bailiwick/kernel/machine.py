@@ -42,7 +42,7 @@ from bailiwick.kernel.fleet.commands import Elect
 from bailiwick.kernel.fleet.events import ClockRepaired, StateCheckpoint
 from bailiwick.kernel.owner import FLEET
 from bailiwick.kernel.slices import apply, decide, event_of
-from bailiwick.kernel.snapshot import digest_of, encode
+from bailiwick.kernel.snapshot import FORMAT_NUMBER, digest_of, encode
 from bailiwick.kernel.spelling import Body
 from bailiwick.kernel.state import State
 from bailiwick.kernel.story.book import NO_COURSE
@@ -125,7 +125,8 @@ class Kernel:
         now = self._believe(now_ms)
         data = encode(self.state)
         digest = sha256(data).hexdigest()
-        event = StateCheckpoint(digest, len(self.state.leases), len(self.state.line.entries))
+        sizes = len(self.state.leases), len(self.state.line.entries)
+        event = StateCheckpoint(digest, *sizes, FORMAT_NUMBER)
         line = self._seal(event, Context(actor, "checkpoint"), event.body(), now=now)
         return Checkpoint(data, digest, line, Step(event, now, course="checkpoint"))
 
@@ -194,12 +195,13 @@ class Kernel:
             step = step_of(record)
             event = step.event
             if check_digests and isinstance(event, StateCheckpoint):
-                found = digest_of(self.state)
-                if found != event.digest:
-                    raise InvariantBroken(
-                        f"record {record.seq} says the state was {event.digest}, it is {found}"
-                    )
+                self._check_digest(record.seq, event)
             take_step(self.state, step)
+
+    def _check_digest(self, seq: int, told: StateCheckpoint) -> None:
+        """Stop if the state is not what a record says; of another format it cannot be told."""
+        if told.format == FORMAT_NUMBER and (found := digest_of(self.state)) != told.digest:
+            raise InvariantBroken(f"record {seq} says the state was {told.digest}, it is {found}")
 
     def follow(self, records: Iterable[Record], anchor: Anchor) -> list[Step]:
         """Replay verified records, stand at the anchor behind them, and tell what each did."""

@@ -137,7 +137,7 @@ class FleetKinds:
         53,
         ocsf=Ocsf(API, OTHER),
         scope=FLEET,
-        body=BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}),
+        body=BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}, {"format": AMOUNT}),
     )
     CLOCK_REPAIRED = row(
         "clock_repaired",
