@@ -2,8 +2,8 @@
 
 Rules it keeps:
 
-- ``total = reserved + leased + free`` on every node, per device and per milli-share; nothing is
-  ever negative or above its total, because a hold is taken only where it fits.
+- ``total = reserved + leased + claimed + free`` on every node, per device and per milli-share;
+  nothing is ever negative or above its total, because a hold is taken only where it fits.
 - A node that departs ends its leases (and the gangs they belong to) with ``node_departed``.
 - A change that a state table does not have is refused with ``IllegalTransition``; any refused
   call has changed nothing.
@@ -184,7 +184,7 @@ class CapacityLedger(LeaseTable):
         self.labelled.attest(self.entry(node_id), labels)
 
     def node(self, node_id: str) -> NodeUsage:
-        """One node's total, reserved, leased and free."""
+        """One node's total, reserved, leased, claimed and free."""
         entry = self.entry(node_id)
         _, _, cpu, mem, block, devices, count = self.engine.node(entry.handle)
         free = Resources(cpu, mem, block, sum(devices))
@@ -193,9 +193,11 @@ class CapacityLedger(LeaseTable):
             fields = self.fields(lease_id)
             if fields.flags & FLAG_RESERVED:
                 reserved += self.resources_of(fields.shape)
-        total = _total(entry.capacity)
+        total, kept = _total(entry.capacity), self.holds.kept_on(entry.handle)
+        claimed = Resources(*kept[:3], sum(kept[3:]))
+        leased = total - free - reserved - claimed
         return NodeUsage(
-            entry.id, entry.mode, entry.quarantined, total, reserved, total - free - reserved,
+            entry.id, entry.mode, entry.quarantined, total, reserved, leased, claimed,
             free, devices, count,
         )  # fmt: skip
 

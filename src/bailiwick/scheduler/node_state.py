@@ -55,7 +55,7 @@ class NodeEntry:
 
 @dataclass(frozen=True, slots=True)
 class NodeUsage:
-    """One node, as told: total = reserved + leased + free, in every dimension."""
+    """One node, as told: total = reserved + leased + claimed + free, in every dimension."""
 
     id: NodeId
     mode: NodeMode
@@ -63,6 +63,8 @@ class NodeUsage:
     total: Resources
     reserved: Resources
     leased: Resources
+    claimed: Resources
+    """Held by nobody, and kept for those for whom others left."""
     free: Resources
     device_free_milli: tuple[int, ...]
     lease_count: int
