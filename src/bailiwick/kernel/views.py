@@ -27,6 +27,7 @@ from bailiwick.scheduler.decision import Approved, Denied
 from bailiwick.scheduler.explain import Explanation, Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.lease import Lease
+from bailiwick.scheduler.node_state import resources_of_node
 from bailiwick.scheduler.quota_policy import QuotaScope, Room
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
@@ -270,7 +271,7 @@ def fleet(state: State) -> FleetSummary:
         for generation in {gpu.generation for gpu in has.gpus}:
             rows.setdefault(generation, [0, 0, 0, 0, 0])[0] += 1
         kept = state.ledger.holds.kept_on(entry.handle) or (0,) * (3 + len(devices))
-        claimed += Resources(*kept[:3], sum(kept[3:]))
+        claimed += resources_of_node(kept)
         for gpu, free, waits in zip(has.gpus, devices, kept[3:], strict=True):
             row = rows[gpu.generation]
             row[1] += 1

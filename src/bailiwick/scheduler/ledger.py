@@ -33,7 +33,12 @@ from bailiwick.scheduler.holds import Hold, Holds
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.leases import LeaseTable
 from bailiwick.scheduler.node_set import NodeSet
-from bailiwick.scheduler.node_state import NodeEntry, NodeModeTransition, NodeUsage
+from bailiwick.scheduler.node_state import (
+    NodeEntry,
+    NodeModeTransition,
+    NodeUsage,
+    resources_of_node,
+)
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import Conflict, InvariantBroken, Stale
@@ -194,7 +199,7 @@ class CapacityLedger(LeaseTable):
             if fields.flags & FLAG_RESERVED:
                 reserved += self.resources_of(fields.shape)
         total, kept = _total(entry.capacity), self.holds.kept_on(entry.handle)
-        claimed = Resources(*kept[:3], sum(kept[3:]))
+        claimed = resources_of_node(kept)
         leased = total - free - reserved - claimed
         return NodeUsage(
             entry.id, entry.mode, entry.quarantined, total, reserved, leased, claimed,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bailiwick.fleet.node import NodeCapacity
-from bailiwick.fleet.resources import Resources
+from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.quota_rows import vram_held
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import NodeId
@@ -68,6 +68,14 @@ class NodeUsage:
     free: Resources
     device_free_milli: tuple[int, ...]
     lease_count: int
+
+
+def resources_of_node(amounts: Sequence[int]) -> Resources:
+    """Amounts of a node (cpu, memory, block, milli of each device) as one value."""
+    if not amounts:
+        return NOTHING
+    cpu, mem, block, *devices = amounts
+    return Resources(cpu, mem, block, sum(devices))
 
 
 @dataclass(frozen=True, slots=True)
