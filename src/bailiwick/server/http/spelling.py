@@ -87,6 +87,7 @@ def spell_plan(found: PricedPlan) -> told.Plan:
                     for each in found.victims
                 ],
                 until_ms=planned.until_ms,
+                loss_ratio_milli=planned.loss_ratio_milli,
                 price=price,
             )
         case pl.QueuePlan():
