@@ -24,6 +24,7 @@ from bailiwick.scheduler.engine.protocol import (
     ROUND_ROBIN,
     WEIGHTED,
     FilterCounts,
+    Survey,
     VictimAnswer,
 )
 from bailiwick.scheduler.engine.rooms import Rooms, RoomThen
@@ -77,23 +78,26 @@ class PureEngine(Arena):
 
     # -- search ------------------------------------------------------------------------------
 
-    def survey(self, index: int, mask: bytearray | None) -> tuple[int, int, int, int, int, int]:
+    def survey(self, index: int, mask: bytearray | None) -> Survey:
         shape = self._shape(index)
-        nodes = taking = cpu = mem = block = gpu = 0
+        nodes = taking = able = able_open = cpu = mem = block = gpu = 0
         for x, node in enumerate(self.nodes):
             cls = self.classes[node.cls]
             if not node.alive or (shape.count and not cls.kinds & shape.kinds):
                 continue
             if not allowed(mask, x):
                 continue
-            nodes += 1
+            serving = sum(shape.kinds >> kind & 1 for kind in cls.kind)
+            large = cls.cpu >= shape.cpu and cls.mem >= shape.mem and cls.block >= shape.block
+            is_able = large and serving >= shape.count
+            nodes, able = nodes + 1, able + is_able
             if not node.eligible:
                 continue
-            taking += 1
+            taking, able_open = taking + 1, able_open + is_able
             cpu, mem, block = cpu + node.cpu, mem + node.mem, block + node.block
             for free, kind in zip(node.device, cls.kind, strict=True):
                 gpu += free if shape.kinds >> kind & 1 else 0
-        return nodes, taking, cpu, mem, block, gpu
+        return nodes, taking, able, able_open, cpu, mem, block, gpu
 
     def filter_counts(
         self, index: int, labels: bytearray | None, permitted: bytearray | None

@@ -292,29 +292,6 @@ METHOD(py_set_workload) {
     Py_RETURN_NONE;
 }
 
-/* survey(shape, mask) -> nodes with the hardware in the mask, those open, free on the open ones */
-METHOD(py_survey) {
-    int64_t a[1], sum[4] = { 0 }; Py_buffer view; const uint8_t *mask;
-    const Engine *e = &self->e;
-    int32_t nodes = 0, taking = 0;
-    if (n < 2 || !integers(args, n, 1, a) || !shape_ok(e, a[0])) return NULL;
-    if (!mask_of(e, args[1], &view, &mask)) return NULL;
-    const Shape *s = &e->shape[a[0]];
-    for (int32_t x = 0; x < e->nodes; x++) {
-        const Node *k = &e->node[x];
-        const Class *c = &e->cls[k->cls];
-        if (!k->alive || (s->count && !(c->kinds & s->kinds)) || !allowed(mask, x)) continue;
-        nodes++;
-        if (!k->eligible) continue;
-        taking++;
-        sum[0] += k->cpu; sum[1] += k->mem; sum[2] += k->block;
-        for (int i = 0; i < c->devices; i++)
-            if (s->kinds >> c->kind[i] & 1) sum[3] += k->device[i];
-    }
-    if (view.obj) PyBuffer_Release(&view);
-    return Py_BuildValue("iiLLLL", nodes, taking, sum[0], sum[1], sum[2], sum[3]);
-}
-
 METHOD(py_find) {
     int64_t a[2]; Py_buffer view; const uint8_t *mask;
     if (!integers(args, n, 2, a) || !shape_ok(&self->e, a[1]) || n < 3) return NULL;
