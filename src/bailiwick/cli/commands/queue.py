@@ -33,7 +33,7 @@ def _entry_row(entry: QueueEntry) -> tuple[str, ...]:
     return (
         f"entry-{entry.entry_id}",
         owner(entry.tenant, entry.project),
-        str(entry.position),
+        f"{entry.position}{'+' if entry.is_further else ''}",
         age(entry.submitted_ms),
         entry.reason.value,
         why,

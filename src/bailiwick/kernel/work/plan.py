@@ -175,6 +175,8 @@ class PreemptPlan:
     until_ms: int
     denied: Denied
     """What would be in its way if nobody went."""
+    loss_ratio_milli: int | None
+    """How dear the victims are at most, in thousandths of the cheapest; nothing if not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,8 @@ def plan(state: State, command: Submit, *, now_ms: int) -> Plan:
             room = choice.room
             nodes = tuple(seat.node for seat in room.seats)
             found = tuple(_victim(state, lease_id) for lease_id in room.evicted)
-            return PreemptPlan(nodes, found, ready_by(state, room, now_ms=now), choice.denied)
+            until_ms, ratio = ready_by(state, room, now_ms=now), room.loss_ratio_milli
+            return PreemptPlan(nodes, found, until_ms, choice.denied, ratio)
         case Queue():
             return QueuePlan(choice.denied, estimate_newcomer(state, command.request, now_ms=now))
         case Refuse():

@@ -238,6 +238,9 @@ class Engine(Protocol):
         """What is free on the node (cpu, mem, block, milli of each device) once every lease that
         ends by then has ended."""
 
+    def ends_on(self, node: int, until: int, /) -> list[tuple[int, int, int, int]]:
+        """Expiry, id, shape and devices of the node's leases that end by then, newest first."""
+
     def place_batch(self, strategy: int, rows: array[int], now: int, out: array[int], /) -> int:
         """``place`` for rows of (shape, account, traits, expires); returns how many were done."""
 

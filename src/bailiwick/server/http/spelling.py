@@ -92,6 +92,7 @@ def spell_plan(found: PricedPlan) -> told.Plan:
                     for each in found.victims
                 ],
                 until_ms=planned.until_ms,
+                loss_ratio_milli=planned.loss_ratio_milli,
                 price=price,
             )
         case pl.QueuePlan():
@@ -134,6 +135,9 @@ def spell_entry(entry: WaitingEntry) -> work.QueueEntry:
         project=None if project is None else str(project),
         submitted_ms=entry.submitted_ms,
         position=entry.position,
+        is_further=entry.is_further,
+        raised=entry.raised,
+        slips=entry.slips,
         reason=entry.reason,
         blockers=[spell_denial(each) for each in entry.blockers],
         fallen=dict(entry.fallen),

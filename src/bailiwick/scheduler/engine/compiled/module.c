@@ -537,7 +537,7 @@ static PyMethodDef methods[] = {
     FAST("place_batch", py_place_batch), FAST("release_batch", py_release_batch),
     FAST("counters", py_counters), FAST("find_victims", py_find_victims), FAST("dump", py_dump),
     FAST("room_time", py_room_time), FAST("room_nodes", py_room_nodes),
-    FAST("room_on", py_room_on),
+    FAST("room_on", py_room_on), FAST("ends_on", py_ends_on),
     { NULL, NULL, 0, NULL }
 };
 
