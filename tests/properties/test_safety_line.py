@@ -99,7 +99,9 @@ class LineMachine(RuleBasedStateMachine):
                 self.line.lose(entry, self.now_ms, until_ms=self.now_ms + 9)
                 self.step_back(entry)
                 self.short[entry.id] = self.now_ms
-                assert not self.line.may_hold(entry, self.now_ms + 8)
+                stays = naive_rank(entry, self.aging, self.now_ms)
+                raised = naive_rank(entry, self.aging, self.now_ms + 8) > stays
+                assert self.line.may_hold(entry, self.now_ms + 8) == raised
                 assert self.line.may_hold(entry, self.now_ms + 9)
 
     def step_back(self, entry: QueueEntry) -> None:
@@ -116,10 +118,8 @@ class LineMachine(RuleBasedStateMachine):
 
     def front(self) -> dict[int, list[QueueEntry]]:
         found: dict[int, list[QueueEntry]] = {}
-        for priority in reversed(PRIORITIES):
-            for entry_id in self.holders:
-                if self.waiting[entry_id].request.priority is priority:
-                    self.place(found, entry_id)
+        for entry_id in self.holders:
+            self.place(found, entry_id)
         for priority in reversed(PRIORITIES):
             entry_id = self.overdue(priority)
             if entry_id is not None and entry_id not in self.holders:

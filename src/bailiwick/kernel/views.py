@@ -3,7 +3,8 @@
 Rules:
 
 - Looking changes nothing: a state has the same digest before and after.
-- A waiting entry is told with everything that stands in its way, in the order of the line. When it
+- A waiting entry is told with everything that stands in its way, in the order of the line; where it
+  stands is counted up to a number, so that a long line costs no more to look at. When it
   may start is an :class:`Estimate`: it holds if every lease ends when it says and nobody comes
   between, and it says on what it rests, or why there is none.
 - Leases bear the kernel's numbers; a ledger's handle never leaves this package.
@@ -14,7 +15,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice, takewhile
@@ -22,10 +23,12 @@ from types import MappingProxyType
 
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.kernel.state import State
+from bailiwick.kernel.work.own_room import name_own
 from bailiwick.scheduler.decision import Approved, Denied
-from bailiwick.scheduler.explain import Explanation, Remedy
+from bailiwick.scheduler.explain import Explanation, Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.lease import Lease
+from bailiwick.scheduler.node_state import resources_of_node
 from bailiwick.scheduler.quota_policy import QuotaScope, Room
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
@@ -40,6 +43,9 @@ from bailiwick.vocab.words import (
 
 WAITING_MAX = 100
 """Entries of the line that are told in full when nobody says how many."""
+
+POSITION_MAX = 100
+"""Entries that are counted to tell where one stands; beyond it, it stands further back."""
 
 AHEAD_MAX = 8
 """Entries ahead of one that are asked before it, as the kernel itself does."""
@@ -74,6 +80,12 @@ class WaitingEntry:
     submitted_ms: int
     position: int
     """1 for the entry that is looked at first."""
+    is_further: bool
+    """Whether it stands further back than that: no more than :data:`POSITION_MAX` are counted."""
+    raised: int
+    """By how many priorities it stands higher for having waited."""
+    slips: int
+    """How often the start that it was promised moved later."""
     blocker: Denied | None
     """What must be cleared first; nothing if only those ahead of it are in the way."""
     blockers: tuple[Denied, ...]
@@ -98,14 +110,26 @@ def waiting(state: State, now_ms: int, *, limit: int = WAITING_MAX) -> tuple[Wai
 
 def waiting_entry(state: State, entry_id: int, *, now_ms: int) -> WaitingEntry:
     """One entry; one that has started or was cancelled is an error."""
-    entry, now = state.entry(entry_id), max(now_ms, state.clock_ms)
-    turn, position = state.turn(now), 0
-    for position, other in enumerate(state.line.order(now), 1):
-        if other is entry:
+    (found,) = waiting_entries(state, (entry_id,), now_ms=now_ms)
+    return found
+
+
+def waiting_entries(
+    state: State, entry_ids: Iterable[int], *, now_ms: int
+) -> tuple[WaitingEntry, ...]:
+    """These entries, after one look at the head of the line for all of them."""
+    now = max(now_ms, state.clock_ms)
+    asked = [state.entry(entry_id) for entry_id in entry_ids]
+    left, turn = {entry.id for entry in asked}, state.turn(now)
+    positions: dict[int, int] = {}
+    for position, entry in enumerate(islice(state.line.order(now), POSITION_MAX), 1):
+        positions[entry.id] = position
+        left.discard(entry.id)
+        if not left:
             break
-        if position <= AHEAD_MAX and other.id not in state.claims:
-            turn.ask(other)
-    return _told(state, entry, position, turn=turn)
+        if position <= AHEAD_MAX and entry.id not in state.claims:
+            turn.ask(entry)
+    return tuple(_told(state, each, positions.get(each.id), turn=turn) for each in asked)
 
 
 def estimate_newcomer(state: State, request: PlacementRequest, *, now_ms: int) -> Estimate:
@@ -123,8 +147,8 @@ def ahead_of(state: State, request: PlacementRequest, *, now_ms: int) -> Iterato
     return takewhile(lambda entry: line.rank(entry, now_ms) >= rank, line.order(now_ms))
 
 
-def _told(state: State, entry: QueueEntry, position: int, *, turn: Turn) -> WaitingEntry:
-    now = turn.now_ms
+def _told(state: State, entry: QueueEntry, position: int | None, *, turn: Turn) -> WaitingEntry:
+    now, promise = turn.now_ms, state.line.promises.get(entry.id)
     if entry.id in state.claims:
         with state.guards.for_claimant(entry.id, now_ms=now) as admission:
             found = admission.explain(entry.request, now_ms=now)
@@ -142,14 +166,22 @@ def _told(state: State, entry: QueueEntry, position: int, *, turn: Turn) -> Wait
         entry.id,
         entry.request,
         entry.submitted_ms,
-        position,
+        POSITION_MAX if position is None else position,
+        position is None,
+        state.line.rank(entry, now) - entry.request.priority.rank,
+        0 if promise is None else promise.slips,
         blocker,
         blockers,
         MappingProxyType(found.fallen),
         found.fitting,
-        found.remedy,
+        found.remedy if blocker is None else _advice(state, entry, found, blocker=blocker),
         estimate,
     )
+
+
+def _advice(state: State, entry: QueueEntry, found: Explanation, *, blocker: Denied) -> Remedy:
+    remedy = advise(blocker, found.fallen, fitting=found.fitting)
+    return name_own(state, entry.request, blocker=blocker, remedy=remedy)
 
 
 def _first(found: Explanation, decision: Approved | Denied) -> Denied | None:
@@ -194,13 +226,15 @@ class GenerationRow:
     nodes: int
     devices: int
     leased_milli: int
+    claimed_milli: int
+    """Left by some for others, who have not started yet."""
     free_milli: int
     """Free on nodes that take leases."""
 
     @property
     def closed_milli(self) -> int:
         """Free, but on nodes that take no leases now."""
-        return self.devices * MILLI - self.leased_milli - self.free_milli
+        return self.devices * MILLI - self.leased_milli - self.claimed_milli - self.free_milli
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +248,8 @@ class FleetSummary:
     """Nodes that have yet to prove what is asked of them."""
     capacity: Resources
     leased: Resources
+    claimed: Resources
+    """Left by some for others, who have not started yet."""
     free: Resources
     """Free on nodes that take leases."""
     generations: tuple[GenerationRow, ...]
@@ -224,7 +260,7 @@ class FleetSummary:
 def fleet(state: State) -> FleetSummary:
     """The fleet in numbers."""
     modes = dict.fromkeys(NodeMode, 0)
-    capacity, unused, closed, gated = NOTHING, NOTHING, 0, 0
+    capacity, unused, claimed, closed, gated = NOTHING, NOTHING, NOTHING, 0, 0
     rows: dict[HardwareGeneration, list[int]] = {}
     for entry in state.ledger.entries.values():
         modes[entry.mode] += 1
@@ -235,19 +271,23 @@ def fleet(state: State) -> FleetSummary:
         capacity += Resources(has.cpu_milli, has.mem_bytes, has.block_bytes, has.gpu_milli)
         unused += Resources(cpu, mem, block, sum(devices))
         for generation in {gpu.generation for gpu in has.gpus}:
-            rows.setdefault(generation, [0, 0, 0, 0])[0] += 1
-        for gpu, free in zip(has.gpus, devices, strict=False):
+            rows.setdefault(generation, [0, 0, 0, 0, 0])[0] += 1
+        kept = state.ledger.holds.kept_on(entry.handle) or (0,) * (3 + len(devices))
+        claimed += resources_of_node(kept)
+        for gpu, free, waits in zip(has.gpus, devices, kept[3:], strict=True):
             row = rows[gpu.generation]
             row[1] += 1
-            row[2] += MILLI - free
-            row[3] += free if entry.takes_leases else 0
+            row[2] += MILLI - free - waits
+            row[3] += waits
+            row[4] += free if entry.takes_leases else 0
     return FleetSummary(
         nodes=len(state.ledger),
         modes=MappingProxyType({mode: count for mode, count in modes.items() if count}),
         quarantined=closed,
         gated=gated,
         capacity=capacity,
-        leased=capacity - unused,
+        leased=capacity - unused - claimed,
+        claimed=claimed,
         free=state.ledger.free,
         generations=tuple(GenerationRow(g, *rows[g]) for g in HardwareGeneration if g in rows),
         fenced=len(state.fenced),

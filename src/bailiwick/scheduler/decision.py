@@ -133,6 +133,14 @@ class VictimsLeaving:
 
 
 @dataclass(frozen=True, slots=True)
+class NodesClosed:
+    """All ``nodes`` that could hold it are closed: by their mode, in quarantine, or unproven."""
+
+    nodes: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.NODES_CLOSED
+
+
+@dataclass(frozen=True, slots=True)
 class NodeClosed:
     """The node of a lease takes none now, so its term does not grow there."""
 
@@ -167,6 +175,7 @@ CapacityDenied: TypeAlias = (
     | Fragmented
     | VictimsLeaving
     | NodeClosed
+    | NodesClosed
     | TermReserved
 )
 DenialDetail: TypeAlias = QuotaDenied | CapacityDenied | RightsDenied
@@ -227,6 +236,7 @@ def reason_of(detail: DenialDetail) -> PendingReason:
             | NodesKeptApart()
             | NotEnoughFree()
             | NodeClosed()
+            | NodesClosed()
             | TermReserved()
         ):
             return PendingReason.WAITING_FOR_CAPACITY

@@ -27,6 +27,7 @@ from bailiwick.scheduler.decision import (
     HeadroomKept,
     LargerThanAnyNode,
     NodeClosed,
+    NodesClosed,
     NodesForbidden,
     NodesKeptApart,
     NoSuchHardware,
@@ -62,6 +63,8 @@ class Remedy:
     word: RemedyWord
     amount: int = 0
     unit: str = ""
+    leases: tuple[int, ...] = ()
+    """The asker's own leases that hold the room, where ending those would do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,8 @@ def capacity_denial(
     labelled, ready = ledger.prepare(lasting), ledger.prepare(lasting, filters)
     sought = ledger.handles.intern_shape(shape)
     suitable = ledger.engine.survey(sought, ledger.mask_of(labelled))[0]
-    permitted, taking, *free = ledger.engine.survey(sought, mask := ledger.mask_of(ready))
+    mask = ledger.mask_of(ready)
+    permitted, taking, able, able_open, *free = ledger.engine.survey(sought, mask)
     if not suitable and lasting.labels:
         return NoSuchHardware(len(ledger))
     if suitable and not permitted:
@@ -138,9 +142,11 @@ def capacity_denial(
         too_large = _largest(ledger, list(left), shape, need=_need(shape))
         if too_large is not None:
             return too_large
+    if able and not able_open:
+        return NodesClosed(able)
     if lasting is not request:
         now = ledger.mask_of(ledger.prepare(request, filters))
-        _, taking, *free = ledger.engine.survey(sought, now)
+        _, taking, _, _, *free = ledger.engine.survey(sought, now)
     for kind, have, one in zip(RESOURCE_KINDS, free, _need(shape).as_tuple(), strict=True):
         if have < one * request.gang_size:
             return NotEnoughFree(kind, have, one * request.gang_size)
@@ -242,6 +248,8 @@ def remedy_for(denied: Denied | Approved) -> Remedy:
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, detail.leases, "leases")
         case NodeClosed():
             return Remedy(RemedyWord.OPEN_NODES, 1, "nodes")
+        case NodesClosed():
+            return Remedy(RemedyWord.OPEN_NODES, detail.nodes, "nodes")
         case ScopeClosed():
             return Remedy(RemedyWord.CHANGE_POLICY)
         case TermReserved() | TermTooLong():

@@ -2,10 +2,11 @@
 
 Rules:
 
-- Entries stand in fair order (:mod:`.line.lanes`). Ahead of that stand, at each rank, the entries
-  that room is kept for, in the order in which they got it, and of each priority, once in
-  ``patience_ms``, the one that was short of capacity for longest, if for longer than that. Only
-  one in a while: otherwise a long backlog would put age in the place of fairness.
+- Entries stand in fair order (:mod:`.line.lanes`). Ahead of that stand, at each rank, the entry
+  that is promised its start and, of each priority, once in ``patience_ms``, the one that was short
+  of capacity for longest, if for longer than that. Only one in a while: otherwise a long backlog
+  would put age in the place of fairness. For the same reason only one at each rank is promised
+  anything: room is kept for others as well, but for whom, fair order says at every look.
 - Whose reservation was lost (:mod:`.line.promises`) is short of capacity only since then.
 - Joining, leaving, and whether anybody stands before a newcomer cost the same however many wait. So
   does a window: nobody who is not in it is looked at.
@@ -54,9 +55,9 @@ class FairQueue:
         self.entries: dict[int, QueueEntry] = {}
         self._cursor = self._serial = 0
         self.promises: dict[int, Promise] = {}
-        """For whom room is kept, by entry, in the order in which they got it."""
-        self._barred: dict[int, int] = {}
-        """Until when room is kept for an entry no more."""
+        """Who is promised a start, by entry, in the order in which they were."""
+        self._barred: dict[int, tuple[int, int]] = {}
+        """Until when, and up to which rank, room is kept for an entry no more."""
         # By priority, who is short of capacity and since when, longest first.
         self._short: dict[Priority, dict[int, tuple[QueueEntry, int]]] = {p: {} for p in PRIORITIES}
         self._favoured_ms: dict[Priority, int] = {}
@@ -110,8 +111,7 @@ class FairQueue:
     def order(self, now_ms: int) -> Iterator[QueueEntry]:
         """Every entry, in the order in which it is to be looked at."""
         front: dict[int, list[QueueEntry]] = {}
-        kept = sorted(self.promises.values(), key=lambda p: -p.entry.request.priority.rank)
-        for promise in kept:
+        for promise in self.promises.values():
             front.setdefault(self.rank(promise.entry, now_ms), []).append(promise.entry)
         for priority in reversed(PRIORITIES):
             entry = self._overdue(priority, now_ms)
@@ -184,7 +184,15 @@ class FairQueue:
 
     def may_hold(self, entry: QueueEntry, now_ms: int) -> bool:
         """Whether room may be kept for the entry."""
-        return self._barred.get(entry.id, 0) <= now_ms
+        until_ms, rank = self._barred.get(entry.id, (0, 0))
+        return until_ms <= now_ms or self.rank(entry, now_ms) > rank
+
+    def may_promise(self, entry: QueueEntry, now_ms: int) -> bool:
+        """Whether the entry is the one at its rank that is, or may be, promised its start."""
+        if entry.id in self.promises:
+            return True
+        rank = self.rank(entry, now_ms)
+        return all(self.rank(p.entry, now_ms) != rank for p in self.promises.values())
 
     def promise(self, promise: Promise, now_ms: int, *, overdue: bool) -> None:
         """Room is kept for an entry; if it was overdue, that was its turn."""
@@ -199,12 +207,12 @@ class FairQueue:
         self.promises[entry.id] = self.promises[entry.id].moved(starts_ms, nodes)
 
     def lose(self, entry: QueueEntry, now_ms: int, *, until_ms: int | None = None) -> None:
-        """Room is kept for the entry no more, and until then it gets no other."""
+        """Room is kept for the entry no more, and until then (or raised) it gets no other."""
         self.promises.pop(entry.id, None)
         self._short[entry.request.priority].pop(entry.id, None)
         self.mark_short(entry, now_ms)
         if until_ms is not None:
-            self._barred[entry.id] = until_ms
+            self._barred[entry.id] = (until_ms, self.rank(entry, now_ms))
 
     def renewed(self, tenant: str, node: str, *, from_ms: int, to_ms: int) -> None:
         """A lease of the tenant ends later: who of it is promised the room may be postponed."""
@@ -222,7 +230,7 @@ class FairQueue:
                 [i, p.starts_ms, [str(node) for node in p.nodes], p.slips, int(p.is_postponed)]
                 for i, p in self.promises.items()
             ],
-            "barred": sorted([i, until_ms] for i, until_ms in self._barred.items()),
+            "barred": sorted([i, *bar] for i, bar in self._barred.items()),
             "short": [
                 [entry.id, since] for p in PRIORITIES for entry, since in self._short[p].values()
             ],
@@ -241,7 +249,8 @@ class FairQueue:
             self.promises[entry_id] = Promise(
                 self.entries[entry_id], starts_ms, tuple(nodes), slips, bool(postponed)
             )
-        self._barred = dict(dumped.get("barred", ()))
+        for entry_id, until_ms, rank in dumped.get("barred", ()):
+            self._barred[entry_id] = (until_ms, rank)
         for entry_id, since in dumped["short"]:
             entry = self.entries[entry_id]
             self._short[entry.request.priority][entry_id] = (entry, since)

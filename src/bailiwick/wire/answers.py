@@ -133,6 +133,13 @@ class VictimsLeaving(_Denial):
     until_ms: int
 
 
+class NodesClosed(_Denial):
+    """All nodes that could hold it are closed."""
+
+    detail: Literal["nodes_closed"]
+    nodes: int
+
+
 class NodeClosed(_Denial):
     """The node of the lease takes none now, so its term does not grow there."""
 
@@ -233,6 +240,7 @@ Denial: TypeAlias = Annotated[
     | Fragmented
     | VictimsLeaving
     | NodeClosed
+    | NodesClosed
     | TermReserved
     | ScopeClosed
     | TermTooLong
@@ -330,6 +338,8 @@ class WouldPreempt(Model):
     nodes: list[str]
     victims: list[Victim]
     until_ms: int
+    loss_ratio_milli: int | None
+    """How dear the victims are at most, in thousandths of the cheapest; null if not known."""
     price: Price
 
 

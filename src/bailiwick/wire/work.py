@@ -80,6 +80,8 @@ class Remedy(Model):
     remedy: RemedyWord
     amount: int
     unit: str
+    lease_ids: list[int] = Field(default_factory=list)
+    """The asker's own leases that hold the room, where ending those would do."""
 
 
 class QueueEntry(Model):
@@ -90,6 +92,13 @@ class QueueEntry(Model):
     project: str | None
     submitted_ms: int
     position: int
+    """1 for the request that is looked at first."""
+    is_further: bool
+    """Whether it stands further back than that; only the head of a long queue is counted."""
+    raised: int
+    """By how many priorities it stands higher for having waited."""
+    slips: int
+    """How often the start that is reserved for it moved later."""
     reason: Annotated[PendingReason, Field(strict=False)]
     blockers: list[Denial]
     fallen: dict[Annotated[FilterReason, Field(strict=False)], int]

@@ -94,7 +94,7 @@ def repair(plain: Plain, clock: ClockRepair) -> None:
         row[3:] = [clock.past(at_ms) for at_ms in row[3:]]
     for row in (*plain["line"]["short"], *plain["line"]["favoured"], *plain["waiting"]):
         row[1] = clock.past(row[1])
-    for row in plain["terms"]:
+    for row in (*plain["terms"], *plain["line"]["promises"], *plain["line"]["barred"]):
         row[1] = clock.end(row[1])
     for row in plain["restored"]:
         row[1] = clock.past(row[1])

@@ -71,6 +71,9 @@ NodeFields = tuple[int, int, int, int, int, tuple[int, ...], int]
 """class, eligible, free cpu, free mem, free block, free milli per device, leases."""
 
 
+Survey = tuple[int, int, int, int, int, int, int, int]
+"""Nodes with the devices, those open; nodes large enough, those open; what is free."""
+
 FilterCounts = tuple[int, int, int, int, int, int, int, int]
 """Nodes by filter: kind of device, labels, policy, cpu, memory, block, devices; and fitting."""
 
@@ -114,6 +117,9 @@ class Engine(Protocol):
 
     def leases_on(self, node: int, /) -> list[int]:
         """Ids of the leases on the node, newest first."""
+
+    def leases_of(self, accounts: bytearray, limit: int, /) -> list[int]:
+        """Ids of leases under these accounts (a bit for each), the last slot first, so many."""
 
     def add_shape(
         self, cpu: int, mem: int, block: int, vram: int, count: int, milli: int,
@@ -161,9 +167,10 @@ class Engine(Protocol):
     def set_workload(self, inverse_kappa: int, pressure: array[int], items: array[int], /) -> None:
         """Tables of the learned workload; every fragmentation score is stale after this."""
 
-    def survey(self, shape: int, mask: bytearray | None, /) -> tuple[int, int, int, int, int, int]:
-        """Nodes that have the hardware and are in the mask, how many of them take leases, and
-        free cpu, mem, block and GPU milli of serving devices on those."""
+    def survey(self, shape: int, mask: bytearray | None, /) -> Survey:
+        """Of the nodes in the mask: how many have the devices, and how many of those take leases;
+        how many could hold one member when empty, and how many of those take leases; free cpu,
+        mem, block and GPU milli of serving devices on those of the second number."""
 
     def filter_counts(
         self, shape: int, labels: bytearray | None, permitted: bytearray | None, /
@@ -230,6 +237,9 @@ class Engine(Protocol):
     def room_on(self, node: int, at: int, /) -> tuple[int, int, int, tuple[int, ...]]:
         """What is free on the node (cpu, mem, block, milli of each device) once every lease that
         ends by then has ended."""
+
+    def ends_on(self, node: int, until: int, /) -> list[tuple[int, int, int, int]]:
+        """Expiry, id, shape and devices of the node's leases that end by then, newest first."""
 
     def place_batch(self, strategy: int, rows: array[int], now: int, out: array[int], /) -> int:
         """``place`` for rows of (shape, account, traits, expires); returns how many were done."""

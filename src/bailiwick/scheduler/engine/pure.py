@@ -24,6 +24,7 @@ from bailiwick.scheduler.engine.protocol import (
     ROUND_ROBIN,
     WEIGHTED,
     FilterCounts,
+    Survey,
     VictimAnswer,
 )
 from bailiwick.scheduler.engine.rooms import Rooms, RoomThen
@@ -77,23 +78,38 @@ class PureEngine(Arena):
 
     # -- search ------------------------------------------------------------------------------
 
-    def survey(self, index: int, mask: bytearray | None) -> tuple[int, int, int, int, int, int]:
+    def survey(self, index: int, mask: bytearray | None) -> Survey:
         shape = self._shape(index)
-        nodes = taking = cpu = mem = block = gpu = 0
+        nodes = taking = able = able_open = cpu = mem = block = gpu = 0
         for x, node in enumerate(self.nodes):
             cls = self.classes[node.cls]
             if not node.alive or (shape.count and not cls.kinds & shape.kinds):
                 continue
             if not allowed(mask, x):
                 continue
-            nodes += 1
+            serving = sum(shape.kinds >> kind & 1 for kind in cls.kind)
+            large = cls.cpu >= shape.cpu and cls.mem >= shape.mem and cls.block >= shape.block
+            is_able = large and serving >= shape.count
+            nodes, able = nodes + 1, able + is_able
             if not node.eligible:
                 continue
-            taking += 1
+            taking, able_open = taking + 1, able_open + is_able
             cpu, mem, block = cpu + node.cpu, mem + node.mem, block + node.block
             for free, kind in zip(node.device, cls.kind, strict=True):
                 gpu += free if shape.kinds >> kind & 1 else 0
-        return nodes, taking, cpu, mem, block, gpu
+        return nodes, taking, able, able_open, cpu, mem, block, gpu
+
+    def leases_of(self, accounts: bytearray, limit: int) -> list[int]:
+        if len(accounts) * 8 < len(self.accounts):
+            raise ValueError("mask is shorter than the number of accounts")
+        found: list[int] = []
+        for slot in range(len(self.leases) - 1, -1, -1):
+            lease = self.leases[slot]
+            if len(found) >= limit:
+                break
+            if lease is not None and allowed(accounts, lease.account):
+                found.append(self.reuse[slot] << 32 | slot)
+        return found
 
     def filter_counts(
         self, index: int, labels: bytearray | None, permitted: bytearray | None
@@ -259,6 +275,15 @@ class PureEngine(Arena):
     def room_on(self, x: int, at: int) -> RoomThen:
         self._node(x)
         return self.rooms.on(x, at)
+
+    def ends_on(self, x: int, until: int) -> list[tuple[int, int, int, int]]:
+        rows = []
+        for slot in reversed(self._node(x).leases):
+            lease = self.leases[slot]
+            if lease is not None and lease.expires <= until:
+                lease_id = self.reuse[slot] << 32 | slot
+                rows.append((lease.expires, lease_id, lease.shape, lease.devices))
+        return rows
 
     def counters(self) -> dict[str, int]:
         return {

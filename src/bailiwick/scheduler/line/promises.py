@@ -2,12 +2,15 @@
 
 Rules:
 
+- Of those that room is kept for, the first at each rank is promised its start, and stands first
+  there until then.
 - A promise says by when its entry is to start. A start that moves earlier is no news; one that
   moves later is a slip, and the new time is what is promised then.
 - At the ``slips_max``-th slip the promise is lost. It is lost at once if its own tenant renewed a
   lease past the start that was to end before it, and if nothing ends within the horizon any more.
 - Whose promise was lost holds nobody back. After a slip too many, or a renewal of its own tenant,
-  room is kept for it again only after ``patience_ms``.
+  room is kept for it again only after ``patience_ms``, or when waiting has raised it: then those
+  who went ahead of it are its equals.
 """
 
 from __future__ import annotations

@@ -57,7 +57,12 @@ def spell_denial(denied: Denied) -> told.Denial:
 
 def spell_remedy(remedy: Remedy) -> work.Remedy:
     """The change that would help."""
-    return work.Remedy(remedy=remedy.word.value, amount=remedy.amount, unit=str(remedy.unit))
+    return work.Remedy(
+        remedy=remedy.word.value,
+        amount=remedy.amount,
+        unit=str(remedy.unit),
+        lease_ids=list(remedy.leases),
+    )
 
 
 def spell_plan(found: PricedPlan) -> told.Plan:
@@ -87,6 +92,7 @@ def spell_plan(found: PricedPlan) -> told.Plan:
                     for each in found.victims
                 ],
                 until_ms=planned.until_ms,
+                loss_ratio_milli=planned.loss_ratio_milli,
                 price=price,
             )
         case pl.QueuePlan():
@@ -129,6 +135,9 @@ def spell_entry(entry: WaitingEntry) -> work.QueueEntry:
         project=None if project is None else str(project),
         submitted_ms=entry.submitted_ms,
         position=entry.position,
+        is_further=entry.is_further,
+        raised=entry.raised,
+        slips=entry.slips,
         reason=entry.reason,
         blockers=[spell_denial(each) for each in entry.blockers],
         fallen=dict(entry.fallen),
