@@ -24,6 +24,7 @@ from bailiwick.kernel.views import AHEAD_MAX, Estimate, ahead_of, estimate_newco
 from bailiwick.kernel.work.claims import Room, find_room
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.ending import check_evictable, is_confirmed
+from bailiwick.kernel.work.own_room import name_own
 from bailiwick.scheduler.decision import Approved, Denied, ReservedForOthers
 from bailiwick.scheduler.explain import Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
@@ -261,4 +262,5 @@ def explain(state: State, command: Submit, *, now_ms: int) -> Explained:
     remedy = found.remedy
     if first is not None:
         remedy = advise(first, found.fallen, fitting=found.fitting)
+        remedy = name_own(state, command.request, blocker=first, remedy=remedy)
     return Explained(planned, first, blockers, found.fallen, found.fitting, remedy)

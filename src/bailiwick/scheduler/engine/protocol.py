@@ -118,6 +118,9 @@ class Engine(Protocol):
     def leases_on(self, node: int, /) -> list[int]:
         """Ids of the leases on the node, newest first."""
 
+    def leases_of(self, accounts: bytearray, limit: int, /) -> list[int]:
+        """Ids of leases under these accounts (a bit for each), the last slot first, so many."""
+
     def add_shape(
         self, cpu: int, mem: int, block: int, vram: int, count: int, milli: int,
         kinds: int, generation: int, /,

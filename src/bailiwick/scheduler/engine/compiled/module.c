@@ -529,6 +529,7 @@ static PyMethodDef methods[] = {
     FAST("set_weights", py_set_weights), FAST("learning", py_learning),
     FAST("set_workload", py_set_workload), FAST("survey", py_survey), FAST("find", py_find),
     FAST("score", py_score), FAST("filter_counts", py_filter_counts),
+    FAST("leases_of", py_leases_of),
     FAST("place", py_place), FAST("take", py_take), FAST("release", py_release),
     FAST("untake", py_untake), FAST("cursor", py_cursor),
     FAST("lease", py_lease), FAST("update_lease", py_update_lease),

@@ -25,6 +25,7 @@ PyObject *py_room_time(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_room_nodes(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_ends_on(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_room_on(PyEngine *self, PyObject *const *args, Py_ssize_t n);
+PyObject *py_leases_of(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_survey(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_filter_counts(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_dump(PyEngine *self, PyObject *const *args, Py_ssize_t n);
