@@ -155,7 +155,6 @@ def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
         if room is not None:
             turn.withdraw(entry)
             yield from _claim(state, entry, room, now_ms=now_ms)
-            turn.changed()
             continue
         yield from _tell(state, entry, decision)
         if decision.reason in CAPACITY_REASONS:

@@ -71,3 +71,24 @@ METHOD(py_survey) {
     if (view.obj) PyBuffer_Release(&view);
     return Py_BuildValue("iiiiLLLL", nodes, taking, able, able_open, sum[0], sum[1], sum[2], sum[3]);
 }
+
+/* leases_of(accounts, limit) -> ids of leases under the accounts whose bits are set, last slot first */
+METHOD(py_leases_of) {
+    int64_t a[1]; Py_buffer view;
+    const Engine *e = &self->e;
+    if (n < 2 || !integers(args + 1, n - 1, 1, a)) return NULL;
+    if (PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0) return NULL;
+    PyObject *found = NULL;
+    if (view.len * 8 < e->accounts)
+        PyErr_SetString(PyExc_ValueError, "mask is shorter than the number of accounts");
+    else found = PyList_New(0);
+    for (int32_t i = e->leases - 1; found && i >= 0 && PyList_GET_SIZE(found) < a[0]; i--) {
+        const Lease *l = &e->lease[i];
+        if (l->node < 0 || !allowed(view.buf, l->account)) continue;
+        PyObject *id = PyLong_FromLongLong(((int64_t)l->reuse << 32) | i);
+        if (!id || PyList_Append(found, id) < 0) Py_CLEAR(found);
+        Py_XDECREF(id);
+    }
+    PyBuffer_Release(&view);
+    return found;
+}
