@@ -94,6 +94,7 @@ def test_victims_are_named_to_who_may_see_them_and_hidden_from_others(house: Htt
     found = plan(house, urgent)
     assert (found["plan"], found["nodes"]) == ("preempt", ["n1"])
     assert found["until_ms"] > 0
+    assert found["loss_ratio_milli"] == 1000, "nobody cheaper would do"
     kept = {"priority": "normal", "lease_class": "standard"}
     assert sorted(found["victims"], key=lambda v: v["tenant"]) == [
         {"lease_id": None, "tenant": "another", **kept},
