@@ -14,10 +14,12 @@ from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.scheduler.placement import ScoreWeights
 from bailiwick.scheduler.preemption import PreemptionConfig
+from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
+from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS, WAITING_MAX, Ceiling
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer, check_kind
-from bailiwick.vocab.words import Priority, Strategy
+from bailiwick.vocab.words import Dimension, LeaseClass, Priority, Strategy
 
 _SECOND, _HOUR, _DAY = 1_000, 3_600_000, 86_400_000
 
@@ -59,6 +61,21 @@ class Settings:
     burst_min_run_ms: int = 60 * _SECOND
     """How long burst credit must last for a request that goes above a limit."""
 
+    priority_max: Priority = Priority.HIGH
+    """The ceiling of a tenant that has none of its own: this, and the next three."""
+    lease_classes: tuple[LeaseClass, ...] = (LeaseClass.STANDARD, LeaseClass.SPOT)
+    term_max_ms: int = 7 * _DAY
+    waiting_max: int = 1_000
+    tenant_cpu_milli: int = 10_000_000
+    """The limits of a tenant that has no quota of its own: this, and the next four.
+
+    The largest number that can be told means that there is no limit.
+    """
+    tenant_mem_bytes: int = 64 << 40
+    tenant_block_bytes: int = 256 << 40
+    tenant_gpu_count: int = 256
+    tenant_lease_count: int = 10_000
+
     def __post_init__(self) -> None:
         check_kind("strategy", self.strategy, Strategy)
         check_kind("headroom", self.headroom, Resources)
@@ -72,6 +89,8 @@ class Settings:
         self.score_weights()
         self.kept()
         self.preemption()
+        self.ceiling()
+        self.default_quota()
 
     def score_weights(self) -> ScoreWeights | None:
         """The weights as the scorer takes them."""
@@ -89,7 +108,19 @@ class Settings:
         """What protects running work from more urgent work."""
         return PreemptionConfig(self.min_run_ms, self.max_cascade_depth, self.fresh_checkpoint_ms)
 
+    def ceiling(self) -> Ceiling:
+        """What a tenant without a ceiling of its own may ask for."""
+        terms = (self.priority_max, self.lease_classes, self.term_max_ms, self.waiting_max)
+        return Ceiling(*terms)
 
+    def default_quota(self) -> Quota:
+        """What a tenant without a quota of its own may hold and ask for."""
+        numbers = {kind: getattr(self, f"tenant_{kind}") for kind in _LIMITED}
+        limits = (ResourceLimit(k, n) for k, n in numbers.items() if n < INTEGER_MAX)
+        return Quota(tuple(limits), ceiling=self.ceiling())
+
+
+_LIMITED = tuple(kind for kind in Dimension if kind is not Dimension.GPU_VRAM)
 _LEAST = {
     **dict.fromkeys(("grace_ms", "min_run_ms", "max_cascade_depth", "fresh_checkpoint_ms"), 0),
     "untrusted_grace_ms": 0,
@@ -97,12 +128,17 @@ _LEAST = {
     **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
     **dict.fromkeys(("clock_step_ms", "outage_ms", "clock_drift_ms"), 1_000),
     "burst_min_run_ms": 0,
+    "term_max_ms": 1,
+    "waiting_max": 0,
+    **dict.fromkeys((f"tenant_{kind}" for kind in _LIMITED), 0),
 }
 _MOST = {
     "max_cascade_depth": 255,
     "queue_max": 10**7,
     "keys_max": 10**7,
     "burst_min_run_ms": 2**52,
+    "term_max_ms": TERM_MAX_MS,
+    "waiting_max": WAITING_MAX,
     # Added to the time of a record they must stay a number that a record can tell.
     **dict.fromkeys(("grace_ms", "teardown_ms", "horizon_ms"), 2**52),
     "untrusted_grace_ms": 2**52,

@@ -49,7 +49,13 @@ from bailiwick.scheduler.quota_policy import (
     HardLimitExceeded,
 )
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.rights.ceilings import ScopeClosed, TermTooLong
+from bailiwick.scheduler.rights.denials import (
+    LeaseClassForbidden,
+    PriorityTooHigh,
+    ScopeClosed,
+    TermTooLong,
+    TooManyWaiting,
+)
 from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import MILLI
@@ -287,6 +293,10 @@ def remedy_for(denied: Denied | Approved) -> Remedy:
             return Remedy(RemedyWord.OPEN_NODES, 1, "nodes")
         case ScopeClosed():
             return Remedy(RemedyWord.CHANGE_POLICY)
+        case PriorityTooHigh() | LeaseClassForbidden():
+            return Remedy(RemedyWord.RAISE_CEILING)
+        case TooManyWaiting():
+            return Remedy(RemedyWord.RAISE_CEILING, 1, "waiting")
         case TermReserved() | TermTooLong():
             over = detail.requested_ms - detail.longest_ms
             return Remedy(RemedyWord.CHANGE_REQUEST, over, "ms")

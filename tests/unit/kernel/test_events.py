@@ -35,6 +35,7 @@ from bailiwick.kernel.slices import EVENTS as BY_KIND
 from bailiwick.kernel.slices import event_of
 from bailiwick.kernel.work.commands import Evict, Renew, Submit
 from bailiwick.scheduler.quota_policy import Quota
+from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.values import NodeId
@@ -113,7 +114,7 @@ def test_a_gang_of_any_size_and_the_longest_names_can_be_sealed(size: int) -> No
         gpu_models=models,
         labels=labels,
         gang_size=size,
-        ttl_ms=2**53 - 1,
+        ttl_ms=TERM_MAX_MS,
         deadline_ms=2**53 - 1,
     )
     answer = d.do(Submit(request), actor="a" * 128, correlation_id="c" * 128, key="k" * 128)

@@ -9,10 +9,10 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.screen import make_console, print_rows
-from bailiwick.cli.shared.units import parse_bytes, parse_cores
-from bailiwick.phrases.amounts import amount, milli, size
+from bailiwick.cli.shared.units import parse_bytes, parse_cores, parse_span
+from bailiwick.phrases.amounts import amount, milli, size, span
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.words import Dimension, HardwareGeneration
+from bailiwick.vocab.words import Dimension, HardwareGeneration, Priority
 
 if TYPE_CHECKING:
     from bailiwick.wire.fleet import QuotaState, Room
@@ -43,6 +43,14 @@ def _draw_quota(found: QuotaState, name: str) -> None:
         title=f"Quota of {name}",
         numbers=("limit", "used", "left"),
     )
+    most = found.ceiling
+    classes = ", ".join(each.value for each in most.lease_classes) or "none"
+    typer.echo(
+        f"\nmay ask for: priority up to {most.priority_max.value}; classes {classes}; terms up to "
+        f"{span(most.term_max_ms)}; {most.waiting_max:,} requests that wait"
+    )
+    if found.is_default:
+        typer.echo("nobody set a quota here: all of this is the default (bailiwick settings show)")
     burst = found.quota.burst
     if burst is not None:
         # A burst counts shares of GPUs, where the limit itself counts whole ones.
@@ -77,18 +85,34 @@ _LIMIT = re.compile(r"([a-z0-9_]+)=(.+)")
 def set_quota(
     ask: Ask,
     limits: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="WORD=LIMIT...",
+            metavar="[WORD=LIMIT...]",
             help="cpus=64 mem=512GiB block=2TiB gpus=8 vram=640GiB leases=20 nvidia_hopper=4",
         ),
-    ],
+    ] = None,
     *,
+    priority_max: Annotated[
+        Priority | None, typer.Option("--priority-max", help="The highest priority to ask for.")
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option("--class", metavar="CLASS[,CLASS]", help="The lease classes to ask for."),
+    ] = None,
+    term_max: Annotated[
+        str | None, typer.Option("--term-max", metavar="TIME", help="The longest term, as in 7d.")
+    ] = None,
+    waiting_max: Annotated[
+        int | None, typer.Option("--waiting-max", min=0, help="How many requests may wait.")
+    ] = None,
     keep: Annotated[
         bool, typer.Option("--keep/--replace", help="Keep the limits that are not named.")
     ] = True,
 ) -> None:
-    """Set limits of a tenant (or with --project a project); WORD=none lifts one."""
+    """Set limits and ceilings of a tenant (or with --project a project); WORD=none lifts a limit.
+
+    bailiwick quota set gpus=8 --tenant lab; bailiwick quota set --priority-max high --tenant lab
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.tenants import (
         PROJECT_QUOTA_READ,
@@ -99,12 +123,22 @@ def set_quota(
     from bailiwick.wire.fleet import Quota
 
     wanted: dict[str, Any] = {"limits": {}, "gpu_limits": {}}
-    etag = None
+    reading = ask.of_scope(TENANT_QUOTA_READ, PROJECT_QUOTA_READ)
+    found, etag = ask.client.send_tagged(reading, path=ask.scope)
     if keep:
-        reading = ask.of_scope(TENANT_QUOTA_READ, PROJECT_QUOTA_READ)
-        found, etag = ask.client.send_tagged(reading, path=ask.scope)
         wanted = found.quota.model_dump(mode="json")
-    for text in limits:
+    asked = {
+        "priority_max": None if priority_max is None else priority_max.value,
+        "lease_classes": None if classes is None else classes.split(","),
+        "term_max_ms": None if term_max is None else parse_span("--term-max", term_max),
+        "waiting_max": waiting_max,
+    }
+    named = {name: value for name, value in asked.items() if value is not None}
+    if not limits and not named:
+        raise InvalidValue("limit", None, "WORD=LIMIT, or a ceiling such as --priority-max high")
+    if named:  # a ceiling is whole: what is not named stays as it is now
+        wanted["ceiling"] = found.ceiling.model_dump(mode="json") | named
+    for text in limits or ():
         table, word, value = parse_limit(text)
         if value is None:
             wanted[table].pop(word, None)
@@ -112,7 +146,7 @@ def set_quota(
             wanted[table][word] = value
     body, told = make_body(Quota, **wanted), f"quota of {ask.scope_name} is set"
     setting = ask.of_scope(TENANT_QUOTA_SET, PROJECT_QUOTA_SET)
-    ask.change(setting, path=ask.scope, body=body, etag=etag, told=told)
+    ask.change(setting, path=ask.scope, body=body, etag=etag if keep else None, told=told)
 
 
 _WORDS = {

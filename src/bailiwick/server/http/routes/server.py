@@ -92,6 +92,8 @@ def _settings(body: wire.Settings) -> Settings:
         headroom_priority=body.headroom_priority,
         preempt_from=body.preempt_from,
         confirm_teardown=body.confirm_teardown,
+        priority_max=body.priority_max,
+        lease_classes=tuple(body.lease_classes),
         **{name: getattr(body, name) for name in NUMBERS},
     )
 
@@ -105,6 +107,8 @@ def _spell(found: Settings) -> wire.Settings:
         headroom_priority=found.headroom_priority,
         preempt_from=found.preempt_from,
         confirm_teardown=found.confirm_teardown,
+        priority_max=found.priority_max,
+        lease_classes=list(found.lease_classes),
         **{name: getattr(found, name) for name in NUMBERS},
     )
 
