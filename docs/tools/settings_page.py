@@ -45,6 +45,11 @@ MEANINGS = {
     "queue_max": "How many requests may wait at a time.",
     "keys_ms": "How long the answer to an idempotency key is remembered.",
     "keys_max": "How many such answers are remembered at most.",
+    "reservations_max": "For how many waiting requests room is kept at a time.",
+    "slips_max": "How often a reserved start may move later; the last time the room is lost.",
+    "aging_ms": "How long a request waits to stand one priority higher in the queue.",
+    "aging_max": "By how many priorities waiting raises a request at most; 0 for none.",
+    "aging_ceiling": "The highest priority to which waiting raises a request.",
     "clock_step_ms": "How far time may go forward from one command to the next.",
     "outage_ms": "How far time may go forward where a leader begins: the longest outage.",
     "clock_drift_ms": "How far a leader's clock may be from what it is compared with.",
@@ -57,6 +62,7 @@ MEANINGS = {
     "tenant_block_bytes": "How much block storage it may hold.",
     "tenant_gpu_count": "How many GPUs it may hold.",
     "tenant_lease_count": "How many leases it may hold.",
+    "job_mem_bytes_per_core": "Memory a job gets for each core, if it names none.",
     "burst_min_run_ms": "How long burst credit must last for a request that goes above a limit.",
 }
 

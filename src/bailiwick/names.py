@@ -20,6 +20,7 @@ from bailiwick.scheduler.decision import (
     HeadroomKept,
     LargerThanAnyNode,
     NodeClosed,
+    NodesClosed,
     NodesForbidden,
     NodesKeptApart,
     NoSuchHardware,
@@ -53,6 +54,7 @@ from bailiwick.scheduler.library.federation import (
 )
 from bailiwick.scheduler.library.kept_room import KeptRoom
 from bailiwick.scheduler.library.queue import (
+    LineRules,
     QueueEntry,
     Reservation,
     ScheduleResult,
@@ -187,6 +189,7 @@ __all__ = [
     "LeaseClassForbidden",
     "LeaseRevoker",
     "LimitReached",
+    "LineRules",
     "NoSuchHardware",
     "NodeCapacity",
     "NodeClosed",
@@ -196,6 +199,7 @@ __all__ = [
     "NodeModeTransition",
     "NodeSet",
     "NodeUsage",
+    "NodesClosed",
     "NodesForbidden",
     "NodesKeptApart",
     "NotEnoughFree",

@@ -140,6 +140,11 @@ class JobRow(NewJobRow):
     is_forgotten: bool = False
     """Whether what the executor kept of it, its output among it, was removed."""
 
+    @property
+    def is_unsubmitted(self) -> bool:
+        """Whether it is not known that the kernel has ever heard of the job."""
+        return self.phase is JobPhase.WAITING and self.entry_id is None and self.lease_id is None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobChange:

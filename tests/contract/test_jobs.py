@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bailiwick.iam import Permission
+from bailiwick.kernel import ChangeSettings, Settings
 from bailiwick.ports import JobChange
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop
@@ -336,3 +337,29 @@ def test_output_that_was_removed_is_gone(house: HttpHouse) -> None:
     response = house.ask(MEMBER, "GET", f"/v1/jobs/{job['job_id']}/output")
     assert response.status_code == 404
     assert "removed" in response.json()["message"]
+
+
+def test_a_job_that_names_no_memory_gets_some_for_each_core_and_is_told(house: HttpHouse) -> None:
+    """Seen: such a job had no limit, and could take all of its machine."""
+    job = submit(house, "cat", "/proc/self/limits", resources={"cpu_milli": 1_500})
+    assert job["mem_bytes"] == 2 * 2**30
+    found = house.ask(MEMBER, "GET", f"/v1/leases/{job['lease_id']}").json()
+    assert found["resources"]["mem_bytes"] == 2 * 2**30
+    assert once(house, job, is_over)["mem_bytes"] == 2 * 2**30
+    named = submit(house, "true", resources={"cpu_milli": 1_000, "mem_bytes": 2**20})
+    assert named["mem_bytes"] == 2**20
+    once(house, named, is_over)
+
+
+def test_a_job_asked_for_again_is_the_same_job_whatever_its_memory_was_by_then(
+    house: HttpHouse,
+) -> None:
+    key, path = {"Idempotency-Key": "memory-1"}, "/v1/jobs"
+    first = house.ask(MEMBER, "POST", path, json=body("true"), headers=key).json()
+    house.do(ChangeSettings(Settings(job_mem_bytes_per_core=2**31)))
+    try:
+        again = house.ask(MEMBER, "POST", path, json=body("true"), headers=key).json()
+        assert (again["job_id"], again["mem_bytes"]) == (first["job_id"], 2**30)
+    finally:
+        house.do(ChangeSettings(Settings()))
+    once(house, first, is_over)

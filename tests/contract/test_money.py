@@ -19,6 +19,7 @@ from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.journal import Record, parse_record
 from bailiwick.kernel import DepartNode, RegisterNode, Tick
 from bailiwick.kernel.fleet.commands import ChangeSettings
+from bailiwick.kernel.money.times import RecordTimes
 from bailiwick.store.invoice_rows import InvoiceRow
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import invoices
@@ -520,6 +521,35 @@ def test_an_invoice_is_rated_by_the_prices_of_its_own_records(
     assert len(asked) == 2
     assert body["journal_size"] == asked[1]
     assert recompute(journal(house), body) == spelled(body)
+
+
+def test_an_invoice_waits_for_records_of_its_period_that_are_still_being_written(
+    house: HttpHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = RecordTimes.size_by
+    asked = []
+
+    def size_by(times: RecordTimes, at_ms: int, *, size: int) -> int:
+        asked.append(size)
+        return size + 1 if len(asked) < 3 else told(times, at_ms, size=size)
+
+    monkeypatch.setattr(RecordTimes, "size_by", size_by)
+    body = issue(house)["body"]
+    assert len(asked) == 4  # three times here, and once by the kernel
+    assert recompute(journal(house), body) == spelled(body)
+
+
+def test_nothing_is_issued_from_a_meter_that_does_not_add_up(house: HttpHouse) -> None:
+    grant(house)
+    to_ms = after_a_moment(house)
+    before = house.records("invoice_issued")
+    meter = house.app.state.house.parts.tables.meter
+    with meter.current() as found:
+        found.meter.pools()[0].capacity += 1
+    body = {"from_ms": 1, "to_ms": to_ms}
+    answer = refused(house, ADMIN, "POST", "/v1/tenants/lab/invoices", json=body)
+    assert answer == (500, "invariant_broken")
+    assert house.records("invoice_issued") == before
 
 
 def test_what_was_kept_and_never_sealed_is_no_invoice(house: HttpHouse) -> None:

@@ -84,6 +84,20 @@ def test_a_warning_is_a_file_with_the_deadline_and_hurts_nobody(executor: LocalE
     assert json.loads(text_of(executor, 1)) == {"lease_id": 1, "until_ms": 123_456}
 
 
+def test_a_warning_is_taken_back_and_the_job_goes_on(executor: LocalExecutor, root: Path) -> None:
+    executor.start(shell(1, "echo up; exec sleep 1000"))
+    said(executor, 1, "up")
+    calm = executor.status(1)
+    executor.warn(1, 123_456)
+    warned = executor.status(1)
+    executor.call_off(1)
+    executor.call_off(1)  # and again, in vain
+    assert isinstance(warned, Running)
+    assert warned.is_warned
+    assert executor.status(1) == calm
+    assert not (root / "1/work/PREEMPTION").exists()
+
+
 def test_a_job_that_did_not_ask_gets_no_signal(executor: LocalExecutor) -> None:
     executor.start(shell(1, "echo up; exec sleep 1000"))
     said(executor, 1, "up")

@@ -20,8 +20,10 @@ from bailiwick.executors.local.teardown import Census, Sight
 from bailiwick.executors.port import Exited, JobSpec, Lost, LostReason
 from bailiwick.executors.registry import DEFAULT
 from bailiwick.kernel import (
+    Cancel,
     Envelope,
     Evict,
+    Queued,
     Release,
     Renew,
     ReportCheckpoint,
@@ -55,6 +57,7 @@ from tests.jobs.house import (
     new_row,
     request_of,
     submit_many,
+    submit_of,
 )
 from tests.support.waiting import WAIT_S, until
 from tests.support.wide_open import wide_settings
@@ -313,6 +316,22 @@ def test_a_preempted_job_is_warned_and_ends_early_once_its_work_is_saved(house: 
     assert found.reason == "priority_preemption"
     house.quiet()
     assert house.kinds()[-1] == "lease_preempted"
+
+
+def test_a_job_whose_room_was_not_needed_has_its_warning_taken_back(house: JobHouse) -> None:
+    text = (
+        "until [ -e PREEMPTION ]; do sleep 0.02; done; echo warned; "
+        "while [ -e PREEMPTION ]; do sleep 0.02; done; echo calm; sleep 1000"
+    )
+    job = house.until(house.shell(text), P.RUNNING)
+    assert job.lease_id is not None
+    answer = house.do(submit_of(cores=4, priority="critical"))
+    assert isinstance(answer, Queued), answer
+    house.rounds(lambda: "warned" in house.output(job) or None, "it is warned")
+    house.do(Cancel(answer.entry_id))
+    house.rounds(lambda: "calm" in house.output(job) or None, "its warning is taken back")
+    assert house.job(job).phase is P.RUNNING
+    assert house.kinds()[-1] == "lease_restored"
 
 
 def test_when_grace_runs_out_the_job_is_ended(tmp_path: Path) -> None:

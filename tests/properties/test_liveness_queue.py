@@ -19,7 +19,7 @@ from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import Approved
 from bailiwick.scheduler.fairness import FairShares
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.library.queue import QueueEntry, WaitingQueue
+from bailiwick.scheduler.library.queue import LineRules, QueueEntry, WaitingQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import TenantId
 from bailiwick.vocab.words import HardwareGeneration
@@ -33,14 +33,21 @@ class Cluster:
     """Nodes of some GPUs each, a queue, a clock and a meter."""
 
     def __init__(
-        self, nodes: int, gpus: int = 1, *, half_life_ms: int = 400, patience_ms: int = NEVER_MS
+        self,
+        nodes: int,
+        gpus: int = 1,
+        *,
+        half_life_ms: int = 400,
+        patience_ms: int = NEVER_MS,
+        reservations_max: int = 4,
     ) -> None:
         self.ledger = CapacityLedger()
         for number in range(nodes):
             self.ledger.register_node(f"n{number}", NodeCapacity(64, 2**40, gpus=(GPU,) * gpus))
         self.admission = AdmissionController(self.ledger)
         self.shares = FairShares(half_life_ms)
-        self.queue = WaitingQueue(self.admission, self.shares, patience_ms=patience_ms)
+        rules = LineRules(patience_ms=patience_ms, reservations_max=reservations_max)
+        self.queue = WaitingQueue(self.admission, self.shares, rules=rules)
         self.now_ms = 0
         self.used: Counter[str] = Counter()
         self.started: dict[int, int] = {}

@@ -136,6 +136,10 @@ def test_both_engines_tell_the_same_story(strategy: int, seed: int) -> None:
         else:
             twins.call("expired", step * 10, 50)
         twins.call("free_totals")
+        if step % 30 == 0:
+            masks = [rng.choice([None, bytearray(rng.randbytes(40))]) for _ in range(2)]
+            counts = twins.call("filter_counts", rng.choice(shapes), *masks)
+            assert sum(counts) == sum(twins.call("node", x)[1] for x in nodes)
     for x in nodes:
         twins.call("node", x)
         twins.call("leases_on", x)

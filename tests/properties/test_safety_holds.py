@@ -71,6 +71,9 @@ class World:
             total += need
         return total
 
+    def ids(self) -> tuple[list[int], list[int]]:
+        return sorted(self.leases), sorted(self.holds)
+
     def check(self) -> None:
         for node in NODES:
             _, _, cpu, _, _, devices, _ = self.ledger.engine.node(self.ledger.handle_of(node))
@@ -111,18 +114,16 @@ def _play(world: World, draw: st.DataObject, steps: int) -> None:
         elif what == "hold":
             here = [i for i, row in world.leases.items() if row[0] == node]
             victims = draw.draw(st.lists(st.sampled_from(here), unique=True)) if here else []
-            rest = _after(world, node, victims)
             cores = draw.draw(st.integers(1, 8))
-            devices = frozenset(
-                i for i in range(4) if rest[1 + i] >= 1000 and draw.draw(st.booleans())
-            )
-            if 1000 * cores > rest[0]:
-                continue
+            devices = frozenset(draw.draw(st.lists(st.integers(0, 3), max_size=2)))
+            row = (node, tenant, cores, devices, victims)
+            if min(World(ledger, 0, world.leases, {**world.holds, number: row}).free(node)) < 0:
+                continue  # there is no room for it, even when they have gone
             bits = sum(1 << i for i in devices)
             seats = (Seat(NodeId(node), bits),)
             hold = Hold(request(tenant, cores, len(devices)), seats, tuple(victims))
             ledger.holds.put(number, hold, now_ms=world.now_ms)
-            world.holds[number] = (node, tenant, cores, devices, victims)
+            world.holds[number] = row
         elif what == "drop" and world.holds:
             key = draw.draw(st.sampled_from(sorted(world.holds)))
             ledger.holds.drop(key, now_ms=world.now_ms)
@@ -131,24 +132,25 @@ def _play(world: World, draw: st.DataObject, steps: int) -> None:
             lease_id = draw.draw(st.sampled_from(sorted(world.leases)))
             ledger.end(lease_id, EndCause.RELEASED, now_ms=world.now_ms)
             del world.leases[lease_id]
+        elif what == "look":
+            _look(world, draw)
         world.check()
 
 
-def _after(world: World, node: str, victims: list[int]) -> list[int]:
-    """What a newcomer may count on once these are gone, beside all holds before it."""
-    has = [8_000, *[1000] * 4]
-    counted = {v for *_, vs in world.holds.values() for v in vs} | set(victims)
-    for lease_id, (at, _, cores, devices) in world.leases.items():
-        if at == node and lease_id not in counted:
-            has = [a - b for a, b in zip(has, [1000 * cores, *_bits(devices)], strict=True)]
-    for at, _, cores, devices, _ in world.holds.values():
-        if at == node:
-            has = [a - b for a, b in zip(has, [1000 * cores, *_bits(devices)], strict=True)]
-    free = world.free(node)
-    for lease_id in victims:
-        at, _, cores, devices = world.leases[lease_id]
-        free = [a + b for a, b in zip(free, [1000 * cores, *_bits(devices)], strict=True)]
-    return [min(a, b) for a, b in zip(has, free, strict=True)]
+def _look(world: World, draw: st.DataObject) -> None:
+    """In a shadow all is as if some had left and some were not waited for."""
+    subsets = [st.lists(st.sampled_from(s), unique=True) if s else st.just([]) for s in world.ids()]
+    gone, lifted = (draw.draw(subset) for subset in subsets)
+    seen = World(
+        world.ledger,
+        leases={i: row for i, row in world.leases.items() if i not in gone},
+        holds={i: row for i, row in world.holds.items() if i not in lifted},
+    )
+    with world.ledger.holds.shadow(gone=gone, lifted=lifted, now_ms=world.now_ms):
+        seen.check()
+        with world.ledger.holds.shadow(gone=world.leases, now_ms=world.now_ms):
+            World(world.ledger, holds=seen.holds).check()
+        seen.check()
 
 
 @pytest.mark.parametrize("engine", ["pure", "compiled"])

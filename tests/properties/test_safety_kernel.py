@@ -163,8 +163,8 @@ graces = st.sampled_from([None, None, 0, 10])
 class Told(Kernel):
     """A kernel that writes down what its state was before each record."""
 
-    def __init__(self, state: State) -> None:
-        super().__init__(state)
+    def __init__(self, state: State, *, simulated: bool) -> None:
+        super().__init__(state, simulated=simulated)
         self.digests: dict[int, str] = {}
 
     def _seal(self, *args: Any, **kwargs: Any) -> bytes:

@@ -10,6 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from bailiwick.scheduler.fairness import FairShares, QueueEntry
 from bailiwick.scheduler.line.lanes import Aging
+from bailiwick.scheduler.line.promises import Promise
+from bailiwick.scheduler.line.rules import LineRules
 from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.words import PRIORITIES, Priority
@@ -38,11 +40,12 @@ class LineMachine(RuleBasedStateMachine):
     @initialize(aging=agings, patience_ms=st.sampled_from([3, 25, 10**6]))
     def open(self, aging: Aging, patience_ms: int) -> None:
         self.shares, self.aging = FairShares(50), aging
-        self.line = FairQueue(self.shares, patience_ms=patience_ms, aging=aging)
+        self.rules = LineRules(patience_ms=patience_ms, aging=aging)
+        self.line = FairQueue(self.shares, self.rules)
         self.waiting: dict[int, QueueEntry] = {}
         self.short: dict[int, int] = {}
         self.favoured: dict[Priority, int] = {}
-        self.holders: dict[Priority, int] = {}
+        self.holders: dict[int, None] = {}
         self.now_ms = 0
 
     @rule(several=st.lists(requests, min_size=1, max_size=8), early_ms=st.integers(0, 5))
@@ -67,44 +70,65 @@ class LineMachine(RuleBasedStateMachine):
     def charge(self, tenant: str, amount: int) -> None:
         self.shares.charge(tenant, amount, now_ms=self.now_ms)
 
-    @rule(pick=st.integers(0, 99), turn=st.booleans(), short=st.booleans(), holds=st.booleans())
-    def settle(self, pick: int, *, turn: bool, short: bool, holds: bool) -> None:
-        if not self.waiting:
+    def pick(self, pick: int) -> QueueEntry | None:
+        entries = list(self.waiting.values())
+        return entries[pick % len(entries)] if entries else None
+
+    @rule(pick=st.integers(0, 99), how=st.sampled_from(["short", "turn", "back", "kept", "lost"]))
+    def look_at(self, pick: int, how: str) -> None:
+        entry = self.pick(pick)
+        if entry is None:
             return
-        entry = list(self.waiting.values())[pick % len(self.waiting)]
-        self.line.settle(entry, self.now_ms, short=short, turn=turn, holds=holds)
-        priority = entry.request.priority
-        if turn and self.overdue(priority) == entry.id:
-            self.favoured[priority] = self.now_ms
-        if turn or not short:
-            self.step_back(entry)
-        if short:
-            self.short.setdefault(entry.id, self.now_ms)
-        if holds:
-            self.holders[priority] = entry.id
+        match how:
+            case "short":
+                self.line.mark_short(entry, self.now_ms)
+                self.short.setdefault(entry.id, self.now_ms)
+            case "turn":
+                if self.overdue(entry.request.priority) == entry.id:
+                    self.favoured[entry.request.priority] = self.now_ms
+                self.short.pop(entry.id, None)
+                self.short[entry.id] = self.now_ms
+                self.line.had_turn(entry, self.now_ms)
+            case "back":
+                self.line.step_back(entry)
+                self.step_back(entry)
+            case "kept":
+                self.line.promise(Promise(entry, self.now_ms, ("n",)), self.now_ms, overdue=False)
+                self.holders[entry.id] = None
+            case "lost":
+                self.line.lose(entry, self.now_ms, until_ms=self.now_ms + 9)
+                self.step_back(entry)
+                self.short[entry.id] = self.now_ms
+                stays = naive_rank(entry, self.aging, self.now_ms)
+                raised = naive_rank(entry, self.aging, self.now_ms + 8) > stays
+                assert self.line.may_hold(entry, self.now_ms + 8) == raised
+                assert self.line.may_hold(entry, self.now_ms + 9)
 
     def step_back(self, entry: QueueEntry) -> None:
         self.short.pop(entry.id, None)
-        if self.holders.get(entry.request.priority) == entry.id:
-            del self.holders[entry.request.priority]
+        self.holders.pop(entry.id, None)
 
     def overdue(self, priority: Priority) -> int | None:
         """Who of the priority has been short for longest, if for long enough."""
         for entry_id, since_ms in self.short.items():
             if self.waiting[entry_id].request.priority is priority:
                 waited_ms = self.now_ms - max(since_ms, self.favoured.get(priority, 0))
-                return entry_id if waited_ms >= self.line.patience_ms else None
+                return entry_id if waited_ms >= self.rules.patience_ms else None
         return None
 
     def front(self) -> dict[int, list[QueueEntry]]:
         found: dict[int, list[QueueEntry]] = {}
+        for entry_id in self.holders:
+            self.place(found, entry_id)
         for priority in reversed(PRIORITIES):
-            for entry_id in dict.fromkeys([self.holders.get(priority), self.overdue(priority)]):
-                if entry_id is not None:
-                    entry = self.waiting[entry_id]
-                    rank = naive_rank(entry, self.aging, self.now_ms)
-                    found.setdefault(rank, []).append(entry)
+            entry_id = self.overdue(priority)
+            if entry_id is not None and entry_id not in self.holders:
+                self.place(found, entry_id)
         return found
+
+    def place(self, front: dict[int, list[QueueEntry]], entry_id: int) -> None:
+        entry = self.waiting[entry_id]
+        front.setdefault(naive_rank(entry, self.aging, self.now_ms), []).append(entry)
 
     def sorted_anew(self) -> list[int]:
         how: dict[str, Any] = {"now_ms": self.now_ms, "front": self.front(), "aging": self.aging}
@@ -133,7 +157,7 @@ class LineMachine(RuleBasedStateMachine):
 
     @rule()
     def write_down_and_read_back(self) -> None:
-        again = FairQueue(self.shares, patience_ms=self.line.patience_ms, aging=self.aging)
+        again = FairQueue(self.shares, self.rules)
         again.load(self.line.dump(), self.line.entries.values())
         assert again.dump() == self.line.dump()
         self.line = again

@@ -16,7 +16,13 @@ from bailiwick.scheduler.admission import AdmissionController, ReservationHeadro
 from bailiwick.scheduler.decision import Approved, Denied
 from bailiwick.scheduler.fairness import FairShares
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.library.queue import QueueEntry, Reservation, ScheduleResult, WaitingQueue
+from bailiwick.scheduler.library.queue import (
+    LineRules,
+    QueueEntry,
+    Reservation,
+    ScheduleResult,
+    WaitingQueue,
+)
 from bailiwick.scheduler.placement import PlacementScorer, Strategy
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.words import HardwareGeneration, PendingReason, Priority
@@ -76,6 +82,7 @@ desks = st.fixed_dictionaries(
         ),
         "engine": st.sampled_from(["auto", "pure"]),
         "patience_ms": st.sampled_from([5, 50, 10**6]),
+        "reservations_max": st.sampled_from([1, 2, 4]),
     }
 )
 
@@ -99,6 +106,7 @@ class Desk:
         strategy: Strategy,
         engine: str,
         patience_ms: int,
+        reservations_max: int,
     ) -> None:
         self.ledger = CapacityLedger(engine=engine)
         for number, capacity in enumerate(fleet):
@@ -108,7 +116,8 @@ class Desk:
             self.ledger, scorer=PlacementScorer(strategy), headroom=headroom
         )
         self.shares = FairShares(50)
-        self.queue = WaitingQueue(self.admission, self.shares, patience_ms=patience_ms)
+        rules = LineRules(patience_ms=patience_ms, reservations_max=reservations_max)
+        self.queue = WaitingQueue(self.admission, self.shares, rules=rules)
         self.now_ms = 0
 
     def submit(self, request: PlacementRequest) -> QueueEntry:
@@ -147,11 +156,12 @@ class Desk:
 
 def noted(result: ScheduleResult) -> str:
     """What kind of call it was, so that hypothesis can say how often each kind was tried."""
-    if result.reservation is None:
+    if not result.reservations:
         return "nothing kept"
     order = [s.entry.id for s in result.started]
-    behind = any(number > result.reservation.entry.id for number in order)
-    return "kept, and others started" if behind else "kept"
+    behind = any(number > result.reservations[0].entry.id for number in order)
+    kept = "several kept" if len(result.reservations) > 1 else "kept"
+    return f"{kept}, and others started" if behind else kept
 
 
 # --- entries come and go exactly once -----------------------------------------------------------
@@ -162,7 +172,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @initialize(options=desks)
     def open(self, options: dict[str, Any]) -> None:
-        self.desk = Desk(**options)
+        self.desk, self.options = Desk(**options), options
         self.waiting: dict[int, QueueEntry] = {}
         self.left: Counter[int] = Counter()
         self.leases: set[int] = set()
@@ -193,7 +203,8 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(limit=st.integers(2, 12))
     def schedule(self, limit: int) -> None:
-        holders = len({entry.request.priority for entry in self.waiting.values()})
+        # Of each priority as many may have room kept as may at all.
+        holders = 4 * self.options["reservations_max"]
         result = self.desk.schedule(limit)
         looked_at = [s.entry.id for s in result.started] + [w.entry.id for w in result.waiting]
         assert len(looked_at) == len(set(looked_at)) <= limit + holders
@@ -203,8 +214,10 @@ class QueueMachine(RuleBasedStateMachine):
         for told in result.waiting:
             assert self.waiting[told.entry.id] is told.entry
             assert self.desk.queue.blocker(told.entry.id) == told.denied
-        if result.reservation is not None:
-            self.check_reservation(result.reservation, result)
+        assert len(result.reservations) <= self.options["reservations_max"]
+        assert len({kept.entry.id for kept in result.reservations}) == len(result.reservations)
+        for kept in result.reservations:
+            self.check_reservation(kept, result)
         event(noted(result))
 
     def check_start(self, entry: QueueEntry, approved: Approved) -> None:
@@ -297,11 +310,13 @@ class Promises:
         for entry, at_ms in self.told.values():
             assert at_ms > now_ms, f"entry {entry.id} was to start at {at_ms}"
             # Among equals nobody else is promised anything before the first promise is kept.
-            assert result.reservation is not None
-            assert result.reservation.entry is entry
-            assert result.reservation.at_ms <= at_ms
-        if result.reservation is not None:
-            self.told = {result.reservation.entry.id: self._pair(result.reservation)}
+            # Whoever is behind it reckons with it, and may still move with what it takes.
+            assert result.reservations
+            assert result.reservations[0].entry is entry
+            assert result.reservations[0].at_ms <= at_ms
+        if result.reservations:
+            first = result.reservations[0]
+            self.told = {first.entry.id: self._pair(first)}
 
     @staticmethod
     def _pair(reservation: Reservation) -> tuple[QueueEntry, int]:
@@ -338,8 +353,8 @@ def test_a_reserved_entry_starts_no_later_than_it_was_told(
 def settled(desk: Desk) -> Reservation | None:
     """What is kept for whom once all that may start has started."""
     result = desk.schedule(1000)
-    event(f"ends with a reservation: {result.reservation is not None}")
-    return result.reservation
+    event(f"ends with a reservation: {len(result.reservations) > 0}")
+    return result.reservations[0] if result.reservations else None
 
 
 @settings(max_examples=200)

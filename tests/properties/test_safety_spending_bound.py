@@ -18,9 +18,9 @@ from bailiwick.bench.grown_fleet import CAPPED, GrownFleet
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import LIST_PRICES, Charge, RateBook, Used
 from bailiwick.kernel import State, Submit, Tick
+from bailiwick.kernel.money.purse_watch import PurseWatch
 from bailiwick.kernel.money.rules import look_at_purse
 from bailiwick.kernel.money.spending import Holding, Purse, Spending
-from bailiwick.kernel.money.watch import Watch
 from bailiwick.vocab.words import LeaseClass
 from tests.support.money_histories import LARGE, Trouble
 
@@ -64,10 +64,10 @@ def test_a_look_at_a_purse_that_rests_finds_nothing(seed: int, limits: tuple[int
     for _ in trouble.steps(STEPS):
         state, now = trouble.campus.kernel.state, trouble.campus.now_ms
         for purse in resting(state, now):
-            assert next(look_at_purse(state, purse, now), None) is None
+            assert next(look_at_purse(state, purse, now_ms=now), None) is None
 
 
-class Sleepless(Watch):
+class Sleepless(PurseWatch):
     """Everybody is looked at with every tick."""
 
     def __init__(self, spending: Spending) -> None:

@@ -162,6 +162,7 @@ class Judge:
             cpu = machine.capacity.get("cpu_milli", 0) - sum(
                 lease.held.get("cpu_milli", 0) for lease in here
             )
+            cpu -= model.kept_on(name).get("cpu_milli", 0)
             told = usage.mode.value, usage.quarantined, state.ledger.entry(name).gated
             known = machine.mode, machine.quarantined, model.trust.gated(name)
             if usage.free.cpu_milli != cpu or told != known:

@@ -16,6 +16,7 @@ from typing import Any
 from bailiwick.journal import GENESIS_HASH
 from bailiwick.kernel import Answer, encode_answer
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
+from tests.simulation.naive_claims import NaiveClaim, kept, on_node
 from tests.support.naive_trust import Broken, NaiveTrust
 
 Told = tuple[Any, ...]
@@ -78,12 +79,19 @@ class NaiveLease:
     guaranteed: bool
     gang: int | None
     phase: str = "active"
+    term_ms: int = 0
+    """Until when it ran before it was warned."""
 
     def demand(self) -> dict[str, int]:
         """What it counts against a quota."""
         gpu = self.held.get("gpu_milli", 0)
         plain = {name: self.held.get(name, 0) for name in DIMENSIONS[:3]}
         return plain | {"gpu_count": gpu, "gpu_vram": self.vram, "lease_count": 1}
+
+    def charged(self, scope: Scope) -> dict[str, int]:
+        """What it counts against the quota of a tenant or project, and each generation."""
+        inside = self.scope[0] == scope[0] and scope[1] in (None, self.scope[1])
+        return self.demand() | self.generations if inside and self.phase != "fenced" else {}
 
 
 @dataclass(slots=True)
@@ -101,7 +109,8 @@ class Model:
     waiting: dict[int, Scope] = field(default_factory=dict)
     entry_serial: int = 0
     blocked: dict[int, str | None] = field(default_factory=dict)
-    claims: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    asked: dict[int, dict[str, Any]] = field(default_factory=dict)
+    claims: dict[int, NaiveClaim] = field(default_factory=dict)
     book: OrderedDict[Key, tuple[int, Told]] = field(default_factory=OrderedDict)
     ever: dict[Key, list[Told]] = field(default_factory=dict)
     unfinished: Key | None = None
@@ -148,7 +157,7 @@ class Model:
         linked = record["prev_hash"] == self.hashes[-1]
         _check(linked, "the chain holds", f"record {seq} names another hash")
         back = f"record {seq} is of {at_ms}, after {self.clock_ms}"
-        _check(at_ms >= self.clock_ms, "time never goes back", back)
+        _check(at_ms >= self.clock_ms, "time never goes back", back)  # nobody repairs it here
 
     # -- idempotency keys ----------------------------------------------------------------------
 
@@ -224,18 +233,18 @@ class Model:
         self.settings = body
 
     def used(self, scope: Scope) -> tuple[dict[str, int], dict[str, int]]:
-        """What the live leases of a tenant or project add up to, by dimension and generation."""
+        """What the live leases of a tenant or project, and what is kept for it, add up to.
+
+        By dimension and by generation.
+        """
         total = dict.fromkeys(DIMENSIONS, 0)
-        generations: dict[str, int] = {}
         for lease in self.leases.values():
-            inside = lease.scope[0] == scope[0] and scope[1] in (None, lease.scope[1])
-            if lease.phase == "fenced" or not inside:
-                continue
-            for name, amount in lease.demand().items():
-                total[name] += amount
-            for word, milli in lease.generations.items():
-                generations[word] = generations.get(word, 0) + milli
-        return total, generations
+            for name, amount in lease.charged(scope).items():
+                total[name] = total.get(name, 0) + amount
+        waits = kept(self.claims.values(), self.leases, self.nodes, of=lambda e: e.charged(scope))
+        for name, amount in waits.items():
+            total[name] = total.get(name, 0) + amount
+        return total, {name: n for name, n in total.items() if name not in DIMENSIONS}
 
     def _check_quota(self, scope: Scope, lease: NaiveLease) -> None:
         for each in dict.fromkeys((scope, (scope[0], None))):
@@ -318,9 +327,19 @@ class Model:
             _check(taken <= 1000, "capacity is never exceeded", over)
 
     def _check_claims(self, node: str, entry: int | None) -> None:
-        for claimant, nodes in self.claims.items():
-            kept = claimant == entry or node not in nodes
-            _check(kept, "claimed room is kept", f"{node} is kept for {claimant}, {entry} got it")
+        claims = [claim for claimant, claim in self.claims.items() if claimant != entry]
+        free = {**self.nodes[node].capacity}
+        free |= {f"gpu {i}": 1000 for i in range(len(self.nodes[node].generations))}
+        for lease in self.leases.values():
+            for kind, amount in on_node(node)(lease).items():
+                free[kind] = free.get(kind, 0) - amount
+        for kind, amount in kept(claims, self.leases, self.nodes, of=on_node(node)).items():
+            told = f"{amount} {kind} of {node} are kept, {free[kind]} are left: {entry} got more"
+            _check(amount <= free[kind], "claimed room is kept", told)
+
+    def kept_on(self, node: str) -> dict[str, int]:
+        """What nobody holds of a node and others have left, or leave, for somebody."""
+        return kept(self.claims.values(), self.leases, self.nodes, of=on_node(node))
 
     def _denied(self, body: dict[str, Any], scope: Scope) -> None:
         """Nothing changes."""
@@ -330,6 +349,7 @@ class Model:
         _check(entry > self.entry_serial, "an entry is made once", f"{entry} again")
         self.entry_serial = entry
         self.waiting[entry] = scope
+        self.asked[entry] = body
         self.blocked[entry] = _sort_of(body) if "detail" in body else None
 
     def _blocked(self, body: dict[str, Any], scope: Scope) -> None:
@@ -337,7 +357,13 @@ class Model:
         _check(self.waiting.get(entry) == scope, "only who waits is blocked", f"entry {entry}")
         claimed = self.claims.pop(entry, None) is not None
         if body.get("victims"):
-            self.claims[entry] = tuple(body["victim_nodes"])
+            seats = body["seats"]
+            devices = body.get("seat_devices", [0] * len(seats))
+            members = tuple(
+                self._lease(self.asked[entry], scope, node=node, mask=mask)
+                for node, mask in zip(seats, devices, strict=True)
+            )
+            self.claims[entry] = NaiveClaim(members, tuple(body["victims"]))
         elif not claimed:
             again = f"entry {entry} is blocked by {sort} as before"
             _check(self.blocked.get(entry) != sort, "a blocker is told once", again)
@@ -349,7 +375,7 @@ class Model:
         self._leave(entry)
 
     def _leave(self, entry: int) -> None:
-        del self.waiting[entry]
+        del self.waiting[entry], self.asked[entry]
         self.claims.pop(entry, None)
 
     # -- leases --------------------------------------------------------------------------------
@@ -374,11 +400,22 @@ class Model:
         lease = self._of(body["lease_id"])
         _check(lease.phase == body["before"], "endings go step by step", f"{body}: {lease.phase}")
         _check(lease.scope == scope, "records name the owner", str(body))
+        lease.term_ms = lease.expires_ms if lease.phase == "active" else lease.term_ms
         lease.phase = body["after"]
         lease.expires_ms = body.get("expires_ms", lease.expires_ms)
         spared = body.get("reason") in ("priority_preemption", "burst_credit_exhausted")
         unsafe = lease.guaranteed and spared
         _check(not unsafe, "a guaranteed lease is no victim", str(body))
+
+    def _restored(self, body: dict[str, Any], scope: Scope) -> None:
+        lease = self._of(body["lease_id"])
+        _check(lease.phase == "grace_running", "only who is in grace may stay", str(body))
+        _check(lease.scope == scope, "records name the owner", str(body))
+        same = body["expires_ms"] == lease.term_ms > self.clock_ms
+        _check(same, "who stays has its old term", f"{body}: {lease.term_ms}")
+        needed = any(body["lease_id"] in claim.victims for claim in self.claims.values())
+        _check(not needed, "who is needed does not stay", str(body))
+        lease.phase, lease.expires_ms = "active", body["expires_ms"]
 
     def _ended(self, body: dict[str, Any], scope: Scope) -> None:
         lease = self._of(body["lease_id"])
@@ -459,10 +496,13 @@ _FOLD = {
     "request_blocked": Model._blocked,
     "request_cancelled": Model._cancelled,
     "room_reserved": _nothing,
+    "room_postponed": _nothing,
+    "room_lost": _nothing,
     "leader_elected": _nothing,
     "state_checkpoint": _nothing,
     "lease_renewed": Model._renewed,
     "lease_revoked": Model._stepped,
+    "lease_restored": Model._restored,
     "lease_released": Model._ended,
     "lease_expired": Model._expired,
     "lease_preempted": Model._ended,

@@ -20,7 +20,9 @@ from bailiwick.kernel.state import State
 from bailiwick.kernel.work import events as ev
 from bailiwick.kernel.work import lease_events as le
 from bailiwick.runtime import rebuild
+from bailiwick.runtime.clock_watch import ClockWatch
 from bailiwick.runtime.replica import Pace, Replica, Ticket
+from bailiwick.runtime.steady_clock import SteadyClock
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.vocab.errors import Conflict, Deposed
 from tests.simulation import world
@@ -189,7 +191,28 @@ class Planted:
 _HELD_UP = Faults(hold_up=0.08)
 _STEP = "a step fails only by the store"
 _DURABLE = "nothing is told before it is durable"
+
+
+@contextmanager
+def _believe_every_clock() -> Iterator[None]:
+    def wall(self: SteadyClock) -> int:
+        return self.wall_ms()
+
+    with (
+        patch.object(SteadyClock, "now_ms", wall),
+        patch.object(ClockWatch, "may_lead", lambda *_, **__: True),
+        patch.object(Kernel, "_believe", lambda k, now_ms, **_: max(now_ms, k.state.clock_ms)),
+    ):
+        yield
+
+
 PLANTED: tuple[Planted, ...] = (
+    Planted(
+        "a replica that believes its wall clock",
+        Plan(),
+        _believe_every_clock,
+        ("time does not leap",),
+    ),
     Planted(
         "a database that does not wait for the disk",
         Plan(database=ForgetfulDatabase),

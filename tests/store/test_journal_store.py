@@ -34,6 +34,15 @@ def test_an_empty_store_has_no_records_no_leader_and_no_snapshots(place: Place) 
     assert store.load_snapshot(0) is None
 
 
+def test_a_database_tells_the_time_and_a_file_has_no_clock(place: Place) -> None:
+    told = place.open().clock_ms()
+    if place.is_sqlite:
+        assert told is None
+    else:  # the server runs on this machine
+        assert told is not None
+        assert abs(told - time.time_ns() // 1_000_000) < 3_600_000
+
+
 def test_what_was_appended_is_there_after_the_store_is_opened_again(place: Place) -> None:
     store = place.open()
     leader = led(store)

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.scheduler.lease import Lease
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.quota import FLAGS, GENERATION_USED, ROW_WIDTH, USED, QuotaManager
+from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import Quota
+from bailiwick.scheduler.quota_rows import FLAGS, GENERATION_USED, ROW_WIDTH, USED
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import (

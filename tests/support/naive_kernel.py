@@ -59,6 +59,8 @@ class Hold:
     checkpoint: int | None = None
     reason: str | None = None
     released: bool = False
+    term: int = 0
+    """Until when it ran before it was warned."""
 
     @property
     def milli(self) -> int:
@@ -121,17 +123,19 @@ class NaiveKernel:
     def read(self, record: Record) -> None:
         """One more record."""
         assert record.seq == self.size
-        assert record.at_ms >= self.clock, "time went back"
+        told = record.body.get("before_ms"), record.body.get("after_ms")
+        is_repair = record.kind == "clock_repaired" and told == (self.clock, record.at_ms)
+        assert record.at_ms >= self.clock or is_repair, "time went back"
         self.size, self.clock = record.seq + 1, record.at_ms
         self.times.append(record.at_ms)
         if record.kind in PEOPLE:
             return
         self.trust.read(record.kind, dict(record.body), at_ms=record.at_ms, seq=record.seq)
         owner = (record.tenant or "", record.project)
-        told = getattr(self, f"_{record.kind}")
+        read = getattr(self, f"_{record.kind}")
         if self.part is not None:
             assert record.kind == "admission_approved", "a gang was told in part"
-        told(dict(record.body), owner)
+        read(dict(record.body), owner)
 
     # -- nodes -------------------------------------------------------------------------------
 
@@ -252,6 +256,18 @@ class NaiveKernel:
     def _state_checkpoint(self, body: dict[str, Any], owner: Scope) -> None:
         assert (body["leases"], body["waiting"]) == (len(self.holds), len(self.waiters))
 
+    def _clock_repaired(self, body: dict[str, Any], owner: Scope) -> None:
+        before, after = body["before_ms"], body["after_ms"]
+        if after > before:
+            return
+        for hold in self.holds.values():
+            if hold.expires > after:
+                hold.expires = after if hold.expires < before else after + hold.expires - before
+            if hold.checkpoint is not None and hold.checkpoint > after:
+                hold.checkpoint = after
+        for waiter in self.waiters.values():
+            waiter.since = min(waiter.since, after)
+
     # -- requests ----------------------------------------------------------------------------
 
     def _admission_approved(self, body: dict[str, Any], owner: Scope) -> None:
@@ -318,6 +334,12 @@ class NaiveKernel:
         assert self.waiters[body["entry_id"]].owner == owner
         assert body["starts_ms"] >= self.clock
 
+    def _room_postponed(self, body: dict[str, Any], owner: Scope) -> None:
+        self._room_reserved(body, owner)
+
+    def _room_lost(self, body: dict[str, Any], owner: Scope) -> None:
+        assert self.waiters[body["entry_id"]].owner == owner
+
     # -- leases ------------------------------------------------------------------------------
 
     def _lease_renewed(self, body: dict[str, Any], owner: Scope) -> None:
@@ -339,11 +361,24 @@ class NaiveKernel:
         reason = body.get("reason")
         if reason is not None and hold.terms["lease_class"] == "guaranteed":
             assert reason in OPERATORS, f"{reason} ended a guaranteed lease"
+        if body["after"] == "revoke_warning":
+            assert body["generation"] == hold.generation
+            hold.term = hold.expires
         hold.phase, hold.reason = body["after"], reason
         hold.expires = body.get("expires_ms", hold.expires)
         if body.get("released"):
             assert self.machines[hold.node].executor, "a release that nobody has to confirm"
             hold.released = True
+
+    def _lease_restored(self, body: dict[str, Any], owner: Scope) -> None:
+        hold = self.holds[body["lease_id"]]
+        assert (hold.owner, hold.phase) == (owner, "grace_running")
+        assert hold.reason == "priority_preemption", "only who went for urgent work may stay"
+        assert not any(body["lease_id"] in each.victims for each in self.waiters.values())
+        assert body["generation"] == hold.generation + 1, "its tokens ended with the warning"
+        assert self.clock < body["expires_ms"] == hold.term
+        hold.phase, hold.reason, hold.expires = "active", None, body["expires_ms"]
+        hold.generation = body["generation"]
 
     def _lease_released(self, body: dict[str, Any], owner: Scope) -> None:
         hold = self._over(body, owner)

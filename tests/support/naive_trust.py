@@ -93,6 +93,13 @@ class NaiveTrust:
         assert body["policy"] == "trust"
         self.pools = json.loads("".join(body["document"]))["pools"]
 
+    def _clock_repaired(self, body: dict[str, Any], at_ms: int, seq: int) -> None:
+        before = body["before_ms"]
+        for held in self.proven.values() if at_ms < before else ():
+            held["at"] = min(held["at"], at_ms)
+            if held["until"] > at_ms:
+                held["until"] = at_ms + max(held["until"] - before, 0)
+
     def _node_enrolled(self, body: dict[str, Any], at_ms: int, seq: int) -> None:
         key = body["node"], body["evidence_kind"]
         others = {name for (name, _), who in self.enrolled.items() if who == body["identity"]}

@@ -130,15 +130,21 @@ def measure(
 
 def _points(fleet: GrownFleet, size: Size, *, calls_max: int) -> Iterator[tuple[Case, Point]]:
     for case in Case:
-        took_us: list[float] = []
-        until = perf_counter() + LIMIT_S
         with _no_collection():
-            for call in range(calls_max):
-                if call >= CALLS_MIN and perf_counter() > until:
-                    break
-                fleet.live()
-                took_us.append(_CALLS[case](fleet) * 1e6)
+            took_us = list(_times_us(fleet, _CALLS[case], calls_max=calls_max))
         yield case, Point(size, median(took_us), mean(took_us), len(took_us))
+
+
+def _times_us(
+    fleet: GrownFleet, call: Callable[[GrownFleet], float], *, calls_max: int
+) -> Iterator[float]:
+    """What each of many calls took, until there are enough or the time is over."""
+    until = perf_counter() + LIMIT_S
+    for number in range(calls_max):
+        if number >= CALLS_MIN and perf_counter() > until:
+            return
+        fleet.live()
+        yield call(fleet) * 1e6
 
 
 @contextmanager

@@ -59,6 +59,7 @@ COMMANDS.update(
         "attest": Word("What nodes must prove, and evidence.", _SERVER),
         "journal": Word("The sealed record of every decision.", _SERVER),
         "meter": Word("GPU time from events, or a cluster's books.", _SERVER),
+        "repair": Word("Set right what no server can.", _SERVER),
         "history": Word("The past, from a store.", _SERVER),
         "whatif": Word("The past under other rules.", _SERVER),
         "demo": Word("A campus in simulated time.", _SERVER),

@@ -278,6 +278,17 @@ class Driver:
             case _:
                 self.agenda.after(TEARDOWN_MS, partial(self._tear_down, lease_id))
 
+    def _restored(self, record: CampusRecord, body: Mapping[str, Any]) -> None:
+        """Nobody needs its room: it goes on as if nobody had asked, a gang as a whole."""
+        run = self.runs[body["lease_id"]]
+        moment, run.moment = run.moment, None
+        self._claimants.pop(body["lease_id"], None)
+        if moment is not None:
+            moment.gpu_milli -= len(run.leases) * run.job.request.gpu_milli_total
+            if not (moment.gpu_milli or moment.evictions):
+                self.books.moments.remove(moment)
+        self.wake(body["expires_ms"])
+
     def _warned(self, run: Run, lease_id: int, word: PreemptionReason) -> None:
         """Somebody has to go; what one command asks of many is one moment."""
         job, depth = self._claimants.pop(lease_id, (None, 0))
@@ -370,6 +381,7 @@ _HEARD: Mapping[RecordKind, Callable[[Driver, CampusRecord, Mapping[str, Any]], 
     RecordKind.ROOM_RESERVED: Driver._reserved,
     RecordKind.LEASE_RENEWED: Driver._renewed,
     RecordKind.LEASE_REVOKED: Driver._stepped,
+    RecordKind.LEASE_RESTORED: Driver._restored,
     RecordKind.LEASE_RELEASED: Driver._ended,
     RecordKind.LEASE_EXPIRED: Driver._ended,
     RecordKind.LEASE_PREEMPTED: Driver._ended,

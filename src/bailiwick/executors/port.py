@@ -153,6 +153,8 @@ class Running:
     pid: int
     start_ticks: int
     boot_id: str
+    is_warned: bool = False
+    """Whether a warning stands that it must be gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +225,9 @@ class Executor(Protocol):
 
     def warn(self, lease_id: int, until_ms: int) -> None:
         """Tell the job that it must be gone by then."""
+
+    def call_off(self, lease_id: int) -> None:
+        """Take the warning back, if there is one: the job may go on."""
 
     def tear_down(self, lease_id: int) -> bool:
         """End the job and all it started; whether nothing of it is left."""

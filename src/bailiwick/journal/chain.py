@@ -2,8 +2,8 @@
 
 Rules:
 
-- One writer. Numbers have no gaps and start at 0; time never goes back; the first record names
-  64 zeros as the hash before it.
+- One writer. Numbers have no gaps and start at 0; the first record names 64 zeros as the hash
+  before it. Time never goes back, but by a record that says so (``clock_repaired``).
 - Everything is checked before anything changes: a refused record leaves the chain as it was.
 - A batch that could not be stored is forgotten by making a new chain from the anchor before it.
 
@@ -30,6 +30,7 @@ from bailiwick.journal.record import (
     Record,
     canonical_bytes,
     parse_record,
+    sets_back,
 )
 from bailiwick.journal.shapes import is_recognised
 from bailiwick.journal.words import RecordFault
@@ -90,7 +91,8 @@ class Chain:
             check_kind("kind", kind, RecordKind)
             check_kind("context", context, Context)
         if type(at_ms) is not int or not self._at_ms <= at_ms <= INTEGER_MAX:
-            check_integer("at_ms", at_ms, low=self._at_ms, high=INTEGER_MAX)
+            back = sets_back(kind, body, last_ms=self._at_ms, at_ms=at_ms)
+            check_integer("at_ms", at_ms, low=0 if back else self._at_ms, high=INTEGER_MAX)
         seq = self._tree.size
         if seq > INTEGER_MAX:
             raise LimitReached("records of a journal", INTEGER_MAX)

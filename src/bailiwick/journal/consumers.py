@@ -160,6 +160,8 @@ class TenantDashboard:
             self._recent.append(record)
         if record.kind is RecordKind.LEASE_REVOKED:
             self._walk(record)
+        elif record.kind is RecordKind.LEASE_RESTORED:
+            self._walk_back(record)
 
     def _walk(self, record: Record) -> None:
         body = cast(Mapping[str, str], record.body)  # the kind's table says words here
@@ -170,6 +172,13 @@ class TenantDashboard:
             RevokeState(body["after"]),
             PreemptionReason(body["reason"]) if "reason" in body else None,
         )
+        self._step(record, step)
+
+    def _walk_back(self, record: Record) -> None:
+        before, after = RevokeState.GRACE_RUNNING, RevokeState.ACTIVE
+        self._step(record, RevokeStep(record.seq, record.at_ms, before, after, None))
+
+    def _step(self, record: Record, step: RevokeStep) -> None:
         self._walks.setdefault(cast(int, record.body["lease_id"]), []).append(step)
         if len(self._walks) > self._walks_max:
             self._walks.popitem(last=False)

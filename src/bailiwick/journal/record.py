@@ -111,6 +111,12 @@ def _require(field: str, value: str | None, expected: str) -> None:
         raise RecordRefused(RecordFault.MISSING_FIELD, field, value=None, expected=expected)
 
 
+def sets_back(kind: RecordKind, body: Mapping[str, object], *, last_ms: int, at_ms: int) -> bool:
+    """Whether this is the one record by which time may go back, and goes from there to here."""
+    is_repair = kind is RecordKind.CLOCK_REPAIRED
+    return is_repair and (body.get("before_ms"), body.get("after_ms")) == (last_ms, at_ms)
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One sealed fact. Values are checked when it is made, and cannot change afterwards."""

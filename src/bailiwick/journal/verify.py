@@ -4,7 +4,8 @@ Rules:
 
 - Every line must be a canonical record that :func:`parse_record` would accept (recognised by its
   shape where possible), end in a newline, bear the next number, name the hash of the record
-  before it, and be no older than that record.
+  before it, and be no older than that record. Only ``clock_repaired`` may be older, if it tells
+  both times as they are.
 - The root is compared with every checkpoint as its size is reached. Checkpoints are handed in
   *verified* (see :func:`bailiwick.journal.note.verify_checkpoint`), at sizes not below the
   anchor's. A log that ends before the largest of them is truncated.
@@ -53,6 +54,7 @@ from bailiwick.journal.findings import (
 )
 from bailiwick.journal.merkle import Frontier
 from bailiwick.journal.note import Checkpoint
+from bailiwick.journal.record import parse_record, sets_back
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_kind
 
@@ -116,7 +118,7 @@ class Verifier:
             if seq != tree.size or prev_hash != self._hash:
                 self._suspect(Suspect(seq, prev_hash, digest))
                 return
-            if at_ms < self._at_ms:
+            if at_ms < self._at_ms and not _is_repair(line, last_ms=self._at_ms):
                 self._suspect(TimeWentBack(seq, at_ms, self._at_ms), vouched_hash=digest)
                 return
             tree.append(sha256(b"\x00" + line[:-1]).digest())
@@ -151,6 +153,11 @@ class Verifier:
         is_sure = size == max(self._start.size, self._signed_size)
         place = Place(size, self._hash, self._prev_hash, is_sure)
         self._diagnosis = Diagnosis(place, fault, vouched_hash=vouched_hash)
+
+
+def _is_repair(line: bytes, *, last_ms: int) -> bool:
+    record = parse_record(line[:-1])
+    return sets_back(record.kind, record.body, last_ms=last_ms, at_ms=record.at_ms)
 
 
 def _in_order(checkpoints: Iterable[Checkpoint], anchor: Anchor) -> Sequence[Checkpoint]:

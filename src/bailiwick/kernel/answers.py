@@ -11,7 +11,8 @@ Rules:
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from bailiwick.scheduler.decision import Denied
@@ -112,6 +113,11 @@ class AnswerBook:
                 answer.expires_ms,
             )
         self.entries[name] = Remembered(entry.at_ms, entry.command, answer)
+
+    def repair(self, past: Callable[[int], int]) -> None:
+        """Answers were given when a repaired clock says so."""
+        for name, entry in self.entries.items():
+            self.entries[name] = replace(entry, at_ms=past(entry.at_ms))
 
     def forget(self, before_ms: int, *, keep_max: int) -> None:
         """Drop what is older, and the oldest beyond so many."""

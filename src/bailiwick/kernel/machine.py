@@ -39,10 +39,10 @@ from bailiwick.kernel.commands import Command, Envelope, Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.clock import check_step
 from bailiwick.kernel.fleet.commands import Elect
-from bailiwick.kernel.fleet.events import StateCheckpoint
+from bailiwick.kernel.fleet.events import ClockRepaired, StateCheckpoint
 from bailiwick.kernel.owner import FLEET
 from bailiwick.kernel.slices import apply, decide, event_of
-from bailiwick.kernel.snapshot import digest_of, encode
+from bailiwick.kernel.snapshot import FORMAT_NUMBER, digest_of, encode
 from bailiwick.kernel.spelling import Body
 from bailiwick.kernel.state import State
 from bailiwick.kernel.story.book import NO_COURSE
@@ -52,7 +52,7 @@ from bailiwick.kernel.trust.tokens import as_told
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.events import AdmissionApproved, AdmissionDenied, RequestQueued
 from bailiwick.kernel.work.lease_events import RenewalDenied
-from bailiwick.vocab.errors import Conflict, InvariantBroken, Unavailable
+from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, Unavailable
 
 _ANSWERS = (AdmissionApproved, AdmissionDenied, RequestQueued)
 
@@ -125,9 +125,21 @@ class Kernel:
         now = self._believe(now_ms)
         data = encode(self.state)
         digest = sha256(data).hexdigest()
-        event = StateCheckpoint(digest, len(self.state.leases), len(self.state.line.entries))
+        sizes = len(self.state.leases), len(self.state.line.entries)
+        event = StateCheckpoint(digest, *sizes, FORMAT_NUMBER)
         line = self._seal(event, Context(actor, "checkpoint"), event.body(), now=now)
         return Checkpoint(data, digest, line, Step(event, now, course="checkpoint"))
+
+    def repair_clock(self, after_ms: int, *, actor: str, why: str) -> Outcome:
+        """Set the journal's time to another, which no command can; nobody may lead meanwhile."""
+        event = ClockRepaired(self.state.clock_ms, after_ms, why)
+        if after_ms == event.before_ms or self.state.size == 0:
+            raise InvalidValue("after_ms", after_ms, f"another time than {event.before_ms}")
+        line = self._seal(event, Context(actor, "repair"), event.body(), now=after_ms)
+        self._told_ms = after_ms
+        return Outcome(
+            Done(self.state.size - 1), (line,), (Step(event, after_ms, course="repair"),)
+        )
 
     def _believe(self, now_ms: int, *, elects: bool = False) -> int:
         """The time as of which to decide, if it is not too far ahead."""
@@ -183,12 +195,13 @@ class Kernel:
             step = step_of(record)
             event = step.event
             if check_digests and isinstance(event, StateCheckpoint):
-                found = digest_of(self.state)
-                if found != event.digest:
-                    raise InvariantBroken(
-                        f"record {record.seq} says the state was {event.digest}, it is {found}"
-                    )
+                self._check_digest(record.seq, event)
             take_step(self.state, step)
+
+    def _check_digest(self, seq: int, told: StateCheckpoint) -> None:
+        """Stop if the state is not what a record says; of another format it cannot be told."""
+        if told.format == FORMAT_NUMBER and (found := digest_of(self.state)) != told.digest:
+            raise InvariantBroken(f"record {seq} says the state was {told.digest}, it is {found}")
 
     def follow(self, records: Iterable[Record], anchor: Anchor) -> list[Step]:
         """Replay verified records, stand at the anchor behind them, and tell what each did."""

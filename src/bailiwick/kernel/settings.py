@@ -12,14 +12,16 @@ from dataclasses import dataclass, fields
 
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.journal.fields import INTEGER_MAX
+from bailiwick.scheduler.line.lanes import Aging
+from bailiwick.scheduler.line.rules import RESERVATIONS_MAX, LineRules
 from bailiwick.scheduler.placement import ScoreWeights
 from bailiwick.scheduler.preemption import PreemptionConfig
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS, WAITING_MAX, Ceiling
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import check_integer, check_kind
-from bailiwick.vocab.words import Dimension, LeaseClass, Priority, Strategy
+from bailiwick.vocab.values import GIB, check_integer, check_kind
+from bailiwick.vocab.words import PRIORITIES, Dimension, LeaseClass, Priority, Strategy
 
 _SECOND, _HOUR, _DAY = 1_000, 3_600_000, 86_400_000
 
@@ -60,6 +62,17 @@ class Settings:
     """How far a leader's clock may be from what it is compared with."""
     burst_min_run_ms: int = 60 * _SECOND
     """How long burst credit must last for a request that goes above a limit."""
+    job_mem_bytes_per_core: int = GIB
+    """Memory that a job gets for each core (at least for one) if it names none."""
+    reservations_max: int = 4
+    """For how many waiting requests room is kept at a time."""
+    slips_max: int = 3
+    """How often the start of a reserved request may move later, the last time being its loss."""
+    aging_ms: int = _DAY
+    """How long a request waits to stand one priority higher in the queue."""
+    aging_max: int = 1
+    aging_ceiling: Priority = Priority.HIGH
+    """How high waiting raises a request, in priorities and at most."""
 
     priority_max: Priority = Priority.HIGH
     """The ceiling of a tenant that has none of its own: this, and the next three."""
@@ -81,6 +94,7 @@ class Settings:
         check_kind("headroom", self.headroom, Resources)
         check_kind("headroom_priority", self.headroom_priority, Priority)
         check_kind("preempt_from", self.preempt_from, Priority)
+        check_kind("aging_ceiling", self.aging_ceiling, Priority)
         check_kind("confirm_teardown", self.confirm_teardown, bool)
         for name, low in _LEAST.items():
             check_integer(name, getattr(self, name), low=low, high=_MOST.get(name, INTEGER_MAX))
@@ -108,6 +122,17 @@ class Settings:
         """What protects running work from more urgent work."""
         return PreemptionConfig(self.min_run_ms, self.max_cascade_depth, self.fresh_checkpoint_ms)
 
+    def line_rules(self) -> LineRules:
+        """By what rules the line is kept."""
+        return LineRules(
+            patience_ms=self.patience_ms,
+            reservations_max=self.reservations_max,
+            slips_max=self.slips_max,
+            aging=Aging(
+                step_ms=self.aging_ms, steps_max=self.aging_max, ceiling=self.aging_ceiling
+            ),
+        )
+
     def ceiling(self) -> Ceiling:
         """What a tenant without a ceiling of its own may ask for."""
         terms = (self.priority_max, self.lease_classes, self.term_max_ms, self.waiting_max)
@@ -131,6 +156,9 @@ _LEAST = {
     "term_max_ms": 1,
     "waiting_max": 0,
     **dict.fromkeys((f"tenant_{kind}" for kind in _LIMITED), 0),
+    "job_mem_bytes_per_core": 1,
+    "aging_max": 0,
+    **dict.fromkeys(("reservations_max", "slips_max", "aging_ms"), 1),
 }
 _MOST = {
     "max_cascade_depth": 255,
@@ -139,6 +167,9 @@ _MOST = {
     "burst_min_run_ms": 2**52,
     "term_max_ms": TERM_MAX_MS,
     "waiting_max": WAITING_MAX,
+    "job_mem_bytes_per_core": 2**40,
+    "reservations_max": RESERVATIONS_MAX,
+    "aging_max": len(PRIORITIES) - 1,
     # Added to the time of a record they must stay a number that a record can tell.
     **dict.fromkeys(("grace_ms", "teardown_ms", "horizon_ms"), 2**52),
     "untrusted_grace_ms": 2**52,

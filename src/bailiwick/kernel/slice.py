@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeAlias
 from bailiwick.kernel.commands import Command
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.state import State
+from bailiwick.vocab.clock_repair import ClockRepair
 
 Plain: TypeAlias = dict[str, Any]
 """A slice's part of a snapshot, as plain values."""
@@ -57,6 +58,11 @@ def _settled(state: State, plain: Plain) -> None:
     del state, plain
 
 
+def _timeless(plain: Plain, repair: ClockRepair) -> None:
+    """No time is kept."""
+    del plain, repair
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
     """One part of the kernel."""
@@ -75,3 +81,5 @@ class Slice:
     dump: Callable[[State], Plain]
     load: Callable[[State, Plain], None]
     settle: Callable[[State, Plain], None] = _settled
+    repair: Callable[[Plain, ClockRepair], None] = _timeless
+    """Set the times in its part of a snapshot right."""

@@ -25,6 +25,7 @@ from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet import dump as fleet_dump
 from bailiwick.kernel.fleet import rules as fleet
 from bailiwick.kernel.fleet.commands import FleetCommand
+from bailiwick.kernel.fleet.events import ClockRepaired
 from bailiwick.kernel.money import dump as money_dump
 from bailiwick.kernel.money import rules as money
 from bailiwick.kernel.money.commands import MoneyCommand
@@ -44,6 +45,7 @@ from bailiwick.kernel.work.claims import spare_victims
 from bailiwick.kernel.work.commands import WorkCommand
 from bailiwick.kernel.work.ending import end_due
 from bailiwick.kernel.work.requests import look_at_line
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import InvariantBroken
 
 SLICES: tuple[Slice, ...] = (
@@ -56,6 +58,7 @@ SLICES: tuple[Slice, ...] = (
         told_only=fleet.TOLD_ONLY,
         dump=fleet_dump.dump,
         load=fleet_dump.load,
+        repair=fleet_dump.repair,
         settle=fleet_dump.settle,
     ),
     Slice(
@@ -67,6 +70,7 @@ SLICES: tuple[Slice, ...] = (
         told_only=(),
         dump=work_dump.dump,
         load=work_dump.load,
+        repair=work_dump.repair,
     ),
     Slice(
         name="people",
@@ -77,6 +81,7 @@ SLICES: tuple[Slice, ...] = (
         told_only=people.TOLD_ONLY,
         dump=people_dump.dump,
         load=people_dump.load,
+        repair=people_dump.repair,
     ),
     Slice(
         name="money",
@@ -87,6 +92,7 @@ SLICES: tuple[Slice, ...] = (
         told_only=money.TOLD_ONLY,
         dump=money_dump.dump,
         load=money_dump.load,
+        repair=money_dump.repair,
     ),
     Slice(
         name="trust",
@@ -97,6 +103,7 @@ SLICES: tuple[Slice, ...] = (
         told_only=trust.TOLD_ONLY,
         dump=trust_dump.dump,
         load=trust_dump.load,
+        repair=trust_dump.repair,
         settle=trust_dump.settle,
     ),
 )
@@ -146,13 +153,36 @@ def decide(state: State, command: Command, now_ms: int) -> Iterator[Event]:
 
 def apply(state: State, event: Event, at_ms: int, *, course: str = NO_COURSE) -> None:
     """The state after one more record; its course is its correlation id."""
-    if at_ms < state.clock_ms:
+    if isinstance(event, ClockRepaired):
+        _repair_clock(state, event, at_ms)
+    elif at_ms < state.clock_ms:
         raise InvariantBroken(f"time went back from {state.clock_ms} to {at_ms}")
     state.clock_ms = at_ms
     state.courses.note(event, course)
     state.times.note(state.size, at_ms)
     APPLY[type(event)](state, event, at_ms)
     state.size += 1
+
+
+def _repair_clock(state: State, event: ClockRepaired, at_ms: int) -> None:
+    """Set every time right: in the state as it is written down, where each has its place."""
+    if (event.before_ms, event.after_ms) != (state.clock_ms, at_ms):
+        raise InvariantBroken(f"a repair from {event.before_ms}, the clock is {state.clock_ms}")
+    repair = ClockRepair(event.before_ms, event.after_ms)
+    if not repair.goes_back:
+        return
+    plain: dict[str, Any] = {}
+    for each in SLICES:
+        plain |= each.dump(state)
+    fresh = State(engine=state.engine_name)
+    fresh.size, fresh.answers, fresh.courses = state.size, state.answers, state.courses
+    fresh.answers.repair(repair.past)
+    for each in SLICES:
+        each.repair(plain, repair)
+        each.load(fresh, plain)
+    for each in SLICES:
+        each.settle(fresh, plain)
+    state.take_over(fresh)
 
 
 def event_of(record: Record) -> Event:

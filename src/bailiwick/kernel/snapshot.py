@@ -22,7 +22,8 @@ from bailiwick.kernel.slices import SLICES
 from bailiwick.kernel.state import State
 from bailiwick.vocab.errors import Damaged
 
-FORMAT = "bailiwick-state/v4"
+FORMAT_NUMBER = 4
+FORMAT = f"bailiwick-state/v{FORMAT_NUMBER}"
 
 
 def encode(state: State) -> bytes:

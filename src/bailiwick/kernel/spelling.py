@@ -150,6 +150,7 @@ _DETAILS: dict[str, type[Any]] = {
         capacity.Fragmented,
         capacity.VictimsLeaving,
         capacity.NodeClosed,
+        capacity.NodesClosed,
         capacity.TermReserved,
         quota.GpuGenerationRequired,
         quota.GpuGenerationLimitExceeded,

@@ -31,6 +31,7 @@ from bailiwick.scheduler.preemption import PreemptionManager
 from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.reservation import Turn
 from bailiwick.vocab.errors import NotFound
 from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState
 from bailiwick.vocab.values import NodeId
@@ -52,7 +53,7 @@ class State:
         self.arrivals = ArrivalBook()
         self.arrivals.learn(self.ledger)
         self.shares = RunningShares(self.settings.half_life_ms)
-        self.line = FairQueue(self.shares, patience_ms=self.settings.patience_ms)
+        self.line = FairQueue(self.shares, self.settings.line_rules())
         self.blocked: dict[int, Denied | None] = {}
         self.waiting: dict[tuple[str, str | None], int] = {}
         """How many wait of each tenant, and of each project; it follows from the line."""
@@ -86,8 +87,12 @@ class State:
         self.quotas.burst_min_run_ms = settings.burst_min_run_ms
         self.quotas.use_default(settings.default_quota())
         self.preemption = PreemptionManager(settings.preemption())
-        self.line.patience_ms = settings.patience_ms
+        self.line.rules = settings.line_rules()
         self.spending.wake_all()
+
+    def take_over(self, other: State) -> None:
+        """Be what the other is, for whoever has this one; the other is not used any more."""
+        self.__dict__ = other.__dict__
 
     @property
     def admission(self) -> GuardedAdmission:
@@ -143,6 +148,16 @@ class State:
     def entry(self, entry_id: int) -> QueueEntry:
         """The waiting entry; one that started or was cancelled is an error."""
         return self.line.entry(entry_id)
+
+    def turn(self, now_ms: int) -> Turn:
+        """A look at the line, in which entries are asked one by one."""
+        return Turn(
+            self.admission,
+            now_ms=now_ms,
+            until_ms=now_ms + self.settings.horizon_ms,
+            most=self.settings.reservations_max,
+            may_hold=lambda entry: self.line.may_hold(entry, now_ms),
+        )
 
     def with_gangs(self, lease_ids: tuple[int, ...] | list[int]) -> list[int]:
         """The leases and every other member of their gangs, by lease number, each once."""

@@ -3,7 +3,8 @@
 Rules:
 
 - Looking changes nothing: a state has the same digest before and after.
-- A waiting entry is told with everything that stands in its way, in the order of the line. When it
+- A waiting entry is told with everything that stands in its way, in the order of the line; where it
+  stands is counted up to a number, so that a long line costs no more to look at. When it
   may start is an :class:`Estimate`: it holds if every lease ends when it says and nobody comes
   between, and it says on what it rests, or why there is none.
 - Leases bear the kernel's numbers; a ledger's handle never leaves this package.
@@ -14,7 +15,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice, takewhile
@@ -23,12 +24,12 @@ from types import MappingProxyType
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.decision import Approved, Denied
-from bailiwick.scheduler.explain import Explanation, Remedy
+from bailiwick.scheduler.explain import Explanation, Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.lease import Lease
 from bailiwick.scheduler.quota_policy import QuotaScope, Room
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn, reserve_for
+from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import MILLI, ProjectId, TenantId
 from bailiwick.vocab.words import (
@@ -40,6 +41,9 @@ from bailiwick.vocab.words import (
 
 WAITING_MAX = 100
 """Entries of the line that are told in full when nobody says how many."""
+
+POSITION_MAX = 100
+"""Entries that are counted to tell where one stands; beyond it, it stands further back."""
 
 AHEAD_MAX = 8
 """Entries ahead of one that are asked before it, as the kernel itself does."""
@@ -74,6 +78,12 @@ class WaitingEntry:
     submitted_ms: int
     position: int
     """1 for the entry that is looked at first."""
+    is_further: bool
+    """Whether it stands further back than that: no more than :data:`POSITION_MAX` are counted."""
+    raised: int
+    """By how many priorities it stands higher for having waited."""
+    slips: int
+    """How often the start that it was promised moved later."""
     blocker: Denied | None
     """What must be cleared first; nothing if only those ahead of it are in the way."""
     blockers: tuple[Denied, ...]
@@ -91,44 +101,52 @@ class WaitingEntry:
 def waiting(state: State, now_ms: int, *, limit: int = WAITING_MAX) -> tuple[WaitingEntry, ...]:
     """The first entries of the line, in the order in which they are looked at."""
     now = max(now_ms, state.clock_ms)
-    turn = _turn(state, now)
+    turn = state.turn(now)
     rows = enumerate(islice(state.line.order(now), limit), 1)
     return tuple(_told(state, entry, position, turn=turn) for position, entry in rows)
 
 
 def waiting_entry(state: State, entry_id: int, *, now_ms: int) -> WaitingEntry:
     """One entry; one that has started or was cancelled is an error."""
-    entry, now = state.entry(entry_id), max(now_ms, state.clock_ms)
-    turn, position = _turn(state, now), 0
-    for position, other in enumerate(state.line.order(now), 1):
-        if other is entry:
+    (found,) = waiting_entries(state, (entry_id,), now_ms=now_ms)
+    return found
+
+
+def waiting_entries(
+    state: State, entry_ids: Iterable[int], *, now_ms: int
+) -> tuple[WaitingEntry, ...]:
+    """These entries, after one look at the head of the line for all of them."""
+    now = max(now_ms, state.clock_ms)
+    asked = [state.entry(entry_id) for entry_id in entry_ids]
+    left, turn = {entry.id for entry in asked}, state.turn(now)
+    positions: dict[int, int] = {}
+    for position, entry in enumerate(islice(state.line.order(now), POSITION_MAX), 1):
+        positions[entry.id] = position
+        left.discard(entry.id)
+        if not left:
             break
-        if position <= AHEAD_MAX and other.id not in state.claims:
-            turn.ask(other)
-    return _told(state, entry, position, turn=turn)
+        if position <= AHEAD_MAX and entry.id not in state.claims:
+            turn.ask(entry)
+    return tuple(_told(state, each, positions.get(each.id), turn=turn) for each in asked)
 
 
 def estimate_newcomer(state: State, request: PlacementRequest, *, now_ms: int) -> Estimate:
     """When a request that is not in the line yet may start, if it joins it now."""
-    newcomer, turn = QueueEntry(state.line.next_id, request, now_ms), _turn(state, now_ms)
-    for other in islice(ahead_of(state, request, now_ms), AHEAD_MAX):
+    newcomer, turn = QueueEntry(state.line.next_id, request, now_ms), state.turn(now_ms)
+    for other in islice(ahead_of(state, request, now_ms=now_ms), AHEAD_MAX):
         if other.id not in state.claims:
             turn.ask(other)
     return _estimate(state, newcomer, turn.ask(newcomer), turn=turn)
 
 
-def ahead_of(state: State, request: PlacementRequest, now_ms: int) -> Iterator[QueueEntry]:
+def ahead_of(state: State, request: PlacementRequest, *, now_ms: int) -> Iterator[QueueEntry]:
     """Behind whom a newcomer stands: entries of at least its rank."""
     line, rank = state.line, request.priority.rank
     return takewhile(lambda entry: line.rank(entry, now_ms) >= rank, line.order(now_ms))
 
 
-def _turn(state: State, now_ms: int) -> Turn:
-    return Turn(state.admission, now_ms=now_ms, until_ms=now_ms + state.settings.horizon_ms)
-
-
-def _told(state: State, entry: QueueEntry, position: int, *, turn: Turn) -> WaitingEntry:
-    now = turn.now_ms
+def _told(state: State, entry: QueueEntry, position: int | None, *, turn: Turn) -> WaitingEntry:
+    now, promise = turn.now_ms, state.line.promises.get(entry.id)
     if entry.id in state.claims:
         with state.guards.for_claimant(entry.id, now_ms=now) as admission:
             found = admission.explain(entry.request, now_ms=now)
@@ -146,14 +164,21 @@ def _told(state: State, entry: QueueEntry, position: int, *, turn: Turn) -> Wait
         entry.id,
         entry.request,
         entry.submitted_ms,
-        position,
+        POSITION_MAX if position is None else position,
+        position is None,
+        state.line.rank(entry, now) - entry.request.priority.rank,
+        0 if promise is None else promise.slips,
         blocker,
         blockers,
         MappingProxyType(found.fallen),
         found.fitting,
-        found.remedy,
+        found.remedy if blocker is None else _advice(found, blocker),
         estimate,
     )
+
+
+def _advice(found: Explanation, blocker: Denied) -> Remedy:
+    return advise(blocker, found.fallen, fitting=found.fitting)
 
 
 def _first(found: Explanation, decision: Approved | Denied) -> Denied | None:
@@ -178,10 +203,10 @@ def _estimate(
         return Estimate(None, EstimateBasis.WAITING_DOES_NOT_HELP)
     if decision.reason not in CAPACITY_REASONS:
         return Estimate(None, EstimateBasis.WAITS_FOR_QUOTA)
-    kept = turn.reservation
-    if kept is not None and kept.entry is entry:
+    kept = turn.reservation_of(entry)
+    if kept is not None:
         return Estimate(kept.at_ms, EstimateBasis.RESERVATION)
-    found = reserve_for(state.admission, entry, now_ms=turn.now_ms, until_ms=turn.until_ms)
+    found = turn.foresee(entry)
     if found is None:
         return Estimate(None, EstimateBasis.BEYOND_HORIZON)
     return Estimate(found.at_ms, EstimateBasis.EXPIRY)

@@ -6,18 +6,17 @@ Rules:
   moves shares is refused, so that a new one must be thought of here.
 - A lease's shares are its own from its grant to its end; the last steps of its ending are its own
   too, each as a stage of its own: held, grace, teardown. A term or a grace that ran out was over
-  when it ran out, not when that was recorded. Once a lease is fenced its shares are
-  ``unavailable``.
+  when it ran out, not when that was recorded. A fenced lease's shares are ``unavailable``.
 - What no lease holds is idle where the node takes leases, and else unavailable, by what the node
   is: quarantined, or in which mode.
 - What is lost with a node was its owner's up to the node's last proof of life (that of a gang's
   other members too), and from there until the loss was noticed it was ``unavailable: departed``.
-  The node's shares are closed then; they open again if it is registered again.
+  Its shares are closed then, and open again with it.
 - Where the records do not fit each other (more granted than is free, a lease or node that nobody
   told of, time going back) the meter stays exact: what cannot be is not attributed, and a
   :class:`MeterFinding` says which record and by how much. Nothing is averaged or guessed.
-- Records were verified by whoever hands them in. Their times never go back, so only a last proof
-  of life can lie before what was charged already.
+- Records were verified by whoever hands them in. Only a last proof of life, and what follows a
+  repair of the clock, can lie before what was charged already.
 """
 
 from __future__ import annotations
@@ -48,6 +47,7 @@ from bailiwick.metering.records import (
 )
 from bailiwick.metering.share import REFUSED
 from bailiwick.metering.values import Share
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
 from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.values import MILLI, TTL_DEFAULT_MS
@@ -88,7 +88,7 @@ class JournalMeter:
             raise InvalidValue("kind", str(record.kind), "a kind that the metering table has")
         at_ms, self.meter.seq = record.at_ms, record.seq
         self.size = record.seq + 1
-        if at_ms < self.clock_ms:
+        if at_ms < self.clock_ms and record.kind != "clock_repaired":
             late_ms = self.clock_ms - at_ms
             self._report(MeterFindingWord.TIME_WENT_BACK, record.kind, late_ms=late_ms)
             at_ms = self.clock_ms
@@ -116,6 +116,13 @@ class JournalMeter:
     ) -> None:
         self.counts[word] += 1
         self._found.append(MeterFinding(word, self.meter.seq, subject, late_ms, wanted, found))
+
+    def _repaired(self, record: FoldedRecord, at_ms: int) -> None:
+        repair = ClockRepair(record.body["before_ms"], record.body["after_ms"])
+        self._core = self.meter.set_back(repair)
+        self._core.now(at_ms, record.seq)
+        for hold in self.leases.values():
+            hold.until_ms = repair.end(hold.until_ms)
 
     # -- nodes -------------------------------------------------------------------------------
 
@@ -149,8 +156,7 @@ class JournalMeter:
             self._lose(lease_id, name, last_ms=last_ms, at_ms=at_ms)
         if not is_last:
             return
-        late_ms = self._hand_over(node, _DEPARTED, last_ms)
-        self._check_late(name, late_ms)
+        self._check_late(name, self._hand_over(node, _DEPARTED, last_ms))
         self._core.now(at_ms, record.seq)
         if self._core.give(code_of(_DEPARTED), node.lost) == REFUSED:
             raise InvariantBroken(f"what was lost with {name} is somebody else's")
@@ -389,5 +395,6 @@ MEANINGS: Final[Mapping[str, _Meaning]] = {
     "lease_preempted": JournalMeter._ended,
     "lease_fenced": JournalMeter._fenced,
     "fence_cleared": JournalMeter._ended,
+    "clock_repaired": JournalMeter._repaired,
 }
 """The kinds of record that move shares from one owner to another, or tell when one is due."""

@@ -11,7 +11,8 @@ Rules:
 - **Sum over owners = capacity x time, for every share, at every instant**, as integers: a
   milli-share times a millisecond is one micro-GPU-second. :meth:`Meter.check` proves it of now.
 - A time before what was charged already is clamped to it. Nothing is ever charged twice, taken
-  back, or negative.
+  back, or negative. Only where the journal's clock was repaired does a time come again: what was
+  charged of it stays charged, and is told beside the capacity (``again``).
 - The meter keeps sums (by window, if edges are given) and what is open, so its memory does not
   grow with time. Every stretch that was charged can be had as a :class:`Segment`, with ``logs``.
 
@@ -35,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bailiwick.metering.core import LogRow, MeterCore, PartRow, UsedRow, new_core
+from bailiwick.metering.core import Core, LogRow, MeterCore, PartRow, UsedRow, new_core
 from bailiwick.metering.owners import (
     IDLE,
     UNAVAILABLE,
@@ -46,7 +47,7 @@ from bailiwick.metering.owners import (
     Payer,
     UnavailableCapacity,
 )
-from bailiwick.metering.share import ANY, REFUSED
+from bailiwick.metering.share import ANY, GONE, REFUSED
 from bailiwick.metering.values import (
     Balance,
     GuardRefused,
@@ -62,6 +63,7 @@ from bailiwick.metering.values import (
     Use,
 )
 from bailiwick.metering.windows import cut_windows, windows_of
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import Conflict, InvalidValue, InvariantBroken, NotFound
 from bailiwick.vocab.values import check_amount, check_integer
 from bailiwick.vocab.words import HardwareGeneration, ResourceKind
@@ -88,6 +90,12 @@ class SharePool:
     """The part that no lease holds; it may be empty."""
     accounts: dict[Payer, int]
     """The core's numbers for accounts, of all pools of this kind and generation."""
+    again: int = 0
+    """What was charged of it for times that a repair of the clock took back."""
+
+    def spent(self, at_ms: int) -> int:
+        """Its capacity x time up to then, and what was charged of times that came twice."""
+        return self.capacity * (at_ms - self.opened_ms) + self.again
 
 
 def code_of(owner: Owner) -> int:
@@ -153,10 +161,41 @@ class Meter:
             self.core.drop(part)
         del self.open_pools[key]
         group = (pool.share.kind, pool.share.generation)
-        spent = pool.capacity * (end_ms - pool.opened_ms)
-        self.closed[group] = self.closed.get(group, 0) + spent
+        self.closed[group] = self.closed.get(group, 0) + pool.spent(end_ms)
         self.closed_ms = max(self.closed_ms, end_ms)
         return end_ms - at_ms
+
+    def set_back(self, repair: ClockRepair) -> MeterCore:
+        """Go on from an earlier time; the core, which is another then, with the same numbers."""
+        at_ms, old = repair.after_ms, self.core
+        if not repair.goes_back:
+            return old
+        rows = {row[0]: row for row in old.rows()}
+        for pool in self.open_pools.values():
+            parts = (row for row in rows.values() if row[1] == pool.number)
+            pool.again += sum(row[2] * max(row[3] - at_ms, 0) for row in parts)
+            pool.again -= pool.capacity * max(pool.opened_ms - at_ms, 0)
+            pool.opened_ms = min(pool.opened_ms, at_ms)
+        free = [0] * len(self.shares)
+        for pool in self.open_pools.values():
+            free[pool.number] = pool.free
+        gone = (0, 0, 0, GONE, 0, 0)
+        kept = [
+            (part, *rows[part][1:3], min(rows[part][3], at_ms), *rows[part][4:])
+            if part in rows
+            else (part, *gone)
+            for part in range(max(rows, default=-1) + 1)
+        ]
+        sums = [old.used(number) for number in range(len(self.lines))]
+        which = "pure" if isinstance(old, Core) else "compiled"
+        core = self.core = new_core(self.edges, logs=old.log is not None, which=which)
+        core.restore(kept, (sums, old.measured(), free))
+        if core.log is not None and old.log is not None:
+            core.log.extend(old.log)
+        self.closed_ms = repair.past(self.closed_ms)
+        for steps in self.announced.values():
+            steps[:] = [(repair.past(since_ms), account) for since_ms, account in steps]
+        return core
 
     def pools(self) -> tuple[SharePool, ...]:
         """Every open share, in the order of opening."""
@@ -307,7 +346,7 @@ class Meter:
         there = dict(self.closed)
         for pool in self.open_pools.values():
             key = (pool.share.kind, pool.share.generation)
-            there[key] = there.get(key, 0) + pool.capacity * (at_ms - pool.opened_ms)
+            there[key] = there.get(key, 0) + pool.spent(at_ms)
         return tuple(Balance(*key, owned.get(key, 0), there[key]) for key in there)
 
     def check(self, at_ms: int) -> None:
@@ -321,7 +360,7 @@ class Meter:
             amount, running = there[pool.number]
             if amount != pool.capacity:
                 raise InvariantBroken(f"the parts of {pool.share} are not its capacity")
-            if measured[pool.number] + running != pool.capacity * (at_ms - pool.opened_ms):
+            if measured[pool.number] + running != pool.spent(at_ms):
                 raise InvariantBroken(f"the owners of {pool.share} are not its capacity x time")
         for part in self.announced:
             if self.core.row(part) is None:

@@ -98,7 +98,7 @@ def write_meter(whole: JournalMeter) -> dict[str, Any]:
         "counts": {word.value: count for word, count in whole.counts.items()},
         "lines": [_line_words(line) for line in meter.lines],
         "shares": [[s.node, s.kind.value, s.index, s.generation] for s in meter.shares],
-        "pools": [[p.number, p.capacity, p.opened_ms] for p in meter.pools()],
+        "pools": [_pool_row(pool) for pool in meter.pools()],
         "closed": [[*key, amount] for key, amount in meter.closed.items()],
         "closed_ms": meter.closed_ms,
         "rows": [[number, *row[1:]] for number, row in enumerate(rows)],
@@ -111,6 +111,11 @@ def write_meter(whole: JournalMeter) -> dict[str, Any]:
         "nodes": [_node_row(name, node, place) for name, node in whole.nodes.items()],
         "leases": [_hold_row(number, hold, place) for number, hold in whole.leases.items()],
     }
+
+
+def _pool_row(pool: SharePool) -> list[int]:
+    row = [pool.number, pool.capacity, pool.opened_ms]
+    return [*row, pool.again] if pool.again else row
 
 
 def _line_words(line: Line) -> list[Any]:
@@ -169,10 +174,11 @@ def _read(body: Mapping[str, Any], *, logs: bool) -> JournalMeter:
         part: [(at_ms, account) for at_ms, account in steps] for part, steps in body["announced"]
     }
     pools: dict[int, SharePool] = {}
-    for number, capacity, opened_ms in body["pools"]:
+    for number, capacity, opened_ms, *again in body["pools"]:
         share = meter.shares[number]
         accounts = meter.groups.setdefault((share.kind, share.generation), {})
-        pool = SharePool(share, capacity, opened_ms, number, body["free"][number], accounts)
+        free = body["free"][number]
+        pool = SharePool(share, capacity, opened_ms, number, free, accounts, *again)
         pools[number] = meter.open_pools[share.node, share.kind, share.index] = pool
     return _read_fold(body, meter, pools)
 

@@ -15,6 +15,7 @@ from bailiwick.scheduler.decision import (
     HeadroomKept,
     LargerThanAnyNode,
     NodeClosed,
+    NodesClosed,
     NodesForbidden,
     NodesKeptApart,
     NoSuchHardware,
@@ -99,6 +100,9 @@ def phrase_denial(denied: DenialDetail) -> str:
         case VictimsLeaving():
             leases = amount("lease_count", denied.leases)
             return f"{leases} of others must leave first, by {moment(denied.until_ms)}"
+        case NodesClosed():
+            closed = "the one node" if denied.nodes == 1 else f"all {denied.nodes:,} nodes"
+            return f"{closed} that could hold it take no leases now"
         case NodeClosed():
             return f"{denied.node} takes no leases now ({denied.closed_by.value})"
         case TermReserved():
@@ -142,6 +146,9 @@ def _phrase_quota(
         case GpuGenerationRequired():
             asked = amount("gpu_count", denied.requested)
             return f"{asked} asked of no stated generation, but the quota{whose} is by generation"
+        case GpuGenerationLimitExceeded(limit=0):
+            asked = f"{denied.requested:,} {denied.generation.value} asked"
+            return f"{asked}, a generation that the quota{whose} does not list"
         case GpuGenerationLimitExceeded():
             return (
                 f"{denied.requested:,} {denied.generation.value} asked, {denied.used:,} of "
@@ -234,6 +241,8 @@ def _capacity(detail: CapacityDenied, when: Spell, late: Spell) -> str:
             return f"{placed} on {detail.nodes} suitable nodes"
         case VictimsLeaving():
             return f"{plural(detail.leases, 'lease')} leaving by {when(detail.until_ms)}"
+        case NodesClosed():
+            return f"{plural(detail.nodes, 'node')} that could hold it closed"
         case NodeClosed():
             return f"{detail.node} is closed ({detail.closed_by})"
         case TermReserved():

@@ -1,4 +1,4 @@
-"""When a request may start; always told as the guess that it is."""
+"""Where a request stands, and when it may start; always told as the guess that it is."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ ESTIMATES: Final[Mapping[str, str]] = {
     "beyond_horizon": "no time can be told: beyond what is planned ahead",
     "waiting_does_not_help": "waiting does not help",
 }
+
+
+def phrase_position(position: int, is_further: bool) -> str:
+    """Where a request stands in the queue."""
+    return f"behind position {position}" if is_further else f"at position {position}"
 
 
 def phrase_estimate(starts_ms: int | None, basis: str) -> str:

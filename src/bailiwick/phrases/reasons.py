@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
-from bailiwick.vocab.words import PendingReason
+from bailiwick.vocab.words import CapacityDenial, PendingReason, QuotaViolation
 
 REASONS: Final[dict[PendingReason, str]] = {
     PendingReason.MISCONFIGURED: "the request itself must change",
-    PendingReason.FORBIDDEN: "policy forbids it",
+    PendingReason.FORBIDDEN: "it is not allowed",
     PendingReason.EXCEEDS_MAXIMUM: "it is larger than anything there is",
     PendingReason.WAITING_FOR_QUOTA: "it waits for quota",
     PendingReason.WAITING_FOR_CAPACITY: "it waits for free capacity",
@@ -18,8 +18,22 @@ REASONS: Final[dict[PendingReason, str]] = {
 }
 
 
-def fix_of(reason: PendingReason) -> str:
-    """What a person can do about a denial."""
+def phrase_turn(position: int) -> str:
+    """Why somebody waits in whose own way is nothing: it stands behind others, or is next."""
+    if position == 1:
+        return "nothing is in its way: it starts at the next look"
+    return REASONS[PendingReason.NOT_YET_LOOKED_AT]
+
+
+_QUOTA: Final = frozenset(word.value for word in QuotaViolation)
+
+
+def fix_of(reason: PendingReason, detail: str) -> str:
+    """What a person can do about a denial, by its reason and the rule that said no."""
+    if detail in _QUOTA and not reason.is_transient:
+        return "ask for more quota, or for something it allows: bailiwick quota show"
+    if detail == CapacityDenial.NODES_CLOSED:
+        return "let it wait; an operator opens nodes, or they attest: bailiwick node list"
     match reason:
         case PendingReason.MISCONFIGURED | PendingReason.EXCEEDS_MAXIMUM:
             return "change the request; bailiwick fleet shows what there is"

@@ -63,12 +63,14 @@ class DemoCell:
         self._serial = 0
         self._waiting: dict[int, Job] = {}
         self._running: dict[int, Job] = {}
+        self._leaving: set[int] = set()
         self._read = 0
 
     def run(self, stop: threading.Event) -> None:
         """Furnish the cell if it is new, then let its days pass."""
         self._furnish()
         self._due, self._waiting, self._running = [], {}, {}
+        self._leaving.clear()
         self._read = self._runner.replica.journal.size
         self._adopt()
         jobs, began_ms = self._jobs(), self._clock.now_ms()
@@ -168,12 +170,17 @@ class DemoCell:
             job = self._running.get(body["lease_id"])
             if job is not None and job.kind.saves:
                 saved_ms = self._clock.now_ms() + 2_000
+                self._leaving.add(body["lease_id"])
                 self._plan(saved_ms, partial(self._save, body["lease_id"]))
+        elif kind == "lease_restored":
+            self._leaving.discard(body["lease_id"])
         elif kind in ("lease_preempted", "lease_expired", "lease_released"):
             self._running.pop(body["lease_id"], None)
+            self._leaving.discard(body["lease_id"])
 
     def _save(self, lease_id: int) -> None:
-        self._tell(ReportCheckpoint(lease_id))
+        if lease_id in self._leaving:  # else it may stay after all, and goes on
+            self._tell(ReportCheckpoint(lease_id))
 
     # -- how it is done ------------------------------------------------------------------------
 

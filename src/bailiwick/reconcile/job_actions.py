@@ -36,6 +36,7 @@ from bailiwick.vocab.errors import (
     Unavailable,
 )
 from bailiwick.vocab.jobs import JobFault, JobPhase
+from bailiwick.vocab.values import MILLI
 
 ACTOR = "jobs"
 """Who the kernel is told does this."""
@@ -116,6 +117,10 @@ class JobActions:
     def warn(self, lease: ObservedLease, until_ms: int) -> None:
         """Tell the job that it must be gone by then."""
         self._executor.warn(lease.lease_id, until_ms)
+
+    def call_off(self, lease: ObservedLease) -> None:
+        """Tell the job that it may go on."""
+        self._executor.call_off(lease.lease_id)
 
     def tear_down(self, job: JobRow, lease_id: int, *, verdict: JobVerdict) -> None:
         """End all that is left of the job, and write down how it ended."""
@@ -214,8 +219,15 @@ class JobActions:
             cwd=None if job.cwd is None else Path(job.cwd),
             env=job.env,
             device_indices=lease.devices,
-            limits=Limits(mem_bytes=lease.mem_bytes or None, cpu_milli=lease.cpu_milli or None),
+            limits=Limits(self._memory(lease), cpu_milli=lease.cpu_milli or None),
             server=self._tools.server,
+        )
+
+    def _memory(self, lease: ObservedLease) -> int:
+        """A lease of before jobs got memory that named none may have none: its job is bound too."""
+        cores = max(1, -(-lease.cpu_milli // MILLI))
+        return lease.mem_bytes or cores * self._tools.runner.read(
+            lambda view: view.state.settings.job_mem_bytes_per_core
         )
 
     def _fail(self, job: JobRow, fault: JobFault, error: BailiwickError) -> None:

@@ -7,6 +7,8 @@ follows, and each step brings the three nearer to one another.
 Rules:
 
 - A job is started once, and only while its lease is active.
+- A warning stands only while the lease is on its way out: if it gets its place back, the warning
+  is taken back.
 - A job that is warned runs on. It is torn down when the kernel says so, when its user does, or when
   it has ended by itself: something that it started may still be there.
 - The row tells its end before the lease is given back or its teardown reported, so that whoever
@@ -131,6 +133,11 @@ class Warn:
 
 
 @dataclass(frozen=True, slots=True)
+class CallOff:
+    """Take its warning back: its lease got its place back."""
+
+
+@dataclass(frozen=True, slots=True)
 class TearDown:
     """End all that is left of it, and then write down how it ended."""
 
@@ -167,6 +174,7 @@ Step: TypeAlias = (
     | Start
     | NoteRunning
     | Warn
+    | CallOff
     | TearDown
     | End
     | GiveBack
@@ -215,6 +223,8 @@ def plan_job(
             return NoteRunning()
         if lease is not None and lease.state in LEAVING and not is_warned:
             return Warn(lease.expires_ms)
+        if lease is not None and lease.state is RevokeState.ACTIVE and status.is_warned:
+            return CallOff()
         return Rest()
     return Start(afresh=status is not None)
 

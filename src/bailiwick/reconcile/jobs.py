@@ -26,7 +26,6 @@ from bailiwick.reconcile import job_steps as js
 from bailiwick.reconcile.job_actions import ACTOR, JobActions, JobTools
 from bailiwick.reconcile.job_journal import read_outcomes
 from bailiwick.runtime.replica import View
-from bailiwick.services.jobs import is_unsubmitted
 from bailiwick.vocab.errors import BailiwickError, InvalidValue, InvariantBroken, Unavailable
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.values import check_integer
@@ -181,7 +180,7 @@ class JobLoop:
         unlearnt = set[int]()
         for job in waiting:
             entry: js.ObservedEntry | None = None
-            if not is_unsubmitted(job):
+            if not job.is_unsubmitted:
                 entry = outcomes.get(job.entry_id or 0, js.InQueue())
             step = js.plan_entry(job, entry)
             if isinstance(step, js.LearnLease):
@@ -247,7 +246,7 @@ class JobLoop:
             return lambda: self._clear_stray(key)
         if job is None:
             raise InvariantBroken(f"{step} was chosen for lease {key}, which has no job")
-        if isinstance(step, js.Start | js.Warn):
+        if isinstance(step, js.Start | js.Warn | js.CallOff):
             return self._act_under_lease(job, lease, step)
         match step:
             case js.Resubmit():
@@ -271,7 +270,7 @@ class JobLoop:
                 assert_never(step)
 
     def _act_under_lease(
-        self, job: JobRow, lease: js.ObservedLease | None, step: js.Start | js.Warn
+        self, job: JobRow, lease: js.ObservedLease | None, step: js.Start | js.Warn | js.CallOff
     ) -> Callable[[], None]:
         if lease is None:
             raise InvariantBroken(f"{step} was chosen for job {job.job_id}, whose lease is gone")
@@ -280,6 +279,8 @@ class JobLoop:
                 return lambda: self._acts.start(job, lease, afresh=step.afresh)
             case js.Warn():
                 return lambda: self._warn(lease, step.until_ms)
+            case js.CallOff():
+                return lambda: self._call_off(lease)
 
     def _try(self, key: int, act: Callable[[], None]) -> None:
         try:
@@ -309,6 +310,11 @@ class JobLoop:
     def _warn(self, lease: js.ObservedLease, until_ms: int) -> None:
         self._acts.warn(lease, until_ms)
         self._warned.add((lease.lease_id, until_ms))
+
+    def _call_off(self, lease: js.ObservedLease) -> None:
+        self._acts.call_off(lease)
+        # Who is told to go again is warned again, even if it is by the same time.
+        self._warned = {each for each in self._warned if each[0] != lease.lease_id}
 
     def _clear_stray(self, lease_id: int) -> None:
         assert self._strays is not None

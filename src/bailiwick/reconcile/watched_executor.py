@@ -49,6 +49,11 @@ class WatchedExecutor:
             span.set("until_ms", until_ms)
             self._executor.warn(lease_id, until_ms)
 
+    def call_off(self, lease_id: int) -> None:
+        """Take the warning back."""
+        with self._watch("executor.call_off", lease_id):
+            self._executor.call_off(lease_id)
+
     def tear_down(self, lease_id: int) -> bool:
         """End the job and all it started; whether nothing of it is left."""
         with self._watch("executor.tear_down", lease_id) as span:

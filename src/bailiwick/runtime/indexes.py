@@ -158,8 +158,12 @@ class Indexes:
     """The indexes of one state; ``note`` after everything that changes it."""
 
     def __init__(self, state: State) -> None:
-        self.leases, self.waiting = ByOwner(), ByOwner()
         self._state = state
+        self._begin()
+
+    def _begin(self) -> None:
+        state = self._state
+        self.leases, self.waiting = ByOwner(), ByOwner()
         self._leases, self._entries = _Noted(state.leases), _Noted(state.line.entries)
         state.leases, state.line.entries = self._leases, self._entries
         self.leases.fill((number, state.owner_of(number)) for number in self._leases)
@@ -167,6 +171,9 @@ class Indexes:
 
     def note(self) -> None:
         """Take up what came and went."""
+        if self._state.leases is not self._leases:  # all of it was made anew
+            self._begin()
+            return
         leases, entries = self._leases, self._entries
         if leases.came or leases.went:
             for number in leases.came:

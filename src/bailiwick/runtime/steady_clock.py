@@ -42,7 +42,7 @@ class Against(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class TimeMark:
+class ClockMark:
     """It was this time when the timer stood there."""
 
     time_ms: int
@@ -106,8 +106,9 @@ class SteadyClock:
         self._clock = clock
         self.drift_ms = Settings().clock_drift_ms
         self._lock = threading.Lock()
-        self._floor = TimeMark(0, clock.elapsed_ms())
-        self._store: TimeMark | None = None
+        self._floor = ClockMark(0, clock.elapsed_ms())
+        self._journal_ms = 0
+        self._store: ClockMark | None = None
         self._born = self._look_anew()
 
     def now_ms(self) -> int:
@@ -126,16 +127,17 @@ class SteadyClock:
         return self._clock.elapsed_ms()
 
     def go_on_from(self, time_ms: int) -> None:
-        """The journal has come to this time: no earlier one is told."""
+        """The journal has come to this time, or was repaired to it: no earlier one is told."""
         elapsed_ms = self._clock.elapsed_ms()
         with self._lock:
-            if self._floor.at(elapsed_ms) < time_ms:
-                self._floor = TimeMark(time_ms, elapsed_ms)
+            if self._floor.at(elapsed_ms) < time_ms or time_ms < self._journal_ms:
+                self._floor = ClockMark(time_ms, elapsed_ms)
+            self._journal_ms = time_ms
 
     def hear(self, time_ms: int, *, asked_ms: int) -> None:
         """The store says that it is this time; the timer stood there when it was asked."""
         with self._lock:
-            self._store = TimeMark(time_ms, asked_ms)
+            self._store = ClockMark(time_ms, asked_ms)
 
     def agreement(self) -> Agreement:
         """How the wall clock stands to the timer, and to what was heard lately."""
@@ -161,10 +163,10 @@ class SteadyClock:
         wall_ms = self._clock.now_ms()
         return wall_ms, self._clock.elapsed_ms()
 
-    def _look_anew(self) -> TimeMark:
+    def _look_anew(self) -> ClockMark:
         """For the same reason the other way round, where others are compared with this."""
         elapsed_ms = self._clock.elapsed_ms()
-        return TimeMark(self._clock.now_ms(), elapsed_ms)
+        return ClockMark(self._clock.now_ms(), elapsed_ms)
 
     def _witness(self, elapsed_ms: int) -> int:
         heard = self._store

@@ -140,6 +140,14 @@ class VictimsLeaving:
 
 
 @dataclass(frozen=True, slots=True)
+class NodesClosed:
+    """All ``nodes`` that could hold it are closed: by their mode, in quarantine, or unproven."""
+
+    nodes: int
+    code: ClassVar[CapacityDenial] = CapacityDenial.NODES_CLOSED
+
+
+@dataclass(frozen=True, slots=True)
 class NodeClosed:
     """The node of a lease takes none now, so its term does not grow there."""
 
@@ -174,6 +182,7 @@ CapacityDenied: TypeAlias = (
     | Fragmented
     | VictimsLeaving
     | NodeClosed
+    | NodesClosed
     | TermReserved
 )
 DenialDetail: TypeAlias = QuotaDenied | CapacityDenied | RightsDenied
@@ -236,6 +245,7 @@ def reason_of(detail: DenialDetail) -> PendingReason:
             | NodesKeptApart()
             | NotEnoughFree()
             | NodeClosed()
+            | NodesClosed()
             | TermReserved()
         ):
             return PendingReason.WAITING_FOR_CAPACITY

@@ -6,7 +6,7 @@ Rules:
   nodes that pass all are counted as fitting. The counts sum to the number of nodes.
 - The first blocker is the obstacle with the smallest rank; a remedy names the one change of
   numbers that would clear it, and does not promise that nothing stands behind it.
-- This walks every node. Admission itself does not.
+- Counting is the engine's work; why nodes are closed is kept up to date as they open and close.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from bailiwick.scheduler.decision import (
     HeadroomKept,
     LargerThanAnyNode,
     NodeClosed,
+    NodesClosed,
     NodesForbidden,
     NodesKeptApart,
     NoSuchHardware,
@@ -57,7 +58,6 @@ from bailiwick.scheduler.rights.denials import (
     TooManyWaiting,
 )
 from bailiwick.vocab.remedies import RemedyWord
-from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import RESOURCE_KINDS, FilterReason, PendingReason, ResourceKind
 
@@ -96,58 +96,11 @@ def count_filters(
     ledger: CapacityLedger, request: PlacementRequest, *, filters: Sequence[NodeFilter] = ()
 ) -> tuple[dict[FilterReason, int], int]:
     """How many nodes fall at which filter for one member, and how many fit."""
-    shape = Shape.of(request)
-    policies = [f.nodes_for(request) for f in filters]
-    fallen: dict[FilterReason, int] = {}
-    fitting = 0
-    for entry in ledger.entries.values():
-        reason = _fails_at(ledger, entry, request, shape=shape)
-        if reason is None and any(p is not None and entry.handle not in p for p in policies):
-            reason = FilterReason.POLICY
-        if reason is None:
-            reason = _lacks(ledger, entry, shape)
-        if reason is None:
-            fitting += 1
-        else:
-            fallen[reason] = fallen.get(reason, 0) + 1
-    return {r: fallen[r] for r in FilterReason if r in fallen}, fitting
-
-
-def closed_by(entry: NodeEntry) -> FilterReason | None:
-    """What closes a node to all leases, if anything does."""
-    if entry.mode is not NodeMode.ACCEPTING:
-        return FilterReason.NODE_MODE
-    if entry.quarantined:
-        return FilterReason.QUARANTINED
-    return FilterReason.ATTESTATION if entry.gated else None
-
-
-def _fails_at(
-    ledger: CapacityLedger, entry: NodeEntry, request: PlacementRequest, *, shape: Shape
-) -> FilterReason | None:
-    closed = closed_by(entry)
-    if closed is not None:
-        return closed
-    if shape.device_count and not ledger.serving(entry, shape):
-        return FilterReason.GPU_KIND
-    if not entry.has_labels(request.labels):
-        return FilterReason.LABELS
-    return None
-
-
-def _lacks(ledger: CapacityLedger, entry: NodeEntry, shape: Shape) -> FilterReason | None:
-    _, _, cpu, mem, block, devices, _ = ledger.engine.node(entry.handle)
-    if cpu < shape.cpu_milli:
-        return FilterReason.CPU
-    if mem < shape.mem_bytes:
-        return FilterReason.MEMORY
-    if block < shape.block_bytes:
-        return FilterReason.BLOCK
-    if shape.device_count:
-        usable = sum(devices[i] >= shape.device_milli for i in ledger.serving(entry, shape))
-        if usable < shape.device_count:
-            return FilterReason.GPU
-    return None
+    labelled, ready = ledger.prepare(request), ledger.prepare(request, filters)
+    masks = ledger.mask_of(labelled), ledger.mask_of(ready)
+    *counts, fitting = ledger.engine.filter_counts(ready.shape, *masks)
+    fallen = {**ledger.closed, **dict(zip(_OPEN, counts, strict=True))}
+    return {reason: fallen[reason] for reason in FilterReason if fallen.get(reason)}, fitting
 
 
 def hardware_denial(
@@ -182,7 +135,8 @@ def capacity_denial(
     labelled, ready = ledger.prepare(lasting), ledger.prepare(lasting, filters)
     sought = ledger.handles.intern_shape(shape)
     suitable = ledger.engine.survey(sought, ledger.mask_of(labelled))[0]
-    permitted, taking, *free = ledger.engine.survey(sought, mask := ledger.mask_of(ready))
+    mask = ledger.mask_of(ready)
+    permitted, taking, able, able_open, *free = ledger.engine.survey(sought, mask)
     if not suitable and lasting.labels:
         return NoSuchHardware(len(ledger))
     if suitable and not permitted:
@@ -192,9 +146,11 @@ def capacity_denial(
         too_large = _largest(ledger, list(left), shape, need=_need(shape))
         if too_large is not None:
             return too_large
+    if able and not able_open:
+        return NodesClosed(able)
     if lasting is not request:
         now = ledger.mask_of(ledger.prepare(request, filters))
-        _, taking, *free = ledger.engine.survey(sought, now)
+        _, taking, _, _, *free = ledger.engine.survey(sought, now)
     for kind, have, one in zip(RESOURCE_KINDS, free, _need(shape).as_tuple(), strict=True):
         if have < one * request.gang_size:
             return NotEnoughFree(kind, have, one * request.gang_size)
@@ -230,6 +186,11 @@ def _size(ledger: CapacityLedger, entry: NodeEntry, shape: Shape, *, kind: Resou
     return int(getattr(entry.capacity, kind.value))
 
 
+_OPEN = (
+    *(FilterReason.GPU_KIND, FilterReason.LABELS, FilterReason.POLICY, FilterReason.CPU),
+    *(FilterReason.MEMORY, FilterReason.BLOCK, FilterReason.GPU),
+)
+"""What an open node may fall at, as an engine counts them."""
 _CLOSED = (FilterReason.NODE_MODE, FilterReason.QUARANTINED, FilterReason.ATTESTATION)
 _FULL = (FilterReason.CPU, FilterReason.MEMORY, FilterReason.BLOCK, FilterReason.GPU)
 
@@ -291,6 +252,8 @@ def remedy_for(denied: Denied | Approved) -> Remedy:
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, detail.leases, "leases")
         case NodeClosed():
             return Remedy(RemedyWord.OPEN_NODES, 1, "nodes")
+        case NodesClosed():
+            return Remedy(RemedyWord.OPEN_NODES, detail.nodes, "nodes")
         case ScopeClosed():
             return Remedy(RemedyWord.CHANGE_POLICY)
         case PriorityTooHigh() | LeaseClassForbidden():

@@ -396,6 +396,5 @@ def _charged(shape: Shape, entry: NodeEntry, devices: int) -> tuple[int, ...]:
     for index, gpu in enumerate(entry.capacity.gpus):
         if devices >> index & 1:
             by_generation[GENERATIONS.index(gpu.generation)] += shape.device_milli
-    amounts = (shape.cpu_milli, shape.mem_bytes, shape.block_bytes)
-    vram = entry.vram_held(devices, shape.device_milli)
-    return (*amounts, shape.device_count * shape.device_milli, vram, 1, *by_generation)
+    gpus = shape.device_count * shape.device_milli, entry.vram_held(devices, shape.device_milli)
+    return (shape.cpu_milli, shape.mem_bytes, shape.block_bytes, *gpus, 1, *by_generation)

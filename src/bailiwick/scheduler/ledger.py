@@ -46,7 +46,7 @@ from bailiwick.vocab.values import (
     check_kind,
     check_name,
 )
-from bailiwick.vocab.words import EndCause, PreemptionReason
+from bailiwick.vocab.words import EndCause, FilterReason, PreemptionReason
 
 __all__ = ["CapacityLedger", "Prepared"]
 
@@ -57,6 +57,9 @@ class CapacityLedger(LeaseTable):
     def __init__(self, *, quotas: QuotaManager | None = None, engine: str = "auto") -> None:
         super().__init__(engine)
         self.total = NOTHING
+        self.closed: dict[FilterReason, int] = {}
+        """How many nodes take no leases, by what closes them."""
+        self._closed_why: dict[int, FilterReason] = {}
         self.holds = Holds(self)
         self._hold_serial = 0
         if quotas is not None:
@@ -116,7 +119,20 @@ class CapacityLedger(LeaseTable):
         """Put a node into a mode that it was in before, whatever the mode table says."""
         entry = self.entry(node_id)
         entry.mode, entry.quarantined = mode, quarantined
+        self._open_or_close(entry)
+
+    def _open_or_close(self, entry: NodeEntry) -> None:
+        """Have everybody know whether the node takes leases, and count why not."""
         self.engine.set_eligible(entry.handle, int(entry.takes_leases))
+        self._count_closed(entry.handle, entry.closed_by)
+
+    def _count_closed(self, handle: int, why: FilterReason | None) -> None:
+        before = self._closed_why.pop(handle, None)
+        if before is not None:
+            self.closed[before] -= 1
+        if why is not None:
+            self._closed_why[handle] = why
+            self.closed[why] = self.closed.get(why, 0) + 1
 
     def depart_node(self, node_id: str, *, now_ms: int = 0) -> tuple[EndedLease, ...]:
         """Forget a machine that is gone; its leases end as ``node_departed``."""
@@ -126,6 +142,7 @@ class CapacityLedger(LeaseTable):
         ended = tuple(self.end(i, EndCause.NODE_DEPARTED, now_ms=now_ms) for i in lost)
         self.holds.node_left(entry.handle, now_ms=now_ms)
         self.engine.remove_node(entry.handle)
+        self._count_closed(entry.handle, None)
         self.vacant.append(entry.handle)
         self.labelled.leave(entry)
         for members in self.node_sets:
@@ -145,7 +162,7 @@ class CapacityLedger(LeaseTable):
             raise Conflict("node", str(entry.id), "still holds leases", hint="evict them first")
         change = NodeModeTransition(entry.id, entry.mode, mode)
         entry.mode = mode
-        self.engine.set_eligible(entry.handle, int(entry.takes_leases))
+        self._open_or_close(entry)
         return change
 
     def set_quarantine(self, node_id: str, quarantined: bool) -> None:
@@ -153,14 +170,14 @@ class CapacityLedger(LeaseTable):
         entry = self.entry(node_id)
         check_kind("quarantined", quarantined, bool)
         entry.quarantined = quarantined
-        self.engine.set_eligible(entry.handle, int(entry.takes_leases))
+        self._open_or_close(entry)
 
     def set_gate(self, node_id: str, gated: bool) -> None:
         """Close a node that has not proven what is asked of it, or open it once it has."""
         entry = self.entry(node_id)
         check_kind("gated", gated, bool)
         entry.gated = gated
-        self.engine.set_eligible(entry.handle, int(entry.takes_leases))
+        self._open_or_close(entry)
 
     def set_attested(self, node_id: str, labels: Mapping[str, str]) -> None:
         """What the node has proven, as labels: these, and none that it had before."""

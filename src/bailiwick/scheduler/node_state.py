@@ -10,6 +10,7 @@ from bailiwick.fleet.resources import Resources
 from bailiwick.scheduler.quota_rows import vram_held
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import NodeId
+from bailiwick.vocab.words import FilterReason
 
 
 @dataclass(slots=True)
@@ -28,9 +29,18 @@ class NodeEntry:
     """What it has proven, as labels beside those of its inventory."""
 
     @property
+    def closed_by(self) -> FilterReason | None:
+        """What closes it to all leases, if anything does."""
+        if self.mode is not NodeMode.ACCEPTING:
+            return FilterReason.NODE_MODE
+        if self.quarantined:
+            return FilterReason.QUARANTINED
+        return FilterReason.ATTESTATION if self.gated else None
+
+    @property
     def takes_leases(self) -> bool:
         """Whether new leases may land here."""
-        return self.mode is NodeMode.ACCEPTING and not self.quarantined and not self.gated
+        return self.closed_by is None
 
     def vram_held(self, devices: int, milli: int) -> int:
         """What these devices (as bits), held by that share, count for in GPU memory."""

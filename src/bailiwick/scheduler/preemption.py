@@ -242,8 +242,8 @@ class PreemptionManager:
             # One member could be seated, all together cannot.
             return Impossible(Obstacle.GANG_SIZE, {Obstacle.GANG_SIZE: len(ledger)})
         victims = _victims(ledger, found.lease_ids, terms)
-        reason, bound = PreemptionReason.PRIORITY_PREEMPTION, found.cost if found.exact else 0
-        return Preemptable(reason, victims, None, found.exact, bound)
+        reason = PreemptionReason.PRIORITY_PREEMPTION
+        return Preemptable(reason, victims, None, found.exact, found.bound)
 
     def _beside(
         self,

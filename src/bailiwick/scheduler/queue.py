@@ -2,10 +2,11 @@
 
 Rules:
 
-- Entries stand in fair order (:mod:`.line.lanes`). Ahead of that stand, in each priority, the entry
-  that room is kept for and, once in ``patience_ms``, the one that was short of capacity for
-  longest, if for longer than that. Only one in a while: otherwise a long backlog would put age in
-  the place of fairness.
+- Entries stand in fair order (:mod:`.line.lanes`). Ahead of that stand, at each rank, the entries
+  that room is kept for, in the order in which they got it, and of each priority, once in
+  ``patience_ms``, the one that was short of capacity for longest, if for longer than that. Only
+  one in a while: otherwise a long backlog would put age in the place of fairness.
+- Whose reservation was lost (:mod:`.line.promises`) is short of capacity only since then.
 - Joining, leaving, and whether anybody stands before a newcomer cost the same however many wait. So
   does a window: nobody who is not in it is looked at.
 """
@@ -14,51 +15,68 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
 from bailiwick.scheduler.fairness import FairShares, QueueEntry
-from bailiwick.scheduler.line.lanes import Aging, Lanes
+from bailiwick.scheduler.line.lanes import Lanes
+from bailiwick.scheduler.line.promises import Promise
+from bailiwick.scheduler.line.rules import LineRules
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import NotFound
-from bailiwick.vocab.values import check_integer
 from bailiwick.vocab.words import PRIORITIES, Priority
 
-NO_AGING = Aging(step_ms=1, steps_max=0)
-"""Waiting raises nobody."""
+_NEVER_MS = 2**53
 
 
 class FairQueue:
     """Entries that wait, who is looked at next, and who stands ahead of fair order."""
 
     __slots__ = (
+        "_barred",
         "_cursor",
         "_favoured_ms",
-        "_holders",
         "_ids",
         "_lanes",
+        "_rules",
         "_serial",
         "_short",
         "entries",
-        "patience_ms",
+        "promises",
     )
 
-    def __init__(self, shares: FairShares, *, patience_ms: int, aging: Aging = NO_AGING) -> None:
-        self._lanes = Lanes(shares, aging)
+    def __init__(self, shares: FairShares, rules: LineRules) -> None:
+        self._lanes = Lanes(shares, rules.aging)
+        self._rules = rules
         # Ids in rising order; taking one out moves the others, which no thousands of them show.
         self._ids: list[int] = []
-        self.patience_ms = check_integer("patience_ms", patience_ms, low=1, high=2**53)
         self.entries: dict[int, QueueEntry] = {}
         self._cursor = self._serial = 0
-        self._holders: dict[Priority, QueueEntry] = {}
+        self.promises: dict[int, Promise] = {}
+        """For whom room is kept, by entry, in the order in which they got it."""
+        self._barred: dict[int, tuple[int, int]] = {}
+        """Until when, and up to which rank, room is kept for an entry no more."""
         # By priority, who is short of capacity and since when, longest first.
         self._short: dict[Priority, dict[int, tuple[QueueEntry, int]]] = {p: {} for p in PRIORITIES}
         self._favoured_ms: dict[Priority, int] = {}
 
     @property
+    def rules(self) -> LineRules:
+        """By what rules the line is kept from now on."""
+        return self._rules
+
+    @rules.setter
+    def rules(self, rules: LineRules) -> None:
+        self._rules = rules
+        self._lanes.aging = rules.aging
+
+    @property
     def next_id(self) -> int:
         """The id that the next entry gets."""
         return self._serial + 1
+
+    # -- coming and going --------------------------------------------------------------------
 
     def join(self, request: PlacementRequest, now_ms: int) -> QueueEntry:
         """The request as a new entry."""
@@ -72,6 +90,14 @@ class FairQueue:
         self._ids.append(entry.id)
         self._lanes.join(entry)
 
+    def leave(self, entry: QueueEntry) -> None:
+        """The entry waits no more."""
+        self.step_back(entry)
+        del self.entries[entry.id]
+        del self._ids[bisect_left(self._ids, entry.id)]
+        self._lanes.leave(entry)
+        self._barred.pop(entry.id, None)
+
     def entry(self, entry_id: int) -> QueueEntry:
         """The entry by its id, while it waits."""
         entry = self.entries.get(entry_id)
@@ -79,14 +105,17 @@ class FairQueue:
             raise NotFound("queue entry", entry_id, hint="it has started or was cancelled")
         return entry
 
+    # -- looking -----------------------------------------------------------------------------
+
     def order(self, now_ms: int) -> Iterator[QueueEntry]:
         """Every entry, in the order in which it is to be looked at."""
         front: dict[int, list[QueueEntry]] = {}
+        for promise in self.promises.values():
+            front.setdefault(self.rank(promise.entry, now_ms), []).append(promise.entry)
         for priority in reversed(PRIORITIES):
-            holder, overdue = self._holders.get(priority), self._overdue(priority, now_ms)
-            for entry in (holder, overdue if overdue is not holder else None):
-                if entry is not None:
-                    front.setdefault(self.rank(entry, now_ms), []).append(entry)
+            entry = self._overdue(priority, now_ms)
+            if entry is not None and entry.id not in self.promises:
+                front.setdefault(self.rank(entry, now_ms), []).append(entry)
         return self._lanes.order(now_ms, front)
 
     def rank(self, entry: QueueEntry, now_ms: int) -> int:
@@ -108,13 +137,12 @@ class FairQueue:
             return list(self.order(now_ms))
         head = list(islice(self.order(now_ms), limit - limit // 2))
         seen = {entry.id for entry in head}
-        holders = [entry for entry in self._holders.values() if entry.id not in seen]
-        seen.update(entry.id for entry in holders)
-        start = bisect_right(self._ids, self._cursor)
-        others = self.part(start, limit // 2, without=seen)
+        kept = [p.entry for entry_id, p in self.promises.items() if entry_id not in seen]
+        seen.update(entry.id for entry in kept)
+        others = self.part(bisect_right(self._ids, self._cursor), limit // 2, without=seen)
         self._cursor = others[-1].id if others else 0
-        # Sorting is stable: in each priority the holder stays before the others.
-        return head + sorted(holders + others, key=lambda entry: -entry.request.priority.rank)
+        # Sorting is stable: at each rank those that room is kept for stay before the others.
+        return head + sorted(kept + others, key=lambda entry: -self.rank(entry, now_ms))
 
     def part(self, start: int, count: int, *, without: Collection[int]) -> list[QueueEntry]:
         """So many entries by age of their ids, from the ``start``-th on and round the end."""
@@ -122,26 +150,7 @@ class FairQueue:
         ids = (self._ids[index] for index in around)
         return [self.entries[i] for i in islice((i for i in ids if i not in without), count)]
 
-    def settle(
-        self, entry: QueueEntry, now_ms: int, *, short: bool, turn: bool, holds: bool
-    ) -> None:
-        """An entry was looked at: is it short of capacity, had it its turn, is room kept for it."""
-        priority = entry.request.priority
-        if turn and self._overdue(priority, now_ms) is entry:
-            self._favoured_ms[priority] = now_ms
-        if turn or not short:
-            self.step_back(entry)
-        if short:
-            self._short[priority].setdefault(entry.id, (entry, now_ms))
-        if holds:
-            self._holders[priority] = entry
-
-    def leave(self, entry: QueueEntry) -> None:
-        """The entry waits no more."""
-        self.step_back(entry)
-        del self.entries[entry.id]
-        del self._ids[bisect_left(self._ids, entry.id)]
-        self._lanes.leave(entry)
+    # -- who is short of capacity ------------------------------------------------------------
 
     def mark_short(self, entry: QueueEntry, now_ms: int) -> None:
         """The entry lacks capacity, at least since now."""
@@ -149,32 +158,71 @@ class FairQueue:
 
     def step_back(self, entry: QueueEntry) -> None:
         """The entry does not lack capacity; no room is kept for it and it has waited for none."""
-        priority = entry.request.priority
-        self._short[priority].pop(entry.id, None)
-        if self._holders.get(priority) is entry:
-            del self._holders[priority]
+        self._short[entry.request.priority].pop(entry.id, None)
+        self.promises.pop(entry.id, None)
 
-    def hold(self, entry: QueueEntry, now_ms: int, *, overdue: bool) -> None:
-        """Room is kept for the entry; if it was overdue, that was its turn."""
+    def had_turn(self, entry: QueueEntry, now_ms: int) -> None:
+        """Room might have been kept for the entry: it has lacked it only since now."""
         priority = entry.request.priority
-        self._holders[priority] = entry
-        if overdue:
+        if self.is_overdue(entry, now_ms):
             self._favoured_ms[priority] = now_ms
-            self._short[priority][entry.id] = (entry, now_ms)
-
-    def holds(self, entry: QueueEntry) -> bool:
-        """Whether room is kept for the entry."""
-        return self._holders.get(entry.request.priority) is entry
+        self._short[priority].pop(entry.id, None)
+        self._short[priority][entry.id] = (entry, now_ms)
 
     def is_overdue(self, entry: QueueEntry, now_ms: int) -> bool:
         """Whether the entry stands ahead because it has lacked capacity for longest."""
         return self._overdue(entry.request.priority, now_ms) is entry
 
+    def _overdue(self, priority: Priority, now_ms: int) -> QueueEntry | None:
+        for entry, since_ms in self._short[priority].values():
+            waited_ms = now_ms - max(since_ms, self._favoured_ms.get(priority, 0))
+            return entry if waited_ms >= self._rules.patience_ms else None
+        return None
+
+    # -- for whom room is kept ---------------------------------------------------------------
+
+    def may_hold(self, entry: QueueEntry, now_ms: int) -> bool:
+        """Whether room may be kept for the entry."""
+        until_ms, rank = self._barred.get(entry.id, (0, 0))
+        return until_ms <= now_ms or self.rank(entry, now_ms) > rank
+
+    def promise(self, promise: Promise, now_ms: int, *, overdue: bool) -> None:
+        """Room is kept for an entry; if it was overdue, that was its turn."""
+        entry, priority = promise.entry, promise.entry.request.priority
+        self.promises[entry.id] = promise
+        if overdue:
+            self._favoured_ms[priority] = now_ms
+            self._short[priority][entry.id] = (entry, now_ms)
+
+    def postpone(self, entry: QueueEntry, starts_ms: int, *, nodes: Collection[str]) -> None:
+        """Room is there for the entry only later than it was told."""
+        self.promises[entry.id] = self.promises[entry.id].moved(starts_ms, nodes)
+
+    def lose(self, entry: QueueEntry, now_ms: int, *, until_ms: int | None = None) -> None:
+        """Room is kept for the entry no more, and until then (or raised) it gets no other."""
+        self.promises.pop(entry.id, None)
+        self._short[entry.request.priority].pop(entry.id, None)
+        self.mark_short(entry, now_ms)
+        if until_ms is not None:
+            self._barred[entry.id] = (until_ms, self.rank(entry, now_ms))
+
+    def renewed(self, tenant: str, node: str, *, from_ms: int, to_ms: int) -> None:
+        """A lease of the tenant ends later: who of it is promised the room may be postponed."""
+        for entry_id, promise in self.promises.items():
+            if promise.is_moved_by(tenant, node, from_ms=from_ms, to_ms=to_ms):
+                self.promises[entry_id] = replace(promise, is_postponed=True)
+
+    # -- in a snapshot -----------------------------------------------------------------------
+
     def dump(self) -> dict[str, object]:
         """Everything but the entries themselves, as plain lists."""
         return {
             "serial": self._serial,
-            "holders": sorted(entry.id for entry in self._holders.values()),
+            "promises": [
+                [i, p.starts_ms, [str(node) for node in p.nodes], p.slips, int(p.is_postponed)]
+                for i, p in self.promises.items()
+            ],
+            "barred": sorted([i, *bar] for i, bar in self._barred.items()),
             "short": [
                 [entry.id, since] for p in PRIORITIES for entry, since in self._short[p].values()
             ],
@@ -186,16 +234,16 @@ class FairQueue:
         for entry in entries:
             self._add(entry)
         self._serial = dumped["serial"]
-        for entry_id in dumped["holders"]:
-            entry = self.entries[entry_id]
-            self._holders[entry.request.priority] = entry
+        # Before starts were kept, only those were named that room was kept for.
+        for entry_id in dumped.get("holders", ()):
+            self.promises[entry_id] = Promise(self.entries[entry_id], _NEVER_MS, ())
+        for entry_id, starts_ms, nodes, slips, postponed in dumped.get("promises", ()):
+            self.promises[entry_id] = Promise(
+                self.entries[entry_id], starts_ms, tuple(nodes), slips, bool(postponed)
+            )
+        for entry_id, until_ms, rank in dumped.get("barred", ()):
+            self._barred[entry_id] = (until_ms, rank)
         for entry_id, since in dumped["short"]:
             entry = self.entries[entry_id]
             self._short[entry.request.priority][entry_id] = (entry, since)
         self._favoured_ms = {PRIORITIES[rank]: at_ms for rank, at_ms in dumped["favoured"]}
-
-    def _overdue(self, priority: Priority, now_ms: int) -> QueueEntry | None:
-        for entry, since_ms in self._short[priority].values():
-            waited_ms = now_ms - max(since_ms, self._favoured_ms.get(priority, 0))
-            return entry if waited_ms >= self.patience_ms else None
-        return None

@@ -15,7 +15,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -146,6 +146,18 @@ class PlacementRequest:
     def gpu_milli_total(self) -> int:
         """Milli-shares one member holds, over all its devices."""
         return self.device_count * self.device_milli
+
+
+def with_memory(request: PlacementRequest, bytes_per_core: int) -> PlacementRequest:
+    """The request with memory for its cores (for one, if it asks for less), if it names none.
+
+    >>> with_memory(PlacementRequest(tenant=TenantId("lab"), cpu_cores=2.5), GIB).mem_bytes // GIB
+    3
+    """
+    if request.mem_bytes:
+        return request
+    cores = max(1, -(-request.cpu_milli // MILLI))
+    return replace(request, mem_bytes=cores * bytes_per_core)
 
 
 def _named(field_name: str, value: object, kind: type[N]) -> N:

@@ -1,27 +1,27 @@
-"""Room kept for one entry that must wait, and who may start beside it.
+"""Room kept for entries that must wait, and who may start beside it.
 
 Rules:
 
-- The first entry that is denied for lack of capacity gets the reservation: the earliest time by
-  which leases, each ending at its expiry, have made room for it, and the nodes where.
-- Those behind it may start if they end by that time, or take nothing the reservation needs.
+- The first entries that are denied for lack of capacity get a reservation each, up to a number: the
+  earliest time by which leases, each ending at its expiry, have made room for it, and the nodes
+  where. Each reckons with those before it: what they need is not there until they have ended.
+- Those behind may start if they end by that time, or take nothing that any reservation needs.
+- Who may not have one (its last was lost a short while ago) is passed over.
 - Asking changes nothing. :mod:`.queue` admits and :mod:`bailiwick.kernel` decides by the same turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
+from itertools import groupby, takewhile
 
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, ReservedForOthers
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import Shape
-from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.line.projection import LeaseEnding, NodeRoom, amounts_of, endings, milli_of
 from bailiwick.scheduler.node_set import NodeSet
-from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.quota_policy import WithinQuota
 from bailiwick.scheduler.quota_rows import demand_of
@@ -31,6 +31,9 @@ from bailiwick.vocab.words import RESOURCE_KINDS, PendingReason
 
 CAPACITY_REASONS = (PendingReason.WAITING_FOR_CAPACITY, PendingReason.FRAGMENTED)
 """Denials for which room can be kept or made."""
+
+TRIES_MAX = 16
+"""Entries for which a time is sought in one look: each may have to reckon with all leases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,117 +45,121 @@ class Reservation:
     nodes: tuple[NodeId, ...]
 
 
-def _amounts(shape: Shape) -> tuple[int, int, int]:
-    return shape.cpu_milli, shape.mem_bytes, shape.block_bytes
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What comes back on a node at a time, or (less than nothing) is taken: amounts, the last of
+    them milli of GPUs, and milli of each device."""
 
-
-@dataclass(slots=True)
-class _Room:
-    """What is free on one node, now or later, and its devices that may serve the shape asked."""
-
-    node: NodeEntry
-    amounts: list[int]
-    devices: list[int]
-    serving: tuple[int, ...]
-    members: int = 0
-
-    @classmethod
-    def now(cls, ledger: CapacityLedger, node: NodeEntry, *, shape: Shape) -> _Room:
-        _, _, cpu, mem, block, devices, _ = ledger.engine.node(node.handle)
-        return cls(node, [cpu, mem, block], list(devices), ledger.serving(node, shape))
-
-    def change(self, shape: Shape, devices: Iterable[int], *, sign: int) -> None:
-        """What one lease holds comes back (``sign`` 1) or is taken (-1)."""
-        for kind, amount in enumerate(_amounts(shape)):
-            self.amounts[kind] += sign * amount
-        for index in devices:
-            self.devices[index] += sign * shape.device_milli
-
-    def fitting(self, shape: Shape) -> int:
-        """How many members fit; they are equal, so it does not matter which devices go first."""
-        rows = zip(self.amounts, _amounts(shape), strict=True)
-        counts = [free // need for free, need in rows if need]
-        if shape.device_count:
-            counts.append(self.slots(shape, self.serving) // shape.device_count)
-        return min(counts)
-
-    def slots(self, shape: Shape, devices: Iterable[int]) -> int:
-        """How often these devices could serve one device of the shape."""
-        return sum(self.devices[index] // shape.device_milli for index in devices)
+    at_ms: int
+    node: int
+    amounts: tuple[int, ...]
+    milli: tuple[int, ...]
 
 
 class _Reserved:
     """When and where an entry will fit and, as a node filter, what that leaves to others."""
 
-    def __init__(self, admission: AdmissionController, entry: QueueEntry, *, now_ms: int) -> None:
+    def __init__(
+        self,
+        admission: AdmissionController,
+        entry: QueueEntry,
+        *,
+        now_ms: int,
+        before: Sequence[_Reserved] = (),
+    ) -> None:
         self.ledger, self.entry, self.now_ms = admission.ledger, entry, now_ms
-        request, old = entry.request, admission.scorer
-        scorer = PlacementScorer(old.strategy, weights=old.weights, filters=(*old.filters, self))
-        self._open, headroom = admission, admission.headroom
-        self.beside = AdmissionController(self.ledger, scorer=scorer, headroom=headroom)
+        request = entry.request
         self.shape = admission.places.shape_of(request)
+        self._before = before
+        self._missing = request.gang_size
         # By kind, what would be free beyond the request and the headroom it must leave.
         self._slack: dict[int, int] = {}
+        headroom = admission.headroom
         if request.priority.rank < headroom.priority.rank:
             kept, free = headroom.kept.as_tuple(), self.ledger.free.as_tuple()
             for kind, wanted in enumerate(demand_of(request)[:4]):
                 if kept[kind] and wanted:
                     self._slack[kind] = free[kind] - kept[kind] - wanted
-        policies = [f.nodes_for(request) for f in old.filters]
-        self._rooms: dict[int, _Room] = {}
+        policies = [f.nodes_for(request) for f in admission.scorer.filters]
+        self._rooms: dict[int, NodeRoom] = {}
         for node in self.ledger.entries.values():
             labelled = node.has_labels(request.labels)
             allowed = all(nodes is None or node.handle in nodes for nodes in policies)
             if node.takes_leases and labelled and allowed:
-                self._rooms[node.handle] = _Room.now(self.ledger, node, shape=self.shape)
+                self._rooms[node.handle] = NodeRoom.now(self.ledger, node, shape=self.shape)
         self._sets: dict[tuple[Shape, int], NodeSet] = {}
         self.reservation = Reservation(entry, now_ms, ())
-        self.terms: Mapping[int, int] = {}
-        """Leases (by handle) that are taken to end then, whatever they say themselves."""
 
-    def find(self, until_ms: int) -> bool:
+    # -- when and where ----------------------------------------------------------------------
+
+    def find(self, until_ms: int, ends: Sequence[LeaseEnding]) -> bool:
         """Let leases end, earliest first, until the entry fits, and keep that room for it."""
         if self.entry.request.deadline_ms is not None:
             until_ms = min(until_ms, self.entry.request.deadline_ms)
-        missing = self.entry.request.gang_size
+        self._missing = self.entry.request.gang_size
         for room in self._rooms.values():
             room.members = room.fitting(self.shape)
-            missing -= room.members
-        for at_ms, endings in groupby(self._endings(until_ms), key=itemgetter(0)):
-            missing -= sum(
-                self._end(handle, shape, devices=d) for _, _, handle, shape, d in endings
-            )
-            if missing <= 0 and min(self._slack.values(), default=0) >= 0:
+            self._missing -= room.members
+        for at_ms, together in groupby(self._steps(ends), key=lambda step: step.at_ms):
+            if at_ms > until_ms:
+                return False
+            for step in together:
+                self._change(step)
+            if self._missing <= 0 and min(self._slack.values(), default=0) >= 0:
                 self.reservation = Reservation(self.entry, at_ms, self._keep())
                 return True
         return False
 
-    def _endings(self, until_ms: int) -> list[tuple[int, int, int, int, int]]:
-        """Time, lease, node, shape and devices of what ends by then, in that order."""
-        found = []
-        for node in self.ledger.entries.values():
-            # Headroom looks at all nodes that take leases, a request only at those it may use.
-            counts = node.handle in self._rooms or (self._slack and node.takes_leases)
-            for lease in self.ledger.engine.leases_on(node.handle) if counts else ():
-                fields = self.ledger.fields(lease)
-                # What should have ended already may end any moment; what is fenced, never.
-                at_ms = max(self.terms.get(lease, fields.expires_ms), self.now_ms)
-                if at_ms <= until_ms:
-                    found.append((at_ms, lease, node.handle, fields.shape, fields.devices))
-        return sorted(found)
+    def _steps(self, ends: Sequence[LeaseEnding]) -> Iterable[_Step | LeaseEnding]:
+        """What comes back when, and what those before this one take meanwhile."""
+        if not self._before:
+            return ends
+        steps: list[_Step | LeaseEnding] = list(ends)
+        for other in self._before:
+            kept = other.reservation
+            # Who starts so early that it has ended by then is in nobody's way.
+            from_ms = kept.at_ms - self.entry.request.ttl_ms + 1
+            until_ms = kept.at_ms + other.entry.request.ttl_ms
+            for node, amounts, milli in other.takes():
+                less = tuple(-each for each in amounts), tuple(-each for each in milli)
+                taken = _Step(from_ms, node, *less)
+                if from_ms <= self.now_ms:
+                    self._change(taken)
+                else:
+                    steps.append(taken)
+                steps.append(_Step(until_ms, node, amounts, milli))
+        return sorted(steps, key=lambda step: step.at_ms)
 
-    def _end(self, handle: int, shape: int, *, devices: int) -> int:
-        """Give back what a lease holds; how many more members of the entry fit on its node."""
-        for kind, amount in enumerate(self.ledger.resources_of(shape).as_tuple()):
-            if kind in self._slack:
-                self._slack[kind] += amount
-        room = self._rooms.get(handle)
+    def _change(self, step: _Step | LeaseEnding) -> None:
+        """Something comes back or is taken, and more or fewer members fit on its node."""
+        room = self._rooms.get(step.node)
+        amounts: tuple[int, ...]
+        if isinstance(step, LeaseEnding):
+            amounts = self.ledger.resources_of(step.shape).as_tuple()
+        else:
+            amounts = step.amounts
+        for kind in self._slack:
+            self._slack[kind] += amounts[kind]
         if room is None:
-            return 0
-        indices = [i for i in range(len(room.devices)) if devices >> i & 1]
-        room.change(self.ledger.handles.shapes[shape], indices, sign=1)
+            return
+        if isinstance(step, LeaseEnding):
+            shape = self.ledger.handles.shapes[step.shape]
+            milli = milli_of(shape, step.devices, width=len(room.devices))
+        else:
+            milli = step.milli
+        room.change(amounts[:3], milli, sign=1)
         before, room.members = room.members, room.fitting(self.shape)
-        return room.members - before
+        self._missing -= room.members - before
+
+    def takes(self) -> list[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+        """What the entry will take of each node once it has started: amounts, and of devices."""
+        shape = self.shape
+        demand = (*amounts_of(shape), shape.device_count * shape.device_milli)
+        found = []
+        for handle, room in self._rooms.items():
+            amounts = tuple(room.members * amount for amount in demand)
+            found.append((handle, amounts, tuple(room.milli_for(shape, room.members))))
+        return found
 
     def _keep(self) -> tuple[NodeId, ...]:
         """A node for each member, where most fit first; other rooms are of no more interest."""
@@ -165,6 +172,8 @@ class _Reserved:
                 self._rooms[handle] = room
                 nodes.extend([room.node.id] * room.members)
         return tuple(nodes)
+
+    # -- who may start beside it -------------------------------------------------------------
 
     def binds(self, request: PlacementRequest) -> bool:
         """Whether the request, if it started now, might not have ended when the time comes."""
@@ -183,11 +192,11 @@ class _Reserved:
                     members.discard(handle)
         return self._sets[key]
 
-    def _spares(self, then: _Room, shape: Shape, *, members: int) -> bool:
+    def _spares(self, then: NodeRoom, shape: Shape, *, members: int) -> bool:
         """Whether what is kept on a node stays, whichever devices the newcomers take of it."""
-        now, need = _Room.now(self.ledger, then.node, shape=shape), self.shape
+        now, need = NodeRoom.now(self.ledger, then.node, shape=shape), self.shape
         landing = min(members, now.fitting(shape))
-        rows = zip(then.amounts, _amounts(shape), _amounts(need), strict=True)
+        rows = zip(then.amounts, amounts_of(shape), amounts_of(need), strict=True)
         if any(free - landing * taken < then.members * kept for free, taken, kept in rows if kept):
             return False
         if not (landing and shape.device_count and need.device_count):
@@ -196,115 +205,185 @@ class _Reserved:
         for index in set(now.serving).intersection(then.serving):
             free, copies = then.devices[index], min(landing, now.slots(shape, (index,)))
             rest = free - copies * shape.device_milli
-            lost.append(free // need.device_milli - rest // need.device_milli)
+            lost.append(max(free, 0) // need.device_milli - max(rest, 0) // need.device_milli)
         worst = sum(sorted(lost, reverse=True)[: landing * shape.device_count])
         return then.slots(need, then.serving) - worst >= then.members * need.device_count
 
-    def evaluate(self, request: PlacementRequest) -> AdmissionDecision:
-        """What the request would be answered, if it must take nothing that is kept."""
-        freely = self._open.evaluate(request, now_ms=self.now_ms)
-        if isinstance(freely, Denied):
-            return freely
-        decision = self.beside.evaluate(request, now_ms=self.now_ms)
-        if isinstance(decision, Approved):
-            return decision
-        # The mask is ours and no policy, so it is not told as one.
-        free, kept = self.ledger.free.as_tuple(), demand_of(self.entry.request)
-        rows = zip(RESOURCE_KINDS, free, kept, demand_of(request), strict=False)
-        # INVARIANT: one was kept away from the other, so there is something both want.
-        return Denied.because(ReservedForOthers(*[row for row in rows if row[2] and row[3]][-1]))
-
     def note(self, request: PlacementRequest, places: Iterable[tuple[NodeId, int]]) -> None:
         """Somebody started beside the reservation: what it may still hold then is taken."""
+        shape = Shape.of(request)
         for kind in self._slack:
             self._slack[kind] -= demand_of(request)[kind]
             self._sets.clear()
         for node, bits in places:
             room = self._rooms.get(self.ledger.handle_of(node))
             if room is not None:
-                indices = [i for i in range(len(room.devices)) if bits >> i & 1]
-                room.change(Shape.of(request), indices, sign=-1)
+                milli = milli_of(shape, bits, width=len(room.devices))
+                room.change(amounts_of(shape), milli, sign=-1)
                 self._sets.clear()
 
 
-class Turn:
-    """One look at the line: requests asked one by one, under at most one reservation.
+def _anybody(entry: QueueEntry) -> bool:
+    del entry
+    return True
 
-    Asking changes nothing but the reservation; whoever starts an entry says so with ``started``.
+
+class Turn:
+    """One look at the line: requests asked one by one, under no more than so many reservations.
+
+    Asking changes nothing but the reservations; whoever starts an entry says so with ``started``.
     """
 
-    def __init__(self, admission: AdmissionController, *, now_ms: int, until_ms: int) -> None:
+    def __init__(
+        self,
+        admission: AdmissionController,
+        *,
+        now_ms: int,
+        until_ms: int,
+        most: int = 1,
+        may_hold: Callable[[QueueEntry], bool] = _anybody,
+    ) -> None:
         self.admission, self.now_ms, self.until_ms = admission, now_ms, until_ms
-        self._reserved: _Reserved | None = None
+        self._most, self._may_hold = most, may_hold
+        self._reserved: list[_Reserved] = []
+        self._tries = TRIES_MAX
+        self._vain: set[object] = set()
+        self._ends: list[LeaseEnding] | None = None
         self._told: dict[object, Denied] = {}
 
     @property
-    def reservation(self) -> Reservation | None:
-        """For whom room is kept, if for anybody."""
-        return self._reserved.reservation if self._reserved is not None else None
+    def reservations(self) -> tuple[Reservation, ...]:
+        """For whom room is kept, in the order in which they asked."""
+        return tuple(reserved.reservation for reserved in self._reserved)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether room can be kept for nobody else."""
+        return len(self._reserved) >= self._most or not self._tries
+
+    def reservation_of(self, entry: QueueEntry) -> Reservation | None:
+        """The room that is kept for one entry."""
+        return next((each for each in self.reservations if each.entry is entry), None)
 
     def ask(self, entry: QueueEntry) -> AdmissionDecision:
-        """Whether the entry may start; the first that lacks capacity gets the reservation."""
-        reserved = self._reserved
-        bound = reserved is not None and reserved.binds(entry.request)
+        """Whether the entry may start; if it lacks capacity, room may be kept for it from now."""
+        bound = self._bound(entry.request)
         key = self._key(entry.request, bound)
+        decision: AdmissionDecision
         if key in self._told:
-            return self._told[key]
-        if reserved is not None and bound:
-            decision = reserved.evaluate(entry.request)
+            decision = self._told[key]
+        elif bound:
+            decision = self._evaluate(entry.request, bound)
         else:
             decision = self.admission.evaluate(entry.request, now_ms=self.now_ms)
         if isinstance(decision, Denied):
             self._told[key] = decision
-            if reserved is None and decision.reason in CAPACITY_REASONS:
-                planned = _Reserved(self.admission, entry, now_ms=self.now_ms)
-                self._reserved = planned if planned.find(self.until_ms) else None
+            if decision.reason in CAPACITY_REASONS and key not in self._vain:
+                self._reserve(entry, key)
         return decision
+
+    def _reserve(self, entry: QueueEntry, key: object) -> None:
+        if self.is_full or not self._may_hold(entry) or self.reservation_of(entry) is not None:
+            return
+        self._tries -= 1
+        planned = self._planned(entry)
+        if planned is None:
+            self._vain.add(key)
+        else:
+            self._reserved.append(planned)
+
+    def foresee(self, entry: QueueEntry) -> Reservation | None:
+        """When the entry could start after all for whom room is kept; nothing is kept for it."""
+        planned = self._planned(entry)
+        return None if planned is None else planned.reservation
+
+    def again(self, entry: QueueEntry, terms: Mapping[int, int]) -> Reservation | None:
+        """When the entry, for which room is kept, could start if these leases ended then.
+
+        ``terms`` are the ends that some leases (by handle) would have instead of their own.
+        """
+        before = tuple(takewhile(lambda each: each.entry is not entry, self._reserved))
+        ends = sorted(
+            each._replace(at_ms=max(terms.get(each.lease, each.at_ms), self.now_ms))
+            for each in self._endings()
+        )
+        planned = _Reserved(self.admission, entry, now_ms=self.now_ms, before=before)
+        return planned.reservation if planned.find(self.until_ms, ends) else None
+
+    def _planned(self, entry: QueueEntry) -> _Reserved | None:
+        before = tuple(self._reserved)
+        planned = _Reserved(self.admission, entry, now_ms=self.now_ms, before=before)
+        return planned if planned.find(self.until_ms, self._endings()) else None
+
+    def _endings(self) -> list[LeaseEnding]:
+        if self._ends is None:
+            self._ends = endings(self.admission.ledger, now_ms=self.now_ms, until_ms=self.until_ms)
+        return self._ends
+
+    def withdraw(self, entry: QueueEntry) -> None:
+        """Room is kept for the entry no more; others may have it."""
+        self._reserved = [each for each in self._reserved if each.entry is not entry]
 
     def admission_for(self, entry: QueueEntry) -> AdmissionController:
         """Who would admit the entry in the way that ``ask`` answered."""
-        reserved = self._reserved
-        if reserved is not None and reserved.binds(entry.request):
-            return reserved.beside
-        return self.admission
+        bound = self._bound(entry.request)
+        return self._beside(bound) if bound else self.admission
 
     def started(self, entry: QueueEntry, places: Iterable[tuple[NodeId, int]]) -> None:
         """The entry got leases on these nodes, with these devices (as bits)."""
-        if self._reserved is not None and self._reserved.binds(entry.request):
-            self._reserved.note(entry.request, places)
+        taken = tuple(places)
+        for reserved in self._bound(entry.request):
+            reserved.note(entry.request, taken)
+        self.changed()
 
-    def _key(self, request: PlacementRequest, bound: bool) -> object:
+    def changed(self) -> None:
+        """Leases began, or are to end at another time."""
+        self._ends = None
+
+    def _bound(self, request: PlacementRequest) -> tuple[_Reserved, ...]:
+        """The reservations of which the request must take nothing."""
+        return tuple(each for each in self._reserved if each.binds(request))
+
+    def _beside(self, bound: tuple[_Reserved, ...]) -> AdmissionController:
+        old = self.admission.scorer
+        scorer = PlacementScorer(old.strategy, weights=old.weights, filters=(*old.filters, *bound))
+        headroom = self.admission.headroom
+        return AdmissionController(self.admission.ledger, scorer=scorer, headroom=headroom)
+
+    def _evaluate(
+        self, request: PlacementRequest, bound: tuple[_Reserved, ...]
+    ) -> AdmissionDecision:
+        """What the request would be answered, if it must take nothing that is kept."""
+        freely = self.admission.evaluate(request, now_ms=self.now_ms)
+        if isinstance(freely, Denied):
+            return freely
+        decision = self._beside(bound).evaluate(request, now_ms=self.now_ms)
+        if isinstance(decision, Approved):
+            return decision
+        # The mask is ours and no policy, so it is not told as one.
+        free, wanted = self.admission.ledger.free.as_tuple(), demand_of(request)
+        rows = []
+        for reserved in bound:
+            kept = demand_of(reserved.entry.request)
+            columns = zip(RESOURCE_KINDS, free, kept, wanted, strict=False)
+            rows += [row for row in columns if row[2] and row[3]][-1:]
+        # INVARIANT: one was kept away from the others, so there is something that two want.
+        return Denied.because(ReservedForOthers(*rows[0]))
+
+    def _key(self, request: PlacementRequest, bound: tuple[_Reserved, ...]) -> object:
         """Within one call nothing is given back: who asks the same after a no is told the same.
 
         Asking quota here also refuses a clock that went back before anything has started.
         """
         quotas, now_ms = self.admission.ledger.quotas, self.now_ms
         within = quotas is None or isinstance(quotas.check(request, now_ms=now_ms), WithinQuota)
+        kept = tuple(each.entry.id for each in bound)
         if self.admission.scorer.filters or request.deadline_ms is not None or not within:
-            return request
-        if (
-            self.admission.places.shape_of(request).vram_bytes_max is not None
-        ):  # its quota is its own
-            return request
+            return request, kept
+        if self.admission.places.shape_of(request).vram_bytes_max is not None:
+            return request, kept  # its quota is its own
         labels = frozenset(request.labels.items())
-        return Shape.of(request), request.gang_size, request.priority, labels, bound
-
-
-def reserve_for(
-    admission: AdmissionController,
-    entry: QueueEntry,
-    *,
-    now_ms: int,
-    until_ms: int,
-    terms: Mapping[int, int] | None = None,
-) -> Reservation | None:
-    """When the entry could start if every lease ends at its expiry and nobody comes between.
-
-    ``terms`` are the ends that some leases (by handle) would have instead of their own.
-    """
-    planned = _Reserved(admission, entry, now_ms=now_ms)
-    planned.terms = terms or {}
-    return planned.reservation if planned.find(until_ms) else None
+        return Shape.of(request), request.gang_size, request.priority, labels, kept
 
 
 def bits_of(indices: Iterable[int]) -> int:

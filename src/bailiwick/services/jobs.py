@@ -7,6 +7,7 @@ Rules:
   same key gives the same answer.
 - What the kernel surely did not do (it said so) ends the job as refused. What may have happened or
   not leaves the row waiting, to be asked again.
+- No job runs without a bound on its memory: who names none gets some for each core.
 - A job of another is not there: same answer, same words.
 - What a job printed lies on the machine that ran it; another's server says so.
 - To cancel is to write down the wish, and to take a waiting request out of the queue. What runs is
@@ -21,7 +22,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bailiwick.executors.port import Executor
 from bailiwick.iam import FLEET, Scope
@@ -39,6 +40,7 @@ from bailiwick.kernel import (
 from bailiwick.ports import Clock, JobChange, JobRow, JobStore, NewJobRow
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
+from bailiwick.scheduler.request import with_memory
 from bailiwick.services.authority import Principal
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.leases import check_scope
@@ -75,6 +77,13 @@ class JobDraft:
     command: tuple[str, ...] = field(repr=False)
     env: Mapping[str, str] = field(repr=False)
     cwd: str | None
+    mem_bytes_per_core: int = 0
+
+    @property
+    def submit(self) -> Submit:
+        """What the kernel is asked: a job that names no memory gets some for its cores."""
+        asked = self.request
+        return replace(asked, request=with_memory(asked.request, self.mem_bytes_per_core))
 
     def digest(self) -> str:
         """What tells this wish from another; of the environment, only the names."""
@@ -124,7 +133,7 @@ class Jobs:
             correlation_id=correlation_id,
             key=key,
             digest=draft.digest(),
-            request=encode_command(draft.request),
+            request=encode_command(draft.submit),
             command=draft.command,
             env=draft.env,
             cwd=draft.cwd,
@@ -134,7 +143,7 @@ class Jobs:
         )
         with self._lock:  # nobody looks at the row before it is known to be under way
             job = self.book.insert(new, live_max=self._live_max)
-            is_ours = is_unsubmitted(job) and job.job_id not in self._submitting
+            is_ours = job.is_unsubmitted and job.job_id not in self._submitting
             if is_ours:
                 self._submitting.add(job.job_id)
         if job.digest != new.digest:
@@ -150,7 +159,7 @@ class Jobs:
 
     def was_cut_short(self, job: JobRow) -> bool:
         """Whether its submission was begun in an earlier life: the kernel may have granted it."""
-        return is_unsubmitted(job) and job.job_id not in self._submitting
+        return job.is_unsubmitted and job.job_id not in self._submitting
 
     def resubmit(self, job: JobRow, *, keys_ms: int) -> None:
         """Finish a submission that was cut short; too late, what became of it is not known."""
@@ -243,11 +252,6 @@ class Jobs:
         self.book.change(job.job_id, change, only_from=_WAITING)
 
 
-def is_unsubmitted(job: JobRow) -> bool:
-    """Whether it is not known that the kernel has ever heard of the job."""
-    return job.phase is JobPhase.WAITING and job.entry_id is None and job.lease_id is None
-
-
 # -- use cases -------------------------------------------------------------------------------
 
 
@@ -276,15 +280,13 @@ async def submit_job(
 ) -> PricedPlan | Submitted:
     """Run a command now or, if it may wait, as soon as there is room; a dry run is a plan."""
     await check_scope(caller, scope)
-    draft = ask()
+    per_core = await caller.read(lambda view: view.state.settings.job_mem_bytes_per_core)
+    draft = replace(ask(), mem_bytes_per_core=per_core)
     if caller.dry_run:
-        return await plan_request(caller, draft.request)
+        return await plan_request(caller, draft.submit)
+    submit, word = _kept(jobs).submit, caller.correlation_id
     return await asyncio.to_thread(
-        _kept(jobs).submit,
-        draft,
-        principal=caller.principal,
-        correlation_id=caller.correlation_id,
-        key=caller.key,
+        submit, draft, principal=caller.principal, correlation_id=word, key=caller.key
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import Cancel, Command, Done
 from bailiwick.kernel.owner import Owner
-from bailiwick.kernel.views import WaitingEntry, waiting_entry
+from bailiwick.kernel.views import WaitingEntry, waiting_entries, waiting_entry
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller
 from bailiwick.services.leases import seen_by
@@ -21,8 +21,8 @@ async def list_entries(caller: Caller, *, after: int, limit: int) -> Rows[Waitin
 
     def read(view: View) -> Rows[WaitingEntry]:
         ids = view.waiting.page(seen_by(caller), after=after, limit=limit + 1)
-        found = [_entry(view, entry_id) for entry_id in ids[:limit]]
-        return found, str(ids[limit - 1]) if len(ids) > limit else None
+        found = waiting_entries(view.state, ids[:limit], now_ms=view.now_ms)
+        return list(found), str(ids[limit - 1]) if len(ids) > limit else None
 
     return await caller.read(read)
 
@@ -30,7 +30,7 @@ async def list_entries(caller: Caller, *, after: int, limit: int) -> Rows[Waitin
 async def read_entry(caller: Caller, entry_id: int) -> WaitingEntry:
     """One waiting request: where it stands, what is in its way, when it may start."""
     await _require_entry(caller, entry_id)
-    return await caller.read(lambda view: _entry(view, entry_id))
+    return await caller.read(lambda view: waiting_entry(view.state, entry_id, now_ms=view.now_ms))
 
 
 async def cancel_entry(caller: Caller, entry_id: int) -> Done:
@@ -46,7 +46,3 @@ async def _require_entry(caller: Caller, entry_id: int, *, command: Command | No
         return None if entry is None else Scope(*Owner.of(entry.request))
 
     await caller.require_at(owner, command)
-
-
-def _entry(view: View, entry_id: int) -> WaitingEntry:
-    return waiting_entry(view.state, entry_id, now_ms=view.now_ms)

@@ -2,7 +2,8 @@
 
 Rules:
 
-- A renewal ends the tokens of older generations; a lease that is over, or is being ended, has none.
+- A renewal ends the tokens of older generations; a lease that is over, or is being torn down, has
+  none. One that is warned has none of its generation: if it gets its place back, it has the next.
 - No token outlives 300 s, so what is older than that (and a minute for clocks that differ) needs no
   entry. The book is so as small as the recent past, and bounded beyond that.
 - It follows the journal's own records. After a restart it begins far enough back to be whole.
@@ -28,6 +29,7 @@ from typing import Any, Final
 
 from bailiwick.capability.revocation import KEEP_MS
 from bailiwick.journal.kinds import RecordKind
+from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.values import check_integer
 
 LEASES_MAX: Final = 100_000
@@ -38,9 +40,10 @@ _ENDED: Final = frozenset(
         RecordKind.LEASE_EXPIRED,
         RecordKind.LEASE_PREEMPTED,
         RecordKind.LEASE_FENCED,
-        RecordKind.LEASE_REVOKED,
     }
 )
+_RENEWED: Final = (RecordKind.LEASE_RENEWED, RecordKind.LEASE_RESTORED)
+_IN_GRACE: Final = (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +114,11 @@ def first_since(read: Callable[[int, int], Sequence[bytes]], size: int, *, since
 
 def _read(fact: Mapping[str, Any]) -> Iterable[tuple[int, int | None]]:
     kind, body = fact["kind"], fact["body"]
-    if kind == RecordKind.LEASE_RENEWED:
+    if kind in _RENEWED:
         return [(body["lease_id"], body["generation"])]
+    if kind == RecordKind.LEASE_REVOKED:
+        generation = body.get("generation") if body["after"] in _IN_GRACE else None
+        return [(body["lease_id"], None if generation is None else generation + 1)]
     if kind in _ENDED:
         return [(body["lease_id"], None)]
     if kind == RecordKind.NODE_DEPARTED:

@@ -79,6 +79,7 @@ LABELS: Final[dict[str, frozenset[str]]] = {
     "resource": frozenset(ResourceKind),
     "rights_denial": frozenset(RightsDenial),
     "role": frozenset(("starting", "following", "leading")),
+    "against": frozenset(("timer", "store", "journal")),
     "status": frozenset(
         ("400", "401", "403", "404", "405", "409", "412", "413", "422", "429", "500", "503")
     ),
@@ -217,6 +218,12 @@ CATALOG: Final = (
     Spec("bailiwick_journal_records_total", _C, ("record_kind",), "Records that were sealed."),
     Spec("bailiwick_journal_size_records", _G, (), "Records in the journal."),
     Spec("bailiwick_replica_role", _G, ("role",), "1 for what this replica is doing."),
+    Spec(
+        "bailiwick_clock_ahead_seconds",
+        _G,
+        ("against",),
+        "How far this machine's clock is ahead of what it disagrees with; below zero: behind.",
+    ),
     Spec("bailiwick_watchers", _G, (), "Callers that watch the journal."),
     Spec("bailiwick_telemetry_dropped_total", _C, (), "Spans and log lines that were lost."),
 )

@@ -33,6 +33,7 @@ DECISIONS: Final = frozenset(
     (
         *(RecordKind.ADMISSION_APPROVED, RecordKind.ADMISSION_DENIED, RecordKind.REQUEST_QUEUED),
         *(RecordKind.REQUEST_BLOCKED, RecordKind.REQUEST_CANCELLED, RecordKind.ROOM_RESERVED),
+        *(RecordKind.ROOM_POSTPONED, RecordKind.ROOM_LOST),
         *(RecordKind.LEASE_PREEMPTED, RecordKind.LEASE_RESTORED, RecordKind.ACCESS_REFUSED),
     )
 )

@@ -96,10 +96,11 @@ def parse_moment(text: str, source: OpenedJournal) -> UpTo:
     found = _BEFORE.fullmatch(text)
     if found is not None:
         return UpTo(at_ms=source.end_ms - int(found[1]) * _UNITS[found[2]])
-    return UpTo(at_ms=_clock(text))
+    return UpTo(at_ms=parse_clock(text))
 
 
-def _clock(text: str) -> int:
+def parse_clock(text: str) -> int:
+    """The milliseconds that are meant by a time or by their number."""
     from datetime import UTC, datetime, timedelta
 
     if text.isdecimal() and len(text) <= 16:

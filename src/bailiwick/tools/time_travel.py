@@ -123,6 +123,8 @@ def _lease(lease: Any) -> dict[str, Any]:
 def _entry(entry: WaitingEntry) -> dict[str, Any]:
     return {
         "position": entry.position,
+        "raised": entry.raised,
+        "slips": entry.slips,
         "id": entry.id,
         "tenant": str(entry.request.tenant),
         "project": None if entry.request.project is None else str(entry.request.project),

@@ -147,6 +147,14 @@ class Dimension(StrEnum):
     LEASE_COUNT = "lease_count"
 
 
+class ReservationLoss(StrEnum):
+    """Why room is kept for a waiting request no more."""
+
+    SLIPPED = "slipped"
+    OWN_RENEWAL = "own_renewal"
+    BEYOND_HORIZON = "beyond_horizon"
+
+
 class ResourceKind(StrEnum):
     """The four resources a node offers, each in the unit its word names."""
 
@@ -200,6 +208,7 @@ class CapacityDenial(StrEnum):
     FRAGMENTED = "fragmented"
     VICTIMS_LEAVING = "victims_leaving"
     NODE_CLOSED = "node_closed"
+    NODES_CLOSED = "nodes_closed"
     TERM_RESERVED = "term_reserved"
 
 

@@ -152,6 +152,7 @@ def parse_change(text: str, known: KnownNames) -> Change:
 _WORDS: dict[str, Callable[[str], object]] = {
     "strategy": lambda text: _one_of("strategy", text, tuple(Strategy)),
     "preempt_from": lambda text: _one_of("preempt_from", text, tuple(Priority)),
+    "aging_ceiling": lambda text: _one_of("aging_ceiling", text, tuple(Priority)),
     "headroom_priority": lambda text: _one_of("headroom_priority", text, tuple(Priority)),
     "priority_max": lambda text: _one_of("priority_max", text, tuple(Priority)),
     "lease_classes": lambda text: tuple(

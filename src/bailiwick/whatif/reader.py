@@ -44,6 +44,8 @@ from bailiwick.kernel.work.events import (
     RequestBlocked,
     RequestCancelled,
     RequestQueued,
+    RoomLost,
+    RoomPostponed,
     RoomReserved,
     WorkEvent,
 )
@@ -88,6 +90,7 @@ class HistoryReader:
         self._gangs: dict[int, int] = {}
         self._settings = settings or Settings()
         self._key: Key = (-1, "", "")
+        self._begins = False  # whether a record is the first of its time and actor
         self._open: Draft | type[Tick | SetBudget] | None = None
         self._budgets: set[Owner] = set()
         self._victims: frozenset[int] = frozenset()
@@ -107,6 +110,7 @@ class HistoryReader:
             self._open, self._fell = None, False
             self._victims, self._claimant = frozenset(), None
             self._gave_way.clear()
+        self._begins = key[:2] != self._key[:2]
         self._key = key
         began = len(self._works)
         self._read(record, event)
@@ -185,7 +189,7 @@ class HistoryReader:
                 self._answered(record, event)
             case RequestBlocked() if not event.gave_way:  # what it gave way to is told behind it
                 self._blocked(record, event)
-            case RoomReserved():
+            case RoomReserved() | RoomPostponed() | RoomLost():
                 self._tick(record)
             case RequestCancelled():
                 self._line.pop(event.entry_id, None)
@@ -197,7 +201,9 @@ class HistoryReader:
                 self._stepped(record, event)
             case RequestBlocked():
                 self._gave_way.add(event.entry_id)
-            case le.LeaseRestored():  # by what let its room go, told before it
+            case le.LeaseRestored():  # by what let its room go, told before it; else by time
+                if self._begins:
+                    self._tick(record)
                 held = self._leases[event.lease_id]
                 held.expires_ms, held.noticed, held.graced = event.expires_ms, False, None
             case le.LeaseReleased() | le.LeaseExpired() | le.LeasePreempted() | le.LeaseFenced():

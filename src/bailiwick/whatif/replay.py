@@ -272,7 +272,7 @@ class Replayer:
             case AdmissionApproved():
                 begins = self._started(now, event, work)
                 work = None
-            case le.LeaseRenewed():
+            case le.LeaseRenewed() | le.LeaseRestored():
                 self._due(event.expires_ms)
             case AttestationVerdict() | PolicyChanged() | NodeQuarantineLifted():
                 if self._state.trust.next_due_ms is not None:

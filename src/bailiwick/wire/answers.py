@@ -134,6 +134,13 @@ class VictimsLeaving(_Denial):
     until_ms: int
 
 
+class NodesClosed(_Denial):
+    """All nodes that could hold it are closed."""
+
+    detail: Literal["nodes_closed"]
+    nodes: int
+
+
 class NodeClosed(_Denial):
     """The node of the lease takes none now, so its term does not grow there."""
 
@@ -257,6 +264,7 @@ Denial: TypeAlias = Annotated[
     | Fragmented
     | VictimsLeaving
     | NodeClosed
+    | NodesClosed
     | TermReserved
     | ScopeClosed
     | PriorityTooHigh

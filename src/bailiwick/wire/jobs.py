@@ -34,6 +34,8 @@ class Job(Model):
     project: str | None
     name: str | None
     command: list[str]
+    mem_bytes: int
+    """The memory it may use; who names none when submitting gets some for each core."""
     tag: str | None
     submitter: str
     phase: _Phase

@@ -55,3 +55,9 @@ class Settings(Model):
     tenant_block_bytes: Amount = 256 << 40
     tenant_gpu_count: Amount = 256
     tenant_lease_count: Amount = 10_000
+    job_mem_bytes_per_core: Annotated[int, Within(1, 2**40)] = 2**30
+    reservations_max: Annotated[int, Within(1, 64)] = 4
+    slips_max: Number = 3
+    aging_ms: Number = 86_400_000
+    aging_max: Annotated[int, Within(0, 3)] = 1
+    aging_ceiling: _Priority = Priority.HIGH

@@ -90,6 +90,13 @@ class QueueEntry(Model):
     project: str | None
     submitted_ms: int
     position: int
+    """1 for the request that is looked at first."""
+    is_further: bool
+    """Whether it stands further back than that; only the head of a long queue is counted."""
+    raised: int
+    """By how many priorities it stands higher for having waited."""
+    slips: int
+    """How often the start that is reserved for it moved later."""
     reason: Annotated[PendingReason, Field(strict=False)]
     blockers: list[Denial]
     fallen: dict[Annotated[FilterReason, Field(strict=False)], int]

@@ -23,6 +23,7 @@ from bailiwick.kernel.fleet.commands import (
     SetShare,
 )
 from bailiwick.kernel.fleet.events import (
+    ClockRepaired,
     LeaderElected,
     NodeDeparted,
     NodeModeChanged,
@@ -52,6 +53,8 @@ from bailiwick.kernel.work.events import (
     RequestBlocked,
     RequestCancelled,
     RequestQueued,
+    RoomLost,
+    RoomPostponed,
     RoomReserved,
 )
 from bailiwick.kernel.work.lease_events import (
@@ -88,6 +91,7 @@ from bailiwick.vocab.words import (
     PendingReason,
     PreemptionReason,
     Priority,
+    ReservationLoss,
     ResourceKind,
     Strategy,
 )
@@ -193,6 +197,12 @@ def settings(draw: st.DrawFn) -> Settings:
         clock_step_ms=draw(st.integers(1_000, 2**53 - 1)),
         outage_ms=draw(st.integers(1_000, 2**53 - 1)),
         burst_min_run_ms=draw(st.integers(0, 2**52)),
+        job_mem_bytes_per_core=draw(st.integers(1, 2**40)),
+        reservations_max=draw(st.integers(1, 64)),
+        slips_max=draw(ids),
+        aging_ms=draw(ids),
+        aging_max=draw(st.integers(0, 3)),
+        aging_ceiling=draw(st.sampled_from(list(Priority))),
     )
 
 
@@ -292,8 +302,13 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     RequestBlocked: blocks(),
     RequestCancelled: st.builds(RequestCancelled, owners, ids, st.sampled_from(list(CancelCause))),
     RoomReserved: st.builds(RoomReserved, owners, ids, times, some_names, st.booleans()),
+    RoomPostponed: st.builds(RoomPostponed, owners, ids, times, some_names, ids),
+    RoomLost: st.builds(
+        RoomLost, owners, ids, st.sampled_from(list(ReservationLoss)), st.none() | times
+    ),
     LeaderElected: st.builds(LeaderElected, ids, names, st.text("ab:/.", max_size=9)),
-    StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts),
+    StateCheckpoint: st.builds(StateCheckpoint, hashes, amounts, amounts, amounts),
+    ClockRepaired: st.builds(ClockRepaired, times, times, st.text("ab c", max_size=9)),
     LeaseRenewed: st.builds(LeaseRenewed, owners, ids, ids, times),
     RenewalDenied: st.builds(RenewalDenied, owners, ids, ids, denials()),
     LeaseRevoked: st.builds(
@@ -306,8 +321,9 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.none() | times,
         st.booleans(),
         st.none() | principals,
+        st.none() | ids,
     ),
-    LeaseRestored: st.builds(LeaseRestored, owners, ids, times, st.none() | principals),
+    LeaseRestored: st.builds(LeaseRestored, owners, ids, ids, times, st.none() | principals),
     LeaseReleased: st.builds(LeaseReleased, owners, ids, names, resources),
     LeaseExpired: st.builds(LeaseExpired, owners, ids, names, resources),
     LeasePreempted: st.builds(

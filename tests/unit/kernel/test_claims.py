@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import LIST_PRICES
+from bailiwick.fleet.resources import Resources
 from bailiwick.kernel import (
     Cancel,
     Granted,
@@ -268,3 +271,28 @@ def test_a_spent_budget_ends_the_claim_and_the_victim_stays() -> None:
     assert blocked is not None
     assert blocked.reason is PendingReason.WAITING_FOR_QUOTA
     checked(d)
+
+
+def test_nobodys_grace_ends_for_a_claim_that_came_to_nothing_since_the_last_look() -> None:
+    d = desk(10)
+    d.do(SetQuota("fast", Quota((ResourceLimit.cpu_cores(8),))))
+    victim = d.lease("slow", cpu_cores=10, priority=LOW, ttl_ms=LONG)
+    d.wait("fast", cpu_cores=8, priority=HIGH)
+    d.do(SetQuota("fast", Quota((ResourceLimit.cpu_cores(4),))))
+    d.tick(1_000 + GRACE)
+    assert d.kinds[:2] == ["request_blocked", "lease_restored"]
+    assert d.phase(victim) == "active"
+    checked(d)
+
+
+# --- headroom --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kept", [0, 8])
+def test_headroom_is_asked_as_if_the_victims_were_gone(kept: int) -> None:
+    d = desk(16, headroom=Resources(cpu_milli=kept * 1000))
+    low = d.lease("slow", cpu_cores=16 - kept, priority=LOW, ttl_ms=LONG)
+    entry = d.wait("fast", cpu_cores=4, priority=HIGH)
+    assert d.phase(low) == "grace_running"
+    d.tick(1_000 + GRACE)
+    assert started(d) == [entry]

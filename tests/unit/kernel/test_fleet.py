@@ -332,7 +332,7 @@ def test_settings_count_from_their_record_on() -> None:
     d.do(ChangeSettings(Settings(grace_ms=7, patience_ms=9)))
     d.do(Evict((lease,), R.OPERATOR_DRAIN))
     assert d.last[1].body["expires_ms"] == 1_007
-    assert d.state.line.patience_ms == 9
+    assert d.state.line.rules.patience_ms == 9
 
 
 def test_the_half_life_is_fixed_once_usage_was_counted() -> None:

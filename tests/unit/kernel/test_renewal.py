@@ -222,6 +222,7 @@ def test_nobody_who_waits_is_put_off() -> None:
     lease = d.lease(cpu_cores=4)
     d.lease(cpu_cores=4, ttl_ms=20_000)
     d.wait("other", cpu_cores=8)
+    d.tick()
     assert denied(d, lease, 20_001) == TermReserved(20_001, 20_000, 21_000)
     granted(d, lease, 20_000)
 
@@ -247,6 +248,7 @@ def test_less_urgent_work_does_not_bind_a_lease() -> None:
     d.wait("other", cpu_cores=8, priority=LOW)
     granted(d, lease)
     d.wait("other", cpu_cores=8, priority=HIGH)
+    d.tick()
     assert isinstance(denied(d, lease, 90_000), TermReserved)
 
 

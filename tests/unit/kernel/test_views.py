@@ -15,6 +15,7 @@ from bailiwick.kernel import (
     digest_of,
 )
 from bailiwick.kernel.views import (
+    Estimate,
     EstimateBasis,
     fleet,
     leases,
@@ -75,14 +76,17 @@ def test_the_line_is_told_in_the_order_in_which_it_is_looked_at(campus: Campus) 
     assert waiting(state, campus.now_ms, limit=1) == shown[:1]
 
 
-def test_room_that_is_kept_is_a_reservation_and_the_next_an_expiry(campus: Campus) -> None:
+def test_room_that_is_kept_is_a_reservation_and_for_others_an_expiry(
+    campus: Campus,
+) -> None:
     campus.submit("a", gpu_count=8, ttl_ms=HOUR)
     campus.submit("a", gpu_count=8, ttl_ms=2 * HOUR)
-    for _ in range(2):
+    for _ in range(5):
         campus.submit("b", gpu_count=8, ttl_ms=4 * HOUR)
-    first, second = waiting(campus.kernel.state, campus.now_ms)
+    first, *others, last = waiting(campus.kernel.state, campus.now_ms)
     assert (first.estimate.starts_ms, first.estimate.basis) == (START_MS + HOUR, "reservation")
-    assert second.estimate.basis is EstimateBasis.EXPIRY
+    assert {each.estimate.basis for each in others} == {EstimateBasis.RESERVATION}
+    assert last.estimate == Estimate(START_MS + 9 * HOUR, EstimateBasis.EXPIRY)
     assert first.reason is PendingReason.WAITING_FOR_CAPACITY
     assert first.fallen == {FilterReason.GPU: 2}
     assert first.fitting == 0

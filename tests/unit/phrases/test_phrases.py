@@ -16,10 +16,12 @@ from bailiwick.phrases.evictions import eviction_rows
 from bailiwick.phrases.findings import PHRASES
 from bailiwick.phrases.jobs import FAULTS, phrase_job_reason
 from bailiwick.phrases.nodes import FALLEN, FILTERS
-from bailiwick.phrases.reasons import REASONS, fix_of
+from bailiwick.phrases.reasons import REASONS, fix_of, phrase_turn
 from bailiwick.phrases.remedies import phrase_remedy, remedy_beside
 from bailiwick.phrases.tokens import MINT_DENIALS
-from bailiwick.scheduler.decision import DeadlinePassed, NotEnoughFree, VictimsLeaving
+from bailiwick.scheduler.decision import DeadlinePassed, Denied, NotEnoughFree, VictimsLeaving
+from bailiwick.scheduler.explain import Remedy, remedy_for
+from bailiwick.scheduler.quota_policy import GpuGenerationLimitExceeded, QuotaScope
 from bailiwick.vocab.jobs import JobFault
 from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.trust import MintDenial
@@ -27,6 +29,7 @@ from bailiwick.vocab.words import (
     BudgetState,
     Dimension,
     FilterReason,
+    HardwareGeneration,
     PendingReason,
     PreemptionReason,
     ResourceKind,
@@ -46,7 +49,23 @@ def test_every_closed_word_has_its_sentence() -> None:
 
 @pytest.mark.parametrize("reason", PendingReason)
 def test_every_reason_has_its_advice(reason: PendingReason) -> None:
-    assert fix_of(reason)
+    assert fix_of(reason, "not_enough_free")
+
+
+def test_what_a_quota_never_allows_is_no_matter_of_nodes_or_of_policy() -> None:
+    """Seen: who asked for a generation that his quota does not list was sent to ask for nodes."""
+    scope = QuotaScope.of("lab")
+    denied = GpuGenerationLimitExceeded(HardwareGeneration.NVIDIA_BLACKWELL, 0, 0, 2, scope)
+    told = Denied.because(denied)
+    assert "quota" in fix_of(told.reason, denied.code)
+    assert "quota of lab does not list" in phrase_denial(denied)
+    assert remedy_for(told) == Remedy(RemedyWord.RAISE_QUOTA, 2, "nvidia_blackwell")
+    assert "quota" in phrase_remedy(RemedyWord.RAISE_QUOTA, value=2, unit="nvidia_blackwell")
+
+
+def test_who_is_first_in_the_line_is_not_told_that_others_are_before_it() -> None:
+    assert "next look" in phrase_turn(1)
+    assert phrase_turn(2) == REASONS[PendingReason.NOT_YET_LOOKED_AT]
 
 
 @pytest.mark.parametrize("word", RemedyWord)

@@ -84,7 +84,7 @@ class World:
 
     def gone(self) -> JobStatus | None:
         """What is left of the processes after a teardown."""
-        if self.status == RUNS:
+        if isinstance(self.status, Running):
             return Exited(None, 15, 9, self.is_clean)
         if isinstance(self.status, Exited):
             return replace(self.status, is_emptied=self.is_clean)
@@ -101,7 +101,11 @@ class World:
                 assert job is not None
                 return replace(self, job=replace(job, phase=JobPhase.RUNNING))
             case js.Warn():
-                return replace(self, warned=True)
+                assert isinstance(self.status, Running)
+                return replace(self, warned=True, status=replace(self.status, is_warned=True))
+            case js.CallOff():
+                assert isinstance(self.status, Running)
+                return replace(self, warned=False, status=replace(self.status, is_warned=False))
             case js.TearDown() | js.End():
                 assert job is not None
                 ended = replace(job, phase=step.verdict.phase, reason=step.verdict.reason)
@@ -151,10 +155,12 @@ def go_on(world: World) -> None:
 def check_rest(world: World) -> None:
     """What is true of whatever nobody has anything to do for."""
     if world.job is not None and not world.job.phase.is_over:
-        assert world.status == RUNS  # it runs, and it may
+        assert isinstance(world.status, Running)  # it runs, and it may
         assert world.lease is not None
         assert world.lease.state in (R.ACTIVE, *js.LEAVING)
-        assert world.warned or world.lease.state is R.ACTIVE
+        is_active = world.lease.state is R.ACTIVE
+        assert world.warned or is_active
+        assert not (world.status.is_warned and is_active), "nobody is left with a false warning"
         assert not world.job.cancel_asked
         return
     if world.lease is None:
@@ -248,6 +254,14 @@ def test_a_job_that_runs_is_warned_once_and_left_alone() -> None:
     assert js.plan_job(RUNNING, held, status=RUNS, is_warned=True) == js.Rest()
     assert js.plan_job(RUNNING, lease(R.ACTIVE), status=RUNS) == js.Rest()
     assert js.plan_job(JOB, lease(R.ACTIVE), status=RUNS) == js.NoteRunning()
+
+
+def test_a_job_whose_lease_got_its_place_back_has_its_warning_taken_back() -> None:
+    warned = replace(RUNS, is_warned=True)
+    assert js.plan_job(RUNNING, lease(R.ACTIVE), status=warned) == js.CallOff()
+    held = lease(R.GRACE_RUNNING, DRAIN)
+    assert js.plan_job(RUNNING, held, status=warned, is_warned=True) == js.Rest()
+    assert js.plan_job(RUNNING, held, status=warned) == js.Warn(100), "a new server says it again"
 
 
 @pytest.mark.parametrize(

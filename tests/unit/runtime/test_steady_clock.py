@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bailiwick.fleet.node import NodeCapacity
+from bailiwick.iam import PrincipalKind
 from bailiwick.kernel import Envelope, Granted, RegisterNode, Submit
 from bailiwick.kernel.commands import Command
+from bailiwick.kernel.people.commands import IssueToken
 from bailiwick.runtime.replica import Replica, Role, Ticket
 from bailiwick.runtime.steady_clock import (
     Against,
@@ -172,6 +174,14 @@ def test_a_wall_clock_set_back_by_years_holds_up_nothing(house: House) -> None:
     assert house.leases() == 1
     house.run(40_000)
     assert house.leases() == 0
+
+
+def test_people_can_log_in_after_the_clock_was_set_back(house: House) -> None:
+    house.clocks.wall -= 400 * DAY
+    house.run(2_000)
+    expires_ms = house.replica.clock.now_ms() + HOUR  # as services reckon it
+    token = IssueToken("a" * 32, "ann", PrincipalKind.HUMAN, "b" * 64, expires_ms)
+    assert house.ask(token).error is None
 
 
 def test_no_command_of_the_round_in_which_the_clock_leaps_sees_the_leap(house: House) -> None:

@@ -19,6 +19,7 @@ from bailiwick.scheduler.decision import (
     Fragmented,
     HeadroomKept,
     LargerThanAnyNode,
+    NodesClosed,
     NodesForbidden,
     NoSuchHardware,
     NotEnoughFree,
@@ -232,7 +233,7 @@ def test_closed_nodes_count_as_hardware_but_not_as_room(
 ) -> None:
     ledger.set_mode("hopper", NodeMode.DRAINING)
     answer = admission.admit(ask(gpu_count=1, generation=G.NVIDIA_HOPPER))
-    assert answer == Denied.because(NotEnoughFree(ResourceKind.CPU_MILLI, 0, 1000))
+    assert answer == Denied.because(NodesClosed(1))
 
 
 def test_an_empty_fleet_denies(ledger: CapacityLedger) -> None:

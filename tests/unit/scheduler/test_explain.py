@@ -18,9 +18,15 @@ from bailiwick.scheduler.decision import (
     Fragmented,
     HeadroomKept,
     LargerThanAnyNode,
+    NodeClosed,
+    NodesClosed,
     NodesForbidden,
+    NodesKeptApart,
     NoSuchHardware,
     NotEnoughFree,
+    ReservedForOthers,
+    RoomClaimed,
+    TermReserved,
     VictimsLeaving,
     reason_of,
 )
@@ -39,11 +45,14 @@ from bailiwick.scheduler.quota_policy import (
     GpuGenerationRequired,
     HardLimitExceeded,
     Quota,
+    QuotaScope,
     ResourceLimit,
 )
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights.ceilings import ScopeClosed, TermTooLong
 from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import (
     Dimension,
     FilterReason,
@@ -212,6 +221,12 @@ def test_where_every_node_is_closed_waiting_for_others_is_no_advice(close: str) 
     assert admission.explain(request).remedy == Remedy(W.NOTHING_NEEDED)
     getattr(ledger, close)("n2", True)
     assert admission.explain(request).remedy == Remedy(W.OPEN_NODES, 2, "nodes")
+    assert admission.evaluate(request) == Denied.because(NodesClosed(2))
+    ledger.register_node("small", NodeCapacity(cpu_cores=0.5, mem_bytes=100))
+    told = admission.explain(request)
+    assert told.first_blocker == Denied.because(NodesClosed(2)), "no wait makes a node larger"
+    assert told.remedy == Remedy(W.OPEN_NODES, 2, "nodes")
+    ledger.depart_node("small")
     ledger.register_node("n3", NodeCapacity(cpu_cores=1, mem_bytes=100))
     admission.admit(request)
     assert admission.explain(request).remedy == Remedy(W.WAIT_OR_PREEMPT, 1000, "cpu_milli")
@@ -266,6 +281,17 @@ DETAILS: list[tuple[DenialDetail, PendingReason, Remedy]] = [
      Remedy(W.WAIT_OR_PREEMPT, 5, "cpu_milli")),
     (Fragmented(9, 2, 5), P.FRAGMENTED, Remedy(W.WAIT_OR_PREEMPT, 3, "members")),
     (VictimsLeaving(3, 9_000), P.WAITING_FOR_VICTIMS, Remedy(W.WAIT_OR_PREEMPT, 3, "leases")),
+    (RoomClaimed(ResourceKind.CPU_MILLI, 9, 8, 3), P.WAITING_FOR_CAPACITY,
+     Remedy(W.WAIT_OR_PREEMPT, 8, "cpu_milli")),
+    (ReservedForOthers(ResourceKind.CPU_MILLI, 9, 8, 3), P.WAITING_FOR_CAPACITY,
+     Remedy(W.WAIT_OR_PREEMPT, 8, "cpu_milli")),
+    (NodesKeptApart(2), P.WAITING_FOR_CAPACITY, Remedy(W.WAIT_OR_PREEMPT, 2, "nodes")),
+    (NodeClosed(NodeId("n1"), F.NODE_MODE), P.WAITING_FOR_CAPACITY,
+     Remedy(W.OPEN_NODES, 1, "nodes")),
+    (NodesClosed(3), P.WAITING_FOR_CAPACITY, Remedy(W.OPEN_NODES, 3, "nodes")),
+    (TermReserved(9, 4, 1_004), P.WAITING_FOR_CAPACITY, Remedy(W.CHANGE_REQUEST, 5, "ms")),
+    (ScopeClosed(QuotaScope.of("lab")), P.FORBIDDEN, Remedy(W.CHANGE_POLICY)),
+    (TermTooLong(9, 4), P.EXCEEDS_MAXIMUM, Remedy(W.CHANGE_REQUEST, 5, "ms")),
 ]  # fmt: skip
 
 

@@ -18,7 +18,9 @@ from bailiwick.scheduler.fairness import (
     expected_usage,
 )
 from bailiwick.scheduler.line.lanes import Aging, Lanes
-from bailiwick.scheduler.queue import NO_AGING, FairQueue
+from bailiwick.scheduler.line.promises import Promise
+from bailiwick.scheduler.line.rules import LineRules
+from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, LimitReached
 from bailiwick.vocab.values import AMOUNT_MAX, ProjectId, TenantId
@@ -45,8 +47,8 @@ def ordered(shares: FairShares, *entries: QueueEntry, now_ms: int = 0) -> list[i
     return [entry.id for entry in lanes_of(shares, *entries).order(now_ms, {})]
 
 
-def lanes_of(shares: FairShares, *entries: QueueEntry, aging: Aging = NO_AGING) -> Lanes:
-    lanes = Lanes(shares, aging)
+def lanes_of(shares: FairShares, *entries: QueueEntry) -> Lanes:
+    lanes = Lanes(shares, Aging(step_ms=1, steps_max=0))
     for entry in entries:
         lanes.join(entry)
     return lanes
@@ -283,8 +285,8 @@ def test_what_a_request_is_expected_to_use() -> None:
 
 
 def line_of(*entries: QueueEntry, patience_ms: int = 100) -> FairQueue:
-    line = FairQueue(FairShares(HALF_LIFE_MS), patience_ms=patience_ms)
-    line.load({"serial": 0, "holders": [], "short": [], "favoured": []}, entries)
+    line = FairQueue(FairShares(HALF_LIFE_MS), LineRules(patience_ms=patience_ms))
+    line.load({"serial": 0, "short": [], "favoured": []}, entries)
     return line
 
 
@@ -306,7 +308,7 @@ def test_a_window_takes_half_in_order_and_half_in_turn() -> None:
 def test_a_window_never_leaves_out_whom_room_is_kept_for() -> None:
     low = waiting(20, priority=Priority.LOW)
     line = line_of(*(waiting(n) for n in range(1, 10)), waiting(19, priority=Priority.LOW), low)
-    line.settle(low, 0, short=True, turn=True, holds=True)
+    line.promise(Promise(low, 9, ()), 0, overdue=False)
     assert ids(line.window(0, 4)) == [1, 2, 3, 4, 20]
     line.window(0, 12)
     assert ids(line.window(0, 10)) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 20, 19]
@@ -316,21 +318,21 @@ def test_the_longest_waiting_comes_forward_once_in_a_while() -> None:
     entries = [waiting(n, f"t{n}", at_ms=100 - n) for n in range(1, 5)]
     line = line_of(*entries)
     for entry in entries:
-        line.settle(entry, 0, short=True, turn=False, holds=False)
+        line.mark_short(entry, 0)
     assert ids(line.order(99)) == [4, 3, 2, 1]
     assert ids(line.order(100)) == [1, 4, 3, 2]
-    line.settle(entries[0], 100, short=True, turn=True, holds=False)
+    line.had_turn(entries[0], 100)
     assert ids(line.order(199)) == [4, 3, 2, 1]
     assert ids(line.order(200)) == [2, 4, 3, 1]
-    line.settle(entries[1], 200, short=False, turn=False, holds=False)
+    line.step_back(entries[1])
     assert ids(line.order(200)) == [3, 4, 2, 1]
 
 
 def test_the_holder_stands_before_the_overdue() -> None:
     entries = [waiting(n, f"t{n}") for n in range(1, 4)]
     line = line_of(*entries)
-    line.settle(entries[2], 0, short=True, turn=False, holds=False)
-    line.settle(entries[1], 50, short=True, turn=True, holds=True)
+    line.mark_short(entries[2], 0)
+    line.promise(Promise(entries[1], 70, ()), 50, overdue=False)
     assert ids(line.order(100)) == [2, 3, 1]
     line.leave(entries[1])
     assert ids(line.order(100)) == [3, 1]

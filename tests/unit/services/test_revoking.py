@@ -8,10 +8,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.capability.revocation import KEEP_MS
+from bailiwick.capability.revocation import KEEP_MS, Revocations
 from bailiwick.services.revoking import RevocationBook, first_since
 
-KINDS = ("lease_renewed", "lease_released", "lease_revoked", "node_departed", "checkpoint_reported")
+KINDS = (
+    *("lease_renewed", "lease_released", "lease_revoked", "lease_restored", "node_departed"),
+    "checkpoint_reported",
+)
+STAGES = ("revoke_warning", "grace_running", "forced_teardown", "expired")
 
 
 @st.composite
@@ -20,13 +24,18 @@ def histories(draw: st.DrawFn) -> list[dict[str, Any]]:
         st.sampled_from(KINDS),
         st.integers(1, 6),
         st.one_of(st.integers(0, 5_000), st.integers(0, KEEP_MS)),
+        st.sampled_from(STAGES),
+        st.booleans(),
     )
     facts: list[dict[str, Any]] = []
     at_ms, generations = 0, dict.fromkeys(range(1, 7), 1)
-    for kind, lease_id, step in draw(st.lists(steps, max_size=40)):
+    for kind, lease_id, step, after, is_old in draw(st.lists(steps, max_size=40)):
         at_ms += step
         body: dict[str, Any] = {"lease_id": lease_id}
-        if kind == "lease_renewed":
+        if kind == "lease_revoked":
+            body["after"] = after
+            body |= {} if is_old else {"generation": generations[lease_id]}
+        if kind in ("lease_renewed", "lease_restored"):
             generations[lease_id] += 1
             body["generation"] = generations[lease_id]
         if kind == "node_departed":
@@ -42,8 +51,34 @@ def naive(facts: list[dict[str, Any]], since_ms: int) -> dict[int, tuple[int, in
         body, at_ms = fact["body"], fact["at_ms"]
         if fact["kind"] != "checkpoint_reported":
             for lease_id in body.get("lease_ids", [body.get("lease_id")]):
-                found[lease_id] = (at_ms, body.get("generation"))
+                found[lease_id] = (at_ms, _least(fact["kind"], body))
     return {lease: row for lease, row in found.items() if row[0] >= since_ms}
+
+
+def _least(kind: str, body: dict[str, Any]) -> int | None:
+    """The least generation whose tokens count from this record on; ``None``: none does."""
+    if kind in ("lease_renewed", "lease_restored"):
+        return int(body["generation"])
+    is_graced = body.get("after") in ("revoke_warning", "grace_running")
+    return body["generation"] + 1 if is_graced and "generation" in body else None
+
+
+def test_who_gets_his_place_back_has_tokens_again_but_not_those_of_before() -> None:
+    book, known = RevocationBook(), Revocations()
+    told: list[tuple[str, dict[str, Any]]] = [
+        ("lease_revoked", {"after": "revoke_warning", "generation": 3}),
+        ("lease_revoked", {"after": "grace_running", "generation": 3}),
+        ("lease_restored", {"generation": 4}),
+    ]
+    for at_ms, (kind, body) in enumerate(told):
+        book.follow({"kind": kind, "at_ms": at_ms, "body": {"lease_id": 7, **body}})
+        for row in book.since(0):  # a node takes up every state of the book, and merges
+            assert row.generation is not None
+            known.renewed(row.lease_id, generation=row.generation, at_ms=row.at_ms)
+        assert known.refuses(7, generation=3, ids=())
+        assert not known.refuses(7, generation=4, ids=())
+    book.follow({"kind": "lease_expired", "at_ms": 9, "body": {"lease_id": 7}})
+    assert [row.generation for row in book.since(0)] == [None]
 
 
 @given(histories(), st.integers(0, KEEP_MS))

@@ -16,6 +16,7 @@ import bailiwick
 from bailiwick.iam import Role
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.runtime.replica import Role as ReplicaRole
+from bailiwick.runtime.steady_clock import Against
 from bailiwick.server.problems import STATUSES
 from bailiwick.services.authority import RefusalWord
 from bailiwick.telemetry.catalog import (
@@ -229,6 +230,7 @@ def test_words_are_those_of_whoever_decides_them() -> None:
     said = {word for path in files for word in spoken.findall(path.read_text())}
     assert {*RefusalWord} | said == {*REFUSALS}
     assert {*ReplicaRole} == LABELS["role"]
+    assert {*Against} == LABELS["against"]
     assert {str(status) for status in STATUSES} == LABELS["status"]
     assert not {role.value for role in Role} & LABELS["role"]
 

@@ -25,11 +25,11 @@ from bailiwick.cli.shared.screen import make_console, owner, print_rows, printab
 from bailiwick.cli.shared.units import parse_id
 from bailiwick.executors.registry import DEFAULT
 from bailiwick.phrases.amounts import amount, span
-from bailiwick.phrases.estimates import phrase_estimate
+from bailiwick.phrases.estimates import phrase_estimate, phrase_position
 from bailiwick.phrases.nodes import FILTERS
-from bailiwick.phrases.reasons import REASONS
+from bailiwick.phrases.reasons import REASONS, phrase_turn
 from bailiwick.phrases.remedies import phrase_remedy
-from bailiwick.phrases.times import clock, moment
+from bailiwick.phrases.times import age, clock, moment
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.words import FilterReason
@@ -167,10 +167,14 @@ def draw_entry(found: QueueEntry) -> None:
     """Why a request waits, for people."""
     typer.echo(
         f"entry-{found.entry_id} of {owner(found.tenant, found.project)} waits since "
-        f"{moment(found.submitted_ms)}, at position {found.position}"
+        f"{moment(found.submitted_ms)}, {phrase_position(found.position, found.is_further)}"
     )
+    if found.raised:
+        typer.echo(f"raised by {found.raised} after waiting {age(found.submitted_ms)}")
+    if found.slips:
+        typer.echo(f"its reserved start moved later {found.slips} times")
     first = min(found.blockers, key=lambda b: b.reason.rank, default=None)
-    _draw_first(first, found.reason.value)
+    _draw_first(first, phrase_turn(found.position))
     _draw_obstacles(found.blockers, first)
     _draw_nodes(found.fallen, found.fitting)
     _draw_help(found.remedy)

@@ -13,7 +13,7 @@ from bailiwick.cli.shared.jobs import outcome_of, read_job, sentence_of
 from bailiwick.cli.shared.output import Columns, draw_details
 from bailiwick.cli.shared.screen import owner
 from bailiwick.cli.shared.units import parse_id
-from bailiwick.phrases.amounts import span
+from bailiwick.phrases.amounts import size, span
 from bailiwick.phrases.jobs import phrase_job_reason
 from bailiwick.phrases.times import age, moment
 from bailiwick.vocab.jobs import JobPhase
@@ -75,6 +75,7 @@ def draw_job(found: Job) -> None:
     rows = [
         ("name", found.name or "-"),
         ("command", shlex.join(found.command)),
+        ("memory", size(found.mem_bytes)),
         ("owner", owner(found.tenant, found.project)),
         ("submitted by", found.submitter),
         ("tag", found.tag or "-"),

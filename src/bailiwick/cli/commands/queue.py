@@ -24,16 +24,16 @@ _EntryId = Annotated[
 
 def _entry_row(entry: QueueEntry) -> tuple[str, ...]:
     from bailiwick.cli.shared.denials import phrase_denial
-    from bailiwick.phrases.reasons import REASONS
+    from bailiwick.phrases.reasons import phrase_turn
     from bailiwick.phrases.times import age
 
     first = min(entry.blockers, key=lambda b: b.reason.rank, default=None)
-    why = REASONS[entry.reason] if first is None else phrase_denial(first)
+    why = phrase_turn(entry.position) if first is None else phrase_denial(first)
     starts = entry.estimate.starts_ms
     return (
         f"entry-{entry.entry_id}",
         owner(entry.tenant, entry.project),
-        str(entry.position),
+        f"{entry.position}{'+' if entry.is_further else ''}",
         age(entry.submitted_ms),
         entry.reason.value,
         why,

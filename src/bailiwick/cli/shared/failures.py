@@ -117,7 +117,7 @@ def _told_refusal(problem: Problem) -> tuple[str, ExitCode]:
     what, fix = problem.message, _FIXES.get(problem.code, "")
     match problem.decision:
         case Refused(denied=denied):
-            what, fix = f"refused: {phrase_denial(denied)}", fix_of(denied.reason)
+            what, fix = f"refused: {phrase_denial(denied)}", fix_of(denied.reason, denied.detail)
         case TokenDenied(reason=reason):
             what, fix = f"no token: {MINT_DENIALS[reason]}", ""
         case None:

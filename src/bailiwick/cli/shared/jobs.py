@@ -86,7 +86,8 @@ def _stage(ask: Ask, job: Job) -> str:
         return f"{name}: {outcome_of(job)}" + (f" on {job.node}" if job.node else "")
     from bailiwick.cli.shared.denials import phrase_denial
     from bailiwick.client.errors import Refusal
-    from bailiwick.phrases.reasons import REASONS
+    from bailiwick.phrases.estimates import phrase_position
+    from bailiwick.phrases.reasons import phrase_turn
     from bailiwick.wire.actions.leases import QUEUE_READ
 
     try:
@@ -94,8 +95,8 @@ def _stage(ask: Ask, job: Job) -> str:
     except Refusal:  # it has just left the queue
         return f"{name}: leaves the queue"
     first = min(entry.blockers, key=lambda b: b.reason.rank, default=None)
-    why = REASONS[entry.reason] if first is None else phrase_denial(first)
-    return f"{name}: waits at position {entry.position}: {why}"
+    why = phrase_turn(entry.position) if first is None else phrase_denial(first)
+    return f"{name}: waits {phrase_position(entry.position, entry.is_further)}: {why}"
 
 
 def copy_output(ask: Ask, number: int, *, follow: bool, offset: int = 0) -> None:

@@ -157,6 +157,13 @@ class LocalExecutor:
             main = Process(status.pid, 0, 0, "?", 0, status.start_ticks)
             send([main], signal.SIGUSR1)
 
+    def call_off(self, lease_id: int) -> None:
+        """Take the warning back: its file is gone. A signal that was sent cannot be."""
+        try:
+            (self._folder(lease_id) / WORK / WARNING).unlink(missing_ok=True)
+        except OSError as error:
+            raise Unavailable("the job's working directory", error.strerror) from error
+
     def tear_down(self, lease_id: int) -> bool:
         """End the job and all it started; whether nothing of it is left."""
         check_amount("lease_id", lease_id)
@@ -320,7 +327,8 @@ class LocalExecutor:
         for who in (state.job, state.supervisor):
             if not is_same(who.pid, who.start_ticks):
                 return _lost_or_just_ended(folder)
-        return Running(state.job.pid, state.job.start_ticks, state.boot_id)
+        is_warned = os.path.lexists(folder / WORK / WARNING)
+        return Running(state.job.pid, state.job.start_ticks, state.boot_id, is_warned)
 
     def _is_over(self, folder: Path) -> bool:
         """Whether nothing of the job is left, as far as its folder can tell."""

@@ -23,6 +23,7 @@ from bailiwick.journal.ocsf import (
     CREATE,
     DELETE,
     ENTITY,
+    HIGH,
     LOW,
     MEDIUM,
     OTHER,
@@ -121,6 +122,7 @@ class FleetKinds:
                 "preempt_from": PRIORITY,
                 "priority_max": PRIORITY,
                 "lease_classes": ListOf(Words((LeaseClass,))),
+                "aging_ceiling": PRIORITY,
                 **dict.fromkeys(
                     (
                         "untrusted_grace_ms",
@@ -128,10 +130,11 @@ class FleetKinds:
                         *("max_cascade_depth", "fresh_checkpoint_ms", "half_life_ms"),
                         *("patience_ms", "horizon_ms", "queue_max", "keys_ms", "keys_max"),
                         *("clock_step_ms", "outage_ms", "clock_drift_ms"),
-                        "burst_min_run_ms",
                         *("term_max_ms", "waiting_max"),
                         *("tenant_cpu_milli", "tenant_mem_bytes", "tenant_block_bytes"),
                         *("tenant_gpu_count", "tenant_lease_count"),
+                        *("burst_min_run_ms", "job_mem_bytes_per_core"),
+                        *("reservations_max", "slips_max", "aging_ms", "aging_max"),
                     ),
                     AMOUNT,
                 ),
@@ -143,7 +146,15 @@ class FleetKinds:
         53,
         ocsf=Ocsf(API, OTHER),
         scope=FLEET,
-        body=BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}),
+        body=BodySpec({"digest": DIGEST, "leases": AMOUNT, "waiting": AMOUNT}, {"format": AMOUNT}),
+    )
+    CLOCK_REPAIRED = row(
+        "clock_repaired",
+        66,
+        ocsf=Ocsf(API, UPDATE, HIGH),
+        scope=FLEET,
+        moves_shares=True,
+        body=BodySpec({"before_ms": AMOUNT, "after_ms": AMOUNT, "why": TEXT}),
     )
     LEADER_ELECTED = row(
         "leader_elected",

@@ -29,6 +29,7 @@ from bailiwick.vocab.words import (
     LeaseClass,
     PendingReason,
     QuotaViolation,
+    ReservationLoss,
     ResourceKind,
     RightsDenial,
 )
@@ -149,6 +150,20 @@ class WorkKinds:
             {"entry_id": AMOUNT, "starts_ms": AMOUNT, "nodes": NAMES}, {"overdue": AMOUNT}
         ),
     )
+    ROOM_POSTPONED = row(
+        "room_postponed",
+        62,
+        ocsf=Ocsf(API, UPDATE),
+        body=BodySpec({"entry_id": AMOUNT, "starts_ms": AMOUNT, "nodes": NAMES, "slips": AMOUNT}),
+    )
+    ROOM_LOST = row(
+        "room_lost",
+        63,
+        ocsf=Ocsf(API, UPDATE, LOW),
+        body=BodySpec(
+            {"entry_id": AMOUNT, "cause": Words((ReservationLoss,))}, {"until_ms": AMOUNT}
+        ),
+    )
     LEASE_RENEWED = row(
         "lease_renewed",
         8,
@@ -189,6 +204,7 @@ class WorkKinds:
                 "expires_ms": AMOUNT,
                 "released": AMOUNT,
                 "preemptor": PRINCIPAL,
+                "generation": AMOUNT,
             },
         ),
     )
@@ -197,7 +213,10 @@ class WorkKinds:
         58,
         ocsf=Ocsf(API, UPDATE),
         moves_shares=True,
-        body=BodySpec({"lease_id": AMOUNT, "expires_ms": AMOUNT}, {"preemptor": PRINCIPAL}),
+        body=BodySpec(
+            {"lease_id": AMOUNT, "generation": AMOUNT, "expires_ms": AMOUNT},
+            {"preemptor": PRINCIPAL},
+        ),
     )
     LEASE_FENCED = row(
         "lease_fenced",

@@ -11,6 +11,7 @@ from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.handles import DeviceKind
 from bailiwick.scheduler.quota_policy import QuotaScope
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration
 
@@ -49,6 +50,14 @@ def settle(state: State, plain: Plain) -> None:
     _close_nodes(state, plain)
     bursts = [(QuotaScope.of(t, p), *level) for t, p, _, level in plain["quotas"] if level]
     state.quotas.restore_bursts(bursts, clock_ms=plain["burst_clock_ms"])
+
+
+def repair(plain: Plain, clock: ClockRepair) -> None:
+    """Burst credit is as it was when time was right last."""
+    plain["burst_clock_ms"] = clock.past(plain["burst_clock_ms"])
+    for row in plain["quotas"]:
+        if row[3] is not None:
+            row[3][1] = clock.past(row[3][1])
 
 
 def _nodes(state: State) -> list[list[Any]]:

@@ -175,22 +175,48 @@ class LeaderElected(OfFleet):
 
 @dataclass(frozen=True, slots=True)
 class StateCheckpoint(OfFleet):
-    """The digest of the state before this record: what every replay must come to."""
+    """The digest of the state before this record: what every replay must come to.
+
+    ``format`` is how the state was written for that; a replay that writes it otherwise cannot
+    compare. A record that does not say is of the third, the last that was not told.
+    """
 
     kind: ClassVar = RecordKind.STATE_CHECKPOINT
     digest: str
     leases: int
     waiting: int
+    format: int = 3
 
     def body(self) -> Body:
-        """The digest, and two sizes for a person to see."""
-        return {"digest": self.digest, "leases": self.leases, "waiting": self.waiting}
+        """The digest, two sizes for a person to see, and the format."""
+        sizes = {"leases": self.leases, "waiting": self.waiting}
+        return {"digest": self.digest, **sizes, "format": self.format}
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         del owner
-        return cls(body["digest"], body["leases"], body["waiting"])
+        return cls(body["digest"], body["leases"], body["waiting"], body.get("format", 3))
+
+
+@dataclass(frozen=True, slots=True)
+class ClockRepaired(OfFleet):
+    """The journal's time is another from here on, by an operator's hand."""
+
+    kind: ClassVar = RecordKind.CLOCK_REPAIRED
+    before_ms: int
+    after_ms: int
+    why: str
+
+    def body(self) -> Body:
+        """Both times, and why."""
+        return {"before_ms": self.before_ms, "after_ms": self.after_ms, "why": self.why}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        del owner
+        return cls(body["before_ms"], body["after_ms"], body["why"])
 
 
 FleetEvent: TypeAlias = (
@@ -202,4 +228,5 @@ FleetEvent: TypeAlias = (
     | SettingsChanged
     | LeaderElected
     | StateCheckpoint
+    | ClockRepaired
 )

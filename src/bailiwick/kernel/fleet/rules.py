@@ -228,6 +228,7 @@ APPLY: Mapping[type, Apply] = {
     ev.SettingsChanged: _settings,
     ev.LeaderElected: _elected,
     ev.StateCheckpoint: NOTHING,  # whoever replays may compare the digest
+    ev.ClockRepaired: NOTHING,  # it concerns every slice: see kernel.slices
 }
 
 
@@ -254,4 +255,4 @@ CAUSES: Mapping[type, Cause] = {
     ev.SettingsChanged: lambda event: cmd.ChangeSettings(event.settings),
     ev.LeaderElected: lambda event: cmd.Elect(event.epoch, event.leader, event.address),
 }
-TOLD_ONLY = (ev.StateCheckpoint,)
+TOLD_ONLY = (ev.StateCheckpoint, ev.ClockRepaired)

@@ -114,6 +114,7 @@ def settings_body(settings: Settings) -> Body:
     body["headroom_priority"] = s.headroom_priority.value
     body["priority_max"] = s.priority_max.value
     body["lease_classes"] = [each.value for each in s.lease_classes]
+    body["aging_ceiling"] = s.aging_ceiling.value
     if s.weights is not None:
         body["weights"] = list(s.weights)
     return body
@@ -122,7 +123,7 @@ def settings_body(settings: Settings) -> Body:
 def settings_from(body: Mapping[str, Any]) -> Settings:
     """The settings that a record tells; one that it does not name has its default."""
     known: Body = {name: body[name] for name in NUMBERS if name in body}
-    for name in ("headroom_priority", "preempt_from", "priority_max"):
+    for name in ("headroom_priority", "preempt_from", "priority_max", "aging_ceiling"):
         if name in body:
             known[name] = Priority(body[name])
     if "headroom" in body:

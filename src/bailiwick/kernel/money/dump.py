@@ -14,6 +14,7 @@ from bailiwick.kernel.money.times import RecordMark, RecordTimes
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.words import BudgetState
 
 
@@ -59,3 +60,15 @@ def load(state: State, plain: Plain) -> None:
         owner = Owner(tenant, project)
         keep_invoice(state, Issued(owner, digest, from_ms, to_ms, name, corrects, size))
     state.times = RecordTimes(RecordMark(*mark) for mark in dumped["times"])
+
+
+def repair(plain: Plain, clock: ClockRepair) -> None:
+    """Money that was counted is as of the repaired time.
+
+    Cards, invoices and records say of what time they are: all who read the journal go by that, so
+    they stay.
+    """
+    for row in plain["money"]["budgets"]:
+        row[4], row[5] = clock.past(row[4]), clock.past(row[5])
+    for row in plain["leaving"]:
+        row[1:] = [None if at_ms is None else clock.past(at_ms) for at_ms in row[1:]]

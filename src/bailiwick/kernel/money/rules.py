@@ -175,11 +175,11 @@ def watch_budgets(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
     spending = state.spending
     for scope in spending.watch.due(now_ms):
         purse = spending.purses[scope]
-        yield from look_at_purse(state, purse, now_ms)
+        yield from look_at_purse(state, purse, now_ms=now_ms)
         spending.watch.rest(scope, until_ms=spending.quiet_until_ms(purse, now_ms))
 
 
-def look_at_purse(state: State, purse: Purse, now_ms: int) -> Iterator[Event]:
+def look_at_purse(state: State, purse: Purse, *, now_ms: int) -> Iterator[Event]:
     """Tell how a budget stands if that is another now, and evict whom that asks for."""
     yield from _tell(state, purse, now_ms)
     if purse.standing.state is BudgetState.AUTO_RELEASE_PENDING:

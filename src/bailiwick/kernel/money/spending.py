@@ -16,7 +16,7 @@ Rules:
   time: what is spent grows by what the rest shrinks. So it is kept like the sums (``bound``),
   changes where a lease begins, ends or has another term, and is reckoned anew after a card.
 - A purse is looked at when it changed, or when time alone may have brought it to another standing:
-  see :mod:`.watch`.
+  see :mod:`.purse_watch`.
 - All but the sums can be made again from the leases: see :meth:`Spending.rebuild`.
 """
 
@@ -30,7 +30,7 @@ from typing import NamedTuple, TypeAlias
 
 from bailiwick.billing.budgets import HEALTHY, Budget, BudgetProgress, stand
 from bailiwick.billing.rates import WHOLE, Charge, RateBook, RateCard, Used, weigh
-from bailiwick.kernel.money.watch import Scope, Watch
+from bailiwick.kernel.money.purse_watch import PurseWatch, Scope
 from bailiwick.vocab.values import AMOUNT_MAX, MILLI
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass
 
@@ -108,7 +108,7 @@ class Spending:
         self.purses: dict[Scope, Purse] = {}
         self._terms: list[tuple[int, int]] = []  # a heap; who is renewed or gone stays for a while
         self._charged: dict[int, Holding] = {}
-        self.watch = Watch()
+        self.watch = PurseWatch()
 
     # -- asking ------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from bailiwick.iam import (
 )
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
+from bailiwick.vocab.clock_repair import ClockRepair
 
 
 def dump(state: State) -> Plain:
@@ -73,3 +74,9 @@ def load(state: State, plain: Plain) -> None:
             None if keys is None else tuple(Permission(key) for key in keys),
             tuple(within[0]) if within else None,
         )
+
+
+def repair(plain: Plain, clock: ClockRepair) -> None:
+    """Tokens live as long as they had left; those that had lapsed stay so."""
+    for row in plain["directory"]["tokens"]:
+        row[4], row[5] = clock.past(row[4]), clock.end(row[5])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
 from bailiwick.kernel.trust.rules import gate
+from bailiwick.vocab.clock_repair import ClockRepair
 
 
 def dump(state: State) -> Plain:
@@ -24,3 +25,14 @@ def settle(state: State, plain: Plain) -> None:
     del plain
     for name in state.ledger.entries:
         gate(state, name)
+
+
+def repair(plain: Plain, clock: ClockRepair) -> None:
+    """Evidence counts as long as it had left, and nothing was judged later than now."""
+    dumped = plain["trust"]
+    dumped["policy_since_ms"] = clock.past(dumped["policy_since_ms"])
+    for row in dumped["standing"]:  # node, kind, verdict, reason, until, claims, evidence, at, seq
+        row[4] = None if row[4] is None else clock.end(row[4])
+        row[7] = clock.past(row[7])
+    for row in dumped["quarantines"]:
+        row[3] = clock.past(row[3])

@@ -297,7 +297,8 @@ def restore_spared(state: State, *, now_ms: int) -> Iterator[Event]:
             for member in members:
                 owner, told = state.owner_of(member), state.courses.evictions.get(member)
                 by = None if told is None else told.preemptor
-                yield LeaseRestored(owner, member, state.terms[member], by)
+                generation = state.fields(member).generation + 1
+                yield LeaseRestored(owner, member, generation, state.terms[member], by)
 
 
 def _may_stay(state: State, lease_id: int, now_ms: int) -> bool:

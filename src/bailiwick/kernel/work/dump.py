@@ -22,6 +22,7 @@ from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, ChargedAccount
 from bailiwick.scheduler.holds import Seat
+from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import Damaged
 from bailiwick.vocab.values import AccountingTag, NodeId, ProjectId, TenantId
 from bailiwick.vocab.words import PreemptionReason
@@ -30,6 +31,7 @@ WIDTH = 15
 """Columns of the table of leases: their numbers, then the engine's fourteen fields."""
 
 _NODE, _ACCOUNT, _SHAPE = 1, 2, 3
+_GRANTED, _EXPIRES, _CHECKPOINT = 12, 13, 14
 
 
 def dump(state: State) -> Plain:
@@ -79,6 +81,37 @@ def load(state: State, plain: Plain) -> None:
     for lease_id in state.leases if state.guards.policies else ():
         owner, node = state.owner_of(lease_id), state.node_of(lease_id)
         state.guards.granted((lease_id,), owner, nodes=(node,))
+
+
+def repair(plain: Plain, clock: ClockRepair) -> None:
+    """Leases keep the time they had left; all that was counted is as of the repaired time."""
+    _repair_leases(plain, clock)
+    for account in plain["shares"]["accounts"]:
+        half_life_ms = plain["settings"]["half_life_ms"]
+        account[2] = min(account[2], clock.after_ms // half_life_ms)
+        account[3] = clock.past(account[3])
+    for row in plain["running"]:
+        row[3:] = [clock.past(at_ms) for at_ms in row[3:]]
+    for row in (*plain["line"]["short"], *plain["line"]["favoured"], *plain["waiting"]):
+        row[1] = clock.past(row[1])
+    for row in (*plain["terms"], *plain["line"]["promises"], *plain["line"]["barred"]):
+        row[1] = clock.end(row[1])
+    for row in plain["restored"]:
+        row[1] = clock.past(row[1])
+        row[2] = [[clock.past(at_ms) for at_ms in span] for span in row[2]]
+
+
+def _repair_leases(plain: Plain, clock: ClockRepair) -> None:
+    columns = _columns(plain)
+    changes = ((_GRANTED, clock.past), (_EXPIRES, clock.end), (_CHECKPOINT, clock.past))
+    for number, change in changes:
+        columns[number] = array("q", map(change, columns[number]))
+    table = array("q")
+    for column in columns:
+        table.extend(column)
+    if sys.byteorder == "big":
+        table.byteswap()
+    plain["rows"] = table.tobytes()
 
 
 def _lease_table(state: State) -> tuple[bytes, list[Any], list[Any]]:

@@ -19,6 +19,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.kernel.events import Event
@@ -63,12 +64,18 @@ def evict(
     """
     grace = state.settings.grace_ms if grace_ms is None else grace_ms
     for lease_id in lease_ids:
-        owner, expires = state.owner_of(lease_id), state.fields(lease_id).expires_ms
-        warned, running = RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING
+        owner, fields = state.owner_of(lease_id), state.fields(lease_id)
         by = preemptor or _preemptor(state, lease_id, reason)
-        yield le.LeaseRevoked(owner, lease_id, RevokeState.ACTIVE, warned, reason, preemptor=by)
-        until = min(expires, now_ms + grace)
-        yield le.LeaseRevoked(owner, lease_id, warned, running, reason, until, preemptor=by)
+        told = partial(
+            le.LeaseRevoked,
+            *(owner, lease_id),
+            reason=reason,
+            preemptor=by,
+            generation=fields.generation,
+        )
+        warned, until = RevokeState.REVOKE_WARNING, min(fields.expires_ms, now_ms + grace)
+        yield told(before=RevokeState.ACTIVE, after=warned)
+        yield told(before=warned, after=RevokeState.GRACE_RUNNING, expires_ms=until)
         if until <= now_ms:
             yield from tear_down(
                 state, lease_id, through=RevokeState.FORCED_TEARDOWN, now_ms=now_ms

@@ -7,14 +7,14 @@ from typing import ClassVar, Self, TypeAlias
 
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.words import CancelCause
-from bailiwick.kernel.owner import MEMBERS_MAX, Fields, Owner
+from bailiwick.kernel.owner import Fields, Owner
 from bailiwick.kernel.spelling import Body, denial_body, denial_from, request_body, request_from
 from bailiwick.kernel.work.lease_events import LeaseEvent
 from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.holds import Seat
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import NodeId
-from bailiwick.vocab.words import PendingReason
+from bailiwick.vocab.words import PendingReason, ReservationLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +202,8 @@ class RoomReserved:
     overdue: bool = False
 
     def body(self) -> Body:
-        """The entry, the latest start, and the nodes (no more than a record holds)."""
-        nodes = [str(node) for node in self.nodes[:MEMBERS_MAX]]
+        """The entry, the latest start, and the nodes."""
+        nodes = [str(node) for node in self.nodes]
         body: Body = {"entry_id": self.entry_id, "starts_ms": self.starts_ms, "nodes": nodes}
         return body | ({"overdue": 1} if self.overdue else {})
 
@@ -214,6 +214,52 @@ class RoomReserved:
         return cls(owner, body["entry_id"], body["starts_ms"], nodes, overdue)
 
 
+@dataclass(frozen=True, slots=True)
+class RoomPostponed:
+    """Room that is kept will be there later than was told: by when, where, how often by now."""
+
+    kind: ClassVar = RecordKind.ROOM_POSTPONED
+    owner: Owner
+    entry_id: int
+    starts_ms: int
+    nodes: tuple[str, ...]
+    slips: int
+
+    def body(self) -> Body:
+        """The entry, the latest start, the nodes, and how often it moved later."""
+        nodes = [str(node) for node in self.nodes]
+        body: Body = {"entry_id": self.entry_id, "starts_ms": self.starts_ms, "nodes": nodes}
+        return body | {"slips": self.slips}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        nodes = tuple(body["nodes"])
+        return cls(owner, body["entry_id"], body["starts_ms"], nodes, body["slips"])
+
+
+@dataclass(frozen=True, slots=True)
+class RoomLost:
+    """Room is kept for a waiting request no more, and until when it gets no other."""
+
+    kind: ClassVar = RecordKind.ROOM_LOST
+    owner: Owner
+    entry_id: int
+    cause: ReservationLoss
+    until_ms: int | None = None
+
+    def body(self) -> Body:
+        """The entry, why, and until when."""
+        body: Body = {"entry_id": self.entry_id, "cause": self.cause.value}
+        return body if self.until_ms is None else body | {"until_ms": self.until_ms}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        cause = ReservationLoss(body["cause"])
+        return cls(owner, body["entry_id"], cause, body.get("until_ms"))
+
+
 WorkEvent: TypeAlias = (
     AdmissionApproved
     | AdmissionDenied
@@ -221,5 +267,7 @@ WorkEvent: TypeAlias = (
     | RequestBlocked
     | RequestCancelled
     | RoomReserved
+    | RoomPostponed
+    | RoomLost
     | LeaseEvent
 )

@@ -65,7 +65,8 @@ class LeaseRevoked:
     """A lease came one step nearer to its end; ``expires_ms`` is when the next one is due.
 
     ``is_released``: because its holder gave it back, on a node where that must be confirmed.
-    ``preemptor``: for whom it has to go, if it has to.
+    ``preemptor``: for whom it has to go, if it has to. ``generation``: whose tokens end with the
+    warning; if the lease gets its place back, it has the next one.
     """
 
     kind: ClassVar = RecordKind.LEASE_REVOKED
@@ -77,6 +78,7 @@ class LeaseRevoked:
     expires_ms: int | None = None
     is_released: bool = False
     preemptor: str | None = None
+    generation: int | None = None
 
     def body(self) -> Body:
         """The lease, the edge of the revoke table, and why."""
@@ -88,6 +90,8 @@ class LeaseRevoked:
             body["expires_ms"] = self.expires_ms
         if self.preemptor is not None:
             body["preemptor"] = self.preemptor
+        if self.generation is not None:
+            body["generation"] = self.generation
         return body | ({"released": 1} if self.is_released else {})
 
     @classmethod
@@ -103,6 +107,7 @@ class LeaseRevoked:
             body.get("expires_ms"),
             bool(body.get("released", 0)),
             body.get("preemptor"),
+            body.get("generation"),
         )
 
 
@@ -110,24 +115,28 @@ class LeaseRevoked:
 class LeaseRestored:
     """A lease that had to go may stay after all, for its old term: nobody needs its room now.
 
-    ``preemptor``: for whom it had to go.
+    Its tokens ended when it was warned; those of its new generation count. ``preemptor``: for whom
+    it had to go.
     """
 
     kind: ClassVar = RecordKind.LEASE_RESTORED
     owner: Owner
     lease_id: int
+    generation: int
     expires_ms: int
     preemptor: str | None = None
 
     def body(self) -> Body:
         """The lease, its term, and who does not need its room any more."""
-        body: Body = {"lease_id": self.lease_id, "expires_ms": self.expires_ms}
+        body: Body = {"lease_id": self.lease_id, "generation": self.generation}
+        body["expires_ms"] = self.expires_ms
         return body | ({"preemptor": self.preemptor} if self.preemptor is not None else {})
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
-        return cls(owner, body["lease_id"], body["expires_ms"], body.get("preemptor"))
+        told = (body["lease_id"], body["generation"], body["expires_ms"])
+        return cls(owner, *told, body.get("preemptor"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,6 @@ from bailiwick.scheduler.explain import Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.reservation import Turn
 from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import (
@@ -124,9 +123,9 @@ def _check_queue(state: State) -> None:
 
 def _beside(state: State, request: PlacementRequest, now_ms: int) -> Approved | Denied:
     """What a request that will not wait may have of what those in line leave over."""
-    turn = Turn(state.admission, now_ms=now_ms, until_ms=now_ms + state.settings.horizon_ms)
+    turn = state.turn(now_ms)
     newcomer = QueueEntry(state.line.next_id, request, now_ms)
-    for entry in islice(ahead_of(state, request, now_ms), AHEAD_MAX):
+    for entry in islice(ahead_of(state, request, now_ms=now_ms), AHEAD_MAX):
         if entry.id in state.claims or not isinstance(turn.ask(entry), Approved):
             continue
         # It starts at the next look; until then what it needs is not the newcomer's.

@@ -7,9 +7,9 @@ Rules:
 - A denial is an answer, and is recorded. The lease keeps the term it has.
 - Quota asks whether what is held would be allowed anew: who runs above a limit that was lowered
   runs to the end of the term, and no further.
-- Nobody is put off: if a waiting request of at least the lease's priority would start later, the
-  renewal is denied, and told the longest term with which it would not. What its own tenant waits
-  for does not bind it.
+- Nobody is put off: if a request of at least the lease's priority would start later than it was
+  promised, the renewal is denied, and told the longest term with which it would not. What its own
+  tenant waits for does not bind it: there the promise is lost.
 - A member of a gang renews alone.
 """
 
@@ -27,7 +27,7 @@ from bailiwick.kernel.work.commands import Renew
 from bailiwick.kernel.work.lease_events import LeaseRenewed, RenewalDenied
 from bailiwick.kernel.work.rights import check_term
 from bailiwick.scheduler.decision import DenialDetail, Denied, NodeClosed, TermReserved
-from bailiwick.scheduler.explain import closed_by
+from bailiwick.scheduler.line.promises import Promise
 from bailiwick.scheduler.quota_policy import (
     BudgetExhausted,
     CostCapExceeded,
@@ -35,7 +35,6 @@ from bailiwick.scheduler.quota_policy import (
     QuotaScope,
     WithinQuota,
 )
-from bailiwick.scheduler.reservation import Reservation, Turn, reserve_for
 from bailiwick.scheduler.rights.denials import RightsDenied, ScopeClosed
 from bailiwick.vocab.errors import Conflict, Stale
 from bailiwick.vocab.transitions import RevokeState
@@ -90,7 +89,7 @@ class _Renewal:
 
     def _node(self) -> NodeClosed | None:
         entry = self.state.ledger.entry(self.state.node_of(self.lease_id))
-        why = closed_by(entry)
+        why = entry.closed_by
         return None if why is None else NodeClosed(entry.id, why)
 
     def _quota(self) -> QuotaDenied | None:
@@ -122,43 +121,30 @@ class _Renewal:
         return None
 
     def _reservation(self) -> TermReserved | None:
-        kept = self._kept()
-        if kept is None or self.until_ms <= kept.at_ms:
-            return None
-        handle, horizon = self.state.handle(self.lease_id), self._horizon_ms
-        later = reserve_for(
-            self.state.admission,
-            kept.entry,
-            now_ms=self.now_ms,
-            until_ms=horizon,
-            terms={handle: self.until_ms},
-        )
-        if later is not None and later.at_ms <= kept.at_ms:
-            return None
-        return TermReserved(self.ttl_ms, kept.at_ms - self.now_ms, kept.at_ms)
-
-    def _kept(self) -> Reservation | None:
         """The room that is kept for somebody else, whom this lease does not come before."""
-        state, now_ms, rank = self.state, self.now_ms, self.fields.priority
-        if not any(e.request.priority.rank >= rank for e in state.line.entries.values()):
-            return None
-        turn = Turn(state.admission, now_ms=now_ms, until_ms=self._horizon_ms)
-        for entry in islice(state.line.order(now_ms), AHEAD_MAX):
-            if entry.id in state.claims:
+        node = self.state.node_of(self.lease_id)
+        for promise in self.state.line.promises.values():
+            request = promise.entry.request
+            if request.tenant == self.scope.tenant or request.priority.rank < self.fields.priority:
                 continue
-            turn.ask(entry)
-            kept = turn.reservation
-            if kept is None:
+            if self.until_ms <= promise.starts_ms or node not in promise.nodes:
                 continue
-            request = kept.entry.request
-            if request.tenant == self.scope.tenant or request.priority.rank < rank:
-                return None
-            return kept
+            if self._puts_off(promise):
+                longest_ms = max(promise.starts_ms - self.now_ms, 0)
+                return TermReserved(self.ttl_ms, longest_ms, promise.starts_ms)
         return None
 
-    @property
-    def _horizon_ms(self) -> int:
-        return self.now_ms + self.state.settings.horizon_ms
+    def _puts_off(self, promise: Promise) -> bool:
+        """Whether who was promised a start would start later by this renewal."""
+        state, turn = self.state, self.state.turn(self.now_ms)
+        for entry in islice(state.line.order(self.now_ms), AHEAD_MAX):
+            if entry.id not in state.claims:
+                turn.ask(entry)
+        kept = turn.reservation_of(promise.entry)
+        if kept is None:
+            return False
+        later = turn.again(promise.entry, {state.handle(self.lease_id): self.until_ms})
+        return later is None or later.at_ms > max(kept.at_ms, promise.starts_ms)
 
 
 def _up(whole: int) -> int:

@@ -4,6 +4,7 @@ Rules:
 
 - What becomes of a new request is chosen by :mod:`.planning`; here it happens.
 - Work urgent enough may evict; the room its victims leave is kept for it (a claim) until it starts.
+- What becomes of room that is kept in reserve is told when it is given, postponed or lost.
 - A waiting entry's blocker is told again only when it is another one, not at every look.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import assert_never
 
+from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
@@ -35,6 +37,8 @@ from bailiwick.kernel.work.events import (
     RequestBlocked,
     RequestCancelled,
     RequestQueued,
+    RoomLost,
+    RoomPostponed,
     RoomReserved,
 )
 from bailiwick.kernel.work.lease_events import LeasePreempted, TakenBy
@@ -49,10 +53,17 @@ from bailiwick.kernel.work.plan import (
 )
 from bailiwick.scheduler.decision import Approved, Denied, VictimsLeaving
 from bailiwick.scheduler.fairness import QueueEntry
+from bailiwick.scheduler.line.promises import (
+    PromiseGiven,
+    PromiseKept,
+    PromiseLost,
+    PromiseSlipped,
+    judge,
+)
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
 from bailiwick.vocab.transitions import RevokeState
-from bailiwick.vocab.words import PreemptionReason
+from bailiwick.vocab.words import PreemptionReason, ReservationLoss
 
 SEARCHES_MAX = 8
 """Searches for victims in one look at the line: each may take milliseconds."""
@@ -120,7 +131,7 @@ def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
     """Start whoever may start, in fair order, and say what stands in the way of the others."""
     if not state.line.entries:
         return
-    turn = Turn(state.admission, now_ms=now_ms, until_ms=now_ms + state.settings.horizon_ms)
+    turn = state.turn(now_ms)
     searches = SEARCHES_MAX
     for entry in _window(state, now_ms=now_ms, limit=limit):
         deadline = entry.request.deadline_ms
@@ -142,21 +153,24 @@ def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
             room = find_room(state, entry.request, denied=decision, now_ms=now_ms, own=entry.id)
             searches -= room is not None or may_evict(state, entry.request)
         if room is not None:
+            turn.withdraw(entry)
             yield from _claim(state, entry, room, now_ms=now_ms)
+            turn.changed()
             continue
         yield from _tell(state, entry, decision)
-        yield from _tell_reservation(state, entry, turn, now_ms=now_ms)
+        if decision.reason in CAPACITY_REASONS:
+            yield from _tell_reservation(state, entry, turn)
     yield from restore_spared(state, now_ms=now_ms)
 
 
 def _window(state: State, *, now_ms: int, limit: int) -> list[QueueEntry]:
-    """Whom to look at: claimants, the first in order, and some of the rest, others each time."""
+    """Whom to look at: whoever has room kept, the first, and some of the rest, others each time."""
     line = state.line
     if len(line.entries) <= limit:
         return list(line.order(now_ms))
     head = list(islice(line.order(now_ms), limit - limit // 2))
     seen = {entry.id for entry in head}
-    missed = [line.entry(i) for i in state.claims if i not in seen]
+    missed = [line.entry(i) for i in {**state.claims, **line.promises} if i not in seen]
     seen.update(entry.id for entry in missed)
     start = now_ms // 1000 * (limit // 2) % len(line.entries)
     return head + missed + line.part(start, limit // 2, without=seen)
@@ -265,11 +279,29 @@ def _sort_of(denied: Denied) -> str:
     return "capacity" if denied.reason in CAPACITY_REASONS else denied.reason.value
 
 
-def _tell_reservation(
-    state: State, entry: QueueEntry, turn: Turn, *, now_ms: int
-) -> Iterator[Event]:
-    kept = turn.reservation
-    if kept is None or kept.entry is not entry or state.line.holds(entry):
-        return
-    overdue = state.line.is_overdue(entry, now_ms)
-    yield RoomReserved(Owner.of(entry.request), entry.id, kept.at_ms, kept.nodes, overdue)
+def _tell_reservation(state: State, entry: QueueEntry, turn: Turn) -> Iterator[Event]:
+    """Say what became of the room that is kept for an entry, if it is news."""
+    line, now_ms, kept = state.line, turn.now_ms, turn.reservation_of(entry)
+    if kept is None and turn.is_full:
+        return  # it was not asked for this one
+    owner = Owner.of(entry.request)
+    promise, starts_ms = line.promises.get(entry.id), None if kept is None else kept.at_ms
+    nodes = () if kept is None else kept.nodes[:MEMBERS_MAX]
+    change = judge(promise, starts_ms, slips_max=line.rules.slips_max)
+    match change:
+        case PromiseKept():
+            pass
+        case PromiseGiven():
+            overdue = line.is_overdue(entry, now_ms)
+            assert starts_ms is not None, "what is given is there"
+            yield RoomReserved(owner, entry.id, starts_ms, nodes, overdue)
+        case PromiseSlipped():
+            assert starts_ms is not None, "what slips is there"
+            yield RoomPostponed(owner, entry.id, starts_ms, nodes, change.slips)
+        case PromiseLost():
+            turn.withdraw(entry)
+            until_ms = min(now_ms + line.rules.patience_ms, INTEGER_MAX)
+            barred = change.cause is not ReservationLoss.BEYOND_HORIZON
+            yield RoomLost(owner, entry.id, change.cause, until_ms if barred else None)
+        case _:
+            assert_never(change)

@@ -42,6 +42,7 @@ from bailiwick.kernel.work.renewal import renew
 from bailiwick.kernel.work.requests import cancel, submit
 from bailiwick.kernel.work.usage import weight_of
 from bailiwick.scheduler.engine.protocol import FLAG_PINNED, FLAG_RELEASED, ROUND_ROBIN
+from bailiwick.scheduler.line.promises import Promise
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
 from bailiwick.vocab.errors import Conflict, InvariantBroken
 from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState, check_revoke_change
@@ -196,7 +197,17 @@ def _leave(state: State, entry_id: int, at_ms: int) -> None:
 
 
 def _reserved(state: State, event: ev.RoomReserved, at_ms: int) -> None:
-    state.line.hold(state.line.entry(event.entry_id), at_ms, overdue=event.overdue)
+    promise = Promise(state.line.entry(event.entry_id), event.starts_ms, event.nodes)
+    state.line.promise(promise, at_ms, overdue=event.overdue)
+
+
+def _postponed(state: State, event: ev.RoomPostponed, at_ms: int) -> None:
+    del at_ms
+    state.line.postpone(state.line.entry(event.entry_id), event.starts_ms, nodes=event.nodes)
+
+
+def _lost(state: State, event: ev.RoomLost, at_ms: int) -> None:
+    state.line.lose(state.line.entry(event.entry_id), at_ms, until_ms=event.until_ms)
 
 
 # -- applying: leases ------------------------------------------------------------------------
@@ -205,6 +216,10 @@ def _reserved(state: State, event: ev.RoomReserved, at_ms: int) -> None:
 def _renewed(state: State, event: le.LeaseRenewed, at_ms: int) -> None:
     del at_ms
     handle, fields = state.handle(event.lease_id), state.fields(event.lease_id)
+    if state.line.promises:
+        tenant, node = str(event.owner.tenant), state.node_of(event.lease_id)
+        ends = {"from_ms": fields.expires_ms, "to_ms": event.expires_ms}
+        state.line.renewed(tenant, node, **ends)
     state.ledger.engine.update_lease(
         handle, fields.state, fields.flags, event.generation, event.expires_ms, fields.checkpoint_ms
     )
@@ -241,7 +256,7 @@ def _restored(state: State, event: le.LeaseRestored, at_ms: int) -> None:
     restore_stage(state, lease_id, at_ms=at_ms)
     active = REVOKE_STATES.index(RevokeState.ACTIVE)
     state.ledger.engine.update_lease(
-        handle, active, fields.flags, fields.generation, event.expires_ms, fields.checkpoint_ms
+        handle, active, fields.flags, event.generation, event.expires_ms, fields.checkpoint_ms
     )
     del state.ledger.revoking[handle], state.terms[lease_id]
     change_charges(state, lease_id, at_ms=at_ms)
@@ -303,6 +318,8 @@ APPLY: Mapping[type, Apply] = {
     ev.RequestBlocked: _blocked,
     ev.RequestCancelled: _cancelled,
     ev.RoomReserved: _reserved,
+    ev.RoomPostponed: _postponed,
+    ev.RoomLost: _lost,
     le.LeaseRenewed: _renewed,
     le.RenewalDenied: NOTHING,
     le.LeaseRevoked: _stepped,

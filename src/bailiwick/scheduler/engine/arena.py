@@ -46,7 +46,7 @@ class Arena:
         self.leases: list[LeaseRecord | None] = []
         self.reuse: list[int] = []
         self.charges = Charges()
-        self._expiries = Expiries()
+        self.expiries = Expiries()
         self.headroom = (0, 0, 0, 0, 0)
         self.free_total = [0, 0, 0, 0]
         self.arrivals, self.learn_at = 0, 2**63 - 1
@@ -74,7 +74,7 @@ class Arena:
         node = NodeRecord(cls, record.cpu, record.mem, record.block, [MILLI] * record.devices)
         if self._node_free:
             x = self._node_free.pop()
-            node.version = self.nodes[x].version
+            node.version, node.terms = self.nodes[x].version, self.nodes[x].terms
             self.nodes[x] = node
         else:
             x = len(self.nodes)
@@ -253,7 +253,7 @@ class Arena:
             self.leases.append(lease)
             self.reuse.append(0)
         node.leases[slot] = None
-        self._expiries.note(slot, expires)
+        self.expiries.note(slot, expires)
         shape.refs += 1
         self.accounts[account][1] += 1
         self._apply(lease, 1)
@@ -316,9 +316,10 @@ class Arena:
         if lease is None:
             raise IndexError("no such lease")
         self._reclaim(lease, -1)
+        self.nodes[lease.node].terms += lease.expires != expires
         lease.state, lease.flags, lease.generation = state, flags, generation
         lease.expires, lease.checkpoint = expires, checkpoint
-        self._expiries.note(lease_id & 0xFFFFFFFF, expires)
+        self.expiries.note(lease_id & 0xFFFFFFFF, expires)
         self._reclaim(lease, 1)
 
     def move_lease(self, lease_id: int, account: int) -> None:
@@ -330,10 +331,6 @@ class Arena:
         lease.account = account
         self.accounts[account][1] += 1
         self._charge(lease, 1)
-
-    def expired(self, now: int, limit: int) -> list[int]:
-        found = self._expiries.due(self.leases, now, limit=limit)
-        return [self.reuse[slot] << 32 | slot for slot in found]
 
     def _apply(self, lease: LeaseRecord, sign: int) -> None:
         node, shape = self.nodes[lease.node], self.shapes[lease.shape]

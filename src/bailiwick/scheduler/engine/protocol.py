@@ -71,6 +71,12 @@ NodeFields = tuple[int, int, int, int, int, tuple[int, ...], int]
 """class, eligible, free cpu, free mem, free block, free milli per device, leases."""
 
 
+Survey = tuple[int, int, int, int, int, int, int, int]
+"""Nodes with the devices, those open; nodes large enough, those open; what is free."""
+
+FilterCounts = tuple[int, int, int, int, int, int, int, int]
+"""Nodes by filter: kind of device, labels, policy, cpu, memory, block, devices; and fitting."""
+
 VictimAnswer = tuple[int, int, list[int], bool] | tuple[int, int, int, int, int, int]
 """A plan (cost, node, lease ids on it, whether surely the cheapest), or the number of nodes that
 fell at each rule: hardware, closed, protected, priority, run time, depth."""
@@ -158,9 +164,16 @@ class Engine(Protocol):
     def set_workload(self, inverse_kappa: int, pressure: array[int], items: array[int], /) -> None:
         """Tables of the learned workload; every fragmentation score is stale after this."""
 
-    def survey(self, shape: int, mask: bytearray | None, /) -> tuple[int, int, int, int, int, int]:
-        """Nodes that have the hardware and are in the mask, how many of them take leases, and
-        free cpu, mem, block and GPU milli of serving devices on those."""
+    def survey(self, shape: int, mask: bytearray | None, /) -> Survey:
+        """Of the nodes in the mask: how many have the devices, and how many of those take leases;
+        how many could hold one member when empty, and how many of those take leases; free cpu,
+        mem, block and GPU milli of serving devices on those of the second number."""
+
+    def filter_counts(
+        self, shape: int, labels: bytearray | None, permitted: bytearray | None, /
+    ) -> FilterCounts:
+        """How many nodes that take leases fall at which filter for one member, each counted at the
+        first it fails, and how many fit."""
 
     def find(self, strategy: int, shape: int, mask: bytearray | None, /) -> int:
         """The node the strategy would choose, or -1."""
@@ -205,6 +218,22 @@ class Engine(Protocol):
 
     def expired(self, now: int, limit: int, /) -> list[int]:
         """Ids of leases whose expiry is at or before now, in slot order; stops after limit."""
+
+    def room_time(
+        self, shape: int, need: int, mask: bytearray | None, now: int, until: int, /
+    ) -> int | None:
+        """The earliest time, from now to until, at which so many members of the shape fit if each
+        lease ends at its expiry; None if there is none."""
+
+    def room_nodes(
+        self, shape: int, need: int, mask: bytearray | None, at: int, /
+    ) -> list[tuple[int, int]]:
+        """Nodes and how many members will fit there at that time, most first (of equals the lower
+        handle), until there are enough."""
+
+    def room_on(self, node: int, at: int, /) -> tuple[int, int, int, tuple[int, ...]]:
+        """What is free on the node (cpu, mem, block, milli of each device) once every lease that
+        ends by then has ended."""
 
     def place_batch(self, strategy: int, rows: array[int], now: int, out: array[int], /) -> int:
         """``place`` for rows of (shape, account, traits, expires); returns how many were done."""

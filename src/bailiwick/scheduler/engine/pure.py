@@ -23,8 +23,11 @@ from bailiwick.scheduler.engine.protocol import (
     NO_HEADROOM,
     ROUND_ROBIN,
     WEIGHTED,
+    FilterCounts,
+    Survey,
     VictimAnswer,
 )
+from bailiwick.scheduler.engine.rooms import Rooms, RoomThen
 from bailiwick.scheduler.engine.scored import Group, Scores
 from bailiwick.scheduler.engine.tables import ShapeRecord, choose_devices, fits
 from bailiwick.scheduler.engine.victims import Query, VictimSearch
@@ -39,6 +42,7 @@ class PureEngine(Arena):
         self._cursor = 0
         self._lists = BestFitLists(self)
         self.scores = Scores(self)
+        self.rooms = Rooms(self)
 
     def remove_node(self, x: int) -> None:
         super().remove_node(x)
@@ -48,10 +52,12 @@ class PureEngine(Arena):
     def set_shape_kinds(self, index: int, kinds: int) -> None:
         super().set_shape_kinds(index, kinds)
         self.scores.drop(index)
+        self.rooms.drop(index)
 
     def free_shape(self, index: int) -> None:
         super().free_shape(index)
         self.scores.drop(index)
+        self.rooms.drop(index)
 
     def set_weights(self, cpu: int, mem: int, block: int, gpu: int) -> None:
         self.scores.weight = (cpu, mem, block, gpu)
@@ -72,23 +78,54 @@ class PureEngine(Arena):
 
     # -- search ------------------------------------------------------------------------------
 
-    def survey(self, index: int, mask: bytearray | None) -> tuple[int, int, int, int, int, int]:
+    def survey(self, index: int, mask: bytearray | None) -> Survey:
         shape = self._shape(index)
-        nodes = taking = cpu = mem = block = gpu = 0
+        nodes = taking = able = able_open = cpu = mem = block = gpu = 0
         for x, node in enumerate(self.nodes):
             cls = self.classes[node.cls]
             if not node.alive or (shape.count and not cls.kinds & shape.kinds):
                 continue
             if not allowed(mask, x):
                 continue
-            nodes += 1
+            serving = sum(shape.kinds >> kind & 1 for kind in cls.kind)
+            large = cls.cpu >= shape.cpu and cls.mem >= shape.mem and cls.block >= shape.block
+            is_able = large and serving >= shape.count
+            nodes, able = nodes + 1, able + is_able
             if not node.eligible:
                 continue
-            taking += 1
+            taking, able_open = taking + 1, able_open + is_able
             cpu, mem, block = cpu + node.cpu, mem + node.mem, block + node.block
             for free, kind in zip(node.device, cls.kind, strict=True):
                 gpu += free if shape.kinds >> kind & 1 else 0
-        return nodes, taking, cpu, mem, block, gpu
+        return nodes, taking, able, able_open, cpu, mem, block, gpu
+
+    def filter_counts(
+        self, index: int, labels: bytearray | None, permitted: bytearray | None
+    ) -> FilterCounts:
+        shape, counts = self._shape(index), [0] * 8
+        for mask in (labels, permitted):
+            if mask is not None and len(mask) * 8 < len(self.nodes):
+                raise ValueError("mask is shorter than the number of nodes")
+        for x, node in enumerate(self.nodes):
+            if not node.alive or not node.eligible:
+                continue
+            cls = self.classes[node.cls]
+            usable = sum(
+                free >= shape.milli and shape.kinds >> kind & 1
+                for free, kind in zip(node.device, cls.kind, strict=True)
+            )
+            passed = (
+                not shape.count or cls.kinds & shape.kinds,
+                allowed(labels, x),
+                allowed(permitted, x),
+                node.cpu >= shape.cpu,
+                node.mem >= shape.mem,
+                node.block >= shape.block,
+                usable >= shape.count,
+            )
+            counts[next((at for at, well in enumerate(passed) if not well), 7)] += 1
+        kind, label, policy, cpu, mem, block, gpu, fitting = counts
+        return kind, label, policy, cpu, mem, block, gpu, fitting
 
     def find(self, strategy: int, index: int, mask: bytearray | None) -> int:
         shape = self._shape(index)
@@ -204,6 +241,28 @@ class PureEngine(Arena):
             raise IndexError("no such victims")
         query = Query(self._shape(index), evictable, now, run_min, fresh, depth_max)
         return VictimSearch(self, query).answer(mask, exclude)
+
+    # -- time ----------------------------------------------------------------------------------
+
+    def expired(self, now: int, limit: int) -> list[int]:
+        found = self.expiries.due(self.leases, now, limit=limit)
+        return [self.reuse[slot] << 32 | slot for slot in found]
+
+    def room_time(
+        self, index: int, need: int, mask: bytearray | None, now: int, until: int
+    ) -> int | None:
+        self._shape(index)
+        return self.rooms.time(index, need, mask, now=now, until=until)
+
+    def room_nodes(
+        self, index: int, need: int, mask: bytearray | None, at: int
+    ) -> list[tuple[int, int]]:
+        self._shape(index)
+        return self.rooms.nodes(index, need, mask, at)
+
+    def room_on(self, x: int, at: int) -> RoomThen:
+        self._node(x)
+        return self.rooms.on(x, at)
 
     def counters(self) -> dict[str, int]:
         return {

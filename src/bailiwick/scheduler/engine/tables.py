@@ -40,6 +40,7 @@ class NodeRecord:
     alive: bool = True
     eligible: bool = False
     version: int = 0
+    terms: int = 0
     leases: dict[int, None] = field(default_factory=dict)
     # What eviction could give back, by level (spot: 0, others: priority): cpu, mem, block, gpu
     # milli, leases.

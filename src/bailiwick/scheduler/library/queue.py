@@ -3,14 +3,15 @@
 Rules:
 
 - Entries are looked at in fair order; see :mod:`~bailiwick.scheduler.fairness`.
-- The first entry that is denied for lack of capacity gets the reservation: the earliest time by
-  which leases, each ending at its expiry, have made room for it, and the nodes where. It then
-  stands first in its priority until it starts, is cancelled, or is denied for another reason.
-- Those behind it may start if they end by that time, or take nothing the reservation needs. So a
-  reserved entry starts no later than it was told, unless a lease is renewed, a node is closed,
-  somebody is admitted past the queue, or an entry of higher priority comes.
+- The first entries that are denied for lack of capacity get a reservation each
+  (:mod:`~bailiwick.scheduler.reservation`), and then stand first in their priority until they
+  start, are cancelled, are denied for another reason, or lose it
+  (:mod:`~bailiwick.scheduler.line.promises`).
+- Those behind may start if they end by that time, or take nothing that is kept. So the first of
+  those with a reservation starts no later than it was told, unless a lease is renewed, a node is
+  closed, somebody is admitted past the queue, or an entry of higher rank comes.
 - Denials for quota and other reasons hold nobody back. A denied entry stays until cancelled.
-- Room is kept for one entry at a time, and what is too small for it is used by others, whatever
+- Room is kept for few entries at a time, and what is too small for them is used by others, whatever
   their share: shares come true among work of like size, and bend where sizes differ much.
 - Before ``schedule`` the caller ends leases that expired. ``order`` tells, ``schedule`` admits.
 
@@ -24,8 +25,8 @@ Rules:
 >>> result = queue.schedule(now_ms=0, limit=100)
 >>> [started.entry.id for started in result.started]
 [1, 3]
->>> result.reservation.entry.id, result.reservation.at_ms, result.reservation.nodes
-(2, 50, (NodeId('node-1'),))
+>>> [(kept.entry.id, kept.at_ms, kept.nodes) for kept in result.reservations]
+[(2, 50, (NodeId('node-1'),)), (4, 100, (NodeId('node-1'),))]
 """
 
 from __future__ import annotations
@@ -36,15 +37,32 @@ from typing import assert_never
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied
 from bailiwick.scheduler.fairness import FairShares, QueueEntry
+from bailiwick.scheduler.line.promises import (
+    Promise,
+    PromiseGiven,
+    PromiseKept,
+    PromiseLost,
+    PromiseSlipped,
+    judge,
+)
+from bailiwick.scheduler.line.rules import DAY_MS, LineRules
 from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Reservation, Turn, bits_of
 from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.values import check_amount, check_integer, check_kind
+from bailiwick.vocab.words import ReservationLoss
 
-__all__ = ["QueueEntry", "Reservation", "ScheduleResult", "Started", "Waiting", "WaitingQueue"]
+__all__ = [
+    "LineRules",
+    "QueueEntry",
+    "Reservation",
+    "ScheduleResult",
+    "Started",
+    "Waiting",
+    "WaitingQueue",
+]
 
-_DAY_MS = 86_400_000
 _SIZE_MAX = 10**7
 
 
@@ -69,7 +87,7 @@ class ScheduleResult:
     """What one call did: who started, for whom room is kept, who was told to wait."""
 
     started: tuple[Started, ...]
-    reservation: Reservation | None
+    reservations: tuple[Reservation, ...]
     waiting: tuple[Waiting, ...]
 
 
@@ -82,13 +100,14 @@ class WaitingQueue:
         shares: FairShares,
         *,
         size_max: int = 100_000,
-        horizon_ms: int = 30 * _DAY_MS,
-        patience_ms: int = _DAY_MS,
+        horizon_ms: int = 30 * DAY_MS,
+        rules: LineRules | None = None,
     ) -> None:
         self.admission = check_kind("admission", admission, AdmissionController)
         self.size_max = check_integer("size_max", size_max, low=1, high=_SIZE_MAX)
         self.horizon_ms = check_integer("horizon_ms", horizon_ms, low=1, high=2**53)
-        self._line = FairQueue(check_kind("shares", shares, FairShares), patience_ms=patience_ms)
+        rules = LineRules() if rules is None else check_kind("rules", rules, LineRules)
+        self._line = FairQueue(check_kind("shares", shares, FairShares), rules)
         self._denied: dict[int, Denied] = {}
 
     def __len__(self) -> int:
@@ -137,26 +156,62 @@ class WaitingQueue:
         check_amount("now_ms", now_ms)
         check_integer("limit", limit, low=2, high=_SIZE_MAX)
         window = self._line.window(now_ms, limit)
-        turn = Turn(self.admission, now_ms=now_ms, until_ms=now_ms + self.horizon_ms)
+        turn = self._turn(now_ms)
         started, waiting = list[Started](), list[Waiting]()
         for entry in window:
             decision = self._admit(turn, entry)
-            kept = turn.reservation
-            holds = kept is not None and kept.entry is entry
-            had_turn = holds or kept is None
             match decision:
                 case Approved():
-                    self._line.settle(entry, now_ms, short=False, turn=True, holds=False)
+                    if self._line.is_overdue(entry, now_ms):
+                        self._line.had_turn(entry, now_ms)
                     self.cancel(entry.id)
                     started.append(Started(entry, decision))
                 case Denied():
-                    short = decision.reason in CAPACITY_REASONS
-                    self._line.settle(entry, now_ms, short=short, turn=had_turn, holds=holds)
+                    if decision.reason in CAPACITY_REASONS:
+                        self._settle(turn, entry)
+                    else:
+                        self._line.step_back(entry)
                     self._denied[entry.id] = decision
                     waiting.append(Waiting(entry, decision))
                 case _:
                     assert_never(decision)
-        return ScheduleResult(tuple(started), turn.reservation, tuple(waiting))
+        return ScheduleResult(tuple(started), turn.reservations, tuple(waiting))
+
+    def _turn(self, now_ms: int) -> Turn:
+        line = self._line
+        return Turn(
+            self.admission,
+            now_ms=now_ms,
+            until_ms=now_ms + self.horizon_ms,
+            most=line.rules.reservations_max,
+            may_hold=lambda entry: line.may_hold(entry, now_ms),
+        )
+
+    def _settle(self, turn: Turn, entry: QueueEntry) -> None:
+        """An entry lacks capacity: is room kept for it, and was its turn to have it kept?"""
+        line, now_ms, kept = self._line, turn.now_ms, turn.reservation_of(entry)
+        line.mark_short(entry, now_ms)
+        if kept is None and turn.is_full:
+            return
+        line.had_turn(entry, now_ms)
+        promise, starts_ms = line.promises.get(entry.id), None if kept is None else kept.at_ms
+        change = judge(promise, starts_ms, slips_max=line.rules.slips_max)
+        match change:
+            case PromiseKept():
+                pass
+            case PromiseGiven():
+                assert kept is not None, "what is given is there"
+                line.promise(Promise(entry, kept.at_ms, kept.nodes), now_ms, overdue=False)
+            case PromiseSlipped():
+                assert kept is not None, "what slips is there"
+                line.postpone(entry, kept.at_ms, nodes=kept.nodes)
+            case PromiseLost():
+                turn.withdraw(entry)
+                barred = change.cause is not ReservationLoss.BEYOND_HORIZON
+                until_ms = now_ms + line.rules.patience_ms if barred else None
+                line.lose(entry, now_ms, until_ms=until_ms)
+            case _:
+                assert_never(change)
 
     @staticmethod
     def _admit(turn: Turn, entry: QueueEntry) -> AdmissionDecision:

@@ -1,242 +1,140 @@
 """Victims for a gang: the cheapest leases whose end makes room for all members at once.
 
-Members are equal, so how many of them fit on a node follows from its free amounts alone, and the
-nodes are independent of each other. Rules:
+Members are equal, so nodes are independent of each other but for gangs that run on several of them.
+Rules:
 
-- Up to ``UNITS_EXACT`` evictable units every subset is tried: the result is the cheapest.
-- Beyond that two searches run and the cheaper wins: the engine's exact single-node search, asked
-  for one distinct node per missing member, and on fleets of up to ``NODES_GREEDY`` nodes a greedy
-  search that may put several members on one node. ``exact`` is then False.
-- Nothing changes; the ledger's numbers are copied into a shadow.
+- For each node the cheapest ways to make room there are worked out (:mod:`.node_ways`), and of
+  all nodes the cheapest choice of them is taken (:mod:`.supply`).
+- A gang on several nodes is at first charged in parts, each where it would make room: no choice
+  costs less than that. Where a choice uses only some of its parts, the search branches: the gang
+  goes, or it stays (:mod:`.gang_search`).
+- With up to ``NODES_MAX`` suitable nodes the answer is the cheapest, unless many gangs on several
+  nodes, or many different leases on one, end the search early (:mod:`.gang_search`). On larger
+  fleets the nodes that are cheapest for one member are looked at. ``bound`` is proven in any case:
+  no choice costs less.
+- Nothing changes, and no clock is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from bailiwick.scheduler.handles import Prepared, Shape
-from bailiwick.scheduler.lease import Lease
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.victim_cost import BlockedNodes, VictimTerms, lease_cost, may_be_victim
-from bailiwick.vocab.values import MILLI
+from bailiwick.scheduler.node_state import NodeEntry
+from bailiwick.scheduler.victim_cost import BlockedNodes, VictimTerms
+from bailiwick.scheduler.victims.gang_search import GangSearch, GangVictims, Rooms
+from bailiwick.scheduler.victims.node_ways import NodeRoom, fitting, slots_in
+from bailiwick.scheduler.victims.supply import copies
+from bailiwick.scheduler.victims.units import Judge
 
-UNITS_EXACT = 12
-NODES_GREEDY = 256
+NODES_MAX = 256
+"""Suitable nodes on which the answer is the cheapest there is."""
 
-
-@dataclass(frozen=True, slots=True)
-class GangVictims:
-    """Leases to end for a gang, their cost, and whether no cheaper set exists for sure."""
-
-    lease_ids: tuple[int, ...]
-    cost: int
-    exact: bool
-
-
-@dataclass(slots=True)
-class ShadowNode:
-    """Free amounts of one suitable node; devices that cannot serve the shape are left out."""
-
-    cpu: int
-    mem: int
-    block: int
-    devices: dict[int, int]
-
-    def give_back(self, lease: Lease) -> None:
-        """As if the lease had ended."""
-        self.cpu += lease.resources.cpu_milli
-        self.mem += lease.resources.mem_bytes
-        self.block += lease.resources.block_bytes
-        for index in lease.devices:
-            if index in self.devices:
-                self.devices[index] += lease.resources.gpu_milli // len(lease.devices)
-
-    def copy(self) -> ShadowNode:
-        """The same amounts, to be changed apart."""
-        return ShadowNode(self.cpu, self.mem, self.block, dict(self.devices))
-
-    def members(self, shape: Shape) -> int:
-        """How many members of this shape fit here."""
-        most = 1 << 30
-        for have, need in (
-            (self.cpu, shape.cpu_milli),
-            (self.mem, shape.mem_bytes),
-            (self.block, shape.block_bytes),
-        ):
-            if need:
-                most = min(most, have // need)
-        if shape.device_count and shape.device_milli == MILLI:
-            whole = sum(free == MILLI for free in self.devices.values())
-            most = min(most, whole // shape.device_count)
-        elif shape.device_count:
-            most = min(most, sum(free // shape.device_milli for free in self.devices.values()))
-        return most
-
-
-@dataclass(slots=True, eq=False)
-class EvictionUnit:
-    """A lease, or a whole gang: what goes together, and what its loss is reckoned at."""
-
-    leases: tuple[Lease, ...]
-    cost: int
-
-
-@dataclass(slots=True)
-class Shadow:
-    """Suitable nodes as they would be without some units."""
-
-    shape: Shape
-    nodes: dict[str, ShadowNode] = field(default_factory=dict)
-
-    def without(self, units: Sequence[EvictionUnit]) -> Shadow:
-        """A shadow in which these units have ended."""
-        after = Shadow(self.shape, dict(self.nodes))
-        touched: set[str] = set()
-        for lease in (le for unit in units for le in unit.leases):
-            if lease.node not in after.nodes:
-                continue
-            if lease.node not in touched:
-                after.nodes[lease.node] = after.nodes[lease.node].copy()
-                touched.add(lease.node)
-            after.nodes[lease.node].give_back(lease)
-        return after
-
-    def members(self) -> int:
-        """How many members fit on all nodes together."""
-        return sum(node.members(self.shape) for node in self.nodes.values())
+NODES_LOOKED = 512
+"""Nodes of a larger fleet that are looked at."""
 
 
 def find_gang_victims(
     ledger: CapacityLedger, ready: Prepared, *, terms: VictimTerms
 ) -> GangVictims | None:
     """The cheapest set found for all members of the prepared request, or ``None``."""
-    size = ready.request.gang_size
-    shadow = _shadow(ledger, ready)
-    if shadow.members() >= size:
-        return GangVictims((), 0, True)
-    if len(shadow.nodes) > NODES_GREEDY:
-        return _one_per_node(ledger, ready, terms, shadow=shadow)
-    units = _units(ledger, shadow, ready, terms=terms)
-    if shadow.without(units).members() < size:
-        return None
-    if len(units) <= UNITS_EXACT:
-        return _exhaustive(shadow, units, size)
-    options = [_greedy(shadow, units, size), _one_per_node(ledger, ready, terms, shadow=shadow)]
-    return min((o for o in options if o is not None), key=lambda o: o.cost)
+    shape, request = Shape.of(ready.request), ready.request
+    rooms = {entry.handle: (entry, room) for entry, room in _rooms(ledger, ready, shape)}
+    fits = {handle: _members(shape, room) for handle, (_, room) in rooms.items()}
+    missing = request.gang_size - sum(fits.values())
+    if missing <= 0:
+        return GangVictims((), 0, 0)
+    judge = Judge(ledger, request, terms=terms)
+    if len(rooms) <= NODES_MAX:
+        return GangSearch(ledger, shape, judge=judge, rooms=rooms).answer(missing)
+    return _on_large_fleet(ledger, ready, terms, rooms=rooms, fits=fits)
 
 
-def _shadow(ledger: CapacityLedger, ready: Prepared) -> Shadow:
-    shape = Shape.of(ready.request)
+def _on_large_fleet(
+    ledger: CapacityLedger,
+    ready: Prepared,
+    terms: VictimTerms,
+    *,
+    rooms: Rooms,
+    fits: Mapping[int, int],
+) -> GangVictims | None:
+    """The answer on the most promising nodes; what the others could give is bounded."""
+    shape, request = Shape.of(ready.request), ready.request
+    judge = Judge(ledger, request, terms=terms)
+    near = _cheapest_nodes(ledger, ready, terms, full=[h for h, n in fits.items() if not n])
+    # Beyond those near, a node without gangs on which nobody fits costs no less than they do.
+    gangs = {ledger.fields(i).node for members in ledger.gangs.values() for i in members}
+    other = dict.fromkeys(h for h, members in fits.items() if members or h in gangs)
+    wanted = tuple(dict.fromkeys(near.handles) | other)
+    looked = wanted[: max(NODES_LOOKED, request.gang_size)]
+    search = GangSearch(ledger, shape, judge=judge, rooms={h: rooms[h] for h in looked})
+    if near.last_cost is not None:
+        most = max(_members_empty(shape, entry) for entry, _ in rooms.values())
+        rest = range(min(len(rooms) - len(looked), request.gang_size))
+        search.beyond = tuple(copies(near.last_cost, (most,), units=rest))
+    found = search.answer(request.gang_size - sum(fits.values()))
+    if found is None or looked == wanted:
+        return found
+    return GangVictims(found.lease_ids, found.cost, 0)  # not all that had to be were looked at
+
+
+def _rooms(
+    ledger: CapacityLedger, ready: Prepared, shape: Shape
+) -> Iterator[tuple[NodeEntry, NodeRoom]]:
+    """Every suitable node, and what is free there."""
     mask = ledger.mask_of(ready)
-    shadow = Shadow(shape)
     for entry in ledger.entries.values():
-        handle = entry.handle
-        serving = ledger.serving(entry, shape)
+        handle, serving = entry.handle, ledger.serving(entry, shape)
         if not entry.takes_leases or len(serving) < shape.device_count:
             continue
-        if mask is not None and not mask[handle >> 3] >> (handle & 7) & 1:
-            continue
-        _, _, cpu, mem, block, devices, _ = ledger.engine.node(handle)
-        shadow.nodes[entry.id] = ShadowNode(cpu, mem, block, {i: devices[i] for i in serving})
-    return shadow
+        if mask is None or mask[handle >> 3] >> (handle & 7) & 1:
+            _, _, cpu, mem, block, devices, _ = ledger.engine.node(handle)
+            free = tuple((index, devices[index]) for index in serving)
+            yield entry, NodeRoom((cpu, mem, block), free if shape.device_count else ())
 
 
-def _units(
-    ledger: CapacityLedger, shadow: Shadow, ready: Prepared, *, terms: VictimTerms
-) -> list[EvictionUnit]:
-    units: list[EvictionUnit] = []
-    seen: set[int] = set()
-    for node in shadow.nodes:
-        for lease in ledger.leases(node=node):
-            if lease.id in seen:
-                continue
-            leases = tuple(ledger.lease(i) for i in ledger.with_gangs([lease.id]))
-            seen.update(le.id for le in leases)
-            if all(may_be_victim(le, terms, by=ready.request) for le in leases):
-                units.append(EvictionUnit(leases, sum(lease_cost(le, terms) for le in leases)))
-    return sorted(units, key=lambda u: (u.cost, u.leases[0].id))
+def _members(shape: Shape, room: NodeRoom) -> int:
+    slots = sum(slots_in(shape, free) for _, free in room.devices)
+    return fitting(shape, room.amounts, slots=slots)
 
 
-def _result(units: Sequence[EvictionUnit], *, exact: bool) -> GangVictims:
-    ids = sorted(le.id for unit in units for le in unit.leases)
-    return GangVictims(tuple(ids), sum(unit.cost for unit in units), exact)
+def _members_empty(shape: Shape, entry: NodeEntry) -> int:
+    """How many members the machine would hold if it were empty."""
+    has = entry.capacity
+    slots = sum(slots_in(shape, 1000) for _ in has.gpus)
+    return fitting(shape, (has.cpu_milli, has.mem_bytes, has.block_bytes), slots=slots)
 
 
-def _exhaustive(shadow: Shadow, units: list[EvictionUnit], size: int) -> GangVictims:
-    best: tuple[EvictionUnit, ...] = tuple(units)
-    best_cost = sum(unit.cost for unit in units)
-    for count in range(1, len(units)):
-        if sum(unit.cost for unit in units[:count]) >= best_cost:
-            break  # units are sorted by cost: no set of this many can be cheaper
-        for chosen in combinations(units, count):
-            cost = sum(unit.cost for unit in chosen)
-            if cost < best_cost and shadow.without(chosen).members() >= size:
-                best, best_cost = chosen, cost
-    return _result(best, exact=True)
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """Nodes on which one member is cheapest to be seated, and what any other node costs at least.
+
+    That is ``None`` if on no other a member can be seated.
+    """
+
+    handles: tuple[int, ...]
+    last_cost: int | None
 
 
-def _greedy(shadow: Shadow, units: list[EvictionUnit], size: int) -> GangVictims:
-    """Add the cheapest step that seats one more member; then put back what is not needed."""
-    chosen: list[EvictionUnit] = []
-    now = shadow
-    for _ in range(size):
-        if now.members() >= size:
-            break
-        steps = [_step(now, units, chosen, node=node) for node in now.nodes]
-        step = min((s for s in steps if s), key=lambda s: sum(u.cost for u in s), default=None)
-        if step is None:
-            break
-        chosen.extend(step)
-        now = shadow.without(chosen)
-    if now.members() < size:  # no node seats one more on its own: gangs must go together
-        chosen = list(units)
-    for unit in sorted(chosen, key=lambda u: -u.cost):
-        rest = [u for u in chosen if u is not unit]
-        if shadow.without(rest).members() >= size:
-            chosen = rest
-    return _result(chosen, exact=False)
-
-
-def _step(
-    now: Shadow, units: list[EvictionUnit], chosen: list[EvictionUnit], *, node: str
-) -> list[EvictionUnit]:
-    """The units to end so that this node seats one member more, or none if it cannot."""
-    alone = Shadow(now.shape, {node: now.nodes[node]})
-    wanted = alone.members() + 1
-    step: list[EvictionUnit] = []
-    for unit in units:
-        if unit in chosen or all(le.node != node for le in unit.leases):
-            continue
-        step.append(unit)
-        if alone.without(step).members() >= wanted:
-            break
-    if alone.without(step).members() < wanted:
-        return []
-    for unit in sorted(step, key=lambda u: -u.cost):
-        rest = [u for u in step if u is not unit]
-        if alone.without(rest).members() >= wanted:
-            step = rest
-    return step
-
-
-def _one_per_node(
-    ledger: CapacityLedger, ready: Prepared, terms: VictimTerms, *, shadow: Shadow
-) -> GangVictims | None:
-    """One distinct node per missing member, each found exactly by the engine."""
-    free = {name: node.members(shadow.shape) for name, node in shadow.nodes.items()}
-    missing = ready.request.gang_size - sum(free.values())
-    open_nodes = ledger.node_set(name for name, members in free.items() if not members)
-    wanted: dict[int, None] = {}
+def _cheapest_nodes(
+    ledger: CapacityLedger, ready: Prepared, terms: VictimTerms, *, full: Sequence[int]
+) -> _Near:
+    """Of a large fleet, the nodes to look at: the engine finds the cheapest one by one."""
+    open_nodes = ledger.node_set()
+    for handle in full:
+        open_nodes.add(handle)
+    found: list[int] = []
+    last, size = 0, ready.request.gang_size
     try:
-        for _ in range(missing):
+        for _ in range(max(size, min(NODES_MAX, 2 * size + 16))):
             plan = ledger.search_victims(ready, terms, mask=open_nodes.bits)
             if isinstance(plan, BlockedNodes):
-                return None
+                return _Near(tuple(found), None)
+            last = plan.cost if plan.exact else 0
+            found.append(plan.node)
             open_nodes.discard(plan.node)
-            wanted.update(dict.fromkeys(ledger.with_gangs(plan.lease_ids)))
     finally:
         ledger.node_sets.remove(open_nodes)
-    cost = sum(lease_cost(ledger.lease(i), terms) for i in wanted)
-    return GangVictims(tuple(sorted(wanted)), cost, False)
+    return _Near(tuple(found), last)

@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-WIDTH_NARROW, WIDTH_WIDE = 48, 768
-"""States that stay after each piece."""
+WIDTHS = (48, 768)
+"""States that stay after each piece, in the searches that are tried one after the other."""
 
 STEPS_MAX = 150_000
-"""States times pieces of a wide search: many pieces make it narrower."""
+"""States times pieces of one search: many pieces make it narrower."""
 
 _POINT = 64
 """Bits behind the point of a price: a byte of memory costs little."""
@@ -73,7 +73,9 @@ class _State(NamedTuple):
     taken: _Taken | None
 
 
-def supply(lacking: Sequence[int], pieces: Iterable[Piece]) -> Supplied | None:
+def supply(
+    lacking: Sequence[int], pieces: Iterable[Piece], *, widths: Sequence[int] | None = None
+) -> Supplied | None:
     """The cheapest offers that give what is lacking; ``None`` if all together do not."""
     need = tuple(max(amount, 0) for amount in lacking)
     if not any(need):
@@ -82,9 +84,9 @@ def supply(lacking: Sequence[int], pieces: Iterable[Piece]) -> Supplied | None:
     if any(sum(p[-1].gives[d] for p in useful) < amount for d, amount in enumerate(need)):
         return None
     search = _Search(need, useful)
-    for width in (WIDTH_NARROW, min(WIDTH_WIDE, STEPS_MAX // len(useful))):
+    for width in WIDTHS if widths is None else widths:
         if search.bound < search.cost:
-            search.run(max(width, WIDTH_NARROW))
+            search.run(max(1, min(width, STEPS_MAX // len(useful))))
     units = {unit for offer in search.offers for unit in offer.units}
     return Supplied(tuple(sorted(units)), search.cost, search.bound)
 
@@ -124,7 +126,7 @@ class _Search:
 
     def __init__(self, need: Amounts, pieces: list[Piece]) -> None:
         self.need = need
-        self._prices = _Prices(need, pieces)
+        self._prices = SupplyPrices(need, pieces)
         # Ties stay in the caller's order.
         self._pieces = sorted(pieces, key=lambda p: min(map(self._prices.rate, p)))
         self._prices.reckon_tails(self._pieces)
@@ -212,8 +214,11 @@ def _chain(taken: _Taken | None) -> Iterator[Offer]:
         taken = taken.before
 
 
-class _Prices:
-    """What one of each kind is reckoned at, in several ways, and the bounds that follow."""
+class SupplyPrices:
+    """What one of each kind is reckoned at, in several ways, and the bounds that follow.
+
+    The pieces' offers give no more than ``need``, and the last one of each gives the most.
+    """
 
     def __init__(self, need: Amounts, pieces: Sequence[Piece]) -> None:
         self._need, self._pieces = need, pieces

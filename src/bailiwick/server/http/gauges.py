@@ -22,6 +22,7 @@ from bailiwick.kernel.spelling import request_from
 from bailiwick.kernel.state import State
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import Role, View
+from bailiwick.runtime.steady_clock import Against, Disagrees
 from bailiwick.telemetry.metrics import Fact, Gauges
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.vocab.transitions import REVOKE_STATES
@@ -51,6 +52,11 @@ class GaugeReader:
         replica = self._gateway.runner.replica
         gauges.put("bailiwick_kernel_queue_length", replica.waiting)
         gauges.put("bailiwick_journal_size_records", replica.journal.size)
+        stands = replica.watch.agreement
+        for against in Against:
+            is_it = isinstance(stands, Disagrees) and stands.against is against
+            ahead_ms = stands.by_ms if isinstance(stands, Disagrees) and is_it else 0
+            gauges.put("bailiwick_clock_ahead_seconds", ahead_ms / 1000, against.value)
         for role in Role:
             gauges.put("bailiwick_replica_role", int(replica.role is role), role.value)
         return gauges

@@ -16,10 +16,17 @@ from bailiwick.scheduler.decision import (
     HeadroomKept,
     NoSuchHardware,
     NotEnoughFree,
+    ReservedForOthers,
 )
 from bailiwick.scheduler.fairness import FairShares
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.library.queue import QueueEntry, Reservation, ScheduleResult, WaitingQueue
+from bailiwick.scheduler.library.queue import (
+    LineRules,
+    QueueEntry,
+    Reservation,
+    ScheduleResult,
+    WaitingQueue,
+)
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer, Strategy
 from bailiwick.scheduler.quota import QuotaManager
@@ -81,8 +88,8 @@ def ids(result: ScheduleResult) -> list[int]:
 
 
 def kept_for(result: ScheduleResult) -> Reservation:
-    assert result.reservation is not None
-    return result.reservation
+    assert result.reservations
+    return result.reservations[0]
 
 
 # --- waiting ------------------------------------------------------------------------------------
@@ -129,7 +136,7 @@ def test_the_queue_is_bounded_and_ids_are_not_used_again() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"size_max": 0}, {"horizon_ms": 0}, {"patience_ms": 0}, {"patience_ms": 1.5}]
+    "options", [{"size_max": 0}, {"horizon_ms": 0}, {"horizon_ms": 1.5}, {"rules": 1}]
 )
 def test_options_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidValue, match=next(iter(options))):
@@ -197,7 +204,7 @@ def test_the_first_that_lacks_capacity_is_told_when_and_where_it_will_fit() -> N
     desk.run(gpu_count=1, ttl_ms=200, labels={"rack": "r2"})
     gang = desk.submit(gpu_count=2, gang_size=2)
     result = desk.schedule()
-    assert result.reservation == Reservation(gang, 200, (NodeId("n1"), NodeId("n2")))
+    assert result.reservations[0] == Reservation(gang, 200, (NodeId("n1"), NodeId("n2")))
     assert desk.denial(result, gang).reason is PendingReason.WAITING_FOR_CAPACITY
     assert ids(desk.schedule(199)) == []
     assert ids(desk.schedule(200)) == [gang.id]
@@ -229,12 +236,13 @@ def test_shares_of_devices_are_counted_device_by_device() -> None:
     assert len(desk.schedule(50).started[0].approved.leases) == 2
 
 
-def test_only_one_entry_holds_a_reservation_and_the_next_takes_it_over() -> None:
+def test_the_next_reckons_with_the_first_and_keeps_what_it_was_told() -> None:
     desk = Desk(2)
     desk.run(gpu_count=2, ttl_ms=100)
     first = desk.submit(gpu_count=2, ttl_ms=100)
     second = desk.submit(gpu_count=2, ttl_ms=100)
-    assert kept_for(desk.schedule()).entry is first
+    kept = desk.schedule().reservations
+    assert [(each.entry, each.at_ms) for each in kept] == [(first, 100), (second, 200)]
     result = desk.schedule(100)
     assert ids(result) == [first.id]
     assert (kept_for(result).entry, kept_for(result).at_ms) == (second, 200)
@@ -286,7 +294,7 @@ def test_a_reserved_entry_that_can_no_longer_fit_makes_way() -> None:
     light = desk.submit("light", gpu_count=1)
     desk.ledger.set_mode("n0", NodeMode.DRAINING)
     desk.ledger.set_mode("n1", NodeMode.DRAINING)
-    assert desk.schedule(50).reservation is None
+    assert desk.schedule(50).reservations == ()
     assert desk.queue.order(50) == (light, gang)
 
 
@@ -309,9 +317,9 @@ def test_what_cannot_fit_by_its_deadline_or_the_horizon_keeps_nobody_waiting() -
     small = desk.submit("c", gpu_count=1, ttl_ms=10_000)
     result = desk.schedule()
     assert ids(result) == [small.id]
-    assert result.reservation is None
+    assert not result.reservations
     desk.submit("d", gpu_count=2, deadline_ms=500)
-    assert desk.schedule().reservation is None  # the small one lasts beyond the horizon
+    assert desk.schedule().reservations == ()  # the small one lasts beyond the horizon
 
 
 def test_a_deadline_that_can_just_be_met_is_reserved_for() -> None:
@@ -326,7 +334,7 @@ def test_a_deadline_that_passed_stays_denied_until_cancelled() -> None:
     late = desk.submit(gpu_count=1, deadline_ms=5)
     result = desk.schedule(6)
     assert desk.denial(result, late) == Denied.because(DeadlinePassed(5, 6))
-    assert result.reservation is None
+    assert not result.reservations
 
 
 def test_closed_nodes_and_fences_are_not_counted_on() -> None:
@@ -399,7 +407,7 @@ def test_headroom_keeps_work_out_that_would_outlast_the_reservation() -> None:
     short = desk.submit("third", gpu_count=1, ttl_ms=50)
     result = desk.schedule()
     assert ids(result) == [short.id]
-    assert desk.denial(result, long).detail == HeadroomKept(
+    assert desk.denial(result, long).detail == ReservedForOthers(
         ResourceKind.GPU_MILLI, 3000, 3000, 1000
     )
     assert ids(desk.schedule(50)) == [gang.id]
@@ -440,7 +448,7 @@ def test_who_is_kept_away_by_the_reservation_is_told_so() -> None:
     desk.submit(gpu_count=2, cpu_cores=1)
     other = desk.submit("other", gpu_count=1, ttl_ms=101)
     denied = desk.denial(desk.schedule(), other)
-    assert denied == Denied.because(HeadroomKept(ResourceKind.GPU_MILLI, 1000, 2000, 1000))
+    assert denied == Denied.because(ReservedForOthers(ResourceKind.GPU_MILLI, 1000, 2000, 1000))
     assert denied.reason is PendingReason.WAITING_FOR_CAPACITY
 
 
@@ -474,7 +482,7 @@ def test_work_goes_ahead_on_reserved_nodes_beside_what_is_kept() -> None:
     beside = [desk.submit("other", cpu_cores=2, ttl_ms=900) for _ in range(3)]
     result = desk.schedule()
     assert ids(result) == [beside[0].id, beside[1].id]
-    assert desk.denial(result, beside[2]).detail == HeadroomKept(
+    assert desk.denial(result, beside[2]).detail == ReservedForOthers(
         ResourceKind.CPU_MILLI, 4000, 12_000, 2000
     )
     assert ids(desk.schedule(100)) == [gang.id]
@@ -495,7 +503,7 @@ def test_a_share_of_a_device_goes_ahead_beside_what_is_kept_of_it() -> None:
 
 
 def test_a_gang_goes_ahead_only_if_all_its_members_may_land_on_one_node() -> None:
-    desk = Desk(3, cores=4)
+    desk = Desk(3, cores=4, rules=LineRules(reservations_max=1))
     desk.run(gpu_count=1, cpu_cores=2, ttl_ms=100)
     desk.submit(gpu_count=3, cpu_cores=1)
     for size in (4, 3):
@@ -556,7 +564,7 @@ def test_quota_denials_hold_nobody_back() -> None:
     result = desk.schedule()
     assert ids(result) == [poor[0].id, rich.id]
     assert desk.denial(result, poor[1]).reason is PendingReason.WAITING_FOR_QUOTA
-    assert result.reservation is None
+    assert not result.reservations
 
 
 def test_a_long_line_of_denials_does_not_hide_those_behind_it() -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from itertools import product
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.scheduler.victims import supply as searching
 from bailiwick.scheduler.victims.supply import Offer, Piece, copies, supply
 
 
@@ -57,10 +55,7 @@ def test_with_too_few_states_the_bound_still_holds(
     question: tuple[tuple[int, ...], list[Piece]],
 ) -> None:
     lacking, pieces = question
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searching, "WIDTH_NARROW", 1)
-        patch.setattr(searching, "WIDTH_WIDE", 1)
-        found = supply(lacking, pieces)
+    found = supply(lacking, pieces, widths=[1])
     expected = cheapest(lacking, pieces)
     assert (found is None) == (expected is None)
     if found is not None and expected is not None:

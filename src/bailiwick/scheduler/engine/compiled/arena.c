@@ -25,13 +25,15 @@ int engine_start(Engine *e) {
 
 void engine_clear(Engine *e) {
     victims_clear(e);
+    rooms_clear(e);
     for (int32_t i = 0; i < e->classes; i++) {
         Class *c = &e->cls[i];
         free(c->member); free(c->cpu_free); free(c->mem_mib); free(c->whole); free(c->top);
     }
     for (int32_t i = 0; i < e->shapes; i++) drop_cache(e, &e->shape[i]);
     free(e->node); free(e->reclaim); free(e->cls); free(e->shape); free(e->account);
-    free(e->lease); free(e->expiry_min); free(e->expiry_group); free(e->head); free(e->bitmap); free(e->stamp);
+    free(e->lease); free(e->expiry_min); free(e->expiry_group);
+    free(e->head); free(e->bitmap); free(e->stamp);
     free(e->group); free(e->item);
     memset(e, 0, sizeof *e);
 }
@@ -97,10 +99,10 @@ int32_t add_node(Engine *e, int32_t cls) {
     Class *c = &e->cls[cls];
     if (!mirror_room(c)) return -1;
     int32_t x = e->node_free;
-    uint32_t version = 0;
+    uint32_t version = 0, terms = 0;
     if (x >= 0) {
         e->node_free = e->node[x].first_lease;
-        version = e->node[x].version;
+        version = e->node[x].version; terms = e->node[x].terms;
     } else {
         int32_t room = e->node_room;
         if (!grow((void **)&e->node, e->nodes, &e->node_room, sizeof(Node))) return -1;
@@ -116,7 +118,7 @@ int32_t add_node(Engine *e, int32_t cls) {
     Node *n = &e->node[x];
     memset(n, 0, sizeof *n);
     memset(&e->reclaim[x], 0, sizeof e->reclaim[x]);
-    n->version = version; n->usable_epoch = 0;
+    n->version = version; n->terms = terms; n->usable_epoch = 0;
     n->cpu = c->cpu; n->mem = c->mem; n->block = c->block; n->cls = cls;
     for (int i = 0; i < c->devices; i++) n->device[i] = MILLI;
     n->first_lease = -1; n->alive = 1; n->eligible = 0;
@@ -170,6 +172,7 @@ int32_t add_shape(Engine *e, const Shape *given) {
 void free_shape(Engine *e, int32_t i) {
     Shape *s = &e->shape[i];
     drop_cache(e, s);
+    rooms_drop(e, i);
     memset(s, 0, sizeof *s);
     s->refs = e->shape_free;
     e->shape_free = i;

@@ -19,7 +19,7 @@
 #define LOG_SIZE 65536   /* changes an index may lag behind before it is rebuilt */
 #define BUCKETS 1024     /* steps of a free fraction in the best-fit lists */
 #define LISTS 12         /* per class: 3 list sets x 4 dimensions */
-#define BLOCK 64         /* nodes under one head of a cache; leases under one expiry minimum; those minima */
+#define BLOCK 64         /* nodes under one head of a cache; leases under an expiry minimum */
 #define CACHES 256       /* score caches kept; the least recently asked shape gives its up */
 #define UNFIT INT16_MIN
 
@@ -47,7 +47,7 @@ typedef struct {
     int16_t whole, top;            /* devices wholly free; largest free share */
     uint8_t alive, eligible;
     uint8_t profiled;              /* victims.c knows its leases as they are */
-    uint32_t version;
+    uint32_t version, terms;       /* terms: changes of expiry, which rooms.c follows */
     int32_t position;              /* in the mirror of its class */
     Link link[3];
     int64_t usable;                /* usable_milli() at (usable_version, usable_epoch) */
@@ -129,6 +129,7 @@ typedef struct {
     int32_t cursor;     /* round robin */
     int64_t probes, scans, rescored;
     struct Victims *victims;
+    struct Rooms *rooms;
 } Engine;
 
 /* arena.c */
@@ -157,6 +158,11 @@ int32_t find(Engine *e, int strategy, int32_t shape, const uint8_t *mask);
 /* expiries.c */
 int expiry_grow(Engine *e, int32_t before);
 void expiry_note(Engine *e, int32_t slot, int64_t expires);
+
+/* rooms.c */
+typedef struct Rooms Rooms;
+void rooms_drop(Engine *e, int32_t shape);
+void rooms_clear(Engine *e);
 
 /* bestfit.c */
 int64_t best_fit_key(const Node *n);

@@ -1,8 +1,8 @@
 /* Which leases have run out, without a look at those that have not; the twin of expiries.py.
  *
- * The slots of the leases are in blocks of BLOCK, the blocks in groups of BLOCK. Of each the earliest
- * expiry is kept, or something earlier: who is renewed or gone is not looked for. Whoever finds a
- * minimum that is over looks below it and puts it right. */
+ * The slots of the leases are in blocks of BLOCK, the blocks in groups of BLOCK. Of each the
+ * earliest expiry is kept, or something earlier: who is renewed or gone is not looked for. Whoever
+ * finds a minimum that is over looks below it and puts it right. */
 #include "module.h"
 #include <stdlib.h>
 

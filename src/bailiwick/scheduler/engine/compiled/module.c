@@ -156,6 +156,7 @@ METHOD(py_set_shape_kinds) {
     s->kinds = kinds;
     s->denied_at = -1;
     drop_cache(&self->e, s);
+    rooms_drop(&self->e, (int32_t)a[0]);
     Py_RETURN_NONE;
 }
 
@@ -289,29 +290,6 @@ METHOD(py_set_workload) {
     PyBuffer_Release(&pressure); PyBuffer_Release(&items);
     if (!ok) return NULL;
     Py_RETURN_NONE;
-}
-
-/* survey(shape, mask) -> nodes with the hardware in the mask, those open, free on the open ones */
-METHOD(py_survey) {
-    int64_t a[1], sum[4] = { 0 }; Py_buffer view; const uint8_t *mask;
-    const Engine *e = &self->e;
-    int32_t nodes = 0, taking = 0;
-    if (n < 2 || !integers(args, n, 1, a) || !shape_ok(e, a[0])) return NULL;
-    if (!mask_of(e, args[1], &view, &mask)) return NULL;
-    const Shape *s = &e->shape[a[0]];
-    for (int32_t x = 0; x < e->nodes; x++) {
-        const Node *k = &e->node[x];
-        const Class *c = &e->cls[k->cls];
-        if (!k->alive || (s->count && !(c->kinds & s->kinds)) || !allowed(mask, x)) continue;
-        nodes++;
-        if (!k->eligible) continue;
-        taking++;
-        sum[0] += k->cpu; sum[1] += k->mem; sum[2] += k->block;
-        for (int i = 0; i < c->devices; i++)
-            if (s->kinds >> c->kind[i] & 1) sum[3] += k->device[i];
-    }
-    if (view.obj) PyBuffer_Release(&view);
-    return Py_BuildValue("iiLLLL", nodes, taking, sum[0], sum[1], sum[2], sum[3]);
 }
 
 METHOD(py_find) {
@@ -451,6 +429,7 @@ METHOD(py_update_lease) {
     int renewed = l->state == a[1] && l->flags == a[2] && l->checkpoint == a[5];
     if (!renewed) reclaim_add(&self->e, l, -1);
     l->state = (uint8_t)a[1]; l->flags = (uint8_t)a[2]; l->generation = (int32_t)a[3];
+    if (l->expires != a[4]) self->e.node[l->node].terms++;
     l->expires = a[4]; l->checkpoint = a[5];
     if (!renewed) reclaim_add(&self->e, l, 1);
     expiry_note(&self->e, (int32_t)(a[0] & 0xffffffff), a[4]);
@@ -549,13 +528,15 @@ static PyMethodDef methods[] = {
     FAST("set_headroom", py_set_headroom), FAST("free_totals", py_free_totals),
     FAST("set_weights", py_set_weights), FAST("learning", py_learning),
     FAST("set_workload", py_set_workload), FAST("survey", py_survey), FAST("find", py_find),
-    FAST("score", py_score),
+    FAST("score", py_score), FAST("filter_counts", py_filter_counts),
     FAST("place", py_place), FAST("take", py_take), FAST("release", py_release),
     FAST("untake", py_untake), FAST("cursor", py_cursor),
     FAST("lease", py_lease), FAST("update_lease", py_update_lease),
     FAST("shift", py_shift), FAST("move_lease", py_move_lease), FAST("expired", py_expired),
     FAST("place_batch", py_place_batch), FAST("release_batch", py_release_batch),
     FAST("counters", py_counters), FAST("find_victims", py_find_victims), FAST("dump", py_dump),
+    FAST("room_time", py_room_time), FAST("room_nodes", py_room_nodes),
+    FAST("room_on", py_room_on),
     { NULL, NULL, 0, NULL }
 };
 

@@ -15,7 +15,8 @@ from fastapi.responses import JSONResponse
 from bailiwick.executors.port import JobSpec
 from bailiwick.executors.registry import DEFAULT, find_executor
 from bailiwick.fleet.node import EXECUTOR_LABEL
-from bailiwick.kernel import Refused
+from bailiwick.kernel import Refused, Submit, decode_command
+from bailiwick.ports import JobRow
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber, number_in, spell_page
@@ -126,6 +127,11 @@ def _refused(found: Submitted) -> Trouble:
     return Trouble(EdgeCode.REFUSED, f"refused: {found.job.reason}")
 
 
+def _memory(job: JobRow) -> int:
+    asked = decode_command(dict(job.request))
+    return asked.request.mem_bytes if isinstance(asked, Submit) else 0
+
+
 def _job(found: JobStanding) -> wire.Job:
     job = found.job
     return wire.Job(
@@ -134,6 +140,7 @@ def _job(found: JobStanding) -> wire.Job:
         project=job.project,
         name=job.name,
         command=list(job.command),
+        mem_bytes=_memory(job),
         tag=job.tag,
         submitter=job.submitter,
         phase=job.phase,

@@ -9,7 +9,7 @@ Rules:
 - They are looked at in one order, a tenant's projects before the tenant. One that is woken by a
   look at an earlier one has its turn still; one whose turn was over, the next time.
 
->>> watch = Watch()
+>>> watch = PurseWatch()
 >>> for scope in (("a", None), ("a", "p"), ("b", None)):
 ...     watch.wake(scope)
 >>> list(watch.due(0))
@@ -32,7 +32,7 @@ _Key: TypeAlias = tuple[str, bool, str]
 _SLACK: Final = 64
 
 
-class Watch:
+class PurseWatch:
     """Who is awake, and when the others wake."""
 
     def __init__(self) -> None:

@@ -1,0 +1,82 @@
+"""What is kept for whom, reckoned from whole tables: for each place, what its claimants still lack.
+
+A claim keeps what its members need (of a node, of a quota) beyond what those who leave for it still
+hold there. Two may count on the same lease; who claimed first is served first. A claim keeps
+nothing any more once one of those it counts on is fenced, or a node of its room is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+PLAIN = ("cpu_milli", "mem_bytes", "block_bytes")
+Amounts = dict[str, int]
+
+
+class Holder(Protocol):
+    """A lease, or a member that is to have one, as far as it matters here."""
+
+    node: str
+    held: dict[str, int]
+    devices: int
+    milli: int
+    phase: str
+
+    def charged(self, scope: tuple[str, str | None]) -> Amounts:
+        """What it counts against the quota of a tenant or project."""
+
+
+@dataclass(frozen=True, slots=True)
+class NaiveClaim:
+    """What each member is to hold, and who leaves for it."""
+
+    members: tuple[Holder, ...]
+    victims: tuple[int, ...]
+
+
+def on_node(node: str) -> Callable[[Holder], Amounts]:
+    """What somebody holds of a node, each device by itself."""
+
+    def of(holder: Holder) -> Amounts:
+        if holder.node != node:
+            return {}
+        found = {name: holder.held.get(name, 0) for name in PLAIN}
+        bits = range(holder.devices.bit_length())
+        return found | {f"gpu {i}": holder.milli for i in bits if holder.devices >> i & 1}
+
+    return of
+
+
+def kept(
+    claims: Iterable[NaiveClaim],
+    leases: Mapping[int, Holder],
+    nodes: Collection[str],
+    *,
+    of: Callable[[Holder], Amounts],
+) -> Amounts:
+    """What is kept at a place for these claims, in the order in which they were made."""
+    left: dict[int, Amounts] = {}
+    total: Amounts = {}
+    for claim in claims:
+        fenced = any(i in leases and leases[i].phase == "fenced" for i in claim.victims)
+        if fenced or any(member.node not in nodes for member in claim.members):
+            continue
+        need: Amounts = {}
+        for member in claim.members:
+            _add(need, of(member))
+        for victim in claim.victims:
+            rest = left.setdefault(victim, of(leases[victim]) if victim in leases else {})
+            for kind in need:
+                used = min(need[kind], rest.get(kind, 0))
+                need[kind] -= used
+                if used:
+                    rest[kind] -= used
+        _add(total, need)
+    return total
+
+
+def _add(total: Amounts, more: Amounts) -> None:
+    for kind, amount in more.items():
+        total[kind] = total.get(kind, 0) + amount
