@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,16 +53,18 @@ class Bench:
         self.own: dict[tuple[str, str | None], Ceiling] = {}
         self.waiting: list[tuple[str, str | None]] = []
         self.do(RegisterNode("n", NodeCapacity(1, 10)))
-        settled = {
+        settled: dict[str, Any] = {
+            "preempt_from": Priority.CRITICAL,
             "priority_max": usual.priority_max,
             "lease_classes": usual.lease_classes,
             "term_max_ms": usual.term_max_ms,
             "waiting_max": usual.waiting_max,
         }
         self.do(ChangeSettings(Settings(preempt_from=Priority.CRITICAL)))
-        holder = PlacementRequest(tenant="holder", cpu_cores=1, ttl_ms=1_000)  # type: ignore[arg-type]
+        terms: dict[str, Any] = {"tenant": "holder", "cpu_cores": 1, "ttl_ms": 1_000}
+        holder = PlacementRequest(**terms)
         assert isinstance(self.do(Submit(holder)), Granted)
-        self.do(ChangeSettings(Settings(preempt_from=Priority.CRITICAL, **settled)))  # type: ignore[arg-type]
+        self.do(ChangeSettings(Settings(**settled)))
 
     def do(self, command: Command) -> Answer:
         return self.kernel.execute(Envelope(command), 0).answer

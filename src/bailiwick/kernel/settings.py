@@ -17,10 +17,10 @@ from bailiwick.scheduler.line.rules import RESERVATIONS_MAX, LineRules
 from bailiwick.scheduler.placement import ScoreWeights
 from bailiwick.scheduler.preemption import PreemptionConfig
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
-from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS, WAITING_MAX, Ceiling
+from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import GIB, check_integer, check_kind
+from bailiwick.vocab.values import GIB, TERM_MAX_MS, WAITING_MAX, check_integer, check_kind
 from bailiwick.vocab.words import PRIORITIES, Dimension, LeaseClass, Priority, Strategy
 
 _SECOND, _HOUR, _DAY = 1_000, 3_600_000, 86_400_000

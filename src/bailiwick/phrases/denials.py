@@ -47,6 +47,8 @@ Spell: TypeAlias = Callable[[int], str]
 
 def phrase_denial(denied: DenialDetail) -> str:
     """One obstacle with its numbers, in one sentence."""
+    if isinstance(denied, RightsDenied):
+        return _phrase_rights(denied)
     match denied:
         case (
             GpuGenerationRequired()
@@ -57,14 +59,6 @@ def phrase_denial(denied: DenialDetail) -> str:
             | CostCapExceeded()
         ):
             return _phrase_quota(denied)
-        case (
-            ScopeClosed()
-            | PriorityTooHigh()
-            | LeaseClassForbidden()
-            | TermTooLong()
-            | TooManyWaiting()
-        ):
-            return _phrase_rights(denied)
         case DeadlinePassed():
             return f"its deadline passed {span(denied.now_ms - denied.deadline_ms)} ago"
         case NoSuchHardware():

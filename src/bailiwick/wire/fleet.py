@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS, WAITING_MAX
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import TERM_MAX_MS, WAITING_MAX
 from bailiwick.vocab.words import (
     AttestationState,
     Dimension,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS, WAITING_MAX
+from bailiwick.vocab.values import TERM_MAX_MS, WAITING_MAX
 from bailiwick.vocab.words import LeaseClass, Priority, Strategy
 from bailiwick.wire.base import Amount, GraceMs, Model, Number, Within
 from bailiwick.wire.fleet import Held

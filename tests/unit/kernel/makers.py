@@ -80,8 +80,9 @@ from bailiwick.scheduler.quota_policy import (
     ResourceLimit,
 )
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS, WAITING_MAX, Ceiling
+from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.vocab.transitions import NodeMode, RevokeState
+from bailiwick.vocab.values import TERM_MAX_MS, WAITING_MAX
 from bailiwick.vocab.words import (
     Dimension,
     Exclusivity,

@@ -35,10 +35,9 @@ from bailiwick.kernel.slices import EVENTS as BY_KIND
 from bailiwick.kernel.slices import event_of
 from bailiwick.kernel.work.commands import Evict, Renew, Submit
 from bailiwick.scheduler.quota_policy import Quota
-from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
 from bailiwick.vocab.trust import EvidenceKind
-from bailiwick.vocab.values import NodeId
+from bailiwick.vocab.values import TERM_MAX_MS, NodeId
 from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
 from tests.unit.kernel import makers
 from tests.unit.kernel.desk import Desk, ask

@@ -36,7 +36,6 @@ from bailiwick.scheduler.quota_policy import (
     Quota,
     ResourceLimit,
 )
-from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS
 from bailiwick.vocab.errors import (
     Conflict,
     IllegalTransition,
@@ -46,6 +45,7 @@ from bailiwick.vocab.errors import (
     Stale,
 )
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import TERM_MAX_MS
 from bailiwick.vocab.words import Dimension, LeaseClass, PreemptionReason, Strategy
 from tests.unit.kernel.desk import CRITICAL, HIGH, Desk, ask, cores
 

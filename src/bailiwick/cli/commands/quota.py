@@ -12,7 +12,7 @@ from bailiwick.cli.shared.screen import make_console, print_rows
 from bailiwick.cli.shared.units import parse_bytes, parse_cores, parse_span
 from bailiwick.phrases.amounts import amount, milli, size, span
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.words import Dimension, HardwareGeneration, Priority
+from bailiwick.vocab.words import Dimension, HardwareGeneration
 
 if TYPE_CHECKING:
     from bailiwick.wire.fleet import QuotaState, Room
@@ -85,34 +85,20 @@ _LIMIT = re.compile(r"([a-z0-9_]+)=(.+)")
 def set_quota(
     ask: Ask,
     limits: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(
-            metavar="[WORD=LIMIT...]",
-            help="cpus=64 mem=512GiB block=2TiB gpus=8 vram=640GiB leases=20 nvidia_hopper=4",
+            metavar="WORD=LIMIT...",
+            help="cpus=64 mem=512GiB block=2TiB gpus=8 vram=640GiB leases=20 nvidia_hopper=4;"
+            " what may be asked for: priority_max=high classes=standard,spot term_max=7d"
+            " waiting_max=100",
         ),
-    ] = None,
+    ],
     *,
-    priority_max: Annotated[
-        Priority | None, typer.Option("--priority-max", help="The highest priority to ask for.")
-    ] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option("--class", metavar="CLASS[,CLASS]", help="The lease classes to ask for."),
-    ] = None,
-    term_max: Annotated[
-        str | None, typer.Option("--term-max", metavar="TIME", help="The longest term, as in 7d.")
-    ] = None,
-    waiting_max: Annotated[
-        int | None, typer.Option("--waiting-max", min=0, help="How many requests may wait.")
-    ] = None,
     keep: Annotated[
         bool, typer.Option("--keep/--replace", help="Keep the limits that are not named.")
     ] = True,
 ) -> None:
-    """Set limits and ceilings of a tenant (or with --project a project); WORD=none lifts a limit.
-
-    bailiwick quota set gpus=8 --tenant lab; bailiwick quota set --priority-max high --tenant lab
-    """
+    """Set limits and ceilings of a tenant (or with --project a project); WORD=none lifts one."""
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.tenants import (
         PROJECT_QUOTA_READ,
@@ -127,18 +113,12 @@ def set_quota(
     found, etag = ask.client.send_tagged(reading, path=ask.scope)
     if keep:
         wanted = found.quota.model_dump(mode="json")
-    asked = {
-        "priority_max": None if priority_max is None else priority_max.value,
-        "lease_classes": None if classes is None else classes.split(","),
-        "term_max_ms": None if term_max is None else parse_span("--term-max", term_max),
-        "waiting_max": waiting_max,
-    }
-    named = {name: value for name, value in asked.items() if value is not None}
-    if not limits and not named:
-        raise InvalidValue("limit", None, "WORD=LIMIT, or a ceiling such as --priority-max high")
-    if named:  # a ceiling is whole: what is not named stays as it is now
-        wanted["ceiling"] = found.ceiling.model_dump(mode="json") | named
-    for text in limits or ():
+    for text in limits:
+        name, _, typed = text.partition("=")
+        if name in _CEILINGS:  # a ceiling is whole: what is not named stays as it is now
+            held = wanted.get("ceiling") or found.ceiling.model_dump(mode="json")
+            wanted["ceiling"] = held | {_CEILINGS[name]: parse_ceiling(name, typed)}
+            continue
         table, word, value = parse_limit(text)
         if value is None:
             wanted[table].pop(word, None)
@@ -157,6 +137,31 @@ _WORDS = {
     "vram": Dimension.GPU_VRAM,
     "leases": Dimension.LEASE_COUNT,
 }
+
+
+_CEILINGS = {
+    "priority_max": "priority_max",
+    "classes": "lease_classes",
+    "term_max": "term_max_ms",
+    "waiting_max": "waiting_max",
+}
+
+
+def parse_ceiling(name: str, value: str) -> Any:
+    """What a ceiling is set to, as it was typed.
+
+    >>> parse_ceiling("term_max", "7d"), parse_ceiling("classes", "standard,spot")
+    (604800000, ['standard', 'spot'])
+    """
+    match name:
+        case "term_max":
+            return parse_span(name, value)
+        case "classes":
+            return value.split(",")
+        case "waiting_max":
+            return _count(f"{name}={value}", value)
+        case _:
+            return value
 
 
 def parse_limit(text: str) -> tuple[str, str, int | None]:

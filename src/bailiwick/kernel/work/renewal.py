@@ -85,7 +85,7 @@ class _Renewal:
         part = None if project is None else directory.projects.get((tenant, project))
         if part is not None and not part.is_open:
             return ScopeClosed(self.scope)
-        return check_term(self.state, self.scope, self.ttl_ms)
+        return check_term(self.state, self.scope, ttl_ms=self.ttl_ms)
 
     def _node(self) -> NodeClosed | None:
         entry = self.state.ledger.entry(self.state.node_of(self.lease_id))

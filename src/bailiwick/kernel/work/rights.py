@@ -58,7 +58,7 @@ def check_asked(state: State, request: PlacementRequest) -> RightsDenied | None:
     return None
 
 
-def check_term(state: State, scope: QuotaScope, ttl_ms: int) -> TermTooLong | None:
+def check_term(state: State, scope: QuotaScope, *, ttl_ms: int) -> TermTooLong | None:
     """Whether a term is longer than the owner may ask for."""
     for whose, most in ceilings_of(state, scope):
         if ttl_ms > most.term_max_ms:

@@ -20,16 +20,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import check_integer, check_kind, check_unique
+from bailiwick.vocab.values import (
+    TERM_MAX_MS,
+    WAITING_MAX,
+    check_integer,
+    check_kind,
+    check_unique,
+)
 from bailiwick.vocab.words import LEASE_CLASSES, LeaseClass, Priority
 
 DAY_MS: Final = 86_400_000
-
-TERM_MAX_MS: Final = 3_653 * DAY_MS
-"""The longest term that anybody may be given: ten years."""
-
-WAITING_MAX: Final = 10**7
-"""As many as any queue may hold."""
 
 
 @dataclass(frozen=True, slots=True)
