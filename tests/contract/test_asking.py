@@ -17,7 +17,7 @@ from tests.support.http_house import HttpHouse, MovedClock, http_house
 from tests.support.wide_open import wide_settings
 
 LEASE = {"tenant": "lab", "project": "p", "resources": {"cpu_milli": 500}}
-HUGE = {**LEASE, "resources": {"cpu_milli": 10**8}}
+HUGE = {**LEASE, "resources": {"cpu_milli": 10**6}}
 FULL = {**LEASE, "resources": {"cpu_milli": 64_000}}
 ME = "project_member@lab"
 HOPPER = HardwareGeneration.NVIDIA_HOPPER
@@ -127,7 +127,7 @@ def test_an_explanation_counts_the_nodes_and_says_what_would_help(house: HttpHou
     never = explain(house, HUGE)
     assert never["remedy"] == {
         "remedy": "change_request",
-        "amount": 10**8 - 64_000,
+        "amount": 10**6 - 64_000,
         "unit": "cpu_milli",
     }
     assert never["plan"]["plan"] == "refuse"

@@ -32,6 +32,7 @@ from bailiwick.scheduler.quota_policy import (
     GpuGenerationLimitExceeded,
     GpuGenerationRequired,
     HardLimitExceeded,
+    QuotaDenied,
 )
 from bailiwick.scheduler.rights.denials import (
     LeaseClassForbidden,
@@ -49,16 +50,9 @@ def phrase_denial(denied: DenialDetail) -> str:
     """One obstacle with its numbers, in one sentence."""
     if isinstance(denied, RightsDenied):
         return _phrase_rights(denied)
+    if isinstance(denied, QuotaDenied):
+        return _phrase_quota(denied)
     match denied:
-        case (
-            GpuGenerationRequired()
-            | GpuGenerationLimitExceeded()
-            | HardLimitExceeded()
-            | BurstCreditExhausted()
-            | BudgetExhausted()
-            | CostCapExceeded()
-        ):
-            return _phrase_quota(denied)
         case DeadlinePassed():
             return f"its deadline passed {span(denied.now_ms - denied.deadline_ms)} ago"
         case NoSuchHardware():
@@ -127,14 +121,7 @@ def _phrase_rights(denied: RightsDenied) -> str:
             assert_never(denied)
 
 
-def _phrase_quota(
-    denied: GpuGenerationRequired
-    | GpuGenerationLimitExceeded
-    | HardLimitExceeded
-    | BurstCreditExhausted
-    | BudgetExhausted
-    | CostCapExceeded,
-) -> str:
+def _phrase_quota(denied: QuotaDenied) -> str:
     whose = f" of {denied.scope}" if denied.scope else ""
     match denied:
         case GpuGenerationRequired():
