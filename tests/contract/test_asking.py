@@ -85,7 +85,7 @@ def test_a_plan_to_wait_says_when_and_one_to_refuse_says_why(house: HttpHouse) -
     assert (refused["plan"], refused["denied"]["detail"]) == ("refuse", "not_enough_free")
     never = plan(house, HUGE)
     assert (never["plan"], never["denied"]["detail"]) == ("refuse", "larger_than_any_node")
-    assert never["price"]["micros_per_hour"] == 100_000 * 20_000
+    assert never["price"]["micros_per_hour"] == 1_000 * 20_000
 
 
 def test_victims_are_named_to_who_may_see_them_and_hidden_from_others(house: HttpHouse) -> None:
@@ -94,6 +94,7 @@ def test_victims_are_named_to_who_may_see_them_and_hidden_from_others(house: Htt
     found = plan(house, urgent)
     assert (found["plan"], found["nodes"]) == ("preempt", ["n1"])
     assert found["until_ms"] > 0
+    assert found["loss_ratio_milli"] == 1000, "nobody cheaper would do"
     kept = {"priority": "normal", "lease_class": "standard"}
     assert sorted(found["victims"], key=lambda v: v["tenant"]) == [
         {"lease_id": None, "tenant": "another", **kept},

@@ -191,6 +191,8 @@ def test_a_search_that_is_cut_short_tells_a_bound_that_holds(
     if isinstance(found, Preemptable) and expected is not None:
         event("exact" if found.exact else "bounded")
         assert found.bound_cost <= expected <= found.cost
+        ratio = found.loss_ratio_milli
+        assert ratio is None or 1000 * found.cost <= ratio * expected
 
 
 @settings(max_examples=60, deadline=None)

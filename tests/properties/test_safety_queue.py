@@ -203,8 +203,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(limit=st.integers(2, 12))
     def schedule(self, limit: int) -> None:
-        # Of each priority as many may have room kept as may at all.
-        holders = 4 * self.options["reservations_max"]
+        holders = len({entry.request.priority for entry in self.waiting.values()})
         result = self.desk.schedule(limit)
         looked_at = [s.entry.id for s in result.started] + [w.entry.id for w in result.waiting]
         assert len(looked_at) == len(set(looked_at)) <= limit + holders

@@ -23,10 +23,12 @@ from types import MappingProxyType
 
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.kernel.state import State
+from bailiwick.kernel.work.own_room import name_own
 from bailiwick.scheduler.decision import Approved, Denied
 from bailiwick.scheduler.explain import Explanation, Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.lease import Lease
+from bailiwick.scheduler.node_state import resources_of_node
 from bailiwick.scheduler.quota_policy import QuotaScope, Room
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
@@ -172,13 +174,14 @@ def _told(state: State, entry: QueueEntry, position: int | None, *, turn: Turn) 
         blockers,
         MappingProxyType(found.fallen),
         found.fitting,
-        found.remedy if blocker is None else _advice(found, blocker),
+        found.remedy if blocker is None else _advice(state, entry, found, blocker=blocker),
         estimate,
     )
 
 
-def _advice(found: Explanation, blocker: Denied) -> Remedy:
-    return advise(blocker, found.fallen, fitting=found.fitting)
+def _advice(state: State, entry: QueueEntry, found: Explanation, *, blocker: Denied) -> Remedy:
+    remedy = advise(blocker, found.fallen, fitting=found.fitting)
+    return name_own(state, entry.request, blocker=blocker, remedy=remedy)
 
 
 def _first(found: Explanation, decision: Approved | Denied) -> Denied | None:
@@ -223,13 +226,15 @@ class GenerationRow:
     nodes: int
     devices: int
     leased_milli: int
+    claimed_milli: int
+    """Left by some for others, who have not started yet."""
     free_milli: int
     """Free on nodes that take leases."""
 
     @property
     def closed_milli(self) -> int:
         """Free, but on nodes that take no leases now."""
-        return self.devices * MILLI - self.leased_milli - self.free_milli
+        return self.devices * MILLI - self.leased_milli - self.claimed_milli - self.free_milli
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +248,8 @@ class FleetSummary:
     """Nodes that have yet to prove what is asked of them."""
     capacity: Resources
     leased: Resources
+    claimed: Resources
+    """Left by some for others, who have not started yet."""
     free: Resources
     """Free on nodes that take leases."""
     generations: tuple[GenerationRow, ...]
@@ -253,7 +260,7 @@ class FleetSummary:
 def fleet(state: State) -> FleetSummary:
     """The fleet in numbers."""
     modes = dict.fromkeys(NodeMode, 0)
-    capacity, unused, closed, gated = NOTHING, NOTHING, 0, 0
+    capacity, unused, claimed, closed, gated = NOTHING, NOTHING, NOTHING, 0, 0
     rows: dict[HardwareGeneration, list[int]] = {}
     for entry in state.ledger.entries.values():
         modes[entry.mode] += 1
@@ -264,19 +271,23 @@ def fleet(state: State) -> FleetSummary:
         capacity += Resources(has.cpu_milli, has.mem_bytes, has.block_bytes, has.gpu_milli)
         unused += Resources(cpu, mem, block, sum(devices))
         for generation in {gpu.generation for gpu in has.gpus}:
-            rows.setdefault(generation, [0, 0, 0, 0])[0] += 1
-        for gpu, free in zip(has.gpus, devices, strict=False):
+            rows.setdefault(generation, [0, 0, 0, 0, 0])[0] += 1
+        kept = state.ledger.holds.kept_on(entry.handle) or (0,) * (3 + len(devices))
+        claimed += resources_of_node(kept)
+        for gpu, free, waits in zip(has.gpus, devices, kept[3:], strict=True):
             row = rows[gpu.generation]
             row[1] += 1
-            row[2] += MILLI - free
-            row[3] += free if entry.takes_leases else 0
+            row[2] += MILLI - free - waits
+            row[3] += waits
+            row[4] += free if entry.takes_leases else 0
     return FleetSummary(
         nodes=len(state.ledger),
         modes=MappingProxyType({mode: count for mode, count in modes.items() if count}),
         quarantined=closed,
         gated=gated,
         capacity=capacity,
-        leased=capacity - unused,
+        leased=capacity - unused - claimed,
+        claimed=claimed,
         free=state.ledger.free,
         generations=tuple(GenerationRow(g, *rows[g]) for g in HardwareGeneration if g in rows),
         fenced=len(state.fenced),

@@ -89,8 +89,7 @@ def phrase_denial(denied: DenialDetail) -> str:
             leases = amount("lease_count", denied.leases)
             return f"{leases} of others must leave first, by {moment(denied.until_ms)}"
         case NodesClosed():
-            closed = "the one node" if denied.nodes == 1 else f"all {denied.nodes:,} nodes"
-            return f"{closed} that could hold it take no leases now"
+            return f"nodes that could hold it: {denied.nodes:,}, all closed"
         case NodeClosed():
             return f"{denied.node} takes no leases now ({denied.closed_by.value})"
         case TermReserved():

@@ -69,6 +69,8 @@ class Remedy:
     word: RemedyWord
     amount: int = 0
     unit: str = ""
+    leases: tuple[int, ...] = ()
+    """The asker's own leases that hold the room, where ending those would do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,9 +105,8 @@ class Holds:
         """For whom something is kept; in a shadow, without those that are lifted in it."""
         return [e.hold.request for key, e in self._entries.items() if key not in self._lifted]
 
-    def kept_on(self, node: str) -> Amounts:
-        """What is kept on a node for all holds together: amounts, then milli of each device."""
-        handle = self._ledger.handle_of(node)
+    def kept_on(self, handle: int) -> Amounts:
+        """What is kept on a node for all holds together; nothing at all for none."""
         return tuple(self._kept.get(_Place(False, handle), ()))
 
     # -- changing ----------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 Rules it keeps:
 
-- ``total = reserved + leased + free`` on every node, per device and per milli-share; nothing is
-  ever negative or above its total, because a hold is taken only where it fits.
+- ``total = reserved + leased + claimed + free`` on every node, per device and per milli-share;
+  nothing is ever negative or above its total, because a hold is taken only where it fits.
 - A node that departs ends its leases (and the gangs they belong to) with ``node_departed``.
 - A change that a state table does not have is refused with ``IllegalTransition``; any refused
   call has changed nothing.
@@ -33,7 +33,12 @@ from bailiwick.scheduler.holds import Hold, Holds
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.leases import LeaseTable
 from bailiwick.scheduler.node_set import NodeSet
-from bailiwick.scheduler.node_state import NodeEntry, NodeModeTransition, NodeUsage
+from bailiwick.scheduler.node_state import (
+    NodeEntry,
+    NodeModeTransition,
+    NodeUsage,
+    resources_of_node,
+)
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import Conflict, InvariantBroken, Stale
@@ -184,7 +189,7 @@ class CapacityLedger(LeaseTable):
         self.labelled.attest(self.entry(node_id), labels)
 
     def node(self, node_id: str) -> NodeUsage:
-        """One node's total, reserved, leased and free."""
+        """One node's total, reserved, leased, claimed and free."""
         entry = self.entry(node_id)
         _, _, cpu, mem, block, devices, count = self.engine.node(entry.handle)
         free = Resources(cpu, mem, block, sum(devices))
@@ -193,9 +198,11 @@ class CapacityLedger(LeaseTable):
             fields = self.fields(lease_id)
             if fields.flags & FLAG_RESERVED:
                 reserved += self.resources_of(fields.shape)
-        total = _total(entry.capacity)
+        total, kept = _total(entry.capacity), self.holds.kept_on(entry.handle)
+        claimed = resources_of_node(kept)
+        leased = total - free - reserved - claimed
         return NodeUsage(
-            entry.id, entry.mode, entry.quarantined, total, reserved, total - free - reserved,
+            entry.id, entry.mode, entry.quarantined, total, reserved, leased, claimed,
             free, devices, count,
         )  # fmt: skip
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bailiwick.fleet.node import NodeCapacity
-from bailiwick.fleet.resources import Resources
+from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.quota_rows import vram_held
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import NodeId
@@ -55,7 +55,7 @@ class NodeEntry:
 
 @dataclass(frozen=True, slots=True)
 class NodeUsage:
-    """One node, as told: total = reserved + leased + free, in every dimension."""
+    """One node, as told: total = reserved + leased + claimed + free, in every dimension."""
 
     id: NodeId
     mode: NodeMode
@@ -63,9 +63,19 @@ class NodeUsage:
     total: Resources
     reserved: Resources
     leased: Resources
+    claimed: Resources
+    """Held by nobody, and kept for those for whom others left."""
     free: Resources
     device_free_milli: tuple[int, ...]
     lease_count: int
+
+
+def resources_of_node(amounts: Sequence[int]) -> Resources:
+    """Amounts of a node (cpu, memory, block, milli of each device) as one value."""
+    if not amounts:
+        return NOTHING
+    cpu, mem, block, *devices = amounts
+    return Resources(cpu, mem, block, sum(devices))
 
 
 @dataclass(frozen=True, slots=True)

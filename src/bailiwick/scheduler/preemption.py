@@ -39,7 +39,7 @@ from bailiwick.scheduler.victim_cost import BlockedNodes, VictimTerms, lease_cos
 from bailiwick.scheduler.victims.gangs import find_gang_victims
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom, find_headroom_victims
 from bailiwick.scheduler.victims.units import Judge
-from bailiwick.vocab.values import NodeId, check_amount, check_integer, check_kind
+from bailiwick.vocab.values import MILLI, NodeId, check_amount, check_integer, check_kind
 from bailiwick.vocab.words import PreemptionReason
 
 
@@ -83,6 +83,16 @@ class Preemptable(EvictionPlan):
     filters: tuple[NodeFilter, ...] = field(default=(), compare=False, repr=False)
     headroom: ReservationHeadroom = field(default=ReservationHeadroom(), compare=False, repr=False)
     """With which victims were sought, for who keeps the room."""
+
+    @property
+    def loss_ratio_milli(self) -> int | None:
+        """How dear it is at most, in thousandths of the cheapest there is: 1000 is the cheapest.
+
+        ``None`` if nothing is proven.
+        """
+        if self.exact:
+            return MILLI
+        return -(-MILLI * self.cost // self.bound_cost) if self.bound_cost else None
 
     @property
     def depth(self) -> int:

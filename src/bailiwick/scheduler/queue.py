@@ -2,10 +2,11 @@
 
 Rules:
 
-- Entries stand in fair order (:mod:`.line.lanes`). Ahead of that stand, at each rank, the entries
-  that room is kept for, in the order in which they got it, and of each priority, once in
-  ``patience_ms``, the one that was short of capacity for longest, if for longer than that. Only
-  one in a while: otherwise a long backlog would put age in the place of fairness.
+- Entries stand in fair order (:mod:`.line.lanes`). Ahead of that stand, at each rank, the entry
+  that is promised its start and, of each priority, once in ``patience_ms``, the one that was short
+  of capacity for longest, if for longer than that. Only one in a while: otherwise a long backlog
+  would put age in the place of fairness. For the same reason only one at each rank is promised
+  anything: room is kept for others as well, but for whom, fair order says at every look.
 - Whose reservation was lost (:mod:`.line.promises`) is short of capacity only since then.
 - Joining, leaving, and whether anybody stands before a newcomer cost the same however many wait. So
   does a window: nobody who is not in it is looked at.
@@ -54,7 +55,7 @@ class FairQueue:
         self.entries: dict[int, QueueEntry] = {}
         self._cursor = self._serial = 0
         self.promises: dict[int, Promise] = {}
-        """For whom room is kept, by entry, in the order in which they got it."""
+        """Who is promised a start, by entry, in the order in which they were."""
         self._barred: dict[int, tuple[int, int]] = {}
         """Until when, and up to which rank, room is kept for an entry no more."""
         # By priority, who is short of capacity and since when, longest first.
@@ -185,6 +186,13 @@ class FairQueue:
         """Whether room may be kept for the entry."""
         until_ms, rank = self._barred.get(entry.id, (0, 0))
         return until_ms <= now_ms or self.rank(entry, now_ms) > rank
+
+    def may_promise(self, entry: QueueEntry, now_ms: int) -> bool:
+        """Whether the entry is the one at its rank that is, or may be, promised its start."""
+        if entry.id in self.promises:
+            return True
+        rank = self.rank(entry, now_ms)
+        return all(self.rank(p.entry, now_ms) != rank for p in self.promises.values())
 
     def promise(self, promise: Promise, now_ms: int, *, overdue: bool) -> None:
         """Room is kept for an entry; if it was overdue, that was its turn."""

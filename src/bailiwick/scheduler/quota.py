@@ -261,9 +261,8 @@ class QuotaManager:
     def burst_exhausted(self, now_ms: int) -> tuple[BurstOverrun, ...]:
         """The scopes above a hard limit with no credit left, for the caller to evict from."""
         self._bursts.check_now(now_ms)
-        views = (self._table.view(self._table.scopes[row]) for row in self._bursts.rows)
-        overruns = (self._bursts.overrun(view, now_ms) for view in views)
-        return tuple(overrun for overrun in overruns if overrun is not None)
+        table = self._table
+        return tuple(self._bursts.overruns(lambda row: table.view(table.scopes[row]), now_ms))
 
     def record_alloc(
         self,

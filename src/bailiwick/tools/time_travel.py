@@ -58,6 +58,7 @@ def tell(state: State, now_ms: int, *, limit: int) -> dict[str, Any]:
             "nodes": row.nodes,
             "devices": row.devices,
             "leased_milli": row.leased_milli,
+            "claimed_milli": row.claimed_milli,
             "free_milli": row.free_milli,
             "closed_milli": row.closed_milli,
         }
@@ -77,6 +78,7 @@ def tell(state: State, now_ms: int, *, limit: int) -> dict[str, Any]:
             "fenced": fleet.fenced,
             "capacity": dataclasses.asdict(fleet.capacity),
             "leased": dataclasses.asdict(fleet.leased),
+            "claimed": dataclasses.asdict(fleet.claimed),
             "free": dataclasses.asdict(fleet.free),
             "generations": rows,
         },

@@ -365,6 +365,8 @@ class WouldPreempt(Model):
     nodes: list[str]
     victims: list[Victim]
     until_ms: int
+    loss_ratio_milli: int | None
+    """How dear the victims are at most, in thousandths of the cheapest; null if not known."""
     price: Price
 
 

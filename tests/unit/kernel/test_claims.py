@@ -23,6 +23,7 @@ from bailiwick.kernel import (
     Submit,
     digest_of,
 )
+from bailiwick.kernel.views import fleet
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.vocab.words import PendingReason
 from tests.unit.kernel.desk import CRITICAL, HIGH, LOW, Desk, ask, cores, started
@@ -296,3 +297,22 @@ def test_headroom_is_asked_as_if_the_victims_were_gone(kept: int) -> None:
     assert d.phase(low) == "grace_running"
     d.tick(1_000 + GRACE)
     assert started(d) == [entry]
+
+
+# --- telling ------------------------------------------------------------------------------------
+
+
+def test_the_fleet_tells_what_is_claimed_apart_from_what_is_leased_and_free() -> None:
+    d = Desk(nodes=[cores(16, gpus=4)], grace_ms=GRACE)
+    victim = d.lease("slow", gpu_count=4, cpu_cores=16, priority=LOW, ttl_ms=LONG)
+    d.wait("fast", gpu_count=3, cpu_cores=10, priority=HIGH)
+    assert fleet(d.state).claimed == Resources(), "it is still leased"
+    d.do(Release(victim))
+    told = fleet(d.state)
+    assert (told.leased, told.claimed.cpu_milli) == (Resources(), 10_000)
+    assert (told.free.cpu_milli, told.free.gpu_milli) == (6_000, 1_000)
+    (row,) = told.generations
+    assert (row.leased_milli, row.claimed_milli, row.free_milli) == (0, 3_000, 1_000)
+    assert row.closed_milli == 0
+    node = d.state.ledger.node("n1")
+    assert node.total == node.reserved + node.leased + node.claimed + node.free

@@ -7,6 +7,7 @@ from typing import Any
 
 from bailiwick.kernel import Renew, digest_of
 from bailiwick.kernel.snapshot import decode, encode
+from bailiwick.kernel.views import EstimateBasis, waiting
 from bailiwick.vocab.errors import BailiwickError
 from tests.unit.kernel.desk import CRITICAL, HIGH, Desk, cores
 
@@ -40,9 +41,12 @@ def test_room_is_kept_for_several_and_each_reckons_with_those_before_it() -> Non
     second = d.wait("b", cpu_cores=2, ttl_ms=20 * SECOND)
     third = d.wait("c", cpu_cores=1, ttl_ms=20 * SECOND)
     d.tick()
-    kept = {b["entry_id"]: b["starts_ms"] for b in told(d, "room_reserved")}
+    assert [b["entry_id"] for b in told(d, "room_reserved")] == [first], "one is promised it"
+    kept = {row.id: row.estimate for row in waiting(d.state, d.now_ms)}
+    assert {each.basis for each in kept.values()} == {EstimateBasis.RESERVATION}
     # The third fits beside the first; the second must wait for the end of the first.
-    assert kept == {first: 11_000, second: 31_000, third: 11_000}
+    starts = {entry_id: each.starts_ms for entry_id, each in kept.items()}
+    assert starts == {first: 11_000, second: 31_000, third: 11_000}
     d.tick(11_000)
     assert started(d) == [first, third]
     d.tick(31_000)
@@ -55,8 +59,8 @@ def test_no_more_reservations_are_given_than_the_setting_says() -> None:
     for tenant in "abc":
         d.wait(tenant, cpu_cores=4)
     d.tick()
-    assert len(told(d, "room_reserved")) == 2
-    assert len(d.state.line.promises) == 2
+    found = [row.estimate.basis.value for row in waiting(d.state, d.now_ms)]
+    assert found == ["reservation", "reservation", "expiry"]
 
 
 def test_small_work_takes_nothing_of_any_that_is_kept() -> None:

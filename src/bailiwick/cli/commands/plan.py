@@ -16,6 +16,7 @@ from bailiwick.phrases.amounts import money
 from bailiwick.phrases.estimates import phrase_estimate
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.values import MILLI
 from bailiwick.wire import answers as ans
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ def draw_plan(plan: Plan) -> None:
                 f"by {moment(plan.until_ms)}"
             )
             _draw_victims(plan.victims)
+            if plan.victims and plan.loss_ratio_milli != MILLI:
+                typer.echo(_told_ratio(plan.loss_ratio_milli))
         case ans.WouldQueue():
             why = "others are before it" if plan.denied is None else phrase_denial(plan.denied)
             typer.echo(f"would wait: {why}")
@@ -97,6 +100,18 @@ def draw_plan(plan: Plan) -> None:
         case _:
             assert_never(plan)
     typer.echo(f"price: {phrase_price(plan.price)}")
+
+
+def _told_ratio(milli: int | None) -> str:
+    """How far from the cheapest the victims may be.
+
+    >>> _told_ratio(1_301)
+    'at most 1.31 times as dear as the cheapest that would do'
+    """
+    if milli is None:
+        return "there may be cheaper ones that would do"
+    times = -(-milli // 10)
+    return f"at most {times // 100}.{times % 100:02} times as dear as the cheapest that would do"
 
 
 def _draw_victims(victims: list[Victim]) -> None:

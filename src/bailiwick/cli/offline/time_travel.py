@@ -93,21 +93,24 @@ def _show_fleet(console: Console, fleet: dict[str, Any]) -> None:
     generations = fleet["generations"]
     rows = [_fleet_row(row["generation"], row, row["devices"] * 1_000) for row in generations]
     cpu = {"nodes": fleet["nodes"], "leased_milli": fleet["leased"]["cpu_milli"]}
+    cpu["claimed_milli"] = fleet["claimed"]["cpu_milli"]
     cpu["free_milli"] = fleet["free"]["cpu_milli"]
     there = fleet["capacity"]["cpu_milli"]
-    cpu["closed_milli"] = there - cpu["leased_milli"] - cpu["free_milli"]
+    held = cpu["leased_milli"] + cpu["claimed_milli"]
+    cpu["closed_milli"] = there - held - cpu["free_milli"]
     rows.append(_fleet_row("(cpu cores)", cpu, there))
     print_rows(
         console,
-        ("generation", "nodes", "there", "leased", "free", "closed", "in use"),
+        ("generation", "nodes", "there", "leased", "claimed", "free", "closed", "in use"),
         rows=rows,
         title=f"Fleet: {fleet['nodes']:,} nodes ({modes or 'none'}{extra})",
-        numbers=("nodes", "there", "leased", "free", "closed"),
+        numbers=("nodes", "there", "leased", "claimed", "free", "closed"),
     )
 
 
 def _fleet_row(name: str, row: dict[str, Any], there: int) -> tuple[str, ...]:
-    amounts = (milli(row[each]) for each in ("leased_milli", "free_milli", "closed_milli"))
+    words = ("leased_milli", "claimed_milli", "free_milli", "closed_milli")
+    amounts = (milli(row[each]) for each in words)
     return name, f"{row['nodes']:,}", milli(there), *amounts, _bar(row["leased_milli"], there)
 
 

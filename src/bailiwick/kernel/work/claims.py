@@ -33,6 +33,7 @@ from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
 from bailiwick.scheduler.rights.eviction_table import evictable_by
 from bailiwick.vocab.transitions import RevokeState
+from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import PreemptionReason
 
 VICTIMS_MAX = 512
@@ -60,8 +61,8 @@ class Room:
     displaced: tuple[int, ...]
     """Entries of less urgent requests whose claims give way."""
     depth: int
-    exact: bool = True
-    """Whether no cheaper set of victims exists for sure."""
+    loss_ratio_milli: int | None = MILLI
+    """How dear the victims are at most, in thousandths of the cheapest; nothing if not known."""
 
     @property
     def victims(self) -> tuple[int, ...]:
@@ -115,21 +116,21 @@ class _Search:
             found = self._try(shunned)
             if found is None:
                 return None
-            seats, evicted, exact = found
+            seats, evicted, ratio = found
             bad = self._forbidden(seats, evicted)
             if bad is None:
-                return self._made(seats, evicted, exact)
+                return self._made(seats, evicted, ratio)
             shunned.append(bad)  # another node may do
         return None
 
-    def _try(self, shunned: list[str]) -> tuple[tuple[Seat, ...], list[int], bool] | None:
+    def _try(self, shunned: list[str]) -> tuple[tuple[Seat, ...], list[int], int | None] | None:
         state, request, now_ms = self.state, self.request, self.now_ms
         admission = state.guards.admission_in_room(request, lifted=self.lifted, shunned=shunned)
         gone = [state.handle(i) for i in self.leaving]
         with self.holds.shadow(gone=gone, lifted=self.lifted, now_ms=now_ms):
             decision = admission.evaluate(request, now_ms=now_ms)
             if isinstance(decision, Approved):
-                return _seats(decision), [], True
+                return _seats(decision), [], MILLI
             if decision.reason not in CAPACITY_REASONS:
                 return None
             found = state.preemption.find_victims(
@@ -147,7 +148,7 @@ class _Search:
             decision = admission.evaluate(request, now_ms=now_ms)
         if isinstance(decision, Denied):
             return None
-        return _seats(decision), evicted, found.exact
+        return _seats(decision), evicted, found.loss_ratio_milli
 
     def _forbidden(self, seats: tuple[Seat, ...], evicted: list[int]) -> str | None:
         """A node that a policy closes even when all are gone; for gangs, they were asked before."""
@@ -160,7 +161,7 @@ class _Search:
                 return seat.node
         return None
 
-    def _made(self, seats: tuple[Seat, ...], evicted: list[int], exact: bool) -> Room | None:
+    def _made(self, seats: tuple[Seat, ...], evicted: list[int], ratio: int | None) -> Room | None:
         state, ledger = self.state, self.state.ledger
         handles = tuple(state.handle(i) for i in evicted)
         by_end = sorted(self.leaving, key=lambda i: (state.fields(i).expires_ms, i))
@@ -176,7 +177,7 @@ class _Search:
         leaving = tuple(sorted(state.ids[handle] for handle in (*counted, *elsewhere)))
         displaced += self._kept_apart(seats, [*evicted, *leaving], displaced)
         depth = 1 + max((ledger.fields(handle).depth for handle in hold.victims), default=-1)
-        return Room(seats, tuple(evicted), leaving, displaced, depth, exact)
+        return Room(seats, tuple(evicted), leaving, displaced, depth, ratio)
 
     def _for_headroom(
         self, hold: Hold, displaced: tuple[int, ...], by_end: list[int]

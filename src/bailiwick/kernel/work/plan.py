@@ -25,6 +25,7 @@ from bailiwick.kernel.views import AHEAD_MAX, Estimate, ahead_of, estimate_newco
 from bailiwick.kernel.work.claims import Room, find_room
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.ending import check_evictable, is_confirmed
+from bailiwick.kernel.work.own_room import name_own
 from bailiwick.kernel.work.rights import check_asked, check_waiting
 from bailiwick.scheduler.decision import Approved, Denied, ReservedForOthers
 from bailiwick.scheduler.explain import Remedy, advise
@@ -188,6 +189,8 @@ class PreemptPlan:
     until_ms: int
     denied: Denied
     """What would be in its way if nobody went."""
+    loss_ratio_milli: int | None
+    """How dear the victims are at most, in thousandths of the cheapest; nothing if not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +224,8 @@ def plan(state: State, command: Submit, *, now_ms: int) -> Plan:
             room = choice.room
             nodes = tuple(seat.node for seat in room.seats)
             found = tuple(_victim(state, lease_id) for lease_id in room.evicted)
-            return PreemptPlan(nodes, found, ready_by(state, room, now_ms=now), choice.denied)
+            until_ms, ratio = ready_by(state, room, now_ms=now), room.loss_ratio_milli
+            return PreemptPlan(nodes, found, until_ms, choice.denied, ratio)
         case Queue():
             return QueuePlan(choice.denied, estimate_newcomer(state, command.request, now_ms=now))
         case Refuse():
@@ -272,4 +276,5 @@ def explain(state: State, command: Submit, *, now_ms: int) -> Explained:
     remedy = found.remedy
     if first is not None:
         remedy = advise(first, found.fallen, fitting=found.fitting)
+        remedy = name_own(state, command.request, blocker=first, remedy=remedy)
     return Explained(planned, first, blockers, found.fallen, found.fitting, remedy)

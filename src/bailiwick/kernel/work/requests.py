@@ -155,7 +155,6 @@ def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
         if room is not None:
             turn.withdraw(entry)
             yield from _claim(state, entry, room, now_ms=now_ms)
-            turn.changed()
             continue
         yield from _tell(state, entry, decision)
         if decision.reason in CAPACITY_REASONS:
@@ -282,8 +281,8 @@ def _sort_of(denied: Denied) -> str:
 def _tell_reservation(state: State, entry: QueueEntry, turn: Turn) -> Iterator[Event]:
     """Say what became of the room that is kept for an entry, if it is news."""
     line, now_ms, kept = state.line, turn.now_ms, turn.reservation_of(entry)
-    if kept is None and turn.is_full:
-        return  # it was not asked for this one
+    if (kept is None and turn.is_full) or not line.may_promise(entry, now_ms):
+        return
     owner = Owner.of(entry.request)
     promise, starts_ms = line.promises.get(entry.id), None if kept is None else kept.at_ms
     nodes = () if kept is None else kept.nodes[:MEMBERS_MAX]

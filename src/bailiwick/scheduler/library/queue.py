@@ -4,8 +4,8 @@ Rules:
 
 - Entries are looked at in fair order; see :mod:`~bailiwick.scheduler.fairness`.
 - The first entries that are denied for lack of capacity get a reservation each
-  (:mod:`~bailiwick.scheduler.reservation`), and then stand first in their priority until they
-  start, are cancelled, are denied for another reason, or lose it
+  (:mod:`~bailiwick.scheduler.reservation`). The first of a rank then stands first there until it
+  starts, is cancelled, is denied for another reason, or loses it
   (:mod:`~bailiwick.scheduler.line.promises`).
 - Those behind may start if they end by that time, or take nothing that is kept. So the first of
   those with a reservation starts no later than it was told, unless a lease is renewed, a node is
@@ -191,7 +191,7 @@ class WaitingQueue:
         """An entry lacks capacity: is room kept for it, and was its turn to have it kept?"""
         line, now_ms, kept = self._line, turn.now_ms, turn.reservation_of(entry)
         line.mark_short(entry, now_ms)
-        if kept is None and turn.is_full:
+        if (kept is None and turn.is_full) or not line.may_promise(entry, now_ms):
             return
         line.had_turn(entry, now_ms)
         promise, starts_ms = line.promises.get(entry.id), None if kept is None else kept.at_ms

@@ -2,6 +2,8 @@
 
 Rules:
 
+- Of those that room is kept for, the first at each rank is promised its start, and stands first
+  there until then.
 - A promise says by when its entry is to start. A start that moves earlier is no news; one that
   moves later is a slip, and the new time is what is promised then.
 - At the ``slips_max``-th slip the promise is lost. It is lost at once if its own tenant renewed a

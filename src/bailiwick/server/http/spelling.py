@@ -57,7 +57,12 @@ def spell_denial(denied: Denied) -> told.Denial:
 
 def spell_remedy(remedy: Remedy) -> work.Remedy:
     """The change that would help."""
-    return work.Remedy(remedy=remedy.word.value, amount=remedy.amount, unit=str(remedy.unit))
+    return work.Remedy(
+        remedy=remedy.word.value,
+        amount=remedy.amount,
+        unit=str(remedy.unit),
+        lease_ids=list(remedy.leases),
+    )
 
 
 def spell_plan(found: PricedPlan) -> told.Plan:
@@ -87,6 +92,7 @@ def spell_plan(found: PricedPlan) -> told.Plan:
                     for each in found.victims
                 ],
                 until_ms=planned.until_ms,
+                loss_ratio_milli=planned.loss_ratio_milli,
                 price=price,
             )
         case pl.QueuePlan():
