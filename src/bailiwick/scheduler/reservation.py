@@ -191,6 +191,7 @@ class Turn:
         self._tries = TRIES_MAX
         self._vain: set[object] = set()
         self._told: dict[object, Denied] = {}
+        self._foreseen: dict[object, Reservation | None] = {}
 
     @property
     def reservations(self) -> tuple[Reservation, ...]:
@@ -235,8 +236,12 @@ class Turn:
 
     def foresee(self, entry: QueueEntry) -> Reservation | None:
         """When the entry could start after all for whom room is kept; nothing is kept for it."""
-        planned = self._planned(entry, tuple(self._reserved), {})
-        return None if planned is None else planned.reservation
+        key = self._key(entry.request, tuple(self._reserved)), entry.request.ttl_ms
+        if key not in self._foreseen:
+            planned = self._planned(entry, tuple(self._reserved), {})
+            self._foreseen[key] = None if planned is None else planned.reservation
+        found = self._foreseen[key]
+        return None if found is None else replace(found, entry=entry)
 
     def again(self, entry: QueueEntry, terms: Mapping[int, int]) -> Reservation | None:
         """When the entry, for which room is kept, could start if these leases ended then.
@@ -267,6 +272,7 @@ class Turn:
         taken = tuple(places)
         for reserved in self._bound(entry.request):
             reserved.note(entry.request, taken)
+        self._foreseen.clear()
 
     def _bound(self, request: PlacementRequest) -> tuple[_Reserved, ...]:
         """The reservations of which the request must take nothing."""

@@ -286,7 +286,7 @@ def _tell_reservation(state: State, entry: QueueEntry, turn: Turn) -> Iterator[E
     owner = Owner.of(entry.request)
     promise, starts_ms = line.promises.get(entry.id), None if kept is None else kept.at_ms
     nodes = () if kept is None else kept.nodes[:MEMBERS_MAX]
-    change = judge(promise, starts_ms, slips_max=line.rules.slips_max)
+    change = judge(promise, starts_ms, slips_max=line.rules.slips_max, now_ms=now_ms)
     match change:
         case PromiseKept():
             pass
