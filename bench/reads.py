@@ -13,7 +13,7 @@ from statistics import median
 from time import thread_time
 
 from bailiwick import InvariantBroken, NodeCapacity, PlacementRequest
-from bailiwick.kernel import Envelope, Kernel, RegisterNode, State, Submit
+from bailiwick.kernel import Envelope, Kernel, RegisterNode, Settings, State, Submit
 from bailiwick.kernel.owner import Owner
 from bailiwick.runtime.indexes import ByOwner, Indexes, Scan, scan_leases
 from bench.measure import no_collection, percentile, say
@@ -30,7 +30,7 @@ See = Callable[[Owner], bool] | None
 
 def fill(leases: int) -> tuple[State, Indexes]:
     """A state with so many leases, of every tenant in turn, and its indexes."""
-    kernel = Kernel()
+    kernel = Kernel(State(Settings(tenant_lease_count=leases)))
     node = NodeCapacity(cpu_cores=512, mem_bytes=2**40)
     for number in range(NODES):
         kernel.execute(Envelope(RegisterNode(f"node-{number}", node), "bench", "fill"), NOW_MS)
@@ -39,7 +39,7 @@ def fill(leases: int) -> tuple[State, Indexes]:
             tenant=f"tenant-{turn // 10 % TENANTS}",  # type: ignore[arg-type]
             cpu_cores=0.25,
             gang_size=10,
-            ttl_ms=10**9,
+            ttl_ms=10**8,
         )
         kernel.execute(Envelope(Submit(request, wait=False), "bench", "fill"), NOW_MS)
     if len(kernel.state.leases) != leases:

@@ -14,7 +14,16 @@ from pathlib import Path
 from time import perf_counter
 
 from bailiwick import GpuDevice, HardwareGeneration, NodeCapacity, PlacementRequest
-from bailiwick.kernel import Command, Envelope, RegisterNode, SetShare, Submit, digest_of
+from bailiwick.kernel import (
+    ChangeSettings,
+    Command,
+    Envelope,
+    RegisterNode,
+    SetShare,
+    Settings,
+    Submit,
+    digest_of,
+)
 from bailiwick.runtime.rebuild import rebuild
 from bailiwick.runtime.replica import Pace, Replica, Role, Ticket
 from bailiwick.runtime.runner import SystemClock
@@ -54,6 +63,9 @@ def _call(replica: Replica, *commands: Command) -> None:
 def _fill(replica: Replica, leases: int) -> None:
     gpu = GpuDevice(HardwareGeneration.NVIDIA_HOPPER, 80 * 2**30)
     node = NodeCapacity(cpu_cores=256, mem_bytes=2**41, gpus=(gpu,) * 8)
+    # More than a tenant may usually hold, and longer.
+    many = Settings(tenant_lease_count=leases + TAIL, term_max_ms=TTL_MS)
+    _call(replica, ChangeSettings(many))
     _call(replica, *(RegisterNode(f"node-{n}", node) for n in range(NODES)))
     done = turn = 0
     while done < leases:

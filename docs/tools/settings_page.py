@@ -53,6 +53,15 @@ MEANINGS = {
     "clock_step_ms": "How far time may go forward from one command to the next.",
     "outage_ms": "How far time may go forward where a leader begins: the longest outage.",
     "clock_drift_ms": "How far a leader's clock may be from what it is compared with.",
+    "priority_max": "The highest priority that a tenant may ask for, unless its quota says more.",
+    "lease_classes": "The lease classes that it may ask for, likewise.",
+    "term_max_ms": "The longest term that it may ask for, likewise.",
+    "waiting_max": "How many of its requests may wait at a time, likewise.",
+    "tenant_cpu_milli": "How many thousandths of a core a tenant without a quota may hold.",
+    "tenant_mem_bytes": "How much memory it may hold.",
+    "tenant_block_bytes": "How much block storage it may hold.",
+    "tenant_gpu_count": "How many GPUs it may hold.",
+    "tenant_lease_count": "How many leases it may hold.",
     "job_mem_bytes_per_core": "Memory a job gets for each core, if it names none.",
     "burst_min_run_ms": "How long burst credit must last for a request that goes above a limit.",
 }
@@ -105,6 +114,8 @@ def _shown(name: str, value: Any) -> str:
         return "nothing"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
     return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -123,7 +134,9 @@ def _allowed(schema: Any, models: Any) -> str:
         case "boolean":
             return "`true`, `false`"
         case "array":
-            return f"{schema['minItems']} numbers, each {_allowed(schema['items'], models)}"
+            items = _allowed(schema["items"], models)
+            count = schema.get("minItems")
+            return f"some of {items}" if count is None else f"{count} numbers, each {items}"
         case "object":
             return "amounts of " + ", ".join(code(name) for name in schema["properties"])
         case "null":

@@ -101,7 +101,15 @@ from bailiwick.scheduler.quota_policy import (
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.revoker import LeaseRevoker, Revocation, RevokeTransition
-from bailiwick.scheduler.rights.ceilings import RightsDenied, ScopeClosed, TermTooLong
+from bailiwick.scheduler.rights.ceilings import Ceiling
+from bailiwick.scheduler.rights.denials import (
+    LeaseClassForbidden,
+    PriorityTooHigh,
+    RightsDenied,
+    ScopeClosed,
+    TermTooLong,
+    TooManyWaiting,
+)
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -146,6 +154,7 @@ __all__ = [
     "CapacityDenial",
     "CapacityDenied",
     "CapacityLedger",
+    "Ceiling",
     "CellId",
     "Conflict",
     "CostCapExceeded",
@@ -177,6 +186,7 @@ __all__ = [
     "LargerThanAnyNode",
     "Lease",
     "LeaseClass",
+    "LeaseClassForbidden",
     "LeaseRevoker",
     "LimitReached",
     "LineRules",
@@ -209,6 +219,7 @@ __all__ = [
     "PreemptionReason",
     "PreemptionResult",
     "Priority",
+    "PriorityTooHigh",
     "ProjectId",
     "QueueEntry",
     "Quota",
@@ -242,6 +253,7 @@ __all__ = [
     "TenantId",
     "TermReserved",
     "TermTooLong",
+    "TooManyWaiting",
     "Unplaced",
     "Victim",
     "VictimsLeaving",

@@ -11,13 +11,13 @@ import pytest
 from bailiwick.billing.rates import LIST_PRICES
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.kernel import ChangeSettings, DepartNode, RegisterNode, Tick
-from bailiwick.kernel.settings import Settings
 from bailiwick.vocab.values import GIB
 from bailiwick.vocab.words import HardwareGeneration, Priority
 from tests.support.http_house import HttpHouse, MovedClock, http_house
+from tests.support.wide_open import wide_settings
 
 LEASE = {"tenant": "lab", "project": "p", "resources": {"cpu_milli": 500}}
-HUGE = {**LEASE, "resources": {"cpu_milli": 10**8}}
+HUGE = {**LEASE, "resources": {"cpu_milli": 10**6}}
 FULL = {**LEASE, "resources": {"cpu_milli": 64_000}}
 ME = "project_member@lab"
 HOPPER = HardwareGeneration.NVIDIA_HOPPER
@@ -85,12 +85,12 @@ def test_a_plan_to_wait_says_when_and_one_to_refuse_says_why(house: HttpHouse) -
     assert (refused["plan"], refused["denied"]["detail"]) == ("refuse", "not_enough_free")
     never = plan(house, HUGE)
     assert (never["plan"], never["denied"]["detail"]) == ("refuse", "larger_than_any_node")
-    assert never["price"]["micros_per_hour"] == 100_000 * 20_000
+    assert never["price"]["micros_per_hour"] == 1_000 * 20_000
 
 
 def test_victims_are_named_to_who_may_see_them_and_hidden_from_others(house: HttpHouse) -> None:
     let_evict(house, 30_000)
-    urgent = {**FULL, "priority": "critical"}
+    urgent = {**FULL, "priority": "high"}
     found = plan(house, urgent)
     assert (found["plan"], found["nodes"]) == ("preempt", ["n1"])
     assert found["until_ms"] > 0
@@ -106,7 +106,7 @@ def test_victims_are_named_to_who_may_see_them_and_hidden_from_others(house: Htt
 
 
 def let_evict(house: HttpHouse, grace_ms: int) -> None:
-    settings = Settings(preempt_from=Priority.HIGH, grace_ms=grace_ms, min_run_ms=0)
+    settings = wide_settings(preempt_from=Priority.HIGH, grace_ms=grace_ms, min_run_ms=0)
     house.do(ChangeSettings(settings))
 
 
@@ -128,7 +128,7 @@ def test_an_explanation_counts_the_nodes_and_says_what_would_help(house: HttpHou
     never = explain(house, HUGE)
     assert never["remedy"] == {
         "remedy": "change_request",
-        "amount": 10**8 - 64_000,
+        "amount": 10**6 - 64_000,
         "unit": "cpu_milli",
     }
     assert never["plan"]["plan"] == "refuse"
@@ -201,7 +201,7 @@ def test_anothers_lease_is_absent_while_it_runs_and_when_it_has_ended(house: Htt
 
 def test_who_went_for_whom_is_not_told(house: HttpHouse) -> None:
     let_evict(house, 0)
-    urgent = {**FULL, "priority": "critical"}
+    urgent = {**FULL, "priority": "high"}
     made = house.ask(ME, "POST", "/v1/leases", json=urgent).json()
     assert made["answer"] == "granted"
     found = house.ask("project_viewer@rival", "GET", "/v1/leases/2/explain")
@@ -221,7 +221,7 @@ def test_who_waits_is_traced_to_its_start_and_the_evicted_are_told_of_nobody(
         for entry_id in (1, 2):
             house.plain("cancel", entry_id=entry_id)
         let_evict(house, 60_000)
-        urgent = {**FULL, "priority": "critical"}
+        urgent = {**FULL, "priority": "high"}
         headers = {"X-Correlation-Id": "urgent-1"}
         asked = house.ask(ME, "POST", "/v1/leases", json=urgent, headers=headers)
         assert asked.json()["answer"] == "queued", asked.text
@@ -252,7 +252,7 @@ def test_who_waits_is_traced_to_its_start_and_the_evicted_are_told_of_nobody(
 def test_who_gets_his_place_back_is_not_told_from_whom(house: HttpHouse) -> None:
     let_evict(house, 60_000)
     headers = {"X-Correlation-Id": "urgent-2"}
-    urgent = {**FULL, "priority": "critical"}
+    urgent = {**FULL, "priority": "high"}
     asked = house.ask(ME, "POST", "/v1/leases", json=urgent, headers=headers).json()
     entry = asked["entry_id"]
     gone = house.ask(ME, "DELETE", f"/v1/queue/{entry}", headers=headers)

@@ -97,7 +97,7 @@ def test_a_lease_lives_through_the_api(house: HttpHouse) -> None:
 
 
 def test_a_refused_request_says_why_in_the_decision(house: HttpHouse) -> None:
-    huge = {**LEASE, "resources": {"cpu_milli": 10**8}}
+    huge = {**LEASE, "resources": {"cpu_milli": 10**6}}
     response = house.ask("project_member@lab", "POST", "/v1/leases", json=huge)
     assert response.status_code == 409
     problem = response.json()

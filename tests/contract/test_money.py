@@ -17,7 +17,7 @@ from bailiwick.billing.invoice_body import canonical_bytes, invoice_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead, InvoiceScope
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.journal import Record, parse_record
-from bailiwick.kernel import DepartNode, RegisterNode, Settings, Tick
+from bailiwick.kernel import DepartNode, RegisterNode, Tick
 from bailiwick.kernel.fleet.commands import ChangeSettings
 from bailiwick.kernel.money.times import RecordTimes
 from bailiwick.store.invoice_rows import InvoiceRow
@@ -26,6 +26,7 @@ from bailiwick.store.tables import invoices
 from bailiwick.vocab.values import GIB
 from bailiwick.vocab.words import HardwareGeneration
 from tests.support.http_house import FOREIGN, INVOICE, OWN, HttpHouse, http_house, price_list
+from tests.support.wide_open import wide_settings
 
 ADMIN, BOSS, AUDITOR = "fleet_admin", "tenant_admin@lab", "tenant_auditor@lab"
 LEASE = {"tenant": "lab", "project": "p", "resources": {"cpu_milli": 500}}
@@ -61,7 +62,7 @@ def grant(house: HttpHouse, **more: Any) -> int:
 
 def now_ms(house: HttpHouse) -> int:
     """A time of the journal from which on nothing is before it."""
-    house.do(ChangeSettings(Settings(grace_ms=1)))
+    house.do(ChangeSettings(wide_settings(grace_ms=1)))
     return house.runner.read(lambda view: view.state.clock_ms)
 
 

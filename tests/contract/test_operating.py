@@ -351,7 +351,7 @@ def test_a_record_that_names_another_is_proven_to_the_fleets_auditor_only(
     house: HttpHouse,
 ) -> None:
     assert house.ask("fleet_admin", "PUT", "/v1/settings", json={"grace_ms": 0}).status_code == 200
-    request = {"resources": {"cpu_milli": 63_500}, "priority": "critical"}
+    request = {"resources": {"cpu_milli": 63_500}, "priority": "high"}
     body = request | {"tenant": FOREIGN, "project": "p", "ttl_ms": 1000}
     asked = house.ask(f"project_member@{FOREIGN}", "POST", "/v1/leases", json=body)
     assert asked.status_code in (201, 202), asked.text

@@ -184,7 +184,7 @@ def test_what_an_executor_does_is_in_the_timeline_of_the_request(
 ) -> None:
     inventory = {"resources": {"cpu_milli": 10**6, "mem_bytes": 2**36}}
     house.plain("register_node", node="n8", inventory=inventory)
-    granted = ask_lease(house, MEMBER, "seen-8", priority="critical")
+    granted = ask_lease(house, MEMBER, "seen-8", priority="high")
     assert granted.status_code == 201, granted.text
     lease_id = granted.json()["lease_ids"][0]
     house.telemetry.find("seen-8")  # waits until the journal's end is followed
@@ -225,7 +225,7 @@ def test_who_was_evicted_does_not_find_the_request_that_did_it(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     with http_house(tmp_path_factory.mktemp("evicted")) as fresh:
-        everything = {"resources": {"cpu_milli": 64_000}, "priority": "critical"}
+        everything = {"resources": {"cpu_milli": 64_000}, "priority": "high"}
         asked = {"tenant": FOREIGN, "project": "p", **everything}
         headers = {"X-Correlation-Id": "ours-alone"}
         answer = fresh.ask(RIVAL, "POST", "/v1/leases", json=asked, headers=headers)

@@ -45,12 +45,13 @@ from bailiwick.store.job_rows import JobBook
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.words import HardwareGeneration
 from tests.support.waiting import WAIT_S, until
+from tests.support.wide_open import wide_settings
 
 T = TypeVar("T")
 
 NODE, TENANT = "here", "lab"
 ANN = Principal("ann", PrincipalKind.HUMAN, "t", {})
-SETTINGS = Settings(grace_ms=3_600_000, teardown_ms=3_600_000)
+SETTINGS = wide_settings(grace_ms=3_600_000, teardown_ms=3_600_000)
 PATIENT = TeardownWaits(start_s=WAIT_S, term_s=WAIT_S, kill_s=WAIT_S)
 KEY = Authority.new_key()
 MANY = 30

@@ -29,7 +29,6 @@ from bailiwick.kernel import (
     ReportCheckpoint,
     ReportTeardown,
     SetBudget,
-    Settings,
     Submit,
     decode_command,
 )
@@ -61,6 +60,7 @@ from tests.jobs.house import (
     submit_of,
 )
 from tests.support.waiting import WAIT_S, until
+from tests.support.wide_open import wide_settings
 
 
 @pytest.fixture
@@ -262,7 +262,7 @@ def test_what_can_never_run_is_refused(house: JobHouse) -> None:
 
 
 def test_a_job_that_a_full_queue_does_not_take_is_refused(tmp_path: Path) -> None:
-    with job_house(tmp_path, settings=Settings(queue_max=1)) as house:
+    with job_house(tmp_path, settings=wide_settings(queue_max=1)) as house:
         forever(house, cores=4)
         house.shell("true", cores=4)
         with pytest.raises(LimitReached):
@@ -335,7 +335,7 @@ def test_a_job_whose_room_was_not_needed_has_its_warning_taken_back(house: JobHo
 
 
 def test_when_grace_runs_out_the_job_is_ended(tmp_path: Path) -> None:
-    with job_house(tmp_path, settings=Settings(grace_ms=300)) as house:
+    with job_house(tmp_path, settings=wide_settings(grace_ms=300)) as house:
         job, pid = forever(house)
         house.do(Evict((house.job(job).lease_id,), PreemptionReason.OPERATOR_DRAIN))
         found = house.until(job, P.PREEMPTED)
@@ -346,7 +346,7 @@ def test_when_grace_runs_out_the_job_is_ended(tmp_path: Path) -> None:
 def test_a_job_that_ended_with_its_budget_is_not_started_again_by_a_top_up(
     tmp_path: Path,
 ) -> None:
-    with job_house(tmp_path, settings=Settings(grace_ms=0)) as house:
+    with job_house(tmp_path, settings=wide_settings(grace_ms=0)) as house:
         ended, pid = forever(house, preemptible_on_budget=1)
         house.do(SetBudget(Budget(TENANT, limit_micros=0)))
         found = house.until(ended, P.PREEMPTED)
@@ -363,9 +363,9 @@ def test_a_job_that_ended_with_its_budget_is_not_started_again_by_a_top_up(
 
 
 def test_more_urgent_work_takes_the_place_only_once_it_is_empty(tmp_path: Path) -> None:
-    with job_house(tmp_path, settings=Settings(grace_ms=0)) as house:
+    with job_house(tmp_path, settings=wide_settings(grace_ms=0)) as house:
         job, pid = forever(house, cores=4)
-        urgent = house.submit("true", cores=4, priority="critical")
+        urgent = house.submit("true", cores=4, priority="high")
         assert urgent.job.phase is P.WAITING
         assert is_alive(pid)
         house.until(urgent.job, P.SUCCEEDED)

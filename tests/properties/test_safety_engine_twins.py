@@ -139,6 +139,7 @@ def test_both_engines_tell_the_same_story(strategy: int, seed: int) -> None:
         if step % 30 == 0:
             masks = [rng.choice([None, bytearray(rng.randbytes(40))]) for _ in range(2)]
             counts = twins.call("filter_counts", rng.choice(shapes), *masks)
+            twins.call("leases_of", bytearray(rng.randbytes(1)), rng.choice([1, 9, 10**6]))
             assert sum(counts) == sum(twins.call("node", x)[1] for x in nodes)
     for x in nodes:
         twins.call("node", x)

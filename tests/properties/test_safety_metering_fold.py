@@ -45,6 +45,7 @@ from bailiwick.vocab.errors import BailiwickError, InvariantBroken
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason, Priority
 from tests.support.kernel_histories import Campus
+from tests.support.wide_open import wide_settings
 
 HOPPER, AMPERE = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_AMPERE
 ENDS = ("lease_released", "lease_expired", "lease_preempted", "fence_cleared")
@@ -84,7 +85,7 @@ def crowded(seed: int, *, steps: int, is_seen: bool) -> list[Record]:
 
 
 def _settings(chance: Random) -> Settings:
-    return Settings(
+    return wide_settings(
         grace_ms=chance.choice((0, 5)),
         teardown_ms=chance.choice((1, 8)),
         confirm_teardown=chance.random() < 0.5,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bailiwick.journal import Record, parse_record
-from bailiwick.kernel import Cancel, ChangeSettings, Envelope, Settings, Submit
+from bailiwick.kernel import Cancel, ChangeSettings, Envelope, Submit
 from bailiwick.kernel.snapshot import digest_of
 from bailiwick.kernel.spelling import denial_body
 from bailiwick.kernel.work import plan as pl
@@ -20,6 +20,7 @@ from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.values import TenantId
 from bailiwick.vocab.words import FilterReason, LeaseClass, Priority
 from tests.support.kernel_histories import AMPERE, HOPPER, Campus, busy_journal
+from tests.support.wide_open import wide_settings
 
 
 def random_submit(campus: Campus, chance: Random) -> Submit:
@@ -115,7 +116,7 @@ def test_what_was_planned_is_what_happens(grace_ms: int) -> None:
     seen: Counter[type] = Counter()
     for seed in range(6):
         campus, chance = busy_journal(seed, steps=60), Random(seed)
-        campus.do(ChangeSettings(Settings(grace_ms=grace_ms, min_run_ms=0)))
+        campus.do(ChangeSettings(wide_settings(grace_ms=grace_ms, min_run_ms=0)))
         for _ in range(40):
             if chance.random() < 0.7:  # who stands first in line is who may evict
                 for entry_id in list(campus.kernel.state.line.entries):
@@ -134,7 +135,7 @@ def test_what_was_planned_is_what_happens(grace_ms: int) -> None:
 
 def test_a_full_queue_is_the_same_error_for_who_asks_and_for_who_does() -> None:
     campus = busy_journal(1, steps=5)
-    campus.do(ChangeSettings(Settings(queue_max=1)))
+    campus.do(ChangeSettings(wide_settings(queue_max=1)))
     huge = PlacementRequest(tenant=TenantId("lab-b"), gpu_count=8, gang_size=3)
     while not campus.kernel.state.line.entries:
         campus.do(Submit(huge, True))

@@ -58,6 +58,7 @@ from bailiwick.vocab.words import (
 )
 from tests.simulation.clock import EPOCH_MS
 from tests.simulation.model import Model
+from tests.support.wide_open import WIDE
 
 TENANTS = ("acme", "lab", "zoo", "fenced")
 """One bears the name under which fenced holds are shown: it must not be mistaken for them."""
@@ -81,7 +82,9 @@ def settings_of(rng: Random) -> Settings:
     strategy = rng.choice(tuple(Strategy))
     weights = (300, 200, 400, 100) if strategy is Strategy.WEIGHTED else None
     headroom = Resources(rng.choice((0, 8_000)), 0, 0, rng.choice((0, 1_000)))
+    ceilings = {"waiting_max": rng.choice((2, 1_000))} if rng.random() < 0.2 else WIDE
     return Settings(
+        **ceilings,
         strategy=strategy,
         weights=weights,
         headroom=headroom,

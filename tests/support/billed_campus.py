@@ -14,11 +14,12 @@ from bailiwick.billing import bills
 from bailiwick.billing.invoice_body import digest_of
 from bailiwick.billing.invoices import Agreed, Invoice, InvoiceHead, InvoiceScope, correct
 from bailiwick.billing.rates import LIST_PRICES
-from bailiwick.kernel import ChangeSettings, DepartNode, Elect, Evict, RegisterNode, Settings
+from bailiwick.kernel import ChangeSettings, DepartNode, Elect, Evict, RegisterNode
 from bailiwick.kernel.money.commands import IssueInvoice, SetRateCard, WithdrawRateCard
 from bailiwick.vocab.values import GIB
 from bailiwick.vocab.words import LeaseClass, PreemptionReason
 from tests.support.kernel_histories import AMPERE, HOUR, MINUTE, START_MS, Campus, granted, node
+from tests.support.wide_open import wide_settings
 
 END_MS = START_MS + 6 * HOUR
 
@@ -98,7 +99,7 @@ def billed_campus() -> Billed:
     campus = Campus()
     billed = Billed(campus, {})
     campus.do(Elect(1, "replica-1"), "kernel")
-    campus.do(ChangeSettings(Settings(grace_ms=5 * MINUTE)), "kernel")
+    campus.do(ChangeSettings(wide_settings(grace_ms=5 * MINUTE)), "kernel")
     campus.do(RegisterNode("node-1", node(8)))
     campus.do(RegisterNode("node-2", node(4, generation=AMPERE)))
     campus.do(RegisterNode("node-3", node(2, generation=AMPERE)))

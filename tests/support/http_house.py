@@ -323,6 +323,6 @@ def _furnish(house: HttpHouse) -> None:
                     "resources": {"cpu_milli": cores},
                     "priority": "normal",
                     "lease_class": "standard",
-                    "ttl_ms": 10**9,
+                    "ttl_ms": 5 * 10**8,
                 },
             )

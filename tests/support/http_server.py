@@ -12,7 +12,6 @@ import uvicorn
 from fastapi import FastAPI
 
 from bailiwick.iam import PrincipalKind
-from bailiwick.kernel import Settings
 from bailiwick.runtime.runner import SystemClock
 from bailiwick.services.tables import StoreTables
 from bailiwick.store.sql_store import SqlStore
@@ -20,6 +19,7 @@ from tests.jobs.house import job_house
 from tests.support.http_house import http_house, make_app, make_parts
 from tests.support.ports import free_port
 from tests.support.waiting import WAIT_S, until
+from tests.support.wide_open import wide_settings
 
 
 class Served:
@@ -77,7 +77,7 @@ def served_house(folder: Path) -> Iterator[Served]:
 def served_jobs(folder: Path) -> Iterator[Served]:
     """A house where jobs really run: tenant ``lab``, its admin ``ann``, and the node ``here``."""
     (folder / "data").mkdir(parents=True)
-    with job_house(folder, settings=Settings(grace_ms=500)) as house:
+    with job_house(folder, settings=wide_settings(grace_ms=500)) as house:
         store, clock = house.runner.replica.store, SystemClock()
         assert isinstance(store, SqlStore)
         parts = make_parts(tables=StoreTables.of(store), jobs=house.jobs, executor=house.executor)

@@ -60,6 +60,7 @@ from bailiwick.vocab.words import (
     PreemptionReason,
     Priority,
 )
+from tests.support.wide_open import wide_settings
 
 START_MS = 1_794_700_800_000
 """2026-11-15 00:00:00 UTC."""
@@ -119,7 +120,7 @@ def small_journal() -> Campus:
     """Two tenants on sixteen GPUs: one holds most of them, the other waits; six hours."""
     campus = Campus()
     campus.do(Elect(1, "replica-1"), "kernel")
-    campus.do(ChangeSettings(Settings()), "kernel")
+    campus.do(ChangeSettings(wide_settings()), "kernel")
     for number in (1, 2):
         campus.do(RegisterNode(f"node-{number}", node(8)))
     campus.do(SetQuota("physics", Quota((ResourceLimit.gpu_count(16),))))
@@ -168,7 +169,9 @@ def busy_journal(
     """
     chance, campus = Random(seed), Campus()
     campus.do(Elect(1, "replica-1"), "kernel")
-    campus.do(ChangeSettings(settings or Settings(min_run_ms=chance.choice((0, 60_000)))), "kernel")
+    campus.do(
+        ChangeSettings(settings or wide_settings(min_run_ms=chance.choice((0, 60_000)))), "kernel"
+    )
     for number in range(6):
         kind = HOPPER if number < 4 else AMPERE
         labels = {"executor": "local"} if number < executors else {}
@@ -288,7 +291,9 @@ def _operate(campus: Campus, chance: Random) -> None:
         SetQuota("lab-c", Quota((ResourceLimit.gpu_count(chance.choice((4, 12, 24))),))),
         SetShare("lab-c", chance.choice((1, 2, 5))),
         ChangeSettings(
-            Settings(grace_ms=chance.choice((0, 30_000)), min_run_ms=chance.choice((0, 60_000)))
+            wide_settings(
+                grace_ms=chance.choice((0, 30_000)), min_run_ms=chance.choice((0, 60_000))
+            )
         ),
     ]
     try:

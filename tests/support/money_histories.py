@@ -39,7 +39,6 @@ from bailiwick.kernel import (
     Renew,
     ReportCheckpoint,
     ReportTeardown,
-    Settings,
     Tick,
 )
 from bailiwick.kernel.money.commands import RemoveBudget, SetBudget, SetRateCard, WithdrawRateCard
@@ -54,6 +53,7 @@ from bailiwick.vocab.words import (
     ResourceKind,
 )
 from tests.support.kernel_histories import Campus
+from tests.support.wide_open import wide_settings
 
 HOPPER, AMPERE = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_AMPERE
 TENANTS, PROJECTS = ("a", "b"), (None, "p")
@@ -87,7 +87,7 @@ class Trouble:
     def begin(self) -> None:
         """A leader, settings, and three nodes."""
         chance = self.chance
-        settings = Settings(
+        settings = wide_settings(
             grace_ms=chance.choice((0, 5, 40)),
             teardown_ms=chance.choice((1, 8)),
             confirm_teardown=chance.random() < 0.5,

@@ -28,7 +28,6 @@ from bailiwick.kernel import (
     Command,
     Envelope,
     Kernel,
-    Settings,
     encode,
     encode_answer,
     encode_command,
@@ -51,6 +50,7 @@ from bailiwick.kernel.people.commands import (
 from bailiwick.vocab.errors import BailiwickError
 from tests.support.kernel_histories import Campus, busy_journal
 from tests.support.money_histories import LARGE, Trouble
+from tests.support.wide_open import wide_settings
 
 FOLDER = Path(__file__).parents[1] / "vectors" / "kernel"
 
@@ -246,7 +246,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
         steps=400,
         executors=2,
         guarded=True,
-        settings=Settings(min_run_ms=60_000, confirm_teardown=True),
+        settings=wide_settings(min_run_ms=60_000, confirm_teardown=True),
     ),
     "money-3": _money,
     "people-9": _people,

@@ -142,7 +142,7 @@ def test_a_known_key_does_not_tell_the_absent_from_anothers(house: HttpHouse, pa
 
 
 def test_decisions_do_not_tell_who_wanted_the_room(house: HttpHouse) -> None:
-    everything = {"resources": {"cpu_milli": 64_000}, "priority": "critical"}
+    everything = {"resources": {"cpu_milli": 64_000}, "priority": "high"}
     body = {"tenant": FOREIGN, "project": "p", **everything}
     headers = {"X-Correlation-Id": "ours-alone"}
     rival = f"project_member@{FOREIGN}"

@@ -27,6 +27,7 @@ from bailiwick.kernel.money.commands import SetBudget
 from bailiwick.kernel.work.commands import Release, Renew
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights.ceilings import OPEN
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.values import TenantId
 
@@ -62,7 +63,7 @@ class GrownFleet:
         tenants = max(1, leases // 10 - 1)  # with the capped one as many as may have a budget
         self.tenants = [TenantId(f"tenant-{number}") for number in range(tenants)]
         for tenant in (CAPPED, *self.tenants):
-            self.do(SetQuota(tenant, Quota()))
+            self.do(SetQuota(tenant, Quota(ceiling=OPEN)))
             cap = _PLENTY if tenant == CAPPED else None
             self.do(SetBudget(Budget(tenant, limit_micros=_PLENTY, cap_micros=cap)))
         for number in range(nodes):

@@ -22,6 +22,8 @@ from bailiwick import (
 from bailiwick.billing.rates import LIST_PRICES, Charge, Used, cost_of
 from bailiwick.kernel import Command, RegisterNode, SetQuota, SetRateCard, SetShare
 from bailiwick.kernel.people.commands import CreateProject, CreateTenant
+from bailiwick.scheduler.rights.ceilings import Ceiling
+from bailiwick.vocab.words import LeaseClass, Priority
 
 G = HardwareGeneration
 GIB, TIB = 2**30, 2**40
@@ -101,10 +103,11 @@ def quota_of(
     generations: Mapping[HardwareGeneration, int],
     *limits: ResourceLimit,
     burst: BurstCredit | None = None,
+    ceiling: Ceiling | None = None,
 ) -> Quota:
     """A quota in GPUs in all, GPUs by generation, and whatever else is limited."""
     table = tuple(GpuGenerationQuota(g, count) for g, count in generations.items())
-    return Quota((ResourceLimit.gpu_count(gpus), *limits), table, burst)
+    return Quota((ResourceLimit.gpu_count(gpus), *limits), table, burst, ceiling)
 
 
 # Eight GPUs above the limit for an hour and a half, once: for the week of the paper deadline.
@@ -112,12 +115,20 @@ VISION_BURST = BurstCredit(
     Dimension.GPU_COUNT, capacity=8_000 * 5_400, refill_per_s=0, ceiling=8_000
 )
 
+VITAL = Ceiling(Priority.CRITICAL, tuple(LeaseClass))
+"""Of those whose work must run: the forecast, and the clinic. All others have the usual ceiling."""
+
 LABS = (
     Lab(
         "climate",
         "nightly forecast, downscaling",
         4,
-        quota_of(64, {G.NVIDIA_HOPPER: 56, G.NVIDIA_AMPERE: 16}, ResourceLimit.cpu_cores(800)),
+        quota_of(
+            64,
+            {G.NVIDIA_HOPPER: 56, G.NVIDIA_AMPERE: 16},
+            ResourceLimit.cpu_cores(800),
+            ceiling=VITAL,
+        ),
         {
             "forecast": Quota((ResourceLimit.gpu_count(24),)),
             "downscaling": Quota((ResourceLimit.gpu_count(32),)),
@@ -142,7 +153,7 @@ LABS = (
         "imaging",
         "medical imaging, clinical machines",
         3,
-        quota_of(28, {G.NVIDIA_AMPERE: 24, G.NVIDIA_ADA: 8, G.NVIDIA_VOLTA: 8}),
+        quota_of(28, {G.NVIDIA_AMPERE: 24, G.NVIDIA_ADA: 8, G.NVIDIA_VOLTA: 8}, ceiling=VITAL),
     ),
     Lab(
         "linguistics",

@@ -78,11 +78,17 @@ def _request(body: Mapping[str, Any], owner: Owner) -> PlacementRequest:
     return request
 
 
+_CEILING = ("priority_max", "lease_classes", "term_max_ms", "waiting_max")
+
+
 def _quota(body: Mapping[str, Any], owner: Owner) -> Quota:
     del owner
     burst = [each for each in body if each.startswith("burst_")]
     if len(burst) not in (0, 4):
         raise InvalidValue("quota", burst, "all of burst credit or nothing")
+    ceiling = [each for each in _CEILING if each in body]
+    if len(ceiling) not in (0, len(_CEILING)):
+        raise InvalidValue("quota", ceiling, "all of a ceiling or nothing")
     return quota_from(body)
 
 
@@ -120,6 +126,7 @@ NESTED: Mapping[type, Nested] = {
             RecordKind.QUOTA_CHANGED,
             *("limits", "gpu_limits", "burst_dimension", "burst_capacity"),
             *("burst_refill_per_s", "burst_ceiling"),
+            *_CEILING,
         ),
         quota_body,
         _quota,
@@ -130,7 +137,7 @@ NESTED: Mapping[type, Nested] = {
             RecordKind.SETTINGS_CHANGED,
             *NUMBERS,
             *("strategy", "weights", "headroom", "headroom_priority", "preempt_from"),
-            "confirm_teardown",
+            *("confirm_teardown", "priority_max", "lease_classes"),
             "aging_ceiling",
         ),
         settings_body,

@@ -16,10 +16,12 @@ from bailiwick.scheduler.line.lanes import Aging
 from bailiwick.scheduler.line.rules import RESERVATIONS_MAX, LineRules
 from bailiwick.scheduler.placement import ScoreWeights
 from bailiwick.scheduler.preemption import PreemptionConfig
+from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
+from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.scheduler.victims.headroom import ReservationHeadroom
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.values import GIB, check_integer, check_kind
-from bailiwick.vocab.words import PRIORITIES, Priority, Strategy
+from bailiwick.vocab.values import GIB, TERM_MAX_MS, WAITING_MAX, check_integer, check_kind
+from bailiwick.vocab.words import PRIORITIES, Dimension, LeaseClass, Priority, Strategy
 
 _SECOND, _HOUR, _DAY = 1_000, 3_600_000, 86_400_000
 
@@ -72,6 +74,21 @@ class Settings:
     aging_ceiling: Priority = Priority.HIGH
     """How high waiting raises a request, in priorities and at most."""
 
+    priority_max: Priority = Priority.HIGH
+    """The ceiling of a tenant that has none of its own: this, and the next three."""
+    lease_classes: tuple[LeaseClass, ...] = (LeaseClass.STANDARD, LeaseClass.SPOT)
+    term_max_ms: int = 7 * _DAY
+    waiting_max: int = 1_000
+    tenant_cpu_milli: int = 10_000_000
+    """The limits of a tenant that has no quota of its own: this, and the next four.
+
+    The largest number that can be told means that there is no limit.
+    """
+    tenant_mem_bytes: int = 64 << 40
+    tenant_block_bytes: int = 256 << 40
+    tenant_gpu_count: int = 256
+    tenant_lease_count: int = 10_000
+
     def __post_init__(self) -> None:
         check_kind("strategy", self.strategy, Strategy)
         check_kind("headroom", self.headroom, Resources)
@@ -86,6 +103,8 @@ class Settings:
         self.score_weights()
         self.kept()
         self.preemption()
+        self.ceiling()
+        self.default_quota()
 
     def score_weights(self) -> ScoreWeights | None:
         """The weights as the scorer takes them."""
@@ -114,7 +133,19 @@ class Settings:
             ),
         )
 
+    def ceiling(self) -> Ceiling:
+        """What a tenant without a ceiling of its own may ask for."""
+        terms = (self.priority_max, self.lease_classes, self.term_max_ms, self.waiting_max)
+        return Ceiling(*terms)
 
+    def default_quota(self) -> Quota:
+        """What a tenant without a quota of its own may hold and ask for."""
+        numbers = {kind: getattr(self, f"tenant_{kind}") for kind in _LIMITED}
+        limits = (ResourceLimit(k, n) for k, n in numbers.items() if n < INTEGER_MAX)
+        return Quota(tuple(limits), ceiling=self.ceiling())
+
+
+_LIMITED = tuple(kind for kind in Dimension if kind is not Dimension.GPU_VRAM)
 _LEAST = {
     **dict.fromkeys(("grace_ms", "min_run_ms", "max_cascade_depth", "fresh_checkpoint_ms"), 0),
     "untrusted_grace_ms": 0,
@@ -122,6 +153,9 @@ _LEAST = {
     **dict.fromkeys(("queue_max", "keys_ms", "keys_max"), 1),
     **dict.fromkeys(("clock_step_ms", "outage_ms", "clock_drift_ms"), 1_000),
     "burst_min_run_ms": 0,
+    "term_max_ms": 1,
+    "waiting_max": 0,
+    **dict.fromkeys((f"tenant_{kind}" for kind in _LIMITED), 0),
     "job_mem_bytes_per_core": 1,
     "aging_max": 0,
     **dict.fromkeys(("reservations_max", "slips_max", "aging_ms"), 1),
@@ -131,6 +165,8 @@ _MOST = {
     "queue_max": 10**7,
     "keys_max": 10**7,
     "burst_min_run_ms": 2**52,
+    "term_max_ms": TERM_MAX_MS,
+    "waiting_max": WAITING_MAX,
     "job_mem_bytes_per_core": 2**40,
     "reservations_max": RESERVATIONS_MAX,
     "aging_max": len(PRIORITIES) - 1,

@@ -19,7 +19,7 @@ from bailiwick.scheduler import quota_policy as quota
 from bailiwick.scheduler.decision import DenialDetail, Denied
 from bailiwick.scheduler.quota_policy import QuotaScope
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.rights import ceilings as rights
+from bailiwick.scheduler.rights import denials as rights
 from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import (
     Dimension,
@@ -159,7 +159,10 @@ _DETAILS: dict[str, type[Any]] = {
         quota.BudgetExhausted,
         quota.CostCapExceeded,
         rights.ScopeClosed,
+        rights.PriorityTooHigh,
+        rights.LeaseClassForbidden,
         rights.TermTooLong,
+        rights.TooManyWaiting,
     )
 }
 # How a detail's own names are spelled in a body, where a request may have the same ones.
@@ -169,6 +172,9 @@ _ENUMS: dict[str, type[Any]] = {
     "dimension": Dimension,
     "resource": ResourceKind,
     "closed_by": FilterReason,
+    "asked_priority": Priority,
+    "priority_max": Priority,
+    "asked_class": LeaseClass,
 }
 
 

@@ -30,6 +30,7 @@ from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.preemption import PreemptionManager
 from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.quota import QuotaManager
+from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import Turn
 from bailiwick.vocab.errors import NotFound
 from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState
@@ -54,6 +55,8 @@ class State:
         self.shares = RunningShares(self.settings.half_life_ms)
         self.line = FairQueue(self.shares, self.settings.line_rules())
         self.blocked: dict[int, Denied | None] = {}
+        self.waiting: dict[tuple[str, str | None], int] = {}
+        """How many wait of each tenant, and of each project; it follows from the line."""
         self.guards = Guards(self.ledger, self.settings)
         self.leases: dict[int, int] = {}
         self.ids: dict[int, int] = {}
@@ -82,6 +85,7 @@ class State:
         self.shares.half_life_ms = settings.half_life_ms
         self.guards.use_settings(settings)
         self.quotas.burst_min_run_ms = settings.burst_min_run_ms
+        self.quotas.use_default(settings.default_quota())
         self.preemption = PreemptionManager(settings.preemption())
         self.line.rules = settings.line_rules()
         self.spending.wake_all()
@@ -99,6 +103,15 @@ class State:
     def claims(self) -> dict[int, Claim]:
         """The room that is being made, by the entry for which it is."""
         return self.guards.claims
+
+    def count_waiting(self, request: PlacementRequest, sign: int) -> None:
+        """One more of its owner's requests waits, or (-1) one less."""
+        tenant = str(request.tenant)
+        projects = {None, None if request.project is None else str(request.project)}
+        for scope in ((tenant, project) for project in projects):
+            self.waiting[scope] = self.waiting.get(scope, 0) + sign
+            if not self.waiting[scope]:
+                del self.waiting[scope]
 
     # -- looking -----------------------------------------------------------------------------
 

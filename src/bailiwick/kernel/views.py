@@ -23,6 +23,7 @@ from types import MappingProxyType
 
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.kernel.state import State
+from bailiwick.kernel.work.own_room import name_own
 from bailiwick.scheduler.decision import Approved, Denied
 from bailiwick.scheduler.explain import Explanation, Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
@@ -173,13 +174,14 @@ def _told(state: State, entry: QueueEntry, position: int | None, *, turn: Turn) 
         blockers,
         MappingProxyType(found.fallen),
         found.fitting,
-        found.remedy if blocker is None else _advice(found, blocker),
+        found.remedy if blocker is None else _advice(state, entry, found, blocker=blocker),
         estimate,
     )
 
 
-def _advice(found: Explanation, blocker: Denied) -> Remedy:
-    return advise(blocker, found.fallen, fitting=found.fitting)
+def _advice(state: State, entry: QueueEntry, found: Explanation, *, blocker: Denied) -> Remedy:
+    remedy = advise(blocker, found.fallen, fitting=found.fitting)
+    return name_own(state, entry.request, blocker=blocker, remedy=remedy)
 
 
 def _first(found: Explanation, decision: Approved | Denied) -> Denied | None:

@@ -32,26 +32,27 @@ from bailiwick.scheduler.quota_policy import (
     GpuGenerationLimitExceeded,
     GpuGenerationRequired,
     HardLimitExceeded,
+    QuotaDenied,
 )
-from bailiwick.scheduler.rights.ceilings import RightsDenied, ScopeClosed, TermTooLong
+from bailiwick.scheduler.rights.denials import (
+    LeaseClassForbidden,
+    PriorityTooHigh,
+    RightsDenied,
+    ScopeClosed,
+    TermTooLong,
+    TooManyWaiting,
+)
 
 Spell: TypeAlias = Callable[[int], str]
 
 
 def phrase_denial(denied: DenialDetail) -> str:
     """One obstacle with its numbers, in one sentence."""
+    if isinstance(denied, RightsDenied):
+        return _phrase_rights(denied)
+    if isinstance(denied, QuotaDenied):
+        return _phrase_quota(denied)
     match denied:
-        case (
-            GpuGenerationRequired()
-            | GpuGenerationLimitExceeded()
-            | HardLimitExceeded()
-            | BurstCreditExhausted()
-            | BudgetExhausted()
-            | CostCapExceeded()
-        ):
-            return _phrase_quota(denied)
-        case ScopeClosed() | TermTooLong():
-            return _phrase_rights(denied)
         case DeadlinePassed():
             return f"its deadline passed {span(denied.now_ms - denied.deadline_ms)} ago"
         case NoSuchHardware():
@@ -88,8 +89,7 @@ def phrase_denial(denied: DenialDetail) -> str:
             leases = amount("lease_count", denied.leases)
             return f"{leases} of others must leave first, by {moment(denied.until_ms)}"
         case NodesClosed():
-            closed = "the one node" if denied.nodes == 1 else f"all {denied.nodes:,} nodes"
-            return f"{closed} that could hold it take no leases now"
+            return f"nodes that could hold it: {denied.nodes:,}, all closed"
         case NodeClosed():
             return f"{denied.node} takes no leases now ({denied.closed_by.value})"
         case TermReserved():
@@ -102,25 +102,25 @@ def phrase_denial(denied: DenialDetail) -> str:
 
 
 def _phrase_rights(denied: RightsDenied) -> str:
+    whose = f" of {denied.scope}" if denied.scope else ""
     match denied:
         case ScopeClosed():
             return f"{denied.scope} is closed"
+        case PriorityTooHigh():
+            most = denied.priority_max.value
+            return f"priority {denied.asked_priority.value} asked, the highest{whose} is {most}"
+        case LeaseClassForbidden():
+            return f"{denied.asked_class.value} leases may not be asked for{whose}"
         case TermTooLong():
-            whose = f" of {denied.scope}" if denied.scope else ""
             most = span(denied.longest_ms)
             return f"a term of {span(denied.requested_ms)} asked, the longest{whose} is {most}"
+        case TooManyWaiting():
+            return f"{denied.waiting:,} requests wait{whose}, and {denied.waiting_max:,} may"
         case _:
             assert_never(denied)
 
 
-def _phrase_quota(
-    denied: GpuGenerationRequired
-    | GpuGenerationLimitExceeded
-    | HardLimitExceeded
-    | BurstCreditExhausted
-    | BudgetExhausted
-    | CostCapExceeded,
-) -> str:
+def _phrase_quota(denied: QuotaDenied) -> str:
     whose = f" of {denied.scope}" if denied.scope else ""
     match denied:
         case GpuGenerationRequired():
@@ -180,8 +180,14 @@ def denial_numbers(detail: DenialDetail, *, when: Spell, late: Spell) -> str:
             return f"cap {cap}, heading for {projected}"
         case ScopeClosed():
             return f"{detail.scope} is closed"
+        case PriorityTooHigh():
+            return f"priority {detail.asked_priority}, highest {detail.priority_max}"
+        case LeaseClassForbidden():
+            return f"class {detail.asked_class} is not open to it"
         case TermTooLong():
             return f"term {late(detail.requested_ms)}, longest {late(detail.longest_ms)}"
+        case TooManyWaiting():
+            return f"{detail.waiting} wait, {detail.waiting_max} may"
         case _:
             return _capacity(detail, when, late)
 

@@ -23,6 +23,8 @@ def phrase_remedy(word: RemedyWord, *, value: int, unit: str) -> str:
             return "an operator would have to open nodes to it"
         case RemedyWord.RAISE_QUOTA:
             return f"a higher quota{by}"
+        case RemedyWord.RAISE_CEILING:
+            return "ask for less, or a higher ceiling (bailiwick quota show)"
         case RemedyWord.FREE_OWN_LEASES:
             return f"end leases of your own{by}"
         case RemedyWord.OPEN_NODES:
@@ -48,6 +50,8 @@ def remedy_beside(word: RemedyWord, *, value: int, unit: str) -> str:
             return f"a policy that opens some of {what}"
         case RemedyWord.RAISE_QUOTA:
             return f"a limit higher by {what}"
+        case RemedyWord.RAISE_CEILING:
+            return "ask for less, or be allowed more"
         case RemedyWord.FREE_OWN_LEASES:
             return f"give back {what} of its own"
         case RemedyWord.OPEN_NODES:

@@ -4,6 +4,7 @@ Rules:
 
 - The timer is asked every time. The store's clock, if it has one, every ``COMPARE_MS``. A wall
   clock that agrees with the store's is believed, whatever the timer says: somebody set it right.
+- What a follower tells is heard by whoever it passes a request on to.
 - Who does not lead also compares with the journal: what would be a longer outage than
   ``outage_ms`` is taken for a wrong clock. ``bailiwick repair clock`` is the way past that.
 - What is wrong is said once, and so is that it is right again.
@@ -56,7 +57,7 @@ class ClockWatch:
             self._compared = elapsed_ms
             told_ms = self._store.clock_ms()
             if told_ms is not None:
-                clock.hear(told_ms, asked_ms=elapsed_ms)
+                clock.hear(Against.STORE, told_ms, asked_ms=elapsed_ms)
                 if abs(clock.wall_ms() - told_ms) <= clock.drift_ms:
                     clock.believe_wall()
         return clock.agreement()

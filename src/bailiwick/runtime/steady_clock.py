@@ -7,11 +7,14 @@ Rules:
   witness is believed and not the wall.
 - Time goes on by the timer from where the journal has come to, wherever a clock says less. So what
   is due becomes due, whatever somebody does to the wall clock.
+- A follower tells the time with whatever it passes on. Where the store bears the wall clock out, it
+  is the follower's clock that is wrong: that is told, and hinders nobody.
 - A wall clock that is ahead of anything it is compared with is no clock to lead by
   (:func:`judge`). One that is behind is told, and harms nobody.
 
->>> judge(9_000, {Against.TIMER: 8_900, Against.STORE: 7_000}, drift_ms=1_000)
-Disagrees(against=<Against.STORE: 'store'>, wall_ms=9000, other_ms=7000, most_ms=1000)
+>>> found = judge(9_000, {Against.TIMER: 8_900, Against.STORE: 7_000}, drift_ms=1_000)
+>>> found.against.value, found.by_ms, found.forbids_leading
+('store', 2000, True)
 >>> judge(9_000, {Against.TIMER: 8_900}, drift_ms=1_000)
 Agrees()
 >>> steady_ms(wall_ms=9_000, witness_ms=5_000, floor_ms=5_100, drift_ms=1_000)
@@ -30,7 +33,7 @@ from bailiwick.kernel import Settings
 from bailiwick.ports import Clock
 
 KEPT_MS = 60_000
-"""How long what the store told is held against the wall clock."""
+"""How long what another told is held against the wall clock."""
 
 
 class Against(StrEnum):
@@ -38,6 +41,7 @@ class Against(StrEnum):
 
     TIMER = "timer"
     STORE = "store"
+    FOLLOWER = "follower"
     JOURNAL = "journal"
 
 
@@ -66,6 +70,8 @@ class Disagrees:
     wall_ms: int
     other_ms: int
     most_ms: int
+    is_borne_out: bool = False
+    """Whether the store says that the wall clock is right."""
 
     @property
     def by_ms(self) -> int:
@@ -75,7 +81,7 @@ class Disagrees:
     @property
     def forbids_leading(self) -> bool:
         """Whether leading by this clock could end what has not come to its end."""
-        return self.by_ms > 0
+        return self.by_ms > 0 and not self.is_borne_out
 
 
 Agreement: TypeAlias = Agrees | Disagrees
@@ -83,8 +89,10 @@ Agreement: TypeAlias = Agrees | Disagrees
 
 def judge(wall_ms: int, others: Mapping[Against, int], *, drift_ms: int) -> Agreement:
     """How the wall clock stands to the others: the one it is furthest ahead of, or behind."""
+    store_ms = others.get(Against.STORE)
+    is_right = store_ms is not None and abs(wall_ms - store_ms) <= drift_ms
     found = [
-        Disagrees(against, wall_ms, other_ms, drift_ms)
+        Disagrees(against, wall_ms, other_ms, drift_ms, is_right and against is Against.FOLLOWER)
         for against, other_ms in others.items()
         if abs(wall_ms - other_ms) > drift_ms
     ]
@@ -108,7 +116,7 @@ class SteadyClock:
         self._lock = threading.Lock()
         self._floor = ClockMark(0, clock.elapsed_ms())
         self._journal_ms = 0
-        self._store: ClockMark | None = None
+        self._heard: dict[Against, ClockMark] = {}
         self._born = self._look_anew()
 
     def now_ms(self) -> int:
@@ -134,18 +142,19 @@ class SteadyClock:
                 self._floor = ClockMark(time_ms, elapsed_ms)
             self._journal_ms = time_ms
 
-    def hear(self, time_ms: int, *, asked_ms: int) -> None:
-        """The store says that it is this time; the timer stood there when it was asked."""
+    def hear(self, against: Against, time_ms: int, *, asked_ms: int) -> None:
+        """Another says that it is this time; the timer stood there when he was asked."""
         with self._lock:
-            self._store = ClockMark(time_ms, asked_ms)
+            self._heard[against] = ClockMark(time_ms, asked_ms)
 
     def agreement(self) -> Agreement:
         """How the wall clock stands to the timer, and to what was heard lately."""
         wall_ms, elapsed_ms = self._look()
         with self._lock:
             others = {Against.TIMER: self._born.at(elapsed_ms)}
-            if self._store is not None and elapsed_ms - self._store.elapsed_ms <= KEPT_MS:
-                others[Against.STORE] = self._store.at(elapsed_ms)
+            for against, heard in self._heard.items():
+                if elapsed_ms - heard.elapsed_ms <= KEPT_MS:
+                    others[against] = heard.at(elapsed_ms)
         return judge(wall_ms, others, drift_ms=self.drift_ms)
 
     def believe_wall(self) -> None:
@@ -169,6 +178,6 @@ class SteadyClock:
         return ClockMark(self._clock.now_ms(), elapsed_ms)
 
     def _witness(self, elapsed_ms: int) -> int:
-        heard = self._store
+        heard = self._heard.get(Against.STORE)
         is_fresh = heard is not None and elapsed_ms - heard.elapsed_ms <= KEPT_MS
         return (heard if heard is not None and is_fresh else self._born).at(elapsed_ms)

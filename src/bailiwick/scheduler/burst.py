@@ -20,7 +20,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -92,21 +92,18 @@ BurstMemory: TypeAlias = tuple[dict[int, BurstBucket], int]
 class BurstBook:
     """The buckets of all rows, and the one clock they are settled by."""
 
-    __slots__ = ("_buckets", "clock_ms", "min_run_ms")
+    __slots__ = ("_buckets", "_stirred", "clock_ms", "min_run_ms")
 
     def __init__(self) -> None:
         self._buckets: dict[int, BurstBucket] = {}
+        # Rows that may be above their limit: those that changed since they were seen within it.
+        self._stirred: dict[int, None] = {}
         self.clock_ms = 0
         self.min_run_ms = 0
         """How long credit must last for whoever is let in above a limit."""
 
     def __contains__(self, row: int) -> bool:
         return row in self._buckets
-
-    @property
-    def rows(self) -> list[int]:
-        """The rows that were given credit."""
-        return sorted(self._buckets)
 
     def bucket(self, row: int) -> BurstBucket | None:
         """The row's credit as it was last settled, if it has any."""
@@ -120,9 +117,25 @@ class BurstBook:
         """Put all buckets and the clock back."""
         buckets, self.clock_ms = memory
         self._buckets = dict(buckets)
+        self._stirred = dict.fromkeys(buckets)
+
+    def overruns(self, view_of: Callable[[int], RowView], now_ms: int) -> Iterator[BurstOverrun]:
+        """Every row that is above its limit with its credit gone at that time, in order.
+
+        A row is settled before it changes; one that is within its limit is not looked at again
+        until then.
+        """
+        for row in sorted(self._stirred):
+            view = view_of(row)
+            found = self.overrun(view, now_ms)
+            if found is not None:
+                yield found
+            elif _excess(view, self._buckets[row].credit.dimension) <= 0:
+                del self._stirred[row]
 
     def restore(self, row: int, level: int, *, settled_ms: int) -> None:
         """Put a bucket back to where it stood."""
+        self._stirred[row] = None
         self._buckets[row] = BurstBucket(self._buckets[row].credit, level, settled_ms)
 
     def check_now(self, now_ms: int) -> int:
@@ -135,8 +148,10 @@ class BurstBook:
     def put(self, row: int, credit: BurstCredit | None) -> None:
         """Give the row (settled up to the clock) this credit from now on, or none."""
         bucket = self._buckets.pop(row, None)
+        self._stirred.pop(row, None)
         if credit is None:
             return
+        self._stirred[row] = None
         if bucket is None:
             self._buckets[row] = BurstBucket.full(credit, self.clock_ms)
         else:
@@ -145,6 +160,7 @@ class BurstBook:
     def settle(self, view: RowView, now_ms: int) -> None:
         """Bring the row's bucket to that time; to be done before its usage or limits change."""
         self._buckets[view.row] = self._at(view, now_ms)
+        self._stirred[view.row] = None
 
     def overrun(self, view: RowView, now_ms: int) -> BurstOverrun | None:
         """How far the row is above its limit, if it is and its credit is gone at that time."""

@@ -22,7 +22,14 @@ from bailiwick.scheduler.quota_policy import (
     HardLimitExceeded,
     QuotaDenied,
 )
-from bailiwick.scheduler.rights.ceilings import RightsDenied, ScopeClosed, TermTooLong
+from bailiwick.scheduler.rights.denials import (
+    LeaseClassForbidden,
+    PriorityTooHigh,
+    RightsDenied,
+    ScopeClosed,
+    TermTooLong,
+    TooManyWaiting,
+)
 from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import CapacityDenial, FilterReason, PendingReason, ResourceKind
 
@@ -222,12 +229,14 @@ def reason_of(detail: DenialDetail) -> PendingReason:
             return PendingReason.MISCONFIGURED
         case GpuGenerationLimitExceeded(limit=0) | NodesForbidden() | ScopeClosed():
             return PendingReason.FORBIDDEN
+        case PriorityTooHigh() | LeaseClassForbidden():
+            return PendingReason.FORBIDDEN
         case LargerThanAnyNode() | TermTooLong():
             return PendingReason.EXCEEDS_MAXIMUM
         case GpuGenerationLimitExceeded() | HardLimitExceeded():
             over = detail.requested > detail.limit
             return PendingReason.EXCEEDS_MAXIMUM if over else PendingReason.WAITING_FOR_QUOTA
-        case BurstCreditExhausted() | BudgetExhausted() | CostCapExceeded():
+        case BurstCreditExhausted() | BudgetExhausted() | CostCapExceeded() | TooManyWaiting():
             return PendingReason.WAITING_FOR_QUOTA
         case (
             HeadroomKept()

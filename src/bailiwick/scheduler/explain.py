@@ -50,7 +50,13 @@ from bailiwick.scheduler.quota_policy import (
     HardLimitExceeded,
 )
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.rights.ceilings import ScopeClosed, TermTooLong
+from bailiwick.scheduler.rights.denials import (
+    LeaseClassForbidden,
+    PriorityTooHigh,
+    ScopeClosed,
+    TermTooLong,
+    TooManyWaiting,
+)
 from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import RESOURCE_KINDS, FilterReason, PendingReason, ResourceKind
@@ -63,6 +69,8 @@ class Remedy:
     word: RemedyWord
     amount: int = 0
     unit: str = ""
+    leases: tuple[int, ...] = ()
+    """The asker's own leases that hold the room, where ending those would do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +258,10 @@ def remedy_for(denied: Denied | Approved) -> Remedy:
             return Remedy(RemedyWord.OPEN_NODES, detail.nodes, "nodes")
         case ScopeClosed():
             return Remedy(RemedyWord.CHANGE_POLICY)
+        case PriorityTooHigh() | LeaseClassForbidden():
+            return Remedy(RemedyWord.RAISE_CEILING)
+        case TooManyWaiting():
+            return Remedy(RemedyWord.RAISE_CEILING, 1, "waiting")
         case TermReserved() | TermTooLong():
             over = detail.requested_ms - detail.longest_ms
             return Remedy(RemedyWord.CHANGE_REQUEST, over, "ms")

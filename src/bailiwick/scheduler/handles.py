@@ -258,6 +258,15 @@ class Handles:
             ChargedAccount(request.tenant, request.project, request.tag), row
         )
 
+    def accounts_of(self, request: PlacementRequest) -> bytearray:
+        """The accounts of the request's owner, whatever their tags, as a bit for each there is."""
+        owner = request.tenant, request.project
+        mask = bytearray((len(self.accounts) + len(self._free_accounts)) // 8 + 1)
+        for handle, account in self.accounts.items():
+            if (account.tenant, account.project) == owner:
+                mask[handle >> 3] |= 1 << (handle & 7)
+        return mask
+
     def intern_account(self, account: ChargedAccount, row: int) -> int:
         """The engine's account of this owner, charged to that quota row."""
         key = (account, row)

@@ -78,7 +78,7 @@ from bailiwick.scheduler.quota_rows import (
     missing_of,
 )
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.vocab.errors import InvalidValue, InvariantBroken
+from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_integer, check_kind
 from bailiwick.vocab.words import GENERATIONS, HardwareGeneration
 
@@ -140,8 +140,17 @@ class QuotaManager:
         self._put_generations(row, quota)
 
     def quota_of(self, tenant: str, project: str | None = None) -> Quota:
-        """What was set for the scope; an empty quota when nothing was."""
-        return self._quotas.get(self._table.find(QuotaScope.of(tenant, project)), Quota())
+        """What was set for the scope; else of a tenant the default, of a project nothing."""
+        row = self._table.find(QuotaScope.of(tenant, project))
+        return self._quotas.get(row, Quota() if project else self._table.default)
+
+    def has_quota(self, tenant: str, project: str | None = None) -> bool:
+        """Whether the scope was given a quota of its own."""
+        return self._table.find(QuotaScope.of(tenant, project)) in self._quotas
+
+    def use_default(self, quota: Quota) -> None:
+        """Limit every tenant without a quota of its own to this from now on."""
+        self._table.use_default(quota, kept=self._quotas)
 
     @property
     def clock_ms(self) -> int:
@@ -252,9 +261,8 @@ class QuotaManager:
     def burst_exhausted(self, now_ms: int) -> tuple[BurstOverrun, ...]:
         """The scopes above a hard limit with no credit left, for the caller to evict from."""
         self._bursts.check_now(now_ms)
-        views = (self._table.view(self._table.scopes[row]) for row in self._bursts.rows)
-        overruns = (self._bursts.overrun(view, now_ms) for view in views)
-        return tuple(overrun for overrun in overruns if overrun is not None)
+        table = self._table
+        return tuple(self._bursts.overruns(lambda row: table.view(table.scopes[row]), now_ms))
 
     def record_alloc(
         self,
@@ -356,22 +364,13 @@ class QuotaManager:
         row = self._table.find(scope)
         if row < 0:
             return changes
-        taken = [(place, min(amount, self._held(row, place))) for place, amount in changes]
+        taken = [(place, min(amount, self._table.held(row, place))) for place, amount in changes]
         self._settle(row, now_ms)
         for each in self._table.path(row):
             for place, amount in taken:
                 self.buffer[each * ROW_WIDTH + place] -= amount
         pairs = zip(changes, taken, strict=True)
         return [(place, asked - got) for (place, asked), (_, got) in pairs if asked > got]
-
-    def _held(self, row: int, place: int) -> int:
-        """What the scope holds itself, not through its projects."""
-        inner = sum(self.buffer[child * ROW_WIDTH + place] for child in self._table.children[row])
-        held = self.buffer[row * ROW_WIDTH + place] - inner
-        # INVARIANT: a tenant's usage is its own and its projects' together, so never below theirs.
-        if held < 0:
-            raise InvariantBroken(f"{self._table.scopes[row]} holds less than its projects")
-        return held
 
     def _views(self, scope: QuotaScope) -> list[RowView]:
         scopes = [scope] if scope.project is None else [scope, QuotaScope(scope.tenant)]

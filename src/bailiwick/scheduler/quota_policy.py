@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import (
     AMOUNT_MAX,
@@ -168,9 +169,13 @@ class Quota:
     limits: tuple[ResourceLimit, ...] = ()
     gpu_generations: tuple[GpuGenerationQuota, ...] = ()
     burst: BurstCredit | None = None
+    ceiling: Ceiling | None = None
+    """What may be asked for; ``None`` leaves that to whoever is above."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        if self.ceiling is not None:
+            check_kind("ceiling", self.ceiling, Ceiling)
         limits = _check_all("limits", self.limits, kind=ResourceLimit)
         limited = check_unique("limits", (limit.dimension for limit in limits))
         put(self, "limits", limits)

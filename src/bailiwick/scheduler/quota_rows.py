@@ -11,7 +11,7 @@ and writes the same rows. Rules:
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
@@ -22,6 +22,7 @@ from bailiwick.scheduler.quota_policy import (
     GpuGenerationLimitExceeded,
     GpuGenerationRequired,
     Missing,
+    Quota,
     QuotaHeadroom,
     QuotaScope,
     Room,
@@ -29,7 +30,7 @@ from bailiwick.scheduler.quota_policy import (
     units_up,
 )
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.vocab.errors import InvalidValue, LimitReached
+from bailiwick.vocab.errors import InvalidValue, InvariantBroken, LimitReached
 from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_amount, check_integer, check_kind
 from bailiwick.vocab.words import GENERATIONS, Dimension, HardwareGeneration
 
@@ -87,7 +88,10 @@ class RowView:
 class RowTable:
     """The rows: which scope has which, and the buffer they lie in."""
 
-    __slots__ = ("_index", "_rows_max", "buffer", "by_name", "children", "scopes", "version")
+    __slots__ = (
+        "_index", "_rows_max", "_tenant", "buffer", "by_name", "children", "default", "scopes",
+        "version",
+    )  # fmt: skip
 
     def __init__(self, rows_max: int) -> None:
         self._rows_max = check_integer("rows_max", rows_max, low=1, high=ROWS_MAX)
@@ -97,6 +101,8 @@ class RowTable:
         self.children: list[list[int]] = []
         self.buffer = array("q", bytes(8 * ROW_WIDTH * _ROWS_FIRST))
         self.version = 0
+        self.default, self._tenant = Quota(), BLANK_ROW
+        """What a tenant without a quota may hold, and so what its row begins with."""
 
     def find(self, scope: QuotaScope) -> int:
         """The scope's row, or -1."""
@@ -161,18 +167,41 @@ class RowTable:
         """The scope as a decision reads it."""
         row = self.find(scope)
         at = row * ROW_WIDTH
-        cells = BLANK_ROW if row < 0 else self.buffer[at : at + ROW_WIDTH]
+        blank = self._tenant if scope.project is None else BLANK_ROW
+        cells = blank if row < 0 else self.buffer[at : at + ROW_WIDTH]
         usage, allowed = cells[USED:LIMIT], cells[LIMIT:GENERATION_USED]
         by_generation = cells[GENERATION_USED:GENERATION_LIMIT], cells[GENERATION_LIMIT:-2]
         listed = bool(cells[FLAGS] & FLAG_GENERATIONS)
         return RowView(scope, row, listed, usage, allowed, *by_generation)
+
+    def held(self, row: int, place: int) -> int:
+        """What the scope holds itself, not through its projects."""
+        inner = sum(self.buffer[child * ROW_WIDTH + place] for child in self.children[row])
+        held = self.buffer[row * ROW_WIDTH + place] - inner
+        # INVARIANT: a tenant's usage is its own and its projects' together, so never below theirs.
+        if held < 0:
+            raise InvariantBroken(f"{self.scopes[row]} holds less than its projects")
+        return held
+
+    def use_default(self, quota: Quota, *, kept: Container[int]) -> None:
+        """Limit tenants to this from now on, but for the rows that are ``kept``."""
+        if quota.gpu_generations or quota.burst:
+            raise InvalidValue("quota", quota, "limits alone, for everybody")
+        self.default, self._tenant = quota, BLANK_ROW[:]
+        for each in quota.limits:
+            self._tenant[LIMIT + DIMENSIONS.index(each.dimension)] = each.amount
+        allowed = self._tenant[LIMIT:GENERATION_USED]
+        for row, scope in enumerate(self.scopes):
+            if scope.project is None and row not in kept:
+                base = row * ROW_WIDTH
+                self.buffer[base + LIMIT : base + GENERATION_USED] = allowed
 
     def _append(self, scope: QuotaScope, *, parent: int) -> int:
         row = len(self.scopes)
         base = row * ROW_WIDTH
         if base == len(self.buffer):
             self._grow()
-        self.buffer[base : base + ROW_WIDTH] = BLANK_ROW
+        self.buffer[base : base + ROW_WIDTH] = self._tenant if parent < 0 else BLANK_ROW
         if parent >= 0:
             self.buffer[base + PARENT] = parent
             self.buffer[base + FLAGS] = self.buffer[parent * ROW_WIDTH + FLAGS] & FLAG_ASK

@@ -12,15 +12,16 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby, takewhile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, ReservedForOthers
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import Shape
-from bailiwick.scheduler.line.projection import LeaseEnding, NodeRoom, amounts_of, endings, milli_of
+from bailiwick.scheduler.line.foresight import RoomSought, RoomStep, foresee
+from bailiwick.scheduler.line.projection import NodeRoom, amounts_of, milli_of
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.quota_policy import WithinQuota
@@ -33,7 +34,7 @@ CAPACITY_REASONS = (PendingReason.WAITING_FOR_CAPACITY, PendingReason.FRAGMENTED
 """Denials for which room can be kept or made."""
 
 TRIES_MAX = 16
-"""Entries for which a time is sought in one look: each may have to reckon with all leases."""
+"""Entries for which a time is sought in one look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +44,6 @@ class Reservation:
     entry: QueueEntry
     at_ms: int
     nodes: tuple[NodeId, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What comes back on a node at a time, or (less than nothing) is taken: amounts, the last of
-    them milli of GPUs, and milli of each device."""
-
-    at_ms: int
-    node: int
-    amounts: tuple[int, ...]
-    milli: tuple[int, ...]
 
 
 class _Reserved:
@@ -71,7 +61,6 @@ class _Reserved:
         request = entry.request
         self.shape = admission.places.shape_of(request)
         self._before = before
-        self._missing = request.gang_size
         # By kind, what would be free beyond the request and the headroom it must leave.
         self._slack: dict[int, int] = {}
         headroom = admission.headroom
@@ -80,41 +69,32 @@ class _Reserved:
             for kind, wanted in enumerate(demand_of(request)[:4]):
                 if kept[kind] and wanted:
                     self._slack[kind] = free[kind] - kept[kind] - wanted
-        policies = [f.nodes_for(request) for f in admission.scorer.filters]
+        self._ready = self.ledger.prepare(request, admission.scorer.filters)
         self._rooms: dict[int, NodeRoom] = {}
-        for node in self.ledger.entries.values():
-            labelled = node.has_labels(request.labels)
-            allowed = all(nodes is None or node.handle in nodes for nodes in policies)
-            if node.takes_leases and labelled and allowed:
-                self._rooms[node.handle] = NodeRoom.now(self.ledger, node, shape=self.shape)
         self._sets: dict[tuple[Shape, int], NodeSet] = {}
         self.reservation = Reservation(entry, now_ms, ())
 
     # -- when and where ----------------------------------------------------------------------
 
-    def find(self, until_ms: int, ends: Sequence[LeaseEnding]) -> bool:
+    def find(self, until_ms: int, terms: Mapping[int, int]) -> bool:
         """Let leases end, earliest first, until the entry fits, and keep that room for it."""
-        if self.entry.request.deadline_ms is not None:
-            until_ms = min(until_ms, self.entry.request.deadline_ms)
-        self._missing = self.entry.request.gang_size
-        for room in self._rooms.values():
-            room.members = room.fitting(self.shape)
-            self._missing -= room.members
-        for at_ms, together in groupby(self._steps(ends), key=lambda step: step.at_ms):
-            if at_ms > until_ms:
-                return False
-            for step in together:
-                self._change(step)
-            if self._missing <= 0 and min(self._slack.values(), default=0) >= 0:
-                self.reservation = Reservation(self.entry, at_ms, self._keep())
-                return True
-        return False
+        request = self.entry.request
+        if request.deadline_ms is not None:
+            until_ms = min(until_ms, request.deadline_ms)
+        mask, steps = self.ledger.mask_of(self._ready), tuple(self._steps())
+        soon_ms = self.now_ms + 1  # now it was denied
+        sought = RoomSought(self.shape, request.gang_size, mask, soon_ms, until_ms, steps)
+        found = foresee(self.ledger, replace(sought, terms=terms, slack=self._slack))
+        if found is None:
+            return False
+        self._rooms, self._slack = found.rooms, found.slack
+        rooms = self._rooms.values()
+        nodes = tuple(room.node.id for room in rooms for _ in range(room.members))
+        self.reservation = Reservation(self.entry, found.at_ms, nodes)
+        return True
 
-    def _steps(self, ends: Sequence[LeaseEnding]) -> Iterable[_Step | LeaseEnding]:
-        """What comes back when, and what those before this one take meanwhile."""
-        if not self._before:
-            return ends
-        steps: list[_Step | LeaseEnding] = list(ends)
+    def _steps(self) -> Iterator[RoomStep]:
+        """What those before this one take meanwhile, and give back."""
         for other in self._before:
             kept = other.reservation
             # Who starts so early that it has ended by then is in nobody's way.
@@ -122,34 +102,8 @@ class _Reserved:
             until_ms = kept.at_ms + other.entry.request.ttl_ms
             for node, amounts, milli in other.takes():
                 less = tuple(-each for each in amounts), tuple(-each for each in milli)
-                taken = _Step(from_ms, node, *less)
-                if from_ms <= self.now_ms:
-                    self._change(taken)
-                else:
-                    steps.append(taken)
-                steps.append(_Step(until_ms, node, amounts, milli))
-        return sorted(steps, key=lambda step: step.at_ms)
-
-    def _change(self, step: _Step | LeaseEnding) -> None:
-        """Something comes back or is taken, and more or fewer members fit on its node."""
-        room = self._rooms.get(step.node)
-        amounts: tuple[int, ...]
-        if isinstance(step, LeaseEnding):
-            amounts = self.ledger.resources_of(step.shape).as_tuple()
-        else:
-            amounts = step.amounts
-        for kind in self._slack:
-            self._slack[kind] += amounts[kind]
-        if room is None:
-            return
-        if isinstance(step, LeaseEnding):
-            shape = self.ledger.handles.shapes[step.shape]
-            milli = milli_of(shape, step.devices, width=len(room.devices))
-        else:
-            milli = step.milli
-        room.change(amounts[:3], milli, sign=1)
-        before, room.members = room.members, room.fitting(self.shape)
-        self._missing -= room.members - before
+                yield RoomStep(from_ms, node, *less)
+                yield RoomStep(until_ms, node, amounts, milli)
 
     def takes(self) -> list[tuple[int, tuple[int, ...], tuple[int, ...]]]:
         """What the entry will take of each node once it has started: amounts, and of devices."""
@@ -160,18 +114,6 @@ class _Reserved:
             amounts = tuple(room.members * amount for amount in demand)
             found.append((handle, amounts, tuple(room.milli_for(shape, room.members))))
         return found
-
-    def _keep(self) -> tuple[NodeId, ...]:
-        """A node for each member, where most fit first; other rooms are of no more interest."""
-        nodes: list[NodeId] = []
-        rooms = sorted(self._rooms.items(), key=lambda row: (-row[1].members, row[0]))
-        self._rooms = {}
-        for handle, room in rooms:
-            room.members = min(room.members, self.entry.request.gang_size - len(nodes))
-            if room.members:
-                self._rooms[handle] = room
-                nodes.extend([room.node.id] * room.members)
-        return tuple(nodes)
 
     # -- who may start beside it -------------------------------------------------------------
 
@@ -248,8 +190,8 @@ class Turn:
         self._reserved: list[_Reserved] = []
         self._tries = TRIES_MAX
         self._vain: set[object] = set()
-        self._ends: list[LeaseEnding] | None = None
         self._told: dict[object, Denied] = {}
+        self._foreseen: dict[object, Reservation | None] = {}
 
     @property
     def reservations(self) -> tuple[Reservation, ...]:
@@ -286,7 +228,7 @@ class Turn:
         if self.is_full or not self._may_hold(entry) or self.reservation_of(entry) is not None:
             return
         self._tries -= 1
-        planned = self._planned(entry)
+        planned = self._planned(entry, tuple(self._reserved), {})
         if planned is None:
             self._vain.add(key)
         else:
@@ -294,8 +236,12 @@ class Turn:
 
     def foresee(self, entry: QueueEntry) -> Reservation | None:
         """When the entry could start after all for whom room is kept; nothing is kept for it."""
-        planned = self._planned(entry)
-        return None if planned is None else planned.reservation
+        key = self._key(entry.request, tuple(self._reserved)), entry.request.ttl_ms
+        if key not in self._foreseen:
+            planned = self._planned(entry, tuple(self._reserved), {})
+            self._foreseen[key] = None if planned is None else planned.reservation
+        found = self._foreseen[key]
+        return None if found is None else replace(found, entry=entry)
 
     def again(self, entry: QueueEntry, terms: Mapping[int, int]) -> Reservation | None:
         """When the entry, for which room is kept, could start if these leases ended then.
@@ -303,22 +249,14 @@ class Turn:
         ``terms`` are the ends that some leases (by handle) would have instead of their own.
         """
         before = tuple(takewhile(lambda each: each.entry is not entry, self._reserved))
-        ends = sorted(
-            each._replace(at_ms=max(terms.get(each.lease, each.at_ms), self.now_ms))
-            for each in self._endings()
-        )
-        planned = _Reserved(self.admission, entry, now_ms=self.now_ms, before=before)
-        return planned.reservation if planned.find(self.until_ms, ends) else None
+        planned = self._planned(entry, before, terms)
+        return None if planned is None else planned.reservation
 
-    def _planned(self, entry: QueueEntry) -> _Reserved | None:
-        before = tuple(self._reserved)
+    def _planned(
+        self, entry: QueueEntry, before: tuple[_Reserved, ...], terms: Mapping[int, int]
+    ) -> _Reserved | None:
         planned = _Reserved(self.admission, entry, now_ms=self.now_ms, before=before)
-        return planned if planned.find(self.until_ms, self._endings()) else None
-
-    def _endings(self) -> list[LeaseEnding]:
-        if self._ends is None:
-            self._ends = endings(self.admission.ledger, now_ms=self.now_ms, until_ms=self.until_ms)
-        return self._ends
+        return planned if planned.find(self.until_ms, terms) else None
 
     def withdraw(self, entry: QueueEntry) -> None:
         """Room is kept for the entry no more; others may have it."""
@@ -334,11 +272,7 @@ class Turn:
         taken = tuple(places)
         for reserved in self._bound(entry.request):
             reserved.note(entry.request, taken)
-        self.changed()
-
-    def changed(self) -> None:
-        """Leases began, or are to end at another time."""
-        self._ends = None
+        self._foreseen.clear()
 
     def _bound(self, request: PlacementRequest) -> tuple[_Reserved, ...]:
         """The reservations of which the request must take nothing."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from joserfc import jwt
 from joserfc.errors import BadSignatureError, JoseError
@@ -221,6 +221,17 @@ class Authority:
 
     def vouched(self, text: str, *, now_ms: int) -> str | None:
         """For whom a replica asks; nothing if no replica said so, or too long ago."""
+        claims = self._voucher(text)
+        if claims is None or now_ms // 1000 > claims["exp"]:
+            return None
+        return str(claims["src"])
+
+    def told_ms(self, text: str) -> int | None:
+        """What time it was for a replica when it asked; nothing if no replica said so."""
+        claims = self._voucher(text)
+        return None if claims is None else 1000 * (int(claims["exp"]) - _VOUCH_S)
+
+    def _voucher(self, text: str) -> dict[str, Any] | None:
         is_ours = text.isascii() and text.partition(".")[0] == self._header
         if len(text) > TOKEN_CHARS_MAX or not is_ours:
             return None
@@ -229,9 +240,8 @@ class Authority:
         except (JoseError, ValueError):
             return None
         source, until = claims.get("src"), claims.get("exp")
-        fresh = isinstance(until, int) and now_ms // 1000 <= until
         known = claims.get("aud") == _PEER and isinstance(source, str) and len(source) <= 64
-        return source if fresh and known else None
+        return dict(claims) if known and isinstance(until, int) else None
 
 
 @dataclass(frozen=True, slots=True)

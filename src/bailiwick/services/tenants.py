@@ -23,8 +23,10 @@ from bailiwick.iam import (
 )
 from bailiwick.kernel import Done, SetQuota
 from bailiwick.kernel.people import commands as cmd
+from bailiwick.kernel.work.rights import ceiling_of
 from bailiwick.runtime.replica import View
-from bailiwick.scheduler.quota_policy import Quota, QuotaHeadroom
+from bailiwick.scheduler.quota_policy import Quota, QuotaHeadroom, QuotaScope
+from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.services.caller import Caller, Deferred, Hidden
 from bailiwick.services.pages import Rows, page_of
 from bailiwick.vocab.errors import InvalidValue
@@ -148,9 +150,11 @@ async def set_member(caller: Caller, scope: Scope, *, member: str, role: Role | 
 
 
 class QuotaStanding(NamedTuple):
-    """What was set, and how that stands."""
+    """What was set (or is the default), what may be asked for, and how that stands."""
 
     quota: Quota
+    is_default: bool
+    ceiling: Ceiling
     headroom: QuotaHeadroom
 
 
@@ -164,7 +168,12 @@ async def read_quota(caller: Caller, scope: Scope) -> QuotaStanding:
         directory.tenant(tenant)
         if project is not None:
             directory.project(tenant, project)
-        return QuotaStanding(quotas.quota_of(tenant, project), quotas.headroom(tenant, project))
+        return QuotaStanding(
+            quotas.quota_of(tenant, project),
+            project is None and not quotas.has_quota(tenant),
+            ceiling_of(view.state, QuotaScope.of(tenant, project)),
+            quotas.headroom(tenant, project),
+        )
 
     return await caller.lookup(standing)
 

@@ -79,7 +79,7 @@ LABELS: Final[dict[str, frozenset[str]]] = {
     "resource": frozenset(ResourceKind),
     "rights_denial": frozenset(RightsDenial),
     "role": frozenset(("starting", "following", "leading")),
-    "against": frozenset(("timer", "store", "journal")),
+    "against": frozenset(("timer", "store", "follower", "journal")),
     "status": frozenset(
         ("400", "401", "403", "404", "405", "409", "412", "413", "422", "429", "500", "503")
     ),

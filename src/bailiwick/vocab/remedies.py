@@ -13,6 +13,8 @@ class RemedyWord(StrEnum):
     CHANGE_REQUEST = "change_request"
     CHANGE_POLICY = "change_policy"
     RAISE_QUOTA = "raise_quota"
+    RAISE_CEILING = "raise_ceiling"
+    """Ask for less, or whoever is above may allow more (``bailiwick quota set``)."""
     FREE_OWN_LEASES = "free_own_leases"
     OPEN_NODES = "open_nodes"
     """Every node that could serve is closed: by its mode, in quarantine, or yet to attest."""

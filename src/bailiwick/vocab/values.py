@@ -36,6 +36,12 @@ MILLI = 1000
 TTL_DEFAULT_MS = 3_600_000
 """The term of a lease of which none was asked for."""
 
+TERM_MAX_MS = 3_653 * 86_400_000
+"""The longest term that anybody may be given: ten years."""
+
+WAITING_MAX = 10**7
+"""Requests that may wait at a time: as many as any queue may hold."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 
 

@@ -216,7 +216,10 @@ class RightsDenial(StrEnum):
     """Which rule about who may ask for what said no."""
 
     SCOPE_CLOSED = "scope_closed"
+    PRIORITY_TOO_HIGH = "priority_too_high"
+    LEASE_CLASS_FORBIDDEN = "lease_class_forbidden"
     TERM_TOO_LONG = "term_too_long"
+    TOO_MANY_WAITING = "too_many_waiting"
 
 
 class Strategy(StrEnum):

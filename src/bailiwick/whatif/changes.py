@@ -42,6 +42,7 @@ from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import (
     Dimension,
     HardwareGeneration,
+    LeaseClass,
     Priority,
     ResourceKind,
     Strategy,
@@ -153,6 +154,10 @@ _WORDS: dict[str, Callable[[str], object]] = {
     "preempt_from": lambda text: _one_of("preempt_from", text, tuple(Priority)),
     "aging_ceiling": lambda text: _one_of("aging_ceiling", text, tuple(Priority)),
     "headroom_priority": lambda text: _one_of("headroom_priority", text, tuple(Priority)),
+    "priority_max": lambda text: _one_of("priority_max", text, tuple(Priority)),
+    "lease_classes": lambda text: tuple(
+        _one_of("lease_classes", word, tuple(LeaseClass)) for word in text.split(",")
+    ),
     "confirm_teardown": lambda text: _one_of("confirm_teardown", text, ("true", "false")) == "true",
     "weights": lambda text: tuple(_number("weights", w, timed=False) for w in text.split(",")),
 }

@@ -214,9 +214,8 @@ class HistoryReader:
                 held = self._leases[event.lease_id]
                 held.expires_ms = event.expires_ms
                 self._step(record, held, StepWord.RENEW, ttl_ms=event.expires_ms - record.at_ms)
-            case le.RenewalDenied():  # elsewhere it might be granted
-                held = self._leases[event.lease_id]
-                self._step(record, held, StepWord.RENEW, ttl_ms=event.ttl_ms)
+            case le.RenewalDenied(lease_id=lease_id):  # elsewhere it might be granted
+                self._step(record, self._leases[lease_id], StepWord.RENEW, ttl_ms=event.ttl_ms)
             case le.CheckpointReported():
                 self._step(record, self._leases[event.lease_id], StepWord.CHECKPOINT)
             case _:

@@ -28,6 +28,7 @@ from bailiwick.wire.words import EstimateWord
 
 _Resource = Annotated[ResourceKind, Field(strict=False)]
 _Dimension = Annotated[Dimension, Field(strict=False)]
+_Priority = Annotated[Priority, Field(strict=False)]
 _Generation = Annotated[HardwareGeneration, Field(strict=False)]
 
 
@@ -163,6 +164,29 @@ class ScopeClosed(_QuotaDenial):
     detail: Literal["scope_closed"]
 
 
+class PriorityTooHigh(_QuotaDenial):
+    """A higher priority than may be asked for there."""
+
+    detail: Literal["priority_too_high"]
+    asked_priority: _Priority
+    priority_max: _Priority
+
+
+class LeaseClassForbidden(_QuotaDenial):
+    """A lease class that may not be asked for there."""
+
+    detail: Literal["lease_class_forbidden"]
+    asked_class: Annotated[LeaseClass, Field(strict=False)]
+
+
+class TooManyWaiting(_QuotaDenial):
+    """It would have to wait, and as many requests wait as may."""
+
+    detail: Literal["too_many_waiting"]
+    waiting: int
+    waiting_max: int
+
+
 class TermTooLong(_QuotaDenial):
     """A longer term than may be asked for there."""
 
@@ -243,7 +267,10 @@ Denial: TypeAlias = Annotated[
     | NodesClosed
     | TermReserved
     | ScopeClosed
+    | PriorityTooHigh
+    | LeaseClassForbidden
     | TermTooLong
+    | TooManyWaiting
     | GpuGenerationRequired
     | GpuGenerationLimitExceeded
     | HardLimitExceeded

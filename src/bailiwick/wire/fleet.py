@@ -7,12 +7,20 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.words import AttestationState, Dimension, HardwareGeneration
+from bailiwick.vocab.values import TERM_MAX_MS, WAITING_MAX
+from bailiwick.vocab.words import (
+    AttestationState,
+    Dimension,
+    HardwareGeneration,
+    LeaseClass,
+    Priority,
+)
 from bailiwick.wire.base import Amount, GraceMs, Label, Model, Name, Number, Within
 from bailiwick.wire.words import LivenessWord
 
 _Mode = Annotated[NodeMode, Field(strict=False)]
 _Generation = Annotated[HardwareGeneration, Field(strict=False)]
+_LeaseClass = Annotated[LeaseClass, Field(strict=False)]
 _Dimension = Annotated[Dimension, Field(strict=False)]
 _DeviceText = Annotated[str, Field(max_length=127)]
 
@@ -137,12 +145,25 @@ class Burst(Model):
     ceiling: Number
 
 
+class Ceiling(Model):
+    """What may be asked for: the highest priority, the classes, the longest term, how many wait."""
+
+    priority_max: Annotated[Priority, Field(strict=False)]
+    lease_classes: Annotated[list[_LeaseClass], Field(max_length=len(LeaseClass))]
+    term_max_ms: Annotated[int, Within(1, TERM_MAX_MS)]
+    waiting_max: Annotated[int, Within(0, WAITING_MAX)]
+
+
 class Quota(Model):
-    """Everything a tenant or project is allowed; what is not named is not limited."""
+    """Everything a tenant or project is allowed; what is not named is not limited.
+
+    Without a ``ceiling`` that of the settings counts, and for a project its tenant's.
+    """
 
     limits: dict[_Dimension, Amount] = Field(default_factory=dict)
     gpu_limits: dict[_Generation, Amount] = Field(default_factory=dict)
     burst: Burst | None = None
+    ceiling: Ceiling | None = None
 
 
 class Room(Model):
@@ -154,10 +175,14 @@ class Room(Model):
 
 
 class QuotaState(Model):
-    """The quota that was set, and how it stands."""
+    """The quota that was set (or the default), and how it stands."""
 
     tenant: str
     project: str | None
+    is_default: bool
+    """Whether nobody set one, so that the settings' counts."""
     quota: Quota
+    ceiling: Ceiling
+    """What may be asked for there: the narrower of a project's and its tenant's."""
     dimensions: dict[_Dimension, Room]
     generations: dict[_Generation, Room]

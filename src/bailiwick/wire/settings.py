@@ -6,11 +6,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bailiwick.vocab.words import Priority, Strategy
+from bailiwick.vocab.values import TERM_MAX_MS, WAITING_MAX
+from bailiwick.vocab.words import LeaseClass, Priority, Strategy
 from bailiwick.wire.base import Amount, GraceMs, Model, Number, Within
 from bailiwick.wire.fleet import Held
 
 _Priority = Annotated[Priority, Field(strict=False)]
+_LeaseClass = Annotated[LeaseClass, Field(strict=False)]
 _Weight = Annotated[int, Within(0, 1_000)]
 _Span = Annotated[int, Within(1_000, 2**53 - 1)]
 
@@ -42,6 +44,17 @@ class Settings(Model):
     outage_ms: _Span = 2_592_000_000
     clock_drift_ms: _Span = 60_000
     burst_min_run_ms: Annotated[int, Within(0, 2**52)] = 60_000
+    priority_max: _Priority = Priority.HIGH
+    lease_classes: Annotated[list[_LeaseClass], Field(max_length=len(LeaseClass))] = Field(
+        default_factory=lambda: [LeaseClass.STANDARD, LeaseClass.SPOT]
+    )
+    term_max_ms: Annotated[int, Within(1, TERM_MAX_MS)] = 604_800_000
+    waiting_max: Annotated[int, Within(0, WAITING_MAX)] = 1_000
+    tenant_cpu_milli: Amount = 10_000_000
+    tenant_mem_bytes: Amount = 64 << 40
+    tenant_block_bytes: Amount = 256 << 40
+    tenant_gpu_count: Amount = 256
+    tenant_lease_count: Amount = 10_000
     job_mem_bytes_per_core: Annotated[int, Within(1, 2**40)] = 2**30
     reservations_max: Annotated[int, Within(1, 64)] = 4
     slips_max: Number = 3

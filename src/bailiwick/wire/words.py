@@ -88,6 +88,7 @@ RemedyWord: TypeAlias = Literal[
     "change_request",
     "change_policy",
     "raise_quota",
+    "raise_ceiling",
     "free_own_leases",
     "open_nodes",
     "wait_or_preempt",

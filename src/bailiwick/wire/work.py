@@ -80,6 +80,8 @@ class Remedy(Model):
     remedy: RemedyWord
     amount: int
     unit: str
+    lease_ids: list[int] = Field(default_factory=list)
+    """The asker's own leases that hold the room, where ending those would do."""
 
 
 class QueueEntry(Model):

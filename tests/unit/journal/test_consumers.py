@@ -128,6 +128,20 @@ def test_a_tenant_sees_counts_walks_and_admissions_of_its_own() -> None:
     assert [record.body["lease_ids"] for record in snapshot.recent_admissions] == [(1,)]
 
 
+def test_a_walk_that_was_taken_back_is_seen_as_such() -> None:
+    fleet = Fleet()
+    fleet.admit("acme", 1)
+    told = {"lease_id": 1, "reason": "priority_preemption"}
+    for before, after in (("active", "revoke_warning"), ("revoke_warning", "grace_running")):
+        fleet.tell(RecordKind.LEASE_REVOKED, "acme", **told, before=before, after=after)
+    fleet.tell(RecordKind.LEASE_RESTORED, "acme", lease_id=1, generation=2, expires_ms=9_000)
+    snapshot = TenantDashboard("acme").ingest(fleet.lines)
+    assert isinstance(snapshot, DashboardSnapshot)
+    walk = [(str(step.before), str(step.after)) for step in snapshot.revoke_walks[1]]
+    assert walk[-1] == ("grace_running", "active")
+    assert snapshot.revoke_walks[1][-1].reason is None
+
+
 def test_nothing_of_another_tenant_is_in_the_view() -> None:
     snapshot = TenantDashboard("acme").ingest(two_tenants().lines)
     assert isinstance(snapshot, DashboardSnapshot)

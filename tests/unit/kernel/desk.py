@@ -19,7 +19,6 @@ from bailiwick.kernel import (
     Queued,
     Refused,
     RegisterNode,
-    Settings,
     State,
     Submit,
     Tick,
@@ -28,6 +27,7 @@ from bailiwick.kernel import (
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.vocab.words import HardwareGeneration, Priority
+from tests.support.wide_open import wide_settings
 
 HOPPER = HardwareGeneration.NVIDIA_HOPPER
 TTL_MS = 10_000
@@ -53,8 +53,7 @@ class Desk:
         self.lines: list[bytes] = []
         self.told: tuple[bytes, ...] = ()
         self.now_ms = 1_000
-        if how:
-            self.do(ChangeSettings(Settings(**how)))
+        self.do(ChangeSettings(wide_settings(**how)))
         for number, capacity in enumerate(nodes, 1):
             self.do(RegisterNode(f"n{number}", capacity))
 

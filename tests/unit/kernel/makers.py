@@ -80,7 +80,9 @@ from bailiwick.scheduler.quota_policy import (
     ResourceLimit,
 )
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.vocab.transitions import NodeMode, RevokeState
+from bailiwick.vocab.values import TERM_MAX_MS, WAITING_MAX
 from bailiwick.vocab.words import (
     Dimension,
     Exclusivity,
@@ -153,15 +155,25 @@ limits = st.dictionaries(st.sampled_from(list(Dimension)), st.integers(0, 10**9)
 tables = st.dictionaries(generations, st.integers(0, 10**6), max_size=3)
 
 
+priorities = st.sampled_from(list(Priority))
+lease_classes = st.lists(st.sampled_from(list(LeaseClass)), unique=True).map(
+    lambda found: tuple(kind for kind in LeaseClass if kind in found)
+)
+ceilings = st.builds(
+    Ceiling, priorities, lease_classes, st.integers(1, TERM_MAX_MS), st.integers(0, WAITING_MAX)
+)
+
+
 @st.composite
 def quotas(draw: st.DrawFn) -> Quota:
     """Any quota."""
     rows = tuple(ResourceLimit(d, n) for d, n in draw(limits).items())
     table = tuple(GpuGenerationQuota(g, n) for g, n in draw(tables).items())
+    most = draw(st.none() | ceilings)
     if not rows or draw(st.booleans()):
-        return Quota(rows, table)
+        return Quota(rows, table, ceiling=most)
     numbers = draw(ids), draw(amounts), draw(ids)
-    return Quota(rows, table, BurstCredit(rows[0].dimension, *numbers))
+    return Quota(rows, table, BurstCredit(rows[0].dimension, *numbers), most)
 
 
 @st.composite
@@ -202,6 +214,9 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "scope": st.none() | st.builds(QuotaScope.of, names, maybe_names),
     "node": names,
     "closed_by": st.sampled_from(list(FilterReason)),
+    "asked_priority": priorities,
+    "priority_max": priorities,
+    "asked_class": st.sampled_from(list(LeaseClass)),
 }
 
 

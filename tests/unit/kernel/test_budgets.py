@@ -22,7 +22,6 @@ from bailiwick.kernel import (
     Release,
     Renew,
     ReportTeardown,
-    Settings,
     Submit,
 )
 from bailiwick.kernel.money import rules as ruling
@@ -32,6 +31,7 @@ from bailiwick.kernel.precondition import budget_digest
 from bailiwick.scheduler.quota_policy import BudgetExhausted, CostCapExceeded
 from bailiwick.vocab.errors import LimitReached, NotFound, Stale
 from bailiwick.vocab.words import HardwareGeneration, LeaseClass, PreemptionReason
+from tests.support.wide_open import wide_settings
 from tests.unit.kernel.desk import Desk, ask, cores
 
 R = PreemptionReason
@@ -504,7 +504,7 @@ def test_a_tenant_without_a_budget_leaves_no_trace_in_spending() -> None:
     d = desk()
     d.do(budget())
     lease = d.lease("other", ttl_ms=LONG)
-    d.do(ChangeSettings(Settings(grace_ms=0)))
+    d.do(ChangeSettings(wide_settings(grace_ms=0)))
     d.do(Evict((lease,), R.OPERATOR_DRAIN))
     purse = d.state.spending.purses["lab", None]
     assert (purse.amounts, purse.running, purse.whole) == ({}, {}, 0)

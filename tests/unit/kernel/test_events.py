@@ -37,7 +37,7 @@ from bailiwick.kernel.work.commands import Evict, Renew, Submit
 from bailiwick.scheduler.quota_policy import Quota
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
 from bailiwick.vocab.trust import EvidenceKind
-from bailiwick.vocab.values import NodeId
+from bailiwick.vocab.values import TERM_MAX_MS, NodeId
 from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
 from tests.unit.kernel import makers
 from tests.unit.kernel.desk import Desk, ask
@@ -113,7 +113,7 @@ def test_a_gang_of_any_size_and_the_longest_names_can_be_sealed(size: int) -> No
         gpu_models=models,
         labels=labels,
         gang_size=size,
-        ttl_ms=2**53 - 1,
+        ttl_ms=TERM_MAX_MS,
         deadline_ms=2**53 - 1,
     )
     answer = d.do(Submit(request), actor="a" * 128, correlation_id="c" * 128, key="k" * 128)

@@ -19,7 +19,6 @@ from bailiwick.kernel import (
     RegisterNode,
     Release,
     ReportTeardown,
-    Settings,
     State,
     Submit,
     Tick,
@@ -29,6 +28,7 @@ from bailiwick.whatif.changes import Changes
 from bailiwick.whatif.compare import compare
 from bailiwick.whatif.reader import read_history
 from tests.support.kernel_histories import busy_journal
+from tests.support.wide_open import wide_settings
 
 PLAIN: dict[str, str] = {}
 RUNS = {EXECUTOR_LABEL: "local"}
@@ -40,7 +40,7 @@ class Desk:
     def __init__(self, labels: dict[str, str], *, grace_ms: int = 0) -> None:
         self.kernel = Kernel(simulated=True)
         self.lines: list[bytes] = []
-        self.do(ChangeSettings(Settings(grace_ms=grace_ms, teardown_ms=100)))
+        self.do(ChangeSettings(wide_settings(grace_ms=grace_ms, teardown_ms=100)))
         self.do(RegisterNode("n1", NodeCapacity(cpu_cores=4, mem_bytes=0, labels=labels)))
 
     def do(self, command: Command, now_ms: int = 0) -> object:

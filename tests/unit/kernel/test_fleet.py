@@ -45,6 +45,7 @@ from bailiwick.vocab.errors import (
     Stale,
 )
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import TERM_MAX_MS
 from bailiwick.vocab.words import Dimension, LeaseClass, PreemptionReason, Strategy
 from tests.unit.kernel.desk import CRITICAL, HIGH, Desk, ask, cores
 
@@ -60,7 +61,7 @@ def desk(**how: object) -> Desk:
 
 def test_a_node_is_registered_once_and_known_by_its_inventory() -> None:
     d = Desk()
-    assert d.do(RegisterNode("n1", cores(8, gpus=2))) == Done(0)
+    assert d.do(RegisterNode("n1", cores(8, gpus=2))) == Done(1)
     assert d.kinds == ["node_registered"]
     assert "registered already" in d.refuses(Conflict, RegisterNode("n1", cores(1)))
     assert d.state.ledger.node("n1").total.gpu_milli == 2000
@@ -142,7 +143,7 @@ def test_what_has_moved_on_is_not_overwritten() -> None:
     d.do(ChangeSettings(replace(d.state.settings, grace_ms=7), seen))
     d.refuses(Stale, ChangeSettings(Settings(), seen))
     d.do(ChangeSettings(Settings()))
-    seen = quota_digest(Quota())
+    seen = quota_digest(d.state.quotas.quota_of("lab"))
     quota = Quota((ResourceLimit(Dimension.CPU_MILLI, 5),))
     d.do(SetQuota("lab", quota, seen=seen))
     d.refuses(Stale, SetQuota("lab", Quota(), seen=seen))
@@ -315,6 +316,20 @@ def test_nobody_is_let_in_above_a_limit_for_less_than_the_minimum_run() -> None:
     assert "lease_preempted" in d.tick(3_500), f"credit was for 2.5 s of lease {above}"
 
 
+def test_credit_that_a_claim_was_made_with_lets_its_claimant_start() -> None:
+    """It was asked for when others were told to go; asked anew it could be too little by then."""
+    d = Desk(nodes=[cores(2)], burst_min_run_ms=2_000, grace_ms=2_500)
+    credit = BurstCredit(Dimension.CPU_MILLI, 4_200, 0, 2_000)
+    d.do(SetQuota("lab", Quota((ResourceLimit.cpu_cores(1),), burst=credit)))
+    d.lease(cpu_cores=1, ttl_ms=10**6, priority=HIGH)
+    victim = d.lease(cpu_cores=1, ttl_ms=10**6)
+    answer = d.do(Submit(ask(cpu_cores=1, ttl_ms=10**6, priority=HIGH)))
+    assert isinstance(answer, Queued)
+    assert d.phase(victim) == "grace_running"
+    d.tick(3_500)
+    assert "admission_approved" in [r.kind.value for r in d.last], "its victim went for it"
+
+
 # --- shares, settings, leaders ------------------------------------------------------------------
 
 
@@ -369,7 +384,7 @@ def test_settings_are_bounded(bad: dict[str, object]) -> None:
 def test_the_longest_times_there_may_be_can_still_be_told() -> None:
     longest = {"grace_ms": 2**52, "teardown_ms": 2**52, "horizon_ms": 2**52}
     d = desk(confirm_teardown=True, **longest)
-    d.lease(cpu_cores=8, ttl_ms=2**53 - 1)
+    d.lease(cpu_cores=8, ttl_ms=TERM_MAX_MS)
     d.do(Submit(ask("fast", cpu_cores=8, priority=CRITICAL)))
     assert "request_blocked" in d.kinds
     d.tick()

@@ -23,7 +23,6 @@ from bailiwick.kernel import (
     Release,
     ReportTeardown,
     SetQuota,
-    Settings,
     Submit,
     digest_of,
     encode,
@@ -36,6 +35,7 @@ from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.words import PendingReason
+from tests.support.wide_open import wide_settings
 from tests.unit.kernel.desk import CRITICAL, HIGH, LOW, Desk, ask, cores, started
 
 FORBIDDEN = PendingReason.FORBIDDEN
@@ -364,7 +364,7 @@ def _over_quota(d: Desk) -> None:
 
 
 def _kept_for_others(d: Desk) -> None:
-    d.do(ChangeSettings(Settings(grace_ms=0, headroom=Resources(cpu_milli=8_000))))
+    d.do(ChangeSettings(wide_settings(grace_ms=0, headroom=Resources(cpu_milli=8_000))))
 
 
 def _behind_another(d: Desk) -> None:
@@ -373,7 +373,7 @@ def _behind_another(d: Desk) -> None:
 
 
 def _claimed(d: Desk) -> None:
-    d.do(ChangeSettings(Settings(grace_ms=5_000)))
+    d.do(ChangeSettings(wide_settings(grace_ms=5_000)))
     for _ in range(2):
         d.lease("b", cpu_cores=4, priority=LOW)
     d.wait("c", cpu_cores=4, priority=CRITICAL)

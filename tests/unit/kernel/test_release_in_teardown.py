@@ -13,16 +13,16 @@ from bailiwick.kernel import (
     RegisterNode,
     Release,
     ReportTeardown,
-    Settings,
     Submit,
     digest_of,
 )
+from tests.support.wide_open import wide_settings
 
 
 def test_a_lease_that_is_being_torn_down_is_not_given_back_by_its_holder() -> None:
     kernel = Kernel(simulated=True)
     for command in (
-        ChangeSettings(Settings(confirm_teardown=True, grace_ms=0)),
+        ChangeSettings(wide_settings(confirm_teardown=True, grace_ms=0)),
         RegisterNode("n1", NodeCapacity(cpu_cores=4, mem_bytes=0)),
         Submit(PlacementRequest(tenant=TenantId("lab"), cpu_cores=4)),
         Evict((1,), PreemptionReason.OPERATOR_DRAIN),

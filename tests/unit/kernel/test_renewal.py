@@ -37,8 +37,9 @@ from bailiwick.scheduler.quota_policy import (
     QuotaScope,
     ResourceLimit,
 )
-from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS, ScopeClosed, TermTooLong
+from bailiwick.scheduler.rights.denials import ScopeClosed, TermTooLong
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.values import TERM_MAX_MS
 from bailiwick.vocab.words import Dimension, FilterReason
 from tests.unit.kernel.desk import CRITICAL, HIGH, HOPPER, LOW, TTL_MS, Desk, cores
 

@@ -69,7 +69,7 @@ def story(d: Desk) -> None:
     d.do(RegisterNode("g1", box))
     d.do(RegisterNode("g2", NodeCapacity(6, 100, gpus=(GpuDevice(HOPPER, 40),), labels={"a": "b"})))
     d.do(RegisterNode("gone", cores(4)))
-    credit = BurstCredit(Dimension.CPU_MILLI, 9_000, 10, 4_000)
+    credit = BurstCredit(Dimension.CPU_MILLI, 90_000, 10, 4_000)
     d.do(SetQuota("lab", Quota((ResourceLimit.cpu_cores(3),), burst=credit)))
     allowed = (GpuGenerationQuota(HOPPER, 2),)
     d.do(SetQuota("gpu", Quota((ResourceLimit.gpu_count(3),), allowed), "p"))
@@ -178,9 +178,9 @@ def test_a_checkpoint_tells_the_state_before_its_own_record(told: Desk) -> None:
 
 def test_an_anchor_and_a_state_must_be_of_the_same_size() -> None:
     d = Desk(nodes=[cores(2)])
-    with pytest.raises(InvariantBroken, match="1 records, but a state of 0"):
+    with pytest.raises(InvariantBroken, match="2 records, but a state of 0"):
         Kernel(State(), d.kernel.chain.anchor())
-    with pytest.raises(InvariantBroken, match="1 records, but a state of 0"):
+    with pytest.raises(InvariantBroken, match="2 records, but a state of 0"):
         Kernel().follow([], d.kernel.chain.anchor())
 
 

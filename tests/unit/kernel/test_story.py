@@ -22,7 +22,6 @@ from bailiwick.kernel import (
     Release,
     SetBudget,
     SetQuota,
-    Settings,
     Submit,
     Tick,
     decode,
@@ -37,6 +36,7 @@ from bailiwick.vocab.words import Dimension, PreemptionReason
 from tests.support.kernel_histories import Campus, busy_journal
 from tests.support.money_histories import LARGE, Trouble
 from tests.support.naive_story import expected_course
+from tests.support.wide_open import wide_settings
 from tests.unit.kernel.desk import CRITICAL, HIGH, LOW, Desk, ask, cores
 from tests.unit.kernel.trust_desk import LIFE_MS, TPM, Gate, evidence
 
@@ -205,7 +205,7 @@ def test_the_grace_of_the_untrusted_is_set_and_never_longer_than_the_usual(
     usual: int, untrusted: int, given: int
 ) -> None:
     d = Gate()
-    d.do(ChangeSettings(Settings(grace_ms=usual, untrusted_grace_ms=untrusted)))
+    d.do(ChangeSettings(wide_settings(grace_ms=usual, untrusted_grace_ms=untrusted)))
     d.trust()
     d.lease(ttl_ms=LONG)
     d.distrust()

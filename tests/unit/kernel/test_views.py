@@ -12,7 +12,6 @@ from bailiwick.kernel import (
     Release,
     SetQuota,
     SetShare,
-    Settings,
     digest_of,
 )
 from bailiwick.kernel.views import (
@@ -40,12 +39,13 @@ from tests.support.kernel_histories import (
     granted,
     node,
 )
+from tests.support.wide_open import wide_settings
 
 
 @pytest.fixture
 def campus() -> Campus:
     made = Campus()
-    made.do(ChangeSettings(Settings()))
+    made.do(ChangeSettings(wide_settings()))
     for name in ("a", "b"):
         made.do(RegisterNode(name, node(8)))
     return made
@@ -127,7 +127,7 @@ def test_victims_that_leave_tell_until_when(campus: Campus) -> None:
 
 
 def test_what_never_ends_in_the_horizon_has_no_estimate(campus: Campus) -> None:
-    campus.do(ChangeSettings(Settings(horizon_ms=MINUTE)))
+    campus.do(ChangeSettings(wide_settings(horizon_ms=MINUTE)))
     for _ in range(2):
         campus.submit("a", gpu_count=8, ttl_ms=HOUR)
     campus.submit("b", gpu_count=8)

@@ -47,9 +47,10 @@ from tests.support.kernel_histories import (
     node,
     small_journal,
 )
+from tests.support.wide_open import wide_settings
 from tests.unit.kernel.desk import Desk, cores
 
-CONFIRMED = Settings(confirm_teardown=True, teardown_ms=20_000)
+CONFIRMED = wide_settings(confirm_teardown=True, teardown_ms=20_000)
 
 
 def changes(history: JournalHistory, *texts: str) -> Changes:

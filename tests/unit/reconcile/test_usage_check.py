@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
-from bailiwick.kernel import DepartNode, Envelope, RegisterNode, Release, decode_command
+from bailiwick.kernel import (
+    DepartNode,
+    Envelope,
+    RegisterNode,
+    Release,
+    Settings,
+    decode_command,
+)
 from bailiwick.kernel.answers import Granted
 from bailiwick.metering.counters import Counter, GpuCount
 from bailiwick.reconcile.usage_check import AGAIN_MS, SETTLE_MS, UsageBooks, UsageCheck
@@ -46,7 +53,9 @@ class Cell:
     def __init__(self, folder: Path) -> None:
         self.clock = HandClock()
         store = open_store(str(folder))
-        self.runner = Runner(Replica(store, self.clock, name="one"), wait_s=WAIT_S)
+        wide = Settings(clock_step_ms=30 * 86_400_000)  # days go by between two looks
+        replica = Replica(store, self.clock, name="one", settings=wide)
+        self.runner = Runner(replica, wait_s=WAIT_S)
         self.books = UsageBooks(
             counters=CounterBook(store), meter=MeterBook(store), findings=FindingBook(store)
         )

@@ -61,7 +61,10 @@ def test_a_clock_leads_unless_it_is_too_far_ahead_of_anybody(
 ) -> None:
     found = judge(wall, others, drift_ms=drift)
     may_lead = isinstance(found, Agrees) or not found.forbids_leading
-    assert may_lead == all(wall - other <= drift for other in others.values())
+    heeded = dict(others)
+    if Against.STORE in others and abs(wall - others[Against.STORE]) <= drift:
+        heeded.pop(Against.FOLLOWER, None)
+    assert may_lead == all(wall - other <= drift for other in heeded.values())
     agrees = all(abs(wall - other) <= drift for other in others.values())
     assert isinstance(found, Agrees) == agrees
     if isinstance(found, Disagrees):
@@ -200,6 +203,25 @@ def test_a_leader_ahead_of_its_database_stands_aside(house: House) -> None:
     assert any("ahead of the store" in text for text in house.said)
     house.store.told_ms = house.clocks.wall + 6_000
     house.run(7_000)
+    assert house.replica.role is Role.LEADING
+
+
+def test_a_leader_ahead_of_a_follower_stands_aside_unless_its_database_bears_it_out(
+    house: House,
+) -> None:
+    def tell() -> None:
+        clock = house.replica.clock
+        told_ms = house.clocks.wall - 2 * 60_000
+        clock.hear(Against.FOLLOWER, told_ms, asked_ms=clock.elapsed_ms())
+
+    tell()
+    house.run(1_000)
+    assert house.replica.role is Role.FOLLOWING
+    assert any("ahead of the follower" in text for text in house.said)
+    house.store.told_ms = house.clocks.wall + 5_000
+    house.run(6_000)
+    tell()
+    house.run(1_000)
     assert house.replica.role is Role.LEADING
 
 

@@ -71,7 +71,9 @@ SPELLED: dict[type[StrEnum], str] = {
         " room_claimed room_reserved nodes_kept_apart not_enough_free fragmented victims_leaving"
         " node_closed nodes_closed term_reserved"
     ),
-    RightsDenial: "scope_closed term_too_long",
+    RightsDenial: (
+        "scope_closed priority_too_high lease_class_forbidden term_too_long too_many_waiting"
+    ),
     FilterReason: "node_mode quarantined attestation gpu_kind labels policy cpu memory block gpu",
     HardwareGeneration: (
         "nvidia_volta nvidia_turing nvidia_ampere nvidia_ada nvidia_hopper nvidia_blackwell"

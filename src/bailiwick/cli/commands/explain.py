@@ -219,4 +219,5 @@ def _draw_nodes(fallen: Mapping[FilterReason, int], fitting: int) -> None:
 
 def _draw_help(remedy: Remedy) -> None:
     told = phrase_remedy(RemedyWord(remedy.remedy), value=remedy.amount, unit=remedy.unit)
-    typer.echo(f"\nwhat would help: {told}")
+    own = " ".join(f"lease-{number}" for number in remedy.lease_ids)
+    typer.echo(f"\nwhat would help: {told}" + (f" ({own})" if own else ""))

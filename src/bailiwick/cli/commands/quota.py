@@ -9,8 +9,8 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.screen import make_console, print_rows
-from bailiwick.cli.shared.units import parse_bytes, parse_cores
-from bailiwick.phrases.amounts import amount, milli, size
+from bailiwick.cli.shared.units import parse_bytes, parse_cores, parse_span
+from bailiwick.phrases.amounts import amount, milli, size, span
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.words import Dimension, HardwareGeneration
 
@@ -43,6 +43,14 @@ def _draw_quota(found: QuotaState, name: str) -> None:
         title=f"Quota of {name}",
         numbers=("limit", "used", "left"),
     )
+    most = found.ceiling
+    classes = ", ".join(each.value for each in most.lease_classes) or "none"
+    typer.echo(
+        f"\nmay ask for: priority up to {most.priority_max.value}; classes {classes}; terms up to "
+        f"{span(most.term_max_ms)}; {most.waiting_max:,} requests that wait"
+    )
+    if found.is_default:
+        typer.echo("nobody set a quota here: all of this is the default (bailiwick settings show)")
     burst = found.quota.burst
     if burst is not None:
         # A burst counts shares of GPUs, where the limit itself counts whole ones.
@@ -80,7 +88,9 @@ def set_quota(
         list[str],
         typer.Argument(
             metavar="WORD=LIMIT...",
-            help="cpus=64 mem=512GiB block=2TiB gpus=8 vram=640GiB leases=20 nvidia_hopper=4",
+            help="cpus=64 mem=512GiB block=2TiB gpus=8 vram=640GiB leases=20 nvidia_hopper=4;"
+            " what may be asked for: priority_max=high classes=standard,spot term_max=7d"
+            " waiting_max=100",
         ),
     ],
     *,
@@ -88,7 +98,7 @@ def set_quota(
         bool, typer.Option("--keep/--replace", help="Keep the limits that are not named.")
     ] = True,
 ) -> None:
-    """Set limits of a tenant (or with --project a project); WORD=none lifts one."""
+    """Set limits and ceilings of a tenant (or with --project a project); WORD=none lifts one."""
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.tenants import (
         PROJECT_QUOTA_READ,
@@ -99,12 +109,16 @@ def set_quota(
     from bailiwick.wire.fleet import Quota
 
     wanted: dict[str, Any] = {"limits": {}, "gpu_limits": {}}
-    etag = None
+    reading = ask.of_scope(TENANT_QUOTA_READ, PROJECT_QUOTA_READ)
+    found, etag = ask.client.send_tagged(reading, path=ask.scope)
     if keep:
-        reading = ask.of_scope(TENANT_QUOTA_READ, PROJECT_QUOTA_READ)
-        found, etag = ask.client.send_tagged(reading, path=ask.scope)
         wanted = found.quota.model_dump(mode="json")
     for text in limits:
+        name, _, typed = text.partition("=")
+        if name in _CEILINGS:  # a ceiling is whole: what is not named stays as it is now
+            held = wanted.get("ceiling") or found.ceiling.model_dump(mode="json")
+            wanted["ceiling"] = held | {_CEILINGS[name]: parse_ceiling(name, typed)}
+            continue
         table, word, value = parse_limit(text)
         if value is None:
             wanted[table].pop(word, None)
@@ -112,7 +126,7 @@ def set_quota(
             wanted[table][word] = value
     body, told = make_body(Quota, **wanted), f"quota of {ask.scope_name} is set"
     setting = ask.of_scope(TENANT_QUOTA_SET, PROJECT_QUOTA_SET)
-    ask.change(setting, path=ask.scope, body=body, etag=etag, told=told)
+    ask.change(setting, path=ask.scope, body=body, etag=etag if keep else None, told=told)
 
 
 _WORDS = {
@@ -123,6 +137,31 @@ _WORDS = {
     "vram": Dimension.GPU_VRAM,
     "leases": Dimension.LEASE_COUNT,
 }
+
+
+_CEILINGS = {
+    "priority_max": "priority_max",
+    "classes": "lease_classes",
+    "term_max": "term_max_ms",
+    "waiting_max": "waiting_max",
+}
+
+
+def parse_ceiling(name: str, value: str) -> Any:
+    """What a ceiling is set to, as it was typed.
+
+    >>> parse_ceiling("term_max", "7d"), parse_ceiling("classes", "standard,spot")
+    (604800000, ['standard', 'spot'])
+    """
+    match name:
+        case "term_max":
+            return parse_span(name, value)
+        case "classes":
+            return value.split(",")
+        case "waiting_max":
+            return _count(f"{name}={value}", value)
+        case _:
+            return value
 
 
 def parse_limit(text: str) -> tuple[str, str, int | None]:

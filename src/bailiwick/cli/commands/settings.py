@@ -47,6 +47,8 @@ def _shown(name: str, value: Any) -> str:
         return ", ".join(f"{key} {each:,}" for key, each in value.items() if each) or "-"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -85,6 +87,8 @@ def parse_setting(text: str, found: Settings) -> tuple[str, Any]:
         raise InvalidValue("setting", text, f"NAME=VALUE with a name {hint}")
     if name.endswith("_ms") and not value.isdigit():
         return name, parse_span(name, value)
+    if isinstance(getattr(found, name), list) and not value.startswith("["):
+        return name, value.split(",")
     try:
         return name, json.loads(value)
     except ValueError:

@@ -31,7 +31,7 @@ from bailiwick.journal.ocsf import (
     Ocsf,
 )
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.words import Dimension, Strategy
+from bailiwick.vocab.words import Dimension, LeaseClass, Strategy
 
 _NODE_MODE = Words((NodeMode,))
 _LIMITS = Amounts(Dimension)
@@ -95,6 +95,10 @@ class FleetKinds:
                 "burst_capacity": AMOUNT,
                 "burst_refill_per_s": AMOUNT,
                 "burst_ceiling": AMOUNT,
+                "priority_max": PRIORITY,
+                "lease_classes": ListOf(Words((LeaseClass,))),
+                "term_max_ms": AMOUNT,
+                "waiting_max": AMOUNT,
             },
         ),
     )
@@ -116,6 +120,8 @@ class FleetKinds:
                 "headroom": RESOURCES,
                 "headroom_priority": PRIORITY,
                 "preempt_from": PRIORITY,
+                "priority_max": PRIORITY,
+                "lease_classes": ListOf(Words((LeaseClass,))),
                 "aging_ceiling": PRIORITY,
                 **dict.fromkeys(
                     (
@@ -124,6 +130,9 @@ class FleetKinds:
                         *("max_cascade_depth", "fresh_checkpoint_ms", "half_life_ms"),
                         *("patience_ms", "horizon_ms", "queue_max", "keys_ms", "keys_max"),
                         *("clock_step_ms", "outage_ms", "clock_drift_ms"),
+                        *("term_max_ms", "waiting_max"),
+                        *("tenant_cpu_milli", "tenant_mem_bytes", "tenant_block_bytes"),
+                        *("tenant_gpu_count", "tenant_lease_count"),
                         *("burst_min_run_ms", "job_mem_bytes_per_core"),
                         *("reservations_max", "slips_max", "aging_ms", "aging_max"),
                     ),

@@ -44,7 +44,7 @@ _DENIAL_NUMBERS: Fields = dict.fromkeys(
         *("nodes", "placed", "members", "deadline_ms", "now_ms", "gang_size"),
         *("budget_micros", "spent_micros", "requested_micros"),
         *("cap_micros", "projected_micros", "leases", "until_ms"),
-        *("requested_ms", "longest_ms", "starts_ms"),
+        *("requested_ms", "longest_ms", "starts_ms", "waiting", "waiting_max"),
     ),
     SIGNED,
 )
@@ -69,6 +69,9 @@ _DENIAL_MORE: Fields = {
     "denied_scope": NAMES,
     "node": NAME,
     "closed_by": Words((FilterReason,)),
+    "asked_priority": PRIORITY,
+    "priority_max": PRIORITY,
+    "asked_class": _LEASE_CLASS,
     **_DENIAL_NUMBERS,
 }
 _TERMS: Fields = {"resources": RESOURCES, "priority": PRIORITY, "lease_class": _LEASE_CLASS}

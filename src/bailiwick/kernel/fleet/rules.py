@@ -125,7 +125,19 @@ def _set_quota(state: State, command: cmd.SetQuota) -> Iterator[Event]:
     state.quotas.row_of(command.tenant, command.project)
     there = quota_digest(state.quotas.quota_of(command.tenant, command.project))
     check_seen("quota", command.tenant, seen=command.seen, current=there)
+    _check_ceiling(state, command)
     yield ev.QuotaChanged(Owner(command.tenant, command.project), command.quota)
+
+
+def _check_ceiling(state: State, command: cmd.SetQuota) -> None:
+    """A project's own ceiling allows nothing that its tenant's forbids."""
+    own = command.quota.ceiling
+    if own is None or command.project is None:
+        return
+    outer = state.quotas.quota_of(command.tenant).ceiling or state.settings.ceiling()
+    if not own.is_within(outer):
+        name, why = f"{command.tenant}/{command.project}", "would allow more than its tenant's"
+        raise Conflict("ceiling", name, why, hint="bailiwick quota show tells what that is")
 
 
 def _set_share(state: State, command: cmd.SetShare) -> Iterator[Event]:

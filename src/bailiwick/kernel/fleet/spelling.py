@@ -23,7 +23,8 @@ from bailiwick.scheduler.quota_policy import (
     Quota,
     ResourceLimit,
 )
-from bailiwick.vocab.words import Dimension, HardwareGeneration, Priority, Strategy
+from bailiwick.scheduler.rights.ceilings import Ceiling
+from bailiwick.vocab.words import Dimension, HardwareGeneration, LeaseClass, Priority, Strategy
 
 
 def inventory_body(capacity: NodeCapacity) -> Body:
@@ -74,7 +75,16 @@ def quota_body(quota: Quota) -> Body:
     if burst is not None:
         body |= {"burst_dimension": burst.dimension.value, "burst_capacity": burst.capacity}
         body |= {"burst_refill_per_s": burst.refill_per_s, "burst_ceiling": burst.ceiling}
-    return body
+    return body | ({} if quota.ceiling is None else _ceiling_body(quota.ceiling))
+
+
+def _ceiling_body(ceiling: Ceiling) -> Body:
+    return {
+        "priority_max": ceiling.priority_max.value,
+        "lease_classes": [each.value for each in ceiling.lease_classes],
+        "term_max_ms": ceiling.term_max_ms,
+        "waiting_max": ceiling.waiting_max,
+    }
 
 
 def quota_from(body: Mapping[str, Any]) -> Quota:
@@ -87,7 +97,12 @@ def quota_from(body: Mapping[str, Any]) -> Quota:
     limits = tuple(ResourceLimit(Dimension(d), n) for d, n in body["limits"].items())
     table = body.get("gpu_limits", {}).items()
     generations = tuple(GpuGenerationQuota(HardwareGeneration(g), n) for g, n in table)
-    return Quota(limits, generations, burst)
+    ceiling = None
+    if "priority_max" in body:  # all four or none
+        classes = tuple(map(LeaseClass, body["lease_classes"]))
+        most = Priority(body["priority_max"])
+        ceiling = Ceiling(most, classes, body["term_max_ms"], body["waiting_max"])
+    return Quota(limits, generations, burst, ceiling)
 
 
 def settings_body(settings: Settings) -> Body:
@@ -97,6 +112,8 @@ def settings_body(settings: Settings) -> Body:
     body |= {"strategy": s.strategy.value, "confirm_teardown": int(s.confirm_teardown)}
     body |= {"headroom": amounts_of(s.headroom), "preempt_from": s.preempt_from.value}
     body["headroom_priority"] = s.headroom_priority.value
+    body["priority_max"] = s.priority_max.value
+    body["lease_classes"] = [each.value for each in s.lease_classes]
     body["aging_ceiling"] = s.aging_ceiling.value
     if s.weights is not None:
         body["weights"] = list(s.weights)
@@ -106,11 +123,13 @@ def settings_body(settings: Settings) -> Body:
 def settings_from(body: Mapping[str, Any]) -> Settings:
     """The settings that a record tells; one that it does not name has its default."""
     known: Body = {name: body[name] for name in NUMBERS if name in body}
-    for name in ("headroom_priority", "preempt_from", "aging_ceiling"):
+    for name in ("headroom_priority", "preempt_from", "priority_max", "aging_ceiling"):
         if name in body:
             known[name] = Priority(body[name])
     if "headroom" in body:
         known["headroom"] = resources_from(body["headroom"])
+    if "lease_classes" in body:
+        known["lease_classes"] = tuple(map(LeaseClass, body["lease_classes"]))
     known["confirm_teardown"] = bool(body.get("confirm_teardown", 0))
     known["weights"] = tuple(body["weights"]) if "weights" in body else None
     return Settings(strategy=Strategy(body["strategy"]), **known)

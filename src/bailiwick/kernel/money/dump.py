@@ -10,7 +10,7 @@ from bailiwick.kernel.money.charging import count_all
 from bailiwick.kernel.money.hook import MoneyHook
 from bailiwick.kernel.money.rules import keep_invoice
 from bailiwick.kernel.money.spending import Leaving, Purse
-from bailiwick.kernel.money.times import RecordMark, RecordTimes
+from bailiwick.kernel.money.times import RecordTimes
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
@@ -59,7 +59,7 @@ def load(state: State, plain: Plain) -> None:
     for name, tenant, project, digest, from_ms, to_ms, corrects, size in dumped["invoices"]:
         owner = Owner(tenant, project)
         keep_invoice(state, Issued(owner, digest, from_ms, to_ms, name, corrects, size))
-    state.times = RecordTimes(RecordMark(*mark) for mark in dumped["times"])
+    state.times = RecordTimes((seq, at_ms) for seq, at_ms in dumped["times"])
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:

@@ -19,7 +19,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 NEWEST: Final = 256
 """Marks that are never let go."""
@@ -27,12 +27,8 @@ MARKS_MAX: Final = 1_024
 """When there are so many, those that are not needed are let go."""
 _FINENESS: Final = 16
 
-
-class RecordMark(NamedTuple):
-    """From this record on it was this time."""
-
-    seq: int
-    at_ms: int
+RecordMark: TypeAlias = tuple[int, int]
+"""A record's number, and the time that it was from there on: noted with every decision, so bare."""
 
 
 class RecordTimes:
@@ -44,9 +40,9 @@ class RecordTimes:
     def note(self, seq: int, at_ms: int) -> None:
         """This record is of this time."""
         marks = self.marks
-        if marks and marks[-1].at_ms == at_ms:
+        if marks and marks[-1][1] == at_ms:
             return
-        marks.append(RecordMark(seq, at_ms))
+        marks.append((seq, at_ms))
         if len(marks) > MARKS_MAX:
             self.marks = [*_thinned(marks[:-NEWEST], marks[-NEWEST]), *marks[-NEWEST:]]
 
@@ -56,20 +52,21 @@ class RecordTimes:
         ``size`` is how many there are, all of which are of before then if none is told to be later.
         """
         least = size
-        for mark in reversed(self.marks):
-            if mark.at_ms < at_ms:
+        for seq, marked_ms in reversed(self.marks):
+            if marked_ms < at_ms:
                 break
-            least = mark.seq
+            least = seq
         return least
 
 
 def _thinned(marks: list[RecordMark], after: RecordMark) -> list[RecordMark]:
     """Those that stay: the first, where time was set back, and one for each step of age."""
-    kept = marks[:1]
-    now_ms = after.at_ms
-    for mark, following in zip(marks[1:], [*marks[2:], after], strict=True):
-        is_set_back = mark.at_ms < kept[-1].at_ms or following.at_ms < mark.at_ms
-        age_ms = now_ms - following.at_ms
-        if is_set_back or following.at_ms - kept[-1].at_ms > age_ms // _FINENESS:
+    kept, kept_ms = marks[:1], marks[0][1]
+    now_ms = after[1]
+    for mark, (_, next_ms) in zip(marks[1:], [*marks[2:], after], strict=True):
+        at_ms = mark[1]
+        is_needed = next_ms - kept_ms > (now_ms - next_ms) // _FINENESS
+        if is_needed or at_ms < kept_ms or next_ms < at_ms:
             kept.append(mark)
+            kept_ms = at_ms
     return kept

@@ -222,6 +222,8 @@ def _load_line(state: State, plain: Plain) -> None:
         )
         state.blocked[entry_id] = None if why is None else denial_from(why)
     state.line.load(plain["line"], entries)
+    for entry in entries:
+        state.count_waiting(entry.request, 1)
     bursts = state.quotas.burst_memory()  # settled already, whatever is kept here
     for entry_id, victims, seats, depth in plain["claims"]:
         places = tuple(Seat(NodeId(node), devices) for node, devices in seats)

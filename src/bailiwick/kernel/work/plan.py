@@ -7,6 +7,7 @@ Rules:
 - What the command would be refused with (an error) is refused here with the same error.
 - A request is admitted past nobody: while an entry of its own or a higher priority waits, it waits
   too (or, if it does not want to wait, takes only what a reservation leaves).
+- Ceilings come first: what an owner may not ask for is refused, whatever room there is.
 - A plan names victims with their gangs; who may see their names is for others to decide.
 """
 
@@ -24,6 +25,8 @@ from bailiwick.kernel.views import AHEAD_MAX, Estimate, ahead_of, estimate_newco
 from bailiwick.kernel.work.claims import Room, find_room
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.ending import check_evictable, is_confirmed
+from bailiwick.kernel.work.own_room import name_own
+from bailiwick.kernel.work.rights import check_asked, check_waiting
 from bailiwick.scheduler.decision import Approved, Denied, ReservedForOthers
 from bailiwick.scheduler.explain import Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
@@ -77,6 +80,18 @@ Choice: TypeAlias = Grant | Preempt | Queue | Refuse
 
 def choose(state: State, command: Submit, *, now_ms: int) -> Choice:
     """Whether the request runs, makes room, waits or is refused."""
+    forbidden = check_asked(state, command.request)
+    if forbidden is not None:
+        return Refuse(Denied.because(forbidden))
+    choice = _choose(state, command, now_ms=now_ms)
+    waits = isinstance(choice, Queue)
+    if isinstance(choice, Preempt):
+        waits = not leave_at_once(state, choice.room)
+    full = check_waiting(state, command.request) if waits else None
+    return choice if full is None else Refuse(Denied.because(full))
+
+
+def _choose(state: State, command: Submit, *, now_ms: int) -> Choice:
     request = command.request
     if not state.line.has_before(request.priority, now_ms):
         decision = state.admission.evaluate(request, now_ms=now_ms)
@@ -261,4 +276,5 @@ def explain(state: State, command: Submit, *, now_ms: int) -> Explained:
     remedy = found.remedy
     if first is not None:
         remedy = advise(first, found.fallen, fitting=found.fitting)
+        remedy = name_own(state, command.request, blocker=first, remedy=remedy)
     return Explained(planned, first, blockers, found.fallen, found.fitting, remedy)

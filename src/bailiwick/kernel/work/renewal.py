@@ -25,6 +25,7 @@ from bailiwick.kernel.state import State
 from bailiwick.kernel.views import AHEAD_MAX
 from bailiwick.kernel.work.commands import Renew
 from bailiwick.kernel.work.lease_events import LeaseRenewed, RenewalDenied
+from bailiwick.kernel.work.rights import check_term
 from bailiwick.scheduler.decision import DenialDetail, Denied, NodeClosed, TermReserved
 from bailiwick.scheduler.line.promises import Promise
 from bailiwick.scheduler.quota_policy import (
@@ -34,7 +35,7 @@ from bailiwick.scheduler.quota_policy import (
     QuotaScope,
     WithinQuota,
 )
-from bailiwick.scheduler.rights.ceilings import TERM_MAX_MS, RightsDenied, ScopeClosed, TermTooLong
+from bailiwick.scheduler.rights.denials import RightsDenied, ScopeClosed
 from bailiwick.vocab.errors import Conflict, Stale
 from bailiwick.vocab.transitions import RevokeState
 
@@ -84,9 +85,7 @@ class _Renewal:
         part = None if project is None else directory.projects.get((tenant, project))
         if part is not None and not part.is_open:
             return ScopeClosed(self.scope)
-        if self.ttl_ms > TERM_MAX_MS:
-            return TermTooLong(self.ttl_ms, TERM_MAX_MS, self.scope)
-        return None
+        return check_term(self.state, self.scope, ttl_ms=self.ttl_ms)
 
     def _node(self) -> NodeClosed | None:
         entry = self.state.ledger.entry(self.state.node_of(self.lease_id))

@@ -163,6 +163,7 @@ def _queued(state: State, event: ev.RequestQueued, at_ms: int) -> None:
     if entry.id != event.entry_id:
         raise InvariantBroken(f"entry {entry.id} is called {event.entry_id} by the journal")
     state.blocked[entry.id] = event.denied
+    state.count_waiting(event.request, 1)
     if event.denied is not None and event.denied.reason in CAPACITY_REASONS:
         state.line.mark_short(entry, at_ms)
     state.arrivals.note(state.ledger, event.request)
@@ -188,7 +189,9 @@ def _cancelled(state: State, event: ev.RequestCancelled, at_ms: int) -> None:
 
 
 def _leave(state: State, entry_id: int, at_ms: int) -> None:
-    state.line.leave(state.line.entry(entry_id))
+    entry = state.line.entry(entry_id)
+    state.line.leave(entry)
+    state.count_waiting(entry.request, -1)
     del state.blocked[entry_id]
     state.guards.unclaim(entry_id, now_ms=at_ms)
 

@@ -118,6 +118,9 @@ class Engine(Protocol):
     def leases_on(self, node: int, /) -> list[int]:
         """Ids of the leases on the node, newest first."""
 
+    def leases_of(self, accounts: bytearray, limit: int, /) -> list[int]:
+        """Ids of leases under these accounts (a bit for each), the last slot first, so many."""
+
     def add_shape(
         self, cpu: int, mem: int, block: int, vram: int, count: int, milli: int,
         kinds: int, generation: int, /,
@@ -234,6 +237,9 @@ class Engine(Protocol):
     def room_on(self, node: int, at: int, /) -> tuple[int, int, int, tuple[int, ...]]:
         """What is free on the node (cpu, mem, block, milli of each device) once every lease that
         ends by then has ended."""
+
+    def ends_on(self, node: int, until: int, /) -> list[tuple[int, int, int, int]]:
+        """Expiry, id, shape and devices of the node's leases that end by then, newest first."""
 
     def place_batch(self, strategy: int, rows: array[int], now: int, out: array[int], /) -> int:
         """``place`` for rows of (shape, account, traits, expires); returns how many were done."""

@@ -99,6 +99,18 @@ class PureEngine(Arena):
                 gpu += free if shape.kinds >> kind & 1 else 0
         return nodes, taking, able, able_open, cpu, mem, block, gpu
 
+    def leases_of(self, accounts: bytearray, limit: int) -> list[int]:
+        if len(accounts) * 8 < len(self.accounts):
+            raise ValueError("mask is shorter than the number of accounts")
+        found: list[int] = []
+        for slot in range(len(self.leases) - 1, -1, -1):
+            lease = self.leases[slot]
+            if len(found) >= limit:
+                break
+            if lease is not None and allowed(accounts, lease.account):
+                found.append(self.reuse[slot] << 32 | slot)
+        return found
+
     def filter_counts(
         self, index: int, labels: bytearray | None, permitted: bytearray | None
     ) -> FilterCounts:
@@ -263,6 +275,15 @@ class PureEngine(Arena):
     def room_on(self, x: int, at: int) -> RoomThen:
         self._node(x)
         return self.rooms.on(x, at)
+
+    def ends_on(self, x: int, until: int) -> list[tuple[int, int, int, int]]:
+        rows = []
+        for slot in reversed(self._node(x).leases):
+            lease = self.leases[slot]
+            if lease is not None and lease.expires <= until:
+                lease_id = self.reuse[slot] << 32 | slot
+                rows.append((lease.expires, lease_id, lease.shape, lease.devices))
+        return rows
 
     def counters(self) -> dict[str, int]:
         return {

@@ -131,9 +131,10 @@ class Lanes:
 class _Cursor:
     """One row, as far as it has been read; who stands in front is left out."""
 
-    __slots__ = ("_rest", "head")
+    __slots__ = ("_rest", "head", "rank")
 
-    def __init__(self, row: _Row, ahead: set[int]) -> None:
+    def __init__(self, row: _Row, ahead: set[int], *, rank: int) -> None:
+        self.rank = rank
         self._rest = (entry for entry in row if entry.id not in ahead)
         self.head = next(self._rest, None)
 
@@ -189,15 +190,17 @@ class _Order:
         self._cursors: dict[tuple[Priority, Scope], _Cursor] = {}
         # A lane lives through all ranks: what is urgent counts as used before what is not.
         self._parties: dict[Scope, _Lane] = {}
+        self._counted: dict[Scope, int] = {}
+        """What counts as used by scopes that nobody has had to weigh yet."""
 
     def read(self) -> Iterator[QueueEntry]:
         """Every entry, the first to be served first."""
         for rank in reversed(range(len(PRIORITIES))):
             for entry in self._front.get(rank, ()):
                 yield entry
-                inner = _scope_of(entry.request)
+                inner, usage = _scope_of(entry.request), expected_usage(entry.request)
                 for scope in (inner, inner[:1]):
-                    self._party(scope).usage += expected_usage(entry.request)
+                    self._count(scope, usage)
             yield from _interleave(self._tenants(rank))
 
     def _tenants(self, rank: int) -> list[_Lane]:
@@ -210,42 +213,69 @@ class _Order:
                 cursor = self._cursor(priority, scope)
                 if self._stands(cursor, rank):
                     sources.setdefault(scope, []).append(cursor)
-        tenants: dict[Scope, list[_Lane]] = {}
-        for scope, cursors in sources.items():
-            party = self._party(scope)
-            party.waiting = self._by_age(cursors, rank)
-            tenants.setdefault(scope[:1], []).append(party)
+        tenants: dict[Scope, list[Scope]] = {}
+        for scope in sources:
+            tenants.setdefault(scope[:1], []).append(scope)
         found = []
-        for scope, projects in tenants.items():
-            party = self._party(scope)
-            party.waiting = _interleave(projects)
+        for tenant, projects in tenants.items():
+            party = self._party(tenant)
+            if len(projects) == 1:  # nobody inside to weigh it against
+                party.waiting = self._alone(projects[0], sources[projects[0]], rank)
+            else:
+                party.waiting = _interleave([self._project(p, sources[p], rank) for p in projects])
             found.append(party)
         return found
 
+    def _project(self, scope: Scope, cursors: list[_Cursor], rank: int) -> _Lane:
+        party = self._party(scope)
+        party.waiting = self._by_age(cursors, rank)
+        return party
+
+    def _alone(self, scope: Scope, cursors: list[_Cursor], rank: int) -> Iterator[QueueEntry]:
+        for entry in self._by_age(cursors, rank):
+            yield entry
+            self._count(scope, expected_usage(entry.request))
+
     def _by_age(self, cursors: list[_Cursor], rank: int) -> Iterator[QueueEntry]:
         """What these rows have at the rank or above, oldest first."""
+        if len(cursors) == 1:
+            cursor = cursors[0]
+            while self._stands(cursor, rank):  # bounded: takes one
+                yield cursor.take()
+            return
         left = cursors
         while left := [each for each in left if self._stands(each, rank)]:  # bounded: takes one
             yield min(left, key=lambda each: _age(each.head)).take()
 
     def _stands(self, cursor: _Cursor, rank: int) -> bool:
         head = cursor.head
-        return head is not None and self._lanes.aging.rank(head, self._now_ms) >= rank
+        if head is None:
+            return False
+        # Nobody stands lower than the rank of its priority.
+        return cursor.rank >= rank or self._lanes.aging.rank(head, self._now_ms) >= rank
 
     def _cursor(self, priority: Priority, scope: Scope) -> _Cursor:
         key = priority, scope
         found = self._cursors.get(key)
         if found is None:
             row = self._lanes.rows(priority)[scope]
-            found = self._cursors[key] = _Cursor(row, self._ahead)
+            found = self._cursors[key] = _Cursor(row, self._ahead, rank=priority.rank)
         return found
 
     def _party(self, scope: Scope) -> _Lane:
         found = self._parties.get(scope)
         if found is None:
             share, usage = self._lanes.shares.share_and_usage(scope, self._now_ms)
+            usage += self._counted.pop(scope, 0)
             found = self._parties[scope] = _Lane(share, usage, iter(()))
         return found
+
+    def _count(self, scope: Scope, usage: int) -> None:
+        found = self._parties.get(scope)
+        if found is None:
+            self._counted[scope] = self._counted.get(scope, 0) + usage
+        else:
+            found.usage += usage
 
 
 def _scope_of(request: PlacementRequest) -> Scope:

@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from bailiwick.ports import Clock
 from bailiwick.runtime.replica import Role
 from bailiwick.runtime.runner import Runner
+from bailiwick.runtime.steady_clock import Against
 from bailiwick.server.http.edge import HEADER, spell_problem
 from bailiwick.server.problems import trouble_of
 from bailiwick.services.authority import Authority
@@ -103,8 +104,12 @@ class Forward:
         found = [value for name, value in scope["headers"] if name == VOUCHER.encode()]
         if not found:
             return None
-        text = found[0].decode("latin-1")
-        return self._peers.authority.vouched(text, now_ms=self._peers.clock.now_ms())
+        text, peers = found[0].decode("latin-1"), self._peers
+        told_ms = peers.authority.told_ms(text)
+        if told_ms is not None:
+            clock = peers.runner.replica.clock
+            clock.hear(Against.FOLLOWER, told_ms, asked_ms=clock.elapsed_ms())
+        return peers.authority.vouched(text, now_ms=peers.clock.now_ms())
 
     async def _pass_on(self, request: Request, leader: str) -> Response:
         peers, correlation_id = self._peers, str(request.state.correlation_id)

@@ -57,7 +57,12 @@ def spell_denial(denied: Denied) -> told.Denial:
 
 def spell_remedy(remedy: Remedy) -> work.Remedy:
     """The change that would help."""
-    return work.Remedy(remedy=remedy.word.value, amount=remedy.amount, unit=str(remedy.unit))
+    return work.Remedy(
+        remedy=remedy.word.value,
+        amount=remedy.amount,
+        unit=str(remedy.unit),
+        lease_ids=list(remedy.leases),
+    )
 
 
 def spell_plan(found: PricedPlan) -> told.Plan:

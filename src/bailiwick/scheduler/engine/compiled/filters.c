@@ -14,7 +14,7 @@ static int falls_at(const Engine *e, const Node *k, const Shape *s) {
     return usable < s->count ? GPU : FITTING;
 }
 
-/* filter_counts(shape, labels, permitted) -> open nodes by the first filter they fail, and fitting */
+/* filter_counts(shape, labels, permitted) -> open nodes by the first filter they fail; fitting */
 METHOD(py_filter_counts) {
     int64_t a[1]; Py_buffer views[2]; const uint8_t *labels, *permitted;
     const Engine *e = &self->e;
@@ -47,8 +47,8 @@ static int could_hold(const Class *c, const Shape *s) {
     return c->cpu >= s->cpu && c->mem >= s->mem && c->block >= s->block && serving >= s->count;
 }
 
-/* survey(shape, mask) -> nodes with the devices, those open; nodes large enough, those open; what is
- * free on nodes with the devices that are open */
+/* survey(shape, mask) -> nodes with the devices, those open; nodes large enough, those open; and
+ * what is free on open nodes with the devices */
 METHOD(py_survey) {
     int64_t a[1], sum[4] = { 0 }; Py_buffer view; const uint8_t *mask;
     const Engine *e = &self->e;
@@ -69,5 +69,27 @@ METHOD(py_survey) {
             if (s->kinds >> c->kind[i] & 1) sum[3] += k->device[i];
     }
     if (view.obj) PyBuffer_Release(&view);
-    return Py_BuildValue("iiiiLLLL", nodes, taking, able, able_open, sum[0], sum[1], sum[2], sum[3]);
+    return Py_BuildValue("iiiiLLLL", nodes, taking, able, able_open,
+                         sum[0], sum[1], sum[2], sum[3]);
+}
+
+/* leases_of(accounts, limit) -> ids of leases under accounts whose bits are set, last slot first */
+METHOD(py_leases_of) {
+    int64_t a[1]; Py_buffer view;
+    const Engine *e = &self->e;
+    if (n < 2 || !integers(args + 1, n - 1, 1, a)) return NULL;
+    if (PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0) return NULL;
+    PyObject *found = NULL;
+    if (view.len * 8 < e->accounts)
+        PyErr_SetString(PyExc_ValueError, "mask is shorter than the number of accounts");
+    else found = PyList_New(0);
+    for (int32_t i = e->leases - 1; found && i >= 0 && PyList_GET_SIZE(found) < a[0]; i--) {
+        const Lease *l = &e->lease[i];
+        if (l->node < 0 || !allowed(view.buf, l->account)) continue;
+        PyObject *id = PyLong_FromLongLong(((int64_t)l->reuse << 32) | i);
+        if (!id || PyList_Append(found, id) < 0) Py_CLEAR(found);
+        Py_XDECREF(id);
+    }
+    PyBuffer_Release(&view);
+    return found;
 }

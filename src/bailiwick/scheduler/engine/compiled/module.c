@@ -529,6 +529,7 @@ static PyMethodDef methods[] = {
     FAST("set_weights", py_set_weights), FAST("learning", py_learning),
     FAST("set_workload", py_set_workload), FAST("survey", py_survey), FAST("find", py_find),
     FAST("score", py_score), FAST("filter_counts", py_filter_counts),
+    FAST("leases_of", py_leases_of),
     FAST("place", py_place), FAST("take", py_take), FAST("release", py_release),
     FAST("untake", py_untake), FAST("cursor", py_cursor),
     FAST("lease", py_lease), FAST("update_lease", py_update_lease),
@@ -536,7 +537,7 @@ static PyMethodDef methods[] = {
     FAST("place_batch", py_place_batch), FAST("release_batch", py_release_batch),
     FAST("counters", py_counters), FAST("find_victims", py_find_victims), FAST("dump", py_dump),
     FAST("room_time", py_room_time), FAST("room_nodes", py_room_nodes),
-    FAST("room_on", py_room_on),
+    FAST("room_on", py_room_on), FAST("ends_on", py_ends_on),
     { NULL, NULL, 0, NULL }
 };
 

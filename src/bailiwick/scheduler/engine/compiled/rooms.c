@@ -256,3 +256,21 @@ METHOD(py_room_on) {
     if (!milli) return NULL;
     return Py_BuildValue("LLLN", f.amount[0], f.amount[1], f.amount[2], milli);
 }
+
+/* ends_on(node, until) -> (expiry, lease, shape, devices) of the leases that end by then,
+ * the newest first */
+METHOD(py_ends_on) {
+    int64_t a[2];
+    const Engine *e = &self->e;
+    if (!integers(args, n, 2, a) || !node_ok(e, a[0])) return NULL;
+    PyObject *out = PyList_New(0);
+    for (int32_t i = e->node[a[0]].first_lease; out && i >= 0; i = e->lease[i].next) {
+        const Lease *l = &e->lease[i];
+        if (l->expires > a[1]) continue;
+        int64_t id = (int64_t)l->reuse << 32 | i;
+        PyObject *row = Py_BuildValue("LLii", l->expires, id, l->shape, l->devices);
+        if (!row || PyList_Append(out, row) < 0) Py_CLEAR(out);
+        Py_XDECREF(row);
+    }
+    return out;
+}

@@ -93,6 +93,8 @@ def _settings(body: wire.Settings) -> Settings:
         preempt_from=body.preempt_from,
         aging_ceiling=body.aging_ceiling,
         confirm_teardown=body.confirm_teardown,
+        priority_max=body.priority_max,
+        lease_classes=tuple(body.lease_classes),
         **{name: getattr(body, name) for name in NUMBERS},
     )
 
@@ -107,6 +109,8 @@ def _spell(found: Settings) -> wire.Settings:
         preempt_from=found.preempt_from,
         aging_ceiling=found.aging_ceiling,
         confirm_teardown=found.confirm_teardown,
+        priority_max=found.priority_max,
+        lease_classes=list(found.lease_classes),
         **{name: getattr(found, name) for name in NUMBERS},
     )
 

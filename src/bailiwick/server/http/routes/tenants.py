@@ -14,6 +14,7 @@ from bailiwick.scheduler.quota_policy import (
     ResourceLimit,
     Room,
 )
+from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Changing, Here
 from bailiwick.server.http.params import (
@@ -209,12 +210,15 @@ async def set_project_quota(
 
 
 async def _read_quota(asked: Asked, scope: Scope, *, response: Response) -> fleet.QuotaState:
-    quota, room = await tenants.read_quota(asked, scope)
+    found = await tenants.read_quota(asked, scope)
+    quota, room = found.quota, found.headroom
     response.headers["etag"] = f'"{quota_digest(quota)}"'
     return fleet.QuotaState(
         tenant=str(scope.tenant),
         project=scope.project,
+        is_default=found.is_default,
         quota=_spell_quota(quota),
+        ceiling=_spell_ceiling(found.ceiling),
         dimensions={word: _room(each) for word, each in room.dimensions.items()},
         generations={
             word: _room(each) for word, each in room.generations.items() if each.used or each.limit
@@ -235,6 +239,21 @@ def _quota(body: fleet.Quota) -> Quota:
         tuple(ResourceLimit(word, limit) for word, limit in body.limits.items()),
         tuple(GpuGenerationQuota(word, count) for word, count in body.gpu_limits.items()),
         burst,
+        None if body.ceiling is None else _ceiling(body.ceiling),
+    )
+
+
+def _ceiling(body: fleet.Ceiling) -> Ceiling:
+    classes = tuple(body.lease_classes)
+    return Ceiling(body.priority_max, classes, body.term_max_ms, body.waiting_max)
+
+
+def _spell_ceiling(ceiling: Ceiling) -> fleet.Ceiling:
+    return fleet.Ceiling(
+        priority_max=ceiling.priority_max,
+        lease_classes=list(ceiling.lease_classes),
+        term_max_ms=ceiling.term_max_ms,
+        waiting_max=ceiling.waiting_max,
     )
 
 
@@ -252,6 +271,7 @@ def _spell_quota(quota: Quota) -> fleet.Quota:
         limits={each.dimension: each.limit for each in quota.limits},
         gpu_limits={each.generation: each.count for each in quota.gpu_generations},
         burst=burst,
+        ceiling=None if quota.ceiling is None else _spell_ceiling(quota.ceiling),
     )
 
 

@@ -1,0 +1,76 @@
+"""Whether a request, or a longer term, is within the ceilings of its owner.
+
+Rules:
+
+- A project's own ceiling is asked before its tenant's; the first that says no is told.
+- In each: priority, lease class, term. Whether one more may wait is asked only of what would wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bailiwick.kernel.state import State
+from bailiwick.scheduler.quota_policy import QuotaScope
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights.ceilings import Ceiling
+from bailiwick.scheduler.rights.denials import (
+    LeaseClassForbidden,
+    PriorityTooHigh,
+    RightsDenied,
+    TermTooLong,
+    TooManyWaiting,
+)
+from bailiwick.vocab.words import LEASE_CLASSES
+
+
+def ceilings_of(state: State, scope: QuotaScope) -> Iterator[tuple[QuotaScope, Ceiling]]:
+    """The ceilings that bind a scope, its own first."""
+    quotas, outer = state.quotas, QuotaScope(scope.tenant)
+    own = quotas.quota_of(scope.tenant, scope.project).ceiling if scope.project else None
+    if own is not None:
+        yield scope, own
+    tenants = quotas.quota_of(scope.tenant).ceiling
+    yield outer, state.settings.ceiling() if tenants is None else tenants
+
+
+def ceiling_of(state: State, scope: QuotaScope) -> Ceiling:
+    """What a scope may ask for in all: the narrower of its own and those above."""
+    found = [most for _, most in ceilings_of(state, scope)]
+    return Ceiling(
+        min((each.priority_max for each in found), key=lambda priority: priority.rank),
+        tuple(kind for kind in LEASE_CLASSES if all(kind in each.lease_classes for each in found)),
+        min(each.term_max_ms for each in found),
+        min(each.waiting_max for each in found),
+    )
+
+
+def check_asked(state: State, request: PlacementRequest) -> RightsDenied | None:
+    """Why the owner may not ask for this, if it may not."""
+    scope = QuotaScope(request.tenant, request.project)
+    for whose, most in ceilings_of(state, scope):
+        if request.priority.rank > most.priority_max.rank:
+            return PriorityTooHigh(request.priority, most.priority_max, whose)
+        if request.lease_class not in most.lease_classes:
+            return LeaseClassForbidden(request.lease_class, whose)
+        if request.ttl_ms > most.term_max_ms:
+            return TermTooLong(request.ttl_ms, most.term_max_ms, whose)
+    return None
+
+
+def check_term(state: State, scope: QuotaScope, *, ttl_ms: int) -> TermTooLong | None:
+    """Whether a term is longer than the owner may ask for."""
+    for whose, most in ceilings_of(state, scope):
+        if ttl_ms > most.term_max_ms:
+            return TermTooLong(ttl_ms, most.term_max_ms, whose)
+    return None
+
+
+def check_waiting(state: State, request: PlacementRequest) -> TooManyWaiting | None:
+    """Whether as many of the owner's requests wait as may."""
+    scope = QuotaScope(request.tenant, request.project)
+    for whose, most in ceilings_of(state, scope):
+        waiting = state.waiting.get((whose.tenant, whose.project), 0)
+        if waiting >= most.waiting_max:
+            return TooManyWaiting(waiting, most.waiting_max, whose)
+    return None
