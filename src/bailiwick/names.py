@@ -54,6 +54,7 @@ from bailiwick.scheduler.library.federation import (
 )
 from bailiwick.scheduler.library.kept_room import KeptRoom
 from bailiwick.scheduler.library.queue import (
+    Aging,
     LineRules,
     QueueEntry,
     Reservation,
@@ -144,6 +145,7 @@ __all__ = [
     "AccountingTag",
     "AdmissionController",
     "AdmissionDecision",
+    "Aging",
     "Approved",
     "BailiwickError",
     "BudgetExhausted",

@@ -37,6 +37,7 @@ from typing import assert_never
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied
 from bailiwick.scheduler.fairness import FairShares, QueueEntry
+from bailiwick.scheduler.line.lanes import Aging
 from bailiwick.scheduler.line.promises import (
     Promise,
     PromiseGiven,
@@ -54,6 +55,7 @@ from bailiwick.vocab.values import check_amount, check_integer, check_kind
 from bailiwick.vocab.words import ReservationLoss
 
 __all__ = [
+    "Aging",
     "LineRules",
     "QueueEntry",
     "Reservation",
