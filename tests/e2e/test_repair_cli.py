@@ -56,6 +56,10 @@ def test_a_poisoned_journal_is_set_right_and_stays_as_sealed(poisoned: Path) -> 
     shown = call("journal", "show", str(poisoned), "--limit", "1000")
     assert "clock_repaired" in shown.stdout
 
+    asked = call("whatif", "-j", str(poisoned), "--set", "strategy=best_fit")
+    assert asked.returncode == 2
+    assert "the clock was set back by record" in asked.stderr
+
     store = open_store(poisoned)
     replica = Replica(store, SystemClock(), name="two")
     for _ in range(3):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import sha256
 
+from bailiwick.journal.kinds import RecordKind
 from bailiwick.kernel import Kernel, State, decode, encode
 from bailiwick.tools.record_source import OpenedJournal, UpTo, follow, parse_moment
 from bailiwick.vocab.errors import InvalidValue
@@ -19,12 +20,14 @@ def read_history(
     begin, end = period
     first = None if begin is None else _before(begin, source)
     last = UpTo() if end is None else parse_moment(end, source)
-    reader, kernel, size, end_ms = HistoryReader(), Kernel(), 0, 0
+    reader, kernel, size, end_ms, repaired = HistoryReader(), Kernel(), 0, 0, -1
     with source.reporter.progress("reading", source.size) as step:
         for record in source.records():
             if not last.has(record):
                 break
             reader.take(record)
+            if record.kind is RecordKind.CLOCK_REPAIRED and record.at_ms < end_ms:
+                repaired = record.seq
             size, end_ms = record.seq + 1, record.at_ms
             if first is not None and first.has(record):
                 follow(kernel, record)
@@ -33,6 +36,9 @@ def read_history(
     state = kernel.state
     if state.size >= size:
         raise InvalidValue("--from", begin, "a time with records between it and --to")
+    if repaired >= state.size:  # what comes after did not happen after what came before
+        where = f"seq:{repaired + 1} or later: the clock was set back by record {repaired}"
+        raise InvalidValue("--from", begin, where)
     start_ms = None if first is None or first.at_ms is None else first.at_ms + 1
     if last.at_ms is not None:
         end_ms = min(max(last.at_ms, end_ms), source.end_ms)

@@ -28,10 +28,7 @@ from bailiwick.kernel.fleet.events import (
     SettingsChanged,
 )
 from bailiwick.kernel.money.commands import SetBudget
-from bailiwick.kernel.money.events import (
-    BudgetChanged,
-    BudgetStateChanged,
-)
+from bailiwick.kernel.money.events import BudgetChanged, BudgetStateChanged
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.slices import TOLD_ONLY, cause_of, event_of

@@ -24,7 +24,7 @@ from bailiwick.demo.agenda import Agenda
 from bailiwick.demo.books import CampusBooks
 from bailiwick.demo.campus import run_demo, simulate
 from bailiwick.demo.closing import audit_journal
-from bailiwick.demo.driver import SETTINGS, RunStep
+from bailiwick.demo.driver import SETTINGS, Driver, Run, RunStep
 from bailiwick.demo.fleet import (
     HOUR_MS,
     LABS,
@@ -36,6 +36,8 @@ from bailiwick.demo.fleet import (
 from bailiwick.demo.report import print_report
 from bailiwick.demo.traffic import draw_jobs
 from bailiwick.journal import RecordKind, Verified, parse_record, verify_lines
+from bailiwick.journal.chain import Chain
+from bailiwick.journal.record import Context
 from bailiwick.vocab.errors import BailiwickError
 
 R = PreemptionReason
@@ -367,3 +369,18 @@ def test_reasons_are_counted_once_per_request(one_day: CampusBooks) -> None:
     asked = Counter({name: book.asked for name, book in one_day.tenants.items()})
     for book in one_day.denials.values():
         assert all(count <= asked[name] for name, count in book.requests.items())
+
+
+def test_work_that_may_stay_after_all_was_not_evicted() -> None:
+    driver, chain = Driver(1, 7), Chain()
+    job = next(each for each in draw_jobs(1, 7) if each.gpu_milli)
+    held = Run(job, 0, 10**6, {1, 2})
+    driver.runs = {1: held, 2: held}
+    for lease_id in (1, 2):
+        driver._warned(held, lease_id, PreemptionReason.PRIORITY_PREEMPTION)
+    assert driver.books.moments == [held.moment]
+    by = Context("kernel", "tick", job.kind.tenant)
+    for lease_id in (1, 2):
+        body = {"lease_id": lease_id, "generation": 2, "expires_ms": 10**6}
+        driver._hear((chain.seal(RecordKind.LEASE_RESTORED, by, at_ms=5, body=body).line,))
+    assert (driver.books.moments, held.moment, held.leases) == ([], None, {1, 2})

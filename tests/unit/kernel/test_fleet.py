@@ -318,14 +318,15 @@ def test_nobody_is_let_in_above_a_limit_for_less_than_the_minimum_run() -> None:
 
 def test_credit_that_a_claim_was_made_with_lets_its_claimant_start() -> None:
     """It was asked for when others were told to go; asked anew it could be too little by then."""
-    d = Desk(nodes=[cores(4)], burst_min_run_ms=2_000, grace_ms=1_500)
-    credit = BurstCredit(Dimension.CPU_MILLI, 2_500, 0, 2_000)
+    d = Desk(nodes=[cores(2)], burst_min_run_ms=2_000, grace_ms=2_500)
+    credit = BurstCredit(Dimension.CPU_MILLI, 4_200, 0, 2_000)
     d.do(SetQuota("lab", Quota((ResourceLimit.cpu_cores(1),), burst=credit)))
-    d.lease(cpu_cores=1, ttl_ms=10**6)
-    d.lease("rival", cpu_cores=3, ttl_ms=10**6)
+    d.lease(cpu_cores=1, ttl_ms=10**6, priority=HIGH)
+    victim = d.lease(cpu_cores=1, ttl_ms=10**6)
     answer = d.do(Submit(ask(cpu_cores=1, ttl_ms=10**6, priority=HIGH)))
     assert isinstance(answer, Queued)
-    d.tick(d.now_ms + 1_500)
+    assert d.phase(victim) == "grace_running"
+    d.tick(3_500)
     assert "admission_approved" in [r.kind.value for r in d.last], "its victim went for it"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from bailiwick.kernel import Renew, digest_of
+from bailiwick.kernel import Renew, ReportTeardown, digest_of
 from bailiwick.kernel.snapshot import decode, encode
 from bailiwick.kernel.views import EstimateBasis, waiting
 from bailiwick.vocab.errors import BailiwickError
@@ -164,3 +164,16 @@ def test_one_core_that_is_renewed_for_ever_does_not_hold_a_machine_empty() -> No
                 break
         assert served, f"{tenant} holds 64 cores empty with one"
         assert {whole, useful} - set(d.state.line.entries)
+
+
+def test_what_is_only_waited_for_to_be_torn_down_is_no_slip() -> None:
+    d = desk(confirm_teardown=True, teardown_ms=60 * SECOND)
+    lease = d.lease("other", cpu_cores=4)
+    entry = d.wait(cpu_cores=4)
+    d.tick()
+    for second in range(11, 40):
+        d.tick(second * SECOND)
+        assert not {"room_postponed", "room_lost"} & set(d.kinds)
+    d.do(ReportTeardown(lease, clean=True))
+    d.tick()
+    assert started(d) == [entry]

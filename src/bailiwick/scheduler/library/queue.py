@@ -195,7 +195,7 @@ class WaitingQueue:
             return
         line.had_turn(entry, now_ms)
         promise, starts_ms = line.promises.get(entry.id), None if kept is None else kept.at_ms
-        change = judge(promise, starts_ms, slips_max=line.rules.slips_max)
+        change = judge(promise, starts_ms, slips_max=line.rules.slips_max, now_ms=now_ms)
         match change:
             case PromiseKept():
                 pass

@@ -5,7 +5,8 @@ Rules:
 - Of those that room is kept for, the first at each rank is promised its start, and stands first
   there until then.
 - A promise says by when its entry is to start. A start that moves earlier is no news; one that
-  moves later is a slip, and the new time is what is promised then.
+  moves later is a slip, and the new time is what is promised then. Room that may be there at any
+  moment (what held it has only to be torn down) is not late.
 - At the ``slips_max``-th slip the promise is lost. It is lost at once if its own tenant renewed a
   lease past the start that was to end before it, and if nothing ends within the horizon any more.
 - Whose promise was lost holds nobody back. After a slip too many, or a renewal of its own tenant,
@@ -71,7 +72,9 @@ class PromiseLost:
 PromiseChange: TypeAlias = PromiseKept | PromiseGiven | PromiseSlipped | PromiseLost
 
 
-def judge(promise: Promise | None, starts_ms: int | None, *, slips_max: int) -> PromiseChange:
+def judge(
+    promise: Promise | None, starts_ms: int | None, *, slips_max: int, now_ms: int
+) -> PromiseChange:
     """What a look at the line makes of a promise; ``starts_ms`` is when room is there by now.
 
     ``None`` for that says that no room will be there; who was not asked is not judged.
@@ -80,7 +83,7 @@ def judge(promise: Promise | None, starts_ms: int | None, *, slips_max: int) -> 
         return PromiseKept() if starts_ms is None else PromiseGiven()
     if starts_ms is None:
         return PromiseLost(ReservationLoss.BEYOND_HORIZON)
-    if starts_ms <= promise.starts_ms:
+    if starts_ms <= max(promise.starts_ms, now_ms + 1):
         return PromiseKept()
     if promise.is_postponed:
         return PromiseLost(ReservationLoss.OWN_RENEWAL)

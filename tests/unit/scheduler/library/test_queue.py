@@ -378,7 +378,7 @@ def test_a_lease_that_should_have_ended_may_end_any_moment() -> None:
     desk.run(gpu_count=1, ttl_ms=10)
     desk.submit(gpu_count=1)
     late = desk.queue.schedule(50, limit=10)
-    assert kept_for(late).at_ms == 50
+    assert kept_for(late).at_ms == 51
     assert ids(desk.schedule(50)) == [1]
 
 
