@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,8 @@ def test_overruns_are_those_of_a_look_at_every_row(seed: int) -> None:
             quota = Quota((limit,), burst=rng.choice([None, burst, burst]))
             quotas.set_quota(tenant, quota, project=project, now_ms=now_ms)
         elif dice < 0.45:
-            request = PlacementRequest(tenant=tenant, project=project, cpu_cores=1)  # type: ignore[arg-type]
+            owner: dict[str, Any] = {"tenant": tenant, "project": project}
+            request = PlacementRequest(cpu_cores=1, **owner)
             quotas.record_alloc(request, now_ms=now_ms)
             held.append(request)
         elif dice < 0.65 and held:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from bailiwick.scheduler.line.foresight import RoomForeseen, RoomSought, RoomSte
 
 ENGINES = ["pure", *(["compiled"] if has_compiled() else [])]
 HOPPER, ADA = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_ADA
-TERMS = [
+TERMS: list[dict[str, Any]] = [
     {"cpu_cores": 1},
     {"cpu_cores": 3, "mem_bytes": 20},
     {"gpu_count": 1, "cpu_cores": 1},
@@ -58,8 +59,8 @@ class Fleet:
         else:
             self.now_ms += rng.choice([0, 5, 50])
 
-    def request(self, **more: object) -> PlacementRequest:
-        return PlacementRequest(tenant="a", **{**self.rng.choice(TERMS), **more})  # type: ignore[arg-type]
+    def request(self, **more: Any) -> PlacementRequest:
+        return PlacementRequest(**{"tenant": "a", **self.rng.choice(TERMS), **more})
 
     def sought(self) -> RoomSought:
         rng, now_ms = self.rng, self.now_ms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
-from bailiwick.vocab.words import CapacityDenial, PendingReason, QuotaViolation
+from bailiwick.vocab.words import CapacityDenial, PendingReason, QuotaViolation, RightsDenial
 
 REASONS: Final[dict[PendingReason, str]] = {
     PendingReason.MISCONFIGURED: "the request itself must change",
@@ -25,13 +25,16 @@ def phrase_turn(position: int) -> str:
     return REASONS[PendingReason.NOT_YET_LOOKED_AT]
 
 
-_QUOTA: Final = frozenset(word.value for word in QuotaViolation)
+_QUOTA: Final = frozenset(QuotaViolation) - {QuotaViolation.GPU_GENERATION_REQUIRED}
+_RIGHTS: Final = frozenset(RightsDenial) - {RightsDenial.SCOPE_CLOSED}
 
 
 def fix_of(reason: PendingReason, detail: str) -> str:
     """What a person can do about a denial, by its reason and the rule that said no."""
     if detail in _QUOTA and not reason.is_transient:
         return "ask for more quota, or for something it allows: bailiwick quota show"
+    if detail in _RIGHTS:
+        return "ask for less, or for a higher ceiling: bailiwick quota show"
     if detail == CapacityDenial.NODES_CLOSED:
         return "let it wait; an operator opens nodes, or they attest: bailiwick node list"
     match reason:

@@ -49,7 +49,13 @@ from bailiwick.scheduler.quota_policy import (
     ResourceLimit,
 )
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.rights.ceilings import ScopeClosed, TermTooLong
+from bailiwick.scheduler.rights.denials import (
+    LeaseClassForbidden,
+    PriorityTooHigh,
+    ScopeClosed,
+    TermTooLong,
+    TooManyWaiting,
+)
 from bailiwick.vocab.remedies import RemedyWord
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import NodeId
@@ -57,6 +63,7 @@ from bailiwick.vocab.words import (
     Dimension,
     FilterReason,
     HardwareGeneration,
+    LeaseClass,
     PendingReason,
     Priority,
     ResourceKind,
@@ -291,6 +298,9 @@ DETAILS: list[tuple[DenialDetail, PendingReason, Remedy]] = [
     (NodesClosed(3), P.WAITING_FOR_CAPACITY, Remedy(W.OPEN_NODES, 3, "nodes")),
     (TermReserved(9, 4, 1_004), P.WAITING_FOR_CAPACITY, Remedy(W.CHANGE_REQUEST, 5, "ms")),
     (ScopeClosed(QuotaScope.of("lab")), P.FORBIDDEN, Remedy(W.CHANGE_POLICY)),
+    (PriorityTooHigh(Priority.CRITICAL, Priority.HIGH), P.FORBIDDEN, Remedy(W.RAISE_CEILING)),
+    (LeaseClassForbidden(LeaseClass.GUARANTEED), P.FORBIDDEN, Remedy(W.RAISE_CEILING)),
+    (TooManyWaiting(5, 5), P.WAITING_FOR_QUOTA, Remedy(W.RAISE_CEILING, 1, "waiting")),
     (TermTooLong(9, 4), P.EXCEEDS_MAXIMUM, Remedy(W.CHANGE_REQUEST, 5, "ms")),
 ]  # fmt: skip
 

@@ -54,6 +54,7 @@ from bailiwick.kernel.work.plan import (
 from bailiwick.scheduler.decision import Approved, Denied, VictimsLeaving
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.line.promises import (
+    Promise,
     PromiseGiven,
     PromiseKept,
     PromiseLost,
@@ -278,6 +279,16 @@ def _sort_of(denied: Denied) -> str:
     return "capacity" if denied.reason in CAPACITY_REASONS else denied.reason.value
 
 
+def _is_being_left(state: State, promise: Promise) -> bool:
+    """Whether a lease that was to end by the promised start has only to be torn down."""
+    return any(
+        state.node_of(lease_id) in promise.nodes
+        and state.fields(lease_id).expires_ms > promise.starts_ms
+        for lease_id in state.leaving
+        if lease_id not in state.fenced
+    )
+
+
 def _tell_reservation(state: State, entry: QueueEntry, turn: Turn) -> Iterator[Event]:
     """Say what became of the room that is kept for an entry, if it is news."""
     line, now_ms, kept = state.line, turn.now_ms, turn.reservation_of(entry)
@@ -286,6 +297,8 @@ def _tell_reservation(state: State, entry: QueueEntry, turn: Turn) -> Iterator[E
     owner = Owner.of(entry.request)
     promise, starts_ms = line.promises.get(entry.id), None if kept is None else kept.at_ms
     nodes = () if kept is None else kept.nodes[:MEMBERS_MAX]
+    if promise is not None and _is_being_left(state, promise):
+        return  # it is late only if that takes longer than it may
     change = judge(promise, starts_ms, slips_max=line.rules.slips_max, now_ms=now_ms)
     match change:
         case PromiseKept():
