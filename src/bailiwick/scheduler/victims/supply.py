@@ -8,6 +8,8 @@ which more or fewer leases go. Rules:
   its cost, with what the rest must cost at least, is no less than that of the best answer so far,
   or if another state costs and lacks no more. Of more states than a width, those with the least
   bound stay. A narrow search comes first; if it proves nothing, a wide one.
+- First answers are the best values by several prices. What then cannot be part of anything cheaper
+  is left out at once, so that few of many pieces are searched.
 - ``bound`` is proven: no choice costs less. It equals the cost unless a state that might have led
   to something cheaper had to be left.
 - The least cost of what is lacking is reckoned by prices: what is lacking is paid in full, less
@@ -25,13 +27,13 @@ from typing import NamedTuple, TypeAlias
 WIDTHS = (48, 768)
 """States that stay after each piece, in the searches that are tried one after the other."""
 
-STEPS_MAX = 150_000
+STEPS_MAX = 10_000
 """States times pieces of one search: many pieces make it narrower."""
 
 _POINT = 64
 """Bits behind the point of a price: a byte of memory costs little."""
 
-_COMPARED = 64
+_COMPARED = 16
 """States with which one is compared when several kinds are lacking."""
 
 _NEVER = 1 << 120
@@ -86,7 +88,7 @@ def supply(
     search = _Search(need, useful)
     for width in WIDTHS if widths is None else widths:
         if search.bound < search.cost:
-            search.run(max(1, min(width, STEPS_MAX // len(useful))))
+            search.run(width)
     units = {unit for offer in search.offers for unit in offer.units}
     return Supplied(tuple(sorted(units)), search.cost, search.bound)
 
@@ -127,26 +129,44 @@ class _Search:
     def __init__(self, need: Amounts, pieces: list[Piece]) -> None:
         self.need = need
         self._prices = SupplyPrices(need, pieces)
-        # Ties stay in the caller's order.
-        self._pieces = sorted(pieces, key=lambda p: min(map(self._prices.rate, p)))
+        # Of pieces as good as each other the largest comes first, then the caller's order holds.
+        self._pieces = sorted(pieces, key=lambda p: (min(map(self._prices.rate, p)), -p[-1].cost))
         self._prices.reckon_tails(self._pieces)
         self.offers: tuple[Offer, ...] = ()
         self.cost = _NEVER
-        self._greedy()
+        for price in self._prices.to_try():
+            self._greedy(price)
+        # What cannot be part of anything cheaper is not looked at again.
+        self._pieces = [piece for piece in map(self._worthwhile, self._pieces) if piece]
+        self._prices.reckon_tails(self._pieces)
         self.bound = min(self._prices.least(0, need), self.cost)
 
-    def _greedy(self) -> None:
-        """A first answer: best value first until all is there, then less where less will do."""
-        need = self.need
+    def _worthwhile(self, piece: Piece) -> Piece:
+        """The offers with which something cheaper than the best answer is still possible."""
+        return tuple(o for o in piece if self._prices.least_with(o, piece) < self.cost)
+
+    def _greedy(self, price: Sequence[int]) -> None:
+        """A first answer: best value first, and whatever completes that for the least."""
+        rate = self._prices.rate
+        order = sorted(self._pieces, key=lambda p: min(rate(o, at=price) for o in p))
+        need, cost = self.need, 0
         taken: list[tuple[Piece, Offer]] = []
-        for piece in self._pieces:
+        # If nothing completes it, all of everything suffices.
+        best, best_cost = [(piece, piece[-1]) for piece in self._pieces], _NEVER
+        for piece in order:
             useful = [o for o in piece if any(map(min, o.gives, need))]
-            if useful:
-                best = min(useful, key=lambda o: self._prices.rate(o, within=need))
-                taken.append((piece, best))
-                need = _left(need, best)
-        if any(need):  # the best values are too small: the largest offers of all suffice
-            taken = [(piece, piece[-1]) for piece in self._pieces]
+            if not useful:
+                continue
+            offer = min(useful, key=lambda o: rate(o, within=need, at=price))
+            if any(_left(need, offer)):
+                taken.append((piece, offer))
+                need, cost = _left(need, offer), cost + offer.cost
+            elif cost + offer.cost < best_cost:  # something smaller may complete it, too
+                best, best_cost = [*taken, (piece, offer)], cost + offer.cost
+        self._reduce(best)
+
+    def _reduce(self, taken: Sequence[tuple[Piece, Offer]]) -> None:
+        """Take less where less will do, the dearest first, and keep that as an answer."""
         given = [sum(column) for column in zip(*(o.gives for _, o in taken), strict=True)]
         offers: list[Offer] = []
         for piece, offer in sorted(taken, key=lambda row: -row[1].cost):
@@ -166,7 +186,8 @@ class _Search:
             self.offers, self.cost = chosen, cost
 
     def run(self, width: int) -> None:
-        """Look for something cheaper, with so many states at a time."""
+        """Look for something cheaper, with so many states at a time, or fewer."""
+        width = max(1, min(width, STEPS_MAX // max(1, len(self._pieces))))
         dropped = _NEVER
         states = [_State(0, self.need, self.bound, None)]
         for i, piece in enumerate(self._pieces):
@@ -234,6 +255,7 @@ class SupplyPrices:
             for kind in (*kinds, *kinds):
                 joint[kind] = self._best(kind, joint)
             self._all.append(joint)
+        self._joint_value = self._value(self._all[-1]) if need else 0
         self._tails: list[tuple[Amounts, Amounts]] = []
 
     def _best(self, kind: int, price: Sequence[int]) -> int:
@@ -265,21 +287,35 @@ class SupplyPrices:
     def _value(self, price: Sequence[int]) -> int:
         return _worth(self._need, price) - sum(_bargain(piece, price) for piece in self._pieces)
 
-    def rate(self, offer: Offer, within: Amounts | None = None) -> int:
+    def to_try(self) -> list[list[int]]:
+        """Prices by which a first answer may be good: these, and as if all kinds were scarce."""
+        even = [(1 << 2 * _POINT) // (amount or 1) for amount in self._need]
+        return [*self._all, even] if len(self._need) > 1 else self._all
+
+    def rate(
+        self, offer: Offer, within: Amounts | None = None, *, at: Sequence[int] | None = None
+    ) -> int:
         """What an offer costs for its worth, of which no more counts than is lacking."""
         gives = offer.gives if within is None else tuple(map(min, offer.gives, within))
-        return (offer.cost << 2 * _POINT) // (_worth(gives, self._all[-1]) + 1)
+        return (offer.cost << 2 * _POINT) // (_worth(gives, at or self._all[-1]) + 1)
 
     def reckon_tails(self, pieces: Sequence[Piece]) -> None:
         """In this order, what the pieces from each one on give, and beyond their cost."""
         most, bargains = (0,) * len(self._need), (0,) * len(self._all)
         self._tails = [(most, bargains)]
         for piece in reversed(pieces):
-            most = tuple(map(int.__add__, most, piece[-1].gives))
+            top = (max(column) for column in zip(*(o.gives for o in piece), strict=True))
+            most = tuple(map(int.__add__, most, top))
             more = (_bargain(piece, price) for price in self._all)
             bargains = tuple(map(int.__add__, bargains, more))
             self._tails.append((most, bargains))
         self._tails.reverse()
+
+    def least_with(self, offer: Offer, piece: Piece) -> int:
+        """What any choice costs at least that takes this offer of the piece."""
+        price = self._all[-1]
+        loss = _bargain(piece, price) - _worth(offer.gives, price) + (offer.cost << _POINT)
+        return -(-(self._joint_value + loss) >> _POINT)
 
     def least(self, i: int, need: Amounts) -> int:
         """What supplying the need with pieces from i on costs at least."""

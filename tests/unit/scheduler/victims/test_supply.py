@@ -86,3 +86,14 @@ def test_much_that_is_nearly_equal_is_still_proven() -> None:
 def test_what_cannot_be_given_is_not_sought() -> None:
     assert supply((2, 1), [(Offer(1, (5, 0), (0,)),)]) is None
     assert supply((0, 0), []) is not None
+
+
+def test_of_many_sorts_with_two_kinds_lacking_the_answer_is_near_the_bound() -> None:
+    """Best value by one kind alone would leave the other to be bought twice."""
+    pieces: list[Piece] = []
+    for number in range(280):
+        cores, memory = 1 + number % 7, 1 + number % 5
+        pieces.extend(copies(1000 + cores, (1000 * cores, memory * 10**8), units=range(16)))
+    found = supply((104_000, 11 * 10**9), pieces)
+    assert found is not None
+    assert 100 * found.cost <= 110 * found.bound
