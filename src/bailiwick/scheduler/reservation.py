@@ -21,7 +21,7 @@ from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, Re
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import Shape
 from bailiwick.scheduler.line.foresight import RoomSought, RoomStep, foresee
-from bailiwick.scheduler.line.projection import NodeRoom, amounts_of, milli_of
+from bailiwick.scheduler.line.projection import FutureRoom, amounts_of, milli_of
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.quota_policy import WithinQuota
@@ -70,7 +70,7 @@ class _Reserved:
                 if kept[kind] and wanted:
                     self._slack[kind] = free[kind] - kept[kind] - wanted
         self._ready = self.ledger.prepare(request, admission.scorer.filters)
-        self._rooms: dict[int, NodeRoom] = {}
+        self._rooms: dict[int, FutureRoom] = {}
         self._sets: dict[tuple[Shape, int], NodeSet] = {}
         self.reservation = Reservation(entry, now_ms, ())
 
@@ -134,9 +134,9 @@ class _Reserved:
                     members.discard(handle)
         return self._sets[key]
 
-    def _spares(self, then: NodeRoom, shape: Shape, *, members: int) -> bool:
+    def _spares(self, then: FutureRoom, shape: Shape, *, members: int) -> bool:
         """Whether what is kept on a node stays, whichever devices the newcomers take of it."""
-        now, need = NodeRoom.now(self.ledger, then.node, shape=shape), self.shape
+        now, need = FutureRoom.now(self.ledger, then.node, shape=shape), self.shape
         landing = min(members, now.fitting(shape))
         rows = zip(then.amounts, amounts_of(shape), amounts_of(need), strict=True)
         if any(free - landing * taken < then.members * kept for free, taken, kept in rows if kept):

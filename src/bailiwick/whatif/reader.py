@@ -28,10 +28,7 @@ from bailiwick.kernel.fleet.events import (
     SettingsChanged,
 )
 from bailiwick.kernel.money.commands import SetBudget
-from bailiwick.kernel.money.events import (
-    BudgetChanged,
-    BudgetStateChanged,
-)
+from bailiwick.kernel.money.events import BudgetChanged, BudgetStateChanged
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.slices import TOLD_ONLY, cause_of, event_of
@@ -72,7 +69,6 @@ from bailiwick.whatif.history import (
 
 _BY_SCHEDULER = (PreemptionReason.PRIORITY_PREEMPTION, PreemptionReason.BURST_CREDIT_EXHAUSTED)
 _OF_MONEY = (PreemptionReason.BUDGET_EXHAUSTED, PreemptionReason.COST_CAP_EVICTION)
-
 
 Key: TypeAlias = tuple[int, str, str]
 

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from bailiwick.scheduler.handles import Shape
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.line.projection import LeaseEnding, NodeRoom, endings, milli_of
+from bailiwick.scheduler.line.projection import FutureRoom, LeaseEnding, endings, milli_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class RoomForeseen:
     """When there is room, the nodes where most fit first, as many as are needed, and the slack."""
 
     at_ms: int
-    rooms: dict[int, NodeRoom]
+    rooms: dict[int, FutureRoom]
     slack: dict[int, int]
 
 
-Rooms: TypeAlias = dict[int, NodeRoom]
+Rooms: TypeAlias = dict[int, FutureRoom]
 
 
 def foresee(ledger: CapacityLedger, sought: RoomSought) -> RoomForeseen | None:
@@ -70,7 +70,7 @@ def foresee(ledger: CapacityLedger, sought: RoomSought) -> RoomForeseen | None:
 def walk(ledger: CapacityLedger, sought: RoomSought) -> RoomForeseen | None:
     """The same by looking at every node and every lease."""
     rooms = {
-        node.handle: NodeRoom.now(ledger, node, shape=sought.shape)
+        node.handle: FutureRoom.now(ledger, node, shape=sought.shape)
         for node in ledger.entries.values()
         if node.takes_leases and _is_in(sought.mask, node.handle)
     }
@@ -165,7 +165,7 @@ class _Foresight:
         for handle in sorted(self.own):
             node = self.ledger.by_handle[handle]
             if node is not None and node.takes_leases and _is_in(self.sought.mask, handle):
-                rooms[handle] = NodeRoom.now(self.ledger, node, shape=self.sought.shape)
+                rooms[handle] = FutureRoom.now(self.ledger, node, shape=self.sought.shape)
         return rooms
 
     def _own_steps(self, rooms: Rooms, until_ms: int) -> list[RoomStep]:
@@ -188,7 +188,7 @@ class _Foresight:
             if node is not None:
                 cpu, mem, block, devices = ledger.engine.room_on(handle, at_ms)
                 serving = ledger.serving(node, sought.shape)
-                room = NodeRoom(node, [cpu, mem, block], list(devices), serving, members)
+                room = FutureRoom(node, [cpu, mem, block], list(devices), serving, members)
                 found[handle] = room
         return _kept(found, sought.members)
 

@@ -47,7 +47,7 @@ def amounts_of(shape: Shape) -> tuple[int, int, int]:
 
 
 @dataclass(slots=True)
-class NodeRoom:
+class FutureRoom:
     """What is free on one node, now or later, and its devices that may serve the shape asked.
 
     Less than nothing is free where room is kept that leases have yet to leave.
@@ -60,7 +60,7 @@ class NodeRoom:
     members: int = 0
 
     @classmethod
-    def now(cls, ledger: CapacityLedger, node: NodeEntry, *, shape: Shape) -> NodeRoom:
+    def now(cls, ledger: CapacityLedger, node: NodeEntry, *, shape: Shape) -> FutureRoom:
         """What is free on the node at this moment."""
         _, _, cpu, mem, block, devices, _ = ledger.engine.node(node.handle)
         return cls(node, [cpu, mem, block], list(devices), ledger.serving(node, shape))
