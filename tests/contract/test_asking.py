@@ -130,6 +130,7 @@ def test_an_explanation_counts_the_nodes_and_says_what_would_help(house: HttpHou
         "remedy": "change_request",
         "amount": 10**6 - 64_000,
         "unit": "cpu_milli",
+        "lease_ids": [],
     }
     assert never["plan"]["plan"] == "refuse"
 
@@ -155,7 +156,12 @@ def test_an_entry_says_how_the_nodes_fared_and_what_would_help(house: HttpHouse)
     (entry_id,) = [house.ask(ME, "POST", "/v1/leases", json=FULL).json()["entry_id"]]
     entry = house.ask(ME, "GET", f"/v1/queue/{entry_id}").json()
     assert (entry["fallen"], entry["fitting"]) == ({"cpu": 1}, 0)
-    assert entry["remedy"] == {"remedy": "wait_or_preempt", "amount": 2_000, "unit": "cpu_milli"}
+    assert entry["remedy"] == {
+        "remedy": "wait_or_preempt",
+        "amount": 2_000,
+        "unit": "cpu_milli",
+        "lease_ids": [],
+    }
 
 
 # -- the past --------------------------------------------------------------------------------

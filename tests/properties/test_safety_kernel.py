@@ -76,6 +76,7 @@ from bailiwick.vocab.words import (
     Strategy,
 )
 from tests.support.naive_kernel import NaiveKernel
+from tests.support.wide_open import wide_settings
 
 KINDS = [EvidenceKind.TPM2, EvidenceKind.TPM2, EvidenceKind.GPU_CC, EvidenceKind.NITRO]
 HOPPER, AMPERE = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_AMPERE
@@ -139,7 +140,9 @@ def quotas(draw: st.DrawFn) -> Quota:
 
 
 rules = st.builds(
-    Settings,
+    wide_settings,
+    waiting_max=st.sampled_from([2, 1_000]),
+    priority_max=st.sampled_from([Priority.CRITICAL, Priority.CRITICAL, Priority.HIGH]),
     strategy=st.sampled_from([s for s in Strategy if s is not Strategy.WEIGHTED]),
     headroom=st.sampled_from([Resources(), Resources(), Resources(cpu_milli=1000)]),
     preempt_from=st.sampled_from([Priority.LOW, Priority.HIGH]),

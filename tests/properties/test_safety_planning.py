@@ -72,7 +72,7 @@ def check_done(campus: Campus, planned: pl.Plan, records: list[Record]) -> None:
             warned = {b["lease_id"] for b in bodies(records, "lease_revoked")}
             assert warned == {victim.lease_id for victim in planned.victims}
             for claim in bodies(records, "request_blocked")[:1]:
-                assert claim["victim_nodes"] == planned.nodes
+                assert claim["seats"] == planned.nodes
                 assert claim["until_ms"] == planned.until_ms
             if not bodies(records, "request_queued"):
                 granted = [n for b in bodies(records, "admission_approved") for n in b["nodes"]]

@@ -70,7 +70,6 @@ from bailiwick.whatif.history import (
 _BY_SCHEDULER = (PreemptionReason.PRIORITY_PREEMPTION, PreemptionReason.BURST_CREDIT_EXHAUSTED)
 _OF_MONEY = (PreemptionReason.BUDGET_EXHAUSTED, PreemptionReason.COST_CAP_EVICTION)
 
-
 Key: TypeAlias = tuple[int, str, str]
 
 

@@ -13,6 +13,7 @@ from bailiwick.kernel import (
     ChangeSettings,
     Elect,
     Envelope,
+    Granted,
     Kernel,
     RegisterNode,
     Settings,
@@ -36,8 +37,8 @@ def _with_a_lease(**settings: int) -> Kernel:
     kernel = Kernel()
     _do(kernel, ChangeSettings(Settings(**settings)), START_MS)
     _do(kernel, RegisterNode("n1", NodeCapacity(cpu_cores=4, mem_bytes=0)), START_MS)
-    request = PlacementRequest(tenant=TenantId("lab"), cpu_cores=1, ttl_ms=30 * DAY)
-    _do(kernel, Submit(request), START_MS)
+    request = PlacementRequest(tenant=TenantId("lab"), cpu_cores=1, ttl_ms=6 * DAY)
+    assert isinstance(_do(kernel, Submit(request), START_MS), Granted)
     return kernel
 
 

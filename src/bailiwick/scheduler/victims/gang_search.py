@@ -25,7 +25,7 @@ from bailiwick.scheduler.handles import Shape
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.victims.node_ways import (
-    NodeRoom,
+    NodeFree,
     NodeUnit,
     NodeWays,
     fitting,
@@ -44,7 +44,7 @@ SETTLED_MAX = 64
 _STRIDE = 1 << 20
 _NEVER = 1 << 100
 
-Rooms: TypeAlias = Mapping[int, tuple[NodeEntry, NodeRoom]]
+Rooms: TypeAlias = Mapping[int, tuple[NodeEntry, NodeFree]]
 """The nodes on which room is sought, by handle, and what is free there."""
 
 _Decided: TypeAlias = dict[int, bool]
@@ -121,7 +121,7 @@ class GangSearch:
                 self._on[node].append(len(self._stakes))
                 self._stakes.append(_Stake(number, node, part))
             self._charge(number, unit.cost)
-        self._tables: dict[tuple[NodeRoom, tuple[NodeUnit, ...]], NodeWays] = {}
+        self._tables: dict[tuple[NodeFree, tuple[NodeUnit, ...]], NodeWays] = {}
         self._wanted = 0
         self.beyond: tuple[Piece, ...] = ()
         """What nodes that are not looked at might give, for no less than this."""
@@ -270,7 +270,7 @@ class GangSearch:
         slots = sum(slots_in(self._shape, milli) for _, milli in room.devices)
         return fitting(self._shape, room.amounts, slots=slots)
 
-    def _without(self, handle: int, gone: Sequence[int]) -> NodeRoom:
+    def _without(self, handle: int, gone: Sequence[int]) -> NodeFree:
         """The node as it would be if these parts of units had ended."""
         room = self._rooms[handle]
         if not gone:
@@ -281,4 +281,4 @@ class GangSearch:
             amounts = tuple(map(int.__add__, amounts, here.amounts))
             for index, milli in here.devices:
                 devices[index] += milli
-        return NodeRoom(amounts, tuple(devices.items()))
+        return NodeFree(amounts, tuple(devices.items()))

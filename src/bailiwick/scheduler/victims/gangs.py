@@ -25,7 +25,7 @@ from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.victim_cost import BlockedNodes, VictimTerms
 from bailiwick.scheduler.victims.gang_search import GangSearch, GangVictims, Rooms
-from bailiwick.scheduler.victims.node_ways import NodeRoom, fitting, slots_in
+from bailiwick.scheduler.victims.node_ways import NodeFree, fitting, slots_in
 from bailiwick.scheduler.victims.supply import copies
 from bailiwick.scheduler.victims.units import Judge
 
@@ -82,7 +82,7 @@ def _on_large_fleet(
 
 def _rooms(
     ledger: CapacityLedger, ready: Prepared, shape: Shape
-) -> Iterator[tuple[NodeEntry, NodeRoom]]:
+) -> Iterator[tuple[NodeEntry, NodeFree]]:
     """Every suitable node, and what is free there."""
     mask = ledger.mask_of(ready)
     for entry in ledger.entries.values():
@@ -92,10 +92,10 @@ def _rooms(
         if mask is None or mask[handle >> 3] >> (handle & 7) & 1:
             _, _, cpu, mem, block, devices, _ = ledger.engine.node(handle)
             free = tuple((index, devices[index]) for index in serving)
-            yield entry, NodeRoom((cpu, mem, block), free if shape.device_count else ())
+            yield entry, NodeFree((cpu, mem, block), free if shape.device_count else ())
 
 
-def _members(shape: Shape, room: NodeRoom) -> int:
+def _members(shape: Shape, room: NodeFree) -> int:
     slots = sum(slots_in(shape, free) for _, free in room.devices)
     return fitting(shape, room.amounts, slots=slots)
 

@@ -32,7 +32,7 @@ _COMPARED = 48
 _NEVER = 1 << 100
 
 
-class NodeRoom(NamedTuple):
+class NodeFree(NamedTuple):
     """What is free on a node: cpu, memory, block, and milli of each device that may serve."""
 
     amounts: Amounts
@@ -92,7 +92,7 @@ class NodeWays:
     """One node, and all that could go from it, for up to ``wanted`` members more."""
 
     def __init__(
-        self, shape: Shape, room: NodeRoom, units: Sequence[NodeUnit], *, wanted: int
+        self, shape: Shape, room: NodeFree, units: Sequence[NodeUnit], *, wanted: int
     ) -> None:
         self._shape, self._room, self._units = shape, room, units
         self._base = sum(slots_in(shape, free) for _, free in room.devices)

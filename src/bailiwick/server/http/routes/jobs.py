@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse
 from bailiwick.executors.port import JobSpec
 from bailiwick.executors.registry import DEFAULT, find_executor
 from bailiwick.fleet.node import EXECUTOR_LABEL
-from bailiwick.kernel import Refused, Submit, decode_command
+from bailiwick.kernel import Refused
 from bailiwick.ports import JobRow
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
@@ -128,8 +128,11 @@ def _refused(found: Submitted) -> Trouble:
 
 
 def _memory(job: JobRow) -> int:
-    asked = decode_command(dict(job.request))
-    return asked.request.mem_bytes if isinstance(asked, Submit) else 0
+    """What the kernel was asked for; read from the row as it is, whatever wrote it."""
+    asked = job.request.get("request")
+    held = asked.get("resources") if isinstance(asked, dict) else None
+    found = held.get("mem_bytes") if isinstance(held, dict) else None
+    return found if isinstance(found, int) else 0
 
 
 def _job(found: JobStanding) -> wire.Job:
