@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from bailiwick import CapacityLedger, GpuDevice, HardwareGeneration, NodeCapacity, PlacementRequest
+from bailiwick.scheduler.backfill.foresight import RoomForeseen, RoomSought, RoomStep, foresee, walk
 from bailiwick.scheduler.engine import has_compiled
 from bailiwick.scheduler.engine.protocol import BEST_FIT
 from bailiwick.scheduler.handles import Shape
-from bailiwick.scheduler.line.foresight import RoomForeseen, RoomSought, RoomStep, foresee, walk
 
 ENGINES = ["pure", *(["compiled"] if has_compiled() else [])]
 HOPPER, ADA = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_ADA

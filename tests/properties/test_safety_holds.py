@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bailiwick import CapacityLedger, NodeCapacity, PlacementRequest, QuotaManager, TenantId
 from bailiwick.fleet.node import GpuDevice
-from bailiwick.scheduler.holds import Hold, Seat
+from bailiwick.scheduler.room_holds import RoomHold, Seat
 from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import EndCause, HardwareGeneration
 
@@ -121,7 +121,7 @@ def _play(world: World, draw: st.DataObject, steps: int) -> None:
                 continue  # there is no room for it, even when they have gone
             bits = sum(1 << i for i in devices)
             seats = (Seat(NodeId(node), bits),)
-            hold = Hold(request(tenant, cores, len(devices)), seats, tuple(victims))
+            hold = RoomHold(request(tenant, cores, len(devices)), seats, tuple(victims))
             ledger.holds.put(number, hold, now_ms=world.now_ms)
             world.holds[number] = row
         elif what == "drop" and world.holds:

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from bailiwick.scheduler.backfill.lanes import Aging
+from bailiwick.scheduler.backfill.promises import Promise
+from bailiwick.scheduler.backfill.rules import LineRules
 from bailiwick.scheduler.fairness import FairShares, QueueEntry
-from bailiwick.scheduler.line.lanes import Aging
-from bailiwick.scheduler.line.promises import Promise
-from bailiwick.scheduler.line.rules import LineRules
 from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.words import PRIORITIES, Priority

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from bailiwick.scheduler.backfill.lanes import Aging
 from bailiwick.scheduler.fairness import SHARE_MAX, FairShares, QueueEntry, Scope, expected_usage
-from bailiwick.scheduler.line.lanes import Aging
 from bailiwick.vocab.words import PRIORITIES
 
 

@@ -4,9 +4,10 @@ Rules:
 
 - A policy holds for everybody, always: for who is first or last in the line, for who has a claim,
   for each member of a gang, in room that victims leave, and beside a reservation.
-- A claim keeps of the room that victims leave what one entry needs (:mod:`..scheduler.holds`): for
-  everybody but its claimant that is not free. Policies take a claimant for one who runs in its room
-  already, so that nobody comes beside it with whom it may not be.
+- A claim keeps of the room that victims leave what one entry needs
+  (:mod:`..scheduler.room_holds`): for everybody but its claimant that is not free. Policies take a
+  claimant for one who runs in its room already, so that nobody comes beside it with whom it may not
+  be.
 - What a policy forbids for ever is never told as something to wait for, whatever else is in the
   way. What only a claim, or work that runs now, keeps out is never told that it can never run.
 - Guards learn what happens from ``apply`` alone: of grants, of ends, and of nodes that come and go.
@@ -32,13 +33,13 @@ from bailiwick.scheduler.decision import (
 )
 from bailiwick.scheduler.explain import capacity_denial
 from bailiwick.scheduler.fairness import QueueEntry
-from bailiwick.scheduler.holds import Hold, Seat
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import GangFilter, NodeFilter, NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
+from bailiwick.scheduler.room_holds import RoomHold, Seat
 from bailiwick.vocab.words import RESOURCE_KINDS
 
 
@@ -270,7 +271,7 @@ class Guards:
         for policy in self.policies:
             self._seat(policy, entry.id, owner)
         if claim.seats:
-            hold = Hold(entry.request, claim.seats, tuple(gone))
+            hold = RoomHold(entry.request, claim.seats, tuple(gone))
             self._ledger.holds.put(entry.id, hold, now_ms=now_ms)
 
     def unclaim(self, entry_id: int, *, now_ms: int) -> None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.journal.fields import INTEGER_MAX
-from bailiwick.scheduler.line.lanes import Aging
-from bailiwick.scheduler.line.rules import RESERVATIONS_MAX, LineRules
+from bailiwick.scheduler.backfill.lanes import Aging
+from bailiwick.scheduler.backfill.rules import RESERVATIONS_MAX, LineRules
 from bailiwick.scheduler.placement import ScoreWeights
 from bailiwick.scheduler.preemption import PreemptionConfig
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit

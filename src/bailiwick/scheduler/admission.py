@@ -38,10 +38,10 @@ from bailiwick.scheduler.explain import (
     count_filters,
     hardware_denial,
 )
+from bailiwick.scheduler.gangs.members import MemberPlaces
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.library.kept_room import KeptRoom, ask_with
 from bailiwick.scheduler.placement import PlacementScorer
-from bailiwick.scheduler.placing.members import MemberPlaces
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_policy import WithinQuota
 from bailiwick.scheduler.quota_rows import VRAM

@@ -29,7 +29,6 @@ from bailiwick.fleet.node import NodeCapacity
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.engine.protocol import FLAG_RESERVED
 from bailiwick.scheduler.handles import Prepared
-from bailiwick.scheduler.holds import Hold, Holds
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.leases import LeaseTable
 from bailiwick.scheduler.node_set import NodeSet
@@ -41,6 +40,7 @@ from bailiwick.scheduler.node_state import (
 )
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.room_holds import Holds, RoomHold
 from bailiwick.vocab.errors import Conflict, InvariantBroken, Stale
 from bailiwick.vocab.transitions import NodeMode, RevokeState, check_mode_change
 from bailiwick.vocab.values import (
@@ -242,7 +242,7 @@ class CapacityLedger(LeaseTable):
         """What is free on nodes that take leases."""
         return Resources(*self.engine.free_totals())
 
-    def keep(self, hold: Hold, *, now_ms: int) -> int:
+    def keep(self, hold: RoomHold, *, now_ms: int) -> int:
         """Keep this room for somebody who gives it no number of his own; the number it has."""
         self._hold_serial += 1
         self.holds.put(self._hold_serial, hold, now_ms=now_ms)

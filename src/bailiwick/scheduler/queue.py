@@ -20,10 +20,10 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
+from bailiwick.scheduler.backfill.lanes import Lanes
+from bailiwick.scheduler.backfill.promises import Promise
+from bailiwick.scheduler.backfill.rules import LineRules
 from bailiwick.scheduler.fairness import FairShares, QueueEntry
-from bailiwick.scheduler.line.lanes import Lanes
-from bailiwick.scheduler.line.promises import Promise
-from bailiwick.scheduler.line.rules import LineRules
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import NotFound
 from bailiwick.vocab.words import PRIORITIES, Priority

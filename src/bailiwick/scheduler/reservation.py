@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from bailiwick.scheduler.admission import AdmissionController
+from bailiwick.scheduler.backfill.foresight import RoomSought, RoomStep, foresee
+from bailiwick.scheduler.backfill.projection import FutureRoom, amounts_of, milli_of
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, ReservedForOthers
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import Shape
-from bailiwick.scheduler.line.foresight import RoomSought, RoomStep, foresee
-from bailiwick.scheduler.line.projection import FutureRoom, amounts_of, milli_of
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.quota_policy import WithinQuota

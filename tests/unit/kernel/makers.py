@@ -71,7 +71,6 @@ from bailiwick.kernel.work.lease_events import (
     TakenBy,
 )
 from bailiwick.scheduler.decision import DeadlinePassed, Denied, NoSuchHardware
-from bailiwick.scheduler.holds import Seat
 from bailiwick.scheduler.quota_policy import (
     BurstCredit,
     GpuGenerationQuota,
@@ -81,6 +80,7 @@ from bailiwick.scheduler.quota_policy import (
 )
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.rights.ceilings import Ceiling
+from bailiwick.scheduler.room_holds import Seat
 from bailiwick.vocab.transitions import NodeMode, RevokeState
 from bailiwick.vocab.values import TERM_MAX_MS, WAITING_MAX
 from bailiwick.vocab.words import (

@@ -22,8 +22,8 @@ from bailiwick.kernel import (
     Submit,
 )
 from bailiwick.scheduler.decision import Denied, NotEnoughFree, ReservedForOthers, VictimsLeaving
-from bailiwick.scheduler.holds import Seat
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
+from bailiwick.scheduler.room_holds import Seat
 from bailiwick.vocab.errors import LimitReached, NotFound
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.values import NodeId

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from bailiwick.scheduler import fairness
+from bailiwick.scheduler.backfill.lanes import Aging, Lanes
+from bailiwick.scheduler.backfill.promises import Promise
+from bailiwick.scheduler.backfill.rules import LineRules
 from bailiwick.scheduler.fairness import (
     CORES_PER_GPU,
     SHARE_MAX,
@@ -17,9 +20,6 @@ from bailiwick.scheduler.fairness import (
     Standing,
     expected_usage,
 )
-from bailiwick.scheduler.line.lanes import Aging, Lanes
-from bailiwick.scheduler.line.promises import Promise
-from bailiwick.scheduler.line.rules import LineRules
 from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, LimitReached

@@ -27,11 +27,11 @@ from bailiwick.kernel.work.events import RequestBlocked, RequestCancelled
 from bailiwick.kernel.work.lease_events import LeaseRestored
 from bailiwick.scheduler.decision import Approved, Denied
 from bailiwick.scheduler.fairness import QueueEntry
-from bailiwick.scheduler.holds import Hold, Seat
 from bailiwick.scheduler.preemption import Preemptable
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
 from bailiwick.scheduler.rights.eviction_table import evictable_by
+from bailiwick.scheduler.room_holds import RoomHold, Seat
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import PreemptionReason
@@ -50,7 +50,7 @@ _PREEMPTED = PreemptionReason.PRIORITY_PREEMPTION
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class RoomPlan:
     """Room that can be made: each member's place, who has to go, who is going already."""
 
     seats: tuple[Seat, ...]
@@ -79,7 +79,7 @@ def may_evict(state: State, request: PlacementRequest) -> bool:
 
 def find_room(
     state: State, request: PlacementRequest, *, denied: Denied, now_ms: int, own: int | None = None
-) -> Room | None:
+) -> RoomPlan | None:
     """How room can be made for a request that was denied; ``own`` is its entry, if it has one."""
     if denied.reason not in CAPACITY_REASONS or not may_evict(state, request):
         return None
@@ -109,7 +109,7 @@ class _Search:
     def _counts(self, lease_id: int) -> bool:
         return self.state.ledger.entry(self.state.node_of(lease_id)).takes_leases
 
-    def room(self) -> Room | None:
+    def room(self) -> RoomPlan | None:
         """The cheapest room that policies let the request have."""
         shunned: list[str] = []
         for _ in range(ROOMS_MAX):
@@ -161,26 +161,28 @@ class _Search:
                 return seat.node
         return None
 
-    def _made(self, seats: tuple[Seat, ...], evicted: list[int], ratio: int | None) -> Room | None:
+    def _made(
+        self, seats: tuple[Seat, ...], evicted: list[int], ratio: int | None
+    ) -> RoomPlan | None:
         state, ledger = self.state, self.state.ledger
         handles = tuple(state.handle(i) for i in evicted)
         by_end = sorted(self.leaving, key=lambda i: (state.fields(i).expires_ms, i))
         with self.holds.shadow(lifted=self.lifted, now_ms=self.now_ms):
-            hold = Hold(self.request, seats, handles)
+            hold = RoomHold(self.request, seats, handles)
             counted = self.holds.counted_on(hold, [state.handle(i) for i in by_end])
-        hold = Hold(self.request, seats, (*handles, *counted))
+        hold = RoomHold(self.request, seats, (*handles, *counted))
         displaced = self.holds.giving_way(hold, self.lower)
         if displaced is None:
             return None
         elsewhere, displaced = self._for_headroom(hold, displaced, by_end)
-        hold = Hold(self.request, seats, (*hold.victims, *elsewhere))
+        hold = RoomHold(self.request, seats, (*hold.victims, *elsewhere))
         leaving = tuple(sorted(state.ids[handle] for handle in (*counted, *elsewhere)))
         displaced += self._kept_apart(seats, [*evicted, *leaving], displaced)
         depth = 1 + max((ledger.fields(handle).depth for handle in hold.victims), default=-1)
-        return Room(seats, tuple(evicted), leaving, displaced, depth, ratio)
+        return RoomPlan(seats, tuple(evicted), leaving, displaced, depth, ratio)
 
     def _for_headroom(
-        self, hold: Hold, displaced: tuple[int, ...], by_end: list[int]
+        self, hold: RoomHold, displaced: tuple[int, ...], by_end: list[int]
     ) -> tuple[list[int], tuple[int, ...]]:
         """Who is counted on and who gives way besides: room elsewhere that is free for urgent work.
 
@@ -230,7 +232,7 @@ class _Search:
         return tuple(found)
 
 
-def is_certain(state: State, request: PlacementRequest, *, room: Room, now_ms: int) -> bool:
+def is_certain(state: State, request: PlacementRequest, *, room: RoomPlan, now_ms: int) -> bool:
     """Whether the request starts once all who leave the room are gone, by what is known now."""
     gone = [state.handle(lease_id) for lease_id in room.victims]
     with state.ledger.holds.shadow(gone=gone, lifted=room.displaced, now_ms=now_ms):
@@ -246,7 +248,7 @@ def _seats(approved: Approved) -> tuple[Seat, ...]:
 # -- giving way, and back --------------------------------------------------------------------
 
 
-def give_way(state: State, room: Room, *, now_ms: int) -> Iterator[Event]:
+def give_way(state: State, room: RoomPlan, *, now_ms: int) -> Iterator[Event]:
     """Claims of less urgent requests end, in whose room a more urgent one is to be."""
     for entry_id in room.displaced:
         entry = state.entry(entry_id)

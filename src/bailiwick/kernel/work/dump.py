@@ -21,7 +21,7 @@ from bailiwick.kernel.work.usage import RunningWeight
 from bailiwick.scheduler.engine.protocol import DEPTH_SHIFT, FLAG_PINNED, NEVER
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, ChargedAccount
-from bailiwick.scheduler.holds import Seat
+from bailiwick.scheduler.room_holds import Seat
 from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import Damaged
 from bailiwick.vocab.values import AccountingTag, NodeId, ProjectId, TenantId

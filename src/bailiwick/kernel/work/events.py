@@ -11,8 +11,8 @@ from bailiwick.kernel.owner import Fields, Owner
 from bailiwick.kernel.spelling import Body, denial_body, denial_from, request_body, request_from
 from bailiwick.kernel.work.lease_events import LeaseEvent
 from bailiwick.scheduler.decision import Denied
-from bailiwick.scheduler.holds import Seat
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.room_holds import Seat
 from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import PendingReason, ReservationLoss
 

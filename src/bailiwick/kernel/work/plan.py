@@ -22,7 +22,7 @@ from bailiwick.kernel.money import hook as money_hook
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.state import State
 from bailiwick.kernel.views import AHEAD_MAX, Estimate, ahead_of, estimate_newcomer
-from bailiwick.kernel.work.claims import Room, find_room
+from bailiwick.kernel.work.claims import RoomPlan, find_room
 from bailiwick.kernel.work.commands import Submit
 from bailiwick.kernel.work.ending import check_evictable, is_confirmed
 from bailiwick.kernel.work.own_room import name_own
@@ -57,7 +57,7 @@ class Grant:
 class Preempt:
     """It runs in room that is made for it; without that, ``denied`` is in its way."""
 
-    room: Room
+    room: RoomPlan
     denied: Denied
 
 
@@ -140,7 +140,7 @@ def _beside(state: State, request: PlacementRequest, now_ms: int) -> Approved | 
 # -- making room -----------------------------------------------------------------------------
 
 
-def leave_at_once(state: State, room: Room) -> bool:
+def leave_at_once(state: State, room: RoomPlan) -> bool:
     """Whether who has to go is gone within the same command."""
     if room.leaving:
         return False
@@ -151,7 +151,7 @@ def leave_at_once(state: State, room: Room) -> bool:
     return not any(is_confirmed(state, lease_id) for lease_id in room.evicted)
 
 
-def ready_by(state: State, room: Room, *, now_ms: int) -> int:
+def ready_by(state: State, room: RoomPlan, *, now_ms: int) -> int:
     """When the last of those that leave the room has left it, at the latest."""
     ends = [state.fields(i).expires_ms for i in room.leaving]
     if room.evicted:

@@ -26,8 +26,8 @@ from bailiwick.kernel.views import AHEAD_MAX
 from bailiwick.kernel.work.commands import Renew
 from bailiwick.kernel.work.lease_events import LeaseRenewed, RenewalDenied
 from bailiwick.kernel.work.rights import check_term
+from bailiwick.scheduler.backfill.promises import Promise
 from bailiwick.scheduler.decision import DenialDetail, Denied, NodeClosed, TermReserved
-from bailiwick.scheduler.line.promises import Promise
 from bailiwick.scheduler.quota_policy import (
     BudgetExhausted,
     CostCapExceeded,

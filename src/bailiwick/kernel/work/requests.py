@@ -21,7 +21,7 @@ from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.claims import (
-    Room,
+    RoomPlan,
     come_to_nothing,
     find_room,
     give_way,
@@ -51,9 +51,7 @@ from bailiwick.kernel.work.plan import (
     leave_at_once,
     ready_by,
 )
-from bailiwick.scheduler.decision import Approved, Denied, VictimsLeaving
-from bailiwick.scheduler.fairness import QueueEntry
-from bailiwick.scheduler.line.promises import (
+from bailiwick.scheduler.backfill.promises import (
     Promise,
     PromiseGiven,
     PromiseKept,
@@ -61,6 +59,8 @@ from bailiwick.scheduler.line.promises import (
     PromiseSlipped,
     judge,
 )
+from bailiwick.scheduler.decision import Approved, Denied, VictimsLeaving
+from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
 from bailiwick.vocab.transitions import RevokeState
@@ -179,7 +179,7 @@ def _window(state: State, *, now_ms: int, limit: int) -> list[QueueEntry]:
 # -- making room -----------------------------------------------------------------------------
 
 
-def _replace(state: State, command: Submit, room: Room, *, now_ms: int) -> Iterator[Event]:
+def _replace(state: State, command: Submit, room: RoomPlan, *, now_ms: int) -> Iterator[Event]:
     """End the victims, and put the request in their place."""
     request = command.request
     yield from give_way(state, room, now_ms=now_ms)
@@ -194,7 +194,7 @@ def _replace(state: State, command: Submit, room: Room, *, now_ms: int) -> Itera
 
 
 def _make_room(
-    state: State, room: Room, *, request: PlacementRequest, now_ms: int
+    state: State, room: RoomPlan, *, request: PlacementRequest, now_ms: int
 ) -> Iterator[Event]:
     """End the victims now: no claim tells for whom, so it is told here."""
     reason, victims = PreemptionReason.PRIORITY_PREEMPTION, list(room.evicted)
@@ -208,7 +208,7 @@ def _make_room(
         yield replace(event, taken_by=taken_by) if isinstance(event, LeasePreempted) else event
 
 
-def _claim(state: State, entry: QueueEntry, room: Room, *, now_ms: int) -> Iterator[Event]:
+def _claim(state: State, entry: QueueEntry, room: RoomPlan, *, now_ms: int) -> Iterator[Event]:
     """Begin to end the victims, and keep the room for the entry."""
     yield from give_way(state, room, now_ms=now_ms)
     if not room.victims:  # others only kept it: it is there now
@@ -224,7 +224,7 @@ def _claim(state: State, entry: QueueEntry, room: Room, *, now_ms: int) -> Itera
         yield from _serve_claim(state, entry, now_ms=now_ms)
 
 
-def _find_others_room(state: State, room: Room, *, now_ms: int) -> Iterator[Event]:
+def _find_others_room(state: State, room: RoomPlan, *, now_ms: int) -> Iterator[Event]:
     """Who gave way seeks room anew before the victims it counted on go for nothing."""
     waiting, searches = list(room.displaced), SEARCHES_MAX
     while waiting and searches:

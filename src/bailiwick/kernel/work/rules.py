@@ -41,8 +41,8 @@ from bailiwick.kernel.work.ending import (
 from bailiwick.kernel.work.renewal import renew
 from bailiwick.kernel.work.requests import cancel, submit
 from bailiwick.kernel.work.usage import weight_of
+from bailiwick.scheduler.backfill.promises import Promise
 from bailiwick.scheduler.engine.protocol import FLAG_PINNED, FLAG_RELEASED, ROUND_ROBIN
-from bailiwick.scheduler.line.promises import Promise
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
 from bailiwick.vocab.errors import Conflict, InvariantBroken
 from bailiwick.vocab.transitions import REVOKE_STATES, RevokeState, check_revoke_change

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, VictimsLeaving
-from bailiwick.scheduler.holds import Hold, Seat
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.room_holds import RoomHold, Seat
 from bailiwick.vocab.errors import Conflict
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def keep_room(
         raise Conflict("preemption", str(request.tenant), why, hint="find victims again")
     places = zip(decision.nodes, decision.devices, strict=True)
     seats = tuple(Seat(node, devices) for node, devices in places)
-    number = ledger.keep(Hold(request, seats, gone), now_ms=now_ms)
+    number = ledger.keep(RoomHold(request, seats, gone), now_ms=now_ms)
     return KeptRoom(number, request, seats, gone, depth)
 
 

@@ -6,7 +6,7 @@ Rules:
 - The first entries that are denied for lack of capacity get a reservation each
   (:mod:`~bailiwick.scheduler.reservation`). The first of a rank then stands first there until it
   starts, is cancelled, is denied for another reason, or loses it
-  (:mod:`~bailiwick.scheduler.line.promises`).
+  (:mod:`~bailiwick.scheduler.backfill.promises`).
 - Those behind may start if they end by that time, or take nothing that is kept. So the first of
   those with a reservation starts no later than it was told, unless a lease is renewed, a node is
   closed, somebody is admitted past the queue, or an entry of higher rank comes.
@@ -35,10 +35,8 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from bailiwick.scheduler.admission import AdmissionController
-from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied
-from bailiwick.scheduler.fairness import FairShares, QueueEntry
-from bailiwick.scheduler.line.lanes import Aging
-from bailiwick.scheduler.line.promises import (
+from bailiwick.scheduler.backfill.lanes import Aging
+from bailiwick.scheduler.backfill.promises import (
     Promise,
     PromiseGiven,
     PromiseKept,
@@ -46,7 +44,9 @@ from bailiwick.scheduler.line.promises import (
     PromiseSlipped,
     judge,
 )
-from bailiwick.scheduler.line.rules import DAY_MS, LineRules
+from bailiwick.scheduler.backfill.rules import DAY_MS, LineRules
+from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied
+from bailiwick.scheduler.fairness import FairShares, QueueEntry
 from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Reservation, Turn, bits_of

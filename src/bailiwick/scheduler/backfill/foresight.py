@@ -17,9 +17,9 @@ from functools import cache
 from itertools import groupby
 from typing import TypeAlias
 
+from bailiwick.scheduler.backfill.projection import FutureRoom, LeaseEnding, endings, milli_of
 from bailiwick.scheduler.handles import Shape
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.line.projection import FutureRoom, LeaseEnding, endings, milli_of
 
 
 @dataclass(frozen=True, slots=True)

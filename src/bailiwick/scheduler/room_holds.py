@@ -42,7 +42,7 @@ class Seat(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class RoomHold:
     """Room kept for one request: its members' places, and who leaves for it (ledger's ids)."""
 
     request: PlacementRequest
@@ -68,7 +68,7 @@ _Parts: TypeAlias = dict[_Place, list[int]]
 class _Entry:
     """A hold with what it needs, and who of its victims is still there."""
 
-    hold: Hold
+    hold: RoomHold
     needs: _Parts
     victims: dict[int, None]
 
@@ -111,7 +111,7 @@ class Holds:
 
     # -- changing ----------------------------------------------------------------------------
 
-    def put(self, key: int, hold: Hold, *, now_ms: int) -> None:
+    def put(self, key: int, hold: RoomHold, *, now_ms: int) -> None:
         """Keep this room from now on. It must be there once the victims are gone."""
         if key in self._entries:
             raise InvariantBroken(f"hold {key} is there already")
@@ -238,7 +238,7 @@ class Holds:
         shape = self._ledger.handles.shapes[fields.shape]
         return _charged(shape, entry, fields.devices)
 
-    def counted_on(self, hold: Hold, leaving: Sequence[int]) -> tuple[int, ...]:
+    def counted_on(self, hold: RoomHold, leaving: Sequence[int]) -> tuple[int, ...]:
         """Which of these leases a hold cannot do without, those named first being taken first.
 
         Asked in a shadow in which the holds that give way are lifted, and nobody has left yet.
@@ -265,7 +265,7 @@ class Holds:
                 lacking = back
         return tuple(chosen)
 
-    def giving_way(self, hold: Hold, lower: Sequence[int]) -> tuple[int, ...] | None:
+    def giving_way(self, hold: RoomHold, lower: Sequence[int]) -> tuple[int, ...] | None:
         """Which of these holds must be dropped, in this order, so that the hold can be put."""
         entry, dropped = self._entry(hold), dict[int, None]()
         for _ in range(len(lower) + 1):
@@ -301,7 +301,7 @@ class Holds:
         quotas = self._ledger.quotas
         return [0] * ROW_AMOUNTS if quotas is None else quotas.left_in(place.number)
 
-    def _entry(self, hold: Hold) -> _Entry:
+    def _entry(self, hold: RoomHold) -> _Entry:
         return _Entry(hold, self._needs_of(hold), dict.fromkeys(hold.victims))
 
     def _give(self, lease_id: int) -> _Parts:
@@ -334,7 +334,7 @@ class Holds:
             raise InvariantBroken(f"node {place.number} departed with something kept on it")
         return 3 + len(entry.capacity.gpus)
 
-    def _needs_of(self, hold: Hold) -> _Parts:
+    def _needs_of(self, hold: RoomHold) -> _Parts:
         needs: _Parts = {}
         shape = Shape.of(hold.request)
         row = self._ledger.prepare(hold.request).row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bailiwick.scheduler.line.lanes import Aging
+from bailiwick.scheduler.backfill.lanes import Aging
 from bailiwick.vocab.values import check_integer, check_kind
 
 DAY_MS = 86_400_000
