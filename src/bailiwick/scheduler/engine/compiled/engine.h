@@ -209,7 +209,9 @@ static inline int evictable(const Lease *l) {
  * (unless it is one itself), so those have the lowest. */
 enum { EVICTABLE_ALL = 0xf70 };    /* never guaranteed, and of standard never the highest */
 
-static inline int level_of(const Lease *l) { return l->lease_class == CLASS_SPOT ? 0 : l->priority; }
+static inline int level_of(const Lease *l) {
+    return l->lease_class == CLASS_SPOT ? 0 : l->priority;
+}
 
 static inline int allowed(const uint8_t *mask, int32_t x) {
     return !mask || (mask[x >> 3] >> (x & 7)) & 1;
