@@ -44,6 +44,14 @@ def denial(kind: Any) -> ans.Denial:
                 values[name] = "mem_bytes"
             case "denied_generation":
                 values[name] = "nvidia_hopper"
+            case "node":
+                values[name] = "node-1"
+            case "closed_by":
+                values[name] = "quarantined"
+            case "asked_priority" | "priority_max":
+                values[name] = "critical" if name == "asked_priority" else "high"
+            case "asked_class":
+                values[name] = "guaranteed"
             case _:
                 values[name] = number * 2**30
     found: ans.Denial = kind.model_validate(values)

@@ -393,7 +393,7 @@ def test_a_lease_is_not_revoked_twice(ledger: CapacityLedger) -> None:
         ledger, IllegalTransition, lambda: revoker.revoke(lease.id, R.OPERATOR_DRAIN, now_ms=2)
     )
     assert (error.current, error.wanted) == ("grace_running", "revoke_warning")
-    assert error.allowed == ("checkpoint_reported", "forced_teardown")
+    assert error.allowed == ("active", "checkpoint_reported", "forced_teardown")
 
 
 def test_a_checkpoint_is_reported_to_the_revoker_only_in_grace(ledger: CapacityLedger) -> None:

@@ -135,10 +135,10 @@ def test_who_may_not_is_not_told_what_is_wrong_with_his_request(house: House) ->
 def test_a_quota_is_read_as_it_was_set(house: House) -> None:
     admin = house.who(Duty.FLEET_ADMIN, P.QUOTA_SET)
     assert run(tenants.set_quota(admin, LAB, quota=few, seen=None)).seq is not None
-    quota, room = run(
-        tenants.read_quota(house.who(Duty.PROJECT_VIEWER, P.QUOTA_READ, scope=LAB), LAB)
-    )
-    assert quota == few()
+    viewer = house.who(Duty.PROJECT_VIEWER, P.QUOTA_READ, scope=LAB)
+    quota, is_default, ceiling, room = run(tenants.read_quota(viewer, LAB))
+    assert (quota, is_default) == (few(), False)
+    assert ceiling == Settings().ceiling()
     assert room.dimensions[Dimension.CPU_MILLI].left == 5_000
 
 

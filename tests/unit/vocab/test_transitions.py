@@ -17,7 +17,8 @@ from bailiwick.vocab.transitions import (
     check_revoke_change,
 )
 
-# Written out here a second time, by hand and in words, from the design (section 5).
+# Written out here a second time, by hand and in words, from the design (section 5), and of leases
+# from the decision on who gets a place back (ADR 15).
 MODES = """
 accepting -> draining fence_lost
 draining -> drained accepting fence_lost
@@ -29,7 +30,7 @@ fence_lost -> maintenance
 STATES = """
 active -> revoke_warning expired
 revoke_warning -> grace_running expired
-grace_running -> checkpoint_reported forced_teardown
+grace_running -> active checkpoint_reported forced_teardown
 checkpoint_reported -> torndown fenced
 forced_teardown -> torndown fenced
 expired -> failed_closed fenced
