@@ -10,6 +10,7 @@ import pytest
 
 from bailiwick.journal import Record, parse_record
 from bailiwick.kernel import Cancel, ChangeSettings, Envelope, Submit
+from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.snapshot import digest_of
 from bailiwick.kernel.spelling import denial_body
 from bailiwick.kernel.work import plan as pl
@@ -97,7 +98,11 @@ def check_explained(campus: Campus, command: Submit, planned: pl.Plan) -> None:
     if found.blocker is not None:
         assert found.blocker.reason.rank == min(b.reason.rank for b in found.blockers)
         usual = remedy_for(found.blocker)
-        if found.remedy != usual:  # nobody could make room: every node that would serve is closed
+        if found.remedy.word is RemedyWord.FREE_OWN_LEASES and found.remedy.leases:
+            assert usual.word is RemedyWord.WAIT_OR_PREEMPT
+            owners = {campus.kernel.state.owner_of(i) for i in found.remedy.leases}
+            assert owners == {Owner.of(command.request)}, "nobody else's leases are named"
+        elif found.remedy != usual:  # nobody could make room: who would serve is closed
             assert usual.word is RemedyWord.WAIT_OR_PREEMPT
             assert found.remedy.word is RemedyWord.OPEN_NODES
             closed = [e for e in campus.kernel.state.ledger.entries.values() if not e.takes_leases]

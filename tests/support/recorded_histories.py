@@ -146,17 +146,17 @@ def write(name: str, work: Callable[[], Campus]) -> None:
 
 
 def _money() -> Campus:
-    chance = Random(3)
+    chance = Random(13)
     trouble = Trouble(chance, limits=(LARGE, 3, 40, 900), half_life_ms=600_000)
     trouble.begin()
     for step, _ in enumerate(trouble.steps(700)):
         if step % 20 == 0:
             with suppress(BailiwickError):
-                trouble.campus.do(_bill(chance, trouble.campus.now_ms, step), "finance")
+                trouble.campus.do(_bill(chance, trouble.campus, step), "finance")
     return trouble.campus
 
 
-def _bill(chance: Random, now_ms: int, step: int) -> Command:
+def _bill(chance: Random, campus: Campus, step: int) -> Command:
     tenant = chance.choice("ab")
     finding = ReportFinding(
         chance.choice(("usage_is_odd", "price_is_odd")),
@@ -170,8 +170,8 @@ def _bill(chance: Random, now_ms: int, step: int) -> Command:
         invoice=f"2026-{step}",
         tenant=tenant,
         period_start_ms=0,
-        period_end_ms=now_ms + 1,
-        journal_size=step,
+        period_end_ms=campus.now_ms + chance.choice((0, 0, 1)),
+        journal_size=chance.choice((step, campus.kernel.chain.size)),
         total_micros=chance.randrange(-5, 10**6),
         currency="EUR",
         digest=f"{step:064x}",
@@ -182,7 +182,7 @@ def _bill(chance: Random, now_ms: int, step: int) -> Command:
 
 def _people() -> Campus:
     """Tenants, projects, members, accounts, tokens and refusals; every command may come twice."""
-    chance, campus = Random(9), Campus()
+    chance, campus = Random(19), Campus()
     sent: list[Envelope] = []
     for step in range(600):
         campus.now_ms += chance.choice((0, 1, 50, 4_000))
@@ -239,17 +239,17 @@ def _of_people(chance: Random, campus: Campus, step: int) -> Command:
 
 
 MAKERS: dict[str, Callable[[], Campus]] = {
-    "busy-7": lambda: busy_journal(7, steps=400),
-    "busy-11-executors": lambda: busy_journal(11, steps=400, executors=3),
-    "busy-5-guarded": lambda: busy_journal(
-        5,
+    "busy-17": lambda: busy_journal(17, steps=400),
+    "busy-21-executors": lambda: busy_journal(21, steps=400, executors=3),
+    "busy-15-guarded": lambda: busy_journal(
+        15,
         steps=400,
         executors=2,
         guarded=True,
         settings=wide_settings(min_run_ms=60_000, confirm_teardown=True),
     ),
-    "money-3": _money,
-    "people-9": _people,
+    "money-13": _money,
+    "people-19": _people,
 }
 
 

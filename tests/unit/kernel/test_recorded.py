@@ -79,5 +79,5 @@ def test_every_command_has_one_spelling_and_one_digest(again: Again) -> None:
 
 
 def test_the_engine_in_python_decides_the_same() -> None:
-    slow = Again("money-3", engine="pure")
+    slow = Again("money-13", engine="pure")
     assert recorded.whole(slow.kernel) == slow.whole
