@@ -396,6 +396,15 @@ class Model:
         _check(lease.scope == scope, "records name the owner", str(body))
         lease.expires_ms = body["expires_ms"]
 
+    def _not_renewed(self, body: dict[str, Any], scope: Scope) -> None:
+        """Nothing changes; but only of a lease that could be renewed is this said, to its owner."""
+        lease = self._of(body["lease_id"])
+        _check(lease.phase == "active", "only active leases are renewed", str(body))
+        _check(lease.scope == scope, "records name the owner", str(body))
+        _check(lease.expires_ms > self.clock_ms, "what is over is not renewed", str(body))
+        longer = self.clock_ms + body["ttl_ms"] > lease.expires_ms
+        _check(longer, "only added time is refused", f"{body}: {lease.expires_ms}")
+
     def _stepped(self, body: dict[str, Any], scope: Scope) -> None:
         lease = self._of(body["lease_id"])
         _check(lease.phase == body["before"], "endings go step by step", f"{body}: {lease.phase}")
@@ -466,7 +475,7 @@ def _told_of(record: dict[str, Any]) -> Told:
             return ("granted", tuple(body["lease_ids"]), tuple(body["nodes"]), expires)
         case "request_queued":
             return ("queued", body["entry_id"])
-        case "admission_denied":
+        case "admission_denied" | "renewal_denied":
             return ("refused", body["reason"], body["detail"])
         case "token_issued":
             return ("token", body["token_id"], body["expires_ms"])
@@ -501,6 +510,7 @@ _FOLD = {
     "leader_elected": _nothing,
     "state_checkpoint": _nothing,
     "lease_renewed": Model._renewed,
+    "renewal_denied": Model._not_renewed,
     "lease_revoked": Model._stepped,
     "lease_restored": Model._restored,
     "lease_released": Model._ended,
