@@ -176,7 +176,7 @@ def wanted_by(request: PlacementRequest, family: G | None) -> Counter[object]:
             Dimension.MEM_BYTES: request.mem_bytes,
             Dimension.BLOCK_BYTES: request.block_bytes,
             Dimension.GPU_COUNT: gpu,
-            Dimension.GPU_VRAM: request.gpu_vram * max(1, request.gpu_count),
+            Dimension.GPU_VRAM: -(-request.gpu_vram * gpu // 1000),  # of a share, its part
             Dimension.LEASE_COUNT: 1,
         }
     )

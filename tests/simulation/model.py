@@ -16,7 +16,7 @@ from typing import Any
 from bailiwick.journal import GENESIS_HASH
 from bailiwick.kernel import Answer, encode_answer
 from bailiwick.scheduler.reservation import CAPACITY_REASONS
-from tests.simulation.naive_claims import NaiveClaim, kept, on_node
+from tests.support.naive_claims import NaiveClaim, kept
 from tests.support.naive_trust import Broken, NaiveTrust
 
 Told = tuple[Any, ...]
@@ -88,6 +88,14 @@ class NaiveLease:
         plain = {name: self.held.get(name, 0) for name in DIMENSIONS[:3]}
         return plain | {"gpu_count": gpu, "gpu_vram": self.vram, "lease_count": 1}
 
+    def on(self, node: str) -> dict[str, int]:
+        """What it holds of a node, each device by itself."""
+        if self.node != node:
+            return {}
+        bits = range(self.devices.bit_length())
+        found = {name: self.held.get(name, 0) for name in DIMENSIONS[:3]}
+        return found | {f"gpu {i}": self.milli for i in bits if self.devices >> i & 1}
+
     def charged(self, scope: Scope) -> dict[str, int]:
         """What it counts against the quota of a tenant or project, and each generation."""
         inside = self.scope[0] == scope[0] and scope[1] in (None, self.scope[1])
@@ -110,7 +118,7 @@ class Model:
     entry_serial: int = 0
     blocked: dict[int, str | None] = field(default_factory=dict)
     asked: dict[int, dict[str, Any]] = field(default_factory=dict)
-    claims: dict[int, NaiveClaim] = field(default_factory=dict)
+    claims: dict[int, NaiveClaim[NaiveLease]] = field(default_factory=dict)
     book: OrderedDict[Key, tuple[int, Told]] = field(default_factory=OrderedDict)
     ever: dict[Key, list[Told]] = field(default_factory=dict)
     unfinished: Key | None = None
@@ -331,15 +339,17 @@ class Model:
         free = {**self.nodes[node].capacity}
         free |= {f"gpu {i}": 1000 for i in range(len(self.nodes[node].generations))}
         for lease in self.leases.values():
-            for kind, amount in on_node(node)(lease).items():
+            for kind, amount in lease.on(node).items():
                 free[kind] = free.get(kind, 0) - amount
-        for kind, amount in kept(claims, self.leases, self.nodes, of=on_node(node)).items():
+        waits = kept(claims, self.leases, self.nodes, of=lambda each: each.on(node))
+        for kind, amount in waits.items():
             told = f"{amount} {kind} of {node} are kept, {free[kind]} are left: {entry} got more"
             _check(amount <= free[kind], "claimed room is kept", told)
 
     def kept_on(self, node: str) -> dict[str, int]:
         """What nobody holds of a node and others have left, or leave, for somebody."""
-        return kept(self.claims.values(), self.leases, self.nodes, of=on_node(node))
+        claims = self.claims.values()
+        return kept(claims, self.leases, self.nodes, of=lambda each: each.on(node))
 
     def _denied(self, body: dict[str, Any], scope: Scope) -> None:
         """Nothing changes."""

@@ -16,6 +16,7 @@ from bailiwick.journal import Record
 from bailiwick.kernel import State
 from bailiwick.vocab.transitions import NODE_MODE_EDGES, REVOKE_EDGES, NodeMode, RevokeState
 from bailiwick.vocab.words import HardwareGeneration
+from tests.support.naive_claims import NaiveClaim, kept
 from tests.support.naive_trust import NaiveTrust
 
 CPU, MEM, BLOCK, GPU = "cpu_milli", "mem_bytes", "block_bytes", "gpu_milli"
@@ -83,8 +84,8 @@ class Waiter:
     priority: str
     since: int
     reason: str
-    victims: tuple[int, ...] = ()
-    nodes: tuple[str, ...] = ()
+    terms: dict[str, Any]
+    claim: NaiveClaim[Hold] | None = None
 
 
 @dataclass
@@ -275,12 +276,9 @@ class NaiveKernel:
         masks = body.get("devices", (0,) * len(ids))
         assert len(ids) == len(nodes) == len(masks)
         entry = body.get("entry_id")
-        claimed = {n for i, w in self.waiters.items() if i != entry for n in w.nodes}
-        own = self.waiters[entry].nodes if entry is not None else ()
         for lease_id, node, bits in zip(ids, nodes, masks, strict=True):
             assert lease_id == self.leases_given + 1
             self.leases_given = lease_id
-            assert node not in claimed or node in own, f"{node} is kept for somebody else"
             machine = self.machines[node]
             assert (machine.mode, machine.quarantined) == ("accepting", False)
             devices = [i for i in range(16) if bits >> i & 1]
@@ -310,22 +308,31 @@ class NaiveKernel:
     def _request_queued(self, body: dict[str, Any], owner: Scope) -> None:
         assert body["entry_id"] == self.entries_given + 1
         self.entries_given += 1
-        waiter = Waiter(owner, body["priority"], self.clock, body["reason"])
+        waiter = Waiter(owner, body["priority"], self.clock, body["reason"], dict(body))
         self.waiters[body["entry_id"]] = waiter
 
     def _request_blocked(self, body: dict[str, Any], owner: Scope) -> None:
         waiter = self.waiters[body["entry_id"]]
         assert waiter.owner == owner
         was, now = (sort_of(r) for r in (waiter.reason, body["reason"]))
-        assert was != now or waiter.victims, "told again, though nothing is new"
+        assert was != now or waiter.claim, "told again, though nothing is new"
         victims = body.get("victims", ())
         assert bool(victims) == (body["reason"] == "waiting_for_victims")
-        assert all(self.holds[i].phase == "active" for i in victims)
-        others = {n for w in self.waiters.values() if w is not waiter for n in w.nodes}
-        assert not others.intersection(body.get("victim_nodes", ())), "a node claimed twice"
-        waiter.reason = body["reason"]
-        waiter.victims = tuple(victims)
-        waiter.nodes = tuple(body.get("victim_nodes", ()))
+        assert all(self.holds[i].phase != "fenced" for i in victims)
+        waiter.reason, waiter.claim = body["reason"], None
+        if victims:
+            seats = body["seats"]
+            masks = body.get("seat_devices", (0,) * len(seats))
+            members = tuple(self._member(waiter, *seat) for seat in zip(seats, masks, strict=True))
+            waiter.claim = NaiveClaim(members, tuple(victims))
+            self.waiters[body["entry_id"]] = self.waiters.pop(body["entry_id"])  # the newest claim
+            self.check_room({member.node for member in members})
+
+    def _member(self, waiter: Waiter, node: str, mask: int) -> Hold:
+        devices = [i for i in range(16) if mask >> i & 1]
+        return Hold(
+            node, waiter.owner, dict(waiter.terms["resources"]), devices, None, 0, waiter.terms
+        )
 
     def _request_cancelled(self, body: dict[str, Any], owner: Scope) -> None:
         assert self.waiters.pop(body["entry_id"]).owner == owner
@@ -427,11 +434,26 @@ class NaiveKernel:
         return [hold for hold in self.holds.values() if hold.node == node]
 
     def free(self, node: str) -> dict[str, int]:
-        """What nobody holds."""
+        """What nobody holds, and nobody is to have for whom others leave."""
         left = Counter({kind: self.machines[node].amounts.get(kind, 0) for kind in KINDS})
         for hold in self.on(node):
             left.subtract(hold.amounts)
+        waits = self._kept(node)
+        left.subtract({kind: waits.get(kind, 0) for kind in KINDS if kind != GPU})
+        left.subtract({GPU: sum(n for kind, n in waits.items() if kind.startswith("device"))})
         return {kind: left[kind] for kind in KINDS}
+
+    def _kept(self, node: str) -> dict[str, int]:
+        """What is kept of a node, each device by itself."""
+
+        def of(hold: Hold) -> dict[str, int]:
+            if hold.node != node:
+                return {}
+            plain = {kind: n for kind, n in hold.amounts.items() if kind != GPU}
+            return plain | {f"device {i}": hold.milli for i in hold.devices}
+
+        claims = [w.claim for w in self.waiters.values() if w.claim is not None]
+        return kept(claims, self.holds, self.machines, of=of)
 
     def device_free(self, node: str) -> list[int]:
         """Milli-shares that nobody holds, device by device."""
@@ -439,7 +461,8 @@ class NaiveKernel:
         for hold in self.on(node):
             for index in hold.devices:
                 left[index] -= hold.milli
-        return left
+        waits = self._kept(node)
+        return [free - waits.get(f"device {i}", 0) for i, free in enumerate(left)]
 
     def used(self, scope: Scope) -> Counter[str]:
         """What a tenant (all its projects with it) or a project holds, fences not counted."""
@@ -529,8 +552,9 @@ class NaiveKernel:
             assert (entry.request.tenant, entry.request.project) == waiter.owner
             told = "not_yet_looked_at" if denied is None else denied.reason
             assert told == waiter.reason
-        claims = {i: (c.victims, c.nodes) for i, c in state.claims.items()}
-        assert claims == {i: (w.victims, w.nodes) for i, w in self.waiters.items() if w.victims}
+        claims = {i: (c.victims, [s.node for s in c.seats]) for i, c in state.claims.items()}
+        told = {i: w.claim for i, w in self.waiters.items() if w.claim is not None}
+        assert claims == {i: (c.victims, [m.node for m in c.members]) for i, c in told.items()}
 
 
 def sort_of(reason: str) -> str:

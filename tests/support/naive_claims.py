@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
-PLAIN = ("cpu_milli", "mem_bytes", "block_bytes")
 Amounts = dict[str, int]
 
 
@@ -19,44 +18,31 @@ class Holder(Protocol):
     """A lease, or a member that is to have one, as far as it matters here."""
 
     node: str
-    held: dict[str, int]
-    devices: int
-    milli: int
     phase: str
 
-    def charged(self, scope: tuple[str, str | None]) -> Amounts:
-        """What it counts against the quota of a tenant or project."""
+
+H = TypeVar("H", bound=Holder)
 
 
 @dataclass(frozen=True, slots=True)
-class NaiveClaim:
+class NaiveClaim(Generic[H]):
     """What each member is to hold, and who leaves for it."""
 
-    members: tuple[Holder, ...]
+    members: tuple[H, ...]
     victims: tuple[int, ...]
 
 
-def on_node(node: str) -> Callable[[Holder], Amounts]:
-    """What somebody holds of a node, each device by itself."""
-
-    def of(holder: Holder) -> Amounts:
-        if holder.node != node:
-            return {}
-        found = {name: holder.held.get(name, 0) for name in PLAIN}
-        bits = range(holder.devices.bit_length())
-        return found | {f"gpu {i}": holder.milli for i in bits if holder.devices >> i & 1}
-
-    return of
-
-
 def kept(
-    claims: Iterable[NaiveClaim],
-    leases: Mapping[int, Holder],
+    claims: Iterable[NaiveClaim[H]],
+    leases: Mapping[int, H],
     nodes: Collection[str],
     *,
-    of: Callable[[Holder], Amounts],
+    of: Callable[[H], Amounts],
 ) -> Amounts:
-    """What is kept at a place for these claims, in the order in which they were made."""
+    """What is kept at a place for these claims, in the order in which they were made.
+
+    ``of`` says what somebody holds there.
+    """
     left: dict[int, Amounts] = {}
     total: Amounts = {}
     for claim in claims:
@@ -67,7 +53,7 @@ def kept(
         for member in claim.members:
             _add(need, of(member))
         for victim in claim.victims:
-            rest = left.setdefault(victim, of(leases[victim]) if victim in leases else {})
+            rest = left.setdefault(victim, dict(of(leases[victim])) if victim in leases else {})
             for kind in need:
                 used = min(need[kind], rest.get(kind, 0))
                 need[kind] -= used
