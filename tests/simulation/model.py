@@ -145,7 +145,7 @@ class Model:
         why = f"record {record['seq']} of epoch {self.epoch} was stored by {stored_epoch}"
         _check(stored_epoch == self.epoch, "one epoch writes", why)
         self._read_trust(record)
-        _FOLD[kind](self, body, (record.get("tenant"), record.get("project")))
+        FOLD[kind](self, body, (record.get("tenant"), record.get("project")))
         if "key" in body:
             self._note_key((record["actor"], body["key"]), record)
         self.lines.append(line)
@@ -500,7 +500,7 @@ def _nothing(model: Model, body: dict[str, Any], scope: Scope) -> None:
     del model, body, scope
 
 
-_FOLD = {
+FOLD = {
     "node_registered": Model._registered,
     "node_departed": Model._departed,
     "node_mode_changed": Model._mode,
