@@ -205,6 +205,8 @@ class Model:
             left = [i for i, lease in self.leases.items() if lease.node == body["node"]]
             _check(not left, "a node takes its leases with it", f"{body['node']} left {left}")
             del self.nodes[body["node"]]
+            for claim in self.claims.values():
+                claim.node_left(body["node"])
 
     def _mode(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
@@ -249,7 +251,7 @@ class Model:
         for lease in self.leases.values():
             for name, amount in lease.charged(scope).items():
                 total[name] = total.get(name, 0) + amount
-        waits = kept(self.claims.values(), self.leases, self.nodes, of=lambda e: e.charged(scope))
+        waits = kept(self.claims.values(), self.leases, of=lambda e: e.charged(scope))
         for name, amount in waits.items():
             total[name] = total.get(name, 0) + amount
         return total, {name: n for name, n in total.items() if name not in DIMENSIONS}
@@ -341,7 +343,7 @@ class Model:
         for lease in self.leases.values():
             for kind, amount in lease.on(node).items():
                 free[kind] = free.get(kind, 0) - amount
-        waits = kept(claims, self.leases, self.nodes, of=lambda each: each.on(node))
+        waits = kept(claims, self.leases, of=lambda each: each.on(node))
         for kind, amount in waits.items():
             told = f"{amount} {kind} of {node} are kept, {free[kind]} are left: {entry} got more"
             _check(amount <= free[kind], "claimed room is kept", told)
@@ -349,7 +351,7 @@ class Model:
     def kept_on(self, node: str) -> dict[str, int]:
         """What nobody holds of a node and others have left, or leave, for somebody."""
         claims = self.claims.values()
-        return kept(claims, self.leases, self.nodes, of=lambda each: each.on(node))
+        return kept(claims, self.leases, of=lambda each: each.on(node))
 
     def _denied(self, body: dict[str, Any], scope: Scope) -> None:
         """Nothing changes."""
@@ -454,6 +456,8 @@ class Model:
         _check(lease.phase != "fenced", "a fence is set once", str(body))
         _check(lease.scope == scope, "records name the owner", str(body))
         lease.phase = "fenced"
+        for claim in self.claims.values():
+            claim.lease_fenced(body["lease_id"])
 
     def _cleared(self, body: dict[str, Any], scope: Scope) -> None:
         del scope

@@ -2,12 +2,13 @@
 
 A claim keeps what its members need (of a node, of a quota) beyond what those who leave for it still
 hold there. Two may count on the same lease; who claimed first is served first. A claim keeps
-nothing any more once one of those it counts on is fenced, or a node of its room is gone.
+nothing any more once one of those it counts on is fenced, or a node of its room is gone: for good,
+though the fence be cleared, or another machine come under the same name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -18,24 +19,31 @@ class Holder(Protocol):
     """A lease, or a member that is to have one, as far as it matters here."""
 
     node: str
-    phase: str
 
 
 H = TypeVar("H", bound=Holder)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NaiveClaim(Generic[H]):
     """What each member is to hold, and who leaves for it."""
 
     members: tuple[H, ...]
     victims: tuple[int, ...]
+    is_broken: bool = False
+
+    def node_left(self, node: str) -> None:
+        """A machine is gone, and with it all room there."""
+        self.is_broken |= any(member.node == node for member in self.members)
+
+    def lease_fenced(self, lease_id: int) -> None:
+        """What a lease held does not come back by itself."""
+        self.is_broken |= lease_id in self.victims
 
 
 def kept(
     claims: Iterable[NaiveClaim[H]],
     leases: Mapping[int, H],
-    nodes: Collection[str],
     *,
     of: Callable[[H], Amounts],
 ) -> Amounts:
@@ -46,8 +54,7 @@ def kept(
     left: dict[int, Amounts] = {}
     total: Amounts = {}
     for claim in claims:
-        fenced = any(i in leases and leases[i].phase == "fenced" for i in claim.victims)
-        if fenced or any(member.node not in nodes for member in claim.members):
+        if claim.is_broken:
             continue
         need: Amounts = {}
         for member in claim.members:

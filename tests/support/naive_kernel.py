@@ -157,6 +157,8 @@ class NaiveKernel:
             left = [h for h in self.holds.values() if h.gang in gangs]
             assert all(h.phase == "fenced" for h in left), "half a gang is left"
             del self.machines[body["node"]]
+            for claim in self._claims():
+                claim.node_left(body["node"])
 
     def _node_mode_changed(self, body: dict[str, Any], owner: Scope) -> None:
         machine = self.machines[body["node"]]
@@ -417,6 +419,8 @@ class NaiveKernel:
         assert RevokeState.FENCED in REVOKE_EDGES[RevokeState(hold.phase)]
         assert (hold.owner, hold.node) == (owner, body["node"])
         hold.phase = "fenced"
+        for claim in self._claims():
+            claim.lease_fenced(body["lease_id"])
 
     def _fence_cleared(self, body: dict[str, Any], owner: Scope) -> None:
         hold = self.holds.pop(body["lease_id"])
@@ -452,8 +456,10 @@ class NaiveKernel:
             plain = {kind: n for kind, n in hold.amounts.items() if kind != GPU}
             return plain | {f"device {i}": hold.milli for i in hold.devices}
 
-        claims = [w.claim for w in self.waiters.values() if w.claim is not None]
-        return kept(claims, self.holds, self.machines, of=of)
+        return kept(self._claims(), self.holds, of=of)
+
+    def _claims(self) -> list[NaiveClaim[Hold]]:
+        return [w.claim for w in self.waiters.values() if w.claim is not None]
 
     def device_free(self, node: str) -> list[int]:
         """Milli-shares that nobody holds, device by device."""
