@@ -56,13 +56,15 @@ print("tenants", *[each.tenant for each in tenant_list.sync(client=client).items
 print("node", node.mode.value, node.liveness.value, node.resources.cpu_milli > 0)
 
 small = models.Resources(cpu_milli=100)
-huge = models.Resources(cpu_milli=10**9)
+large = models.Resources(cpu_milli=5 * 10**6)  # within the quota of a new tenant
+huge = models.Resources(cpu_milli=10**9)  # beyond it
 wish = models.LeaseRequest(tenant="main", project="default", resources=small)
 plan = lease_request.sync(client=client, body=wish, dry_run="true")
 print("plan", type(plan).__name__, plan.plan)
-wish = models.LeaseRequest(tenant="main", project="default", resources=huge, wait=False)
-plan = lease_request.sync(client=client, body=wish, dry_run="true")
-print("plan", type(plan).__name__, plan.plan, type(plan.denied).__name__)
+for much in (huge, large):
+    wish = models.LeaseRequest(tenant="main", project="default", resources=much, wait=False)
+    plan = lease_request.sync(client=client, body=wish, dry_run="true")
+    print("plan", type(plan).__name__, plan.plan, type(plan.denied).__name__)
 no = lease_request.sync_detailed(client=client, body=wish)
 decision = no.parsed.decision
 print("refused", no.status_code.value, no.parsed.code.value, type(decision).__name__)
@@ -104,6 +106,7 @@ principal admin ['fleet_admin']
 tenants lab main probe
 node accepting alive True
 plan WouldGrant grant
+plan WouldRefuse refuse HardLimitExceeded
 plan WouldRefuse refuse LargerThanAnyNode
 refused 409 refused Refused
 submitted once True

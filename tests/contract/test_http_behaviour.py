@@ -139,6 +139,10 @@ def test_a_tenants_records_are_its_own_and_name_nobody_else(house: HttpHouse) ->
 
 
 def test_a_quota_that_was_set_is_read_back(house: HttpHouse) -> None:
+    path, whole = "/v1/tenants/lab/quota", "/v1/tenants/rival/quota"
+    default = house.ask("tenant_admin@lab", "GET", path).json()
+    assert default["is_default"] is True
+    ceiling = default["ceiling"]
     quota = {
         "limits": {"cpu_milli": 70_000},
         "gpu_limits": {"nvidia_hopper": 2},
@@ -149,14 +153,24 @@ def test_a_quota_that_was_set_is_read_back(house: HttpHouse) -> None:
             "ceiling": 10,
         },
     }
-    path = "/v1/tenants/lab/quota"
+    narrow = {
+        "priority_max": "normal",
+        "lease_classes": ["spot"],
+        "term_max_ms": 60_000,
+        "waiting_max": 3,
+    }
     assert house.ask("tenant_admin@lab", "PUT", path, json=quota).status_code == 403
     assert house.ask("fleet_admin", "PUT", path, json=quota).status_code == 200
     found = house.ask("project_viewer@lab", "GET", "/v1/tenants/lab/projects/p/quota")
     assert found.status_code == 200
     read = house.ask("tenant_admin@lab", "GET", path).json()
-    assert read["quota"] == quota
+    assert read["quota"] == quota | {"ceiling": None}
+    assert (read["is_default"], read["ceiling"]) == (False, ceiling)
     assert read["dimensions"]["cpu_milli"] == {"limit": 70_000, "used": 1_000, "left": 69_000}
+    asked = quota | {"ceiling": narrow}
+    assert house.ask("fleet_admin", "PUT", whole, json=asked).status_code == 200
+    read = house.ask("tenant_admin@rival", "GET", whole).json()
+    assert (read["quota"], read["ceiling"]) == (asked, narrow)
 
 
 # -- the edge --------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from bailiwick.cli.shared import session as session_module
 from bailiwick.cli.shared.completions import complete_leases, complete_nodes, complete_tenants
 from bailiwick.client.errors import Refusal
 from bailiwick.journal import VerifierKey, parse_vkey
+from bailiwick.kernel import Settings
 from bailiwick.store import load_or_create_key
 from bailiwick.wire.base import Page
 from bailiwick.wire.fleet import Node
@@ -341,12 +342,38 @@ def test_a_token_is_alone_on_stdout_and_can_be_revoked(admin: Cli) -> None:
 
 
 def test_a_quota_is_set_word_by_word(admin: Cli) -> None:
+    def shown() -> dict[str, object]:
+        state = json.loads(done(admin("quota", "show", "-o", "json")))
+        return {"is_default": state["is_default"], **state["quota"]}
+
+    # What a new tenant may hold; to set one word keeps the others.
+    most = Settings()
+    limits = {
+        "cpu_milli": most.tenant_cpu_milli,
+        "mem_bytes": most.tenant_mem_bytes,
+        "block_bytes": most.tenant_block_bytes,
+        "gpu_count": most.tenant_gpu_count,
+        "lease_count": most.tenant_lease_count,
+    }
+    ceiling = {
+        "priority_max": most.priority_max.value,
+        "lease_classes": [each.value for each in most.lease_classes],
+        "term_max_ms": most.term_max_ms,
+        "waiting_max": most.waiting_max,
+    }
+    rest: dict[str, object] = {"gpu_limits": {}, "burst": None, "ceiling": ceiling}
+    assert shown() == {"is_default": True, "limits": limits, **rest}
+    rest["ceiling"] = None  # nobody set one: that of the settings counts, whatever it will be
     done(admin("quota", "set", "gpus=8", "mem=64GiB", "nvidia_hopper=4"))
+    limits |= {"gpu_count": 8, "mem_bytes": 2**36}
+    rest["gpu_limits"] = {"nvidia_hopper": 4}
+    assert shown() == {"is_default": False, "limits": limits, **rest}
     done(admin("quota", "set", "gpus=none"))
-    state = json.loads(done(admin("quota", "show", "-o", "json")))
-    assert state["quota"]["limits"] == {"mem_bytes": 2**36}
-    assert state["quota"]["gpu_limits"] == {"nvidia_hopper": 4}
+    del limits["gpu_count"]
+    assert shown() == {"is_default": False, "limits": limits, **rest}
     done(admin("quota", "set", "--replace", "leases=1000"))
+    rest["gpu_limits"] = {}
+    assert shown() == {"is_default": False, "limits": {"lease_count": 1000}, **rest}
     one_line(admin("quota", "set", "gpu=1"), 2, "GPU generation")
 
 
@@ -397,12 +424,22 @@ def test_a_request_that_waits_ends_with_4_and_can_be_cancelled(admin: Cli) -> No
 def test_inside_a_job_its_own_lease_is_meant(
     house: Served, admin: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asked = admin("lease", "request", "--cpus", "2", "--ttl", "1h", "--no-wait", "-o", "name")
+    own = done(asked).strip()
     session_module.save_session(session_module.Session(token="a person's"))
     monkeypatch.delenv("BAILIWICK_TOKEN")
     monkeypatch.setenv("BAILIWICK_LEASE_TOKEN", house.token("fleet_admin"))
-    monkeypatch.setenv("BAILIWICK_LEASE_ID", "1")
-    assert "lease-1" in done(admin("lease", "checkpoint"))
-    assert "lease-1" in done(admin("lease", "renew", "--ttl", "6d"))
+    monkeypatch.setenv("BAILIWICK_LEASE_ID", own.removeprefix("lease-"))
+    assert own in done(admin("lease", "checkpoint"))
+    assert own in done(admin("lease", "renew", "--ttl", "2h"))
+    renewed = json.loads(done(admin("lease", "show", own, "-o", "json")))
+    assert renewed["expires_ms"] - renewed["granted_ms"] >= 2 * 3_600_000
+    # Requests for 63 of 64 cores wait for leases of 5d 18h: none starts while this holds 2.
+    put_off = admin("lease", "renew", "--ttl", "6d")
+    one_line(put_off, 3, "refused: 6d asked, but a request that waits is to start by", "5d 18h")
+    kept = json.loads(done(admin("lease", "show", own, "-o", "json")))
+    assert kept["expires_ms"] == renewed["expires_ms"]
+    done(admin("lease", "release", own))
 
 
 MUTATIONS = [

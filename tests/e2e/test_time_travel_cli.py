@@ -10,6 +10,7 @@ import pytest
 
 from bailiwick.journal import Context, RecordKind, SeedSigner
 from bailiwick.kernel import Kernel, digest_of
+from bailiwick.kernel.snapshot import FORMAT_NUMBER
 from bailiwick.store import JournalWriter, open_store
 from tests.support.command_line import Ended, call, run
 from tests.support.kernel_histories import HOUR, START_MS, Campus, busy_journal, small_journal
@@ -127,7 +128,7 @@ def test_a_place_without_a_journal_and_a_foreign_journal_are_told(tmp_path: Path
     assert bailiwick("end", tmp_path / "none").returncode == 2
     assert bailiwick("end", tmp_path).returncode == 2
     with JournalWriter(tmp_path / "foreign", SIGNER) as log:  # a state that no kernel had
-        body = {"digest": "0" * 64, "leases": 0, "waiting": 0}
+        body = {"digest": "0" * 64, "leases": 0, "waiting": 0, "format": FORMAT_NUMBER}
         log.append(RecordKind.STATE_CHECKPOINT, Context("x", "req-1"), at_ms=1, body=body)
         log.commit()
     done = bailiwick("end", tmp_path / "foreign")

@@ -145,7 +145,7 @@ class Model:
         why = f"record {record['seq']} of epoch {self.epoch} was stored by {stored_epoch}"
         _check(stored_epoch == self.epoch, "one epoch writes", why)
         self._read_trust(record)
-        _FOLD[kind](self, body, (record.get("tenant"), record.get("project")))
+        FOLD[kind](self, body, (record.get("tenant"), record.get("project")))
         if "key" in body:
             self._note_key((record["actor"], body["key"]), record)
         self.lines.append(line)
@@ -406,6 +406,15 @@ class Model:
         _check(lease.scope == scope, "records name the owner", str(body))
         lease.expires_ms = body["expires_ms"]
 
+    def _not_renewed(self, body: dict[str, Any], scope: Scope) -> None:
+        """Nothing changes; but only of a lease that could be renewed is this said, to its owner."""
+        lease = self._of(body["lease_id"])
+        _check(lease.phase == "active", "only active leases are renewed", str(body))
+        _check(lease.scope == scope, "records name the owner", str(body))
+        _check(lease.expires_ms > self.clock_ms, "what is over is not renewed", str(body))
+        longer = self.clock_ms + body["ttl_ms"] > lease.expires_ms
+        _check(longer, "only added time is refused", f"{body}: {lease.expires_ms}")
+
     def _stepped(self, body: dict[str, Any], scope: Scope) -> None:
         lease = self._of(body["lease_id"])
         _check(lease.phase == body["before"], "endings go step by step", f"{body}: {lease.phase}")
@@ -476,7 +485,7 @@ def _told_of(record: dict[str, Any]) -> Told:
             return ("granted", tuple(body["lease_ids"]), tuple(body["nodes"]), expires)
         case "request_queued":
             return ("queued", body["entry_id"])
-        case "admission_denied":
+        case "admission_denied" | "renewal_denied":
             return ("refused", body["reason"], body["detail"])
         case "token_issued":
             return ("token", body["token_id"], body["expires_ms"])
@@ -491,7 +500,7 @@ def _nothing(model: Model, body: dict[str, Any], scope: Scope) -> None:
     del model, body, scope
 
 
-_FOLD = {
+FOLD = {
     "node_registered": Model._registered,
     "node_departed": Model._departed,
     "node_mode_changed": Model._mode,
@@ -511,6 +520,7 @@ _FOLD = {
     "leader_elected": _nothing,
     "state_checkpoint": _nothing,
     "lease_renewed": Model._renewed,
+    "renewal_denied": Model._not_renewed,
     "lease_revoked": Model._stepped,
     "lease_restored": Model._restored,
     "lease_released": Model._ended,

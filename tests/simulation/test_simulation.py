@@ -10,9 +10,10 @@ from typing import cast
 
 import pytest
 
+from bailiwick.journal import RecordKind
 from tests.conftest import ROOT
 from tests.simulation.disk import SECTOR, DiskError, SimDisk
-from tests.simulation.model import Violation
+from tests.simulation.model import FOLD, Violation
 from tests.simulation.planted import PLANTED, PUT_BACK, Planted
 from tests.simulation.world import World
 
@@ -71,6 +72,15 @@ def test_the_seeds_together_see_every_sort_of_record_and_every_fault() -> None:
     wanted = {"dies", "is held up", "loses", "late batch", "the database starts", "rots"}
     wanted |= {"jumps", "leaps"}
     assert not wanted - faults
+
+
+def test_the_naive_model_knows_every_record_that_its_actors_can_cause() -> None:
+    people = {"access_refused", "access_token_issued", "access_token_revoked", "break_glass"}
+    people |= {"member_changed", "service_account_created", "service_account_changed"}
+    homes = {"tenant_created", "tenant_changed", "project_created", "project_changed"}
+    money = {"budget_changed", "budget_state_changed", "rate_card_changed", "invoice_issued"}
+    nobody_here = people | homes | money | {"finding_reported", "clock_repaired"}
+    assert {kind.value for kind in RecordKind} - nobody_here == set(FOLD)
 
 
 def _first_broken(planted: Planted, tries_max: int) -> str | None:

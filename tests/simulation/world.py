@@ -420,7 +420,13 @@ class World:
         self.note(f"the clock of {host.name} leaps by {by_ms}")
         host.clock.jump(by_ms)
         if rng.random() < 0.7:
-            self._at(rng.choice((500, 2_000, 6_000)), lambda: host.clock.jump(-by_ms))
+            self._at(rng.choice((500, 2_000, 6_000)), lambda: self._leap_back(host, by_ms))
+
+    def _leap_back(self, host: Host, by_ms: int) -> None:
+        """Undo a leap, unless the clock was put right since: that would make it wrong again."""
+        if not self.calm:
+            self.note(f"the clock of {host.name} is back from {by_ms}")
+            host.clock.jump(-by_ms)
 
     def _stop_timer(self) -> None:
         self.rng.choice(self.hosts).clock.stand_still(self.rng.choice((200, 3_000)))

@@ -2,8 +2,10 @@
 
 Rules:
 
-- The timer is asked every time. The store's clock, if it has one, every ``COMPARE_MS``. A wall
-  clock that agrees with the store's is believed, whatever the timer says: somebody set it right.
+- The timer is asked every time. The store's clock, if it has one, every ``COMPARE_MS``, and before
+  a clock is found to be none to lead by. A wall clock that agrees with the store's is believed,
+  whatever the timer says: somebody set it right, and whoever waits for a leader waits no longer.
+  So is one that was behind the journal, and has come to where the journal is.
 - What a follower tells is heard by whoever it passes a request on to.
 - Who does not lead also compares with the journal: what would be a longer outage than
   ``outage_ms`` is taken for a wrong clock. ``bailiwick repair clock`` is the way past that.
@@ -52,15 +54,26 @@ class ClockWatch:
         return self.error is None
 
     def _compare(self) -> Agreement:
-        clock, elapsed_ms = self._clock, self._clock.elapsed_ms()
-        if elapsed_ms - self._compared >= COMPARE_MS:
-            self._compared = elapsed_ms
-            told_ms = self._store.clock_ms()
-            if told_ms is not None:
-                clock.hear(Against.STORE, told_ms, asked_ms=elapsed_ms)
-                if abs(clock.wall_ms() - told_ms) <= clock.drift_ms:
-                    clock.believe_wall()
+        clock = self._clock
+        is_due = clock.elapsed_ms() - self._compared >= COMPARE_MS
+        if is_due:
+            self._ask_store()
+        found = clock.agreement()
+        if isinstance(found, Agrees) or not found.forbids_leading:
+            return found
+        clock.believe_journal()
+        if not is_due:
+            self._ask_store()
         return clock.agreement()
+
+    def _ask_store(self) -> None:
+        clock = self._clock
+        self._compared = asked_ms = clock.elapsed_ms()
+        told_ms = self._store.clock_ms()
+        if told_ms is not None:
+            clock.hear(Against.STORE, told_ms, asked_ms=asked_ms)
+            if abs(clock.wall_ms() - told_ms) <= clock.drift_ms:
+                clock.believe_wall()
 
     def _against_journal(self, state: State) -> Disagrees | None:
         """The time since the journal was last written, if that was too long for an outage."""

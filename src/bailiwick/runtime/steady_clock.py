@@ -163,6 +163,18 @@ class SteadyClock:
         with self._lock:
             self._born = born
 
+    def believe_journal(self) -> None:
+        """The same, if it was behind the journal then, and shows the journal's time now.
+
+        Once it is believed it is behind no more: nobody can lead it on from drift to drift.
+        """
+        seen = self._look_anew()
+        with self._lock:
+            told_ms, drift_ms = self._floor.at(seen.elapsed_ms), self.drift_ms
+            was_behind = told_ms - self._born.at(seen.elapsed_ms) > drift_ms
+            if was_behind and abs(seen.time_ms - told_ms) <= drift_ms:
+                self._born = seen
+
     def wall_ms(self) -> int:
         """What the wall clock shows, right or wrong."""
         return self._clock.now_ms()

@@ -259,3 +259,65 @@ def test_a_replica_born_with_a_wrong_clock_leads_once_its_database_says_that_it_
     assert house.replica.role is Role.LEADING
     assert house.replica.kernel is not None
     assert house.replica.kernel.state.clock_ms < START_MS + DAY
+
+
+@pytest.mark.parametrize("by_ms", [-400 * DAY, 20 * DAY])
+def test_whose_clock_was_set_right_leads_at_the_next_try_not_at_the_next_comparison(
+    house: House, by_ms: int
+) -> None:
+    def set_wall(off_ms: int) -> None:
+        house.clocks.wall = house.store.told_ms = honest + off_ms
+
+    honest = house.clocks.wall
+    set_wall(0)
+    house.clocks.wall += by_ms
+    house.replica = house.start()
+    house.run(1_000)
+    set_wall(1_000)
+    house.run(1_000)
+    assert house.replica.role is Role.LEADING
+    assert house.replica.watch.error is None
+
+
+def test_a_replica_of_a_file_that_was_born_behind_leads_once_its_clock_is_right(
+    house: House,
+) -> None:
+    honest = house.clocks.wall
+    house.clocks.wall -= 400 * DAY
+    house.replica = house.start()
+    house.run(1_000)
+    house.clocks.wall = honest + 1_000
+    house.run(2_000)
+    assert house.replica.role is Role.LEADING
+
+
+def test_a_replica_of_a_file_that_was_born_behind_does_not_lead_by_a_clock_that_is_ahead(
+    house: House,
+) -> None:
+    honest = house.clocks.wall
+    house.clocks.wall -= 400 * DAY
+    house.replica = house.start()
+    house.run(1_000)
+    house.clocks.wall = honest + HOUR
+    house.run(2_000)
+    assert house.replica.role is Role.FOLLOWING
+    assert house.leases() == 1
+
+
+@given(
+    moves=st.lists(st.tuples(st.integers(0, 5_000), st.integers(-(2**45), 2**45)), max_size=30),
+    behind=st.integers(0, 2**40),
+)
+def test_who_is_believed_for_the_journals_sake_is_led_on_by_one_drift_more_at_most(
+    moves: list[tuple[int, int]], behind: int
+) -> None:
+    clocks, honest, drift = TwoClocks(START_MS - behind), START_MS, 1_000
+    steady = SteadyClock(clocks)
+    steady.drift_ms = drift
+    steady.go_on_from(START_MS)
+    for by_ms, leap_ms in moves:
+        clocks.timer, honest = clocks.timer + by_ms, honest + by_ms
+        clocks.wall = steady.now_ms() + leap_ms % (2 * drift) if leap_ms % 2 else honest + leap_ms
+        steady.believe_journal()
+        steady.go_on_from(steady.now_ms())
+        assert honest <= steady.now_ms() <= honest + 2 * drift

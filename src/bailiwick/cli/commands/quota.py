@@ -113,6 +113,8 @@ def set_quota(
     found, etag = ask.client.send_tagged(reading, path=ask.scope)
     if keep:
         wanted = found.quota.model_dump(mode="json")
+        if found.is_default:  # a ceiling that nobody set goes on being that of the settings
+            wanted["ceiling"] = None
     for text in limits:
         name, _, typed = text.partition("=")
         if name in _CEILINGS:  # a ceiling is whole: what is not named stays as it is now
