@@ -65,6 +65,9 @@ class ForgetfulStore:
         """Nothing is there."""
         return 0
 
+    def clock_ms(self) -> None:
+        """It has no clock."""
+
     def read(self, first: int, limit: int) -> list[bytes]:
         """Nothing is there."""
         del first, limit
