@@ -153,9 +153,12 @@ def _claims_of_others() -> object:
     """As it once was: whoever has a claim may also take the room that is kept for another."""
 
     @contextmanager
-    def wrong(guards: Guards, entry_id: int, *, now_ms: int) -> Iterator[GuardedAdmission]:
+    def wrong(
+        guards: Guards, entry_id: int, *, now_ms: int, victims_gone: bool = False
+    ) -> Iterator[GuardedAdmission]:
         holds = guards._ledger.holds
-        with holds.shadow(lifted=holds.numbers(), now_ms=now_ms):
+        gone = holds.victims_of(entry_id) if victims_gone else ()
+        with holds.shadow(gone=gone, lifted=holds.numbers(), now_ms=now_ms):
             yield guards.admission
 
     return patch.object(Guards, "for_claimant", wrong)
@@ -279,7 +282,7 @@ PUT_BACK: tuple[Planted, ...] = (
         "a claim that takes room kept for another",
         Plan(faults=Faults(), actions=2_000),
         _claims_of_others,
-        ("claimed room is kept",),
+        ("claimed room is kept", _STEP),  # the ledger keeps that room too, and takes no such lease
     ),
     Planted(
         "a ledger read back with too short a table",
