@@ -278,7 +278,7 @@ class CapacityLedger(LeaseTable):
     ) -> EndedLease:
         """End the lease for its owner, but keep what it held; who counted on it waits in vain."""
         ended = super().fence(lease_id, cause, now_ms=now_ms, reason=reason)
-        self.holds.lease_ended(lease_id, now_ms=now_ms)
+        self.holds.lease_fenced(lease_id, now_ms=now_ms)
         return ended
 
     def reserve(self, node_id: str, request: PlacementRequest, *, now_ms: int = 0) -> Lease:

@@ -134,7 +134,7 @@ class Holds:
         self._refresh(entry.needs, now_ms)
 
     def lease_ended(self, lease_id: int, *, now_ms: int) -> None:
-        """What a lease held is free, or will never be: it gives back nothing any more."""
+        """What a lease held is free."""
         if self._gives.pop(lease_id, None) is None:
             return
         places: _Parts = {}
@@ -143,6 +143,11 @@ class Holds:
                 del entry.victims[lease_id]
                 places |= entry.needs
         self._refresh(places, now_ms)
+
+    def lease_fenced(self, lease_id: int, *, now_ms: int) -> None:
+        """What a lease held will never be free: nothing is kept for who counted on it."""
+        for key in [key for key, entry in self._entries.items() if lease_id in entry.victims]:
+            self.drop(key, now_ms=now_ms)
 
     def node_left(self, handle: int, *, now_ms: int) -> None:
         """Nothing can be kept on a node that departs."""
@@ -246,7 +251,7 @@ class Holds:
         entry = self._entry(hold)
         others = [each for key, each in self._entries.items() if key not in self._lifted]
         left = {place: self._serve(place, others)[1] for place in entry.needs}
-        lacking = {place: self._lacking(place, entry) for place in entry.needs}
+        lacking = {p: _less(self._wanted(p, [entry]), self._free(p)) for p in entry.needs}
 
         def gives(lease_id: int, place: _Place) -> list[int] | None:
             return left[place].get(lease_id) or self._give(lease_id).get(place)
@@ -289,10 +294,6 @@ class Holds:
         change = _less(self._wanted(place, entries), self._kept.get(place))
         rows = zip(change, self._free(place), strict=True)
         return all(more <= free for more, free in rows if more > 0)
-
-    def _lacking(self, place: _Place, entry: _Entry) -> list[int]:
-        """What a hold needs at a place beyond what is free and what its own victims give."""
-        return _less(self._wanted(place, [entry]), self._free(place))
 
     def _free(self, place: _Place) -> list[int]:
         if not place.is_row:

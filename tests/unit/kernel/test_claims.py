@@ -17,6 +17,7 @@ from bailiwick.kernel import (
     RegisterNode,
     Release,
     Renew,
+    ReportTeardown,
     SetBudget,
     SetQuota,
     SetRateCard,
@@ -316,3 +317,18 @@ def test_the_fleet_tells_what_is_claimed_apart_from_what_is_leased_and_free() ->
     assert row.closed_milli == 0
     node = d.state.ledger.node("n1")
     assert node.total == node.reserved + node.leased + node.claimed + node.free
+
+
+def test_a_fenced_victim_ends_the_claims_that_count_on_it_and_no_others() -> None:
+    d = desk(10, 1, confirm_teardown=True)
+    first, other = (d.lease("slow", cpu_cores=5, priority=LOW, ttl_ms=LONG) for _ in range(2))
+    old = d.wait("fast", cpu_cores=5, priority=HIGH)
+    new = d.wait("quick", cpu_cores=5, priority=HIGH)
+    d.tick()
+    claimed = {entry: d.state.claims[entry].victims for entry in (old, new)}
+    assert sorted(claimed.values()) == [(first,), (other,)]
+    d.tick(1_000 + GRACE)
+    (fenced,) = claimed[old]
+    d.do(ReportTeardown(fenced, False))
+    assert d.state.ledger.holds.numbers() == (new,)
+    checked(d)
