@@ -383,7 +383,8 @@ class NaiveKernel:
         hold = self.holds[body["lease_id"]]
         assert (hold.owner, hold.phase) == (owner, "grace_running")
         assert hold.reason == "priority_preemption", "only who went for urgent work may stay"
-        assert not any(body["lease_id"] in each.victims for each in self.waiters.values())
+        claims = (each.claim for each in self.waiters.values() if each.claim is not None)
+        assert not any(body["lease_id"] in claim.victims for claim in claims)
         assert body["generation"] == hold.generation + 1, "its tokens ended with the warning"
         assert self.clock < body["expires_ms"] == hold.term
         hold.phase, hold.reason, hold.expires = "active", None, body["expires_ms"]
