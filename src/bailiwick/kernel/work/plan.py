@@ -2,7 +2,7 @@
 
 Rules:
 
-- :func:`choose` changes nothing. :mod:`.placing` turns its choice into events; :func:`plan` tells
+- :func:`choose` changes nothing. :mod:`.requests` turns its choice into events; :func:`plan` tells
   it. So a plan is what the command, given right after on the same state, leads to.
 - What the command would be refused with (an error) is refused here with the same error.
 - A request is admitted past nobody: while an entry of its own or a higher priority waits, it waits

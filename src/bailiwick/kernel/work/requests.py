@@ -2,7 +2,7 @@
 
 Rules:
 
-- What becomes of a new request is chosen by :mod:`.planning`; here it happens.
+- What becomes of a new request is chosen by :mod:`.plan`; here it happens.
 - Work urgent enough may evict; the room its victims leave is kept for it (a claim) until it starts.
 - What becomes of room that is kept in reserve is told when it is given, postponed or lost.
 - A waiting entry's blocker is told again only when it is another one, not at every look.
