@@ -122,7 +122,7 @@ class FairOrder:
     def _interleave(self, tenant: WaitingTenant, rows: Mapping[str, list[Aged]]) -> Iterator[Aged]:
         """Each time from the project that is owed most."""
 
-        def turn(project: str, first: Aged, rest: Iterator[Aged]) -> _ProjectTurn:
+        def turn(project: str, first: Aged, *, rest: Iterator[Aged]) -> _ProjectTurn:
             share, usage = tenant.project_usage(project, shares=self._shares, now_ms=self._now_ms)
             used = normalised(share, usage + self._project_used.get((tenant.name, project), 0))
             return used, first, project, rest
@@ -130,7 +130,7 @@ class FairOrder:
         turns: list[_ProjectTurn] = []
         for project, row in rows.items():
             rest = self._row(row)
-            turns += [turn(project, first, rest) for first in islice(rest, 1)]
+            turns += [turn(project, first, rest=rest) for first in islice(rest, 1)]
         heapify(turns)
         while turns:  # bounded: takes one
             _, first, project, rest = turns[0]
@@ -139,7 +139,7 @@ class FairOrder:
             if following is None:
                 heappop(turns)
             else:
-                heapreplace(turns, turn(project, following, rest))
+                heapreplace(turns, turn(project, following, rest=rest))
 
     def _count(self, entry: QueueEntry, weight: int) -> None:
         """What was read counts as used by its tenant and its project."""
