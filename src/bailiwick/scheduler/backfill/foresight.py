@@ -197,15 +197,15 @@ class _Foresight:
         found: Rooms = {}
         for handle, most in sorted([*rows, *own.items()], key=lambda row: (-row[1], row[0])):
             node, members = ledger.by_handle[handle], min(most, left)
-            if node is not None and members:
-                cpu, mem, block, devices = ledger.engine.room_on(handle, at_ms)
-                serving = ledger.serving(node, sought.shape)
-                room = FutureRoom(node, [cpu, mem, block], list(devices), serving, members)
-                for row in self.rows.get(handle, ()):
-                    if row[0] <= at_ms:
-                        room.change(row[1:4], row[4:], sign=1)
-                found[handle] = room
-                left -= members
+            if node is None or not members:
+                continue
+            cpu, mem, block, devices = ledger.engine.room_on(handle, at_ms)
+            serving = ledger.serving(node, sought.shape)
+            room = FutureRoom(node, [cpu, mem, block], list(devices), serving, members)
+            for row in (row for row in self.rows.get(handle, ()) if row[0] <= at_ms):
+                room.change(row[1:4], row[4:], sign=1)
+            found[handle] = room
+            left -= members
         return found
 
 

@@ -109,9 +109,9 @@ class Rooms:
         for at, together in groupby(changes, key=lambda change: change[0]):
             if at > until:
                 break
-            for _, more, milli in together:
+            for _, more, shares in together:
                 amounts = [a + b for a, b in zip(amounts, more, strict=True)]
-                for i, each in enumerate(milli):
+                for i, each in enumerate(shares):
                     devices[i] += each
             members = _fitting(cls, shape, amounts, devices)
             if members != found[-1][1]:
