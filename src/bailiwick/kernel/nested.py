@@ -103,6 +103,7 @@ NESTED: Mapping[type, Nested] = {
         _of(
             RecordKind.ADMISSION_APPROVED,
             *("resources", "priority", "lease_class", "tag", "labels", "gang_size", "ttl_ms"),
+            "job_labels",
             *("gpu_count", "gpu_milli", "gpu_vram", "gpu_models", "gpu_generation", "exclusivity"),
             *("deadline_ms", "preemptible_on_budget"),
         ),

@@ -158,6 +158,7 @@ requests = st.builds(
     ttl_ms=st.just(3_600_000) | st.integers(1, INTEGER_MAX),
     deadline_ms=st.none() | times,
     preemptible_on_budget=st.booleans(),
+    job_labels=labels,
 )
 limits = st.dictionaries(st.sampled_from(list(Dimension)), st.integers(0, 10**9), max_size=4)
 tables = st.dictionaries(generations, st.integers(0, 10**6), max_size=3)

@@ -41,6 +41,7 @@ def submit_of(body: LeaseRequest) -> Submit:
         generation=body.gpu_generation,
         exclusivity=body.exclusivity,
         labels=labels_of(body.labels),
+        job_labels=labels_of(body.job_labels),
         priority=body.priority,
         lease_class=body.lease_class,
         gang_size=body.gang_size,
