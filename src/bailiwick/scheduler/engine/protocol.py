@@ -242,8 +242,13 @@ class Engine(Protocol):
         """What is free on the node (cpu, mem, block, milli of each device) once every lease that
         ends by then has ended."""
 
-    def ends_on(self, node: int, until: int, /) -> list[tuple[int, int, int, int]]:
-        """Expiry, id, shape and devices of the node's leases that end by then, newest first."""
+    def room_steps(
+        self, shape: int, node: int, until: int, rows: list[tuple[int, ...]], /
+    ) -> list[tuple[int, int]]:
+        """How many members fit on one node, whether it is open or not: the number before anything
+        ends, under the earliest time there is, then each other number with the time from which on
+        it holds. Beside its leases' ends count the ``rows``: a time, and what comes back then (or,
+        below zero, is taken) of cpu, mem, block and each device."""
 
     def place_batch(self, strategy: int, rows: array[int], now: int, out: array[int], /) -> int:
         """``place`` for rows of (shape, account, traits, expires); returns how many were done."""

@@ -429,7 +429,7 @@ METHOD(py_update_lease) {
     int renewed = l->state == a[1] && l->flags == a[2] && l->checkpoint == a[5];
     if (!renewed) { reclaim_add(&self->e, l, -1); self->e.node[l->node].version++; }
     l->state = (uint8_t)a[1]; l->flags = (uint8_t)a[2]; l->generation = (int32_t)a[3];
-    if (l->expires != a[4]) self->e.node[l->node].terms++;
+    if (l->expires != a[4]) { self->e.node[l->node].terms++; node_moved(&self->e, l->node); }
     l->expires = a[4]; l->checkpoint = a[5];
     if (!renewed) reclaim_add(&self->e, l, 1);
     expiry_note(&self->e, (int32_t)(a[0] & 0xffffffff), a[4]);
@@ -538,7 +538,7 @@ static PyMethodDef methods[] = {
     FAST("counters", py_counters), FAST("find_victims", py_find_victims), FAST("dump", py_dump),
     FAST("versions", py_versions),
     FAST("room_time", py_room_time), FAST("room_nodes", py_room_nodes),
-    FAST("room_on", py_room_on), FAST("ends_on", py_ends_on),
+    FAST("room_on", py_room_on), FAST("room_steps", py_room_steps),
     { NULL, NULL, 0, NULL }
 };
 
