@@ -143,6 +143,7 @@ class _Supplies:
     def _sort_of(self, leases: tuple[int, ...]) -> _Sort | None:
         """What a unit costs, and gives of what is lacking; ``None`` if it may not go."""
         ledger, fields = self._ledger, self._ledger.fields(leases[0])
+        given: Amounts
         if len(leases) == 1:
             cost = self._judge.cost_of(leases[0], fields)
             given = ledger.resources_of(fields.shape).as_tuple()
