@@ -10,7 +10,7 @@ Rules:
   they are: a statement with comments between its lines keeps its lines. Comments behind
   neighbouring statements stand below each other.
 
->>> print(format_text("dedicated  host for tenant a#why\\n\\n\\nkeep host for anyone until scrubbed"))
+>>> print(format_text("dedicated  host for tenant a#why\\n\\nkeep host for anyone until scrubbed"))
 dedicated host for tenant a  # why
 <BLANKLINE>
 keep host for anyone until scrubbed
