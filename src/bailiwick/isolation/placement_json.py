@@ -29,9 +29,10 @@ Rules:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from bailiwick.fleet.topology import CACHES_MAX, CacheDomain, DomainKind, NodeTopology
 from bailiwick.isolation.placements import Placement, Residue, Site
@@ -138,9 +139,8 @@ def _check_numbers(where: str, numbers: tuple[int, ...] | None, *, count: int) -
             raise InvalidValue(where, number, f"one of the node's {count}, counted from 0")
 
 
-def _twice(names: Any) -> str:
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))
+def _twice(names: Iterable[str]) -> str:
+    return Counter(names).most_common(1)[0][0]
 
 
 def _read_site(fields: _Fields) -> Site:
