@@ -32,7 +32,7 @@ def run(*, quick: bool = False) -> Section:
     rows = [row(curve) for curve in curves]
     section.tables.append(Table("CPU time of one call", headings(curves), rows))
     for curve in curves:
-        word = curve.case.value
+        word = f"{curve.case.value}, {curve.waiting_tenants.value} tenants wait"
         section.bar_at_most(f"{word}, most leases against fewest", curve.leases_ratio, RATIO_MAX)
         section.bar_at_most(
             f"{word}, longest line against the next", curve.waiting_ratio, RATIO_MAX

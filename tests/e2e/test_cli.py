@@ -100,11 +100,17 @@ def test_bench_growth_tells_curves_and_the_same_in_json() -> None:
     done = bailiwick(*small)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    for word in ("tick", "submit_capped", "queue_row", "curve"):
-        assert word in done.stdout
+    lines = [line.split() for line in done.stdout.splitlines()]
+    heads = ["case", "tenants", "100/2", "200/2", "200/4", "curve", "leases", "waiting", "bars"]
+    assert heads in lines
+    for case in ("tick", "submit_capped", "queue_row"):
+        for tenants in ("many", "few"):
+            told = next(line for line in lines if line[:2] == [case, tenants])
+            assert told[-1] in ("met", "missed"), "cut at the right"
     told = json.loads(bailiwick(*small, "-o", "json").stdout)
     sizes = [(one["leases"], one["waiting"]) for one in told if one["case"] == "renew"]
-    assert sizes == [(100, 2), (200, 2), (200, 4)]
+    assert sizes == [(100, 2), (200, 2), (200, 4)] * 2
+    assert {one["waiting_tenants"] for one in told} == {"many", "few"}
     assert bailiwick("bench", "growth", "--leases", "200,100").returncode == 2
 
 

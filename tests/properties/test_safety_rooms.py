@@ -6,7 +6,7 @@ The naive reader ends one lease after the other, earliest first, and looks at ev
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -33,6 +33,7 @@ class Fleet:
 
     engine: Engine
     rng: random.Random
+    aside: random.Random = field(default_factory=lambda: random.Random(1))
     now: int = 0
     nodes: dict[int, int] = field(default_factory=dict)
     closed: set[int] = field(default_factory=set)
@@ -129,16 +130,45 @@ class Fleet:
                     milli[i] += shape[5] if row[4] >> i & 1 else 0
         return amounts, milli
 
-    def members(self, x: int, shape: int, at: int) -> int:
+    def members(self, x: int, shape: int, at: int, rows: Sequence[tuple[int, ...]] = ()) -> int:
         cpu, mem, block, _, count, milli, kinds, _ = self.shapes[shape]
         amounts, devices = self.room(x, at)
+        for when, *more in rows:
+            if when <= at:
+                amounts = [a + b for a, b in zip(amounts, more[:3], strict=True)]
+                devices = [a + b for a, b in zip(devices, more[3:], strict=True)]
         found = [
-            free // need for free, need in zip(amounts, (cpu, mem, block), strict=True) if need
+            max(free, 0) // need
+            for free, need in zip(amounts, (cpu, mem, block), strict=True)
+            if need
         ]
         if count:
             own = zip(devices, CLASSES[self.nodes[x]][3], strict=True)
-            found.append(sum(free // milli for free, kind in own if kinds >> kind & 1) // count)
+            free = (max(each, 0) for each, kind in own if kinds >> kind & 1)
+            found.append(sum(each // milli for each in free) // count)
         return min(found)
+
+    def rows(self, x: int) -> list[tuple[int, ...]]:
+        """Somebody takes some of a node at a time, or gives it back."""
+        rng, width = self.aside, len(CLASSES[self.nodes[x]][3])
+        found = []
+        for _ in range(rng.randrange(4)):
+            sign = rng.choice([-1, 1])
+            amounts = sign * 1_000 * rng.randrange(9), sign * rng.randrange(30), 0
+            devices = [sign * rng.choice([0, 250, 1_000]) for _ in range(width)]
+            found.append((self.now + rng.choice([-2, 0, 5, 40, 40, 500]), *amounts, *devices))
+        return found
+
+    def naive_steps(
+        self, shape: int, x: int, until: int, rows: list[tuple[int, ...]]
+    ) -> list[tuple[int, int]]:
+        ends = [row[12] for lease in self.engine.leases_on(x) if (row := self.engine.lease(lease))]
+        found = [(-(2**63), self.members(x, shape, -(2**63), rows))]
+        for at in sorted({*ends, *(row[0] for row in rows)}):
+            members = self.members(x, shape, at, rows)
+            if at <= until and members != found[-1][1]:
+                found.append((at, members))
+        return found
 
     def open(self, mask: bytearray | None) -> Iterator[int]:
         for x in sorted(self.nodes):
@@ -174,6 +204,10 @@ def test_room_is_foreseen_as_by_a_walk_over_all_leases(name: str, seed: int) -> 
         fleet.act()
         shape, need = fleet.rng.choice(list(fleet.shapes)), fleet.rng.choice([1, 1, 2, 5, 12])
         mask, until = fleet.mask(), fleet.now + fleet.rng.choice([0, 10, HORIZON])
+        x = fleet.aside.choice(list(fleet.nodes))
+        rows = fleet.rows(x)
+        steps = fleet.engine.room_steps(shape, x, until, rows)
+        assert steps == fleet.naive_steps(shape, x, until, rows)
         at = fleet.engine.room_time(shape, need, mask, fleet.now, until)
         assert at == fleet.naive_time(shape, need, mask, until)
         if at is None:

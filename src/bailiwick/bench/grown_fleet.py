@@ -4,6 +4,8 @@ Rules:
 
 - Everything grows together: a node for every hundred leases, a tenant with a budget for every ten.
   Half of the leases are one more tenant's, whose budget has a cap.
+- The line is made of many tenants, each with about one request, or of :data:`FEW_TENANTS`, each
+  with many: a line that is kept by tenant may be quick with one and slow with the other.
 - Every node has a few cores left. What waits asks for more than that, so nothing of it can start;
   what is granted asks for less, and for so short that it stands in nobody's way.
 - Terms end between one and seven days from the start, and all that is timed is within the first
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from enum import StrEnum
 
 from bailiwick.billing.budgets import Budget
 from bailiwick.fleet.node import NodeCapacity
@@ -36,11 +39,19 @@ HOUR_MS = 3_600_000
 LEASES_PER_NODE, SPARE_CORES, GANG = 100, 8, 10
 WAITING_CORES = (16, 24, 32)
 RENEWALS = 3
+FEW_TENANTS = 50
 CAPPED = TenantId("capped")
 """The tenant whose budget has a cap."""
 
 _PLENTY = 10**15
 _TICKS_MAX = 1_000
+
+
+class WaitingTenants(StrEnum):
+    """Whose requests wait: any tenant's, or those of :data:`FEW_TENANTS`."""
+
+    MANY = "many"
+    FEW = "few"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,13 @@ class Size:
 class GrownFleet:
     """A kernel with so many leases, and a line that grows on demand."""
 
-    def __init__(self, leases: int, *, engine: str = "auto") -> None:
+    def __init__(
+        self,
+        leases: int,
+        *,
+        waiting_tenants: WaitingTenants = WaitingTenants.MANY,
+        engine: str = "auto",
+    ) -> None:
         self.kernel = Kernel(State(engine=engine))
         self.now_ms = START_MS
         self.chance = random.Random(leases)
@@ -62,6 +79,7 @@ class GrownFleet:
         nodes = max(1, leases // LEASES_PER_NODE)
         tenants = max(1, leases // 10 - 1)  # with the capped one as many as may have a budget
         self.tenants = [TenantId(f"tenant-{number}") for number in range(tenants)]
+        self.waiting_tenants = waiting_tenants
         for tenant in (CAPPED, *self.tenants):
             self.do(SetQuota(tenant, Quota(ceiling=OPEN)))
             cap = _PLENTY if tenant == CAPPED else None
@@ -86,9 +104,11 @@ class GrownFleet:
         return PlacementRequest(tenant=tenant or self.tenant(), cpu_cores=1, ttl_ms=60_000)
 
     def large(self) -> PlacementRequest:
-        """A request that fits nowhere now."""
+        """A request that fits nowhere now, of one of the tenants that wait."""
+        few = self.waiting_tenants is WaitingTenants.FEW
+        tenant = self.chance.choice(self.tenants[:FEW_TENANTS] if few else self.tenants)
         cores = self.chance.choice(WAITING_CORES)
-        return PlacementRequest(tenant=self.tenant(), cpu_cores=cores, ttl_ms=HOUR_MS)
+        return PlacementRequest(tenant=tenant, cpu_cores=cores, ttl_ms=HOUR_MS)
 
     def tenant(self) -> TenantId:
         """One of the many tenants."""

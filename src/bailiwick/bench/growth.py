@@ -4,6 +4,7 @@ Rules:
 
 - The first curve has more and more leases and one short line; the second the most leases and a line
   that grows. They share a point, and the last one has the most of both.
+- Each case has these curves twice: where the line is many tenants' and where it is a few's.
 - A figure is the CPU time of one call, the median of many; what prepares a call or takes it back is
   not timed. The garbage collector is off meanwhile.
 - Two promises for every case: from the fewest leases to the most at most :data:`RATIO_MAX`, and the
@@ -13,7 +14,7 @@ Rules:
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +22,7 @@ from statistics import mean, median
 from time import perf_counter, thread_time
 from typing import Final
 
-from bailiwick.bench.grown_fleet import CAPPED, GrownFleet, Size
+from bailiwick.bench.grown_fleet import CAPPED, GrownFleet, Size, WaitingTenants
 from bailiwick.kernel import Granted, Queued, Submit, Tick
 from bailiwick.kernel.views import waiting_entry
 from bailiwick.kernel.work.commands import Cancel, Release
@@ -64,6 +65,7 @@ class Curve:
     """One case over all sizes: by leases, then by waiting requests from the last of those on."""
 
     case: Case
+    waiting_tenants: WaitingTenants
     by_leases: tuple[Point, ...]
     by_waiting: tuple[Point, ...]
 
@@ -113,19 +115,40 @@ def measure(
     calls_max: int = CALLS_MAX,
     tell: Callable[[str], None] = lambda text: None,
 ) -> tuple[Curve, ...]:
-    """Every case at every size."""
+    """Every case at every size, first with a line of many tenants, then with one of a few."""
+    return tuple(
+        curve
+        for tenants in WaitingTenants
+        for curve in _curves(
+            (GrownFleet(count, waiting_tenants=tenants, engine=engine) for count in leases),
+            waiting,
+            last=leases[-1],
+            calls_max=calls_max,
+            tell=tell,
+        )
+    )
+
+
+def _curves(
+    fleets: Iterable[GrownFleet],
+    waiting: Sequence[int],
+    *,
+    last: int,
+    calls_max: int,
+    tell: Callable[[str], None],
+) -> Iterator[Curve]:
+    """Each case's curve over fleets of one kind; only the ``last`` has the longer lines."""
     first: dict[Case, list[Point]] = {case: [] for case in Case}
     second: dict[Case, list[Point]] = {case: [] for case in Case}
-    for count in leases:
-        fleet = GrownFleet(count, engine=engine)
-        for length in waiting if count == leases[-1] else waiting[:1]:
+    for fleet in fleets:
+        count, tenants = len(fleet.leases), fleet.waiting_tenants
+        for length in waiting if count == last else waiting[:1]:
             fleet.line_up(length)
             for case, point in _points(fleet, Size(count, length), calls_max=calls_max):
                 (first if length == waiting[0] else second)[case].append(point)
-            tell(f"{count:,} leases, {length:,} waiting")
-    return tuple(
-        Curve(case, tuple(found), (found[-1], *second[case])) for case, found in first.items()
-    )
+            tell(f"{count:,} leases, {length:,} waiting of {tenants.value} tenants")
+    for case, found in first.items():
+        yield Curve(case, tenants, tuple(found), (found[-1], *second[case]))
 
 
 def _points(fleet: GrownFleet, size: Size, *, calls_max: int) -> Iterator[tuple[Case, Point]]:
@@ -232,15 +255,16 @@ _CALLS: Final[Mapping[Case, Callable[[GrownFleet], float]]] = {
 def headings(curves: Sequence[Curve]) -> list[str]:
     """Over the columns of :func:`row`."""
     sizes = [f"{_short(p.size.leases)}/{_short(p.size.waiting)}" for p in curves[0].points]
-    return ["case", *sizes, "curve", "leases", "waiting", "bars"]
+    return ["case", "tenants", *sizes, "curve", "leases", "waiting", "bars"]
 
 
 def row(curve: Curve) -> list[str]:
-    """A curve in words: a figure for each size, its picture, both ratios and the verdict."""
+    """A curve in words: whose line, a figure for each size, its picture, ratios and verdict."""
     figures = [f"{point.us:,.0f} us" for point in curve.points]
     ratios = [f"{curve.leases_ratio:.1f}x", f"{curve.waiting_ratio:.1f}x"]
     return [
         curve.case.value,
+        curve.waiting_tenants.value,
         *figures,
         picture(curve),
         *ratios,
@@ -249,10 +273,11 @@ def row(curve: Curve) -> list[str]:
 
 
 def as_objects(curves: Sequence[Curve]) -> list[dict[str, object]]:
-    """The same for JSON: one object per case and size."""
+    """The same for JSON: one object per case, kind of line and size."""
     return [
         {
             "case": curve.case.value,
+            "waiting_tenants": curve.waiting_tenants.value,
             "leases": point.size.leases,
             "waiting": point.size.waiting,
             "us": round(point.us, 1),
@@ -267,9 +292,9 @@ def as_objects(curves: Sequence[Curve]) -> list[dict[str, object]]:
 def picture(curve: Curve) -> str:
     """A block for each size, a step higher each time that the cost doubles.
 
-    >>> from bailiwick.bench.grown_fleet import Size
+    >>> from bailiwick.bench.grown_fleet import Size, WaitingTenants
     >>> points = [Point(Size(1, 1), us, us, 1) for us in (10, 11, 45, 10_000)]
-    >>> picture(Curve(Case.TICK, tuple(points), (points[-1],)))
+    >>> picture(Curve(Case.TICK, WaitingTenants.MANY, tuple(points), (points[-1],)))
     '▁▁▃█'
     """
     least = min(point.us for point in curve.points)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bailiwick.agent.machine.files import RootFiles
 from bailiwick.agent.machine.limits import MachineLimits, read_limits
-from bailiwick.agent.machine.topology import CacheDomain, NumaNode, read_gpu_node, read_topology
+from bailiwick.agent.machine.topology import MachineCache, NumaNode, read_gpu_node, read_topology
 from bailiwick.agent.words import SourceState, Unreadable
 from tests.support.machine_trees import CPU, NODE, PCI, cache, files_of, two_sockets, write_tree
 
@@ -25,7 +25,7 @@ def test_two_sockets_are_read_from_real_files(tmp_path: Path) -> None:
         NumaNode(1, (4, 5, 6, 7), 2**31, (32, 10)),
     )
     assert found.cache_domains == tuple(
-        CacheDomain(3, n, 32 * 2**20, (2 * n, 2 * n + 1)) for n in range(4)
+        MachineCache(3, n, 32 * 2**20, (2 * n, 2 * n + 1)) for n in range(4)
     )
     assert (found.numa, found.cache) == (SourceState.READ, SourceState.READ)
 
@@ -47,7 +47,7 @@ def test_without_an_l3_the_l2_is_the_domain_and_without_an_id_there_is_none() ->
     kept = {path: text for path, text in texts.items() if "index3" not in path}
     kept = {path: text for path, text in kept.items() if not path.endswith(("/id", "/size"))}
     found = read_topology(files_of(kept)).cache_domains
-    assert found == (CacheDomain(2, None, 0, (0,)), CacheDomain(2, None, 0, (1,)))
+    assert found == (MachineCache(2, None, 0, (0,)), MachineCache(2, None, 0, (1,)))
 
 
 def test_a_node_of_memory_alone_has_no_cpus() -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from bailiwick import InvalidValue
-from bailiwick.bench.grown_fleet import CAPPED, SPARE_CORES, WAITING_CORES, GrownFleet, Size
+from bailiwick.bench.grown_fleet import (
+    CAPPED,
+    FEW_TENANTS,
+    SPARE_CORES,
+    WAITING_CORES,
+    GrownFleet,
+    Size,
+    WaitingTenants,
+)
 from bailiwick.bench.growth import (
     Case,
     Curve,
@@ -24,19 +32,20 @@ def curve(*costs: float, longer: tuple[float, ...] = ()) -> Curve:
     """A curve with these costs by leases, and then by waiting."""
     points = [Point(Size(10**at, 1), us, us, 1) for at, us in enumerate(costs)]
     more = [Point(Size(10**6, 10**at), us, us, 1) for at, us in enumerate(longer, 1)]
-    return Curve(Case.TICK, tuple(points), (points[-1], *more))
+    return Curve(Case.TICK, WaitingTenants.MANY, tuple(points), (points[-1], *more))
 
 
 def test_every_case_is_measured_at_every_size_once() -> None:
     curves = measure((100, 200), (2, 3, 5), calls_max=2)
-    assert [each.case for each in curves] == list(Case)
+    found = [(each.waiting_tenants, each.case) for each in curves]
+    assert found == [(tenants, case) for tenants in WaitingTenants for case in Case]
     sizes = [Size(100, 2), Size(200, 2), Size(200, 3), Size(200, 5)]
     for each in curves:
         assert [point.size for point in each.points] == sizes
         assert all(point.us > 0 and point.calls == 2 for point in each.points)
-    assert len(as_objects(curves)) == len(Case) * len(sizes)
+    assert len(as_objects(curves)) == 2 * len(Case) * len(sizes)
     assert headings(curves) == [
-        *("case", "100/2", "200/2", "200/3", "200/5"),
+        *("case", "tenants", "100/2", "200/2", "200/3", "200/5"),
         *("curve", "leases", "waiting", "bars"),
     ]
     assert all(len(row(each)) == len(headings(curves)) for each in curves)
@@ -68,6 +77,15 @@ def test_the_fleet_has_as_much_as_it_says_and_nothing_is_due(engine: str) -> Non
     fleet.pass_time()
     fleet.do(Tick())
     assert state.size == size
+
+
+@pytest.mark.parametrize(("tenants", "at_least", "at_most"), [("many", 70, 200), ("few", 45, 50)])
+def test_a_line_is_many_tenants_or_a_few(tenants: str, at_least: int, at_most: int) -> None:
+    fleet = GrownFleet(2_000, waiting_tenants=WaitingTenants(tenants))
+    fleet.line_up(200)
+    owners = {entry.request.tenant for entry in fleet.state.line.entries.values()}
+    assert at_least <= len(owners) <= at_most
+    assert FEW_TENANTS == 50 < len({fleet.small().tenant for _ in range(500)})
 
 
 def test_a_curve_is_flat_when_neither_ratio_nor_the_last_point_is_above_its_bar() -> None:

@@ -50,7 +50,7 @@ class NumaNode:
 
 
 @dataclass(frozen=True, slots=True)
-class CacheDomain:
+class MachineCache:
     """One last-level cache with the CPUs that share it; ``kernel_id`` if the kernel gives one."""
 
     level: int
@@ -65,7 +65,7 @@ class Topology:
 
     cpus_online: tuple[int, ...]
     numa_nodes: tuple[NumaNode, ...]
-    cache_domains: tuple[CacheDomain, ...]
+    cache_domains: tuple[MachineCache, ...]
     numa: SourceState
     cache: SourceState
 
@@ -114,8 +114,8 @@ def _numa_node(files: MachineFiles, index: int, count: int) -> NumaNode:
     )
 
 
-def _cache_domains(files: MachineFiles, online: tuple[int, ...]) -> tuple[CacheDomain, ...]:
-    domains: list[CacheDomain] = []
+def _cache_domains(files: MachineFiles, online: tuple[int, ...]) -> tuple[MachineCache, ...]:
+    domains: list[MachineCache] = []
     seen: set[int] = set()
     for cpu in online:
         if cpu in seen:
@@ -129,7 +129,7 @@ def _cache_domains(files: MachineFiles, online: tuple[int, ...]) -> tuple[CacheD
     return tuple(domains)
 
 
-def _last_level(files: MachineFiles, cpu: int) -> CacheDomain | None:
+def _last_level(files: MachineFiles, cpu: int) -> MachineCache | None:
     """The highest cache that holds data, as this CPU sees it."""
     folder = f"{_CPU_ROOT}/cpu{cpu}/cache"
     best: tuple[int, str] = (0, "")
@@ -150,12 +150,24 @@ def _last_level(files: MachineFiles, cpu: int) -> CacheDomain | None:
     if cpu not in cpus:
         raise Unreadable(f"{where}/shared_cpu_list", cpus, f"a list with CPU {cpu} in it")
     number, size = files.text(f"{where}/id"), files.text(f"{where}/size")
-    return CacheDomain(
+    return MachineCache(
         level,
         None if number is None else parse_integer(f"{where}/id", number, low=0, high=2**32 - 1),
         0 if size is None else parse_size(f"{where}/size", size),
         cpus,
     )
+
+
+def memory_groups(topology: Topology) -> dict[int | None, int]:
+    """Each memory node, by the lowest that caches join it to: itself, on nearly all machines."""
+    group: dict[int | None, int] = {node.index: node.index for node in topology.numa_nodes}
+    node_of = {cpu: node.index for node in topology.numa_nodes for cpu in node.cpus}
+    for cache in topology.cache_domains:
+        spanned = {group[node_of[cpu]] for cpu in cache.cpus if cpu in node_of}
+        for index, joined in group.items():
+            if joined in spanned:
+                group[index] = min(spanned)
+    return group
 
 
 def read_gpu_node(files: MachineFiles, bus_id: str, *, topology: Topology) -> int | None:

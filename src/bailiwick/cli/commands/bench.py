@@ -5,7 +5,9 @@ Rules:
 - The result goes to stdout, progress to stderr, and progress only to a terminal and only when the
   work takes over two seconds.
 - Table and JSON tell the same runs. ``placement``: JSON has one object per strategy and seed, the
-  table one row per strategy. ``growth``: one object per case and size, one row per case.
+  table one row per strategy. ``growth``: one object per case, kind of line and size, one row per
+  case and kind of line.
+- A table is as wide in a pipe as every other (``cli/shared/screen.py``), and no cell is cut.
 """
 
 from __future__ import annotations
@@ -22,8 +24,6 @@ from bailiwick.cli.shared.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.table import Table
 
     from bailiwick.bench.growth import Curve
     from bailiwick.bench.placement import Lists, Trial
@@ -119,9 +119,7 @@ def placement(options: PlacementOptions) -> None:
 
         typer.echo(json.dumps([_told(trial, lists, options) for trial in trials], indent=2))
     else:
-        from rich.console import Console
-
-        Console().print(_table(trials, lists, options))
+        _print_trials(trials, lists, options)
 
 
 def _told(trial: Trial, lists: Lists, options: PlacementOptions) -> dict[str, object]:
@@ -138,34 +136,38 @@ def _told(trial: Trial, lists: Lists, options: PlacementOptions) -> dict[str, ob
     }
 
 
-def _table(trials: list[Trial], lists: Lists, options: PlacementOptions) -> Table:
+def _print_trials(trials: list[Trial], lists: Lists, options: PlacementOptions) -> None:
     from statistics import mean, stdev
 
-    from rich.table import Table
+    from bailiwick.cli.shared.screen import make_console, print_rows
 
-    table = Table(
-        title=f"{lists.pods_name} on {lists.nodes_name} ({len(lists.nodes)} nodes, "
-        f"{lists.gpu_milli // 1000} GPUs), {options.arrived} % arrived, {trials[0].engine} engine",
-        caption="mean to sd: allocated GPU capacity in percent; frag.: percent of the idle GPU "
-        "capacity that a typical pod cannot use; dec./s: decisions per CPU second",
-    )
-    table.add_column("strategy", no_wrap=True)
-    for heading in ("seeds", "mean", "min", "max", "sd", "frag.", "dec./s"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    rows = []
     for strategy in dict.fromkeys(trial.strategy for trial in trials):
         own = [trial for trial in trials if trial.strategy is strategy]
         ratios = [trial.allocation_ratio for trial in own]
-        table.add_row(
-            strategy.value,
-            str(len(own)),
-            f"{mean(ratios):.2f}",
-            f"{min(ratios):.2f}",
-            f"{max(ratios):.2f}",
-            f"{stdev(ratios) if len(ratios) > 1 else 0:.2f}",
-            f"{mean(trial.fragmentation for trial in own):.1f}",
-            f"{mean(trial.decisions_per_s for trial in own):,.0f}",
+        rows.append(
+            (
+                strategy.value,
+                str(len(own)),
+                f"{mean(ratios):.2f}",
+                f"{min(ratios):.2f}",
+                f"{max(ratios):.2f}",
+                f"{stdev(ratios) if len(ratios) > 1 else 0:.2f}",
+                f"{mean(trial.fragmentation for trial in own):.1f}",
+                f"{mean(trial.decisions_per_s for trial in own):,.0f}",
+            )
         )
-    return table
+    console, numbers = make_console(), ("seeds", "mean", "min", "max", "sd", "frag.", "dec./s")
+    title = (
+        f"{lists.pods_name} on {lists.nodes_name} ({len(lists.nodes)} nodes, "
+        f"{lists.gpu_milli // 1000} GPUs), {options.arrived} % arrived, {trials[0].engine} engine"
+    )
+    print_rows(console, ["strategy", *numbers], rows=rows, title=title, numbers=numbers)
+    console.print(
+        "mean to sd: allocated GPU capacity in percent; frag.: percent of the idle GPU capacity "
+        "that a typical pod cannot use; dec./s: decisions per CPU second",
+        style="dim",
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -201,17 +203,18 @@ class GrowthOptions:
     help="What one decision costs, the more leases there are and the more requests wait.\n\n"
     "Told per case and size: the CPU time of one call, the median. From the fewest leases to the "
     "most, and from a line to one ten times as long, it should at most double; with the most of "
-    "both it should stay below a millisecond. The full sizes take some minutes."
+    "both it should stay below a millisecond. Each case is told twice: with a line of many tenants "
+    "and with one of a few. The full sizes take some minutes."
 )
 @with_options(GrowthOptions)
 def growth(options: GrowthOptions) -> None:
     """Measure every case at every size and print the curves."""
-    from bailiwick.bench.grown_fleet import LEASES_PER_NODE
+    from bailiwick.bench.grown_fleet import LEASES_PER_NODE, WaitingTenants
     from bailiwick.bench.growth import measure, numbers_named
 
     leases = numbers_named("leases", options.leases, low=LEASES_PER_NODE)
     waiting = numbers_named("waiting", options.waiting)
-    with progress(len(leases) + len(waiting) - 1) as step:
+    with progress(len(WaitingTenants) * (len(leases) + len(waiting) - 1)) as step:
         curves = measure(
             leases, waiting, engine=options.engine.value, calls_max=options.calls, tell=step
         )
@@ -222,24 +225,26 @@ def growth(options: GrowthOptions) -> None:
 
         typer.echo(json.dumps(as_objects(curves), indent=2))
     else:
-        from rich.console import Console
-
-        Console().print(_growth_table(curves))
+        _print_curves(curves)
 
 
-def _growth_table(curves: Sequence[Curve]) -> Table:
-    from rich.table import Table
-
+def _print_curves(curves: Sequence[Curve]) -> None:
+    from bailiwick.bench.grown_fleet import FEW_TENANTS
     from bailiwick.bench.growth import RATIO_MAX, US_MAX, headings, row
+    from bailiwick.cli.shared.screen import make_console, print_rows
 
-    table = Table(
+    console, names = make_console(), headings(curves)
+    print_rows(
+        console,
+        names,
+        rows=[row(curve) for curve in curves],
         title="CPU time of one call, by leases held/requests waiting",
-        caption="curve: a step for each doubling; leases: the most against the fewest; waiting: "
-        f"the longest line against the next; bars: both at most {RATIO_MAX:.0f}x, and at most "
-        f"{US_MAX / 1000:.0f} ms with the most of both",
+        numbers=names[2:],
     )
-    for at, heading in enumerate(headings(curves)):
-        table.add_column(heading, justify="right" if at else "left", no_wrap=True)
-    for curve in curves:
-        table.add_row(*row(curve))
-    return table
+    console.print(
+        f"tenants: whose requests wait, many tenants' or those of {FEW_TENANTS}; curve: a step for "
+        "each doubling; leases: the most against the fewest; waiting: the longest line against the "
+        f"next; bars: both at most {RATIO_MAX:.0f}x, and at most {US_MAX / 1000:.0f} ms with the "
+        "most of both",
+        style="dim",
+    )

@@ -2,9 +2,9 @@
 
 Rules:
 
-- The engine knows that of all nodes but those about which somebody else has more to say: nodes on
-  which room will be taken meanwhile, or whose leases are taken to end at other times. Only these
-  are walked here, and only up to the time at which the others suffice.
+- The engine knows that of all nodes. Those about which somebody else has more to say (room will be
+  taken there meanwhile, or a lease is taken to end at another time) are asked about one by one,
+  with what changes there, and only up to the time at which the others suffice.
 - Headroom is the whole fleet's: a request that must leave some is reckoned with every lease.
 - What fits now has room now.
 """
@@ -132,27 +132,45 @@ class _Foresight:
     def __init__(self, ledger: CapacityLedger, sought: RoomSought) -> None:
         self.ledger, self.sought = ledger, sought
         self.shape = ledger.handles.intern_shape(sought.shape)
-        self.terms = sought.terms or {}
-        known = (ledger.fields(lease).node for lease in self.terms)
-        self.own = {*(step.node for step in sought.steps), *known}
-        self.mask = _without(sought.mask, self.own, nodes=len(ledger.by_handle))
+        self.rows: dict[int, list[tuple[int, ...]]] = {}
+        """What comes back on a node, or is taken, beside its leases as they say they end."""
+        for step in sought.steps:
+            rows = self.rows.setdefault(step.node, [])
+            rows.append((step.at_ms, *step.amounts[:3], *step.milli))
+        for lease, at_ms in (sought.terms or {}).items():
+            self._end_at(lease, at_ms)
+        self.mask = _without(sought.mask, self.rows, nodes=len(ledger.by_handle))
+
+    def _end_at(self, lease: int, at_ms: int) -> None:
+        """The lease ends then: what it gives back by its own word is taken again at once."""
+        fields = self.ledger.fields(lease)
+        node = self.ledger.by_handle[fields.node]
+        width = len(node.capacity.gpus) if node is not None else 0
+        cpu, mem, block, _ = self.ledger.resources_of(fields.shape).as_tuple()
+        shape = self.ledger.handles.shapes[fields.shape]
+        gives = (cpu, mem, block, *milli_of(shape, fields.devices, width=width))
+        rows = self.rows.setdefault(fields.node, [])
+        rows += [(fields.expires_ms, *(-each for each in gives)), (at_ms, *gives)]
 
     def find(self) -> RoomForeseen | None:
         """When the nodes of either sort have room together."""
         sought, when = self.sought, cache(self._when)
         latest = when(sought.members)
-        until_ms = sought.until_ms if latest is None else latest
-        rooms = self._own_rooms()
-        sweep = _Sweep(sought, rooms, self._own_steps(rooms, until_ms), slack={})
-        for from_ms, to_ms in sweep:
-            first = from_ms
-            if sweep.members < sought.members:
-                others = when(sought.members - sweep.members)
+        if not self.rows:
+            return None if latest is None else RoomForeseen(latest, self._kept({}, latest), {})
+        changes = self._own(sought.until_ms if latest is None else latest)
+        own: dict[int, int] = {}
+        times = sorted(changes)
+        for from_ms, next_ms in zip(times, [*times[1:], sought.until_ms + 1], strict=True):
+            own.update(changes[from_ms])
+            members, first = sum(own.values()), from_ms
+            if members < sought.members:
+                others = when(sought.members - members)
                 if others is None:
                     continue
                 first = max(first, others)
-            if first <= to_ms:
-                return RoomForeseen(first, self._kept(rooms, first), {})
+            if first < next_ms:
+                return RoomForeseen(first, self._kept(own, first), {})
         return None
 
     def _when(self, need: int) -> int | None:
@@ -160,37 +178,35 @@ class _Foresight:
         sought, engine = self.sought, self.ledger.engine
         return engine.room_time(self.shape, need, self.mask, sought.now_ms, sought.until_ms)
 
-    def _own_rooms(self) -> Rooms:
-        rooms = {}
-        for handle in sorted(self.own):
+    def _own(self, until_ms: int) -> dict[int, dict[int, int]]:
+        """By time, the first of which is now, how many members fit on nodes of ours from then."""
+        engine, sought = self.ledger.engine, self.sought
+        changes: dict[int, dict[int, int]] = {sought.now_ms: {}}
+        for handle in sorted(self.rows):
             node = self.ledger.by_handle[handle]
-            if node is not None and node.takes_leases and _is_in(self.sought.mask, handle):
-                rooms[handle] = FutureRoom.now(self.ledger, node, shape=self.sought.shape)
-        return rooms
+            if node is not None and node.takes_leases and _is_in(sought.mask, handle):
+                steps = engine.room_steps(self.shape, handle, until_ms, self.rows[handle])
+                for at, members in steps:
+                    changes.setdefault(max(at, sought.now_ms), {})[handle] = members
+        return changes
 
-    def _own_steps(self, rooms: Rooms, until_ms: int) -> list[RoomStep]:
-        found = [step for step in self.sought.steps if step.node in rooms]
-        for handle in rooms:
-            # Leases whose ends are others may end by then though they do not say so themselves.
-            far = 2**62 if self.terms else until_ms
-            rows = self.ledger.engine.ends_on(handle, far)
-            ends = [LeaseEnding(at, lease, handle, *what) for at, lease, *what in rows]
-            found += _comings(self.ledger, ends, self.sought)
-        return found
-
-    def _kept(self, rooms: Rooms, at_ms: int) -> Rooms:
+    def _kept(self, own: Mapping[int, int], at_ms: int) -> Rooms:
         """The rooms of both sorts, where most fit first, as many as are needed."""
-        ledger, sought = self.ledger, self.sought
-        found = {handle: room for handle, room in rooms.items() if room.members}
-        rows = ledger.engine.room_nodes(self.shape, sought.members, self.mask, at_ms)
-        for handle, members in rows:
-            node = ledger.by_handle[handle]
-            if node is not None:
-                cpu, mem, block, devices = ledger.engine.room_on(handle, at_ms)
-                serving = ledger.serving(node, sought.shape)
-                room = FutureRoom(node, [cpu, mem, block], list(devices), serving, members)
-                found[handle] = room
-        return _kept(found, sought.members)
+        ledger, sought, left = self.ledger, self.sought, self.sought.members
+        rows = ledger.engine.room_nodes(self.shape, left, self.mask, at_ms)
+        found: Rooms = {}
+        for handle, most in sorted([*rows, *own.items()], key=lambda row: (-row[1], row[0])):
+            node, members = ledger.by_handle[handle], min(most, left)
+            if node is None or not members:
+                continue
+            cpu, mem, block, devices = ledger.engine.room_on(handle, at_ms)
+            serving = ledger.serving(node, sought.shape)
+            room = FutureRoom(node, [cpu, mem, block], list(devices), serving, members)
+            for row in (row for row in self.rows.get(handle, ()) if row[0] <= at_ms):
+                room.change(row[1:4], row[4:], sign=1)
+            found[handle] = room
+            left -= members
+        return found
 
 
 def _kept(rooms: Rooms, members: int) -> Rooms:

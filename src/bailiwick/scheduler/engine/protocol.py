@@ -211,6 +211,10 @@ class Engine(Protocol):
     def dump(self, leases: array[int], /) -> bytes:
         """The fields of these leases as 64-bit integers, one column after the other."""
 
+    def versions(self) -> bytes:
+        """A 32-bit number for each node: another one after what is free there, whether it takes
+        leases, or a lease there changed. Another term alone does not count."""
+
     def update_lease(
         self, lease: int, state: int, flags: int, generation: int, expires: int, checkpoint: int, /
     ) -> None:
@@ -238,8 +242,13 @@ class Engine(Protocol):
         """What is free on the node (cpu, mem, block, milli of each device) once every lease that
         ends by then has ended."""
 
-    def ends_on(self, node: int, until: int, /) -> list[tuple[int, int, int, int]]:
-        """Expiry, id, shape and devices of the node's leases that end by then, newest first."""
+    def room_steps(
+        self, shape: int, node: int, until: int, rows: list[tuple[int, ...]], /
+    ) -> list[tuple[int, int]]:
+        """How many members fit on one node, whether it is open or not: the number before anything
+        ends, under the earliest time there is, then each other number with the time from which on
+        it holds. Beside its leases' ends count the ``rows``: a time, and what comes back then (or,
+        below zero, is taken) of cpu, mem, block and each device."""
 
     def place_batch(self, strategy: int, rows: array[int], now: int, out: array[int], /) -> int:
         """``place`` for rows of (shape, account, traits, expires); returns how many were done."""

@@ -276,14 +276,12 @@ class PureEngine(Arena):
         self._node(x)
         return self.rooms.on(x, at)
 
-    def ends_on(self, x: int, until: int) -> list[tuple[int, int, int, int]]:
-        rows = []
-        for slot in reversed(self._node(x).leases):
-            lease = self.leases[slot]
-            if lease is not None and lease.expires <= until:
-                lease_id = self.reuse[slot] << 32 | slot
-                rows.append((lease.expires, lease_id, lease.shape, lease.devices))
-        return rows
+    def room_steps(
+        self, index: int, x: int, until: int, rows: list[tuple[int, ...]]
+    ) -> list[tuple[int, int]]:
+        self._shape(index)
+        self._node(x)
+        return self.rooms.steps(index, x, until, rows)
 
     def counters(self) -> dict[str, int]:
         return {

@@ -8,13 +8,15 @@ Rules:
   changed, and one look at each of the others.
 - A lease that is overdue may end any moment: it counts as ended now.
 - Which nodes count is asked each time: those that take leases and are in the mask.
+- About one node it can be asked what becomes of its steps if others take of it and give back: who
+  has room kept there for somebody reckons so.
 - Steps are kept for the last :data:`SHAPES_MAX` shapes that were asked about.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -88,6 +90,34 @@ class Rooms:
         cpu, mem, block = amounts
         return cpu, mem, block, tuple(devices)
 
+    def steps(
+        self, index: int, x: int, until: int, rows: Iterable[tuple[int, ...]]
+    ) -> list[tuple[int, int]]:
+        """How many members fit on a node from when on, if these rows come beside its leases."""
+        arena, node = self._arena, self._arena.nodes[x]
+        cls, shape = arena.classes[node.cls], arena.shapes[index]
+        amounts, devices = [node.cpu, node.mem, node.block], list(node.device)
+        changes = [(row[0], row[1:4], row[4:]) for row in rows]
+        for slot in node.leases:
+            lease = arena.leases[slot]
+            if lease is not None:
+                gone, milli = [0, 0, 0], [0] * len(devices)
+                _give_back(gone, milli, arena.shapes[lease.shape], lease.devices)
+                changes.append((lease.expires, tuple(gone), tuple(milli)))
+        found = [(_ALWAYS, _fitting(cls, shape, amounts, devices))]
+        changes.sort(key=lambda change: change[0])
+        for at, together in groupby(changes, key=lambda change: change[0]):
+            if at > until:
+                break
+            for _, more, shares in together:
+                amounts = [a + b for a, b in zip(amounts, more, strict=True)]
+                for i, each in enumerate(shares):
+                    devices[i] += each
+            members = _fitting(cls, shape, amounts, devices)
+            if members != found[-1][1]:
+                found.append((at, members))
+        return found
+
     def _all(self, index: int, mask: bytearray | None) -> Iterator[tuple[int, Steps]]:
         kept = self._kept.pop(index, None)
         if kept is None:
@@ -137,11 +167,15 @@ def _give_back(amounts: list[int], devices: list[int], shape: ShapeRecord, held:
 
 
 def _fitting(cls: ClassRecord, shape: ShapeRecord, amounts: list[int], devices: list[int]) -> int:
-    """How many members fit; they are equal, so it does not matter which devices go first."""
+    """How many members fit; they are equal, so it does not matter which devices go first.
+
+    Where more is kept than is there, none does.
+    """
     wanted = zip(amounts, (shape.cpu, shape.mem, shape.block), strict=True)
-    counts = [free // need for free, need in wanted if need]
+    counts = [max(free, 0) // need for free, need in wanted if need]
     if shape.count:
         serving = zip(devices, cls.kind, strict=True)
-        slots = sum(free // shape.milli for free, kind in serving if shape.kinds >> kind & 1)
+        fit = (max(free, 0) for free, kind in serving if shape.kinds >> kind & 1)
+        slots = sum(free // shape.milli for free in fit)
         counts.append(slots // shape.count)
     return min([MEMBERS_MAX, *counts])

@@ -88,6 +88,7 @@ static void node_changed(Engine *e, int32_t x) {
     }
     n->version++;
     e->log[e->log_end++ & (LOG_SIZE - 1)] = x;
+    node_moved(e, x);
 }
 
 static void total_add(Engine *e, const Node *n, int sign) {

@@ -17,6 +17,7 @@
 #define DEVICES 16       /* per node */
 #define KINDS 64         /* kinds of device in a fleet: a request names them as a bit set */
 #define LOG_SIZE 65536   /* changes an index may lag behind before it is rebuilt */
+#define MOVED_SIZE 4096  /* the same for rooms.c, which follows terms too */
 #define BUCKETS 1024     /* steps of a free fraction in the best-fit lists */
 #define LISTS 12         /* per class: 3 list sets x 4 dimensions */
 #define BLOCK 64         /* nodes under one head of a cache; leases under an expiry minimum */
@@ -47,7 +48,7 @@ typedef struct {
     int16_t whole, top;            /* devices wholly free; largest free share */
     uint8_t alive, eligible;
     uint8_t profiled;              /* victims.c knows its leases as they are */
-    uint32_t version, terms;       /* terms: changes of expiry, which rooms.c follows */
+    uint32_t version, terms;       /* terms: changes of expiry */
     int32_t position;              /* in the mirror of its class */
     Link link[3];
     int64_t usable;                /* usable_milli() at (usable_version, usable_epoch) */
@@ -116,6 +117,7 @@ typedef struct {
     int64_t free_total[4], headroom[4];
     int32_t headroom_priority;
     int32_t log[LOG_SIZE]; uint64_t log_end;
+    int32_t moved[MOVED_SIZE]; uint64_t moved_end;   /* nodes with other amounts or terms */
     int64_t *quota;     int32_t quota_rows;
     /* best-fit lists */
     int32_t *head;      uint64_t *bitmap; int32_t list_classes; uint64_t lists_seen;
@@ -211,6 +213,11 @@ enum { EVICTABLE_ALL = 0xf70 };    /* never guaranteed, and of standard never th
 
 static inline int level_of(const Lease *l) {
     return l->lease_class == CLASS_SPOT ? 0 : l->priority;
+}
+
+/* Nodes whose leases end at other times, or that have other amounts: rooms.c reads them anew. */
+static inline void node_moved(Engine *e, int32_t x) {
+    e->moved[e->moved_end++ & (MOVED_SIZE - 1)] = x;
 }
 
 static inline int allowed(const uint8_t *mask, int32_t x) {

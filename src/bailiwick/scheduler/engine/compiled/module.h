@@ -23,12 +23,13 @@ int shape_ok(const Engine *e, int64_t s);
 PyObject *py_expired(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_room_time(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_room_nodes(PyEngine *self, PyObject *const *args, Py_ssize_t n);
-PyObject *py_ends_on(PyEngine *self, PyObject *const *args, Py_ssize_t n);
+PyObject *py_room_steps(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_room_on(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_leases_of(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_survey(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_filter_counts(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_dump(PyEngine *self, PyObject *const *args, Py_ssize_t n);
+PyObject *py_versions(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 int mask_of(const Engine *e, PyObject *o, Py_buffer *view, const uint8_t **mask);
 
 #endif

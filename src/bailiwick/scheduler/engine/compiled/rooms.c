@@ -2,7 +2,8 @@
  *
  * Of a shape and a node the steps are kept: how many members fit now, and from which time on how
  * many more. They are good as long as nothing was taken or given back on the node and no lease on
- * it has another term. So a question costs the nodes that changed, and one look at each other. */
+ * it has another term. Beside them stands, in one row for all nodes, from when on one member fits:
+ * a question costs the nodes that changed, and a glance along that row. */
 #include "module.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,12 @@
 
 typedef struct { int64_t at, members; } Step;
 typedef struct { uint32_t key; int32_t count, room; Step *step; } Steps;
-typedef struct { int32_t shape, nodes; uint64_t asked; Steps *node; } Kept;
+typedef struct {
+    int32_t shape, nodes;
+    uint64_t asked, seen;          /* seen: position in the log of nodes that moved */
+    Steps *node;
+    int64_t *first;                /* when one member fits; INT64_MAX for never, or a closed node */
+} Kept;
 typedef struct { int64_t amount[3], device[DEVICES]; } Free;
 
 struct Rooms {
@@ -23,7 +29,7 @@ struct Rooms {
 
 static void forget(Kept *k) {
     for (int32_t x = 0; x < k->nodes; x++) free(k->node[x].step);
-    free(k->node);
+    free(k->node); free(k->first);
     *k = (Kept){ .shape = -1 };
 }
 
@@ -40,22 +46,29 @@ void rooms_drop(Engine *e, int32_t shape) {
         if (e->rooms->kept[i].shape == shape) forget(&e->rooms->kept[i]);
 }
 
+static Rooms *rooms_of(Engine *e) {
+    if (!e->rooms && (e->rooms = calloc(1, sizeof *e->rooms)))
+        for (int i = 0; i < SHAPES_MAX; i++) e->rooms->kept[i].shape = -1;
+    return e->rooms;
+}
+
 /* Where the steps of a shape are kept, with a place for every node; NULL without memory. */
 static Kept *kept_of(Engine *e, int32_t shape) {
-    if (!e->rooms) {
-        if (!(e->rooms = calloc(1, sizeof *e->rooms))) return NULL;
-        for (int i = 0; i < SHAPES_MAX; i++) e->rooms->kept[i].shape = -1;
-    }
-    Rooms *r = e->rooms;
+    Rooms *r = rooms_of(e);
+    if (!r) return NULL;
     Kept *k = &r->kept[0];
     for (int i = 0; i < SHAPES_MAX && k->shape != shape; i++)
         if (r->kept[i].shape == shape || r->kept[i].asked < k->asked) k = &r->kept[i];
     if (k->shape != shape) forget(k);
     if (k->nodes < e->nodes) {
         Steps *p = realloc(k->node, (size_t)e->node_room * sizeof *p);
-        if (!p) return NULL;
+        if (p) k->node = p;
+        int64_t *q = realloc(k->first, (size_t)e->node_room * sizeof *q);
+        if (q) k->first = q;
+        if (!p || !q) return NULL;
         memset(p + k->nodes, 0, (size_t)(e->node_room - k->nodes) * sizeof *p);
-        k->node = p; k->nodes = e->node_room;
+        for (int32_t x = k->nodes; x < e->node_room; x++) q[x] = INT64_MAX;
+        k->nodes = e->node_room;
     }
     k->shape = shape;
     k->asked = ++r->serial;
@@ -83,14 +96,16 @@ static void give_back(const Engine *e, const Lease *l, Free *f) {
         f->device[__builtin_ctz(left)] += s->milli;
 }
 
+static int64_t times(int64_t free, int64_t need) { return free > 0 ? free / need : 0; }
+
 static int64_t fitting(const Class *c, const Shape *s, const Free *f) {
     const int64_t need[3] = { s->cpu, s->mem, s->block };
     int64_t least = MEMBERS_MAX, slots = 0;
     for (int d = 0; d < 3; d++)
-        if (need[d] && f->amount[d] / need[d] < least) least = f->amount[d] / need[d];
+        if (need[d] && times(f->amount[d], need[d]) < least) least = times(f->amount[d], need[d]);
     if (!s->count) return least;
     for (int i = 0; i < c->devices; i++)
-        if (s->kinds >> c->kind[i] & 1) slots += f->device[i] / s->milli;
+        if (s->kinds >> c->kind[i] & 1) slots += times(f->device[i], s->milli);
     return slots / s->count < least ? slots / s->count : least;
 }
 
@@ -119,17 +134,26 @@ static int step_add(Steps *s, int64_t at, int64_t members) {
     return 1;
 }
 
+/* The slots of a node's leases by expiry, in the row that is kept for it; NULL without memory. */
+static int32_t *slots_of(Engine *e, const Node *n, int32_t *count) {
+    if (!order_grow(e->rooms, 2 * n->leases + 2)) return NULL;
+    int32_t *slot = e->rooms->order;
+    *count = 0;
+    for (int32_t i = n->first_lease; i >= 0; i = e->lease[i].next) slot[(*count)++] = i;
+    sort_slots(e, slot, slot + *count, *count);
+    return slot;
+}
+
 /* Bring the steps of one node up to date; 0 without memory. */
-static int look(Engine *e, const Shape *shape, int32_t x, Steps *s) {
+static int look(Engine *e, Kept *k, int32_t x) {
     const Node *n = &e->node[x];
+    const Shape *shape = &e->shape[k->shape];
+    Steps *s = &k->node[x];
     uint32_t key = n->version + n->terms + 1;   /* 0 is for steps that never were */
     if (s->key == key) return 1;
     const Class *c = &e->cls[n->cls];
-    int32_t count = 0;
-    if (!order_grow(e->rooms, 2 * n->leases)) return 0;
-    int32_t *slot = e->rooms->order;
-    for (int32_t i = n->first_lease; i >= 0; i = e->lease[i].next) slot[count++] = i;
-    sort_slots(e, slot, slot + count, count);
+    int32_t count, *slot = slots_of(e, n, &count);
+    if (!slot) return 0;
     Free f = free_on(e, n);
     s->key = 0; s->count = 0;
     if (!step_add(s, INT64_MIN, fitting(c, shape, &f))) return 0;
@@ -141,11 +165,10 @@ static int look(Engine *e, const Shape *shape, int32_t x, Steps *s) {
         if (members != s->step[s->count - 1].members && !step_add(s, expires, members)) return 0;
     }
     s->key = key;
+    int32_t i = s->step[0].members ? 0 : 1;
+    int is_open = n->alive && n->eligible && i < s->count;
+    k->first[x] = is_open ? s->step[i].at : INT64_MAX;
     return 1;
-}
-
-static int counts(const Engine *e, int32_t x, const uint8_t *mask) {
-    return e->node[x].alive && e->node[x].eligible && allowed(mask, x);
 }
 
 static int64_t members_at(const Steps *s, int64_t at) {
@@ -157,28 +180,31 @@ static int64_t members_at(const Steps *s, int64_t at) {
     return s->step[low].members;
 }
 
-static Kept *look_all(Engine *e, int32_t shape, const uint8_t *mask) {
+/* The steps of all nodes, each as it is now; NULL without memory. */
+static Kept *look_all(Engine *e, int32_t shape) {
     Kept *k = kept_of(e, shape);
-    for (int32_t x = 0; k && x < e->nodes; x++)
-        if (counts(e, x, mask) && !look(e, &e->shape[shape], x, &k->node[x])) k = NULL;
+    if (!k) return NULL;
+    uint64_t lag = e->moved_end - k->seen;
+    int is_near = k->seen && lag <= MOVED_SIZE && lag <= (uint64_t)e->nodes;
+    for (uint64_t i = 0; i < (is_near ? lag : (uint64_t)e->nodes); i++) {
+        int32_t x = is_near ? e->moved[(k->seen + i) & (MOVED_SIZE - 1)] : (int32_t)i;
+        if (!look(e, k, x)) return NULL;
+    }
+    k->seen = e->moved_end;
     return k;
 }
 
 static int enough(const Engine *e, const Kept *k, const uint8_t *mask, int64_t need, int64_t at) {
     for (int32_t x = 0; need > 0 && x < e->nodes; x++)
-        if (counts(e, x, mask)) need -= members_at(&k->node[x], at);
+        if (k->first[x] <= at && allowed(mask, x)) need -= members_at(&k->node[x], at);
     return need <= 0;
 }
 
 /* The first time for one member is the least of the nodes' own. */
 static int64_t first_of_one(const Engine *e, const Kept *k, const uint8_t *mask) {
     int64_t first = INT64_MAX;
-    for (int32_t x = 0; x < e->nodes; x++) {
-        if (!counts(e, x, mask)) continue;
-        const Steps *s = &k->node[x];
-        int32_t i = s->step[0].members ? 0 : 1;
-        if (i < s->count && s->step[i].at < first) first = s->step[i].at;
-    }
+    for (int32_t x = 0; x < e->nodes; x++)
+        if (k->first[x] < first && allowed(mask, x)) first = k->first[x];
     return first;
 }
 
@@ -189,7 +215,7 @@ METHOD(py_room_time) {
     if (n < 5) { PyErr_SetString(PyExc_TypeError, "expected 5 arguments"); return NULL; }
     if (!integers(args, n, 2, a) || !integers(args + 3, 2, 2, when)) return NULL;
     if (!shape_ok(e, a[0]) || !mask_of(e, args[2], &view, &mask)) return NULL;
-    const Kept *k = look_all(e, (int32_t)a[0], mask);
+    const Kept *k = look_all(e, (int32_t)a[0]);
     int64_t low = when[0], high = when[1], is_there = 0;
     if (k && a[1] == 1) {
         int64_t first = first_of_one(e, k, mask);
@@ -215,7 +241,7 @@ METHOD(py_room_nodes) {
     if (n < 4) { PyErr_SetString(PyExc_TypeError, "expected 4 arguments"); return NULL; }
     if (!integers(args, n, 2, a) || !integers(args + 3, 1, 1, when)) return NULL;
     if (!shape_ok(e, a[0]) || !mask_of(e, args[2], &view, &mask)) return NULL;
-    const Kept *k = look_all(e, (int32_t)a[0], mask);
+    const Kept *k = look_all(e, (int32_t)a[0]);
     PyObject *out = k ? PyList_New(0) : PyErr_NoMemory();
     /* Most first, of equals the lower handle. A pass for each node that is told: they are few. */
     int64_t before = INT64_MAX;
@@ -224,7 +250,7 @@ METHOD(py_room_nodes) {
         int64_t most = 0;
         int32_t best = -1;
         for (int32_t x = 0; x < e->nodes; x++) {
-            if (!counts(e, x, mask)) continue;
+            if (k->first[x] > when[0] || !allowed(mask, x)) continue;
             int64_t members = members_at(&k->node[x], when[0]);
             int is_told = members > before || (members == before && x <= after);
             if (!is_told && members > most) { most = members; best = x; }
@@ -257,20 +283,80 @@ METHOD(py_room_on) {
     return Py_BuildValue("LLLN", f.amount[0], f.amount[1], f.amount[2], milli);
 }
 
-/* ends_on(node, until) -> (expiry, lease, shape, devices) of the leases that end by then,
- * the newest first */
-METHOD(py_ends_on) {
-    int64_t a[2];
-    const Engine *e = &self->e;
-    if (!integers(args, n, 2, a) || !node_ok(e, a[0])) return NULL;
-    PyObject *out = PyList_New(0);
-    for (int32_t i = e->node[a[0]].first_lease; out && i >= 0; i = e->lease[i].next) {
-        const Lease *l = &e->lease[i];
-        if (l->expires > a[1]) continue;
-        int64_t id = (int64_t)l->reuse << 32 | i;
-        PyObject *row = Py_BuildValue("LLii", l->expires, id, l->shape, l->devices);
-        if (!row || PyList_Append(out, row) < 0) Py_CLEAR(out);
-        Py_XDECREF(row);
+typedef struct { int64_t at; Free change; } Shift;
+
+/* One row (at, cpu, mem, block, milli of each device...) put in its place among the others. */
+static int shift_read(PyObject *row, Shift *all, Py_ssize_t count) {
+    Shift one = { 0 };
+    Py_ssize_t width = PyTuple_Check(row) ? PyTuple_GET_SIZE(row) : 0;
+    if (width < 4 || width > 4 + DEVICES) {
+        PyErr_SetString(PyExc_TypeError, "expected rows of a time and amounts");
+        return 0;
     }
+    for (Py_ssize_t i = 0; i < width; i++) {
+        int64_t value = PyLong_AsLongLong(PyTuple_GET_ITEM(row, i));
+        if (value == -1 && PyErr_Occurred()) return 0;
+        if (i == 0) one.at = value;
+        else if (i < 4) one.change.amount[i - 1] = value;
+        else one.change.device[i - 4] = value;
+    }
+    while (count > 0 && all[count - 1].at > one.at) { all[count] = all[count - 1]; count--; }
+    all[count] = one;
+    return 1;
+}
+
+static void free_add(Free *f, const Free *more) {
+    for (int d = 0; d < 3; d++) f->amount[d] += more->amount[d];
+    for (int i = 0; i < DEVICES; i++) f->device[i] += more->device[i];
+}
+
+static int tell_step(PyObject *out, int64_t at, int64_t members) {
+    PyObject *row = Py_BuildValue("LL", at, members);
+    int is_done = row && PyList_Append(out, row) == 0;
+    Py_XDECREF(row);
+    return is_done;
+}
+
+/* The steps of one node for a shape, while these rows come beside its leases' ends. */
+static int tell_steps(Engine *e, const int64_t a[3], const Shift *row, Py_ssize_t rows,
+                      PyObject *out) {
+    const Node *n = &e->node[a[1]];
+    const Class *c = &e->cls[n->cls];
+    int32_t count, *slot = slots_of(e, n, &count);
+    if (!slot) { PyErr_NoMemory(); return 0; }
+    Free f = free_on(e, n);
+    int64_t members = fitting(c, &e->shape[a[0]], &f);
+    if (!tell_step(out, INT64_MIN, members)) return 0;
+    for (int32_t i = 0, j = 0; i < count || j < rows;) {
+        int64_t at = i < count ? e->lease[slot[i]].expires : INT64_MAX;
+        if (j < rows && row[j].at < at) at = row[j].at;
+        if (at > a[2]) break;
+        for (; i < count && e->lease[slot[i]].expires == at; i++)
+            give_back(e, &e->lease[slot[i]], &f);
+        for (; j < rows && row[j].at == at; j++) free_add(&f, &row[j].change);
+        int64_t now = fitting(c, &e->shape[a[0]], &f);
+        if (now != members && !tell_step(out, at, now)) return 0;
+        members = now;
+    }
+    return 1;
+}
+
+/* room_steps(shape, node, until, rows) -> (time, members) whenever another number of them fits */
+METHOD(py_room_steps) {
+    int64_t a[3];
+    Engine *e = &self->e;
+    if (n < 4 || !PyList_Check(args[3])) {
+        PyErr_SetString(PyExc_TypeError, "expected 4 arguments, the last a list");
+        return NULL;
+    }
+    if (!integers(args, n, 3, a) || !shape_ok(e, a[0]) || !node_ok(e, a[1])) return NULL;
+    if (!rooms_of(e)) return PyErr_NoMemory();
+    Py_ssize_t rows = PyList_GET_SIZE(args[3]);
+    Shift *row = calloc((size_t)rows + 1, sizeof *row);
+    PyObject *out = row ? PyList_New(0) : PyErr_NoMemory();
+    for (Py_ssize_t i = 0; out && i < rows; i++)
+        if (!shift_read(PyList_GET_ITEM(args[3], i), row, i)) Py_CLEAR(out);
+    if (out && !tell_steps(e, a, row, rows, out)) Py_CLEAR(out);
+    free(row);
     return out;
 }

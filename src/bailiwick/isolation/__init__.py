@@ -1,0 +1,1 @@
+"""Who may not meet whom, and where: the operator's policy, and whether placements keep it."""
