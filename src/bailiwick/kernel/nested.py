@@ -116,7 +116,7 @@ NESTED: Mapping[type, Nested] = {
         _of(
             RecordKind.NODE_REGISTERED,
             *("resources", "labels", "gpu_generations", "gpu_vram_bytes", "gpu_models"),
-            *("gpu_fabrics", "gpu_partitionable"),
+            *("gpu_fabrics", "gpu_partitionable", "gpu_numa", "cache_milli", "cache_numa"),
         ),
         inventory_body,
         lambda body, _: inventory_from(body),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.fleet.topology import CacheDomain, NodeTopology
 from bailiwick.iam import Scope
 from bailiwick.kernel import Submit
 from bailiwick.kernel.spelling import cores_of
@@ -62,6 +63,10 @@ def capacity_of(body: Inventory) -> NodeCapacity:
             for gpu in body.gpus
         ),
         labels=labels_of(sorted(body.labels)),
+        topology=NodeTopology(
+            tuple(CacheDomain(cache.cores_milli, cache.numa) for cache in body.topology.caches),
+            tuple(body.topology.gpu_numa),
+        ),
     )
 
 
