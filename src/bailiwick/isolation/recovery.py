@@ -164,20 +164,18 @@ class _Room:
                 if len(ids) >= rule.most:
                     partners = tuple(ids[:PARTNERS_MAX])
                     yield Breach(work, rule.name, rule.kind, domain, partners)
-        for kind in self._meeting.kinds:
-            for domain in work.domains.get(kind, ()):
-                for mark, other in self._there.get((kind, domain), {}).items():
-                    for name in self._meeting.apart(kind, work, mark=mark, other=other):
-                        yield Breach(work, name, kind, domain, (other.id,))
+        for kind, domain in _held(work, self._meeting.kinds):
+            for mark, other in self._there.get((kind, domain), {}).items():
+                for name in self._meeting.apart(kind, work, mark=mark, other=other):
+                    yield Breach(work, name, kind, domain, (other.id,))
         yield from self._disturbed(work)
 
     def _disturbed(self, work: Placement) -> Iterator[Breach]:
-        for kind, domains in work.domains.items() if self._left else ():
-            for domain in domains:
-                for residue, rule in self._left.get((kind, domain), ()):
-                    came_later = work.from_ms >= residue.left_ms
-                    if came_later and not rule.whose.matches(work.subject):
-                        yield Breach(work, rule.name, kind, domain)
+        for kind, domain in _held(work, work.domains) if self._left else ():
+            for residue, rule in self._left.get((kind, domain), ()):
+                came_later = work.from_ms >= residue.left_ms
+                if came_later and not rule.whose.matches(work.subject):
+                    yield Breach(work, rule.name, kind, domain)
 
     def _counted(self, rule: Spread, work: Placement) -> Iterable[str]:
         return work.domains.get(rule.kind, ()) if self._binds(rule, work) else ()
@@ -267,6 +265,11 @@ def _seen_by(rule: SharingRule, subject: Subject) -> object:
             return party_of(among, subject)
         case _:
             assert_never(rule)
+
+
+def _held(work: Placement, kinds: Iterable[DomainKind]) -> Iterator[tuple[DomainKind, str]]:
+    """The domains of these kinds that the work is in."""
+    return ((kind, domain) for kind in kinds for domain in work.domains.get(kind, ()))
 
 
 def _end(work: Placement) -> int:

@@ -66,7 +66,7 @@ class IsolationBook:
 
     def scrub(self, kind: DomainKind, domain: str) -> None:
         """Nothing is left in the domain; nor, if it is a host, in what is inside it."""
-        for key in [key for key in self.residues if is_inside(key[1:], kind, domain)]:
+        for key in [key for key in self.residues if is_inside(key[1:], (kind, domain))]:
             del self.residues[key]
 
     def residues_at(self, now_ms: int) -> tuple[Residue, ...]:
@@ -100,9 +100,10 @@ class IsolationBook:
             self.keep(Residue(rule, DomainKind(kind), domain, left_ms, until_ms))
 
 
-def is_inside(what: tuple[DomainKind, str], kind: DomainKind, domain: str) -> bool:
+def is_inside(what: tuple[DomainKind, str], other: tuple[DomainKind, str]) -> bool:
     """Whether a domain is the other, or lies inside it: a host has caches and memory nodes."""
-    if what == (kind, domain):
+    if what == other:
         return True
+    kind, domain = other
     inner = what[0] in (DomainKind.CACHE, DomainKind.NUMA)
     return kind is DomainKind.HOST and inner and what[1].startswith(f"{domain}/")

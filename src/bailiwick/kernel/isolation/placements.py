@@ -33,7 +33,7 @@ def site_of(entry: NodeEntry) -> Site:
     )
 
 
-def domains_of(state: State, lease_id: int, site: Site) -> dict[DomainKind, frozenset[str]]:
+def domains_of(state: State, lease_id: int, *, site: Site) -> dict[DomainKind, frozenset[str]]:
     """The domains of which a lease holds something, on a node of this site."""
     return site.domains(devices=_indices(state.fields(lease_id).devices))
 
@@ -56,7 +56,7 @@ def placements(state: State, lease_ids: Iterable[int] | None = None) -> Iterator
         key = fields.node, fields.devices
         domains = known.get(key)
         if domains is None:
-            known[key] = domains = domains_of(state, lease_id, site)
+            known[key] = domains = domains_of(state, lease_id, site=site)
         yield Placement(
             str(lease_id),
             subject_of_lease(state, lease_id),

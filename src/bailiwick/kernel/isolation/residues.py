@@ -36,7 +36,7 @@ def note_end(state: State, lease_id: int, *, at_ms: int) -> None:
             continue
         del book.counts[key]
         until_ms = None if rule.for_ms is None else at_ms + rule.for_ms
-        left_ms = at_ms + _is_newest_of(state, at_ms)
+        left_ms = at_ms + _has_begun(state, at_ms, besides=lease_id)
         book.keep(Residue(*key, left_ms=left_ms, until_ms=until_ms))
 
 
@@ -46,18 +46,17 @@ def recount(state: State) -> None:
     note_grants(state, state.leases)
 
 
-def _is_newest_of(state: State, at_ms: int) -> bool:
-    """Whether a lease began at this very time: it came before they left, and may stay."""
-    newest = next(reversed(state.leases))
-    return state.fields(newest).granted_ms == at_ms
+def _has_begun(state: State, at_ms: int, *, besides: int) -> bool:
+    """Whether another lease began at this very time: it came before they left, and may stay."""
+    newest = next((i for i in reversed(state.leases) if i != besides), None)
+    return newest is not None and state.fields(newest).granted_ms == at_ms
 
 
 def _kept_by(state: State, lease_ids: Iterable[int]) -> Iterator[tuple[ResidueKey, Linger]]:
     """The rules by which leases leave something behind, and in which domains."""
     rules = state.isolation.lingers
     for placement in placements(state, lease_ids) if rules else ():
-        for rule in rules:
-            if rule.whose.matches(placement.subject):
-                for kind in rule.kinds:
-                    for domain in placement.domains[kind]:
-                        yield (rule.name, kind, domain), rule
+        theirs = (rule for rule in rules if rule.whose.matches(placement.subject))
+        for rule, kind in ((each, kind) for each in theirs for kind in each.kinds):
+            for domain in placement.domains[kind]:
+                yield (rule.name, kind, domain), rule
