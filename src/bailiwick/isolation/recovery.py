@@ -158,12 +158,12 @@ class _Room:
             lacks = any(work.labels.get(key) != value for key, value in rule.labels)
             if lacks and self._binds(rule, work):
                 yield Breach(work, rule.name, None, work.node)
-        for rule in self._spread:
-            for domain in self._counted(rule, work):
-                ids = self._many.get((rule.name, domain), [])
-                if len(ids) >= rule.most:
+        for limit in self._spread:
+            for domain in self._counted(limit, work):
+                ids = self._many.get((limit.name, domain), [])
+                if len(ids) >= limit.most:
                     partners = tuple(ids[:PARTNERS_MAX])
-                    yield Breach(work, rule.name, rule.kind, domain, partners)
+                    yield Breach(work, limit.name, limit.kind, domain, partners)
         for kind, domain in _held(work, self._meeting.kinds):
             for mark, other in self._there.get((kind, domain), {}).items():
                 for name in self._meeting.apart(kind, work, mark=mark, other=other):
