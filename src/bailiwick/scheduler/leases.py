@@ -22,7 +22,7 @@ from bailiwick.scheduler.engine.protocol import (
 from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, ChargedAccount, Handles, Prepared, Shape
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.node_labels import LabelIndex
-from bailiwick.scheduler.node_set import MaskCache, NodeFilter, NodeSet, Reach
+from bailiwick.scheduler.node_set import ANYWHERE, MaskCache, NodeFilter, NodeSet, Reach
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_rows import FLAG_ASK, ROW_WIDTH, demand_of, vram_of
@@ -131,8 +131,7 @@ class LeaseTable:
         """The same request with integers that are valid now."""
         if ready.epoch == self.handles.epoch:
             return ready
-        again = self.prepare(ready.request)
-        return again._replace(sets=ready.sets, traits=ready.traits)
+        return self.prepare(ready.request)._replace(sets=ready.sets, traits=ready.traits)
 
     def find(self, ready: Prepared, strategy: int) -> NodeEntry | None:
         """Where the strategy would put one member now; nothing changes."""
@@ -145,9 +144,10 @@ class LeaseTable:
             ready = self.fresh(ready)
         if self.quotas is not None:
             self.sync_quota()
+        reach = self.reach_of(ready) if ready.sets else ANYWHERE
         lease_id = self.engine.place(
             strategy, ready.shape, ready.account, ready.traits, now_ms, now_ms + ready.ttl_ms,
-            gang, *self.reach_of(ready),
+            gang, reach.mask, reach.limits,
         )  # fmt: skip
         if lease_id >= LEARN_FLAG:
             lease_id -= LEARN_FLAG

@@ -143,12 +143,20 @@ class MaskCache:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], tuple[tuple[int, ...], list[NodeSet], bytearray]] = {}
+        self._last = ANYWHERE
         self._reach: dict[tuple[int, ...], tuple[tuple[int, ...], list[NodeSet], Reach]] = {}
 
     def reach(self, sets: Sequence[NodeSet], size: int, *, by_device: bool) -> Reach:
         """The nodes in all sets; by device, those with a limit are told apart."""
-        if not by_device or not any(part.devices for part in sets):
-            return Reach(self.intersection(sets, size)) if sets else ANYWHERE
+        for part in sets if by_device else ():
+            if part.devices:
+                return self._by_device(sets, size)
+        mask = self.intersection(sets, size)
+        if self._last.mask is not mask:
+            self._last = Reach(mask)
+        return self._last
+
+    def _by_device(self, sets: Sequence[NodeSet], size: int) -> Reach:
         key = tuple(id(part) for part in sets)
         versions = (size, *(part.version for part in sets))
         kept = self._reach.get(key)

@@ -243,15 +243,16 @@ static unsigned of_few_fabrics(const Class *c, unsigned usable, int left) {
  * first, or where the machine has several fabrics: of as few as possible. */
 unsigned choose_devices(const Engine *e, const Node *n, const Shape *s, unsigned within) {
     const Class *c = &e->cls[n->cls];
-    unsigned usable = usable_devices(c, n, s) & within;
-    if (s->milli == MILLI)
-        return c->fabrics ? of_few_fabrics(c, usable, s->count) : lowest(usable, s->count);
-    int best = -1;
-    for (unsigned left = s->count ? usable : 0; left; left &= left - 1) {
-        int i = __builtin_ctz(left);
-        if (best < 0 || n->device[i] < n->device[best]) best = i;
+    unsigned chosen = 0;
+    int left = s->count, best = -1;
+    if (c->fabrics && s->milli == MILLI)
+        return of_few_fabrics(c, usable_devices(c, n, s) & within, left);
+    for (int i = 0; i < c->devices && left; i++) {
+        if (n->device[i] < s->milli || !(s->kinds >> c->kind[i] & within >> i & 1)) continue;
+        if (s->milli == MILLI) { chosen |= 1u << i; left--; }
+        else if (best < 0 || n->device[i] < n->device[best]) best = i;
     }
-    return best >= 0 ? 1u << best : 0;
+    return best >= 0 ? 1u << best : chosen;
 }
 
 int is_spread(const Class *c, unsigned devices) {
@@ -452,7 +453,8 @@ static int32_t best_limited(Engine *e, int strategy, const Shape *s, int32_t bes
         if (x < 0 || x >= e->nodes || !e->node[x].alive) continue;
         if (!fits_within(e, &e->node[x], s, within)) continue;
         int64_t found = liking(e, strategy, s, (int32_t)x, within);
-        if (best < 0 || found > top || (found == top && x < best)) { best = (int32_t)x; top = found; }
+        if (best >= 0 && (found < top || (found == top && x > best))) continue;
+        best = (int32_t)x; top = found;
     }
     return best;
 }

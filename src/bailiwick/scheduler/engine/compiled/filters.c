@@ -14,7 +14,8 @@ static int falls_at(const Engine *e, const Node *k, const Shape *s, unsigned wit
     return usable < s->count ? GPU : FITTING;
 }
 
-/* filter_counts(shape, labels, permitted, limits) -> open nodes by the first filter they fail; fitting */
+/* filter_counts(shape, labels, permitted, limits) -> open nodes by the first filter they fail, and
+ * those that fit */
 METHOD(py_filter_counts) {
     int64_t a[1]; Py_buffer views[3]; const uint8_t *labels, *permitted; Limits limits;
     const Engine *e = &self->e;

@@ -72,10 +72,12 @@ static int score_fragmentation(Engine *e, const Shape *s, Node *n, unsigned with
     int64_t cpu = n->cpu - s->cpu, best = INT64_MIN;
     if (s->count && s->milli < MILLI) {
         for (int i = 0; i < c->devices; i++) {
-            if (n->device[i] < s->milli || !(s->kinds >> c->kind[i] & within >> i & 1)) continue;
+            if (n->device[i] < s->milli) continue;
+            if (!(s->kinds >> c->kind[i] & within >> i & 1)) continue;
             int same = 0;   /* a device in the same state of the same kind scores the same */
             for (int j = 0; j < i && !same; j++)
-                same = (within >> j & 1) && n->device[j] == n->device[i] && c->kind[j] == c->kind[i];
+                same = n->device[j] == n->device[i] && c->kind[j] == c->kind[i]
+                    && (within >> j & 1);
             if (same) continue;
             after[i] -= (int16_t)s->milli;
             int64_t v = gain(e, n, c, cpu, after, n->idle - s->milli)
@@ -97,7 +99,7 @@ static int score_fragmentation(Engine *e, const Shape *s, Node *n, unsigned with
     }
     /* As long as others serve as well, work without a GPU keeps off machines that have one, and
      * work with several keeps off machines where they would be of several fabrics. */
-    int aside = (!s->count && c->devices) + is_spread(c, *devices);
+    int aside = (!s->count && c->devices) + (c->fabrics && is_spread(c, *devices));
     return clamp_score(floor_div(best + STEP / 2, STEP) - aside);
 }
 
@@ -112,14 +114,14 @@ static int score_weighted(Engine *e, const Shape *s, const Node *n, unsigned wit
         sum += e->weight[3] * ((n->idle - (int64_t)s->count * s->milli) * 1024
                                / (c->devices * MILLI));
     *devices = s->count ? choose_devices(e, n, s, within) : 0;
-    return clamp_score(floor_div(-sum, 256) - is_spread(c, *devices));
+    return clamp_score(floor_div(-sum, 256) - (c->fabrics && is_spread(c, *devices)));
 }
 
 /* Higher is better; UNFIT when the node cannot take the request. */
 int score_node(Engine *e, int strategy, const Shape *s, int32_t x, unsigned within,
                unsigned *devices) {
     Node *n = &e->node[x];
-    if (!fits_within(e, n, s, within)) return UNFIT;
+    if (within == ALL_DEVICES ? !fits(e, n, s) : !fits_within(e, n, s, within)) return UNFIT;
     e->rescored++;
     return strategy == WEIGHTED ? score_weighted(e, s, n, within, devices)
                                 : score_fragmentation(e, s, n, within, devices);
