@@ -23,6 +23,7 @@ Rules it keeps:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from bailiwick.fleet.inventory import check_inventory
 from bailiwick.fleet.node import NodeCapacity
@@ -53,6 +54,9 @@ from bailiwick.vocab.values import (
 )
 from bailiwick.vocab.words import EndCause, FilterReason, PreemptionReason
 
+if TYPE_CHECKING:
+    from bailiwick.scheduler.victims.unit_index import UnitIndex
+
 __all__ = ["CapacityLedger", "Prepared"]
 
 
@@ -67,6 +71,7 @@ class CapacityLedger(LeaseTable):
         self._closed_why: dict[int, FilterReason] = {}
         self.holds = Holds(self)
         self._hold_serial = 0
+        self.unit_index: UnitIndex | None = None
         if quotas is not None:
             self.attach_quotas(quotas)
 
@@ -232,6 +237,10 @@ class CapacityLedger(LeaseTable):
             members.add(self.entry(node_id).handle)
         self.node_sets.append(members)
         return members
+
+    def mask_within(self, sets: list[NodeSet]) -> bytearray | None:
+        """The bitmap of nodes that are in all of these sets; ``None`` for all."""
+        return self._masks.intersection(sets, len(self.by_handle)) if sets else None
 
     def handle_of(self, node_id: str) -> int:
         """The integer by which node sets know the node."""

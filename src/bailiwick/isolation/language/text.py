@@ -182,7 +182,8 @@ def split_text(text: str) -> tuple[list[Statement], list[PolicyProblem]]:
 def _above(statements: list[Statement]) -> int | None:
     """Which statement an indented line goes on with: the last, unless a blank line ended it."""
     for index in range(len(statements) - 1, -1, -1):
-        if statements[index].tokens or statements[index].is_broken:
+        first = statements[index].lines[0]  # a statement's first line has tokens, a comment's none
+        if first.tokens or statements[index].is_broken:
             return index
         if statements[index].lines[-1].is_blank:
             return None
