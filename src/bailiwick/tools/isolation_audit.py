@@ -11,7 +11,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 FAILURES_MAX: Final = 10
 WHO_MAX: Final = 64
 """Jobs that the record of one finding names."""
+
+AUDIT_METRICS: Final = (
+    ("bailiwick_isolation_findings_open", "Violations of the isolation policy that are open now."),
+    ("bailiwick_isolation_placements", "Placements that the last look judged."),
+    ("bailiwick_isolation_unseen", "Things that the last look could not see."),
+    ("bailiwick_isolation_audit_failed", "Whether the last look failed."),
+    ("bailiwick_isolation_audit_seconds", "When the last look was, in seconds since 1970."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,34 +141,20 @@ def spell_subject(subject: Subject) -> str:
 
 def metrics_text(target: str, report: AuditReport) -> str:
     """What a collector of metrics reads of one look."""
-    rows: list[tuple[str, str, Mapping[str, int]]] = [
-        (
-            "bailiwick_isolation_findings_open",
-            "Violations of the isolation policy that are open now.",
-            _by_rule(report.open),
-        ),
-        (
-            "bailiwick_isolation_placements",
-            "Placements that the last look judged.",
-            {"": report.placements},
-        ),
-        (
-            "bailiwick_isolation_unseen",
-            "Things that the last look could not see.",
-            {"": len(report.unseen)},
-        ),
-        (
-            "bailiwick_isolation_audit_failed",
-            "Whether the last look failed.",
-            {"": int(bool(report.failure))},
-        ),
-        (
-            "bailiwick_isolation_audit_seconds",
-            "When the last look was, in seconds since 1970.",
-            {"": report.at_ms // 1000},
-        ),
-    ]
-    return "\n".join(_spelled(target, rows)) + "\n"
+    values: tuple[Mapping[str, int], ...] = (
+        _by_rule(report.open),
+        {"": report.placements},
+        {"": len(report.unseen)},
+        {"": int(bool(report.failure))},
+        {"": report.at_ms // 1000},
+    )
+    lines = []
+    for (name, told), by_rule in zip(AUDIT_METRICS, values, strict=True):
+        lines += [f"# HELP {name} {told}", f"# TYPE {name} gauge"]
+        for rule, value in by_rule.items():
+            more = f',rule="{rule}"' if rule else ""
+            lines.append(f'{name}{{target="{target}"{more}}} {value}')
+    return "\n".join(lines) + "\n"
 
 
 def _by_rule(findings: tuple[Finding, ...]) -> dict[str, int]:
@@ -168,12 +162,3 @@ def _by_rule(findings: tuple[Finding, ...]) -> dict[str, int]:
     for each in findings:
         counts[each.violation.rule] = counts.get(each.violation.rule, 0) + 1
     return counts
-
-
-def _spelled(target: str, rows: list[tuple[str, str, Mapping[str, int]]]) -> Iterator[str]:
-    for name, told, values in rows:
-        yield f"# HELP {name} {told}"
-        yield f"# TYPE {name} gauge"
-        for rule, value in values.items():
-            more = f',rule="{rule}"' if rule else ""
-            yield f'{name}{{target="{target}"{more}}} {value}'

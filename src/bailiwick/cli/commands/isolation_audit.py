@@ -234,7 +234,9 @@ def _policy(path: Path) -> Policy:
     from bailiwick.isolation.language.parser import parse_policy
     from bailiwick.isolation.language.text import TEXT_BYTES_MAX
 
-    return parse_policy(_bytes("--policy", path, bytes_max=TEXT_BYTES_MAX).decode("utf-8", "replace"))
+    return parse_policy(
+        _bytes("--policy", path, bytes_max=TEXT_BYTES_MAX).decode("utf-8", "replace")
+    )
 
 
 def _sites(path: Path | None) -> dict[str, Site]:
