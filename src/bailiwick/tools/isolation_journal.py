@@ -14,20 +14,26 @@ from typing import Final
 
 from bailiwick.isolation.adapters.cluster import ClusterReading
 from bailiwick.journal.anchor import GENESIS
+from bailiwick.journal.findings import Verified
 from bailiwick.journal.record import parse_record
-from bailiwick.journal.verify import Verified, describe, verify_lines
+from bailiwick.journal.verify import verify_lines
 from bailiwick.kernel import Kernel
 from bailiwick.kernel.isolation.placements import placements, site_of
 from bailiwick.store import open_store
+from bailiwick.store.journal.files import describe
 from bailiwick.tools.errors import NotAsSealed
-from bailiwick.tools.record_source import follow
+from bailiwick.tools.record_source import database_of, follow
+from bailiwick.vocab.errors import NotFound
 
 _BATCH: Final = 2_000
 
 
 def watch_journal(store: str) -> Callable[[], ClusterReading]:
     """What reads on in a control plane's database, each time it is called."""
-    source, kernel, anchor = open_store(store, read_only=True), Kernel(), GENESIS
+    where = database_of(store)
+    if where is None:
+        raise NotFound("a control plane's database in", store)
+    source, kernel, anchor = open_store(where, read_only=True), Kernel(), GENESIS
 
     def read() -> ClusterReading:
         nonlocal anchor

@@ -126,13 +126,25 @@ for _each in LIVE_CLUSTERS:
     )(_cluster_command(_each))
 
 
+@dataclass(frozen=True, slots=True)
+class OwnAuditOptions(AuditOptions):
+    """The same, and where our own journal is."""
+
+    store: Annotated[
+        str, typer.Option("--store", metavar="WHERE", help="A data directory, or a database.")
+    ] = "bailiwick-data"
+
+
 @app.command("bailiwick")
-@with_options(AuditOptions)
-def audit_own(options: AuditOptions, store: str) -> None:
-    """Our own fleet, from the journal in STORE (a data directory or a database's address)."""
+@with_options(OwnAuditOptions)
+def audit_own(options: OwnAuditOptions) -> None:
+    """Our own fleet, from its journal as it grows.
+
+    What is judged is what the journal says runs, whatever the scheduler believed that wrote it.
+    """
     from bailiwick.tools.isolation_journal import watch_journal
 
-    _watch("bailiwick", options, read=watch_journal(store))
+    _watch("bailiwick", options, read=watch_journal(options.store))
 
 
 # -- watching --------------------------------------------------------------------------------
