@@ -14,7 +14,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.judge import (
@@ -44,9 +44,9 @@ from bailiwick.isolation.policy import (
     WithLabel,
 )
 
-_Class: TypeAlias = tuple[object, ...]
 _Domain: TypeAlias = tuple[DomainKind, str]
 _Pair: TypeAlias = tuple[str, str]
+_Apart: TypeAlias = tuple[frozenset[DomainKind], tuple[SharingRule, ...]]
 _Kept: TypeAlias = tuple[str, DomainKind, str]
 _Key = TypeVar("_Key")
 _NONE: frozenset[str] = frozenset()
@@ -63,24 +63,27 @@ class SubjectClasses:
         keys = {who.key for who in _simple(self._selectors) if isinstance(who, WithLabel)}
         keys.update(party.key for party in self._parties if isinstance(party, EachValue))
         self._keys = sorted(keys)
-        self._known: dict[tuple[object, ...], _Class] = {}
-        self._samples: dict[_Class, Subject] = {}
+        self._known: dict[tuple[object, ...], int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._samples: list[Subject] = []
 
-    def of(self, subject: Subject) -> _Class:
-        """The class of a subject."""
+    def of(self, subject: Subject) -> int:
+        """The number of the subject's class."""
         labels = subject.labels
         told = (subject.tenant, subject.project, *(labels.get(key) for key in self._keys))
         found = self._known.get(told)
         if found is None:
             matches = tuple(who.matches(subject) for who in self._selectors)
             parties = tuple(party_of(party, subject) for party in self._parties)
-            found = self._known[told] = (matches, parties)
-            self._samples.setdefault(found, subject)
+            found = self._numbers.setdefault((matches, parties), len(self._numbers))
+            if found == len(self._samples):
+                self._samples.append(subject)
+            self._known[told] = found
         return found
 
-    def sample(self, subject_class: _Class) -> Subject:
+    def sample(self, number: int) -> Subject:
         """One of the class; any other is judged like it."""
-        return self._samples[subject_class]
+        return self._samples[number]
 
 
 def _selectors(policy: Policy) -> Iterator[Who]:
@@ -110,6 +113,14 @@ def _simple(selectors: Iterable[Who]) -> Iterator[Who]:
             yield who
 
 
+class _Bound(NamedTuple):
+    """The rules that bind a class wherever the others are."""
+
+    only_on: tuple[OnlyOn, ...]
+    spreads: tuple[Spread, ...]
+    lingers: tuple[Linger, ...]
+
+
 class Auditor:
     """What is placed now, and which rules that breaks."""
 
@@ -122,9 +133,10 @@ class Auditor:
         self._spreads = [rule for rule in rules if isinstance(rule, Spread)]
         self._lingers = {rule.name: rule for rule in rules if isinstance(rule, Linger)}
         self._kinds = tuple(sorted({kind for rule in self._sharing for kind in kinds_of(rule)}))
-        self._between: dict[tuple[_Class, _Class], tuple[SharingRule, ...]] = {}
+        self._between: dict[tuple[int, int], _Apart] = {}
+        self._bound: dict[int, _Bound] = {}
         self.placements: dict[str, Placement] = {}
-        self._in: dict[_Domain, dict[_Class, dict[str, None]]] = {}
+        self._in: dict[_Domain, dict[int, dict[str, None]]] = {}
         self._meetings: dict[_Pair, tuple[SharingRule, ...]] = {}
         """Who meet in some domain though some rule, at some time, keeps them apart."""
         self._partners: dict[str, set[str]] = {}
@@ -144,26 +156,26 @@ class Auditor:
         if placement.id in self.placements:
             self._take_out(placement.id)
         self.placements[placement.id] = placement
-        subject_class = self._classes.of(placement.subject)
+        number = self._classes.of(placement.subject)
         for kind in self._kinds:
             for domain in placement.domains.get(kind, ()):
-                self._enter(placement.id, subject_class, (kind, domain))
-        for only_on in self._only_on:
-            lacks = any(placement.labels.get(key) != value for key, value in only_on.labels)
-            if lacks and only_on.whose.matches(placement.subject):
+                self._enter(placement.id, number, (kind, domain))
+        bound = self._bound_by(number)
+        for only_on in bound.only_on:
+            if any(placement.labels.get(key) != value for key, value in only_on.labels):
                 self._lacking.setdefault(placement.id, []).append(only_on)
-        for key in self._counted(placement):
+        for key in _counted(placement, bound):
             crowd = self._crowds.setdefault(key, {})
             crowd[placement.id] = None
             if len(crowd) > key[0].most:
                 self._full[key] = None
-        for kept in self._stayed(placement):
+        for kept in _stayed(placement, bound):
             self._stays.setdefault(kept, {})[placement.id] = None
 
     def remove(self, placement_id: str, *, now_ms: int) -> None:
         """Work went; what it may have left behind is kept."""
         placement = self._take_out(placement_id)
-        for kept in self._stayed(placement):
+        for kept in _stayed(placement, self._bound_by(self._classes.of(placement.subject))):
             if kept not in self._stays:
                 for_ms = self._lingers[kept[0]].for_ms
                 until_ms = None if for_ms is None else now_ms + for_ms
@@ -230,14 +242,17 @@ class Auditor:
 
     # -- where everybody is ------------------------------------------------------------------
 
-    def _enter(self, placement_id: str, subject_class: _Class, domain: _Domain) -> None:
-        present = self._in.setdefault(domain, {})
-        for other_class, others in present.items():
-            rules = self._rules_between(subject_class, other_class)
-            if any(domain[0] in kinds_of(rule) for rule in rules):
-                for other in others:
-                    self._meet(other, placement_id, rules)
-        present.setdefault(subject_class, {})[placement_id] = None
+    def _enter(self, placement_id: str, number: int, domain: _Domain) -> None:
+        present = self._in.get(domain)
+        if present is None:
+            self._in[domain] = {number: {placement_id: None}}
+            return
+        for other, there in present.items():
+            kinds, rules = self._between.get((number, other)) or self._compare(number, other)
+            if domain[0] in kinds:
+                for each in there:
+                    self._meet(each, placement_id, rules)
+        present.setdefault(number, {})[placement_id] = None
 
     def _meet(self, one: str, two: str, rules: tuple[SharingRule, ...]) -> None:
         if one != two:
@@ -245,20 +260,20 @@ class Auditor:
             self._partners.setdefault(one, set()).add(two)
             self._partners.setdefault(two, set()).add(one)
 
-    def _rules_between(self, one: _Class, two: _Class) -> tuple[SharingRule, ...]:
-        found = self._between.get((one, two))
-        if found is None:
-            pair = self._classes.sample(one), self._classes.sample(two)
-            found = tuple(rule for rule in self._sharing if forbids(rule, pair))
-            self._between[one, two] = found
-        return found
+    def _compare(self, one: int, two: int) -> _Apart:
+        """The rules that keep two classes apart at some time, and in which kinds of domain."""
+        pair = self._classes.sample(one), self._classes.sample(two)
+        rules = tuple(rule for rule in self._sharing if forbids(rule, pair))
+        kinds = frozenset(kind for rule in rules for kind in kinds_of(rule))
+        self._between[one, two] = self._between[two, one] = kinds, rules
+        return kinds, rules
 
     def _take_out(self, placement_id: str) -> Placement:
         placement = self.placements.pop(placement_id)
-        subject_class = self._classes.of(placement.subject)
+        number = self._classes.of(placement.subject)
         for kind in self._kinds:
             for domain in placement.domains.get(kind, ()):
-                _drop(self._in[kind, domain], subject_class, placement_id)
+                _drop(self._in[kind, domain], number, placement_id)
                 if not self._in[kind, domain]:
                     del self._in[kind, domain]
         for other in self._partners.pop(placement_id, ()):
@@ -266,25 +281,39 @@ class Auditor:
             self._meetings.pop((placement_id, other), None)
             self._meetings.pop((other, placement_id), None)
         self._lacking.pop(placement_id, None)
-        for key in self._counted(placement):
+        bound = self._bound_by(number)
+        for key in _counted(placement, bound):
             _drop(self._crowds, key, placement_id)
             if len(self._crowds.get(key, ())) <= key[0].most:
                 self._full.pop(key, None)
-        for kept in self._stayed(placement):
+        for kept in _stayed(placement, bound):
             _drop(self._stays, kept, placement_id)
         return placement
 
-    def _counted(self, placement: Placement) -> Iterator[tuple[Spread, str]]:
-        for rule in self._spreads:
-            if rule.whose.matches(placement.subject):
-                for domain in placement.domains.get(rule.kind, ()):
-                    yield rule, domain
+    def _bound_by(self, number: int) -> _Bound:
+        """The rules about one's own place that bind a class."""
+        found = self._bound.get(number)
+        if found is None:
+            sample = self._classes.sample(number)
+            found = self._bound[number] = _Bound(
+                tuple(rule for rule in self._only_on if rule.whose.matches(sample)),
+                tuple(rule for rule in self._spreads if rule.whose.matches(sample)),
+                tuple(rule for rule in self._lingers.values() if rule.whose.matches(sample)),
+            )
+        return found
 
-    def _stayed(self, placement: Placement) -> Iterator[_Kept]:
-        for rule in self._lingers.values():
-            if rule.whose.matches(placement.subject):
-                held = ((kind, placement.domains.get(kind, ())) for kind in rule.kinds)
-                yield from ((rule.name, kind, domain) for kind, all_of in held for domain in all_of)
+
+def _counted(placement: Placement, bound: _Bound) -> Iterator[tuple[Spread, str]]:
+    for rule in bound.spreads:
+        for domain in placement.domains.get(rule.kind, ()):
+            yield rule, domain
+
+
+def _stayed(placement: Placement, bound: _Bound) -> Iterator[_Kept]:
+    for rule in bound.lingers:
+        for kind in rule.kinds:
+            for domain in placement.domains.get(kind, ()):
+                yield rule.name, kind, domain
 
 
 def _drop(rows: dict[_Key, dict[str, None]], key: _Key, placement_id: str) -> None:
