@@ -165,6 +165,8 @@ def _queued(state: State, event: ev.RequestQueued, at_ms: int) -> None:
     if entry.id != event.entry_id:
         raise InvariantBroken(f"entry {entry.id} is called {event.entry_id} by the journal")
     state.blocked[entry.id] = event.denied
+    if event.denied is None:
+        state.untold[entry.id] = None
     state.count_waiting(event.request, 1)
     if event.denied is not None and event.denied.reason in CAPACITY_REASONS:
         state.line.mark_short(entry, at_ms)
@@ -174,6 +176,7 @@ def _queued(state: State, event: ev.RequestQueued, at_ms: int) -> None:
 def _blocked(state: State, event: ev.RequestBlocked, at_ms: int) -> None:
     entry = state.line.entry(event.entry_id)
     state.blocked[entry.id] = event.denied
+    state.untold.pop(entry.id, None)
     if event.denied.reason in CAPACITY_REASONS:
         state.line.mark_short(entry, at_ms)
     else:
@@ -195,6 +198,7 @@ def _leave(state: State, entry_id: int, at_ms: int) -> None:
     state.line.leave(entry)
     state.count_waiting(entry.request, -1)
     del state.blocked[entry_id]
+    state.untold.pop(entry_id, None)
     state.guards.unclaim(entry_id, now_ms=at_ms)
 
 
