@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bailiwick.isolation.language.parser import parse_policy
-from bailiwick.isolation.model.commands import Scope
+from bailiwick.isolation.model.commands import CheckScope
 from bailiwick.isolation.model.world import make_world
 from bailiwick.tools.isolation_check import make_model
 
@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).with_name("examples")
 def example_text(policy: Path) -> str:
     """The whole model of a policy's file, in the default world and scope."""
     world = make_world(parse_policy(policy.read_text("utf-8")))
-    return make_model(world, Scope()).text()
+    return make_model(world, CheckScope()).text()
 
 
 def main() -> None:

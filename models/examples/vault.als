@@ -6,16 +6,16 @@
  * `bailiwick.isolation.model.alloy`; models/ has whole examples.
  *
  * How to read it:
- * - A job is away, waiting, claiming (waiting for room that others are leaving), running, or leaving
- *   (in its grace, or being torn down: it still counts).
+ * - A job is away, waiting, claiming (waiting for room that others are leaving), running, or
+ *   leaving (in its grace, or being torn down: it still counts).
  * - A seat is the smallest piece of a machine that work holds; it touches domains (its cache, its
  *   host, its rack ...). Two jobs meet in the domains that seats of both touch.
- * - The scheduler places whatever its own filter allows (`allowed`). Order, priority and fairness are
- *   left out: any waiting job may be next, and any running one may be evicted for it.
- * - A mark is a window, or the end of an exception. `reach` says which of them a job's term reaches:
- *   whoever reaches a window is judged by it already.
- * - A fault is a sig of which a command allows one or none. With none, the scheduler is as it should
- *   be; with one, a check must find what goes wrong, or the check proves nothing.
+ * - The scheduler places whatever its own filter allows (`allowed`). Order, priority and fairness
+ *   are left out: any waiting job may be next, and any running one may be evicted for it.
+ * - A mark is a window, or the end of an exception. `reach` says which of them a job's term
+ *   reaches: whoever reaches a window is judged by it already.
+ * - A fault is a sig of which a command allows one or none. With none, the scheduler is as it
+ *   should be; with one, a check must find what goes wrong, or the check proves nothing.
  */
 module isolation
 
@@ -140,7 +140,9 @@ pred init {
   no at and no claim and no residue
   labelled = first_labels
 }
-pred same_work { Waiting' = Waiting and Claiming' = Claiming and Running' = Running and Leaving' = Leaving }
+pred same_work {
+  Waiting' = Waiting and Claiming' = Claiming and Running' = Running and Leaving' = Leaving
+}
 pred same_rooms { at' = at and claim' = claim }
 pred same_nodes { Down' = Down and labelled' = labelled }
 pred same_terms { reach' = reach }

@@ -11,11 +11,11 @@ from dataclasses import replace
 import pytest
 
 from bailiwick.isolation.language.parser import parse_policy
-from bailiwick.isolation.model.alloy import Model
-from bailiwick.isolation.model.commands import Command, Scope
-from bailiwick.isolation.model.history import JobState, Phase, State, judge_state
-from bailiwick.isolation.model.shape import Shape
-from bailiwick.isolation.model.world import World, make_world, spell_subject
+from bailiwick.isolation.model.alloy import AlloyModel
+from bailiwick.isolation.model.commands import CheckScope, Command
+from bailiwick.isolation.model.history import ModelJob, ModelState, Phase, judge_state
+from bailiwick.isolation.model.shape import FleetShape
+from bailiwick.isolation.model.world import ModelWorld, make_world, spell_subject
 from bailiwick.isolation.policy import Subject
 from bailiwick.tools.isolation_check import Found, make_model, run_check, run_commands
 from tests.support.tools import need
@@ -41,7 +41,7 @@ def found() -> dict[str, Found]:
     """What came of every command of one policy's model, in the smallest world that shows it."""
     need("alloy")
     world = make_world(parse_policy(CHECKED))
-    model = make_model(world, Scope(jobs=3, steps=3, fault_steps=6))
+    model = make_model(world, CheckScope(jobs=3, steps=3, fault_steps=6))
     return {each.command.name: each for each in run_check(world, model)}
 
 
@@ -70,7 +70,9 @@ def test_a_seeded_fault_is_found_and_the_judge_agrees_which_rule_it_breaks(
 # -- the predicates mean what the judge means ----------------------------------------------------
 
 
-def _spelled(world: World, state: State, subjects: list[Subject], words: dict[str, str]) -> str:
+def _spelled(
+    world: ModelWorld, state: ModelState, subjects: list[Subject], words: dict[str, str]
+) -> str:
     """A state as a formula, and that it keeps every rule."""
 
     def some(names: list[str], empty: str = "none") -> str:
@@ -95,7 +97,7 @@ def _spelled(world: World, state: State, subjects: list[Subject], words: dict[st
     return f"some disj {', '.join(jobs)} : Job | {' and '.join(parts)}"
 
 
-def _random_state(chance: random.Random, world: World) -> tuple[list[Subject], State]:
+def _random_state(chance: random.Random, world: ModelWorld) -> tuple[list[Subject], ModelState]:
     free = [seat.name for seat in world.seats]
     chance.shuffle(free)
     subjects, jobs = [], []
@@ -103,30 +105,30 @@ def _random_state(chance: random.Random, world: World) -> tuple[list[Subject], S
         phase = chance.choice([Phase.RUNNING, Phase.RUNNING, Phase.LEAVING, Phase.CLAIMING])
         reach = frozenset(mark for mark in world.marks if chance.random() < 0.5)
         subjects.append(chance.choice(world.subjects))
-        jobs.append(JobState(phase, frozenset({free.pop()}), reach))
+        jobs.append(ModelJob(phase, frozenset({free.pop()}), reach))
     if jobs[0].phase is Phase.CLAIMING and jobs[1].phase is Phase.LEAVING:
         jobs[0] = replace(jobs[0], seats=jobs[1].seats)  # which leaves for it
     labels = frozenset((site.node, "zone=in") for site in world.sites if chance.random() < 0.6)
-    return subjects, State(tuple(jobs), labels=labels)
+    return subjects, ModelState(tuple(jobs), labels=labels)
 
 
 def test_states_keep_the_rules_of_the_model_just_when_the_judge_finds_none_broken() -> None:
     need("alloy")
-    world = make_world(parse_policy(MEANING), shape=Shape(hosts=2, caches=2, seats=2))
-    model = make_model(world, Scope(jobs=3))
+    world = make_world(parse_policy(MEANING), shape=FleetShape(hosts=2, caches=2, seats=2))
+    model = make_model(world, CheckScope(jobs=3))
     words = {name: word for word, name in model.atoms.items() if not word.startswith(_OTHER)}
     scope = model.spelled["holds"].partition("\n  for ")[2].partition(", 1..")[0]
     chance, commands, spelled = random.Random(16), [], {}
     for number in range(STATES):
         subjects, state = _random_state(chance, world)
-        keeps = not judge_state(world, subjects, state, None)
+        keeps = not judge_state(world, subjects, state=state)
         command = Command(f"s{number}", False, keeps, "a state")
-        body = _spelled(world, state, subjects, words)
+        body = _spelled(state, subjects, words)
         commands.append(command)
         spelled[command.name] = f"run s{number} {{ {body} }}\n  for {scope}, 1..1 steps\n"
     assert {command.expects for command in commands} == {True, False}, "both kinds are asked"
-    asked: Model = replace(model, commands=tuple(commands), spelled=spelled)
-    told = {each.command.name: each for each in run_commands(world, asked, commands)}
+    asked: AlloyModel = replace(model, commands=tuple(commands), spelled=spelled)
+    told = {each.command.name: each for each in run_commands(world, asked, commands=commands)}
     assert [name for name, each in told.items() if not each.is_met] == []
     assert len(told) == STATES
 

@@ -4,7 +4,7 @@ Rules:
 
 - One JSON object with its format's name and version: the policy's text, nodes as in a file of
   placements, seats (a cache and a device of a node), jobs with whose they are, and numbered steps.
-- The steps are those of the model (:class:`StepWord`). Who replays them against a scheduler tries
+- The steps are those of the model (:class:`TraceWord`). Who replays them against a scheduler tries
   to bring each about; a scheduler that refuses one keeps the policy on this history.
 - ``forbidden`` are the rules that are broken once the last step is done, as the judge tells them.
 - ``fault`` names what the scheduler of the model did wrong, if it was made wrong on purpose.
@@ -61,7 +61,7 @@ _JSON: Final = StrictJson(bytes_max=BYTES_MAX)
 T = TypeVar("T")
 
 
-class StepWord(StrEnum):
+class TraceWord(StrEnum):
     """What happens in one step."""
 
     ARRIVE = "arrive"
@@ -92,7 +92,7 @@ class StepWord(StrEnum):
 class TraceStep:
     """One step; each word has the fields that it needs."""
 
-    do: StepWord
+    do: TraceWord
     job: str | None = None
     seats: tuple[str, ...] = ()
     node: str | None = None
@@ -122,7 +122,7 @@ class TraceSeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class IsolationTrace:
     """A history that ends where a policy forbids to be."""
 
     policy: str
@@ -137,7 +137,7 @@ class Trace:
 # -- writing ---------------------------------------------------------------------------------
 
 
-def spell_trace(trace: Trace) -> str:
+def spell_trace(trace: IsolationTrace) -> str:
     """The document of a trace."""
     nodes = json.loads(spell_placements(PlacementFile(trace.sites)))["nodes"]
     document = _known(
@@ -192,7 +192,7 @@ def _known(**fields: object) -> dict[str, object]:
 # -- reading ---------------------------------------------------------------------------------
 
 
-def read_trace(raw: bytes) -> Trace:
+def read_trace(raw: bytes) -> IsolationTrace:
     """What a file tells; :class:`~bailiwick.vocab.errors.InvalidValue` if it tells nothing."""
     try:
         document = _object("the document", _JSON.read(raw))
@@ -208,20 +208,20 @@ def read_trace(raw: bytes) -> Trace:
         "placements": [],
     }
     fault = document.get("fault")
-    found = Trace(
+    found = IsolationTrace(
         _text("policy", document.get("policy"), POLICY_MAX),
         read_placements(json.dumps(nodes).encode()).sites,
-        _each(document, "seats", _read_seat, SEATS_MAX),
-        _each(document, "jobs", _read_job, JOBS_MAX),
-        _each(document, "steps", _read_step, STEPS_MAX),
-        _each(document, "forbidden", _read_forbidden, STEPS_MAX),
+        _each(document, "seats", _read_seat, most=SEATS_MAX),
+        _each(document, "jobs", _read_job, most=JOBS_MAX),
+        _each(document, "steps", _read_step, most=STEPS_MAX),
+        _each(document, "forbidden", _read_forbidden, most=STEPS_MAX),
         None if fault is None else _text("fault", fault),
     )
     _check(found)
     return found
 
 
-def _check(trace: Trace) -> None:
+def _check(trace: IsolationTrace) -> None:
     """Names are of things that the file has, each once."""
     nodes = {site.node: site for site in trace.sites}
     seats, jobs = {seat.name for seat in trace.seats}, {job.name for job in trace.jobs}
@@ -272,15 +272,15 @@ def _read_job(where: str, value: Mapping[str, Any]) -> TraceJob:
 def _read_step(where: str, value: Mapping[str, Any]) -> TraceStep:
     _only(where, value, "step do job seats node label rule domain")
     do, number = value.get("do"), int(where[where.index("[") + 1 : -1]) + 1
-    if not isinstance(do, str) or do not in [*StepWord]:
-        raise InvalidValue(f"{where}.do", do, "one of " + ", ".join(StepWord))
+    if not isinstance(do, str) or do not in [*TraceWord]:
+        raise InvalidValue(f"{where}.do", do, "one of " + ", ".join(TraceWord))
     if value.get("step") != number:
         raise InvalidValue(f"{where}.step", value.get("step"), str(number))
     texts = {
         key: None if value.get(key) is None else _text(f"{where}.{key}", value[key])
         for key in ("job", "node", "label", "rule", "domain")
     }
-    return TraceStep(StepWord(do), seats=_texts(f"{where}.seats", value.get("seats")), **texts)
+    return TraceStep(TraceWord(do), seats=_texts(f"{where}.seats", value.get("seats")), **texts)
 
 
 def _read_forbidden(where: str, value: Mapping[str, Any]) -> Violation:
@@ -297,7 +297,7 @@ def _read_forbidden(where: str, value: Mapping[str, Any]) -> Violation:
 
 
 def _each(
-    document: Mapping[str, Any], key: str, read: Callable[[str, Mapping[str, Any]], T], most: int
+    document: Mapping[str, Any], key: str, read: Callable[[str, Mapping[str, Any]], T], *, most: int
 ) -> tuple[T, ...]:
     value = document.get(key)
     if not isinstance(value, list) or len(value) > most:

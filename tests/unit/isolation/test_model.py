@@ -10,27 +10,33 @@ from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.judge import Violation
 from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.model.answer import DEPTH_MAX, read_answer
-from bailiwick.isolation.model.commands import Scope, parse_scope
+from bailiwick.isolation.model.commands import CheckScope, parse_scope
 from bailiwick.isolation.model.faults import every_fault, faults_shown, parse_fault
 from bailiwick.isolation.model.history import (
-    History,
-    JobState,
+    ModelHistory,
+    ModelJob,
+    ModelState,
     Phase,
-    State,
     find_step,
     judge_state,
 )
 from bailiwick.isolation.model.picture import draw_history
-from bailiwick.isolation.model.shape import Shape, default_shape, make_sites, parse_shape, seats_of
+from bailiwick.isolation.model.shape import (
+    FleetShape,
+    default_shape,
+    make_sites,
+    parse_shape,
+    seats_of,
+)
 from bailiwick.isolation.model.story import tell_story
-from bailiwick.isolation.model.world import SUBJECTS_MAX, World, make_world
-from bailiwick.isolation.trace import StepWord, TraceStep
+from bailiwick.isolation.model.world import SUBJECTS_MAX, ModelWorld, make_world
+from bailiwick.isolation.trace import TraceStep, TraceWord
 from bailiwick.tools.isolation_check import make_model
 from bailiwick.vocab.errors import InvalidValue
 from models.write import EXAMPLES, example_text
 
 
-def world_of(*rules: str, shape: Shape | None = None) -> World:
+def world_of(*rules: str, shape: FleetShape | None = None) -> ModelWorld:
     return make_world(parse_policy("\n".join(rules)), shape=shape)
 
 
@@ -121,7 +127,7 @@ def test_faults_have_names_that_are_read_back() -> None:
 
 
 def test_every_command_says_what_is_expected_and_every_check_has_a_run_beside_it() -> None:
-    model = make_model(world_of("vault: dedicated host for tenant bank"), Scope())
+    model = make_model(world_of("vault: dedicated host for tenant bank"), CheckScope())
     assert all(f"expect {int(each.expects)}" in model.spelled[each.name] for each in model.commands)
     runs = [each.name for each in model.commands if not each.is_check]
     assert runs == ["busy", "bites_vault"]
@@ -129,7 +135,7 @@ def test_every_command_says_what_is_expected_and_every_check_has_a_run_beside_it
 
 def test_names_that_are_alike_in_alloy_stay_apart() -> None:
     world = world_of("a-b: dedicated host for tenant x-y", "a_b: dedicated host for tenant x_y")
-    model = make_model(world, Scope())
+    model = make_model(world, CheckScope())
     assert len(model.subjects) == len(world.subjects)
     assert {"bites_a_b", "bites_a_b_"} <= {each.name for each in model.commands}
 
@@ -160,30 +166,30 @@ def test_an_answer_that_is_not_one_is_refused(raw: bytes) -> None:
         read_answer(raw)
 
 
-def state(world: World, *jobs: JobState) -> State:
+def state(world: ModelWorld, *jobs: ModelJob) -> ModelState:
     labels = frozenset((site.node, "zone=in") for site in world.sites if "zone" in site.labels)
-    return State(jobs, labels=labels)
+    return ModelState(jobs, labels=labels)
 
 
-def running(*seats: str) -> JobState:
-    return JobState(Phase.RUNNING, frozenset(seats))
+def running(*seats: str) -> ModelJob:
+    return ModelJob(Phase.RUNNING, frozenset(seats))
 
 
 def test_who_leaves_counts_until_it_is_gone() -> None:
     world = world_of("vault: dedicated host for tenant bank")
     bank, lab = world.subjects[0], world.subjects[1]
-    leaving = JobState(Phase.LEAVING, frozenset({"n1.1"}))
-    found = judge_state(world, (bank, lab), state(world, leaving, running("n1.2")), None)
+    leaving = ModelJob(Phase.LEAVING, frozenset({"n1.1"}))
+    found = judge_state(world, (bank, lab), state=state(world, leaving, running("n1.2")))
     assert found == [Violation("vault", DomainKind.HOST, "n1", ("J1", "J2"))]
 
 
 def test_who_claims_counts_but_not_against_those_who_leave_its_room() -> None:
     world = world_of("vault: dedicated host for tenant bank")
     bank, lab = world.subjects[0], world.subjects[1]
-    claiming = JobState(Phase.CLAIMING, frozenset({"n1.1"}))
-    leaving = JobState(Phase.LEAVING, frozenset({"n1.1"}))
+    claiming = ModelJob(Phase.CLAIMING, frozenset({"n1.1"}))
+    leaving = ModelJob(Phase.LEAVING, frozenset({"n1.1"}))
     beside = state(world, claiming, leaving, running("n1.2"))
-    assert [each.who for each in judge_state(world, (bank, lab, lab), beside, None)] == [
+    assert [each.who for each in judge_state(world, (bank, lab, lab), state=beside)] == [
         ("J1", "J3")
     ]
 
@@ -191,12 +197,12 @@ def test_who_claims_counts_but_not_against_those_who_leave_its_room() -> None:
 def test_who_comes_into_a_domain_that_is_kept_disturbs_it_and_who_was_there_does_not() -> None:
     world = world_of("keep host for tenant bank until scrubbed")
     _, lab = world.subjects
-    before = State(
-        (JobState(Phase.WAITING), running("n1.1")),
+    before = ModelState(
+        (ModelJob(Phase.WAITING), running("n1.1")),
         residues=frozenset({("rule-1", DomainKind.HOST, "n1")}),
     )
-    after = State((running("n1.2"), running("n1.1")), residues=before.residues)
-    found = judge_state(world, (lab, lab), after, before)
+    after = ModelState((running("n1.2"), running("n1.1")), residues=before.residues)
+    found = judge_state(world, (lab, lab), state=after, before=before)
     assert [each.who for each in found] == [("J1",)]
 
 
@@ -204,17 +210,17 @@ def test_a_history_is_told_and_drawn() -> None:
     world = world_of("vault: dedicated host for tenant bank")
     bank, lab = world.subjects[0], world.subjects[1]
     states = (
-        state(world, JobState(), running("n1.2")),
-        state(world, JobState(Phase.WAITING), running("n1.2")),
+        state(world, ModelJob(), running("n1.2")),
+        state(world, ModelJob(Phase.WAITING), running("n1.2")),
         state(world, running("n1.1"), running("n1.2")),
     )
     steps = tuple(find_step(one, two) for one, two in pairwise(states))
     assert steps == (
-        TraceStep(StepWord.ARRIVE, "J1"),
-        TraceStep(StepWord.PLACE, "J1", ("n1.1",)),
+        TraceStep(TraceWord.ARRIVE, "J1"),
+        TraceStep(TraceWord.PLACE, "J1", ("n1.1",)),
     )
-    broken = tuple(judge_state(world, (bank, lab), states[-1], states[-2]))
-    history = History((bank, lab), states, steps, broken)
+    broken = tuple(judge_state(world, (bank, lab), state=states[-1], before=states[-2]))
+    history = ModelHistory((bank, lab), states, steps, broken)
     assert [*tell_story(history)] == [
         "   Before: J2 is running on n1.2.",
         " 1. bank's job J1 arrives.",

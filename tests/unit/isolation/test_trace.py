@@ -9,22 +9,22 @@ import pytest
 
 from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.judge import Violation
-from bailiwick.isolation.model.shape import Shape, make_sites, seats_of
+from bailiwick.isolation.model.shape import FleetShape, make_sites, seats_of
 from bailiwick.isolation.policy import Subject
 from bailiwick.isolation.trace import (
-    StepWord,
-    Trace,
+    IsolationTrace,
     TraceJob,
     TraceSeat,
     TraceStep,
+    TraceWord,
     read_trace,
     spell_trace,
 )
 from bailiwick.vocab.errors import InvalidValue
 
-SITES = make_sites(Shape(fabrics=2, caches=2))
+SITES = make_sites(FleetShape(fabrics=2, caches=2))
 SEATS = tuple(TraceSeat(s.name, s.node, s.cache, s.device) for s in seats_of(SITES))
-TRACE = Trace(
+TRACE = IsolationTrace(
     "vault: dedicated host for tenant bank\n",
     SITES,
     SEATS,
@@ -33,10 +33,10 @@ TRACE = Trace(
         TraceJob("J2", Subject("lab")),
     ),
     (
-        TraceStep(StepWord.ARRIVE, "J1"),
-        TraceStep(StepWord.PLACE, "J1", ("n1.1",)),
-        TraceStep(StepWord.UNLABEL, node="n1", label="zone=in"),
-        TraceStep(StepWord.CLEAR, rule="vault", domain="n1"),
+        TraceStep(TraceWord.ARRIVE, "J1"),
+        TraceStep(TraceWord.PLACE, "J1", ("n1.1",)),
+        TraceStep(TraceWord.UNLABEL, node="n1", label="zone=in"),
+        TraceStep(TraceWord.CLEAR, rule="vault", domain="n1"),
     ),
     (
         Violation("vault", DomainKind.HOST, "n1", ("J1", "J2")),

@@ -19,10 +19,10 @@ from typing import assert_never
 
 from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.judge import forbids, kinds_of
-from bailiwick.isolation.model.commands import Command, Scope
+from bailiwick.isolation.model.commands import CheckScope, Command
 from bailiwick.isolation.model.faults import Fault, FaultWord, faults_shown
 from bailiwick.isolation.model.shape import kinds_named, labels_named
-from bailiwick.isolation.model.world import World, spell_subject
+from bailiwick.isolation.model.world import ModelWorld, spell_subject
 from bailiwick.isolation.policy import (
     Dedicated,
     Distrust,
@@ -47,7 +47,7 @@ _BUSY = "behaviour and eventually (not lone Running and some Leaving)"
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class AlloyModel:
     """A text for Alloy, its commands, and what its atoms stand for."""
 
     head: str
@@ -83,7 +83,7 @@ class Names:
         return self.words[group, name]
 
 
-def write_model(base: str, world: World, scope: Scope) -> Model:
+def write_model(base: str, world: ModelWorld, *, scope: CheckScope) -> AlloyModel:
     """The text for a world, from the text that is the same for all."""
     writer = _Writer(world, scope)
     commands = writer.commands()
@@ -93,13 +93,13 @@ def write_model(base: str, world: World, scope: Scope) -> Model:
     head = text.replace("// <commands>\n", "")
     spelled = {each.name: writer.spelled(each) for each in commands}
     subjects = {writer.who(subject): subject for subject in world.subjects}
-    return Model(head, spelled, commands, writer.names.atoms, subjects)
+    return AlloyModel(head, spelled, commands, writer.names.atoms, subjects)
 
 
 class _Writer:
     """Writes one world."""
 
-    def __init__(self, world: World, scope: Scope) -> None:
+    def __init__(self, world: ModelWorld, scope: CheckScope) -> None:
         self.world, self.scope, self.names = world, scope, Names()
         self.faults = faults_shown(world, jobs=scope.jobs)
         named = kinds_named(world.policy)

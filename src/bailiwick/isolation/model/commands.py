@@ -1,7 +1,7 @@
 """What is asked of a model: how far to look, and each question with the answer it must have.
 
 >>> parse_scope("steps=8")
-Scope(jobs=3, steps=8, fault_steps=8)
+CheckScope(jobs=3, steps=8, fault_steps=8)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ STEPS_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CheckScope:
     """How far a check looks: so many jobs, and states one after the other."""
 
     jobs: int = 3
@@ -33,7 +33,7 @@ class Scope:
                 raise InvalidValue(f"scope: {name}", value, f"{low} to {high}")
 
 
-def parse_scope(text: str) -> Scope:
+def parse_scope(text: str) -> CheckScope:
     """A scope as typed, such as ``jobs=3,steps=8``."""
     found: dict[str, int] = {}
     for part in filter(None, text.split(",")):
@@ -43,8 +43,10 @@ def parse_scope(text: str) -> Scope:
         if not number.isascii() or not number.isdigit() or len(number) > 2:
             raise InvalidValue(f"scope: {name}", number, "a small whole number")
         found[name] = int(number)
-    steps = found.get("steps", Scope().steps)
-    return Scope(found.get("jobs", Scope().jobs), steps, max(steps, Scope().fault_steps))
+    steps = found.get("steps", CheckScope().steps)
+    return CheckScope(
+        found.get("jobs", CheckScope().jobs), steps, max(steps, CheckScope().fault_steps)
+    )
 
 
 @dataclass(frozen=True, slots=True)

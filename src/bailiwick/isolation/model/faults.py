@@ -18,8 +18,8 @@ from itertools import combinations
 
 from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.judge import violations
-from bailiwick.isolation.model.shape import Seat, kinds_named
-from bailiwick.isolation.model.world import World, forbidden
+from bailiwick.isolation.model.shape import ModelSeat, kinds_named
+from bailiwick.isolation.model.world import ModelWorld, forbidden
 from bailiwick.isolation.placements import Placement
 from bailiwick.isolation.policy import Linger, OnlyOn, Policy, Spread, Subject
 
@@ -63,12 +63,12 @@ def every_fault() -> Iterator[Fault]:
     yield from (Fault(word) for word in FaultWord if word is not FaultWord.FORGETS)
 
 
-def faults_shown(world: World, *, jobs: int) -> tuple[Fault, ...]:
+def faults_shown(world: ModelWorld, *, jobs: int) -> tuple[Fault, ...]:
     """The faults that this many jobs can show in this world."""
     return tuple(fault for fault in every_fault() if _is_shown(world, fault, jobs))
 
 
-def _is_shown(world: World, fault: Fault, jobs: int) -> bool:
+def _is_shown(world: ModelWorld, fault: Fault, jobs: int) -> bool:
     rules = world.policy.rules
     match fault.word:
         case FaultWord.FORGETS:
@@ -96,47 +96,47 @@ def _is_shown(world: World, fault: Fault, jobs: int) -> bool:
             )
 
 
-def _pairs(world: World) -> Iterator[tuple[frozenset[DomainKind], frozenset[DomainKind]]]:
+def _pairs(world: ModelWorld) -> Iterator[tuple[frozenset[DomainKind], frozenset[DomainKind]]]:
     """For each two subjects what they may not share, with each way in which two seats meet."""
     meetings = {_shared(one, two) for one, two in combinations(world.seats, 2)}
     every = frozenset(world.marks)
     for first, one in enumerate(world.subjects):
         for two in world.subjects[first:]:
-            kinds = forbidden(world.policy, (one, two), (every, every))
+            kinds = forbidden(world.policy, (one, two), reach=(every, every))
             yield from ((kinds, meeting) for meeting in meetings)
 
 
-def _shared(one: Seat, two: Seat) -> frozenset[DomainKind]:
+def _shared(one: ModelSeat, two: ModelSeat) -> frozenset[DomainKind]:
     return frozenset(kind for kind in DomainKind if one.domains[kind] & two.domains[kind])
 
 
-def _conflicts(world: World) -> bool:
+def _conflicts(world: ModelWorld) -> bool:
     return any(kinds & meeting for kinds, meeting in _pairs(world))
 
 
-def _meet_only_in(world: World, kind: DomainKind) -> bool:
+def _meet_only_in(world: ModelWorld, kind: DomainKind) -> bool:
     return any(kinds & meeting == {kind} for kinds, meeting in _pairs(world))
 
 
-def _crowds(world: World, jobs: int) -> bool:
+def _crowds(world: ModelWorld, jobs: int) -> bool:
     return any(_crowd_only_in(world, kind, jobs) for kind in DomainKind)
 
 
-def _crowd_only_in(world: World, kind: DomainKind, jobs: int) -> bool:
+def _crowd_only_in(world: ModelWorld, kind: DomainKind, jobs: int) -> bool:
     """Whether some place one too many where a filter without the kind lets them be."""
     policy = timeless(world.policy)
     for rule in policy.rules:
         if not isinstance(rule, Spread) or rule.kind is not kind or rule.most >= jobs:
             continue
         for subject in filter(rule.whose.matches, world.subjects):
-            for seats in combinations(world.seats, rule.most + 1):
-                if _is_too_many(policy, subject, seats, kind):
-                    return True
+            groups = combinations(world.seats, rule.most + 1)
+            if any(_is_too_many(policy, subject, seats, kind=kind) for seats in groups):
+                return True
     return False
 
 
 def _is_too_many(
-    policy: Policy, subject: Subject, seats: tuple[Seat, ...], kind: DomainKind
+    policy: Policy, subject: Subject, seats: tuple[ModelSeat, ...], *, kind: DomainKind
 ) -> bool:
     whole = [Placement(seat.name, subject, seat.node, seat.domains) for seat in seats]
     blind = [

@@ -18,12 +18,12 @@ from itertools import chain, combinations
 
 from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.judge import Violation, violations
-from bailiwick.isolation.model.alloy import Model
+from bailiwick.isolation.model.alloy import AlloyModel
 from bailiwick.isolation.model.answer import Relations
-from bailiwick.isolation.model.world import World
+from bailiwick.isolation.model.world import ModelWorld
 from bailiwick.isolation.placements import Placement, Residue
 from bailiwick.isolation.policy import Linger, OnlyOn, Policy, Rule, Spread, Subject
-from bailiwick.isolation.trace import StepWord, Trace, TraceJob, TraceSeat, TraceStep
+from bailiwick.isolation.trace import IsolationTrace, TraceJob, TraceSeat, TraceStep, TraceWord
 
 
 class Phase(StrEnum):
@@ -37,7 +37,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class JobState:
+class ModelJob:
     """A job in one state: the seats it holds, or that are kept for it."""
 
     phase: Phase = Phase.AWAY
@@ -46,10 +46,10 @@ class JobState:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ModelState:
     """All that changes from step to step."""
 
-    jobs: tuple[JobState, ...]
+    jobs: tuple[ModelJob, ...]
     down: frozenset[str] = frozenset()
     labels: frozenset[tuple[str, str]] = frozenset()
     """Nodes with labels, as KEY=VALUE; of those that the policy names."""
@@ -58,11 +58,11 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class ModelHistory:
     """Whose jobs there are, what happens, and how it ends."""
 
     subjects: tuple[Subject, ...]
-    states: tuple[State, ...]
+    states: tuple[ModelState, ...]
     steps: tuple[TraceStep, ...]
     """One less than there are states."""
     broken: tuple[Violation, ...]
@@ -80,14 +80,16 @@ def job_name(index: int) -> str:
 # -- from an answer ----------------------------------------------------------------------------
 
 
-def read_history(world: World, model: Model, answer: Sequence[Relations]) -> History:
+def read_history(
+    world: ModelWorld, model: AlloyModel, *, answer: Sequence[Relations]
+) -> ModelHistory:
     """The history that Alloy found, as far as to the first state that breaks a rule."""
     jobs = sorted(atom for (atom,) in answer[0].get("Job", ()))
     by_job = {job: who for job, who in answer[0]["subject"]}  # noqa: C416  tuples of two
     subjects = tuple(model.subjects[_plain(by_job[job])] for job in jobs)
     found = [_read_state(model, relations, jobs) for relations in answer]
     states, steps = _arrivals(found[0])
-    broken = judge_state(world, subjects, states[-1], None)
+    broken = judge_state(world, subjects, state=states[-1])
     for after in found[1:]:
         if broken:
             break
@@ -96,15 +98,15 @@ def read_history(world: World, model: Model, answer: Sequence[Relations]) -> His
             continue
         states.append(after)
         steps.append(find_step(before, after))
-        broken = judge_state(world, subjects, after, before)
-    return History(subjects, tuple(states), tuple(steps), tuple(broken))
+        broken = judge_state(world, subjects, state=after, before=before)
+    return ModelHistory(subjects, tuple(states), tuple(steps), tuple(broken))
 
 
 def _plain(atom: str) -> str:
     return atom.partition("$")[0]
 
 
-def _read_state(model: Model, relations: Relations, jobs: Sequence[str]) -> State:
+def _read_state(model: AlloyModel, relations: Relations, jobs: Sequence[str]) -> ModelState:
     names = model.atoms
     phases = {
         atom: phase for phase in Phase for (atom,) in relations.get(phase.value.capitalize(), ())
@@ -115,7 +117,7 @@ def _read_state(model: Model, relations: Relations, jobs: Sequence[str]) -> Stat
         return frozenset(names[_plain(right)] for left, right in rows if left == job)
 
     found = tuple(
-        JobState(phases.get(job, Phase.AWAY), of("at", job) | of("claim", job), of("reach", job))
+        ModelJob(phases.get(job, Phase.AWAY), of("at", job) | of("claim", job), of("reach", job))
         for job in jobs
     )
     residues = (
@@ -123,7 +125,7 @@ def _read_state(model: Model, relations: Relations, jobs: Sequence[str]) -> Stat
         for keep, domain in relations.get("residue", ())
     )
     labels = relations.get("labelled", frozenset())
-    return State(
+    return ModelState(
         found,
         frozenset(names[_plain(node)] for (node,) in relations.get("Down", ())),
         frozenset((names[_plain(node)], names[_plain(label)]) for node, label in labels),
@@ -131,7 +133,7 @@ def _read_state(model: Model, relations: Relations, jobs: Sequence[str]) -> Stat
     )
 
 
-def _arrivals(first: State) -> tuple[list[State], list[TraceStep]]:
+def _arrivals(first: ModelState) -> tuple[list[ModelState], list[TraceStep]]:
     """A model may begin with jobs that wait: here they arrive one after the other."""
     is_new = all(job.phase in (Phase.AWAY, Phase.WAITING) for job in first.jobs)
     if not is_new:  # the state before a single step
@@ -142,30 +144,30 @@ def _arrivals(first: State) -> tuple[list[State], list[TraceStep]]:
         if job.phase is Phase.WAITING:
             away[index] = job
             states.append(replace(first, jobs=tuple(away)))
-            steps.append(TraceStep(StepWord.ARRIVE, job_name(index)))
+            steps.append(TraceStep(TraceWord.ARRIVE, job_name(index)))
     return states, steps
 
 
 _MOVES = {
-    (Phase.AWAY, Phase.WAITING): StepWord.ARRIVE,
-    (Phase.WAITING, Phase.AWAY): StepWord.WITHDRAW,
-    (Phase.CLAIMING, Phase.AWAY): StepWord.WITHDRAW,
-    (Phase.WAITING, Phase.RUNNING): StepWord.PLACE,
-    (Phase.CLAIMING, Phase.RUNNING): StepWord.START,
-    (Phase.RUNNING, Phase.LEAVING): StepWord.EVICT,
-    (Phase.LEAVING, Phase.WAITING): StepWord.LEAVE,
-    (Phase.RUNNING, Phase.AWAY): StepWord.FINISH,
+    (Phase.AWAY, Phase.WAITING): TraceWord.ARRIVE,
+    (Phase.WAITING, Phase.AWAY): TraceWord.WITHDRAW,
+    (Phase.CLAIMING, Phase.AWAY): TraceWord.WITHDRAW,
+    (Phase.WAITING, Phase.RUNNING): TraceWord.PLACE,
+    (Phase.CLAIMING, Phase.RUNNING): TraceWord.START,
+    (Phase.RUNNING, Phase.LEAVING): TraceWord.EVICT,
+    (Phase.LEAVING, Phase.WAITING): TraceWord.LEAVE,
+    (Phase.RUNNING, Phase.AWAY): TraceWord.FINISH,
 }
 
 
-def find_step(before: State, after: State) -> TraceStep:
+def find_step(before: ModelState, after: ModelState) -> TraceStep:
     """What happened between two states."""
     for node in sorted(before.down ^ after.down):
         lost = node in after.down
-        return TraceStep(StepWord.LOSE if lost else StepWord.REGAIN, node=node)
+        return TraceStep(TraceWord.LOSE if lost else TraceWord.REGAIN, node=node)
     for node, label in sorted(before.labels ^ after.labels):
         gone = (node, label) in before.labels
-        return TraceStep(StepWord.UNLABEL if gone else StepWord.LABEL, node=node, label=label)
+        return TraceStep(TraceWord.UNLABEL if gone else TraceWord.LABEL, node=node, label=label)
     moves = [
         (index, one.phase, two)
         for index, (one, two) in enumerate(zip(before.jobs, after.jobs, strict=True))
@@ -173,20 +175,22 @@ def find_step(before: State, after: State) -> TraceStep:
     ]
     for index, _, job in moves:  # a claim first: its victims move with it
         if job.phase is Phase.CLAIMING:
-            return TraceStep(StepWord.PREEMPT, job_name(index), tuple(sorted(job.seats)))
+            return TraceStep(TraceWord.PREEMPT, job_name(index), tuple(sorted(job.seats)))
     for index, phase, job in moves:
         word = _MOVES[phase, job.phase]
         seats = tuple(sorted(job.seats)) if job.phase is Phase.RUNNING else ()
         return TraceStep(word, job_name(index), seats)
     for rule, _, domain in sorted(before.residues - after.residues):
-        return TraceStep(StepWord.CLEAR, rule=rule, domain=domain)
+        return TraceStep(TraceWord.CLEAR, rule=rule, domain=domain)
     for index, (one, two) in enumerate(zip(before.jobs, after.jobs, strict=True)):
         for mark in sorted(two.reach - one.reach):
-            return TraceStep(StepWord.RENEW, job_name(index), rule=mark)
+            return TraceStep(TraceWord.RENEW, job_name(index), rule=mark)
     raise AssertionError("two states of a history are alike")
 
 
-def make_trace(world: World, history: History, *, policy: str, fault: str | None = None) -> Trace:
+def make_trace(
+    world: ModelWorld, history: ModelHistory, *, policy: str, fault: str | None = None
+) -> IsolationTrace:
     """The history as it is kept in a file."""
     jobs = tuple(
         TraceJob(job_name(index), subject, tuple(sorted(history.states[0].jobs[index].reach)))
@@ -194,19 +198,23 @@ def make_trace(world: World, history: History, *, policy: str, fault: str | None
     )
     seats = tuple(TraceSeat(s.name, s.node, s.cache, s.device) for s in world.seats)
     told = (history.steps, history.broken)
-    return Trace(policy, world.sites, seats, jobs, *told, fault)
+    return IsolationTrace(policy, world.sites, seats, jobs, *told, fault)
 
 
 # -- what the judge says -----------------------------------------------------------------------
 
 
 def judge_state(
-    world: World, subjects: Sequence[Subject], state: State, before: State | None
+    world: ModelWorld,
+    subjects: Sequence[Subject],
+    *,
+    state: ModelState,
+    before: ModelState | None = None,
 ) -> list[Violation]:
     """Every rule that the state breaks; and, with the one before, every residue disturbed."""
     there = {Phase.RUNNING, Phase.LEAVING}
     counted = {
-        index: _placement(world, subjects[index], state, index)
+        index: _placement(world, subjects[index], state, index=index)
         for index, job in enumerate(state.jobs)
         if job.phase in there or job.phase is Phase.CLAIMING
     }
@@ -222,7 +230,7 @@ def judge_state(
     return list(dict.fromkeys(found))
 
 
-def _placement(world: World, subject: Subject, state: State, index: int) -> Placement:
+def _placement(world: ModelWorld, subject: Subject, state: ModelState, *, index: int) -> Placement:
     seats = [seat for seat in world.seats if seat.name in state.jobs[index].seats]
     domains = {
         kind: frozenset(chain.from_iterable(seat.domains[kind] for seat in seats))
@@ -233,7 +241,7 @@ def _placement(world: World, subject: Subject, state: State, index: int) -> Plac
     return Placement(job_name(index), subject, node, domains, labels, from_ms=1)
 
 
-def _holds(rule: Rule, job: JobState) -> bool:
+def _holds(rule: Rule, job: ModelJob) -> bool:
     return isinstance(rule, Linger) or rule.window is None or rule.name in job.reach
 
 
@@ -242,7 +250,7 @@ def _only(rules: Iterable[Rule]) -> Policy:
     return Policy(tuple(r if isinstance(r, Linger) else replace(r, window=None) for r in rules))
 
 
-def _pairs(policy: Policy, state: State, counted: dict[int, Placement]) -> Iterator[Violation]:
+def _pairs(policy: Policy, state: ModelState, counted: dict[int, Placement]) -> Iterator[Violation]:
     for one, two in combinations(counted, 2):
         first, second = state.jobs[one], state.jobs[two]
         phases = {first.phase, second.phase}
@@ -264,7 +272,9 @@ def _pairs(policy: Policy, state: State, counted: dict[int, Placement]) -> Itera
         yield from violations(judged, [counted[one], counted[two]], now_ms=0)
 
 
-def _crowds(policy: Policy, state: State, counted: dict[int, Placement]) -> Iterator[Violation]:
+def _crowds(
+    policy: Policy, state: ModelState, counted: dict[int, Placement]
+) -> Iterator[Violation]:
     claiming = [index for index in counted if state.jobs[index].phase is Phase.CLAIMING]
     starts = chain.from_iterable(combinations(claiming, n) for n in range(len(claiming) + 1))
     for start in starts:  # whichever of them start
@@ -285,7 +295,7 @@ def _crowds(policy: Policy, state: State, counted: dict[int, Placement]) -> Iter
                 )  # fmt: skip
 
 
-def _entered(policy: Policy, before: State, placement: Placement) -> list[Violation]:
+def _entered(policy: Policy, before: ModelState, placement: Placement) -> list[Violation]:
     rules = [rule for rule in policy.rules if isinstance(rule, Linger)]
     residues = [Residue(*each, left_ms=0) for each in sorted(before.residues)]
     return violations(_only(rules), [placement], now_ms=0, residues=residues)

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from html import escape
 from itertools import groupby
 
-from bailiwick.isolation.model.history import History, Phase, State, job_name
-from bailiwick.isolation.model.shape import Seat
+from bailiwick.isolation.model.history import ModelHistory, ModelState, Phase, job_name
+from bailiwick.isolation.model.shape import ModelSeat
 from bailiwick.isolation.model.story import tell_step, tell_violation
-from bailiwick.isolation.model.world import World, spell_subject
-from bailiwick.isolation.trace import StepWord
+from bailiwick.isolation.model.world import ModelWorld, spell_subject
+from bailiwick.isolation.trace import TraceWord
 
 _COLOURS = ("#9ecae1", "#fdd49e", "#c7e9c0", "#dadaeb", "#fcc5c0", "#d9d9d9")
 _SEAT_W, _SEAT_H, _GAP, _HEAD = 104, 34, 8, 20
@@ -33,7 +33,7 @@ _STYLE = (
 )
 
 
-def draw_history(world: World, history: History) -> str:
+def draw_history(world: ModelWorld, history: ModelHistory) -> str:
     """The whole picture."""
     whose = {job_name(i): spell_subject(each) for i, each in enumerate(history.subjects)}
     frames = _frames(history, whose)
@@ -55,7 +55,7 @@ def draw_history(world: World, history: History) -> str:
         parts.append(f'<g transform="translate({x},{y})">')
         for line, text in enumerate(_wrapped(title, width)):
             parts.append(f'<text class="b" x="0" y="{12 + 14 * line}">{escape(text)}</text>')
-        parts += _frame(world, history, state, bad)
+        parts += _frame(world, history, state, bad=bad)
         parts.append("</g>")
     for line, text in enumerate(ends):
         y = rows * (height + 2 * _GAP) + 18 * (line + 1)
@@ -63,12 +63,12 @@ def draw_history(world: World, history: History) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _frames(history: History, whose: dict[str, str]) -> list[tuple[str, State]]:
+def _frames(history: ModelHistory, whose: dict[str, str]) -> list[tuple[str, ModelState]]:
     """States with what led to them; arrivals, which move nobody, are told with what comes next."""
     found, title = [], ""
     for number, (step, state) in enumerate(zip(history.steps, history.states[1:], strict=True), 1):
         title = f"{title} {number}. {tell_step(step, whose)}.".strip()
-        if step.do is not StepWord.ARRIVE or number == len(history.steps):
+        if step.do is not TraceWord.ARRIVE or number == len(history.steps):
             found.append((title, state))
             title = ""
     return found or [("at first", history.states[0])]
@@ -85,7 +85,7 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
     yield line
 
 
-def _nodes(world: World) -> list[tuple[str, list[list[Seat]]]]:
+def _nodes(world: ModelWorld) -> list[tuple[str, list[list[ModelSeat]]]]:
     found = []
     for node, seats in groupby(world.seats, key=lambda seat: seat.node):
         caches = [list(group) for _, group in groupby(seats, key=lambda seat: seat.cache)]
@@ -93,7 +93,7 @@ def _nodes(world: World) -> list[tuple[str, list[list[Seat]]]]:
     return found
 
 
-def _frame_size(world: World) -> tuple[int, int]:
+def _frame_size(world: ModelWorld) -> tuple[int, int]:
     nodes = _nodes(world)
     widest = max(sum(len(cache) for cache in caches) for _, caches in nodes)
     caches = max(len(caches) for _, caches in nodes)
@@ -101,7 +101,9 @@ def _frame_size(world: World) -> tuple[int, int]:
     return width, 46 + len(nodes) * (_SEAT_H + 2 * _HEAD + 3 * _GAP)
 
 
-def _frame(world: World, history: History, state: State, bad: set[str]) -> Iterator[str]:
+def _frame(
+    world: ModelWorld, history: ModelHistory, state: ModelState, *, bad: set[str]
+) -> Iterator[str]:
     width, _ = _frame_size(world)
     y = 46
     for node, caches in _nodes(world):
@@ -121,14 +123,14 @@ def _frame(world: World, history: History, state: State, bad: set[str]) -> Itera
             )
             yield f'<text x="{x + 4}" y="{y + _HEAD + 13}">cache{cache[0].cache}</text>'
             for seat in cache:
-                yield from _seat(history, state, seat, (x + _GAP // 2, y + _HEAD + 18), bad)
+                yield from _seat(history, state, seat, at=(x + _GAP // 2, y + _HEAD + 18), bad=bad)
                 x += _SEAT_W + _GAP
             x += _GAP
         y += height + 2 * _GAP
 
 
 def _seat(
-    history: History, state: State, seat: Seat, at: tuple[int, int], bad: set[str]
+    history: ModelHistory, state: ModelState, seat: ModelSeat, *, at: tuple[int, int], bad: set[str]
 ) -> Iterator[str]:
     holders = [(index, job) for index, job in enumerate(state.jobs) if seat.name in job.seats]
     box = f'x="{at[0]}" y="{at[1]}" width="{_SEAT_W}" height="{_SEAT_H}"'

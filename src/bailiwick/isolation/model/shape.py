@@ -44,7 +44,7 @@ _CACHE_SEATS_MAX = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class FleetShape:
     """How many of what: of the places for the whole fleet, of the rest for each machine."""
 
     hosts: int = 2
@@ -68,7 +68,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class ModelSeat:
     """A piece of one machine, and the domains that work on it is in."""
 
     name: str
@@ -78,9 +78,9 @@ class Seat:
     domains: Mapping[DomainKind, frozenset[str]]
 
 
-def parse_shape(text: str, *, base: Shape | None = None) -> Shape:
+def parse_shape(text: str, *, base: FleetShape | None = None) -> FleetShape:
     """A shape as typed, such as ``hosts=3,racks=2``; what is left out is as in ``base``."""
-    known = {each.name for each in fields(Shape)}
+    known = {each.name for each in fields(FleetShape)}
     found: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         name, _, number = part.strip().partition("=")
@@ -89,7 +89,7 @@ def parse_shape(text: str, *, base: Shape | None = None) -> Shape:
         if not number.isascii() or not number.isdigit() or len(number) > 2:
             raise InvalidValue(f"shape: {name}", number, "a small whole number")
         found[name] = int(number)
-    return replace(base or Shape(), **found)
+    return replace(base or FleetShape(), **found)
 
 
 def kinds_named(policy: Policy) -> frozenset[DomainKind]:
@@ -114,13 +114,13 @@ def labels_named(policy: Policy) -> tuple[tuple[str, str], ...]:
     return tuple(sorted({label for rule in rules for label in rule.labels}))
 
 
-def default_shape(policy: Policy) -> Shape:
+def default_shape(policy: Policy) -> FleetShape:
     """A small shape that has each kind that the policy names, shared by some and not by all."""
     kinds = kinds_named(policy)
     places = [kind for kind in PLACES if kind in kinds]
     caches = 1 + (DomainKind.CACHE in kinds) + (DomainKind.NUMA in kinds)
     hosts = max(2, 1 + len(places), 3 * bool(places))
-    return Shape(
+    return FleetShape(
         hosts=hosts,
         caches=caches,
         numas=2 if DomainKind.NUMA in kinds else 1,
@@ -148,7 +148,7 @@ def _seats(policy: Policy, *, hosts: int, caches: int) -> int:
     return max(1, min(seats, _CACHE_SEATS_MAX, SEATS_MAX // (hosts * caches)))
 
 
-def make_sites(shape: Shape, labels: Iterable[tuple[str, str]] = ()) -> tuple[Site, ...]:
+def make_sites(shape: FleetShape, labels: Iterable[tuple[str, str]] = ()) -> tuple[Site, ...]:
     """The machines of a shape, all of them with these labels."""
     counts = {
         DomainKind.RACK: shape.racks,
@@ -180,7 +180,7 @@ def make_sites(shape: Shape, labels: Iterable[tuple[str, str]] = ()) -> tuple[Si
     return tuple(sites)
 
 
-def seats_of(sites: Sequence[Site]) -> tuple[Seat, ...]:
+def seats_of(sites: Sequence[Site]) -> tuple[ModelSeat, ...]:
     """The seats of machines: one a device; without devices, as many under a cache as it has cores.
 
     Cores are counted whole, and of a large cache the first few only.
@@ -197,7 +197,7 @@ def seats_of(sites: Sequence[Site]) -> tuple[Seat, ...]:
         for place, cache in enumerate(wide):
             device = place if place < len(devices) else None
             domains = site.domains(caches=(cache,), devices=() if device is None else (device,))
-            found.append(Seat(f"{site.node}.{place + 1}", site.node, cache, device, domains))
+            found.append(ModelSeat(f"{site.node}.{place + 1}", site.node, cache, device, domains))
     if len(found) > SEATS_MAX:
         raise InvalidValue("shape", f"{len(found)} seats", f"at most {SEATS_MAX} in all")
     return tuple(found)

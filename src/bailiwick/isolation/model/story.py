@@ -1,6 +1,6 @@
 """A history told to a person: numbered steps, and what is wrong at the end.
 
->>> tell_step(TraceStep(StepWord.LOSE, node="n1"), {})
+>>> tell_step(TraceStep(TraceWord.LOSE, node="n1"), {})
 'node n1 is lost, with all that runs there'
 """
 
@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from bailiwick.isolation.judge import Violation
-from bailiwick.isolation.model.history import History, JobState, Phase, job_name
+from bailiwick.isolation.model.history import ModelHistory, ModelJob, Phase, job_name
 from bailiwick.isolation.model.world import spell_subject
-from bailiwick.isolation.trace import StepWord, TraceStep
+from bailiwick.isolation.trace import TraceStep, TraceWord
 
 
-def tell_story(history: History) -> Iterator[str]:
+def tell_story(history: ModelHistory) -> Iterator[str]:
     """The lines of a story, each step with its number."""
     whose = {job_name(i): spell_subject(each) for i, each in enumerate(history.subjects)}
     first = [_tell_job(job_name(i), job) for i, job in enumerate(history.states[0].jobs)]
@@ -28,7 +28,7 @@ def tell_story(history: History) -> Iterator[str]:
             f"{job_name(index)} has to leave"
             for index, (one, two) in enumerate(zip(before.jobs, after.jobs, strict=True))
             if two.phase is Phase.LEAVING and one.phase is Phase.RUNNING
-            and step.do in (StepWord.PREEMPT, StepWord.UNLABEL)
+            and step.do in (TraceWord.PREEMPT, TraceWord.UNLABEL)
         ]  # fmt: skip
         kept = [f"{domain} stays kept by {rule}" for rule, _, domain in
                 sorted(after.residues - before.residues)]  # fmt: skip
@@ -37,7 +37,7 @@ def tell_story(history: History) -> Iterator[str]:
         yield f" => {tell_violation(each, whose)}"
 
 
-def _tell_job(name: str, job: JobState) -> str:
+def _tell_job(name: str, job: ModelJob) -> str:
     if job.phase is Phase.AWAY:
         return ""
     on = f" on {', '.join(sorted(job.seats))}" if job.seats else ""
@@ -48,33 +48,33 @@ def tell_step(step: TraceStep, whose: Mapping[str, str]) -> str:
     """What happens in one step, in words."""
     job, seats = step.job, ", ".join(step.seats)
     match step.do:
-        case StepWord.ARRIVE:
+        case TraceWord.ARRIVE:
             return f"{whose[job or '']}'s job {job} arrives"
-        case StepWord.WITHDRAW:
+        case TraceWord.WITHDRAW:
             return f"{job} is withdrawn"
-        case StepWord.PLACE:
+        case TraceWord.PLACE:
             return f"{job} is placed on {seats}"
-        case StepWord.PREEMPT:
+        case TraceWord.PREEMPT:
             return f"{seats} is kept for {job}"
-        case StepWord.START:
+        case TraceWord.START:
             return f"{job} starts on {seats}, which was kept for it"
-        case StepWord.EVICT:
+        case TraceWord.EVICT:
             return f"{job} is told to leave, and its grace begins"
-        case StepWord.LEAVE:
+        case TraceWord.LEAVE:
             return f"{job} is gone, and waits again"
-        case StepWord.FINISH:
+        case TraceWord.FINISH:
             return f"{job} ends"
-        case StepWord.LOSE:
+        case TraceWord.LOSE:
             return f"node {step.node} is lost, with all that runs there"
-        case StepWord.REGAIN:
+        case TraceWord.REGAIN:
             return f"node {step.node} is back"
-        case StepWord.UNLABEL:
+        case TraceWord.UNLABEL:
             return f"node {step.node} loses the label {step.label}"
-        case StepWord.LABEL:
+        case TraceWord.LABEL:
             return f"node {step.node} gets the label {step.label}"
-        case StepWord.CLEAR:
+        case TraceWord.CLEAR:
             return f"{step.domain} is scrubbed, or {step.rule}'s time is over"
-        case StepWord.RENEW:
+        case TraceWord.RENEW:
             return f"{job} is renewed: its term now reaches what {step.rule} says of time"
         case _:
             assert_never(step.do)

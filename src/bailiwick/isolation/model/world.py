@@ -20,8 +20,8 @@ from typing import TypeAlias, assert_never
 from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.judge import forbids, kinds_of, party_of
 from bailiwick.isolation.model.shape import (
-    Seat,
-    Shape,
+    FleetShape,
+    ModelSeat,
     default_shape,
     labels_named,
     make_sites,
@@ -62,12 +62,12 @@ Marks: TypeAlias = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ModelWorld:
     """What a model is made of."""
 
     policy: Policy
     sites: tuple[Site, ...]
-    seats: tuple[Seat, ...]
+    seats: tuple[ModelSeat, ...]
     subjects: tuple[Subject, ...]
     left_out: int = 0
     """Classes of subjects for which there was no room."""
@@ -84,8 +84,8 @@ class World:
 
 
 def make_world(
-    policy: Policy, *, shape: Shape | None = None, sites: Sequence[Site] | None = None
-) -> World:
+    policy: Policy, *, shape: FleetShape | None = None, sites: Sequence[Site] | None = None
+) -> ModelWorld:
     """The world of a policy: in a shape, on given machines, or in the smallest that shows it."""
     if sites is None:
         sites = make_sites(shape or default_shape(policy), labels_named(policy))
@@ -94,11 +94,11 @@ def make_world(
         classes.setdefault(_signature(policy, subject), subject)
     subjects = tuple(classes.values())
     left_out = max(len(subjects) - SUBJECTS_MAX, 0)
-    return World(policy, tuple(sites), seats_of(sites), subjects[:SUBJECTS_MAX], left_out)
+    return ModelWorld(policy, tuple(sites), seats_of(sites), subjects[:SUBJECTS_MAX], left_out)
 
 
 def forbidden(
-    policy: Policy, pair: tuple[Subject, Subject], reach: tuple[Marks, Marks]
+    policy: Policy, pair: tuple[Subject, Subject], *, reach: tuple[Marks, Marks]
 ) -> frozenset[DomainKind]:
     """The kinds that the two may not share, given what their terms reach."""
     both = reach[0] & reach[1]
