@@ -48,6 +48,18 @@ def add_gpus(house: HttpHouse, name: str = "g1", devices: int = 2) -> None:
     house.do(RegisterNode(name, NodeCapacity(cpu_cores=16, mem_bytes=GIB, gpus=gpus)))
 
 
+def test_what_the_work_is_said_to_be_is_told_with_its_lease_and_while_it_waits(
+    house: HttpHouse,
+) -> None:
+    said = {"job_labels": ["team=red", "clearance=low"]}
+    got = house.ask(ME, "POST", "/v1/leases", json={**LEASE, **said})
+    lease = house.ask(ME, "GET", f"/v1/leases/{got.json()['lease_ids'][0]}").json()
+    assert lease["job_labels"] == ["clearance=low", "team=red"]
+    got = house.ask(ME, "POST", "/v1/leases", json={**FULL, **said})
+    entry = house.ask(ME, "GET", f"/v1/queue/{got.json()['entry_id']}").json()
+    assert entry["job_labels"] == ["clearance=low", "team=red"]
+
+
 # -- plans -----------------------------------------------------------------------------------
 
 

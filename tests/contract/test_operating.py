@@ -52,6 +52,23 @@ def as_node(house: HttpHouse, node: str) -> dict[str, str]:
 # --- nodes --------------------------------------------------------------------------------------
 
 
+def test_what_a_node_says_of_caches_and_memory_nodes_is_read_back(house: HttpHouse) -> None:
+    agent = as_node(house, "n7")
+    topology = {
+        "caches": [{"cores_milli": 4_000, "numa": 0}, {"cores_milli": 4_000, "numa": 1}],
+        "gpu_numa": [None, 1],
+    }
+    gpus = [{"generation": "nvidia_hopper", "fabric": f"f{n}"} for n in range(2)]
+    told = {**INVENTORY, "gpus": gpus, "topology": topology, "labels": ["rack=r1"]}
+    sent = house.client.put("/v1/nodes/n7/inventory", json=told, headers=agent)
+    assert sent.status_code == 200
+    assert house.ask("fleet_auditor", "GET", "/v1/nodes/n7").json()["topology"] == topology
+    topology["gpu_numa"] = [0, 0, 0]  # more than it has devices
+    wrong = house.client.put("/v1/nodes/n7/inventory", json=told, headers=agent)
+    assert wrong.status_code == 422
+    assert "gpu_numa" in wrong.text
+
+
 def test_a_node_joins_by_its_own_report_and_beats(house: HttpHouse) -> None:
     agent = as_node(house, "n7")
     beat = "/v1/nodes/n7/heartbeat"

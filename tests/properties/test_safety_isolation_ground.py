@@ -24,7 +24,7 @@ from bailiwick.isolation.policy import (
     Policy,
     Subject,
 )
-from tests.support.isolation_worlds import (
+from tests.support.isolation_grounds import (
     HOUR_MS,
     INNER,
     OUTER,

@@ -120,6 +120,7 @@ requests = st.builds(
     lease_class=st.sampled_from(list(LeaseClass)),
     deadline_ms=st.sampled_from([None, None, None, 60, 300]),
     preemptible_on_budget=st.booleans(),
+    job_labels=st.sampled_from([{}, {}, {"team": "red"}]),
 )
 limits = st.dictionaries(st.sampled_from(list(Dimension)), st.integers(0, 4), max_size=2)
 scales = {Dimension.CPU_MILLI: 1000, Dimension.MEM_BYTES: 2, Dimension.BLOCK_BYTES: 3}

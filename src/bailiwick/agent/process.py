@@ -52,6 +52,8 @@ class AgentOptions:
     once: bool = False
     """One report, one beat, one proof if asked, then end."""
     block_path: Path = Path("/")
+    label: list[str] | None = None
+    """Labels (``KEY=VALUE``) beside those that follow from what was read, such as its rack."""
     ca_file: str | None = None
     attest: Attest | None = None
     attest_state: Path = STATE_DIR
@@ -75,13 +77,14 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
     from bailiwick.agent.counting import LeaseCounting
     from bailiwick.agent.heartbeat import Beating
     from bailiwick.agent.machine.inventory import judge, read_machine
-    from bailiwick.agent.report import capacity_of
+    from bailiwick.agent.report import capacity_of, labels_given, with_labels
     from bailiwick.agent.server import HttpServer, node_name
 
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     name = node_name(options.node)
+    labels = labels_given(options.label or ())
 
     attesting = attesting_of(options, say)
     with (
@@ -91,7 +94,7 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
         beating = Beating(
             name,
             fleet,
-            read=lambda: capacity_of(judge(read_machine(options.block_path))),
+            read=lambda: with_labels(capacity_of(judge(read_machine(options.block_path))), labels),
             wait=stop.wait,
             say=say,
             counting=LeaseCounting(lambda: time.time_ns() // 1_000_000, say),

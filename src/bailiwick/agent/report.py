@@ -5,6 +5,8 @@ Rules:
 - The capacity is what this process may use, not what the machine has.
 - A label's value is a short name: every run of other characters becomes one ``-``. A value that
   has nothing left, or that differs between the machine's GPUs, is no label.
+- A core lies under the last-level cache of its CPU. Memory nodes that one cache spans count as one,
+  by the lowest number. What is not known of every core is told of none.
 - The plain values name their schema. A field is only ever added; anything else is a new number.
 
 >>> spell_label("NVIDIA H100 80GB HBM3")
@@ -14,13 +16,16 @@ Rules:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 from bailiwick.agent.machine.gpus import Gpu
 from bailiwick.agent.machine.inventory import Inventory
-from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.agent.machine.topology import memory_groups
+from bailiwick.fleet.node import GpuDevice, NodeCapacity, check_labels
+from bailiwick.fleet.topology import CACHES_MAX, NUMA_MAX, CacheDomain, NodeTopology
+from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import MILLI
 
 INVENTORY_SCHEMA = "bailiwick.agent.inventory/1"
@@ -52,6 +57,22 @@ def labels_of(inventory: Inventory) -> dict[str, str]:
     return {key: value for key, value in labels.items() if value}
 
 
+def labels_given(texts: Iterable[str]) -> Mapping[str, str]:
+    """Labels as they are typed, ``KEY=VALUE``."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidValue("--label", text, "KEY=VALUE")
+        found[key] = value
+    return check_labels("--label", found)
+
+
+def with_labels(capacity: NodeCapacity, labels: Mapping[str, str]) -> NodeCapacity:
+    """The node with these labels as well; they count more than what was read."""
+    return replace(capacity, labels={**capacity.labels, **labels})
+
+
 def _count(things: tuple[object, ...]) -> str:
     return str(len(things)) if things else ""
 
@@ -71,7 +92,30 @@ def capacity_of(inventory: Inventory) -> NodeCapacity:
         block_bytes=inventory.host.block_free_bytes,
         gpus=tuple(_device(gpu) for gpu in inventory.gpu_set.gpus),
         labels=labels_of(inventory),
+        topology=topology_of(inventory),
     )
+
+
+def topology_of(inventory: Inventory) -> NodeTopology:
+    """How the cores that this process may use, and the devices, hang together."""
+    groups = memory_groups(inventory.topology)
+    near = (groups.get(gpu.numa_node) for gpu in inventory.gpu_set.gpus)
+    gpu_numa = tuple(near) if all(index < NUMA_MAX for index in groups.values()) else ()
+    caches = _caches(inventory, groups)
+    return NodeTopology(caches, gpu_numa if any(n is not None for n in gpu_numa) else ())
+
+
+def _caches(inventory: Inventory, groups: Mapping[int | None, int]) -> tuple[CacheDomain, ...]:
+    allowed = frozenset(inventory.host.cpus_allowed)
+    node_of = {cpu: n.index for n in inventory.topology.numa_nodes for cpu in n.cpus}
+    found: list[CacheDomain] = []
+    for cache in inventory.topology.cache_domains:
+        cores = len(allowed.intersection(cache.cpus))
+        numa = groups.get(node_of.get(cache.cpus[0]), 0)
+        if cores and numa < NUMA_MAX:
+            found.append(CacheDomain(cores * MILLI, numa))
+    is_whole = sum(cache.cores_milli for cache in found) == len(allowed) * MILLI
+    return tuple(found) if is_whole and len(found) <= CACHES_MAX else ()
 
 
 def _device(gpu: Gpu) -> GpuDevice:

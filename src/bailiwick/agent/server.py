@@ -234,6 +234,13 @@ def inventory_of(capacity: NodeCapacity) -> fleet.Inventory:
             for gpu in capacity.gpus
         ],
         labels=sorted(f"{key}={value}" for key, value in capacity.labels.items()),
+        topology={
+            "caches": [
+                {"cores_milli": cache.cores_milli, "numa": cache.numa}
+                for cache in capacity.topology.caches
+            ],
+            "gpu_numa": list(capacity.topology.gpu_numa),
+        },
     )
 
 

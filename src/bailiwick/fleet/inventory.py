@@ -2,7 +2,8 @@
 
 Rules:
 
-- A machine is its cores, its memory, its devices in their order, and its labels.
+- A machine is its cores, its memory, its devices in their order, its labels, and how its cores and
+  devices hang together. One that does not tell that may be one that does.
 - Free disk space changes by the hour: it is no reason to call a machine another. Nor are the labels
   that say by whom it was registered.
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 from typing import Final
 
 from bailiwick.fleet.node import ATTESTED_PREFIX, EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
+from bailiwick.fleet.topology import NodeTopology
 from bailiwick.vocab.errors import InvalidValue
 
 REGISTERED_BY: Final = frozenset((HEARTBEAT_LABEL, EXECUTOR_LABEL))
@@ -27,7 +29,8 @@ REGISTERED_BY: Final = frozenset((HEARTBEAT_LABEL, EXECUTOR_LABEL))
 
 def is_same_machine(one: NodeCapacity, other: NodeCapacity) -> bool:
     """Whether nothing that lasts has changed."""
-    return _lasting(one) == _lasting(other)
+    told = [each for each in (one.topology, other.topology) if each != NodeTopology()]
+    return _lasting(one) == _lasting(other) and (len(told) < 2 or told[0] == told[1])
 
 
 def check_inventory(capacity: NodeCapacity) -> None:

@@ -5,6 +5,9 @@ Rules:
 - Everything is an exact integer: milli-cores, bytes, and 1000 milli-shares per device.
 - Devices are listed one by one; their order is the order of the machine's own indices.
 - ``gpu_vram`` alone (no device list) means one device of generation ``other`` with that memory.
+- How cores and devices hang together is told as well, or not at all: caches that hold fewer cores
+  than the node offers would leave some that lie nowhere. They may hold more: a node may keep cores
+  to itself.
 
 >>> node = NodeCapacity(cpu_cores=16, mem_bytes=8_000_000_000)
 >>> node.cpu_milli, node.gpu_milli
@@ -20,6 +23,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from bailiwick.fleet.generation import generation_of
+from bailiwick.fleet.topology import NodeTopology
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import MILLI, check_amount, check_cores, check_kind, check_name
 from bailiwick.vocab.words import HardwareGeneration
@@ -75,6 +79,7 @@ class NodeCapacity:
     gpus: Sequence[GpuDevice] = ()
     gpu_vram: int = -1
     labels: Mapping[str, str] = field(default_factory=dict)
+    topology: NodeTopology = field(default_factory=NodeTopology)
     cpu_milli: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -85,6 +90,16 @@ class NodeCapacity:
         put(self, "gpus", self._devices())
         put(self, "gpu_vram", sum(d.vram_bytes for d in self.gpus))
         put(self, "labels", check_labels("labels", self.labels))
+        self._check_topology()
+
+    def _check_topology(self) -> None:
+        topology = check_kind("topology", self.topology, NodeTopology)
+        if len(topology.gpu_numa) > len(self.gpus):
+            expected = f"at most {len(self.gpus)}: one for each device"
+            raise InvalidValue("topology.gpu_numa", len(topology.gpu_numa), expected)
+        if topology.caches and topology.cores_milli < self.cpu_milli:
+            expected = f"caches that hold all {self.cpu_milli} milli-cores, or none"
+            raise InvalidValue("topology.caches", topology.cores_milli, expected)
 
     def _devices(self) -> tuple[GpuDevice, ...]:
         if not isinstance(self.gpus, list | tuple):

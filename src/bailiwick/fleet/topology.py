@@ -4,8 +4,8 @@ Rules:
 
 - A kind of domain is a way to meet: under one last-level cache, on one memory fabric of GPUs, in
   one rack. Two that hold something of the same domain share it.
-- A machine's cores lie in cache domains, each in one memory node. A machine that tells of no cache,
-  or whose caches hold fewer cores than it offers, has one: itself.
+- A machine's cores lie in cache domains, each in one memory node. A machine that tells of no cache
+  has one: itself. One that tells of some tells of all that its cores are in.
 - Rack, segment and region are labels of a node under these names. A node that does not say where it
   is shares that, unnamed, with all who do not say either: what is not known is not taken for apart.
 - A GPU has the fabric that it tells; one that is joined to no other has none, and shares none.
@@ -79,9 +79,16 @@ class NodeTopology:
             raise InvalidValue("caches", self.caches, f"a tuple of at most {CACHES_MAX}")
         for index, cache in enumerate(self.caches):
             check_kind(f"caches[{index}]", cache, CacheDomain)
+        if not isinstance(self.gpu_numa, tuple):
+            raise InvalidValue("gpu_numa", self.gpu_numa, "a tuple, with one for each device")
         for index, numa in enumerate(self.gpu_numa):
             if numa is not None:
                 check_integer(f"gpu_numa[{index}]", numa, low=0, high=NUMA_MAX - 1)
+
+    @property
+    def cores_milli(self) -> int:
+        """The cores under all caches that the machine tells of."""
+        return sum(cache.cores_milli for cache in self.caches)
 
     @property
     def cache_count(self) -> int:

@@ -197,7 +197,7 @@ def _disturbed(
     rules = {rule.name: rule for rule in policy.rules if isinstance(rule, Linger)}
     for residue in residues:
         rule = rules.get(residue.rule)
-        if rule is None or (residue.until_ms is not None and residue.until_ms <= now_ms):
+        if rule is None or residue.is_over(now_ms):
             continue
         for each in placements:
             came_later = each.from_ms >= residue.left_ms

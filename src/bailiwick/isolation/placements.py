@@ -51,6 +51,10 @@ class Residue:
     until_ms: int | None = None
     """None: until it was scrubbed."""
 
+    def is_over(self, now_ms: int) -> bool:
+        """Whether its time has passed."""
+        return self.until_ms is not None and self.until_ms <= now_ms
+
 
 @dataclass(frozen=True, slots=True)
 class Site:

@@ -103,6 +103,7 @@ NESTED: Mapping[type, Nested] = {
         _of(
             RecordKind.ADMISSION_APPROVED,
             *("resources", "priority", "lease_class", "tag", "labels", "gang_size", "ttl_ms"),
+            "job_labels",
             *("gpu_count", "gpu_milli", "gpu_vram", "gpu_models", "gpu_generation", "exclusivity"),
             *("deadline_ms", "preemptible_on_budget"),
         ),
@@ -115,7 +116,7 @@ NESTED: Mapping[type, Nested] = {
         _of(
             RecordKind.NODE_REGISTERED,
             *("resources", "labels", "gpu_generations", "gpu_vram_bytes", "gpu_models"),
-            *("gpu_fabrics", "gpu_partitionable"),
+            *("gpu_fabrics", "gpu_partitionable", "gpu_numa", "cache_milli", "cache_numa"),
         ),
         inventory_body,
         lambda body, _: inventory_from(body),

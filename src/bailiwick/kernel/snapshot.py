@@ -22,7 +22,7 @@ from bailiwick.kernel.slices import SLICES
 from bailiwick.kernel.state import State
 from bailiwick.vocab.errors import Damaged
 
-FORMAT_NUMBER = 4
+FORMAT_NUMBER = 5
 FORMAT = f"bailiwick-state/v{FORMAT_NUMBER}"
 
 

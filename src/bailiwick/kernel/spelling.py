@@ -8,7 +8,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -76,7 +76,9 @@ def request_body(r: PlacementRequest) -> Body:
     if r.tag is not None:
         body["tag"] = str(r.tag)
     if r.labels:
-        body["labels"] = [f"{key}={value}" for key, value in sorted(r.labels.items())]
+        body["labels"] = labels_body(r.labels)
+    if r.job_labels:
+        body["job_labels"] = labels_body(r.job_labels)
     if r.gang_size != 1:
         body["gang_size"] = r.gang_size
     if r.deadline_ms is not None:
@@ -84,6 +86,16 @@ def request_body(r: PlacementRequest) -> Body:
     if r.preemptible_on_budget:
         body["preemptible_on_budget"] = 1
     return body
+
+
+def labels_body(labels: Mapping[str, str]) -> list[str]:
+    """Labels as a record tells them."""
+    return [f"{key}={value}" for key, value in sorted(labels.items())]
+
+
+def labels_from(told: Iterable[str]) -> dict[str, str]:
+    """The labels that a record tells."""
+    return dict(label.split("=", 1) for label in told)
 
 
 def _add_devices(body: Body, r: PlacementRequest) -> None:
@@ -119,7 +131,8 @@ def request_from(body: Mapping[str, Any], tenant: str, *, project: str | None) -
         gpu_models=tuple(body.get("gpu_models", ())),
         generation=None if word is None else HardwareGeneration(word),
         exclusivity=None if exclusivity is None else Exclusivity(exclusivity),
-        labels=dict(label.split("=", 1) for label in body.get("labels", ())),
+        labels=labels_from(body.get("labels", ())),
+        job_labels=labels_from(body.get("job_labels", ())),
         priority=Priority(body["priority"]),
         lease_class=LeaseClass(body["lease_class"]),
         gang_size=body.get("gang_size", 1),

@@ -11,6 +11,8 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bailiwick.iam import Directory
 from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.guards import Claim, GuardedAdmission, Guards
@@ -60,6 +62,8 @@ class State:
         self.guards = Guards(self.ledger, self.settings)
         self.leases: dict[int, int] = {}
         self.ids: dict[int, int] = {}
+        self.job_labels: dict[int, Mapping[str, str]] = {}
+        """What the leases' work is labelled, of those where somebody said."""
         self.fenced: dict[int, Owner] = {}
         self.leaving: dict[int, Leaving] = {}
         self.terms: dict[int, int] = {}

@@ -23,6 +23,7 @@ Rules it keeps:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from bailiwick.fleet.inventory import check_inventory
 from bailiwick.fleet.node import NodeCapacity
@@ -53,6 +54,9 @@ from bailiwick.vocab.values import (
 )
 from bailiwick.vocab.words import EndCause, FilterReason, PreemptionReason
 
+if TYPE_CHECKING:
+    from bailiwick.scheduler.victims.unit_index import UnitIndex
+
 __all__ = ["CapacityLedger", "Prepared"]
 
 
@@ -67,6 +71,7 @@ class CapacityLedger(LeaseTable):
         self._closed_why: dict[int, FilterReason] = {}
         self.holds = Holds(self)
         self._hold_serial = 0
+        self.unit_index: UnitIndex | None = None
         if quotas is not None:
             self.attach_quotas(quotas)
 

@@ -6,6 +6,7 @@ Rules:
 - ``gpu_vram`` is the least memory each device must have; given alone it asks for one device.
 - ``session_exclusive`` and ``device_exclusive`` take whole devices, however small the share.
 - A gang of ``gang_size`` asks for that many equal members, all or nothing.
+- ``labels`` choose nodes. ``job_labels`` say what the work is: no node has to have them.
 
 >>> r = PlacementRequest(tenant=TenantId("lab"), cpu_cores=4, mem_bytes=GIB, gpu_milli=500)
 >>> r.device_count, r.device_milli, r.effective_exclusivity.value
@@ -65,6 +66,7 @@ class PlacementRequest:
     generation: HardwareGeneration | None = None
     exclusivity: Exclusivity | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    job_labels: Mapping[str, str] = field(default_factory=dict)
     priority: Priority = Priority.NORMAL
     lease_class: LeaseClass = LeaseClass.STANDARD
     gang_size: int = 1
@@ -87,9 +89,9 @@ class PlacementRequest:
         check_amount("mem_bytes", self.mem_bytes)
         check_amount("block_bytes", self.block_bytes)
         self._check_terms()
-        put(
-            self, "labels", _NO_LABELS if self.labels == {} else check_labels("labels", self.labels)
-        )
+        for name in ("labels", "job_labels"):
+            given = getattr(self, name)
+            put(self, name, _NO_LABELS if given == {} else check_labels(name, given))
         count, milli, exclusivity = self._devices()
         put(self, "device_count", count)
         put(self, "device_milli", milli)

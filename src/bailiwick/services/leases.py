@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bailiwick.iam import FLEET, Scope
@@ -46,6 +46,7 @@ class OwnedLease:
     lease_id: int
     owner: Owner
     lease: Lease
+    job_labels: Mapping[str, str]
 
 
 async def request_lease(
@@ -174,4 +175,5 @@ async def _node_of(caller: Caller, lease_id: int) -> str:
 
 
 def _owned(state: State, lease_id: int) -> OwnedLease:
-    return OwnedLease(lease_id, state.owner_of(lease_id), state.ledger.told(state.handle(lease_id)))
+    told = state.ledger.told(state.handle(lease_id))
+    return OwnedLease(lease_id, state.owner_of(lease_id), told, state.job_labels.get(lease_id, {}))

@@ -22,6 +22,7 @@ _Mode = Annotated[NodeMode, Field(strict=False)]
 _Generation = Annotated[HardwareGeneration, Field(strict=False)]
 _LeaseClass = Annotated[LeaseClass, Field(strict=False)]
 _Dimension = Annotated[Dimension, Field(strict=False)]
+_Numa = Annotated[int, Within(0, 63)]
 _DeviceText = Annotated[str, Field(max_length=127)]
 
 OperatorReason = Literal[
@@ -56,12 +57,31 @@ class Gpu(Model):
     partitionable: bool = False
 
 
+class CacheCores(Model):
+    """Cores under one last-level cache, and the memory node that they are in."""
+
+    cores_milli: Annotated[int, Within(0, 10**9)]
+    numa: _Numa = 0
+
+
+class Topology(Model):
+    """How cores and devices hang together: caches, and the memory node of each device.
+
+    A machine that tells of caches tells of all that its cores are in. A device whose memory node is
+    not known has ``null``. Rack, segment and region are labels of the node by these names.
+    """
+
+    caches: Annotated[list[CacheCores], Field(max_length=256)] = Field(default_factory=list)
+    gpu_numa: Annotated[list[_Numa | None], Field(max_length=16)] = Field(default_factory=list)
+
+
 class Inventory(Model):
     """What a machine has."""
 
     resources: Resources
     gpus: Annotated[list[Gpu], Field(max_length=16)] = Field(default_factory=list)
     labels: Annotated[list[Label], Field(max_length=64)] = Field(default_factory=list)
+    topology: Topology = Field(default_factory=Topology)
 
 
 class NewNode(Inventory):
@@ -90,6 +110,7 @@ class Node(Model):
     resources: Held
     gpus: list[Gpu]
     labels: list[str]
+    topology: Topology = Field(default_factory=Topology)
 
 
 class Heard(Model):

@@ -35,6 +35,9 @@ class LeaseRequest(Model):
     lease_class: _LeaseClass = LeaseClass.STANDARD
     tag: Name | None = None
     labels: Annotated[list[Label], Field(max_length=64)] = Field(default_factory=list)
+    """What a node must have."""
+    job_labels: Annotated[list[Label], Field(max_length=64)] = Field(default_factory=list)
+    """What the work is said to be; rules about isolation read it."""
     gang_size: Annotated[int, Within(1, 4096)] = 1
     ttl_ms: TermMs = 3_600_000
     gpu_count: Annotated[int, Within(0, 16)] = 0
@@ -72,6 +75,7 @@ class Lease(Model):
     granted_ms: int
     expires_ms: int
     gang: int | None
+    job_labels: list[str] = Field(default_factory=list)
 
 
 class Remedy(Model):
@@ -107,6 +111,7 @@ class QueueEntry(Model):
     """How many nodes would fit one member now."""
     remedy: Remedy
     estimate: Estimate
+    job_labels: list[str] = Field(default_factory=list)
 
 
 class JournalRecord(Model):

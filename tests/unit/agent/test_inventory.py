@@ -15,14 +15,25 @@ from bailiwick.agent.machine.files import RootFiles
 from bailiwick.agent.machine.inventory import Inventory, Readings, judge, read_machine
 from bailiwick.agent.machine.nvml import NvmlGpus
 from bailiwick.agent.machine.raw import RAW_SCHEMA, dump, replay
-from bailiwick.agent.report import capacity_of, labels_of, plain_of, spell_label
+from bailiwick.agent.report import (
+    capacity_of,
+    labels_given,
+    labels_of,
+    plain_of,
+    spell_label,
+    topology_of,
+    with_labels,
+)
+from bailiwick.agent.server import inventory_of
 from bailiwick.agent.words import GpuFault, InventorySource, SourceState, Unreadable
 from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.topology import CacheDomain
 from bailiwick.kernel.fleet.spelling import inventory_body, inventory_from
+from bailiwick.server.http.parsing import capacity_of as server_capacity
 from bailiwick.vocab.errors import InvalidValue, NotFound
 from bailiwick.vocab.values import check_name
 from bailiwick.vocab.words import HardwareGeneration
-from tests.support.machine_trees import PCI, files_of, host, two_sockets, write_tree
+from tests.support.machine_trees import PCI, cache, files_of, host, two_sockets, write_tree
 from tests.support.simulated_nvml import NvmlError, SimulatedGpu, SimulatedNvml
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -101,6 +112,51 @@ def test_the_capacity_holds_what_the_machine_offers() -> None:
     assert [gpu.generation for gpu in found.gpus] == [HardwareGeneration.NVIDIA_HOPPER] * 2
     assert found.gpus[0].fabric == found.gpus[1].fabric != ""
     assert inventory_from(inventory_body(found)) == found
+
+
+def test_cores_are_told_by_cache_and_devices_by_memory_node() -> None:
+    gpus = SimulatedGpu.numbered(0), SimulatedGpu.numbered(1)
+    found = topology_of(judge(readings(*gpus, cpus_allowed=[0, 1, 2, 6])))
+    assert found.caches == (CacheDomain(2000), CacheDomain(1000), CacheDomain(1000, numa=1))
+    assert found.gpu_numa == (0, 1)
+
+
+def test_what_the_agent_sends_is_what_the_server_understands() -> None:
+    found = capacity_of(judge(readings(SimulatedGpu.numbered(0), SimulatedGpu.numbered(1))))
+    assert server_capacity(inventory_of(found)) == found
+    assert found.topology.cache_count == 4
+
+
+def test_a_machine_with_fewer_cores_than_its_caches_hold_keeps_the_caches_whole() -> None:
+    limited = two_sockets() | {f"{GROUP}/cpu.max": "250000 100000\n"}
+    found = capacity_of(judge(readings(texts=limited)))
+    assert (found.cpu_milli, found.topology.cores_milli) == (2500, 8000)
+
+
+def test_caches_that_do_not_hold_every_core_are_not_told() -> None:
+    texts = {path: t for path, t in two_sockets().items() if "cpu7/cache" not in path}
+    texts = {path: t for path, t in texts.items() if "cpu6/cache" not in path}
+    assert topology_of(judge(readings(texts=texts))).caches == ()
+
+
+def test_memory_nodes_that_one_cache_spans_count_as_one() -> None:
+    texts = two_sockets()
+    for cpu in range(2, 6):
+        texts |= cache(cpu, shared="2-5", number=1)
+    gpus = SimulatedGpu.numbered(0), SimulatedGpu.numbered(1)
+    found = topology_of(judge(readings(*gpus, texts=texts)))
+    assert [each.cores_milli for each in found.caches] == [2000, 4000, 2000]
+    assert {each.numa for each in found.caches} == {0}
+    assert found.gpu_numa == (0, 0)
+
+
+def test_labels_that_are_given_count_more_than_those_that_were_read() -> None:
+    found = capacity_of(judge(readings()))
+    given = labels_given(["rack=r12", "os=other"])
+    assert with_labels(found, given).labels == {**found.labels, "rack": "r12", "os": "other"}
+    for wrong in ("rack", "rack=", "=r12", "rack=a b"):
+        with pytest.raises(InvalidValue, match="--label"):
+            labels_given([wrong])
 
 
 def test_labels_are_names_and_those_that_differ_between_gpus_are_left_out() -> None:

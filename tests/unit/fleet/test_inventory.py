@@ -8,6 +8,7 @@ import pytest
 
 from bailiwick.fleet.inventory import check_inventory, is_same_machine
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.fleet.topology import CacheDomain, NodeTopology
 from bailiwick.vocab.errors import InvalidValue
 
 H100 = GpuDevice.named("NVIDIA H100 80GB HBM3", vram_bytes=80 << 30)
@@ -44,6 +45,14 @@ def test_free_disk_space_and_who_registered_it_make_no_other_machine(change: obj
 def test_cores_memory_devices_in_their_order_and_labels_do(change: object) -> None:
     assert isinstance(change, dict)
     assert not is_same_machine(NODE, replace(NODE, gpu_vram=-1, **change))
+
+
+def test_a_machine_that_tells_how_it_hangs_together_may_be_one_that_did_not() -> None:
+    two = NodeTopology((CacheDomain(8_000), CacheDomain(8_000, numa=1)))
+    one = NodeTopology((CacheDomain(16_000),))
+    assert is_same_machine(NODE, replace(NODE, topology=two))
+    assert is_same_machine(replace(NODE, topology=two), NODE)
+    assert not is_same_machine(replace(NODE, topology=one), replace(NODE, topology=two))
 
 
 def test_a_machine_cannot_call_itself_attested() -> None:

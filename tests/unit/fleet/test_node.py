@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from math import inf, nan
 
 import pytest
 
 from bailiwick.fleet.node import DEVICES_MAX, LABELS_MAX, GpuDevice, NodeCapacity, check_labels
 from bailiwick.fleet.resources import NOTHING, Resources
+from bailiwick.fleet.topology import CacheDomain, NodeTopology
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import AMOUNT_MAX
 from bailiwick.vocab.words import HardwareGeneration as G
@@ -163,3 +164,16 @@ def test_resources_cover_a_need_only_if_they_cover_every_kind(
     need: tuple[int, int, int, int], covered: bool
 ) -> None:
     assert Resources(5, 6, 7, 8).covers(Resources(*need)) is covered
+
+
+def test_devices_and_caches_are_told_of_the_machine_that_has_them() -> None:
+    two = (CacheDomain(8_000), CacheDomain(8_000, numa=1))
+    node = NodeCapacity(16, 0, gpus=(GpuDevice.named("NVIDIA A40"),))
+    assert node.topology == NodeTopology()
+    assert replace(node, cpu_cores=15, topology=NodeTopology(two)).topology.cores_milli == 16_000
+    with pytest.raises(InvalidValue, match=r"topology\.gpu_numa"):
+        replace(node, topology=NodeTopology(gpu_numa=(0, None)))
+    with pytest.raises(InvalidValue, match=r"topology\.caches"):
+        replace(node, cpu_cores=17, topology=NodeTopology(two))
+    with pytest.raises(InvalidValue, match="topology"):
+        replace(node, topology=two)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
+from bailiwick.fleet.topology import NUMA_MAX, CacheDomain, NodeTopology
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel import Settings
@@ -112,14 +113,21 @@ owners = st.builds(Owner, names, maybe_names)
 modes = st.sampled_from(list(NodeMode))
 phases = st.sampled_from(list(RevokeState))
 
+numas = st.integers(0, NUMA_MAX - 1)
+caches = st.lists(st.builds(CacheDomain, st.just(10**9), numas), max_size=3).map(tuple)
+near = st.lists(st.none() | numas, max_size=3)
 devices = st.builds(GpuDevice, generations, st.integers(0, 2**50), models, models, st.booleans())
 machines = st.builds(
-    NodeCapacity,
+    lambda *amounts, gpus, caches, near, **others: NodeCapacity(
+        *amounts, gpus=gpus, topology=NodeTopology(caches, tuple(near[: len(gpus)])), **others
+    ),
     cores,
     amounts,
     amounts,
     gpus=st.lists(devices, max_size=3),
     labels=labels,
+    caches=caches,
+    near=near,
 )
 gpu_terms = st.one_of(
     st.just({}),
@@ -150,6 +158,7 @@ requests = st.builds(
     ttl_ms=st.just(3_600_000) | st.integers(1, INTEGER_MAX),
     deadline_ms=st.none() | times,
     preemptible_on_budget=st.booleans(),
+    job_labels=labels,
 )
 limits = st.dictionaries(st.sampled_from(list(Dimension)), st.integers(0, 10**9), max_size=4)
 tables = st.dictionaries(generations, st.integers(0, 10**6), max_size=3)

@@ -249,7 +249,7 @@ def test_damaged_bytes_are_refused_whatever_is_damaged() -> None:
             decode(bad, digest)
     small = data.replace(b'"cpu_milli":2000', b'"cpu_milli":0', 1).replace(b"[[2000,", b"[[0,", 1)
     for bad, why in (
-        (data.replace(b"state/v4", b"state/v3", 1), "bailiwick-state/v3"),
+        (data.replace(b"state/v5", b"state/v3", 1), "bailiwick-state/v3"),
         (data[:-8], "for 1 leases"),
         (small, "does not fit"),
     ):

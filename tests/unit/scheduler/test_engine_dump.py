@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 
 import pytest
 
 from bailiwick.scheduler.engine import has_compiled, new_engine
-from bailiwick.scheduler.engine.protocol import Engine, traits
+from bailiwick.scheduler.engine.protocol import NEVER, Engine, traits
 
 ENGINES = ["pure", "compiled"] if has_compiled() else ["pure"]
 
@@ -54,3 +55,32 @@ def test_a_lease_that_is_not_held_is_refused(which: str, wrong: int) -> None:
 @pytest.mark.parametrize("which", ENGINES)
 def test_no_leases_are_no_bytes(which: str) -> None:
     assert held(which)[0].dump(array("q")) == b""
+
+
+@pytest.mark.parametrize("which", ENGINES)
+def test_a_node_has_another_version_after_a_lease_there_came_went_or_changed(which: str) -> None:
+    engine, ids = held(which)
+
+    def changed(act: Callable[[], object]) -> list[int]:
+        before = array("I", engine.versions())
+        act()
+        after = array("I", engine.versions())
+        return [x for x, pair in enumerate(zip(before, after, strict=True)) if len({*pair}) > 1]
+
+    lease = engine.lease(ids[0])
+    assert lease is not None
+    assert lease[0] == 0
+    new: list[int] = []
+    assert changed(lambda: new.append(engine.take(1, 0, 0, traits(0, 1), 0, 9, -1, -1))) == [1]
+    assert changed(lambda: engine.release(new[0])) == [1]
+    assert changed(lambda: engine.update_lease(ids[0], 0, 0, 2, 99, NEVER)) == []  # another term
+    assert changed(lambda: engine.update_lease(ids[0], 0, 0, 3, 99, 5)) == [0]  # a checkpoint
+    assert changed(lambda: engine.update_lease(ids[0], 1, 0, 3, 99, 5)) == [0]  # a state
+    assert changed(lambda: engine.update_lease(ids[0], 1, 4, 3, 99, 5)) == [0]  # a flag
+    assert changed(lambda: engine.set_eligible(1, 0)) == [1]
+    assert changed(lambda: engine.shift(1, -5, 0, 0)) == [1]
+
+
+@pytest.mark.skipif(not has_compiled(), reason="no compiled core here: nothing to compare with")
+def test_both_engines_give_the_same_versions() -> None:
+    assert held("pure")[0].versions() == held("compiled")[0].versions()

@@ -158,6 +158,18 @@ def _last_level(files: MachineFiles, cpu: int) -> MachineCache | None:
     )
 
 
+def memory_groups(topology: Topology) -> dict[int | None, int]:
+    """Each memory node, by the lowest that caches join it to: itself, on nearly all machines."""
+    group: dict[int | None, int] = {node.index: node.index for node in topology.numa_nodes}
+    node_of = {cpu: node.index for node in topology.numa_nodes for cpu in node.cpus}
+    for cache in topology.cache_domains:
+        spanned = {group[node_of[cpu]] for cpu in cache.cpus if cpu in node_of}
+        for index, joined in group.items():
+            if joined in spanned:
+                group[index] = min(spanned)
+    return group
+
+
 def read_gpu_node(files: MachineFiles, bus_id: str, *, topology: Topology) -> int | None:
     """The memory node of the PCI device at this address; ``None`` if nobody says."""
     path = f"sys/bus/pci/devices/{bus_id}/numa_node"

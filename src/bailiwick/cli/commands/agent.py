@@ -39,6 +39,11 @@ _RUN_OPTIONS: Final[Mapping[str, Any]] = {
         "--token-file", metavar="FILE", help="The node's token; a new one counts at once."
     ),
     "node": typer.Option("--node", metavar="NAME", help="Else the machine's own name."),
+    "label": typer.Option(
+        "--label",
+        metavar="KEY=VALUE",
+        help="A label of the node, such as rack=r12, segment=blue or region=eu; repeat it.",
+    ),
     "once": typer.Option("--once", help="One report, one beat, one proof if asked, then end."),
     "ca_file": typer.Option(
         "--ca-file", metavar="FILE", help="Whom to trust for the server's name."

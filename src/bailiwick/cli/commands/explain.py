@@ -169,6 +169,8 @@ def draw_entry(found: QueueEntry) -> None:
         f"entry-{found.entry_id} of {owner(found.tenant, found.project)} waits since "
         f"{moment(found.submitted_ms)}, {phrase_position(found.position, found.is_further)}"
     )
+    if found.job_labels:
+        typer.echo(f"labelled {', '.join(found.job_labels)}")
     if found.raised:
         typer.echo(f"raised by {found.raised} after waiting {age(found.submitted_ms)}")
     if found.slips:

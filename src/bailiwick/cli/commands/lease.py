@@ -123,6 +123,7 @@ def _draw(found: Lease) -> None:
             ("granted", moment(found.granted_ms)),
             ("expires", moment(found.expires_ms)),
             ("gang", "-" if found.gang is None else str(found.gang)),
+            ("job labels", ", ".join(found.job_labels) or "-"),
         ],
     )
 

@@ -73,6 +73,10 @@ class WishOptions:
         list[str] | None,
         _option(_WHAT, "--label", metavar="KEY=VALUE", help="Only nodes that have it; repeat it."),
     ] = None
+    job_label: Annotated[
+        list[str] | None,
+        _option(_WHAT, "--job-label", metavar="KEY=VALUE", help="What the work is; repeat it."),
+    ] = None
     priority: Annotated[
         str | None, _option(_TERMS, "--priority", help="low, normal, high or critical.")
     ] = None
@@ -223,6 +227,7 @@ def typed_words(options: WishOptions) -> dict[str, object]:
         "block": options.block,
         "gang": options.gang,
         "labels": options.label,
+        "job_labels": options.job_label,
         "priority": options.priority,
         "class": named[0] if named else None,
         "ttl": options.ttl,

@@ -148,6 +148,7 @@ WORDS: Final[dict[str, Callable[[str, object], Flat]]] = {
     "class": _words("lease_class", LeaseClass),
     "tag": _plain("tag"),
     "labels": _texts("labels"),
+    "job_labels": _texts("job_labels"),
     "gang": _gang,
     "ttl": lambda word, value: {"ttl_ms": parse_span(word, _text(word, value))},
     "deadline": _deadline,

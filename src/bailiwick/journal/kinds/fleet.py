@@ -59,6 +59,9 @@ class FleetKinds:
                 "gpu_models": TEXTS,
                 "gpu_fabrics": TEXTS,
                 "gpu_partitionable": INTEGERS,
+                "gpu_numa": ListOf(SIGNED),
+                "cache_milli": INTEGERS,
+                "cache_numa": INTEGERS,
             },
         ),
     )

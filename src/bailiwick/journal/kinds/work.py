@@ -56,6 +56,7 @@ _REQUEST: Fields = {
     "gpu_generation": GPU_GENERATION,
     "exclusivity": Words((Exclusivity,)),
     "labels": LABELS,
+    "job_labels": LABELS,
     "tag": NAME,
 }
 _DENIAL: Fields = {

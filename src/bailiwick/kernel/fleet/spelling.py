@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.fleet.topology import CacheDomain, NodeTopology
 from bailiwick.kernel.settings import NUMBERS, Settings
 from bailiwick.kernel.spelling import (
     BLOCK,
@@ -25,6 +26,9 @@ from bailiwick.scheduler.quota_policy import (
 )
 from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.vocab.words import Dimension, HardwareGeneration, LeaseClass, Priority, Strategy
+
+_UNKNOWN = -1
+"""The memory node of a device of which nobody says where it is."""
 
 
 def inventory_body(capacity: NodeCapacity) -> Body:
@@ -46,7 +50,27 @@ def inventory_body(capacity: NodeCapacity) -> Body:
         body["gpu_partitionable"] = [int(gpu.partitionable) for gpu in gpus]
     if capacity.labels:
         body["labels"] = [f"{key}={value}" for key, value in sorted(capacity.labels.items())]
+    return body | _topology_body(capacity.topology)
+
+
+def _topology_body(topology: NodeTopology) -> Body:
+    """Columns, as those of the devices; nothing of a machine that does not tell."""
+    body: Body = {}
+    if topology.caches:
+        body["cache_milli"] = [cache.cores_milli for cache in topology.caches]
+        body["cache_numa"] = [cache.numa for cache in topology.caches]
+    if topology.gpu_numa:
+        body["gpu_numa"] = [_UNKNOWN if numa is None else numa for numa in topology.gpu_numa]
     return body
+
+
+def _topology_from(body: Mapping[str, Any]) -> NodeTopology:
+    rows = zip(body.get("cache_milli", ()), body.get("cache_numa", ()), strict=True)
+    near = body.get("gpu_numa", ())
+    return NodeTopology(
+        tuple(CacheDomain(milli, numa) for milli, numa in rows),
+        tuple(None if numa == _UNKNOWN else numa for numa in near),
+    )
 
 
 def inventory_from(body: Mapping[str, Any]) -> NodeCapacity:
@@ -63,6 +87,7 @@ def inventory_from(body: Mapping[str, Any]) -> NodeCapacity:
             for word, vram, model, fabric, parts in rows
         ),
         labels=dict(label.split("=", 1) for label in body.get("labels", ())),
+        topology=_topology_from(body),
     )
 
 

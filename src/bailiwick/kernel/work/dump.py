@@ -14,7 +14,14 @@ from bailiwick.kernel.guards import Claim
 from bailiwick.kernel.money.spending import Restored
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Plain
-from bailiwick.kernel.spelling import denial_body, denial_from, request_body, request_from
+from bailiwick.kernel.spelling import (
+    denial_body,
+    denial_from,
+    labels_body,
+    labels_from,
+    request_body,
+    request_from,
+)
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.arrivals import shape_from, shape_row
 from bailiwick.kernel.work.usage import RunningWeight
@@ -45,6 +52,7 @@ def dump(state: State) -> Plain:
         "shapes": shapes,
         "accounts": accounts,
         "revoking": sorted([state.ids[h], r.value] for h, r in state.ledger.revoking.items()),
+        "job_labels": [[i, labels_body(of)] for i, of in sorted(state.job_labels.items())],
         "fenced": [[i, o.tenant, o.project] for i, o in sorted(state.fenced.items())],
         "shares": state.shares.dump(),
         "running": sorted(
@@ -188,6 +196,7 @@ def _load_leases(state: State, plain: Plain) -> None:
     ledger.gangs = gangs
     for number, reason in plain["revoking"]:
         ledger.revoking[state.leases[number]] = PreemptionReason(reason)
+    state.job_labels = {i: labels_from(told) for i, told in plain["job_labels"]}
     state.fenced = {i: Owner(tenant, project) for i, tenant, project in plain["fenced"]}
     state.terms = dict(plain.get("terms", ()))
     state.restored = {

@@ -138,6 +138,8 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
         state.ids[handle] = lease_id
         if robin:
             ledger.engine.cursor(entry.handle + 1)
+    if request.job_labels:
+        state.job_labels |= dict.fromkeys(event.lease_ids, request.job_labels)
     state.guards.granted(event.lease_ids, event.owner, nodes=event.nodes)
     each = weight_of(request.gpu_milli_total, request.cpu_milli)
     rate = len(event.lease_ids) * each
@@ -272,7 +274,7 @@ def end_lease(state: State, lease_id: int, *, at_ms: int, until_ms: int) -> None
     """The lease is over, and was its holder's to ``until_ms``."""
     handle = state.handle(lease_id)
     _stop_usage(state, lease_id, at_ms, until_ms=until_ms)
-    for kept in (state.leaving, state.terms, state.restored):
+    for kept in (state.leaving, state.terms, state.restored, state.job_labels):
         kept.pop(lease_id, None)
     state.ledger.drop(handle, now_ms=at_ms)
     state.guards.ended(lease_id)

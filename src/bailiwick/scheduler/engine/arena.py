@@ -309,6 +309,9 @@ class Arena:
             rows.append(fields)
         return b"".join(array("q", column).tobytes() for column in zip(*rows, strict=True))
 
+    def versions(self) -> bytes:
+        return array("I", (node.version & 0xFFFFFFFF for node in self.nodes)).tobytes()
+
     def update_lease(
         self, lease_id: int, state: int, flags: int, generation: int, expires: int, checkpoint: int
     ) -> None:
@@ -316,6 +319,8 @@ class Arena:
         if lease is None:
             raise IndexError("no such lease")
         self._reclaim(lease, -1)
+        now, then = (state, flags, checkpoint), (lease.state, lease.flags, lease.checkpoint)
+        self.nodes[lease.node].version += now != then
         self.nodes[lease.node].terms += lease.expires != expires
         lease.state, lease.flags, lease.generation = state, flags, generation
         lease.expires, lease.checkpoint = expires, checkpoint

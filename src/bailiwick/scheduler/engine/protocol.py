@@ -211,6 +211,10 @@ class Engine(Protocol):
     def dump(self, leases: array[int], /) -> bytes:
         """The fields of these leases as 64-bit integers, one column after the other."""
 
+    def versions(self) -> bytes:
+        """A 32-bit number for each node: another one after what is free there, whether it takes
+        leases, or a lease there changed. Another term alone does not count."""
+
     def update_lease(
         self, lease: int, state: int, flags: int, generation: int, expires: int, checkpoint: int, /
     ) -> None:

@@ -10,6 +10,8 @@ Rules:
 - The cheapest such leases go, and of those that nobody could tell apart the newest. ``bound`` says
   what any choice costs at least; they are equal unless so many sorts of leases run that the search
   had to leave some out (:mod:`.supply`).
+- The leases are not walked: of each sort (:mod:`.unit_index`) one is judged, and as many are read
+  as would suffice alone. Only those with a fresh checkpoint are judged one by one.
 - Nothing changes.
 """
 
@@ -18,14 +20,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import islice
+from operator import ge
 from typing import TypeAlias
 
 from bailiwick.fleet.resources import NOTHING, Resources
-from bailiwick.scheduler.engine.protocol import FLAG_PINNED
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.victims.supply import Amounts, Piece, copies, supply
-from bailiwick.scheduler.victims.units import Judge, VictimUnit, gang_unit, rows_on
+from bailiwick.scheduler.victims.unit_index import UnitRow, index_of
+from bailiwick.scheduler.victims.units import Judge, VictimUnit, gang_unit
 from bailiwick.vocab.values import check_amount, check_kind
 from bailiwick.vocab.words import RESOURCE_KINDS, Priority
 
@@ -107,55 +111,65 @@ def find_headroom_victims(
 _Sort: TypeAlias = tuple[int, Amounts]
 """Cost and gifts: units that agree in both are as good as each other."""
 
-_Member: TypeAlias = tuple[int, tuple[int, ...]]
-"""When it began, the newest first, and its leases."""
-
 
 class _Supplies:
-    """Everything in a fleet that could go, sorted by what tells one from another."""
+    """Everything in a fleet that could go and that could matter, by what it costs and gives."""
 
     def __init__(
         self, ledger: CapacityLedger, lacking: Amounts, judge: Judge, spared: frozenset[int]
     ) -> None:
+        self._ledger, self._judge = ledger, judge
         self._kinds = [kind for kind, amount in enumerate(lacking) if amount > 0]
         self.lacking = tuple(lacking[kind] for kind in self._kinds)
         self.leases_of: list[tuple[int, ...]] = []
-        self._sorts: dict[_Sort, list[_Member]] = {}
-        gangs: dict[int, None] = {}
-        gifts: dict[int, Amounts] = {}
-        open_nodes = [entry for entry in ledger.entries.values() if entry.takes_leases]
-        for lease_id, fields in rows_on(ledger, open_nodes):
-            if lease_id in spared:
-                continue
-            if fields.gang >= 0 and not fields.flags & FLAG_PINNED:
-                gangs[fields.gang] = None
-                continue
-            cost = judge.cost_of(lease_id, fields)
-            if cost is None:
-                continue
-            if fields.shape not in gifts:
-                gifts[fields.shape] = self._of(ledger.resources_of(fields.shape).as_tuple())
-            self._add((cost, gifts[fields.shape]), (-fields.granted_ms, (lease_id,)))
-        for gang in gangs:
-            unit = gang_unit(ledger, gang, judge=judge)
-            if unit is not None:
-                gives = self._of(gifts_of(ledger, unit))
-                self._add((unit.cost, gives), (-unit.granted_ms, unit.lease_ids))
+        self._sorts: dict[_Sort, list[UnitRow]] = {}
+        if not self.lacking:
+            return
+        index = index_of(ledger)
+        for rows in index.sorts(judge.terms, spared=spared):
+            self._add(rows)
+        for row in index.fresh(judge.terms):
+            if spared.isdisjoint(row[1]):
+                self._add(iter((row,)))
 
-    def _of(self, amounts: Amounts) -> Amounts:
-        return tuple(amounts[kind] for kind in self._kinds)
+    def _add(self, rows: Iterator[UnitRow]) -> None:
+        """As many of these as would suffice alone; they are judged alike, so by the first."""
+        first = next(rows, None)
+        sort = None if first is None else self._sort_of(first[1])
+        if first is not None and sort is not None and any(sort[1]):
+            members = self._sorts.setdefault(sort, [])
+            members += first, *islice(rows, self._enough(sort[1]) - 1)
 
-    def _add(self, sort: _Sort, member: _Member) -> None:
-        if any(sort[1]):
-            self._sorts.setdefault(sort, []).append(member)
+    def _sort_of(self, leases: tuple[int, ...]) -> _Sort | None:
+        """What a unit costs, and gives of what is lacking; ``None`` if it may not go."""
+        ledger, fields = self._ledger, self._ledger.fields(leases[0])
+        given: Amounts
+        if len(leases) == 1:
+            cost = self._judge.cost_of(leases[0], fields)
+            given = ledger.resources_of(fields.shape).as_tuple()
+        else:
+            unit = gang_unit(ledger, fields.gang, judge=self._judge)
+            cost, given = (None, ()) if unit is None else (unit.cost, gifts_of(ledger, unit))
+        return None if cost is None else (cost, tuple(given[kind] for kind in self._kinds))
+
+    def _enough(self, gives: Amounts) -> int:
+        """So many of one sort suffice alone."""
+        rows = zip(self.lacking, gives, strict=True)
+        return max(-(-lack // gift) for lack, gift in rows if gift)
 
     def pieces(self) -> Iterator[Piece]:
         """All of them that could matter: of each sort no more than would suffice alone."""
+        plenty: list[_Sort] = []
         for (cost, gives), members in sorted(self._sorts.items()):
-            rows = zip(self.lacking, gives, strict=True)
-            enough = max(-(-lack // gift) for lack, gift in rows if gift)
+            # Where a cheaper sort gives no less of anything, and there is as much of it as could
+            # be of use, one of it can always be had instead: the cheapest choice has none of these.
+            if any(less < cost and all(map(ge, more, gives)) for less, more in plenty):
+                continue
             numbers: list[int] = []
+            enough = self._enough(gives)
             for _, leases in nsmallest(enough, members):
                 numbers.append(len(self.leases_of))
                 self.leases_of.append(leases)
+            if len(numbers) == enough:
+                plenty.append((cost, gives))
             yield from copies(cost, gives, units=numbers)

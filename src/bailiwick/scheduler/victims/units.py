@@ -50,12 +50,12 @@ class Judge:
     def __init__(
         self, ledger: CapacityLedger, request: PlacementRequest, *, terms: VictimTerms
     ) -> None:
-        self._ledger, self._request, self._terms = ledger, request, terms
+        self._ledger, self._request, self.terms = ledger, request, terms
         self._known: dict[tuple[object, ...], int | None] = {}
 
     def cost_of(self, lease_id: int, fields: LeaseFields) -> int | None:
         """What the loss of the lease costs; ``None`` if it may not go."""
-        terms = self._terms
+        terms = self.terms
         ran = terms.now_ms - fields.granted_ms >= terms.min_run_ms
         saved = fields.checkpoint_ms
         fresh = saved != NEVER and terms.now_ms - saved <= terms.fresh_checkpoint_ms

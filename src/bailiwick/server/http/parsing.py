@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.fleet.topology import CacheDomain, NodeTopology
 from bailiwick.iam import Scope
 from bailiwick.kernel import Submit
 from bailiwick.kernel.spelling import cores_of
@@ -40,6 +41,7 @@ def submit_of(body: LeaseRequest) -> Submit:
         generation=body.gpu_generation,
         exclusivity=body.exclusivity,
         labels=labels_of(body.labels),
+        job_labels=labels_of(body.job_labels),
         priority=body.priority,
         lease_class=body.lease_class,
         gang_size=body.gang_size,
@@ -61,6 +63,10 @@ def capacity_of(body: Inventory) -> NodeCapacity:
             for gpu in body.gpus
         ),
         labels=labels_of(sorted(body.labels)),
+        topology=NodeTopology(
+            tuple(CacheDomain(cache.cores_milli, cache.numa) for cache in body.topology.caches),
+            tuple(body.topology.gpu_numa),
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from typing import assert_never
 from pydantic import TypeAdapter
 
 from bailiwick.kernel import Done, Granted, Queued, Refused
-from bailiwick.kernel.spelling import amounts_of, denial_body
+from bailiwick.kernel.spelling import amounts_of, denial_body, labels_body
 from bailiwick.kernel.views import Estimate, WaitingEntry
 from bailiwick.kernel.work import plan as pl
 from bailiwick.scheduler.decision import Denied
@@ -123,6 +123,7 @@ def spell_lease(found: OwnedLease) -> work.Lease:
         granted_ms=lease.granted_ms,
         expires_ms=lease.expires_ms,
         gang=lease.gang,
+        job_labels=labels_body(found.job_labels),
     )
 
 
@@ -144,6 +145,7 @@ def spell_entry(entry: WaitingEntry) -> work.QueueEntry:
         fitting=entry.fitting,
         remedy=spell_remedy(entry.remedy),
         estimate=_estimate(entry.estimate),
+        job_labels=labels_body(entry.request.job_labels),
     )
 
 

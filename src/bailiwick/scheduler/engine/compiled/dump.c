@@ -1,4 +1,5 @@
-/* All that is known of many leases at once: how a million of them get into a snapshot. */
+/* All that is known of many leases at once: how a million of them get into a snapshot. And which
+ * nodes have changed, for who keeps books on their leases. */
 #include "module.h"
 
 enum { COLUMNS = 14 };
@@ -26,5 +27,15 @@ METHOD(py_dump) {
         put_lease(l, out + i, count);
     }
     PyBuffer_Release(&ids);
+    return bytes;
+}
+
+/* versions(): a number for each node, another one after a lease there came, went or changed */
+METHOD(py_versions) {
+    (void)args; (void)n;
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)self->e.nodes * 4);
+    char *out = bytes ? PyBytes_AS_STRING(bytes) : NULL;
+    for (int32_t x = 0; out && x < self->e.nodes; x++)
+        memcpy(out + 4 * (size_t)x, &self->e.node[x].version, 4);
     return bytes;
 }

@@ -427,7 +427,7 @@ METHOD(py_update_lease) {
     Lease *l = lease_at(&self->e, a[0]);
     if (!l) { bad("lease"); return NULL; }
     int renewed = l->state == a[1] && l->flags == a[2] && l->checkpoint == a[5];
-    if (!renewed) reclaim_add(&self->e, l, -1);
+    if (!renewed) { reclaim_add(&self->e, l, -1); self->e.node[l->node].version++; }
     l->state = (uint8_t)a[1]; l->flags = (uint8_t)a[2]; l->generation = (int32_t)a[3];
     if (l->expires != a[4]) { self->e.node[l->node].terms++; node_moved(&self->e, l->node); }
     l->expires = a[4]; l->checkpoint = a[5];
@@ -536,6 +536,7 @@ static PyMethodDef methods[] = {
     FAST("shift", py_shift), FAST("move_lease", py_move_lease), FAST("expired", py_expired),
     FAST("place_batch", py_place_batch), FAST("release_batch", py_release_batch),
     FAST("counters", py_counters), FAST("find_victims", py_find_victims), FAST("dump", py_dump),
+    FAST("versions", py_versions),
     FAST("room_time", py_room_time), FAST("room_nodes", py_room_nodes),
     FAST("room_on", py_room_on), FAST("room_steps", py_room_steps),
     { NULL, NULL, 0, NULL }

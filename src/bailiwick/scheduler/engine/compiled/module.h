@@ -29,6 +29,7 @@ PyObject *py_leases_of(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_survey(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_filter_counts(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_dump(PyEngine *self, PyObject *const *args, Py_ssize_t n);
+PyObject *py_versions(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 int mask_of(const Engine *e, PyObject *o, Py_buffer *view, const uint8_t **mask);
 
 #endif

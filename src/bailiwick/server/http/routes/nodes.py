@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Query
 
 from bailiwick.fleet.liveness import Alive, Departed, Late, Liveness
+from bailiwick.fleet.topology import NodeTopology
 from bailiwick.kernel import ChangeMode
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
@@ -140,7 +141,13 @@ def _node(found: NodeStanding) -> wire.Node:
             for gpu in capacity.gpus
         ],
         labels=[f"{key}={value}" for key, value in sorted(capacity.labels.items())],
+        topology=_topology(capacity.topology),
     )
+
+
+def _topology(topology: NodeTopology) -> wire.Topology:
+    caches = [wire.CacheCores(cores_milli=c.cores_milli, numa=c.numa) for c in topology.caches]
+    return wire.Topology(caches=caches, gpu_numa=list(topology.gpu_numa))
 
 
 def _life(life: Liveness | None) -> tuple[LivenessWord, int | None]:

@@ -1,0 +1,1 @@
+"""The isolation policy as state of the kernel: what it says, what was left behind, who must go."""
