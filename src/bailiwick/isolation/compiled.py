@@ -164,7 +164,8 @@ class CompiledPolicy:
     @property
     def shared_kinds(self) -> frozenset[DomainKind]:
         """The kinds of domain that any rule about sharing is about."""
-        return frozenset().union(*(rule.kinds for rule in (*self.pairs, *self.parties)))
+        kinds = [rule.kinds for rule in self.pairs] + [rule.kinds for rule in self.parties]
+        return frozenset().union(*kinds)
 
     def _add_sharing(self, rule: SharingRule) -> None:
         name, kinds, window = rule.name, frozenset(kinds_of(rule)), self._window(rule.window)

@@ -22,17 +22,23 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from bailiwick.fleet.topology import PLACES, DomainKind
 from bailiwick.isolation.compiled import CompiledPolicy, LimitRule, SubjectClass, Term
 from bailiwick.isolation.placements import Residue, Site
 from bailiwick.isolation.policy import Spread
-from bailiwick.isolation.presence import KindPresence, ZoneKey
+from bailiwick.isolation.presence import KEPT_MAX, KindPresence, ZoneKey
 
+REACHES_MAX = 64
+"""Ways to hold parts of one node that are remembered."""
+
+_Reach: TypeAlias = tuple[
+    tuple[tuple[DomainKind, ZoneKey], ...], Mapping[DomainKind, frozenset[str]]
+]
 _INNER = (DomainKind.CACHE, DomainKind.NUMA, DomainKind.FABRIC)
 
 
@@ -82,6 +88,8 @@ class Ground:
         self._stay: dict[tuple[int, DomainKind, str], int] = {}
         """How much work there is that will leave something behind, by rule and domain."""
         self._places: dict[tuple[DomainKind, str], int] = {}
+        self._reaches: dict[int, dict[tuple[object, object], _Reach]] = {}
+        self._limited: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 
     # -- being told --------------------------------------------------------------------------
 
@@ -89,6 +97,7 @@ class Ground:
         """A node is there."""
         domains = {kind: found for kind, found in site.domains().items() if kind in self._kinds}
         with self._lifted(self._reaching(domains)):
+            self._reaches.clear()
             self.everyone |= 1 << handle
             self._sites[handle], self._on[handle] = site, domains
             for kind, names in domains.items():
@@ -105,9 +114,12 @@ class Ground:
         self.version += 1
 
     def leave(self, handle: int) -> None:
-        """A node is gone, and all work on it."""
+        """A node is gone, and all work on it, also such as was only to come."""
+        for key in [key for key, work in self._work.items() if work.handle == handle]:
+            self._take(key)
         domains, bit = self._on[handle], 1 << handle
         with self._lifted(self._reaching(domains)):
+            self._reaches.clear()
             for kind, presence in self._shared.items():
                 presence.leave(handle, self._zone(kind, handle))
             self.everyone &= ~bit
@@ -155,31 +167,56 @@ class Ground:
         caches: tuple[int, ...] | None,
         runs: bool,
     ) -> Work:
-        held = self._on[handle]
-        if any(kind in held for kind in _INNER):
-            held = self._sites[handle].domains(caches=caches, devices=devices)
-        zones: list[tuple[DomainKind, ZoneKey]] = []
-        for kind in self._shared:
-            if kind in _INNER:
-                reached = {at for name in held[kind] for at in self._nodes[kind, name]}
-                zones += ((kind, at) for at in sorted(reached))
-            else:
-                zones.append((kind, self._zone(kind, handle)))
+        zones, held = self._reached(handle, devices, caches)
+        spreads, lingers = self._limits_of(member.selected)
         counted = [
             (number, name)
-            for number, many in enumerate(self._many)
-            if member.selected & many.each.whose
-            for name in held[many.each.rule.kind]
+            for number in spreads
+            for name in held[self.compiled.spreads[number].rule.kind]
         ]
         kept = [
             (number, kind, name)
-            for number, each in enumerate(self.compiled.lingers)
-            if runs and member.selected & each.whose
-            for kind in each.rule.kinds
+            for number in (lingers if runs else ())
+            for kind in self.compiled.lingers[number].rule.kinds
             for name in held[kind]
         ]
-        told = tuple(zones), tuple(counted), tuple(kept)
-        return Work(member, handle, devices, caches, runs, *told)
+        told = tuple(counted), tuple(kept)
+        return Work(member, handle, devices, caches, runs, zones, *told)
+
+    def _reached(
+        self, handle: int, devices: tuple[int, ...] | None, caches: tuple[int, ...] | None
+    ) -> _Reach:
+        """The zones and domains of work that holds these parts of a node."""
+        known = self._reaches.setdefault(handle, {})
+        found = known.get((devices, caches))
+        if found is None:
+            held = self._on[handle]
+            if any(kind in held for kind in _INNER):
+                held = self._sites[handle].domains(caches=caches, devices=devices)
+            zones: list[tuple[DomainKind, ZoneKey]] = []
+            for kind in self._shared:
+                if kind in _INNER:
+                    reached = {at for name in held[kind] for at in self._nodes[kind, name]}
+                    zones += ((kind, at) for at in sorted(reached))
+                else:
+                    zones.append((kind, self._zone(kind, handle)))
+            if len(known) >= REACHES_MAX:
+                known.clear()
+            found = known[devices, caches] = tuple(zones), held
+        return found
+
+    def _limits_of(self, selected: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The places of the rules about how many, and about what lingers, that choose them."""
+        found = self._limited.get(selected)
+        if found is None:
+            if len(self._limited) >= KEPT_MAX:
+                self._limited.clear()
+            spreads, lingers = (
+                tuple(at for at, each in enumerate(rules) if selected & each.whose)
+                for rules in (self.compiled.spreads, self.compiled.lingers)
+            )
+            found = self._limited[selected] = spreads, lingers
+        return found
 
     def _put(self, key: int, work: Work) -> None:
         """The work is there."""
@@ -208,13 +245,17 @@ class Ground:
                 del self._stay[kept]
         return work
 
-    def end(self, key: int) -> None:
-        """The work is over; nothing happens if it was not known."""
-        self._take(key)
+    def end(self, key: int) -> bool:
+        """The work is over, if it was known; whether it is such as leaves something behind."""
+        work = self._take(key)
+        return work is not None and bool(work.kept)
 
     def use_residues(self, residues: Iterable[Residue]) -> None:
         """These domains, and no others, are still theirs who left them."""
-        self._residues = tuple(residues)
+        residues = tuple(residues)
+        if not residues and not self._residues:
+            return
+        self._residues = residues
         numbers = {each.rule.name: at for at, each in enumerate(self.compiled.lingers)}
         self._left = [0] * len(numbers)
         for each in self._residues:
@@ -268,7 +309,8 @@ class Ground:
         for kind, presence in self._shared.items():
             if devices or kind is not DomainKind.FABRIC:
                 closed |= presence.closed(member, term, everyone=self.everyone)
-        for many in self._many:
+        for number in self._limits_of(member.selected)[0]:
+            many = self._many[number]
             if many.full and self._counts(many, member, term, devices):
                 closed |= many.full
         for each, bits in zip(self.compiled.lingers, self._left, strict=True):
@@ -336,8 +378,13 @@ class Ground:
             nodes >> handle & 1 and not all(site.fabrics) for handle, site in self._sites.items()
         )
 
-    def by_rule(self, member: SubjectClass, term: Term, *, devices: bool = True) -> dict[str, int]:
-        """The nodes that each rule closes to the class, by its name."""
+    def by_rule(
+        self, member: SubjectClass, term: Term, *, devices: bool = True, left: bool = True
+    ) -> dict[str, int]:
+        """The nodes that each rule closes to the class, by its name.
+
+        Without ``left``, as if nothing had been left behind.
+        """
         found: dict[str, int] = {}
         for kind, presence in self._shared.items():
             if devices or kind is not DomainKind.FABRIC:
@@ -347,7 +394,7 @@ class Ground:
             if self._counts(many, member, term, devices):
                 found[many.each.rule.name] = many.full
         for each, bits in zip(self.compiled.lingers, self._left, strict=True):
-            if not member.selected & each.whose:
+            if left and not member.selected & each.whose:
                 found[each.rule.name] = bits
         return {name: bits for name, bits in found.items() if bits}
 
@@ -358,11 +405,15 @@ class Ground:
         return many.each.binds(member.selected, term)
 
     @contextmanager
-    def without(self, keys: Collection[int]) -> Iterator[None]:
-        """As if this work were over: where it leaves something behind, that is left."""
+    def without(self, keys: Collection[int], *, leaving: bool = True) -> Iterator[None]:
+        """As if this work were over: where it leaves something behind, that is left.
+
+        If it is not ``leaving``, it is as if it had never been.
+        """
         left, residues = list(self._left), self._residues
         with self._lifted(keys) as gone:
-            for number, kind, name in {each for work in gone for each in work.kept}:
+            kept = {each for work in gone for each in work.kept} if leaving else ()
+            for number, kind, name in kept:
                 if (number, kind, name) not in self._stay:
                     self._left[number] |= self._bits(kind, name)
             try:

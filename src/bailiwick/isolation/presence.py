@@ -80,6 +80,10 @@ class _Spared:
     """The nodes that are closed to a class by its party, where exceptions are counted in."""
 
     changed: set[ZoneKey]
+    ways: tuple[int, ...]
+    """The ways to part in which it has a party."""
+    free: dict[int, bool] = field(default_factory=dict)
+    """Whether it is excepted from being kept apart from who is selected so."""
     bits: int = 0
 
 
@@ -300,21 +304,30 @@ class KindPresence:
         if found is None:
             if len(self._spared) >= KEPT_MAX:
                 self._spared.clear()
-            found = self._spared[member, term] = _Spared(set(self.zones))
+            ways = {rule.way for rule in self._parties if _in_force(rule, term)}
+            found = self._spared[member, term] = _Spared(set(self.zones), tuple(sorted(ways)))
         for key in found.changed:
             zone = self.zones.get(key)
             if zone is not None:
-                found.bits &= ~zone.bits
-                if any(self._parts(member, other, term) for other in zone.classes):
-                    found.bits |= zone.bits
+                bits = zone.bits
+                is_closed = self._parts(found, member, term, zone=zone)
+                found.bits = found.bits | bits if is_closed else found.bits & ~bits
         found.changed.clear()
         return found
 
-    def _parts(self, one: SubjectClass, two: SubjectClass, term: Term) -> bool:
-        """Whether the parties of the two keep them apart."""
-        rules = (rule for rule in self._parties if _in_force(rule, term))
-        differ = any(one.parties[rule.way] != two.parties[rule.way] for rule in rules)
-        return differ and not self._is_free(one.selected, two.selected, term)
+    def _parts(self, kept: _Spared, member: SubjectClass, term: Term, *, zone: Zone) -> bool:
+        """Whether somebody in the zone is of another party, and not excepted."""
+        free = kept.free
+        for other in zone.classes:
+            if other is member or other.parties == member.parties:
+                continue
+            if other.selected not in free:
+                free[other.selected] = self._is_free(member.selected, other.selected, term)
+            if free[other.selected]:
+                continue
+            if any(other.parties[way] != member.parties[way] for way in kept.ways):
+                return True
+        return False
 
 
 def _in_force(rule: PairRule | PartyRule, term: Term) -> bool:
