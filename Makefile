@@ -8,8 +8,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 BIN := .venv/bin
-# Beyond eight workers, starting them costs more than they save.
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+# How many workers `auto` is, says tests/conftest.py.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # The fast tests: no servers, no clusters, no proofs.
 QUICK := tests/unit tests/architecture src/bailiwick
 
@@ -57,9 +57,16 @@ check-imports:
 quick: check ## The checks and the fast tests, for people at work (two minutes); ARGS="..." are passed on to pytest
 	@$(PYTEST) -m "not long" $(QUICK) $(ARGS)
 
+# The checks run beside the tests: mypy is one process that takes minutes and leaves the other
+# cores idle. Both are waited for, so that a run tells everything that is wrong. (MAKE_COMMAND, because
+# `make -n` runs a recipe that names MAKE, and this one has the tests in it.)
 .PHONY: test
-test: check test-tools ## Everything a change must pass; ARGS="..." are passed on to pytest
-	@$(PYTEST) -m "not long" $(ARGS)
+test: setup test-tools ## Everything a change must pass; ARGS="..." are passed on to pytest
+	@$(MAKE_COMMAND) --no-print-directory check & checks=$$!
+	failed=0
+	$(PYTEST) -m "not long" $(ARGS) || failed=$$?
+	wait $$checks || { echo "the checks failed: see above, or make check" >&2; failed=1; }
+	exit $$failed
 
 .PHONY: prove
 prove: test-tools ## The metering proofs from nothing: Coq, Nagini, oracle, all mutants (long)

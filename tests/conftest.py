@@ -27,6 +27,18 @@ settings.load_profile(
 )
 
 
+WORKERS_MAX = 8
+"""Beyond these, starting them costs more than they save."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: many tests wait for servers, and a core would idle."""
+    some = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if some else os.cpu_count() or 1
+    return min(cores + 1, WORKERS_MAX)
+
+
 @pytest.fixture(scope="session")
 def shared_dir() -> Path:
     """The folder of shared vectors and traces; where it is absent, the test is skipped."""

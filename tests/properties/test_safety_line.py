@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from bailiwick.kernel.work.usage import RunningShares
 from bailiwick.scheduler.backfill.lanes import Aging
 from bailiwick.scheduler.backfill.promises import Promise
 from bailiwick.scheduler.backfill.rules import LineRules
-from bailiwick.scheduler.fairness import FairShares, QueueEntry
+from bailiwick.scheduler.fairness import QueueEntry, Scope
 from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.words import PRIORITIES, Priority
 from tests.support.naive_line import naive_order, naive_rank
 
+TENANTS = st.sampled_from(["a", "b", "c", "d"])
+PROJECTS = st.sampled_from([None, None, "p", "q"])
+# Usage is refreshed at every reading, every 20 ms, and every second.
+HALF_LIVES = st.sampled_from([50, 2_000, 10**5])
 requests = st.builds(
     PlacementRequest,
-    tenant=st.sampled_from(["a", "b", "c"]),
-    project=st.sampled_from([None, None, "p", "q"]),
+    tenant=TENANTS,
+    project=PROJECTS,
     priority=st.sampled_from(PRIORITIES),
     cpu_cores=st.sampled_from([1, 16, 48]),
     gang_size=st.sampled_from([1, 1, 2]),
@@ -37,16 +43,23 @@ agings = st.builds(
 class LineMachine(RuleBasedStateMachine):
     """The line against a plain list that is sorted anew."""
 
-    @initialize(aging=agings, patience_ms=st.sampled_from([3, 25, 10**6]))
-    def open(self, aging: Aging, patience_ms: int) -> None:
-        self.shares, self.aging = FairShares(50), aging
+    @initialize(
+        aging=agings,
+        patience_ms=st.sampled_from([3, 25, 10**6]),
+        half_life_ms=HALF_LIVES,
+        reads_often=st.booleans(),
+    )
+    def open(self, aging: Aging, patience_ms: int, half_life_ms: int, reads_often: bool) -> None:
+        self.shares, self.aging = RunningShares(half_life_ms), aging
+        self.changed_ms: dict[Scope, int] = {}
+        self.running: dict[tuple[str, str | None], int] = {}
         self.rules = LineRules(patience_ms=patience_ms, aging=aging)
         self.line = FairQueue(self.shares, self.rules)
         self.waiting: dict[int, QueueEntry] = {}
         self.short: dict[int, int] = {}
         self.favoured: dict[Priority, int] = {}
         self.holders: dict[int, None] = {}
-        self.now_ms = 0
+        self.now_ms, self.reads_often = 0, reads_often
 
     @rule(several=st.lists(requests, min_size=1, max_size=8), early_ms=st.integers(0, 5))
     def join(self, several: list[PlacementRequest], early_ms: int) -> None:
@@ -62,13 +75,55 @@ class LineMachine(RuleBasedStateMachine):
             self.line.leave(entry)
             self.step_back(entry)
 
-    @rule(ms=st.integers(0, 30))
-    def pass_time(self, ms: int) -> None:
+    @rule(ms=st.integers(0, 30), again_ms=st.integers(0, 30))
+    def pass_time(self, ms: int, again_ms: int) -> None:
+        # Read in between, so that nothing but time is new to what is read at the end.
         self.now_ms += ms
+        self.read()
+        self.now_ms += again_ms
+        self.read()
 
-    @rule(tenant=st.sampled_from(["a", "b", "c"]), amount=st.integers(1, 10**6))
-    def charge(self, tenant: str, amount: int) -> None:
-        self.shares.charge(tenant, amount, now_ms=self.now_ms)
+    @rule(
+        tenant=TENANTS,
+        project=PROJECTS,
+        amount=st.sampled_from([1, 10**3, 10**6]),
+        late_ms=st.sampled_from([0, 0, 9]),
+    )
+    def charge(self, tenant: str, project: str | None, amount: int, late_ms: int) -> None:
+        at_ms = max(self.now_ms - late_ms, 0)
+        self.shares.charge(tenant, amount, now_ms=at_ms, project=project)
+        self.usage_changed(tenant, project, at_ms)
+
+    @rule(tenant=TENANTS, project=PROJECTS, rate=st.sampled_from([1, 50, 10**4]))
+    def start(self, tenant: str, project: str | None, rate: int) -> None:
+        self.shares.change(tenant, project, rate=rate, now_ms=self.now_ms)
+        self.usage_changed(tenant, project, self.now_ms)
+        rates = self.running.get((tenant, project), 0)
+        self.running[tenant, project] = rates + rate
+
+    @rule(pick=st.integers(0, 99), lost_ms=st.sampled_from([None, 0, 3]))
+    def end(self, pick: int, lost_ms: int | None) -> None:
+        if not self.running:
+            return
+        (tenant, project), rate = list(self.running.items())[pick % len(self.running)]
+        since_ms = self.changed_ms[tenant, project or ""]
+        until_ms = None if lost_ms is None else max(self.now_ms - lost_ms, since_ms)
+        self.shares.change(tenant, project, rate=-rate, now_ms=self.now_ms, until_ms=until_ms)
+        self.usage_changed(tenant, project, self.now_ms)
+        del self.running[tenant, project]
+
+    def usage_changed(self, tenant: str, project: str | None, at_ms: int) -> None:
+        for scope in ((tenant,), (tenant, project or "")):
+            self.changed_ms[scope] = max(self.changed_ms.get(scope, 0), at_ms)
+
+    @rule(tenant=TENANTS, project=PROJECTS, share=st.sampled_from([1, 2, 1_000]))
+    def give_share(self, tenant: str, project: str | None, share: int) -> None:
+        self.shares.set_share(tenant, share, project=project)
+
+    @rule(aging=agings)
+    def change_rules(self, aging: Aging) -> None:
+        self.aging = aging
+        self.rules = self.line.rules = replace(self.rules, aging=aging)
 
     def pick(self, pick: int) -> QueueEntry | None:
         entries = list(self.waiting.values())
@@ -132,13 +187,26 @@ class LineMachine(RuleBasedStateMachine):
 
     def sorted_anew(self) -> list[int]:
         how: dict[str, Any] = {"now_ms": self.now_ms, "front": self.front(), "aging": self.aging}
+        how["changed_ms"] = self.changed_ms
         return [e.id for e in naive_order(self.waiting.values(), self.shares, **how)]
 
     @invariant()
     def it_stands_as_if_sorted_anew(self) -> None:
+        if self.reads_often:
+            self.read()
+
+    def read(self) -> None:
         expected = self.sorted_anew()
-        assert [entry.id for entry in self.line.order(self.now_ms)] == expected
         assert [e.id for e in islice(self.line.order(self.now_ms), 3)] == expected[:3]
+        assert [entry.id for entry in self.line.order(self.now_ms)] == expected
+
+    @rule(ms=st.sampled_from([1, 9, 70]))
+    def read_as_of_an_earlier_time(self, ms: int) -> None:
+        self.read()
+        now_ms, self.now_ms = self.now_ms, max(self.now_ms - ms, 0)
+        self.read()
+        self.now_ms = now_ms
+        self.read()
 
     @invariant()
     def a_newcomer_stands_behind_whoever_stands_as_high(self) -> None:
@@ -157,10 +225,14 @@ class LineMachine(RuleBasedStateMachine):
 
     @rule()
     def write_down_and_read_back(self) -> None:
-        again = FairQueue(self.shares, self.rules)
+        shares = RunningShares(self.shares.half_life_ms)
+        again = FairQueue(shares, self.rules)
         again.load(self.line.dump(), self.line.entries.values())
         assert again.dump() == self.line.dump()
-        self.line = again
+        shares.load(self.shares.dump())
+        shares.running = self.shares.running
+        assert list(again.order(self.now_ms)) == list(self.line.order(self.now_ms))
+        self.line, self.shares = again, shares
 
 
 TestLineMachine = LineMachine.TestCase

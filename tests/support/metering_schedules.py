@@ -10,6 +10,7 @@ network is kind, and lets everything arrive.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from random import Random
 
 from bailiwick.metering.meter import Meter
@@ -46,12 +47,14 @@ class Switch:
     def payload(self) -> bytes:
         return f"{self.device} {self.expected} {self.holder} {self.at_ms}".encode()
 
-    @classmethod
-    def of(cls, payload: bytes) -> Switch:
+    @staticmethod
+    @lru_cache(maxsize=4096)  # every crash reads the whole ledger again
+    def of(payload: bytes) -> Switch:
         device, expected, holder, at_ms = payload.decode().split()
-        return cls(int(device), expected, holder, int(at_ms))
+        return Switch(int(device), expected, holder, int(at_ms))
 
 
+@lru_cache(maxsize=64)
 def owner_of(word: str) -> Owner | None:
     """``any`` is nobody in particular."""
     if word in ("any", "idle", "down"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from bailiwick.scheduler.backfill.lanes import Aging
@@ -19,6 +20,13 @@ def naive_rank(entry: QueueEntry, aging: Aging, now_ms: int) -> int:
     return rank
 
 
+def naive_refresh(tenant: str, *, half_life_ms: int, now_ms: int) -> int:
+    """When usage was last refreshed: ten minutes or a hundredth of a half-life after another."""
+    every_ms = max(min(600_000, half_life_ms // 100), 1)
+    moment_ms = zlib.crc32(tenant.encode()) % every_ms
+    return max(t for t in range(now_ms - every_ms + 1, now_ms + 1) if t % every_ms == moment_ms)
+
+
 def naive_order(
     entries: Iterable[QueueEntry],
     shares: FairShares,
@@ -26,12 +34,22 @@ def naive_order(
     aging: Aging,
     now_ms: int,
     front: Mapping[int, Sequence[QueueEntry]],
+    changed_ms: Mapping[Scope, int],
 ) -> Iterator[QueueEntry]:
-    """Each time, of all that are left at the highest rank, the one whose turn it is."""
+    """Each time, of all that are left at the highest rank, the one whose turn it is.
+
+    Usage counts as of when the scope's last changed, as told, or its tenant's was refreshed.
+    """
     used: dict[Scope, int] = {}
+    known: dict[Scope, tuple[int, int]] = {}
 
     def normalised(scope: Scope) -> int:
-        share, usage = shares.share_and_usage(scope, now_ms)
+        if scope not in known:
+            half_life_ms = shares.half_life_ms
+            at_ms = naive_refresh(scope[0], half_life_ms=half_life_ms, now_ms=now_ms)
+            at_ms = max(at_ms, changed_ms.get(scope, 0))
+            known[scope] = shares.share_and_usage(scope, at_ms)
+        share, usage = known[scope]
         return (usage + used.get(scope, 0)) * SHARE_MAX // share
 
     def key(entry: QueueEntry) -> tuple[int, ...]:

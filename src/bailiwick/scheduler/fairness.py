@@ -11,7 +11,13 @@ Rules:
 - A tenant's usage is that of all its projects; inside the tenant, projects (and the work outside
   any project, with a share of 1) stand to each other as tenants do.
 - Charges may come late and in any order. Usage cannot be read as of a time before the last charge.
-- The order that follows from all this is that of :mod:`.line.lanes`.
+- A place in a line follows from usage as of the last time it was refreshed
+  (:meth:`FairShares.share_and_usage_in_line`): when it last changed by anything but time, or at the
+  tenant's own moment in every ``refresh_ms``, whichever is later. So in between the order stays,
+  and nobody who waits has to be weighed again only because time passes. Moments follow from names
+  and are spread evenly. It is a function of charges and time: whoever reads, and whenever, gets the
+  same. What people are told (:meth:`FairShares.standing`) is as of the time they ask.
+- The order that follows from all this is that of :mod:`.backfill.lanes`.
 
 >>> shares = FairShares(half_life_ms=1_000)
 >>> shares.set_share("lab", 2)
@@ -27,6 +33,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt
 from typing import Any, TypeAlias
+from zlib import crc32
 
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, LimitReached
@@ -44,21 +51,32 @@ CORES_PER_GPU = 16
 Scope: TypeAlias = tuple[str, ...]
 """(tenant,), or (tenant, project), or (tenant, "") for the tenant's work outside any project."""
 
+REFRESH_MS = 600_000
+"""How old the usage by which a tenant stands in a line becomes at most. Of the week in which usage
+halves by default that is a thousandth: too little for anybody to notice, and with ten thousand
+tenants in line there are some twenty to weigh again in a second instead of all at every look."""
+
+REFRESHES = 100
+"""How often usage is refreshed in a half-life at least, lest it fade by more than 1 % unseen."""
+
 _ONE = 1 << 64
 _STEPS = 32
+_COARSE = 16
+"""Of the steps, how many hardly change from one look to the next."""
 
 
-def _roots() -> tuple[int, ...]:
-    """2**(1/2), 2**(1/4), 2**(1/8)... in fixed point, each rounded down."""
-    found: list[int] = []
+def _roots() -> tuple[tuple[int, int], ...]:
+    """2**(1/2), 2**(1/4), 2**(1/8)... in fixed point, each rounded down, and for which bit."""
+    found: list[tuple[int, int]] = []
     root = 2 * _ONE
-    for _ in range(_STEPS):
+    for step in range(1, _STEPS + 1):
         root = isqrt(root * _ONE)
-        found.append(root)
+        found.append((1 << _STEPS - step, root))
     return tuple(found)
 
 
 _ROOTS = _roots()
+_COARSE_ROOTS, _FINE_ROOTS = _ROOTS[:_COARSE], _ROOTS[_COARSE:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +115,30 @@ class QueueEntry:
 class FairShares:
     """Shares and fading usage of every tenant and project."""
 
-    __slots__ = ("_accounts", "_grown", "_shares", "half_life_ms")
+    __slots__ = ("_accounts", "_coarse", "_shares", "_watchers", "half_life_ms")
 
     def __init__(self, half_life_ms: int) -> None:
         self.half_life_ms = check_integer("half_life_ms", half_life_ms, low=1, high=2**53)
         self._accounts: dict[Scope, _Account] = {}
         self._shares: dict[Scope, int] = {}
-        self._grown = (0, 0, _ONE)
-        """Half-life, time into it, and growth, as last reckoned: a line is read at one time."""
+        self._coarse = (0, _ONE)
+        """The coarse part of a half-life that was last asked for, and its growth."""
+        self._watchers: list[set[str]] = []
+
+    @property
+    def refresh_ms(self) -> int:
+        """How often the usage by which a tenant stands in a line is refreshed."""
+        return max(min(REFRESH_MS, self.half_life_ms // REFRESHES), 1)
+
+    def watch(self) -> set[str]:
+        """A set that gets the tenants whose share or usage changes, for the caller to empty."""
+        watched: set[str] = set()
+        self._watchers.append(watched)
+        return watched
+
+    def refresh_offset_ms(self, tenant: str) -> int:
+        """How far into every ``refresh_ms`` the tenant's own moment is."""
+        return crc32(tenant.encode()) % self.refresh_ms
 
     def set_share(self, tenant: str, share: int, *, project: str | None = None) -> None:
         """Weigh the tenant among tenants, or the project among the tenant's projects."""
@@ -113,6 +147,7 @@ class FairShares:
         if scope not in self._shares and len(self._shares) >= SCOPES_MAX:
             raise LimitReached("scopes with a share", SCOPES_MAX)
         self._shares[scope] = share
+        self._tell_change(scope)
 
     def charge(self, tenant: str, amount: int, *, now_ms: int, project: str | None = None) -> None:
         """Add micro-GPU-seconds used up to that time, to the tenant and to its project."""
@@ -124,10 +159,11 @@ class FairShares:
         if len(self._accounts) + missing > SCOPES_MAX:
             raise LimitReached("scopes with usage", SCOPES_MAX)
         for scope in (outer, inner):
-            self._add(self._accounts.setdefault(scope, _Account()), amount, now_ms=now_ms)
+            self.add(scope, amount, now_ms=now_ms)
 
     def usage(self, tenant: str, now_ms: int, *, project: str | None = None) -> int:
         """What is left, at that time, of all that was charged."""
+        check_amount("now_ms", now_ms)
         return self._usage(scope_of(tenant, project), now_ms)
 
     def standing(self, tenant: str, now_ms: int, *, project: str | None = None) -> Standing:
@@ -145,6 +181,7 @@ class FairShares:
     def add(self, scope: Scope, amount: int, *, now_ms: int) -> None:
         """Charge one scope alone, whose number the caller bounds; see :meth:`charge`."""
         self._add(self._accounts.setdefault(scope, _Account()), amount, now_ms=now_ms)
+        self._tell_change(scope)
 
     def dump(self) -> dict[str, list[list[object]]]:
         """Shares and charges as plain lists, in one order; sums are text, being large."""
@@ -156,7 +193,7 @@ class FairShares:
         return {"shares": [list(s) for s in shares], "accounts": [list(a) for a in accounts]}
 
     def load(self, dumped: dict[str, list[list[Any]]]) -> None:
-        """Take up what :meth:`dump` told."""
+        """Take up what :meth:`dump` told; no line was read yet by what was there before."""
         self._shares = {tuple(scope): share for scope, share in dumped["shares"]}
         self._accounts = {
             tuple(scope): _Account(int(total), period, charged_ms)
@@ -165,7 +202,24 @@ class FairShares:
 
     def share_and_usage(self, scope: Scope, now_ms: int) -> tuple[int, int]:
         """The scope's share and usage."""
+        check_amount("now_ms", now_ms)
         return self._shares.get(scope, 1), self._usage(scope, now_ms)
+
+    def share_and_usage_in_line(self, scope: Scope, now_ms: int) -> tuple[int, int]:
+        """The scope's share, and its usage as it was last refreshed, for its place in a line."""
+        round_ms = self.refresh_ms
+        refreshed_ms = now_ms - (now_ms - crc32(scope[0].encode())) % round_ms
+        as_of_ms = max(refreshed_ms, self._changed_ms(scope))
+        return self._shares.get(scope, 1), self._usage(scope, as_of_ms)
+
+    def _changed_ms(self, scope: Scope) -> int:
+        """When usage last changed by anything but time; 0 if it never did."""
+        account = self._accounts.get(scope)
+        return 0 if account is None else account.charged_ms
+
+    def _tell_change(self, scope: Scope) -> None:
+        for watched in self._watchers:
+            watched.add(scope[0])
 
     def _add(self, account: _Account, amount: int, *, now_ms: int) -> None:
         period, into = divmod(now_ms, self.half_life_ms)
@@ -178,7 +232,6 @@ class FairShares:
         account.charged_ms = max(account.charged_ms, now_ms)
 
     def _usage(self, scope: Scope, now_ms: int) -> int:
-        check_amount("now_ms", now_ms)
         account = self._accounts.get(scope)
         if account is None:
             return 0
@@ -189,16 +242,20 @@ class FairShares:
 
     def _growth(self, into_ms: int) -> int:
         """2**(part of a half-life) in fixed point; from 1 to below 2, never falling."""
-        half_life_ms, known_ms, grown = self._grown
-        if known_ms == into_ms and half_life_ms == self.half_life_ms:
-            return grown
         part = (into_ms << _STEPS) // self.half_life_ms
-        grown = _ONE
-        for step, root in enumerate(_ROOTS, 1):
-            if part >> (_STEPS - step) & 1:
-                grown = grown * root // _ONE
-        self._grown = (self.half_life_ms, into_ms, grown)
-        return grown
+        known, grown = self._coarse
+        coarse = part >> _STEPS - _COARSE
+        if known != coarse:
+            grown = _grow(_ONE, part, roots=_COARSE_ROOTS)
+            self._coarse = coarse, grown
+        return _grow(grown, part, roots=_FINE_ROOTS)
+
+
+def _grow(grown: int, part: int, *, roots: tuple[tuple[int, int], ...]) -> int:
+    for bit, root in roots:
+        if part & bit:
+            grown = grown * root >> 64
+    return grown
 
 
 def scope_of(tenant: str, project: str | None = None) -> Scope:

@@ -209,7 +209,8 @@ def test_behind_a_reservation_only_what_ends_in_time_or_is_beside_it_starts() ->
 
 
 def test_who_lacks_room_for_too_long_stands_ahead_of_who_used_less() -> None:
-    d = desk(patience_ms=3_000)
+    # What runs counts within a second then, not only after minutes.
+    d = desk(patience_ms=3_000, half_life_ms=10_000)
     lease = d.lease("heavy", cpu_cores=4, ttl_ms=10**6)
     old = d.wait("heavy", cpu_cores=4)
     assert d.tick(1_100) == ["room_reserved"]

@@ -8,6 +8,8 @@ Rules:
   and what is lost with its node up to the last proof of life. What grew beyond is taken off again.
 - What has grown is charged to the fading account at most once in ``SETTLE_MS`` of the journal's
   time, since charging is much dearer than adding. Reading counts the rest in, unfaded.
+- For a place in the line (:mod:`bailiwick.scheduler.fairness`) usage is refreshed whenever the rate
+  changes; in between what runs counts on only at the tenant's own moments.
 """
 
 from __future__ import annotations
@@ -57,6 +59,7 @@ class RunningShares(FairShares):
         Those that ended count up to ``until_ms``, if that is before now.
         """
         beyond = 0 if until_ms is None else -rate * (now_ms - until_ms)
+        self._tell_change((tenant,))
         for scope in ((tenant,), (tenant, project or "")):
             run = self.running.get(scope)
             if run is None:
@@ -81,6 +84,10 @@ class RunningShares(FairShares):
         run.pending -= pending
         if amount > pending:
             self.add(scope, pending - amount, now_ms=from_ms)
+
+    def _changed_ms(self, scope: Scope) -> int:
+        run = self.running.get(scope)
+        return max(super()._changed_ms(scope), 0 if run is None else run.since_ms)
 
     def _usage(self, scope: Scope, now_ms: int) -> int:
         # What was taken off is rounded away from zero: a part of a unit may be missing.
