@@ -24,6 +24,7 @@ from bailiwick.isolation.policy import (
     Policy,
     Subject,
 )
+from bailiwick.isolation.terrain import HeldParts
 from tests.support.isolation_grounds import (
     HOUR_MS,
     INNER,
@@ -35,7 +36,7 @@ from tests.support.isolation_grounds import (
 )
 
 ALL = (*OUTER, *INNER)
-Move: TypeAlias = tuple[str, Subject, int, tuple[object, object], DomainKind]
+Move: TypeAlias = tuple[str, Subject, int, HeldParts, DomainKind]
 moments = st.integers(0, 14 * 24).map(lambda hour: hour * HOUR_MS)
 terms = st.sampled_from((1, HOUR_MS, 12 * HOUR_MS, 8 * 24 * HOUR_MS))
 
@@ -45,17 +46,18 @@ def test_classes_and_terms_keep_apart_whom_the_judge_does(
     policy: Policy, one: Subject, two: Subject, now_ms: int, lasts_ms: int
 ) -> None:
     compiled, until_ms = CompiledPolicy(policy), now_ms + lasts_ms
-    pair = tuple(
-        Placement(str(n), each, "n", {}, until_ms=until_ms) for n, each in enumerate((one, two))
+    first, second = (
+        Placement(who, each, "n", {}, until_ms=until_ms) for who, each in (("1", one), ("2", two))
     )
+    pair = first, second
     naive = {
         (rule.name, kind)
         for rule in policy.rules
         if isinstance(rule, NeverShare | Distrust | Dedicated)
-        for kind in forbidden_kinds(policy, rule, pair=pair, now_ms=now_ms)  # type: ignore[arg-type]
+        for kind in forbidden_kinds(policy, rule, pair=pair, now_ms=now_ms)
     }
     term = compiled.term(now_ms, until_ms)
-    assert compiled.apart(compiled.class_of(one), compiled.class_of(two), term) == naive
+    assert compiled.apart(compiled.class_of(one), compiled.class_of(two), term=term) == naive
 
 
 class World:
@@ -81,16 +83,15 @@ class World:
         self.ground.leave(handle)
         self.up.discard(handle)
 
-    def begin(self, key: int, subject: Subject, handle: int, held: tuple[object, object]) -> None:
-        devices, caches = held
-        site = self.sites[handle]
+    def begin(self, key: int, subject: Subject, *, handle: int, held: HeldParts) -> None:
+        site, (devices, caches) = self.sites[handle], held
         if devices is not None:
-            devices = tuple(i for i in devices if i < len(site.fabrics))  # type: ignore[attr-defined]
+            devices = tuple(i for i in devices if i < len(site.fabrics))
         if caches is not None:
-            caches = tuple(i for i in caches if i < site.topology.cache_count)  # type: ignore[attr-defined]
-        how = {"devices": devices, "caches": caches}
-        self.ground.begin(key, self.compiled.class_of(subject), handle, **how)  # type: ignore[arg-type]
-        self.work[key] = placement(key, subject, site, **how)  # type: ignore[arg-type]
+            caches = tuple(i for i in caches if i < site.topology.cache_count)
+        member, parts = self.compiled.class_of(subject), HeldParts(devices, caches)
+        self.ground.begin(key, member, handle=handle, parts=parts)
+        self.work[key] = placement(key, subject, site, devices=devices, caches=caches)
 
     def end(self, key: int) -> None:
         self.ground.end(key)
@@ -122,7 +123,11 @@ steps = st.lists(
         st.sampled_from(("begin",) * 4 + ("end", "end", "move", "linger")),
         subjects,
         st.integers(0, 3),
-        st.tuples(st.sampled_from((None, (), (0,), (1,))), st.sampled_from((None, (), (0,), (1,)))),
+        st.builds(
+            HeldParts,
+            st.sampled_from((None, (), (0,), (1,))),
+            st.sampled_from((None, (), (0,), (1,))),
+        ),
         st.sampled_from(ALL),
     ),
     max_size=14,
@@ -136,7 +141,7 @@ def _run(
 ) -> None:
     for key, (what, subject, number, held, kind) in enumerate(story, first):
         if what == "begin" and number in world.up:
-            world.begin(key, subject, number, held)
+            world.begin(key, subject, handle=number, held=held)
         elif what == "end" and world.work:
             world.end(sorted(world.work)[number % len(world.work)])
         elif what == "move":
@@ -210,7 +215,7 @@ def test_members_of_a_gang_are_judged_with_each_other(
     member, term = world.compiled.class_of(subject), world.compiled.term(0, 1)
     allowed, placed = world.ground.open_to(member, term), list[int]()
     for handle in wanted:
-        closed = world.ground.beside(member, term, placed)
+        closed = world.ground.beside(member, term, placed=placed)
         if (allowed & ~closed) >> handle & 1:
             placed.append(handle)
     gang = [
@@ -222,7 +227,7 @@ def test_members_of_a_gang_are_judged_with_each_other(
     for each in violations(kept, everybody, now_ms=0, residues=world.residues):
         assert not any(who.startswith("-") for who in each.who), each
     for handle in sorted(world.up):  # and nobody is kept out for nothing
-        if allowed >> handle & 1 and world.ground.beside(member, term, placed) >> handle & 1:
+        if allowed >> handle & 1 and world.ground.beside(member, term, placed=placed) >> handle & 1:
             more = placement(-99, subject, found[handle], from_ms=1, until_ms=1)
             told = violations(kept, [*everybody, more], now_ms=0, residues=world.residues)
             assert any("-99" in each.who for each in told)

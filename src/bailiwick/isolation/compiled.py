@@ -12,7 +12,7 @@ Rules:
 >>> from bailiwick.isolation.policy import Dedicated, OfTenant
 >>> compiled = CompiledPolicy(Policy((Dedicated("vault", DomainKind.HOST, OfTenant("bank")),)))
 >>> bank, lab = (compiled.class_of(Subject(name)) for name in ("bank", "lab"))
->>> compiled.apart(bank, lab, compiled.term(0, 1_000)), lab == compiled.class_of(Subject("x"))
+>>> compiled.apart(bank, lab, term=compiled.term(0, 1_000)), lab == compiled.class_of(Subject("x"))
 (frozenset({('vault', <DomainKind.HOST: 'host'>)}), True)
 """
 
@@ -216,7 +216,7 @@ class CompiledPolicy:
                 exceptions |= 1 << index
         return Term(windows, exceptions)
 
-    def excepted(self, one: int, two: int, term: Term) -> frozenset[DomainKind]:
+    def excepted(self, one: int, two: int, *, term: Term) -> frozenset[DomainKind]:
         """The kinds of domain that who is selected so may share whatever rules say."""
         kinds: frozenset[DomainKind] = frozenset()
         for index, each in enumerate(self.exceptions if term.exceptions else ()):
@@ -224,19 +224,19 @@ class CompiledPolicy:
                 kinds |= each.kinds
         return kinds
 
-    def pairs_apart(self, one: int, two: int, term: Term) -> Iterator[tuple[str, DomainKind]]:
+    def pairs_apart(self, one: int, two: int, *, term: Term) -> Iterator[tuple[str, DomainKind]]:
         """The rules that keep who is selected so apart whatever their parties, and where."""
-        free = self.excepted(one, two, term)
+        free = self.excepted(one, two, term=term)
         for rule in self.pairs:
             if (not rule.window or term.windows & rule.window) and rule.forbids(one, two):
                 yield from ((rule.name, kind) for kind in rule.kinds - free)
 
     def apart(
-        self, one: SubjectClass, two: SubjectClass, term: Term
+        self, one: SubjectClass, two: SubjectClass, *, term: Term
     ) -> frozenset[tuple[str, DomainKind]]:
         """Every rule that keeps the two apart within the term, with the kind of domain."""
-        found = set(self.pairs_apart(one.selected, two.selected, term))
-        free = self.excepted(one.selected, two.selected, term)
+        found = set(self.pairs_apart(one.selected, two.selected, term=term))
+        free = self.excepted(one.selected, two.selected, term=term)
         for rule in self.parties:
             open_then = not rule.window or bool(term.windows & rule.window)
             if open_then and one.parties[rule.way] != two.parties[rule.way]:

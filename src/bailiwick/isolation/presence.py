@@ -238,7 +238,7 @@ class KindPresence:
 
     def meets_itself(self, selected: int, term: Term) -> bool:
         """Whether two of them may not be together."""
-        return any(kind is self._kind for _, kind in self._apart(selected, selected, term))
+        return any(kind is self._kind for _, kind in self._apart(selected, selected, term=term))
 
     def by_rule(
         self, member: SubjectClass, term: Term, *, everyone: int
@@ -250,7 +250,7 @@ class KindPresence:
             bits = 0
             for selected, there in self.within.items():
                 if rule.forbids(member.selected, selected) and not self._is_free(
-                    member.selected, selected, term
+                    member.selected, selected, term=term
                 ):
                     bits |= there
             yield rule.name, bits
@@ -262,18 +262,18 @@ class KindPresence:
                 mine = self._own[party_rule.way].get(member.parties[party_rule.way], 0)
                 yield party_rule.name, everyone & ~(self._empty | mine)
 
-    def _apart(self, one: int, two: int, term: Term) -> Iterator[tuple[str, DomainKind]]:
-        return self._compiled.pairs_apart(one, two, term)
+    def _apart(self, one: int, two: int, *, term: Term) -> Iterator[tuple[str, DomainKind]]:
+        return self._compiled.pairs_apart(one, two, term=term)
 
-    def _is_free(self, one: int, two: int, term: Term) -> bool:
-        return self._kind in self._compiled.excepted(one, two, term)
+    def _is_free(self, one: int, two: int, *, term: Term) -> bool:
+        return self._kind in self._compiled.excepted(one, two, term=term)
 
     def _meet(self, enemies: _Enemies, selected: int) -> None:
         """Take somebody in, if it keeps the class away."""
         if (
             any(
                 kind is self._kind
-                for _, kind in self._apart(enemies.selected, selected, enemies.term)
+                for _, kind in self._apart(enemies.selected, selected, term=enemies.term)
             )
             and selected not in enemies.found
         ):
@@ -310,19 +310,19 @@ class KindPresence:
             zone = self.zones.get(key)
             if zone is not None:
                 bits = zone.bits
-                is_closed = self._parts(found, member, term, zone=zone)
+                is_closed = self._parts(found, member, term=term, zone=zone)
                 found.bits = found.bits | bits if is_closed else found.bits & ~bits
         found.changed.clear()
         return found
 
-    def _parts(self, kept: _Spared, member: SubjectClass, term: Term, *, zone: Zone) -> bool:
+    def _parts(self, kept: _Spared, member: SubjectClass, *, term: Term, zone: Zone) -> bool:
         """Whether somebody in the zone is of another party, and not excepted."""
         free = kept.free
         for other in zone.classes:
             if other is member or other.parties == member.parties:
                 continue
             if other.selected not in free:
-                free[other.selected] = self._is_free(member.selected, other.selected, term)
+                free[other.selected] = self._is_free(member.selected, other.selected, term=term)
             if free[other.selected]:
                 continue
             if any(other.parties[way] != member.parties[way] for way in kept.ways):

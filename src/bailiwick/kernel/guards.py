@@ -44,7 +44,7 @@ from bailiwick.scheduler.room_holds import RoomHold, Seat
 from bailiwick.vocab.words import RESOURCE_KINDS
 
 
-class Held(NamedTuple):
+class HeldLease(NamedTuple):
     """What a lease is to a policy: whose it is, how its job is labelled, and what it holds."""
 
     owner: Owner
@@ -79,7 +79,7 @@ class PolicyGuard(GangFilter, Protocol):
     def renewal_breaks(self, lease_id: int, *, ttl_ms: int) -> str | None:
         """The rule that a lease would break if it stayed where it is for so long from now."""
 
-    def granted(self, lease_id: int, held: Held) -> None:
+    def granted(self, lease_id: int, held: HeldLease) -> None:
         """A lease began, or (below zero) room is kept for one that is to begin."""
 
     def ended(self, lease_id: int) -> None:
@@ -334,10 +334,10 @@ class Guards:
     def _seat(self, policy: PolicyGuard, entry_id: int) -> None:
         request = self._claimants[entry_id]
         for number, seat in enumerate(self.claims[entry_id].seats):
-            held = Held(Owner.of(request), request.job_labels, seat.node, seat.devices)
+            held = HeldLease(Owner.of(request), request.job_labels, seat.node, seat.devices)
             policy.granted(_seat_id(entry_id, number), held)
 
-    def granted(self, lease_id: int, held: Held) -> None:
+    def granted(self, lease_id: int, held: HeldLease) -> None:
         """A lease began."""
         for policy in self.policies:
             policy.granted(lease_id, held)

@@ -27,7 +27,7 @@ from bailiwick.kernel import (
     digest_of,
     encode,
 )
-from bailiwick.kernel.guards import Guards, Held, PolicyGuard
+from bailiwick.kernel.guards import Guards, HeldLease, PolicyGuard
 from bailiwick.scheduler.decision import Approved, Denied
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeSet
@@ -79,7 +79,7 @@ class Apart:
         del request, without
         return self._all_but({str(self._ledger.node_at(handle)) for handle in placed})
 
-    def granted(self, lease_id: int, held: Held) -> None:
+    def granted(self, lease_id: int, held: HeldLease) -> None:
         self.held[lease_id] = str(held.owner.tenant), str(held.node)
         self.told.append(f"granted {lease_id} on {held.node}")
 

@@ -21,7 +21,8 @@ from bailiwick.isolation.compiled import CompiledPolicy, LimitRule, SubjectClass
 from bailiwick.isolation.ground import Ground
 from bailiwick.isolation.placements import Residue, Site
 from bailiwick.isolation.policy import OnlyOn, Policy
-from bailiwick.kernel.guards import Held
+from bailiwick.isolation.terrain import HeldParts
+from bailiwick.kernel.guards import HeldLease
 from bailiwick.kernel.isolation.subjects import subject_of, subject_of_lease, subject_of_request
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.ledger import CapacityLedger
@@ -67,7 +68,7 @@ class IsolationGuard:
         self._terms: dict[int, Term] = {}
         self._asked_last: tuple[PlacementRequest | None, SubjectClass] = None, SubjectClass(0, ())
         self._sets: dict[tuple[SubjectClass, Term, bool], _Kept] = {}
-        self._where: dict[int, Held] = {}
+        self._where: dict[int, HeldLease] = {}
         for entry in ledger.entries.values():
             self._join(entry)
 
@@ -88,15 +89,15 @@ class IsolationGuard:
         """What was left behind has changed: it is asked for again."""
         self._left_until_ms = -1
 
-    def granted(self, lease_id: int, held: Held) -> None:
+    def granted(self, lease_id: int, held: HeldLease) -> None:
         """A lease began, or (below zero) room is kept for one that is to begin."""
         devices = tuple(at for at in range(held.devices.bit_length()) if held.devices >> at & 1)
         self._where[lease_id] = held
         self.ground.begin(
             lease_id,
             self._class_of(held),
-            self._handles[held.node],
-            devices=devices,
+            handle=self._handles[held.node],
+            parts=HeldParts(devices),
             runs=lease_id >= 0,
         )
 
@@ -129,7 +130,7 @@ class IsolationGuard:
         member, term, devices = self._asked(request)
         if without:
             with self.ground.without(without):
-                return self._node_set(self._open_to(member, term, devices))
+                return self._node_set(self._open_to(member, term, devices=devices))
         key = member, term, devices
         kept = self._sets.get(key)
         if kept is None:
@@ -168,9 +169,9 @@ class IsolationGuard:
         member, term, devices = self._asked(request)
         if without:
             with self.ground.without(without):
-                closed = self.ground.beside(member, term, placed, devices=devices)
+                closed = self.ground.beside(member, term, placed=placed, devices=devices)
         else:
-            closed = self.ground.beside(member, term, placed, devices=devices)
+            closed = self.ground.beside(member, term, placed=placed, devices=devices)
         return self._node_set(self.ground.everyone & ~closed) if closed else None
 
     def closed_by(self, request: PlacementRequest) -> Mapping[str, int]:
@@ -212,14 +213,14 @@ class IsolationGuard:
             self._terms[request.ttl_ms] = term
         return member, term, bool(request.device_count)
 
-    def _class_of(self, held: Held) -> SubjectClass:
+    def _class_of(self, held: HeldLease) -> SubjectClass:
         key = held.owner.tenant, held.owner.project, tuple(held.job_labels.items())
         member = self._classes.get(key)
         if member is None:
             member = self.compiled.class_of(subject_of(held.owner, held.job_labels))
         return member
 
-    def _open_to(self, member: SubjectClass, term: Term, devices: bool) -> int:
+    def _open_to(self, member: SubjectClass, term: Term, *, devices: bool) -> int:
         bits = self.ground.open_to(member, term, devices=devices)
         rules = self._bound_by(member, term)
         return bits & self._having(rules) if rules else bits
@@ -264,7 +265,7 @@ def guard_of(
     guard = IsolationGuard(policy, state.ledger, residues=residues)
     for lease_id in state.leases:
         subject, fields = subject_of_lease(state, lease_id), state.fields(lease_id)
-        held = Held(
+        held = HeldLease(
             state.owner_of(lease_id), subject.labels, state.node_of(lease_id), fields.devices
         )
         guard.granted(lease_id, held)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from bailiwick.kernel.events import Event
-from bailiwick.kernel.guards import Claim, Held
+from bailiwick.kernel.guards import Claim, HeldLease
 from bailiwick.kernel.money.charging import (
     begin_charges,
     change_charges,
@@ -144,7 +144,7 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
         for lease_id, node, devices in zip(
             event.lease_ids, event.nodes, event.devices, strict=True
         ):
-            held = Held(event.owner, request.job_labels, node, devices)
+            held = HeldLease(event.owner, request.job_labels, node, devices)
             state.guards.granted(lease_id, held)
     each = weight_of(request.gpu_milli_total, request.cpu_milli)
     rate = len(event.lease_ids) * each
