@@ -43,7 +43,7 @@ from bailiwick.kernel import (
     State,
     Submit,
 )
-from bailiwick.kernel.isolation.guard import guard_of
+from bailiwick.kernel.isolation.guard import stand_guard
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import TenantId
 from bailiwick.vocab.words import HardwareGeneration
@@ -145,7 +145,8 @@ def run(*, quick: bool = False) -> Section:
     nodes, blocks = (QUICK_NODES, QUICK_BLOCKS) if quick else (NODES, BLOCKS)
     plain, guarded = House(nodes), House(nodes)
     state = guarded.kernel.state
-    state.guards.add(guard_of(state, policy_of_fifty()))
+    state.isolation.set_policy(1, "", policy=policy_of_fifty(), at_ms=0)
+    stand_guard(state)
     say(f"isolation: {nodes} nodes twice, {RULES} rules for one")
     for request in requests(LEASES_PER_NODE * nodes, seed=1):
         if guarded.submit(request):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.topology import CacheDomain, NodeTopology
 from bailiwick.isolation.judge import Violation, violations
-from bailiwick.isolation.placements import Placement, Site
+from bailiwick.isolation.placements import Placement
 from bailiwick.isolation.policy import Policy
 from bailiwick.kernel import (
     Cancel,
@@ -20,10 +21,13 @@ from bailiwick.kernel import (
     RegisterNode,
     Release,
     Renew,
+    State,
     Submit,
 )
-from bailiwick.kernel.isolation.guard import IsolationGuard, guard_of
-from bailiwick.kernel.isolation.subjects import subject_of_lease, subject_of_request
+from bailiwick.kernel.isolation.guard import stand_guard
+from bailiwick.kernel.isolation.placements import placements, seats, site_of
+from bailiwick.kernel.isolation.residues import recount
+from bailiwick.kernel.isolation.subjects import subject_of_request
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.vocab.words import PreemptionReason, Priority
@@ -46,6 +50,13 @@ def machine(random: Random, number: int) -> NodeCapacity:
     return NodeCapacity(4, 10**6, gpus=gpus, labels=labels, topology=NodeTopology(caches, near))
 
 
+def use_policy(state: State, policy: Policy) -> None:
+    """Have the policy in force, as a command that sets it does, but without its text."""
+    state.isolation.set_policy(1, "", policy=policy, at_ms=0)
+    recount(state)
+    stand_guard(state)
+
+
 class History:
     """A desk with a policy, on which random things happen."""
 
@@ -58,8 +69,7 @@ class History:
         self.made = 0
         for _ in range(nodes):
             self.add_node()
-        self.guard: IsolationGuard = guard_of(self.desk.state, policy)
-        self.desk.state.guards.add(self.guard)
+        use_policy(self.desk.state, policy)
         self.queued: list[int] = []
 
     def add_node(self) -> None:
@@ -112,60 +122,34 @@ class History:
 
     # -- what the judge says -----------------------------------------------------------------
 
-    def site(self, node: str) -> Site:
-        entry = self.desk.state.ledger.entry(node)
-        fabrics = tuple(gpu.fabric for gpu in entry.capacity.gpus)
-        return Site(node, entry.capacity.topology, fabrics, entry.capacity.labels)
-
-    def placements(self, *, ends: bool = True, seats: bool = False) -> list[Placement]:
-        """What runs, and if asked for, who is to come into kept room; with or without its end."""
-        state, found = self.desk.state, []
-        for lease_id in state.leases:
-            fields = state.fields(lease_id)
-            site = self.site(str(state.node_of(lease_id)))
-            found.append(
-                Placement(
-                    str(lease_id),
-                    subject_of_lease(state, lease_id),
-                    site.node,
-                    site.domains(devices=_indices(fields.devices)),
-                    site.labels,
-                    fields.granted_ms,
-                    fields.expires_ms if ends else None,
-                )
-            )
-        for entry_id, claim in state.claims.items() if seats else ():
-            subject = subject_of_request(state.entry(entry_id).request)
-            for number, seat in enumerate(claim.seats):
-                site = self.site(str(seat.node))
-                domains = site.domains(devices=_indices(seat.devices))
-                name = f"claim-{entry_id}-{number}"
-                found.append(Placement(name, subject, site.node, domains, site.labels))
-        return found
-
     def violations(self) -> list[Violation]:
         """What is broken now by what runs."""
-        return violations(self.policy, self.placements(), now_ms=self.desk.now_ms)
+        state, now_ms = self.desk.state, self.desk.now_ms
+        left = state.isolation.residues_at(now_ms)
+        return violations(self.policy, [*placements(state)], now_ms=now_ms, residues=left)
 
     def allowed(self, request: PlacementRequest) -> set[str]:
         """The nodes where the judge finds nothing against one who comes now, whatever it gets."""
         now_ms, found = self.desk.now_ms, set()
-        others = self.placements(ends=False, seats=True)
-        for node in map(str, self.desk.state.ledger.entries):
-            site = self.site(node)
+        state = self.desk.state
+        there = (*placements(state), *seats(state, now_ms=now_ms))
+        others = [replace(each, until_ms=None) for each in there]
+        for node, entry in state.ledger.entries.items():
+            site = site_of(entry)
             held = site.domains(devices=None if request.device_count else ())
             new = Placement(
                 "new",
                 subject_of_request(request),
-                node,
+                site.node,
                 held,
                 site.labels,
-                now_ms,
+                now_ms + 1,  # after all who left at this moment
                 now_ms + request.ttl_ms,
             )
-            told = violations(self.policy, [*others, new], now_ms=now_ms)
+            left = state.isolation.residues_at(now_ms)
+            told = violations(self.policy, [*others, new], now_ms=now_ms, residues=left)
             if not any("new" in each.who for each in told):
-                found.add(node)
+                found.add(str(node))
         return found
 
     def ask(self, request: PlacementRequest) -> Granted | Refused:
@@ -173,7 +157,3 @@ class History:
         answer = self.desk.do(Submit(request, wait=False))
         assert isinstance(answer, Granted | Refused), answer
         return answer
-
-
-def _indices(bits: int) -> tuple[int, ...]:
-    return tuple(index for index in range(bits.bit_length()) if bits >> index & 1)

@@ -136,9 +136,11 @@ def capacity_denial(
         return never
     labelled, ready = ledger.prepare(lasting), ledger.prepare(lasting, filters)
     sought = ledger.handles.intern_shape(shape)
-    suitable = ledger.engine.survey(sought, ledger.mask_of(labelled))[0]
     mask = ledger.mask_of(ready)
     permitted, taking, able, able_open, *free = ledger.engine.survey(sought, mask)
+    suitable = permitted
+    if ready is not labelled:
+        suitable = ledger.engine.survey(sought, ledger.mask_of(labelled))[0]
     if not suitable and lasting.labels:
         return NoSuchHardware(len(ledger))
     if suitable and not permitted:

@@ -147,6 +147,7 @@ class Handles:
         self.shapes: dict[int, Shape] = {}
         self.account_of: dict[tuple[ChargedAccount, int], int] = {}
         self.accounts: dict[int, ChargedAccount] = {}
+        self._owned: dict[tuple[TenantId, ProjectId | None], set[int]] = {}
         self._free_accounts: list[int] = []
         self._serving: dict[tuple[int, Shape], tuple[int, ...]] = {}
         self._memories: dict[Shape, tuple[int, ...]] = {}
@@ -260,11 +261,9 @@ class Handles:
 
     def accounts_of(self, request: PlacementRequest) -> bytearray:
         """The accounts of the request's owner, whatever their tags, as a bit for each there is."""
-        owner = request.tenant, request.project
         mask = bytearray((len(self.accounts) + len(self._free_accounts)) // 8 + 1)
-        for handle, account in self.accounts.items():
-            if (account.tenant, account.project) == owner:
-                mask[handle >> 3] |= 1 << (handle & 7)
+        for handle in self._owned.get((request.tenant, request.project), ()):
+            mask[handle >> 3] |= 1 << (handle & 7)
         return mask
 
     def intern_account(self, account: ChargedAccount, row: int) -> int:
@@ -281,6 +280,7 @@ class Handles:
                 handle = self.engine.add_account(row)
             self.account_of[key] = handle
             self.accounts[handle] = account
+            self._owned.setdefault((account.tenant, account.project), set()).add(handle)
         return handle
 
     def _sweep_shapes(self) -> None:
@@ -296,6 +296,10 @@ class Handles:
         for key, handle in list(self.account_of.items()):
             if not self.engine.account_refs(handle):
                 self._free_accounts.append(handle)
+                owned = self._owned[key[0].tenant, key[0].project]
+                owned.discard(handle)
+                if not owned:
+                    del self._owned[key[0].tenant, key[0].project]
                 del self.account_of[key], self.accounts[handle]
         self._sweep_at["accounts"] = 2 * len(self.accounts) + IDLE_MAX
         self.epoch += 1

@@ -120,7 +120,11 @@ class LeaseTable:
 
     def mask_of(self, ready: Prepared) -> bytearray | None:
         """The bitmap of nodes the request's labels and filters allow; ``None`` for all."""
-        return self._masks.intersection(ready.sets, len(self.by_handle)) if ready.sets else None
+        return self.mask_within(ready.sets)
+
+    def mask_within(self, sets: list[NodeSet]) -> bytearray | None:
+        """The bitmap of nodes that are in all of these sets; ``None`` for all."""
+        return self._masks.intersection(sets, len(self.by_handle)) if sets else None
 
     def fresh(self, ready: Prepared) -> Prepared:
         """The same request with integers that are valid now."""

@@ -77,8 +77,10 @@ def test_another_half_life_sorts_the_line_anew() -> None:
     lanes = lanes_of(shares, entries)
     before = list(lanes.order(10_000, {}))
     shares.half_life_ms = 1_000
-    lanes.leave(entries[3])  # its moment was reckoned by the half-life before
-    lanes.join(entries[3])
+    for entry in entries:  # their moments were reckoned by the half-life before
+        lanes.leave(entry)
+    for entry in entries:
+        lanes.join(entry)
     after = list(lanes.order(10_000, {}))
     assert after == list(lanes_of(shares, entries).order(10_000, {})) != before
 

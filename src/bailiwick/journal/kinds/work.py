@@ -207,6 +207,7 @@ class WorkKinds:
                 "released": AMOUNT,
                 "preemptor": PRINCIPAL,
                 "generation": AMOUNT,
+                "rule": NAME,
             },
         ),
     )

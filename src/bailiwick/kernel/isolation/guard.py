@@ -23,7 +23,7 @@ from bailiwick.isolation.placements import Residue, Site
 from bailiwick.isolation.policy import OnlyOn, Policy
 from bailiwick.isolation.terrain import HeldParts
 from bailiwick.kernel.guards import HeldLease
-from bailiwick.kernel.isolation.subjects import subject_of, subject_of_lease, subject_of_request
+from bailiwick.kernel.isolation.subjects import subject_of, subject_of_request
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeSet
@@ -255,18 +255,31 @@ class IsolationGuard:
         return bits
 
 
-def guard_of(
-    state: State,
-    policy: Policy,
-    *,
-    residues: Callable[[int], Iterable[Residue]] = lambda now_ms: (),
-) -> IsolationGuard:
-    """A guard for the policy that knows of every lease there is; claims are told by who adds it."""
-    guard = IsolationGuard(policy, state.ledger, residues=residues)
+def guard_of(state: State) -> IsolationGuard:
+    """A guard for the policy in force, which knows of every lease; claims are told by who adds it."""
+    book = state.isolation
+    guard = IsolationGuard(book.policy, state.ledger, residues=book.residues_at)
     for lease_id in state.leases:
-        subject, fields = subject_of_lease(state, lease_id), state.fields(lease_id)
-        held = HeldLease(
-            state.owner_of(lease_id), subject.labels, state.node_of(lease_id), fields.devices
-        )
+        labels = state.job_labels.get(lease_id, {})
+        devices = state.fields(lease_id).devices
+        held = HeldLease(state.owner_of(lease_id), labels, state.node_of(lease_id), devices)
         guard.granted(lease_id, held)
     return guard
+
+
+def stand_guard(state: State) -> None:
+    """The policy in force binds everybody from now on, and none before it does."""
+    for each in _guards(state):
+        state.guards.drop(each)
+    if state.isolation.policy.rules:
+        state.guards.add(guard_of(state))
+
+
+def note_scrub(state: State) -> None:
+    """What was left behind has changed."""
+    for each in _guards(state):
+        each.left_behind()
+
+
+def _guards(state: State) -> list[IsolationGuard]:
+    return [each for each in state.guards.policies if isinstance(each, IsolationGuard)]

@@ -32,7 +32,7 @@ void engine_clear(Engine *e) {
     }
     for (int32_t i = 0; i < e->shapes; i++) drop_cache(e, &e->shape[i]);
     free(e->node); free(e->reclaim); free(e->cls); free(e->shape); free(e->account);
-    free(e->lease); free(e->expiry_min); free(e->expiry_group);
+    free(e->lease); free(e->beside); free(e->expiry_min); free(e->expiry_group);
     free(e->head); free(e->bitmap); free(e->stamp);
     free(e->group); free(e->item);
     memset(e, 0, sizeof *e);
@@ -182,6 +182,7 @@ void free_shape(Engine *e, int32_t i) {
 int32_t add_account(Engine *e, int32_t row) {
     if (!grow((void **)&e->account, e->accounts, &e->account_room, sizeof(Account))) return -1;
     e->account[e->accounts].row = row;
+    e->account[e->accounts].first = -1;
     return e->accounts++;
 }
 
@@ -309,8 +310,29 @@ static int32_t lease_slot(Engine *e) {
     if (!grow((void **)&e->lease, e->leases, &e->lease_room, sizeof(Lease))) return -1;
     if (room != e->lease_room) {
         if (!expiry_grow(e, room)) return -1;
+        void *p = realloc(e->beside, (size_t)e->lease_room * sizeof *e->beside);
+        if (!p) return -1;
+        e->beside = p;
     }
     return e->leases++;
+}
+
+/* The lease is held under an account from now on. */
+void account_enter(Engine *e, int32_t slot, int32_t account) {
+    Account *a = &e->account[account];
+    e->lease[slot].account = account;
+    e->beside[slot] = (Beside){ a->first, -1 };
+    if (a->first >= 0) e->beside[a->first].prev = slot;
+    a->first = slot;
+    a->refs++;
+}
+
+void account_leave(Engine *e, int32_t slot) {
+    Account *a = &e->account[e->lease[slot].account];
+    Beside b = e->beside[slot];
+    if (b.prev >= 0) e->beside[b.prev].next = b.next; else a->first = b.next;
+    if (b.next >= 0) e->beside[b.next].prev = b.prev;
+    a->refs--;
 }
 
 /* Write the lease and take its resources; the caller has checked that they are free. */
@@ -330,7 +352,7 @@ int64_t take(Engine *e, int32_t x, int32_t shape, int32_t account, int traits,
                   .granted = when[0], .expires = when[1], .checkpoint = INT64_MIN };
     if (n->first_lease >= 0) e->lease[n->first_lease].prev = i;
     n->first_lease = i;
-    n->leases++; e->lease_live++; s->refs++; e->account[account].refs++;
+    n->leases++; e->lease_live++; s->refs++; account_enter(e, i, account);
     expiry_note(e, i, when[1]);
     node_take(e, x, s, devices, 1);
     quota_charge(e, e->account[account].row, s, l, 1);
@@ -357,7 +379,7 @@ int release(Engine *e, int64_t id) {
     if (l->next >= 0) e->lease[l->next].prev = l->prev;
     if (l->prev >= 0) e->lease[l->prev].next = l->next;
     else n->first_lease = l->next;
-    n->leases--; e->lease_live--; s->refs--; e->account[l->account].refs--;
+    n->leases--; e->lease_live--; s->refs--; account_leave(e, (int32_t)(id & 0xffffffff));
     node_take(e, l->node, s, l->devices, -1);
     l->node = -1; l->expires = INT64_MAX;
     l->reuse = (l->reuse + 1) & 0x3fffffff;   /* an id stays below LEARN_FLAG */

@@ -91,7 +91,8 @@ typedef struct {
     Cache cache[2];                /* weighted, fragmentation aware */
 } Shape;
 
-typedef struct { int32_t row, refs; } Account;
+typedef struct { int32_t row, refs, first; } Account;   /* first: of its leases, or -1 */
+typedef struct { int32_t next, prev; } Beside;           /* leases of one account */
 
 typedef struct {                   /* 64 bytes: one cache line */
     int32_t node, account, shape, gang, next, prev;
@@ -111,6 +112,7 @@ typedef struct {
     Shape *shape;       int32_t shapes, shape_room, shape_free;
     Account *account;   int32_t accounts, account_room;
     Lease *lease;       int32_t leases, lease_room, lease_free, lease_live;
+    Beside *beside;     /* a row for each lease */
     int64_t *expiry_min, *expiry_group;   /* see expiries.c */
     int32_t generation_of_kind[KINDS];
     int64_t vram_of_kind[KINDS];
@@ -150,6 +152,8 @@ unsigned choose_devices(const Engine *e, const Node *n, const Shape *s);
 int64_t take(Engine *e, int32_t x, int32_t shape, int32_t account, int traits,
              const int64_t when[2], int32_t gang, unsigned devices);
 int release(Engine *e, int64_t id);
+void account_enter(Engine *e, int32_t slot, int32_t account);
+void account_leave(Engine *e, int32_t slot);
 Lease *lease_at(const Engine *e, int64_t id);
 void reclaim_add(Engine *e, const Lease *l, int sign);
 void quota_charge(Engine *e, int32_t row, const Shape *s, const Lease *l, int sign);

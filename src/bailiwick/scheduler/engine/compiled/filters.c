@@ -1,5 +1,6 @@
 /* What denials and explanations count: nodes that could serve, and the filters nodes fall at. */
 #include "module.h"
+#include <stdlib.h>
 
 enum { KIND = 0, LABELS, POLICY, CPU, MEMORY, BLOCK_STORAGE, GPU, FITTING, FILTERS };
 
@@ -73,23 +74,56 @@ METHOD(py_survey) {
                          sum[0], sum[1], sum[2], sum[3]);
 }
 
-/* leases_of(accounts, limit) -> ids of leases under accounts whose bits are set, last slot first */
+static int last_first(const void *a, const void *b) {
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x < y) - (x > y);
+}
+
+/* The slots of all leases under these accounts, the last first; NULL without memory. */
+static int32_t *slots_under(const Engine *e, const uint8_t *accounts, int64_t count) {
+    int32_t *slot = malloc((size_t)(count + 1) * sizeof *slot), found = 0;
+    for (int32_t i = 0; slot && i < e->accounts; i++) {
+        if (!accounts[i >> 3]) { i |= 7; continue; }
+        if (!allowed(accounts, i)) continue;
+        for (int32_t l = e->account[i].first; l >= 0; l = e->beside[l].next) slot[found++] = l;
+    }
+    if (slot) qsort(slot, (size_t)found, sizeof *slot, last_first);
+    return slot;
+}
+
+static int tell_lease(const Engine *e, int32_t slot, PyObject *out) {
+    PyObject *id = PyLong_FromLongLong(((int64_t)e->lease[slot].reuse << 32) | slot);
+    int is_told = id && PyList_Append(out, id) == 0;
+    Py_XDECREF(id);
+    return is_told;
+}
+
+/* leases_of(accounts, limit) -> ids of leases under accounts whose bits are set, last slot first.
+ * Who holds a large part of all soon has enough from the end; the leases of others are listed. */
 METHOD(py_leases_of) {
     int64_t a[1]; Py_buffer view;
     const Engine *e = &self->e;
     if (n < 2 || !integers(args + 1, n - 1, 1, a)) return NULL;
     if (PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0) return NULL;
-    PyObject *found = NULL;
+    const uint8_t *accounts = view.buf;
+    PyObject *out = NULL;
+    int64_t count = 0;
     if (view.len * 8 < e->accounts)
         PyErr_SetString(PyExc_ValueError, "mask is shorter than the number of accounts");
-    else found = PyList_New(0);
-    for (int32_t i = e->leases - 1; found && i >= 0 && PyList_GET_SIZE(found) < a[0]; i--) {
-        const Lease *l = &e->lease[i];
-        if (l->node < 0 || !allowed(view.buf, l->account)) continue;
-        PyObject *id = PyLong_FromLongLong(((int64_t)l->reuse << 32) | i);
-        if (!id || PyList_Append(found, id) < 0) Py_CLEAR(found);
-        Py_XDECREF(id);
+    else out = PyList_New(0);
+    for (int32_t i = 0; out && i < e->accounts; i++) {
+        if (!accounts[i >> 3]) { i |= 7; continue; }
+        if (allowed(accounts, i)) count += e->account[i].refs;
     }
+    int is_few = out && (double)count * (double)count <= (double)a[0] * e->leases;
+    int32_t *slot = is_few ? slots_under(e, accounts, count) : NULL;
+    for (int64_t i = 0; slot && out && i < count && i < a[0]; i++)
+        if (!tell_lease(e, slot[i], out)) Py_CLEAR(out);
+    for (int32_t i = e->leases - 1; !slot && out && i >= 0 && PyList_GET_SIZE(out) < a[0]; i--) {
+        const Lease *l = &e->lease[i];
+        if (l->node >= 0 && allowed(accounts, l->account) && !tell_lease(e, i, out)) Py_CLEAR(out);
+    }
+    free(slot);
     PyBuffer_Release(&view);
-    return found;
+    return out;
 }

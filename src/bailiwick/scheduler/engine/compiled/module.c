@@ -445,9 +445,8 @@ METHOD(py_move_lease) {
     if (!l) { bad("lease"); return NULL; }
     const Shape *s = &e->shape[l->shape];
     quota_charge(e, e->account[l->account].row, s, l, -1);
-    e->account[l->account].refs--;
-    l->account = (int32_t)a[1];
-    e->account[l->account].refs++;
+    account_leave(e, (int32_t)(a[0] & 0xffffffff));
+    account_enter(e, (int32_t)(a[0] & 0xffffffff), (int32_t)a[1]);
     quota_charge(e, e->account[l->account].row, s, l, 1);
     Py_RETURN_NONE;
 }
