@@ -256,7 +256,7 @@ class IsolationGuard:
 
 
 def guard_of(state: State) -> IsolationGuard:
-    """A guard for the policy in force, which knows of every lease; claims are told by who adds it."""
+    """A guard for the policy in force that knows of every lease; who adds it tells of claims."""
     book = state.isolation
     guard = IsolationGuard(book.policy, state.ledger, residues=book.residues_at)
     for lease_id in state.leases:
