@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from bailiwick.iam import Directory
 from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.guards import Claim, GuardedAdmission, Guards
+from bailiwick.kernel.isolation.book import IsolationBook
 from bailiwick.kernel.money.book import Issued
 from bailiwick.kernel.money.spending import Leaving, Restored, Spending
 from bailiwick.kernel.money.times import RecordTimes
@@ -83,6 +84,7 @@ class State:
         self.courses = CourseBook()
         self.directory = Directory()
         self.trust = TrustBook()
+        self.isolation = IsolationBook()
         self.use_settings(self.settings)
 
     def use_settings(self, settings: Settings) -> None:

@@ -12,8 +12,9 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.scheduler.engine import Engine
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 IDLE_MAX = 4096
 """Unused shapes or accounts kept before a sweep."""
 
+ClassKey: TypeAlias = tuple[int, int, int, bytes, bytes]
+"""Cores, memory and block storage of a machine; the kind of each device, and its fabric."""
+
 OPERATOR_ACCOUNT = 0
 """The engine's account that belongs to no tenant."""
 
@@ -50,6 +54,22 @@ class DeviceKind:
     def of(cls, device: GpuDevice) -> DeviceKind:
         """The kind of a device."""
         return cls(device.generation, device.model, device.vram_bytes, device.partitionable)
+
+
+def fabrics_of(devices: Sequence[GpuDevice]) -> bytes:
+    """The number of each device's fabric, in order of their first devices.
+
+    A device that is joined to no other is a fabric of its own. Nothing is said where it makes no
+    difference: all are joined, or none is.
+
+    >>> named = [GpuDevice(HardwareGeneration.OTHER, fabric=name) for name in ("a", "b", "b", "")]
+    >>> list(fabrics_of(named)), fabrics_of(named[1:3]), fabrics_of(named[:2])
+    ([0, 1, 1, 2], b'', b'')
+    """
+    numbers: dict[object, int] = {}
+    names = [device.fabric or index for index, device in enumerate(devices)]
+    found = bytes(numbers.setdefault(name, len(numbers)) for name in names)
+    return found if 1 < len(numbers) < len(found) else b""
 
 
 class Shape(NamedTuple):
@@ -144,8 +164,8 @@ class Handles:
         self.epoch = 0
         self.kinds: list[DeviceKind] = []
         self.kind_devices: list[int] = []
-        self.class_of: dict[tuple[int, int, int, bytes], int] = {}
-        self.classes: list[tuple[int, int, int, bytes]] = []
+        self.class_of: dict[ClassKey, int] = {}
+        self.classes: list[ClassKey] = []
         self.shape_of: dict[Shape, int] = {}
         self.shapes: dict[int, Shape] = {}
         self.account_of: dict[tuple[ChargedAccount, int], int] = {}
@@ -162,10 +182,11 @@ class Handles:
         """The class of machines with exactly this hardware."""
         self.check_room(capacity)
         kinds = bytes(self.kind_of(device) for device in capacity.gpus)
-        return self.add_class((capacity.cpu_milli, capacity.mem_bytes, capacity.block_bytes, kinds))
+        amounts = capacity.cpu_milli, capacity.mem_bytes, capacity.block_bytes
+        return self.add_class((*amounts, kinds, fabrics_of(capacity.gpus)))
 
-    def add_class(self, key: tuple[int, int, int, bytes]) -> int:
-        """The class of machines with these capacities and these kinds of device."""
+    def add_class(self, key: ClassKey) -> int:
+        """The class of machines with these capacities, kinds of device and fabrics."""
         if key not in self.class_of:
             self.class_of[key] = self.engine.add_class(*key)
             self.classes.append(key)

@@ -30,7 +30,7 @@ from bailiwick.kernel.work.claims import (
     restore_spared,
 )
 from bailiwick.kernel.work.commands import Cancel, Submit
-from bailiwick.kernel.work.ending import evict
+from bailiwick.kernel.work.ending import EvictedBy, evict
 from bailiwick.kernel.work.events import (
     AdmissionApproved,
     AdmissionDenied,
@@ -185,9 +185,8 @@ def _make_room(
     starts = is_certain(state, request, room=room, now_ms=now_ms)
     # Nobody else gets a lease before this request does.
     taken_by = TakenBy(lease_id=state.lease_serial + 1 if starts else None, depth=room.depth)
-    ends = evict(
-        state, victims, reason=reason, now_ms=now_ms, grace_ms=None, preemptor=str(request.tenant)
-    )
+    by = EvictedBy(str(request.tenant))
+    ends = evict(state, victims, reason=reason, now_ms=now_ms, grace_ms=None, by=by)
     for event in ends:
         yield replace(event, taken_by=taken_by) if isinstance(event, LeasePreempted) else event
 

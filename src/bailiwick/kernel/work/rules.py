@@ -18,6 +18,7 @@ from typing import assert_never
 
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.guards import Claim
+from bailiwick.kernel.isolation.residues import note_end, note_grants
 from bailiwick.kernel.money.charging import (
     begin_charges,
     change_charges,
@@ -140,6 +141,7 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
             ledger.engine.cursor(entry.handle + 1)
     if request.job_labels:
         state.job_labels |= dict.fromkeys(event.lease_ids, request.job_labels)
+    note_grants(state, event.lease_ids)
     state.guards.granted(event.lease_ids, event.owner, nodes=event.nodes)
     each = weight_of(request.gpu_milli_total, request.cpu_milli)
     rate = len(event.lease_ids) * each
@@ -278,6 +280,7 @@ def end_lease(state: State, lease_id: int, *, at_ms: int, until_ms: int) -> None
     """The lease is over, and was its holder's to ``until_ms``."""
     handle = state.handle(lease_id)
     _stop_usage(state, lease_id, at_ms, until_ms=until_ms)
+    note_end(state, lease_id, at_ms=at_ms)
     for kept in (state.leaving, state.terms, state.restored, state.job_labels):
         kept.pop(lease_id, None)
     state.ledger.drop(handle, now_ms=at_ms)

@@ -4,26 +4,32 @@
 
 enum { KIND = 0, LABELS, POLICY, CPU, MEMORY, BLOCK_STORAGE, GPU, FITTING, FILTERS };
 
-static int falls_at(const Engine *e, const Node *k, const Shape *s) {
+static int falls_at(const Engine *e, const Node *k, const Shape *s, unsigned within) {
     if (k->cpu < s->cpu) return CPU;
     if (k->mem < s->mem) return MEMORY;
     if (k->block < s->block) return BLOCK_STORAGE;
     const Class *c = &e->cls[k->cls];
     int usable = 0;
     for (int i = 0; s->count && i < c->devices; i++)
-        usable += k->device[i] >= s->milli && s->kinds >> c->kind[i] & 1;
+        usable += k->device[i] >= s->milli && s->kinds >> c->kind[i] & within >> i & 1;
     return usable < s->count ? GPU : FITTING;
 }
 
-/* filter_counts(shape, labels, permitted) -> open nodes by the first filter they fail; fitting */
+/* filter_counts(shape, labels, permitted, limits) -> open nodes by the first filter they fail, and
+ * those that fit */
 METHOD(py_filter_counts) {
-    int64_t a[1]; Py_buffer views[2]; const uint8_t *labels, *permitted;
+    int64_t a[1]; Py_buffer views[3]; const uint8_t *labels, *permitted; Limits limits;
     const Engine *e = &self->e;
     int32_t count[FILTERS] = { 0 };
     if (n < 3 || !integers(args, n, 1, a) || !shape_ok(e, a[0])) return NULL;
     if (!mask_of(e, args[1], &views[0], &labels)) return NULL;
     if (!mask_of(e, args[2], &views[1], &permitted)) {
         if (views[0].obj) PyBuffer_Release(&views[0]);
+        return NULL;
+    }
+    if (!limits_of(n > 3 ? args[3] : Py_None, &views[2], &limits)) {
+        for (int i = 0; i < 2; i++)
+            if (views[i].obj) PyBuffer_Release(&views[i]);
         return NULL;
     }
     const Shape *s = &e->shape[a[0]];
@@ -33,10 +39,10 @@ METHOD(py_filter_counts) {
         int at = s->count && !(e->cls[k->cls].kinds & s->kinds) ? KIND
                : !allowed(labels, x) ? LABELS
                : !allowed(permitted, x) ? POLICY
-               : falls_at(e, k, s);
+               : falls_at(e, k, s, devices_within(&limits, x));
         count[at]++;
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (views[i].obj) PyBuffer_Release(&views[i]);
     return Py_BuildValue("iiiiiiii", count[KIND], count[LABELS], count[POLICY], count[CPU],
                          count[MEMORY], count[BLOCK_STORAGE], count[GPU], count[FITTING]);
