@@ -157,10 +157,9 @@ class Ground:
         if found is None:
             if len(self._limited) >= KEPT_MAX:
                 self._limited.clear()
-            spreads, lingers = (
-                tuple(at for at, each in enumerate(rules) if selected & each.whose)
-                for rules in (self.compiled.spreads, self.compiled.lingers)
-            )
+            compiled = self.compiled
+            spreads = tuple(n for n, each in enumerate(compiled.spreads) if selected & each.whose)
+            lingers = tuple(n for n, each in enumerate(compiled.lingers) if selected & each.whose)
             found = self._limited[selected] = spreads, lingers
         return found
 
