@@ -22,6 +22,8 @@ CLASSES = [
     (128_000, 2**40, 0, bytes([1] * 8)),
     (48_000, 2**37, 2**41, bytes([2] * 4)),
     (32_000, 2**36, 2**40, bytes([0, 1, 2])),  # a mixed machine
+    (96_000, 2**39, 2**42, bytes([0] * 8), bytes([0, 0, 1, 1, 1, 1, 0, 0])),  # two fabrics
+    (96_000, 2**39, 2**42, bytes([1, 0, 1, 0, 2, 2]), bytes([0, 0, 1, 2, 1, 1])),
 ]
 GENERATIONS = {0: 2, 1: 4, 2: 5}
 MEMORY = {0: 2**34 + 1, 1: 2**36, 2: 3 * 2**35}
@@ -70,6 +72,15 @@ def random_shape(rng: random.Random) -> tuple[int, ...]:
     return cpu, mem, block, 0, rng.choice([1, 1, 2, 4, 8]), 1000, kinds, generation
 
 
+def random_limits(rng: random.Random, nodes: list[int], mask: bytearray) -> array[int] | None:
+    """Some nodes, taken out of the mask, with the devices that may be used there."""
+    rows = array("q")
+    for x in sorted(rng.sample(nodes, rng.choice([0, 1, 9]))):
+        mask[x >> 3] &= ~(1 << (x & 7))
+        rows.extend((x, rng.choice([0, 1, 0b1100, 0b11110000, 2**16 - 1, rng.randrange(2**16)])))
+    return rows if rng.random() < 0.9 else None
+
+
 def learn(rng: random.Random, twins: Twins) -> None:
     items = array("q")
     for n, m in [(1, 250), (1, 500), (1, 1000), (2, 1000), (4, 1000), (8, 1000)]:
@@ -100,15 +111,17 @@ def test_both_engines_tell_the_same_story(strategy: int, seed: int) -> None:
     for step in range(900):
         dice = rng.random()
         if dice < 0.62:
-            mask = None
-            if rng.random() < 0.2:
+            mask, limits = None, None
+            if rng.random() < 0.4:
                 mask = bytearray(rng.randbytes(40))
+                limits = random_limits(rng, nodes, mask)
             now, shape = step * 10, rng.choice(shapes)
             lease = twins.call(
                 "place", strategy, shape, rng.choice(accounts),
                 traits(rng.randrange(4), rng.randrange(3)), now, now + rng.randrange(1, 9000),
-                -1, mask,
+                -1, mask, limits,
             )  # fmt: skip
+            twins.call("find", strategy, shape, mask, limits)
             if lease >= 0:
                 live.append(lease)
         elif dice < 0.90 and live:
@@ -138,7 +151,8 @@ def test_both_engines_tell_the_same_story(strategy: int, seed: int) -> None:
         twins.call("free_totals")
         if step % 30 == 0:
             masks = [rng.choice([None, bytearray(rng.randbytes(40))]) for _ in range(2)]
-            counts = twins.call("filter_counts", rng.choice(shapes), *masks)
+            limits = random_limits(rng, nodes, bytearray(40))
+            counts = twins.call("filter_counts", rng.choice(shapes), *masks, limits)
             twins.call("leases_of", bytearray(rng.randbytes(1)), rng.choice([1, 9, 10**6]))
             assert sum(counts) == sum(twins.call("node", x)[1] for x in nodes)
     for x in nodes:
@@ -146,6 +160,7 @@ def test_both_engines_tell_the_same_story(strategy: int, seed: int) -> None:
         twins.call("leases_on", x)
         for shape in shapes:
             twins.call("score", strategy, shape, x)
+            twins.call("score", strategy, shape, x, rng.randrange(2**16))
     for lease in live:
         twins.call("lease", lease)
     assert twins.tables[0] == twins.tables[1]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bailiwick.scheduler.engine import has_compiled, new_engine
-from bailiwick.scheduler.engine.protocol import Engine, traits
+from bailiwick.scheduler.engine.protocol import NEVER, Engine, traits
 
 ENGINES = ["pure", *(["compiled"] if has_compiled() else [])]
 CLASSES = [(8_000, 64, 10, b""), (16_000, 128, 0, bytes([0, 0, 1, 1])), (4_000, 32, 40, bytes([1]))]
@@ -237,8 +237,8 @@ def test_a_node_on_which_nothing_changed_is_not_reckoned_again(
     monkeypatch.setattr(rooms, "_steps", lambda s, x: reckoned.append(x) or walk(s, x))
     assert engine.room_time(shape, 1, None, 0, 500) == 100
     assert reckoned == nodes
-    engine.update_lease(leases[2], 0, 0, 2, 50, 0)
-    engine.update_lease(leases[3], 0, 0, 2, 100, 0)
+    engine.update_lease(leases[2], 0, 0, 2, 50, NEVER)
+    engine.update_lease(leases[3], 0, 0, 2, 100, NEVER)
     del reckoned[:]
     assert engine.room_time(shape, 1, None, 0, 500) == 50
     assert engine.room_time(shape, 1, None, 60, 500) == 60

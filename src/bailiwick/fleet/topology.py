@@ -20,10 +20,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_amount, check_integer, check_kind
+from bailiwick.vocab.words import DomainKind
+
+__all__ = [
+    "CACHES_MAX",
+    "INSIDE_HOST",
+    "NUMA_MAX",
+    "PLACES",
+    "UNNAMED",
+    "CacheDomain",
+    "DomainKind",
+    "NodeTopology",
+    "cache_name",
+    "numa_name",
+    "place_of",
+]
 
 CACHES_MAX = 256
 """Cache domains of one machine."""
@@ -33,18 +47,6 @@ NUMA_MAX = 64
 
 UNNAMED = "?"
 """The rack, segment or region of all nodes that do not say theirs."""
-
-
-class DomainKind(StrEnum):
-    """What work can share, from the narrowest to the widest."""
-
-    CACHE = "cache"
-    NUMA = "numa"
-    FABRIC = "fabric"
-    HOST = "host"
-    RACK = "rack"
-    SEGMENT = "segment"
-    REGION = "region"
 
 
 INSIDE_HOST = (DomainKind.CACHE, DomainKind.NUMA)

@@ -24,6 +24,7 @@ from bailiwick.kernel.fleet.commands import (
     SetQuota,
     SetShare,
 )
+from bailiwick.kernel.isolation.commands import ScrubDomain, SetIsolationPolicy
 from bailiwick.kernel.machine import Kernel, Outcome
 from bailiwick.kernel.money.commands import (
     IssueInvoice,
@@ -86,7 +87,9 @@ __all__ = [
     "ReportCheckpoint",
     "ReportFinding",
     "ReportTeardown",
+    "ScrubDomain",
     "SetBudget",
+    "SetIsolationPolicy",
     "SetQuota",
     "SetRateCard",
     "SetShare",

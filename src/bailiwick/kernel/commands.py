@@ -16,6 +16,7 @@ from typing import TypeAlias
 from bailiwick.journal.fields import PRINCIPAL
 from bailiwick.journal.record import Context
 from bailiwick.kernel.fleet.commands import FleetCommand
+from bailiwick.kernel.isolation.commands import IsolationCommand
 from bailiwick.kernel.money.commands import MoneyCommand
 from bailiwick.kernel.people.commands import PeopleCommand
 from bailiwick.kernel.trust.commands import TrustCommand
@@ -33,7 +34,15 @@ class Tick:
         check_integer("limit", self.limit, low=2, high=10**6)
 
 
-Command: TypeAlias = WorkCommand | FleetCommand | MoneyCommand | TrustCommand | PeopleCommand | Tick
+Command: TypeAlias = (
+    WorkCommand
+    | FleetCommand
+    | MoneyCommand
+    | TrustCommand
+    | PeopleCommand
+    | IsolationCommand
+    | Tick
+)
 
 
 @dataclass(frozen=True, slots=True)

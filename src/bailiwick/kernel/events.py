@@ -14,9 +14,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from bailiwick.kernel.fleet.events import FleetEvent
+from bailiwick.kernel.isolation.events import IsolationEvent
 from bailiwick.kernel.money.events import MoneyEvent
 from bailiwick.kernel.people.events import PeopleEvent
 from bailiwick.kernel.trust.events import TrustEvent
 from bailiwick.kernel.work.events import WorkEvent
 
-Event: TypeAlias = WorkEvent | FleetEvent | MoneyEvent | TrustEvent | PeopleEvent
+Event: TypeAlias = WorkEvent | FleetEvent | MoneyEvent | TrustEvent | PeopleEvent | IsolationEvent

@@ -26,6 +26,10 @@ from bailiwick.kernel.fleet import dump as fleet_dump
 from bailiwick.kernel.fleet import rules as fleet
 from bailiwick.kernel.fleet.commands import FleetCommand
 from bailiwick.kernel.fleet.events import ClockRepaired
+from bailiwick.kernel.isolation import dump as isolation_dump
+from bailiwick.kernel.isolation import rules as isolation
+from bailiwick.kernel.isolation.commands import IsolationCommand
+from bailiwick.kernel.isolation.recovery import follow_proofs
 from bailiwick.kernel.money import dump as money_dump
 from bailiwick.kernel.money import rules as money
 from bailiwick.kernel.money.commands import MoneyCommand
@@ -47,6 +51,18 @@ from bailiwick.kernel.work.ending import end_due
 from bailiwick.kernel.work.requests import look_at_line
 from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import InvariantBroken
+
+
+def _decide_trust(state: State, command: TrustCommand, now_ms: int) -> Iterator[Event]:
+    """What follows from evidence; and for work on nodes that prove something else by it."""
+    return follow_proofs(state, trust.decide(state, command, now_ms), now_ms=now_ms)
+
+
+def _lapse(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
+    """Evidence that became too old, and what follows from that."""
+    lapsed = trust.lapse(state, now_ms=now_ms, limit=limit)
+    return follow_proofs(state, lapsed, now_ms=now_ms)
+
 
 SLICES: tuple[Slice, ...] = (
     Slice(
@@ -97,7 +113,7 @@ SLICES: tuple[Slice, ...] = (
     Slice(
         name="trust",
         commands=get_args(TrustCommand),
-        decide=trust.decide,
+        decide=_decide_trust,
         apply=trust.APPLY,
         causes=trust.CAUSES,
         told_only=trust.TOLD_ONLY,
@@ -105,6 +121,17 @@ SLICES: tuple[Slice, ...] = (
         load=trust_dump.load,
         repair=trust_dump.repair,
         settle=trust_dump.settle,
+    ),
+    Slice(
+        name="isolation",
+        commands=get_args(IsolationCommand),
+        decide=isolation.decide,
+        apply=isolation.APPLY,
+        causes=isolation.CAUSES,
+        told_only=(),
+        dump=isolation_dump.dump,
+        load=isolation_dump.load,
+        repair=isolation_dump.repair,
     ),
 )
 """Each stands on those before it: a snapshot is read in this order."""
@@ -115,7 +142,7 @@ _DUE: tuple[TickPart, ...] = (
     fleet.finish_drains,
     fleet.end_bursts,
     money.watch_budgets,
-    trust.lapse,
+    _lapse,
     look_at_line,
 )
 """What a tick does, in this order."""

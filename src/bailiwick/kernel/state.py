@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from bailiwick.iam import Directory
 from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.guards import Claim, GuardedAdmission, Guards
+from bailiwick.kernel.isolation.book import IsolationBook
 from bailiwick.kernel.money.book import Issued
 from bailiwick.kernel.money.spending import Leaving, Restored, Spending
 from bailiwick.kernel.money.times import RecordTimes
@@ -57,6 +58,8 @@ class State:
         self.shares = RunningShares(self.settings.half_life_ms)
         self.line = FairQueue(self.shares, self.settings.line_rules())
         self.blocked: dict[int, Denied | None] = {}
+        self.untold: dict[int, None] = {}
+        """Who waits and has not been told why, oldest first; it follows from ``blocked``."""
         self.waiting: dict[tuple[str, str | None], int] = {}
         """How many wait of each tenant, and of each project; it follows from the line."""
         self.guards = Guards(self.ledger, self.settings)
@@ -81,6 +84,7 @@ class State:
         self.courses = CourseBook()
         self.directory = Directory()
         self.trust = TrustBook()
+        self.isolation = IsolationBook()
         self.use_settings(self.settings)
 
     def use_settings(self, settings: Settings) -> None:
@@ -155,13 +159,8 @@ class State:
 
     def turn(self, now_ms: int) -> Turn:
         """A look at the line, in which entries are asked one by one."""
-        return Turn(
-            self.admission,
-            now_ms=now_ms,
-            until_ms=now_ms + self.settings.horizon_ms,
-            most=self.settings.reservations_max,
-            may_hold=lambda entry: self.line.may_hold(entry, now_ms),
-        )
+        until_ms = now_ms + self.settings.horizon_ms
+        return Turn(self.admission, self.line, now_ms=now_ms, until_ms=until_ms)
 
     def with_gangs(self, lease_ids: tuple[int, ...] | list[int]) -> list[int]:
         """The leases and every other member of their gangs, by lease number, each once."""

@@ -127,8 +127,8 @@ def waiting_entries(
         left.discard(entry.id)
         if not left:
             break
-        if position <= AHEAD_MAX and entry.id not in state.claims:
-            turn.ask(entry)
+        if position <= AHEAD_MAX and entry.id not in state.claims and not turn.is_full:
+            turn.ask(entry)  # further ones change nothing: room can be kept for nobody else
     return tuple(_told(state, each, positions.get(each.id), turn=turn) for each in asked)
 
 
@@ -136,7 +136,7 @@ def estimate_newcomer(state: State, request: PlacementRequest, *, now_ms: int) -
     """When a request that is not in the line yet may start, if it joins it now."""
     newcomer, turn = QueueEntry(state.line.next_id, request, now_ms), state.turn(now_ms)
     for other in islice(ahead_of(state, request, now_ms=now_ms), AHEAD_MAX):
-        if other.id not in state.claims:
+        if other.id not in state.claims and not turn.is_full:
             turn.ask(other)
     return _estimate(state, newcomer, turn.ask(newcomer), turn=turn)
 

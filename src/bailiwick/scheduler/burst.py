@@ -207,9 +207,12 @@ class BurstBook:
         return bucket.at(now_ms, excess=_excess(view, bucket.credit.dimension))
 
     def _hard_denial(self, view: RowView, demand: Sequence[int]) -> HardLimitExceeded | None:
-        for i, dimension in enumerate(DIMENSIONS):
-            limit, used = self.wall(view, dimension), view.used[i]
-            if demand[i] and used + demand[i] > limit:
+        for i, used in enumerate(view.used):
+            if not demand[i] or used + demand[i] <= view.limits[i]:
+                continue  # the limit bears it, and what credit adds is never below zero
+            dimension = DIMENSIONS[i]
+            limit = self.wall(view, dimension)
+            if used + demand[i] > limit:
                 shown = as_told(unit_of(dimension), limit, used=used, requested=demand[i])
                 return HardLimitExceeded(dimension, *shown, view.scope)
         return None

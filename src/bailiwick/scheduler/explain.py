@@ -37,7 +37,7 @@ from bailiwick.scheduler.decision import (
     TermReserved,
     VictimsLeaving,
 )
-from bailiwick.scheduler.handles import Shape
+from bailiwick.scheduler.handles import IDLE_MAX, Prepared, Shape
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeFilter
 from bailiwick.scheduler.node_state import NodeEntry
@@ -99,8 +99,9 @@ def count_filters(
 ) -> tuple[dict[FilterReason, int], int]:
     """How many nodes fall at which filter for one member, and how many fit."""
     labelled, ready = ledger.prepare(request), ledger.prepare(request, filters)
-    masks = ledger.mask_of(labelled), ledger.mask_of(ready)
-    *counts, fitting = ledger.engine.filter_counts(ready.shape, *masks)
+    masks = _permitted(ledger, labelled), _permitted(ledger, ready)
+    limits = ledger.reach_of(ready).limits
+    *counts, fitting = ledger.engine.filter_counts(ready.shape, *masks, limits)
     fallen = {**ledger.closed, **dict(zip(_OPEN, counts, strict=True))}
     return {reason: fallen[reason] for reason in FilterReason if fallen.get(reason)}, fitting
 
@@ -110,6 +111,17 @@ def hardware_denial(
 ) -> NoSuchHardware | LargerThanAnyNode | None:
     """What no machine of the fleet could ever hold, by classes of machines; labels apart."""
     shape = shape or Shape.of(request)
+    known = ledger.handles.impossible
+    if shape not in known:
+        if len(known) > IDLE_MAX:
+            known.clear()
+        known[shape] = _hardware_denial(ledger, shape)
+    return known[shape]
+
+
+def _hardware_denial(
+    ledger: CapacityLedger, shape: Shape
+) -> NoSuchHardware | LargerThanAnyNode | None:
     machines = ledger.class_samples()
     serving = [e for e in machines if not shape.device_count or ledger.serving(e, shape)]
     if not serving:
@@ -136,9 +148,11 @@ def capacity_denial(
         return never
     labelled, ready = ledger.prepare(lasting), ledger.prepare(lasting, filters)
     sought = ledger.handles.intern_shape(shape)
-    suitable = ledger.engine.survey(sought, ledger.mask_of(labelled))[0]
-    mask = ledger.mask_of(ready)
+    mask = _permitted(ledger, ready)
     permitted, taking, able, able_open, *free = ledger.engine.survey(sought, mask)
+    suitable = permitted
+    if ready is not labelled:
+        suitable = ledger.engine.survey(sought, _permitted(ledger, labelled))[0]
     if not suitable and lasting.labels:
         return NoSuchHardware(len(ledger))
     if suitable and not permitted:
@@ -151,7 +165,7 @@ def capacity_denial(
     if able and not able_open:
         return NodesClosed(able)
     if lasting is not request:
-        now = ledger.mask_of(ledger.prepare(request, filters))
+        now = _permitted(ledger, ledger.prepare(request, filters))
         _, taking, _, _, *free = ledger.engine.survey(sought, now)
     for kind, have, one in zip(RESOURCE_KINDS, free, _need(shape).as_tuple(), strict=True):
         if have < one * request.gang_size:
@@ -274,3 +288,8 @@ def _quota_word(denied: Denied) -> RemedyWord:
     if denied.reason is PendingReason.WAITING_FOR_QUOTA:
         return RemedyWord.FREE_OWN_LEASES
     return RemedyWord.RAISE_QUOTA
+
+
+def _permitted(ledger: CapacityLedger, ready: Prepared) -> bytearray | None:
+    """The nodes it may use, be it on some devices only."""
+    return ledger.reach_of(ready, by_device=False).mask

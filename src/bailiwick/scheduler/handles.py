@@ -12,8 +12,9 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.scheduler.engine import Engine
@@ -27,8 +28,14 @@ from bailiwick.vocab.errors import InvalidValue, LimitReached
 from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
 from bailiwick.vocab.words import GENERATIONS, Exclusivity, HardwareGeneration
 
+if TYPE_CHECKING:
+    from bailiwick.scheduler.decision import LargerThanAnyNode, NoSuchHardware
+
 IDLE_MAX = 4096
 """Unused shapes or accounts kept before a sweep."""
+
+ClassKey: TypeAlias = tuple[int, int, int, bytes, bytes]
+"""Cores, memory and block storage of a machine; the kind of each device, and its fabric."""
 
 OPERATOR_ACCOUNT = 0
 """The engine's account that belongs to no tenant."""
@@ -47,6 +54,22 @@ class DeviceKind:
     def of(cls, device: GpuDevice) -> DeviceKind:
         """The kind of a device."""
         return cls(device.generation, device.model, device.vram_bytes, device.partitionable)
+
+
+def fabrics_of(devices: Sequence[GpuDevice]) -> bytes:
+    """The number of each device's fabric, in order of their first devices.
+
+    A device that is joined to no other is a fabric of its own. Nothing is said where it makes no
+    difference: all are joined, or none is.
+
+    >>> named = [GpuDevice(HardwareGeneration.OTHER, fabric=name) for name in ("a", "b", "b", "")]
+    >>> list(fabrics_of(named)), fabrics_of(named[1:3]), fabrics_of(named[:2])
+    ([0, 1, 1, 2], b'', b'')
+    """
+    numbers: dict[object, int] = {}
+    names = [device.fabric or index for index, device in enumerate(devices)]
+    found = bytes(numbers.setdefault(name, len(numbers)) for name in names)
+    return found if 1 < len(numbers) < len(found) else b""
 
 
 class Shape(NamedTuple):
@@ -141,25 +164,29 @@ class Handles:
         self.epoch = 0
         self.kinds: list[DeviceKind] = []
         self.kind_devices: list[int] = []
-        self.class_of: dict[tuple[int, int, int, bytes], int] = {}
-        self.classes: list[tuple[int, int, int, bytes]] = []
+        self.class_of: dict[ClassKey, int] = {}
+        self.classes: list[ClassKey] = []
         self.shape_of: dict[Shape, int] = {}
         self.shapes: dict[int, Shape] = {}
         self.account_of: dict[tuple[ChargedAccount, int], int] = {}
         self.accounts: dict[int, ChargedAccount] = {}
+        self._owned: dict[tuple[TenantId, ProjectId | None], set[int]] = {}
         self._free_accounts: list[int] = []
         self._serving: dict[tuple[int, Shape], tuple[int, ...]] = {}
         self._memories: dict[Shape, tuple[int, ...]] = {}
+        self.impossible: dict[Shape, NoSuchHardware | LargerThanAnyNode | None] = {}
+        """Why no machine could ever hold a shape, as long as none comes or goes."""
         self._sweep_at = {"shapes": IDLE_MAX, "accounts": IDLE_MAX}
 
     def machine_class(self, capacity: NodeCapacity) -> int:
         """The class of machines with exactly this hardware."""
         self.check_room(capacity)
         kinds = bytes(self.kind_of(device) for device in capacity.gpus)
-        return self.add_class((capacity.cpu_milli, capacity.mem_bytes, capacity.block_bytes, kinds))
+        amounts = capacity.cpu_milli, capacity.mem_bytes, capacity.block_bytes
+        return self.add_class((*amounts, kinds, fabrics_of(capacity.gpus)))
 
-    def add_class(self, key: tuple[int, int, int, bytes]) -> int:
-        """The class of machines with these capacities and these kinds of device."""
+    def add_class(self, key: ClassKey) -> int:
+        """The class of machines with these capacities, kinds of device and fabrics."""
         if key not in self.class_of:
             self.class_of[key] = self.engine.add_class(*key)
             self.classes.append(key)
@@ -216,7 +243,8 @@ class Handles:
         return found
 
     def count_devices(self, capacity: NodeCapacity, sign: int) -> None:
-        """Keep the number of devices of each kind."""
+        """Keep the number of devices of each kind: a machine came, or (-1) it goes."""
+        self.impossible.clear()
         for device in capacity.gpus:
             self.kind_devices[self.kind_of(device)] += sign
         if capacity.gpus:
@@ -260,11 +288,9 @@ class Handles:
 
     def accounts_of(self, request: PlacementRequest) -> bytearray:
         """The accounts of the request's owner, whatever their tags, as a bit for each there is."""
-        owner = request.tenant, request.project
         mask = bytearray((len(self.accounts) + len(self._free_accounts)) // 8 + 1)
-        for handle, account in self.accounts.items():
-            if (account.tenant, account.project) == owner:
-                mask[handle >> 3] |= 1 << (handle & 7)
+        for handle in self._owned.get((request.tenant, request.project), ()):
+            mask[handle >> 3] |= 1 << (handle & 7)
         return mask
 
     def intern_account(self, account: ChargedAccount, row: int) -> int:
@@ -281,6 +307,7 @@ class Handles:
                 handle = self.engine.add_account(row)
             self.account_of[key] = handle
             self.accounts[handle] = account
+            self._owned.setdefault((account.tenant, account.project), set()).add(handle)
         return handle
 
     def _sweep_shapes(self) -> None:
@@ -296,6 +323,10 @@ class Handles:
         for key, handle in list(self.account_of.items()):
             if not self.engine.account_refs(handle):
                 self._free_accounts.append(handle)
+                owned = self._owned[key[0].tenant, key[0].project]
+                owned.discard(handle)
+                if not owned:
+                    del self._owned[key[0].tenant, key[0].project]
                 del self.account_of[key], self.accounts[handle]
         self._sweep_at["accounts"] = 2 * len(self.accounts) + IDLE_MAX
         self.epoch += 1

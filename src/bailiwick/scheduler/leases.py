@@ -22,7 +22,7 @@ from bailiwick.scheduler.engine.protocol import (
 from bailiwick.scheduler.handles import OPERATOR_ACCOUNT, ChargedAccount, Handles, Prepared, Shape
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.node_labels import LabelIndex
-from bailiwick.scheduler.node_set import MaskCache, NodeFilter, NodeSet
+from bailiwick.scheduler.node_set import ANYWHERE, MaskCache, NodeFilter, NodeSet, Reach
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.quota_rows import FLAG_ASK, ROW_WIDTH, demand_of, vram_of
@@ -118,20 +118,24 @@ class LeaseTable:
         on_budget = FLAG_ON_BUDGET * request.preemptible_on_budget
         return traits(request.priority.rank, LEASE_CLASSES.index(request.lease_class), on_budget)
 
+    def reach_of(self, ready: Prepared, *, by_device: bool = True) -> Reach:
+        """Where its labels and filters let it go; by device, those apart that have a limit."""
+        apart = by_device and ready.request.device_count > 0
+        return self._masks.reach(ready.sets, len(self.by_handle), by_device=apart)
+
     def mask_of(self, ready: Prepared) -> bytearray | None:
-        """The bitmap of nodes the request's labels and filters allow; ``None`` for all."""
-        return self._masks.intersection(ready.sets, len(self.by_handle)) if ready.sets else None
+        """The bitmap of nodes that it may use as they are; ``None`` for all."""
+        return self.reach_of(ready).mask
 
     def fresh(self, ready: Prepared) -> Prepared:
         """The same request with integers that are valid now."""
         if ready.epoch == self.handles.epoch:
             return ready
-        again = self.prepare(ready.request)
-        return again._replace(sets=ready.sets, traits=ready.traits)
+        return self.prepare(ready.request)._replace(sets=ready.sets, traits=ready.traits)
 
     def find(self, ready: Prepared, strategy: int) -> NodeEntry | None:
         """Where the strategy would put one member now; nothing changes."""
-        handle = self.engine.find(strategy, ready.shape, self.mask_of(ready))
+        handle = self.engine.find(strategy, ready.shape, *self.reach_of(ready))
         return self.by_handle[handle] if handle >= 0 else None
 
     def place(self, ready: Prepared, strategy: int, *, now_ms: int, gang: int = -1) -> int:
@@ -140,11 +144,11 @@ class LeaseTable:
             ready = self.fresh(ready)
         if self.quotas is not None:
             self.sync_quota()
-        mask = self.mask_of(ready)
-        expires = now_ms + ready.ttl_ms
+        reach = self.reach_of(ready) if ready.sets else ANYWHERE
         lease_id = self.engine.place(
-            strategy, ready.shape, ready.account, ready.traits, now_ms, expires, gang, mask
-        )
+            strategy, ready.shape, ready.account, ready.traits, now_ms, now_ms + ready.ttl_ms,
+            gang, reach.mask, reach.limits,
+        )  # fmt: skip
         if lease_id >= LEARN_FLAG:
             lease_id -= LEARN_FLAG
             self.learn_now()

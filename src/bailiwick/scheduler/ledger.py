@@ -238,6 +238,10 @@ class CapacityLedger(LeaseTable):
         self.node_sets.append(members)
         return members
 
+    def mask_within(self, sets: list[NodeSet]) -> bytearray | None:
+        """The bitmap of nodes that are in all of these sets; ``None`` for all."""
+        return self._masks.intersection(sets, len(self.by_handle)) if sets else None
+
     def handle_of(self, node_id: str) -> int:
         """The integer by which node sets know the node."""
         return self.entry(node_id).handle

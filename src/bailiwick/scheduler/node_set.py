@@ -5,16 +5,26 @@ Rules:
 - A filter is a set of nodes kept up to date as events arrive. The search reads one bit per node.
 - A set belongs to one ledger; its bits are the ledger's node handles. A node that departs leaves
   every set, so that a later node with its handle starts in none.
+- Of a node in a set only some devices may be usable, or only the cores of some caches: such limits
+  are bits by handle, few, and changed with ``limit_devices`` and ``limit_caches``. Sets together
+  leave what each of them leaves.
+- A search that asks for devices gets the nodes with a limit apart from all others (``Reach``): it
+  looks at them one by one. Who cannot takes the mask alone, in which they are not.
 - ``version`` grows with every change, so a combination of sets can be cached and proven fresh.
 """
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Protocol, TypeGuard
+from typing import NamedTuple, Protocol, TypeGuard
 
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.values import check_integer
+
+ALL_DEVICES = 0xFFFF
+"""Every device that a node can have, as bits."""
 
 HANDLE_MAX = 2**31 - 1
 """Largest handle a node can have."""
@@ -23,11 +33,15 @@ HANDLE_MAX = 2**31 - 1
 class NodeSet:
     """Some of a ledger's nodes."""
 
-    __slots__ = ("bits", "version")
+    __slots__ = ("bits", "caches", "devices", "version")
 
     def __init__(self, size: int = 0) -> None:
         self.bits = bytearray(-(-size // 8))
         self.version = 0
+        self.devices: dict[int, int] = {}
+        """Of which nodes only these devices may be used, as bits; all of any other node."""
+        self.caches: dict[int, int] = {}
+        """Under which caches of a node cores may be taken, as bits; anywhere on any other node."""
 
     def add(self, handle: int) -> None:
         """Put a node in."""
@@ -42,6 +56,25 @@ class NodeSet:
         if handle in self:
             self.bits[handle >> 3] &= ~(1 << (handle & 7))
             self.version += 1
+        self.limit_devices(handle, None)
+        self.limit_caches(handle, None)
+
+    def limit_devices(self, handle: int, devices: int | None) -> None:
+        """Only these devices of the node may be used; ``None``: all."""
+        self._limit(self.devices, handle, devices)
+
+    def limit_caches(self, handle: int, caches: int | None) -> None:
+        """Only cores under these caches of the node may be taken; ``None``: under any."""
+        self._limit(self.caches, handle, caches)
+
+    def _limit(self, kept: dict[int, int], handle: int, bits: int | None) -> None:
+        if kept.get(handle) == bits:
+            return
+        if bits is None:
+            del kept[handle]
+        else:
+            kept[handle] = check_integer("bits", bits, low=0, high=2**256 - 1)
+        self.version += 1
 
     def grow(self, size: int) -> None:
         """Make room for handles below ``size``, doubling so that growth stays cheap."""
@@ -77,11 +110,72 @@ def judges_gangs(rule: NodeFilter) -> TypeGuard[GangFilter]:
     return hasattr(rule, "nodes_beside")
 
 
+class Reach(NamedTuple):
+    """Where a request may go: to some nodes as they are, to others on some of their devices."""
+
+    mask: bytearray | None
+    """Nodes without a limit; ``None`` for all."""
+    limits: array[int] | None = None
+    """Rows of a node and the devices that may be used there, by handle, as an engine takes them."""
+
+    def within(self, handle: int) -> int:
+        """The devices that may be used on a node that is in reach."""
+        rows = self.limits or ()
+        at = 2 * bisect_left(range(0, len(rows), 2), handle, key=rows.__getitem__)
+        return rows[at + 1] if at < len(rows) and rows[at] == handle else ALL_DEVICES
+
+
+ANYWHERE = Reach(None)
+
+
+def caches_within(sets: Sequence[NodeSet], handle: int) -> int | None:
+    """The caches under which these sets let cores be taken on a node; ``None``: under any."""
+    found = None
+    for part in sets:
+        bits = part.caches.get(handle)
+        if bits is not None:
+            found = bits if found is None else found & bits
+    return found
+
+
 class MaskCache:
     """Intersections of node sets, kept while every part is unchanged."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[int, ...], tuple[tuple[int, ...], list[NodeSet], bytearray]] = {}
+        self._last = ANYWHERE
+        self._reach: dict[tuple[int, ...], tuple[tuple[int, ...], list[NodeSet], Reach]] = {}
+
+    def reach(self, sets: Sequence[NodeSet], size: int, *, by_device: bool) -> Reach:
+        """The nodes in all sets; by device, those with a limit are told apart."""
+        for part in sets if by_device else ():
+            if part.devices:
+                return self._by_device(sets, size)
+        mask = self.intersection(sets, size)
+        if self._last.mask is not mask:
+            self._last = Reach(mask)
+        return self._last
+
+    def _by_device(self, sets: Sequence[NodeSet], size: int) -> Reach:
+        key = tuple(id(part) for part in sets)
+        versions = (size, *(part.version for part in sets))
+        kept = self._reach.get(key)
+        if kept is not None and kept[0] == versions:
+            return kept[2]
+        mask = bytearray(self.intersection(sets, size) or b"")
+        limits: dict[int, int] = {}
+        for part in sets:
+            for handle, bits in part.devices.items():
+                if mask[handle >> 3] >> (handle & 7) & 1:
+                    limits[handle] = limits.get(handle, ALL_DEVICES) & bits
+        rows = array("q")
+        for handle, bits in sorted(limits.items()):
+            mask[handle >> 3] &= ~(1 << (handle & 7))
+            rows.extend((handle, bits))
+        if len(self._reach) >= 256:
+            self._reach.clear()
+        self._reach[key] = (versions, list(sets), Reach(mask, rows))
+        return self._reach[key][2]
 
     def intersection(self, sets: Sequence[NodeSet], size: int) -> bytearray | None:
         """The bitmap of nodes in all sets, at least ``size`` bits long; ``None`` for no set."""

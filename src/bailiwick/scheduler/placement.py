@@ -115,13 +115,13 @@ class PlacementScorer:
         if limit is not None:
             check_amount("limit", limit)
         ready = self.ready(ledger, request)
-        mask = ledger.mask_of(ready)
+        mask, reach = ledger.reach_of(ready, by_device=False).mask, ledger.reach_of(ready)
         found: list[tuple[int, int, PlacementScore]] = []
         for entry in ledger.entries.values():
             handle = entry.handle
             if mask is not None and not mask[handle >> 3] >> (handle & 7) & 1:
                 continue
-            scored = ledger.engine.score(self.code, ready.shape, handle)
+            scored = ledger.engine.score(self.code, ready.shape, handle, reach.within(handle))
             if scored is not None:
                 score, bits = scored
                 devices = tuple(i for i in range(bits.bit_length()) if bits >> i & 1)

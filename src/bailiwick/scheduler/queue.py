@@ -10,23 +10,28 @@ Rules:
 - Whose reservation was lost (:mod:`.line.promises`) is short of capacity only since then.
 - Joining, leaving, and whether anybody stands before a newcomer cost the same however many wait. So
   does a window: nobody who is not in it is looked at.
+- Beside the order the line knows what kinds of room are sought (:mod:`.backfill.kinds`), whose
+  deadline passes next, and how many wait of each priority and class.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from heapq import heappop, heappush
 from itertools import chain, islice
 from typing import Any
 
+from bailiwick.scheduler.backfill.kinds import WaitingKinds
 from bailiwick.scheduler.backfill.lanes import Lanes
 from bailiwick.scheduler.backfill.promises import Promise
 from bailiwick.scheduler.backfill.rules import LineRules
 from bailiwick.scheduler.fairness import FairShares, QueueEntry
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import NotFound
-from bailiwick.vocab.words import PRIORITIES, Priority
+from bailiwick.vocab.words import PRIORITIES, LeaseClass, Priority
 
 _NEVER_MS = 2**53
 
@@ -37,6 +42,7 @@ class FairQueue:
     __slots__ = (
         "_barred",
         "_cursor",
+        "_deadlines",
         "_favoured_ms",
         "_ids",
         "_lanes",
@@ -44,7 +50,9 @@ class FairQueue:
         "_serial",
         "_short",
         "entries",
+        "kinds",
         "promises",
+        "urgencies",
     )
 
     def __init__(self, shares: FairShares, rules: LineRules) -> None:
@@ -53,6 +61,11 @@ class FairQueue:
         # Ids in rising order; taking one out moves the others, which no thousands of them show.
         self._ids: list[int] = []
         self.entries: dict[int, QueueEntry] = {}
+        self.kinds = WaitingKinds()
+        self.urgencies: Counter[tuple[Priority, LeaseClass]] = Counter()
+        """How many wait of each priority and class."""
+        # A heap; who has left stays in it until his deadline has passed.
+        self._deadlines: list[tuple[int, int]] = []
         self._cursor = self._serial = 0
         self.promises: dict[int, Promise] = {}
         """Who is promised a start, by entry, in the order in which they were."""
@@ -90,6 +103,11 @@ class FairQueue:
         self.entries[entry.id] = entry
         self._ids.append(entry.id)
         self._lanes.join(entry)
+        self.kinds.join(entry)
+        request = entry.request
+        self.urgencies[request.priority, request.lease_class] += 1
+        if request.deadline_ms is not None:
+            heappush(self._deadlines, (request.deadline_ms, entry.id))
 
     def leave(self, entry: QueueEntry) -> None:
         """The entry waits no more."""
@@ -97,6 +115,8 @@ class FairQueue:
         del self.entries[entry.id]
         del self._ids[bisect_left(self._ids, entry.id)]
         self._lanes.leave(entry)
+        self.kinds.leave(entry)
+        self.urgencies[entry.request.priority, entry.request.lease_class] -= 1
         self._barred.pop(entry.id, None)
 
     def entry(self, entry_id: int) -> QueueEntry:
@@ -113,9 +133,8 @@ class FairQueue:
         front: dict[int, list[QueueEntry]] = {}
         for promise in self.promises.values():
             front.setdefault(self.rank(promise.entry, now_ms), []).append(promise.entry)
-        for priority in reversed(PRIORITIES):
-            entry = self._overdue(priority, now_ms)
-            if entry is not None and entry.id not in self.promises:
+        for entry in self.overdue(now_ms):
+            if entry.id not in self.promises:
                 front.setdefault(self.rank(entry, now_ms), []).append(entry)
         return self._lanes.order(now_ms, front)
 
@@ -151,6 +170,20 @@ class FairQueue:
         ids = (self._ids[index] for index in around)
         return [self.entries[i] for i in islice((i for i in ids if i not in without), count)]
 
+    def late(self, now_ms: int, limit: int) -> list[QueueEntry]:
+        """Whose deadline has passed, the earliest first; no more than that many."""
+        found: list[QueueEntry] = []
+        kept = []
+        while self._deadlines and self._deadlines[0][0] < now_ms and len(found) < limit:
+            row = heappop(self._deadlines)
+            entry = self.entries.get(row[1])
+            if entry is not None:
+                found.append(entry)
+                kept.append(row)
+        for row in kept:  # nobody leaves by being looked at
+            heappush(self._deadlines, row)
+        return found
+
     # -- who is short of capacity ------------------------------------------------------------
 
     def mark_short(self, entry: QueueEntry, now_ms: int) -> None:
@@ -173,6 +206,11 @@ class FairQueue:
     def is_overdue(self, entry: QueueEntry, now_ms: int) -> bool:
         """Whether the entry stands ahead because it has lacked capacity for longest."""
         return self._overdue(entry.request.priority, now_ms) is entry
+
+    def overdue(self, now_ms: int) -> Iterator[QueueEntry]:
+        """Of each priority, who stands ahead because it has lacked capacity for longest."""
+        found = (self._overdue(priority, now_ms) for priority in reversed(PRIORITIES))
+        return (entry for entry in found if entry is not None)
 
     def _overdue(self, priority: Priority, now_ms: int) -> QueueEntry | None:
         for entry, since_ms in self._short[priority].values():

@@ -12,18 +12,21 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import TypeAlias
 
 from bailiwick.scheduler.admission import AdmissionController
 from bailiwick.scheduler.backfill.foresight import RoomSought, RoomStep, foresee
+from bailiwick.scheduler.backfill.kinds import RoomKind
 from bailiwick.scheduler.backfill.projection import FutureRoom, amounts_of, milli_of
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, ReservedForOthers
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.handles import Shape
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
+from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.quota_policy import WithinQuota
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
@@ -35,6 +38,10 @@ CAPACITY_REASONS = (PendingReason.WAITING_FOR_CAPACITY, PendingReason.FRAGMENTED
 
 TRIES_MAX = 16
 """Entries for which a time is sought in one look."""
+
+
+NodeTake: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...]]
+"""A node, and what is taken of it: amounts, and milli of each device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,7 @@ class _Reserved:
                     self._slack[kind] = free[kind] - kept[kind] - wanted
         self._ready = self.ledger.prepare(request, admission.scorer.filters)
         self._rooms: dict[int, FutureRoom] = {}
+        self._taken: list[NodeTake] | None = None
         self._sets: dict[tuple[Shape, int], NodeSet] = {}
         self.reservation = Reservation(entry, now_ms, ())
 
@@ -83,8 +91,9 @@ class _Reserved:
             until_ms = min(until_ms, request.deadline_ms)
         mask, steps = self.ledger.mask_of(self._ready), tuple(self._steps())
         soon_ms = self.now_ms + 1  # now it was denied
-        sought = RoomSought(self.shape, request.gang_size, mask, soon_ms, until_ms, steps)
-        found = foresee(self.ledger, replace(sought, terms=terms, slack=self._slack))
+        what = self.shape, request.gang_size, mask
+        sought = RoomSought(*what, soon_ms, until_ms, steps, terms, self._slack)
+        found = foresee(self.ledger, sought)
         if found is None:
             return False
         self._rooms, self._slack = found.rooms, found.slack
@@ -105,21 +114,18 @@ class _Reserved:
                 yield RoomStep(from_ms, node, *less)
                 yield RoomStep(until_ms, node, amounts, milli)
 
-    def takes(self) -> list[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+    def takes(self) -> list[NodeTake]:
         """What the entry will take of each node once it has started: amounts, and of devices."""
-        shape = self.shape
-        demand = (*amounts_of(shape), shape.device_count * shape.device_milli)
-        found = []
-        for handle, room in self._rooms.items():
-            amounts = tuple(room.members * amount for amount in demand)
-            found.append((handle, amounts, tuple(room.milli_for(shape, room.members))))
-        return found
+        if self._taken is None:
+            shape, self._taken = self.shape, []
+            demand = (*amounts_of(shape), shape.device_count * shape.device_milli)
+            for handle, room in self._rooms.items():
+                amounts = tuple(room.members * amount for amount in demand)
+                milli = tuple(room.milli_for(shape, room.members))
+                self._taken.append((handle, amounts, milli))
+        return self._taken
 
     # -- who may start beside it -------------------------------------------------------------
-
-    def binds(self, request: PlacementRequest) -> bool:
-        """Whether the request, if it started now, might not have ended when the time comes."""
-        return self.now_ms + request.ttl_ms > self.reservation.at_ms
 
     def nodes_for(self, request: PlacementRequest) -> NodeSet:
         """Where a request that may not have ended by then takes nothing that is kept."""
@@ -163,11 +169,7 @@ class _Reserved:
                 milli = milli_of(shape, bits, width=len(room.devices))
                 room.change(amounts_of(shape), milli, sign=-1)
                 self._sets.clear()
-
-
-def _anybody(entry: QueueEntry) -> bool:
-    del entry
-    return True
+                self._taken = None
 
 
 class Turn:
@@ -177,21 +179,19 @@ class Turn:
     """
 
     def __init__(
-        self,
-        admission: AdmissionController,
-        *,
-        now_ms: int,
-        until_ms: int,
-        most: int = 1,
-        may_hold: Callable[[QueueEntry], bool] = _anybody,
+        self, admission: AdmissionController, line: FairQueue, *, now_ms: int, until_ms: int
     ) -> None:
         self.admission, self.now_ms, self.until_ms = admission, now_ms, until_ms
-        self._most, self._may_hold = most, may_hold
+        self._line, self._most = line, line.rules.reservations_max
         self._reserved: list[_Reserved] = []
         self._tries = TRIES_MAX
         self._vain: set[object] = set()
         self._told: dict[object, Denied] = {}
         self._foreseen: dict[object, Reservation | None] = {}
+        self._places: dict[tuple[RoomKind, tuple[int, ...]], bool] = {}
+        self._kinds: dict[int, RoomKind] = {}
+        self._starts = 0
+        self._has_headroom = any(admission.headroom.kept.as_tuple())
 
     @property
     def reservations(self) -> tuple[Reservation, ...]:
@@ -203,29 +203,92 @@ class Turn:
         """Whether room can be kept for nobody else."""
         return len(self._reserved) >= self._most or not self._tries
 
+    @property
+    def version(self) -> tuple[int, ...]:
+        """Another one whenever room was kept, given up or taken in this turn."""
+        return self._starts, *(each.entry.id for each in self._reserved)
+
     def reservation_of(self, entry: QueueEntry) -> Reservation | None:
         """The room that is kept for one entry."""
         return next((each for each in self.reservations if each.entry is entry), None)
 
     def ask(self, entry: QueueEntry) -> AdmissionDecision:
         """Whether the entry may start; if it lacks capacity, room may be kept for it from now."""
-        bound = self._bound(entry.request)
-        key = self._key(entry.request, bound)
+        request, bound = entry.request, self._bound(entry.request.ttl_ms)
+        key = self._key(entry, bound)
         decision: AdmissionDecision
-        if key in self._told:
+        if key in self._told and self._is_borne(request):
             decision = self._told[key]
         elif bound:
-            decision = self._evaluate(entry.request, bound)
+            decision = self._evaluate(request, bound)
         else:
-            decision = self.admission.evaluate(entry.request, now_ms=self.now_ms)
+            decision = self.admission.evaluate(request, now_ms=self.now_ms)
         if isinstance(decision, Denied):
-            self._told[key] = decision
+            if not hasattr(decision.detail, "quota_violation"):  # that is its owner's own
+                self._told[key] = decision
             if decision.reason in CAPACITY_REASONS and key not in self._vain:
                 self._reserve(entry, key)
         return decision
 
+    # -- what is known without asking --------------------------------------------------------
+
+    def has_place(self, kind: RoomKind) -> bool:
+        """Whether anybody in line who seeks this kind of room may find it now.
+
+        A no holds for all of them: it is that of the shortest term. A yes is no promise: of quota,
+        money and policies nobody has been asked.
+        """
+        return self._has_place(kind, kind.sample, self._bound(kind.shortest_ms))
+
+    def may_find_place(self, entry: QueueEntry) -> bool:
+        """The same for one entry, with its own term."""
+        bound = self._bound(entry.request.ttl_ms)
+        return self._has_place(self._kind_of(entry), entry.request, bound)
+
+    def is_in_vain(self, entry: QueueEntry) -> bool:
+        """Whether room is known not to be there for the entry, now or within the horizon."""
+        return self._key(entry, self._bound(entry.request.ttl_ms)) in self._vain
+
+    def _has_place(
+        self, kind: RoomKind, request: PlacementRequest, bound: tuple[_Reserved, ...]
+    ) -> bool:
+        key = kind, (self._starts, *(each.entry.id for each in bound))
+        if key not in self._places:
+            self._places[key] = self._seek(kind, request, bound)
+        return self._places[key]
+
+    def _seek(
+        self, kind: RoomKind, request: PlacementRequest, bound: tuple[_Reserved, ...]
+    ) -> bool:
+        ledger, headroom = self.admission.ledger, self.admission.headroom
+        if self._has_headroom and any(headroom.lacking(request, free=ledger.free)):
+            return False
+        sets = self._labelled(kind) + [each.nodes_for(request) for each in bound]
+        shape, mask = ledger.handles.intern_shape(kind.shape), ledger.mask_within(sets)
+        if kind.members == 1:
+            return ledger.engine.find(self.admission.scorer.code, shape, mask) >= 0
+        now_ms = self.now_ms
+        return ledger.engine.room_time(shape, kind.members, mask, now_ms, now_ms) is not None
+
+    def _labelled(self, kind: RoomKind) -> list[NodeSet]:
+        labelled = self.admission.ledger.labelled
+        return [labelled.nodes_with(label) for label in sorted(kind.labels)]
+
+    def earliest(self, entry: QueueEntry) -> int | None:
+        """Before when no room can be there for the entry; nothing if none can at all.
+
+        Who would fit now has room in a moment.
+        """
+        ledger, kind = self.admission.ledger, self._kind_of(entry)
+        mask = ledger.mask_within(self._labelled(kind))
+        shape = ledger.handles.intern_shape(kind.shape)
+        times = self.now_ms + 1, self.until_ms
+        return ledger.engine.room_time(shape, kind.members, mask, *times)
+
     def _reserve(self, entry: QueueEntry, key: object) -> None:
-        if self.is_full or not self._may_hold(entry) or self.reservation_of(entry) is not None:
+        if self.is_full or not self._line.may_hold(entry, self.now_ms):
+            return
+        if self.reservation_of(entry) is not None:
             return
         self._tries -= 1
         planned = self._planned(entry, tuple(self._reserved), {})
@@ -236,7 +299,7 @@ class Turn:
 
     def foresee(self, entry: QueueEntry) -> Reservation | None:
         """When the entry could start after all for whom room is kept; nothing is kept for it."""
-        key = self._key(entry.request, tuple(self._reserved)), entry.request.ttl_ms
+        key = self._key(entry, tuple(self._reserved)), entry.request.ttl_ms
         if key not in self._foreseen:
             planned = self._planned(entry, tuple(self._reserved), {})
             self._foreseen[key] = None if planned is None else planned.reservation
@@ -264,19 +327,21 @@ class Turn:
 
     def admission_for(self, entry: QueueEntry) -> AdmissionController:
         """Who would admit the entry in the way that ``ask`` answered."""
-        bound = self._bound(entry.request)
+        bound = self._bound(entry.request.ttl_ms)
         return self._beside(bound) if bound else self.admission
 
     def started(self, entry: QueueEntry, places: Iterable[tuple[NodeId, int]]) -> None:
         """The entry got leases on these nodes, with these devices (as bits)."""
         taken = tuple(places)
-        for reserved in self._bound(entry.request):
+        for reserved in self._bound(entry.request.ttl_ms):
             reserved.note(entry.request, taken)
         self._foreseen.clear()
+        self._starts += 1
 
-    def _bound(self, request: PlacementRequest) -> tuple[_Reserved, ...]:
-        """The reservations of which the request must take nothing."""
-        return tuple(each for each in self._reserved if each.binds(request))
+    def _bound(self, ttl_ms: int) -> tuple[_Reserved, ...]:
+        """The reservations of which a request of that term must take nothing."""
+        ends_ms = self.now_ms + ttl_ms
+        return tuple(each for each in self._reserved if ends_ms > each.reservation.at_ms)
 
     def _beside(self, bound: tuple[_Reserved, ...]) -> AdmissionController:
         old = self.admission.scorer
@@ -304,20 +369,28 @@ class Turn:
         # INVARIANT: one was kept away from the others, so there is something that two want.
         return Denied.because(ReservedForOthers(*rows[0]))
 
-    def _key(self, request: PlacementRequest, bound: tuple[_Reserved, ...]) -> object:
-        """Within one call nothing is given back: who asks the same after a no is told the same.
-
-        Asking quota here also refuses a clock that went back before anything has started.
-        """
-        quotas, now_ms = self.admission.ledger.quotas, self.now_ms
-        within = quotas is None or isinstance(quotas.check(request, now_ms=now_ms), WithinQuota)
-        kept = tuple(each.entry.id for each in bound)
-        if self.admission.scorer.filters or request.deadline_ms is not None or not within:
+    def _key(self, entry: QueueEntry, bound: tuple[_Reserved, ...]) -> object:
+        """Within one call nothing is given back: who asks the same after a no is told the same."""
+        request, kept = entry.request, tuple(each.entry.id for each in bound)
+        if self.admission.scorer.filters or request.deadline_ms is not None:
             return request, kept
-        if self.admission.places.shape_of(request).vram_bytes_max is not None:
-            return request, kept  # its quota is its own
-        labels = frozenset(request.labels.items())
-        return Shape.of(request), request.gang_size, request.priority, labels, kept
+        if request.device_count:
+            most = self.admission.places.shape_of(request).vram_bytes_max
+            if most is not None:
+                return request, kept  # its quota is its own
+        return self._kind_of(entry), kept
+
+    def _kind_of(self, entry: QueueEntry) -> RoomKind:
+        kind = self._kinds.get(entry.id)
+        if kind is None:
+            kind = self._kinds[entry.id] = self._line.kinds.of(entry)
+        return kind
+
+    def _is_borne(self, request: PlacementRequest) -> bool:
+        quotas = self.admission.ledger.quotas
+        if quotas is None:
+            return True
+        return isinstance(quotas.check(request, now_ms=self.now_ms), WithinQuota)
 
 
 def bits_of(indices: Iterable[int]) -> int:

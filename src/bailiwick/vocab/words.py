@@ -278,3 +278,15 @@ class HardwareGeneration(StrEnum):
 
 
 GENERATIONS: tuple[HardwareGeneration, ...] = tuple(HardwareGeneration)
+
+
+class DomainKind(StrEnum):
+    """What work can share, from the narrowest to the widest."""
+
+    CACHE = "cache"
+    NUMA = "numa"
+    FABRIC = "fabric"
+    HOST = "host"
+    RACK = "rack"
+    SEGMENT = "segment"
+    REGION = "region"

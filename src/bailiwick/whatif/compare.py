@@ -24,6 +24,7 @@ from bailiwick.kernel.fleet.events import (
     SettingsChanged,
     ShareChanged,
 )
+from bailiwick.kernel.isolation.events import IsolationPolicySet
 from bailiwick.kernel.money.events import BudgetChanged, RateCardChanged
 from bailiwick.kernel.slices import TOLD_ONLY
 from bailiwick.kernel.state import State
@@ -171,7 +172,7 @@ def _decisions(world: World) -> list[tuple[int, Event]]:
 _RULES = (
     *(SettingsChanged, QuotaChanged, ShareChanged),
     *(RateCardChanged, BudgetChanged),
-    *(PolicyChanged, NodeEnrolled, NodeEnrolmentWithdrawn),
+    *(PolicyChanged, NodeEnrolled, NodeEnrolmentWithdrawn, IsolationPolicySet),
 )
 
 

@@ -27,6 +27,7 @@ from bailiwick.kernel.fleet.events import (
     NodeModeChanged,
     SettingsChanged,
 )
+from bailiwick.kernel.isolation.events import IsolationViolated
 from bailiwick.kernel.money.commands import SetBudget
 from bailiwick.kernel.money.events import BudgetChanged, BudgetStateChanged
 from bailiwick.kernel.owner import Owner
@@ -156,6 +157,8 @@ class HistoryReader:
                 self._mode(record, event)
             case NodeQuarantined():
                 self._quarantined(record, event)
+            case IsolationViolated():  # by the policy or the evidence that stands before
+                self._fell = True
             case BudgetStateChanged():
                 if self._open is not SetBudget:  # setting a budget tells at once how it stands
                     self._tick(record)
@@ -348,10 +351,9 @@ class HistoryReader:
 
     def _warned(self, record: Record, event: le.LeaseRevoked, held: DraftLease) -> None:
         reason = event.reason
-        if reason is None or event.lease_id in self._victims:
+        is_told = self._fell and reason is PreemptionReason.POLICY_VIOLATION_RECOVERY
+        if reason is None or is_told or event.lease_id in self._victims:
             return
-        if self._fell and reason is PreemptionReason.POLICY_VIOLATION_RECOVERY:
-            return  # the node was closed by what stands before
         by_budget = reason in _OF_MONEY and self._has_budget(event.owner)
         if by_budget or reason is PreemptionReason.BURST_CREDIT_EXHAUSTED:
             self._tick(record)

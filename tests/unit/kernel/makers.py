@@ -98,7 +98,7 @@ from bailiwick.vocab.words import (
     Strategy,
 )
 from tests.unit.journal.makers import amounts, hashes, names, principals
-from tests.unit.kernel import iam_makers, money_makers, trust_makers
+from tests.unit.kernel import iam_makers, isolation_makers, money_makers, trust_makers
 
 ids = st.integers(1, INTEGER_MAX)
 times = st.integers(0, INTEGER_MAX)
@@ -332,6 +332,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.booleans(),
         st.none() | principals,
         st.none() | ids,
+        st.none() | names,
     ),
     LeaseRestored: st.builds(LeaseRestored, owners, ids, ids, times, st.none() | principals),
     LeaseReleased: st.builds(LeaseReleased, owners, ids, names, resources),
@@ -352,6 +353,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     CheckpointReported: st.builds(CheckpointReported, owners, ids),
     **money_makers.EVENTS,
     **trust_makers.EVENTS,
+    **isolation_makers.EVENTS,
     **iam_makers.EVENTS,
 }
 graces = st.none() | st.integers(0, 2**52)
@@ -385,5 +387,6 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     Tick: st.builds(Tick, st.integers(2, 10**6)),
     **money_makers.COMMANDS,
     **trust_makers.COMMANDS,
+    **isolation_makers.COMMANDS,
     **iam_makers.COMMANDS,
 }

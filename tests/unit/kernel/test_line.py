@@ -165,6 +165,43 @@ def test_an_entry_whose_deadline_passed_is_cancelled_one_millisecond_after_it() 
     assert (d.last[0].body["entry_id"], d.last[0].body["cause"]) == (entry, "deadline_passed")
 
 
+def test_in_a_long_line_too_nobody_waits_past_his_deadline() -> None:
+    d = desk()
+    d.lease(cpu_cores=4, ttl_ms=10**6)
+    late = []
+    for number in range(100):
+        deadline_ms = 5_000 + number if number % 9 == 0 else None
+        entry = d.wait(f"t{number}", cpu_cores=2, deadline_ms=deadline_ms)
+        late += [entry] if deadline_ms else []
+    d.do(Cancel(late.pop(3)))
+    assert "request_cancelled" not in d.tick(5_000)
+    d.tick(5_100)
+    gone = [r.body["entry_id"] for r in d.last if r.kind == "request_cancelled"]
+    assert gone == late
+    assert not set(late) & set(d.state.line.entries)
+
+
+def test_in_a_long_line_everybody_is_told_a_blocker_after_a_while() -> None:
+    d = desk()
+    d.lease(cpu_cores=4, ttl_ms=10**6)
+    for number in range(150):
+        d.wait(f"t{number}", cpu_cores=2)
+    for at_ms in range(2_000, 5_000, 1_000):
+        d.tick(at_ms)
+    assert all(denied is not None for denied in d.state.blocked.values())
+
+
+def test_one_behind_a_long_line_that_lacks_room_starts_at_once_where_it_fits() -> None:
+    d = desk(4, 1)
+    d.lease(cpu_cores=4, ttl_ms=20_000)
+    for number in range(100):
+        d.wait(f"t{number}", cpu_cores=3, ttl_ms=10**6)
+    for tenant in ("a", "b"):
+        d.wait(tenant, cpu_cores=1, ttl_ms=5_000)
+    d.tick(2_000)
+    assert started(d) == [101]
+
+
 def test_cancelling_takes_an_entry_out_and_a_second_time_is_an_error() -> None:
     d = desk()
     d.lease(cpu_cores=4)

@@ -10,7 +10,7 @@ import pytest
 
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.node_set import HANDLE_MAX, MaskCache, NodeSet
+from bailiwick.scheduler.node_set import ALL_DEVICES, HANDLE_MAX, MaskCache, NodeSet, caches_within
 from bailiwick.vocab.errors import InvalidValue, NotFound
 
 HANDLES = [0, 1, 7, 8, 9, 63, 64, 500]
@@ -184,3 +184,47 @@ def test_a_node_that_departs_leaves_every_set(ledger: CapacityLedger) -> None:
     ledger.depart_node("b")
     assert all(handle not in nodes for nodes in sets)
     assert ledger.handle_of("a") in sets[0]
+
+
+def test_limits_of_several_sets_leave_what_each_of_them_leaves() -> None:
+    one, other, cache = filled(1, 2, 3, 9), filled(1, 2, 9, 10), MaskCache()
+    assert cache.reach([one, other], 16, by_device=True) == (bytearray([6, 2]), None)
+    one.limit_devices(1, 0b0111)
+    other.limit_devices(1, 0b1110)
+    one.limit_devices(9, 0b1)
+    one.limit_devices(3, 0b1)  # which is not in the other
+    reach = cache.reach([one, other], 16, by_device=True)
+    assert members(reach.mask) == {2}
+    assert list(reach.limits or ()) == [1, 0b0110, 9, 0b1]
+    assert [reach.within(handle) for handle in (1, 2, 9)] == [0b0110, ALL_DEVICES, 0b1]
+    assert members(cache.reach([one, other], 16, by_device=False).mask) == {1, 2, 9}
+
+
+def test_a_limit_that_changes_is_seen_at_once() -> None:
+    nodes, cache = filled(1, 2), MaskCache()
+    nodes.limit_devices(1, 0b1)
+    assert cache.reach([nodes], 8, by_device=True).within(1) == 0b1
+    nodes.limit_devices(1, 0b10)
+    assert cache.reach([nodes], 8, by_device=True).within(1) == 0b10
+    nodes.limit_devices(1, None)
+    assert cache.reach([nodes], 8, by_device=True) == (nodes.bits, None)
+
+
+def test_a_node_that_is_taken_out_has_no_limits_when_it_is_put_in_again() -> None:
+    nodes = filled(1)
+    nodes.limit_devices(1, 0b1)
+    nodes.limit_caches(1, 0b1)
+    nodes.discard(1)
+    nodes.add(1)
+    assert (nodes.devices, nodes.caches) == ({}, {})
+
+
+def test_the_caches_of_a_node_are_those_that_all_sets_leave() -> None:
+    one, other = filled(1), filled(1)
+    assert caches_within([one, other], 1) is None
+    one.limit_caches(1, 0b011)
+    other.limit_caches(1, 0b110)
+    assert caches_within([one, other], 1) == 0b010
+    assert caches_within([one, other], 2) is None
+    with pytest.raises(InvalidValue, match="bits"):
+        one.limit_devices(1, -1)

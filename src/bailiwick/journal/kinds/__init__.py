@@ -28,6 +28,7 @@ from enum import StrEnum
 
 from bailiwick.journal.body_spec import BodySpec
 from bailiwick.journal.kinds.fleet import FleetKinds
+from bailiwick.journal.kinds.isolation import IsolationKinds
 from bailiwick.journal.kinds.money import MoneyKinds
 from bailiwick.journal.kinds.people import PeopleKinds
 from bailiwick.journal.kinds.row import KindRow
@@ -37,7 +38,7 @@ from bailiwick.journal.ocsf import Ocsf
 from bailiwick.journal.words import KindScope
 from bailiwick.vocab.errors import InvariantBroken
 
-_SLICES = (WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds)
+_SLICES = (WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds, IsolationKinds)
 
 
 def _gather(slices: Iterable[type[object]]) -> dict[str, KindRow]:
@@ -53,7 +54,9 @@ def _gather(slices: Iterable[type[object]]) -> dict[str, KindRow]:
 _ROWS = _gather(_SLICES)
 
 
-class RecordKind(WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds, StrEnum):
+class RecordKind(
+    WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds, IsolationKinds, StrEnum
+):
     """What a record tells. One kind for each decision and each privileged action."""
 
     # Each row's name becomes a member; to the type checker it is one by the row's own type.

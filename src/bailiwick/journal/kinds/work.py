@@ -206,6 +206,7 @@ class WorkKinds:
                 "released": AMOUNT,
                 "preemptor": PRINCIPAL,
                 "generation": AMOUNT,
+                "rule": NAME,
             },
         ),
     )

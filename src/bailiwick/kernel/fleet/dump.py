@@ -27,7 +27,7 @@ def dump(state: State) -> Plain:
         "kinds": [
             [k.generation.value, k.model, k.vram_bytes, int(k.partitionable)] for k in handles.kinds
         ],
-        "classes": [[*c[:3], list(c[3])] for c in handles.classes],
+        "classes": [[*c[:3], list(c[3]), list(c[4])] for c in handles.classes],
         "cursor": state.ledger.engine.cursor(),
         "draining": list(state.draining),
         "quotas": _quota_rows(state),
@@ -72,8 +72,8 @@ def _load_nodes(state: State, plain: Plain) -> None:
     for generation, model, vram_bytes, partitionable in plain["kinds"]:
         word = HardwareGeneration(generation)
         handles.add_kind(DeviceKind(word, model, vram_bytes, bool(partitionable)))
-    for cpu, mem, block, kinds in plain["classes"]:
-        handles.add_class((cpu, mem, block, bytes(kinds)))
+    for cpu, mem, block, kinds, *fabrics in plain["classes"]:  # an older one tells no fabrics
+        handles.add_class((cpu, mem, block, bytes(kinds), bytes(fabrics[0]) if fabrics else b""))
     rows = {row[0]: (row[1], inventory_from(row[4])) for row in plain["nodes"]}
     state.ledger.restore_nodes(rows, vacant=plain["vacant"])
 

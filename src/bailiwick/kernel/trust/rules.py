@@ -150,7 +150,7 @@ def _close(
     yield told
     why, holds = PreemptionReason.POLICY_VIOLATION_RECOVERY, state.leases_on(told.node)
     yield from evict_active(
-        state, holds, reason=why, now_ms=now_ms, grace_ms=grace_ms, preemptor=ATTESTATION
+        state, holds, reason=why, now_ms=now_ms, grace_ms=grace_ms, by=ATTESTATION
     )
 
 

@@ -230,6 +230,8 @@ def _load_line(state: State, plain: Plain) -> None:
             QueueEntry(entry_id, request_from(body, tenant, project=project), submitted_ms)
         )
         state.blocked[entry_id] = None if why is None else denial_from(why)
+        if why is None:
+            state.untold[entry_id] = None
     state.line.load(plain["line"], entries)
     for entry in entries:
         state.count_waiting(entry.request, 1)

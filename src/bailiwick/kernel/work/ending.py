@@ -12,7 +12,8 @@ Rules:
   release all the same. (The setting alone is about leases that are taken away: without an executor
   a holder's word is all there is.)
 - A lease that has to go is told for whom: the tenant that claims its room, ``attestation`` if its
-  node is not trusted, else the operator or the scheduler, by the reason.
+  node is not trusted, ``isolation`` (with the rule) if it is where it may not be, else the operator
+  or the scheduler, by the reason.
 - Each generator here reads the state as its earlier events have left it.
 """
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.kernel.events import Event
@@ -32,8 +34,19 @@ from bailiwick.vocab.words import LEASE_CLASSES, LeaseClass, PreemptionReason
 
 _OPERATOR, _SCHEDULER = "operator", "scheduler"
 
-ATTESTATION = "attestation"
+
+class EvictedBy(NamedTuple):
+    """Who makes a lease go, and by which rule, if neither a claim nor the reason tells that."""
+
+    preemptor: str
+    rule: str | None = None
+
+
+ATTESTATION = EvictedBy("attestation")
 """Who makes leases go from a node that is not trusted."""
+
+ISOLATION = "isolation"
+"""Who makes leases go that are where the policy of isolation forbids them to be."""
 
 
 def check_evictable(
@@ -56,22 +69,20 @@ def evict(
     reason: PreemptionReason,
     now_ms: int,
     grace_ms: int | None,
-    preemptor: str | None = None,
+    by: EvictedBy | None = None,
 ) -> Iterator[Event]:
-    """Warn and begin the grace window of leases that were checked; with no grace, end them.
-
-    ``preemptor``: for whom, if neither a claim nor the reason tells that.
-    """
+    """Warn and begin the grace window of leases that were checked; with no grace, end them."""
     grace = state.settings.grace_ms if grace_ms is None else grace_ms
     for lease_id in lease_ids:
         owner, fields = state.owner_of(lease_id), state.fields(lease_id)
-        by = preemptor or _preemptor(state, lease_id, reason)
+        preemptor, rule = by or EvictedBy(_preemptor(state, lease_id, reason))
         told = partial(
             le.LeaseRevoked,
             *(owner, lease_id),
             reason=reason,
-            preemptor=by,
+            preemptor=preemptor,
             generation=fields.generation,
+            rule=rule,
         )
         warned, until = RevokeState.REVOKE_WARNING, min(fields.expires_ms, now_ms + grace)
         yield told(before=RevokeState.ACTIVE, after=warned)
@@ -89,14 +100,12 @@ def evict_active(
     reason: PreemptionReason,
     now_ms: int,
     grace_ms: int | None,
-    preemptor: str | None = None,
+    by: EvictedBy | None = None,
 ) -> Iterator[Event]:
     """Evict those that are not on their way out already, and their gangs."""
     members = state.with_gangs(lease_ids)
     active = [i for i in members if state.phase(i) is RevokeState.ACTIVE]
-    yield from evict(
-        state, active, reason=reason, now_ms=now_ms, grace_ms=grace_ms, preemptor=preemptor
-    )
+    yield from evict(state, active, reason=reason, now_ms=now_ms, grace_ms=grace_ms, by=by)
 
 
 def runs_under_executor(state: State, lease_id: int) -> bool:

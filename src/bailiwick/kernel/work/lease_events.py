@@ -79,6 +79,8 @@ class LeaseRevoked:
     is_released: bool = False
     preemptor: str | None = None
     generation: int | None = None
+    rule: str | None = None
+    """The rule of isolation that it breaks where it is."""
 
     def body(self) -> Body:
         """The lease, the edge of the revoke table, and why."""
@@ -92,6 +94,8 @@ class LeaseRevoked:
             body["preemptor"] = self.preemptor
         if self.generation is not None:
             body["generation"] = self.generation
+        if self.rule is not None:
+            body["rule"] = self.rule
         return body | ({"released": 1} if self.is_released else {})
 
     @classmethod
@@ -108,6 +112,7 @@ class LeaseRevoked:
             bool(body.get("released", 0)),
             body.get("preemptor"),
             body.get("generation"),
+            body.get("rule"),
         )
 
 

@@ -32,6 +32,7 @@ from bailiwick.scheduler.explain import Remedy, advise
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.reservation import Turn
 from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import (
@@ -126,8 +127,16 @@ def _beside(state: State, request: PlacementRequest, now_ms: int) -> Approved | 
     """What a request that will not wait may have of what those in line leave over."""
     turn = state.turn(now_ms)
     newcomer = QueueEntry(state.line.next_id, request, now_ms)
-    for entry in islice(ahead_of(state, request, now_ms=now_ms), AHEAD_MAX):
-        if entry.id in state.claims or not isinstance(turn.ask(entry), Approved):
+    freely = state.admission.evaluate(request, now_ms=now_ms)
+    if isinstance(freely, Denied):
+        return freely
+    ahead = list(islice(ahead_of(state, request, now_ms=now_ms), AHEAD_MAX))
+    if not any(_concerns(turn, entry, request) for entry in ahead):
+        return freely
+    for entry in ahead:
+        if entry.id in state.claims or (turn.is_full and not turn.may_find_place(entry)):
+            continue
+        if not isinstance(turn.ask(entry), Approved):
             continue
         # It starts at the next look; until then what it needs is not the newcomer's.
         columns = (state.ledger.free.as_tuple(), demand_of(entry.request), demand_of(request))
@@ -135,6 +144,15 @@ def _beside(state: State, request: PlacementRequest, now_ms: int) -> Approved | 
         if rows and isinstance(turn.ask(newcomer), Approved):
             return Denied.because(ReservedForOthers(*rows[-1]))
     return turn.ask(newcomer)
+
+
+def _concerns(turn: Turn, entry: QueueEntry, request: PlacementRequest) -> bool:
+    """Whether one who waits may start, or have room kept for it, before the request has ended.
+
+    If nobody is like that, what is free is for the request.
+    """
+    earliest_ms = turn.earliest(entry)
+    return earliest_ms is not None and earliest_ms <= turn.now_ms + request.ttl_ms
 
 
 # -- making room -----------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 Rules:
 
-- A renewal is judged like a request for the time it adds: owner, longest term, the node's state,
-  quota, money, and those who wait, in this order. One that adds no time is not judged.
+- A renewal is judged like a request for the time it adds: owner, ceilings (priority, class and
+  term), the node's state, quota, money, and those who wait, in this order. One that adds no time is
+  not judged.
 - A denial is an answer, and is recorded. The lease keeps the term it has.
 - Quota asks whether what is held would be allowed anew: who runs above a limit that was lowered
   runs to the end of the term, and no further.
@@ -25,7 +26,7 @@ from bailiwick.kernel.state import State
 from bailiwick.kernel.views import AHEAD_MAX
 from bailiwick.kernel.work.commands import Renew
 from bailiwick.kernel.work.lease_events import LeaseRenewed, RenewalDenied
-from bailiwick.kernel.work.rights import check_term
+from bailiwick.kernel.work.rights import check_held
 from bailiwick.scheduler.backfill.promises import Promise
 from bailiwick.scheduler.decision import DenialDetail, Denied, NodeClosed, TermReserved
 from bailiwick.scheduler.quota_policy import (
@@ -38,6 +39,7 @@ from bailiwick.scheduler.quota_policy import (
 from bailiwick.scheduler.rights.denials import RightsDenied, ScopeClosed
 from bailiwick.vocab.errors import Conflict, Stale
 from bailiwick.vocab.transitions import RevokeState
+from bailiwick.vocab.words import LEASE_CLASSES, PRIORITIES
 
 
 def renew(state: State, command: Renew, *, now_ms: int) -> Iterator[Event]:
@@ -85,7 +87,8 @@ class _Renewal:
         part = None if project is None else directory.projects.get((tenant, project))
         if part is not None and not part.is_open:
             return ScopeClosed(self.scope)
-        return check_term(self.state, self.scope, ttl_ms=self.ttl_ms)
+        held = PRIORITIES[self.fields.priority], LEASE_CLASSES[self.fields.lease_class]
+        return check_held(self.state, self.scope, held=held, ttl_ms=self.ttl_ms)
 
     def _node(self) -> NodeClosed | None:
         entry = self.state.ledger.entry(self.state.node_of(self.lease_id))

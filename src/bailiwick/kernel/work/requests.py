@@ -5,14 +5,14 @@ Rules:
 - What becomes of a new request is chosen by :mod:`.plan`; here it happens.
 - Work urgent enough may evict; the room its victims leave is kept for it (a claim) until it starts.
 - What becomes of room that is kept in reserve is told when it is given, postponed or lost.
-- A waiting entry's blocker is told again only when it is another one, not at every look.
+- A waiting entry's blocker is told again only when it is another one, not at every look. Who is
+  looked at, :mod:`.window` says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import assert_never
 
 from bailiwick.journal.fields import INTEGER_MAX
@@ -30,7 +30,7 @@ from bailiwick.kernel.work.claims import (
     restore_spared,
 )
 from bailiwick.kernel.work.commands import Cancel, Submit
-from bailiwick.kernel.work.ending import evict
+from bailiwick.kernel.work.ending import EvictedBy, evict
 from bailiwick.kernel.work.events import (
     AdmissionApproved,
     AdmissionDenied,
@@ -51,6 +51,7 @@ from bailiwick.kernel.work.plan import (
     leave_at_once,
     ready_by,
 )
+from bailiwick.kernel.work.window import SEARCHES_MAX, LineWindow
 from bailiwick.scheduler.backfill.promises import (
     Promise,
     PromiseGiven,
@@ -65,9 +66,6 @@ from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.words import PreemptionReason, ReservationLoss
-
-SEARCHES_MAX = 8
-"""Searches for victims in one look at the line: each may take milliseconds."""
 
 _GONE = RevokeState.FENCED
 
@@ -133,14 +131,12 @@ def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
     if not state.line.entries:
         return
     turn = state.turn(now_ms)
-    searches = SEARCHES_MAX
-    for entry in _window(state, now_ms=now_ms, limit=limit):
+    window = LineWindow(state, turn, limit=limit)
+    for entry in window.read():
         deadline = entry.request.deadline_ms
         if deadline is not None and deadline < now_ms:
             owner = Owner.of(entry.request)
             yield RequestCancelled(owner, entry.id, CancelCause.DEADLINE_PASSED)
-            continue
-        if entry.id not in state.line.entries:
             continue
         if entry.id in state.claims and (yield from _serve_claim(state, entry, now_ms=now_ms)):
             continue
@@ -149,10 +145,11 @@ def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
             yield from grant(state, entry.request, approved=decision, entry_id=entry.id)
             turn.started(entry, zip(decision.nodes, decision.devices, strict=True))
             continue
+        window.note(entry, decision)
         room = None
-        if searches:
+        if window.searches:
             room = find_room(state, entry.request, denied=decision, now_ms=now_ms, own=entry.id)
-            searches -= room is not None or may_evict(state, entry.request)
+            window.searches -= room is not None or may_evict(state, entry.request)
         if room is not None:
             turn.withdraw(entry)
             yield from _claim(state, entry, room, now_ms=now_ms)
@@ -161,19 +158,6 @@ def look_at_line(state: State, *, now_ms: int, limit: int) -> Iterator[Event]:
         if decision.reason in CAPACITY_REASONS:
             yield from _tell_reservation(state, entry, turn)
     yield from restore_spared(state, now_ms=now_ms)
-
-
-def _window(state: State, *, now_ms: int, limit: int) -> list[QueueEntry]:
-    """Whom to look at: whoever has room kept, the first, and some of the rest, others each time."""
-    line = state.line
-    if len(line.entries) <= limit:
-        return list(line.order(now_ms))
-    head = list(islice(line.order(now_ms), limit - limit // 2))
-    seen = {entry.id for entry in head}
-    missed = [line.entry(i) for i in {**state.claims, **line.promises} if i not in seen]
-    seen.update(entry.id for entry in missed)
-    start = now_ms // 1000 * (limit // 2) % len(line.entries)
-    return head + missed + line.part(start, limit // 2, without=seen)
 
 
 # -- making room -----------------------------------------------------------------------------
@@ -201,9 +185,8 @@ def _make_room(
     starts = is_certain(state, request, room=room, now_ms=now_ms)
     # Nobody else gets a lease before this request does.
     taken_by = TakenBy(lease_id=state.lease_serial + 1 if starts else None, depth=room.depth)
-    ends = evict(
-        state, victims, reason=reason, now_ms=now_ms, grace_ms=None, preemptor=str(request.tenant)
-    )
+    by = EvictedBy(str(request.tenant))
+    ends = evict(state, victims, reason=reason, now_ms=now_ms, grace_ms=None, by=by)
     for event in ends:
         yield replace(event, taken_by=taken_by) if isinstance(event, LeasePreempted) else event
 

@@ -18,6 +18,7 @@ from typing import assert_never
 
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.guards import Claim
+from bailiwick.kernel.isolation.residues import note_end, note_grants
 from bailiwick.kernel.money.charging import (
     begin_charges,
     change_charges,
@@ -140,6 +141,7 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
             ledger.engine.cursor(entry.handle + 1)
     if request.job_labels:
         state.job_labels |= dict.fromkeys(event.lease_ids, request.job_labels)
+    note_grants(state, event.lease_ids)
     state.guards.granted(event.lease_ids, event.owner, nodes=event.nodes)
     each = weight_of(request.gpu_milli_total, request.cpu_milli)
     rate = len(event.lease_ids) * each
@@ -165,6 +167,8 @@ def _queued(state: State, event: ev.RequestQueued, at_ms: int) -> None:
     if entry.id != event.entry_id:
         raise InvariantBroken(f"entry {entry.id} is called {event.entry_id} by the journal")
     state.blocked[entry.id] = event.denied
+    if event.denied is None:
+        state.untold[entry.id] = None
     state.count_waiting(event.request, 1)
     if event.denied is not None and event.denied.reason in CAPACITY_REASONS:
         state.line.mark_short(entry, at_ms)
@@ -174,6 +178,7 @@ def _queued(state: State, event: ev.RequestQueued, at_ms: int) -> None:
 def _blocked(state: State, event: ev.RequestBlocked, at_ms: int) -> None:
     entry = state.line.entry(event.entry_id)
     state.blocked[entry.id] = event.denied
+    state.untold.pop(entry.id, None)
     if event.denied.reason in CAPACITY_REASONS:
         state.line.mark_short(entry, at_ms)
     else:
@@ -195,6 +200,7 @@ def _leave(state: State, entry_id: int, at_ms: int) -> None:
     state.line.leave(entry)
     state.count_waiting(entry.request, -1)
     del state.blocked[entry_id]
+    state.untold.pop(entry_id, None)
     state.guards.unclaim(entry_id, now_ms=at_ms)
 
 
@@ -274,6 +280,7 @@ def end_lease(state: State, lease_id: int, *, at_ms: int, until_ms: int) -> None
     """The lease is over, and was its holder's to ``until_ms``."""
     handle = state.handle(lease_id)
     _stop_usage(state, lease_id, at_ms, until_ms=until_ms)
+    note_end(state, lease_id, at_ms=at_ms)
     for kept in (state.leaving, state.terms, state.restored, state.job_labels):
         kept.pop(lease_id, None)
     state.ledger.drop(handle, now_ms=at_ms)

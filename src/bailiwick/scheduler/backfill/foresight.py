@@ -15,15 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from bailiwick.scheduler.backfill.projection import FutureRoom, LeaseEnding, endings, milli_of
 from bailiwick.scheduler.handles import Shape
 from bailiwick.scheduler.ledger import CapacityLedger
 
 
-@dataclass(frozen=True, slots=True)
-class RoomStep:
+class RoomStep(NamedTuple):
     """What comes back on a node at a time, or (less than nothing) is taken: amounts, the last of
     them milli of GPUs, and milli of each device."""
 

@@ -62,11 +62,16 @@ class Arena:
         charges = self.charges
         charges.generation_of_kind[kind], charges.vram_of_kind[kind] = generation, vram
 
-    def add_class(self, cpu: int, mem: int, block: int, kinds: bytes) -> int:
+    def add_class(self, cpu: int, mem: int, block: int, kinds: bytes, fabrics: bytes = b"") -> int:
+        if len(fabrics) not in (0, len(kinds)) or any(f >= len(kinds) for f in fabrics):
+            raise IndexError("no such fabric")
         mask = 0
         for kind in kinds:
             mask |= 1 << kind
-        self.classes.append(ClassRecord(cpu, mem, block, kinds, mask))
+        groups = [0] * (max(fabrics) + 1 if fabrics else 0)
+        for index, fabric in enumerate(fabrics):
+            groups[fabric] |= 1 << index
+        self.classes.append(ClassRecord(cpu, mem, block, kinds, mask, tuple(groups)))
         return len(self.classes) - 1
 
     def add_node(self, cls: int) -> int:

@@ -96,8 +96,11 @@ class Engine(Protocol):
     def add_kind(self, kind: int, generation: int, vram: int, /) -> None:
         """Say to which generation a kind of device belongs, and how much memory each has."""
 
-    def add_class(self, cpu: int, mem: int, block: int, kinds: bytes, /) -> int:
-        """A class of equal machines: capacities and the kind of each device."""
+    def add_class(
+        self, cpu: int, mem: int, block: int, kinds: bytes, fabrics: bytes = b"", /
+    ) -> int:
+        """A class of equal machines: capacities, the kind of each device, and the number of its
+        fabric (none: where it makes no difference). Fabrics are numbered by their first device."""
 
     def add_node(self, cls: int, /) -> int:
         """A machine of that class; it takes no lease until it is made eligible."""
@@ -173,22 +176,32 @@ class Engine(Protocol):
         mem, block and GPU milli of serving devices on those of the second number."""
 
     def filter_counts(
-        self, shape: int, labels: bytearray | None, permitted: bytearray | None, /
-    ) -> FilterCounts:
+        self, shape: int, labels: bytearray | None, permitted: bytearray | None,
+        limits: array[int] | None = None, /,
+    ) -> FilterCounts:  # fmt: skip
         """How many nodes that take leases fall at which filter for one member, each counted at the
         first it fails, and how many fit."""
 
-    def find(self, strategy: int, shape: int, mask: bytearray | None, /) -> int:
-        """The node the strategy would choose, or -1."""
+    def find(
+        self, strategy: int, shape: int, mask: bytearray | None,
+        limits: array[int] | None = None, /,
+    ) -> int:  # fmt: skip
+        """The node the strategy would choose, or -1.
 
-    def score(self, strategy: int, shape: int, node: int, /) -> tuple[int, int] | None:
-        """Score (higher is better) and devices on one node, or None if it cannot serve."""
+        ``limits`` are rows of a node and the devices (bits) that may be used there, by handle:
+        nodes that the mask leaves out and that are looked at one by one."""
+
+    def score(
+        self, strategy: int, shape: int, node: int, within: int = 0xFFFF, /
+    ) -> tuple[int, int] | None:
+        """Score (higher is better) and devices on one node, of those within, or None if it cannot
+        serve."""
 
     def place(
         self, strategy: int, shape: int, account: int, traits: int, granted: int, expires: int,
-        gang: int, mask: bytearray | None, /,
+        gang: int, mask: bytearray | None, limits: array[int] | None = None, /,
     ) -> int:  # fmt: skip
-        """Check quota, choose, take: a lease id, or one of the negative words above."""
+        """Check quota, choose (as ``find``), take: a lease id, or one of the words above."""
 
     def take(
         self, node: int, shape: int, account: int, traits: int, granted: int, expires: int,

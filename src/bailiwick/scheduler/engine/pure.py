@@ -7,6 +7,7 @@ here they become the one surface that :class:`~.protocol.Engine` describes.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from typing import Any
 
 from bailiwick.scheduler.engine.arena import Arena
@@ -29,7 +30,14 @@ from bailiwick.scheduler.engine.protocol import (
 )
 from bailiwick.scheduler.engine.rooms import Rooms, RoomThen
 from bailiwick.scheduler.engine.scored import Group, Scores
-from bailiwick.scheduler.engine.tables import ShapeRecord, choose_devices, fits
+from bailiwick.scheduler.engine.tables import (
+    ALL_DEVICES,
+    ShapeRecord,
+    choose_devices,
+    fits,
+    fits_within,
+    usable_devices,
+)
 from bailiwick.scheduler.engine.victims import Query, VictimSearch
 
 
@@ -112,9 +120,13 @@ class PureEngine(Arena):
         return found
 
     def filter_counts(
-        self, index: int, labels: bytearray | None, permitted: bytearray | None
+        self,
+        index: int,
+        labels: bytearray | None,
+        permitted: bytearray | None,
+        limits: array[int] | None = None,
     ) -> FilterCounts:
-        shape, counts = self._shape(index), [0] * 8
+        shape, counts, within = self._shape(index), [0] * 8, dict(_rows(limits))
         for mask in (labels, permitted):
             if mask is not None and len(mask) * 8 < len(self.nodes):
                 raise ValueError("mask is shorter than the number of nodes")
@@ -122,10 +134,7 @@ class PureEngine(Arena):
             if not node.alive or not node.eligible:
                 continue
             cls = self.classes[node.cls]
-            usable = sum(
-                free >= shape.milli and shape.kinds >> kind & 1
-                for free, kind in zip(node.device, cls.kind, strict=True)
-            )
+            usable = usable_devices(cls, node, shape, within.get(x, ALL_DEVICES)).bit_count()
             passed = (
                 not shape.count or cls.kinds & shape.kinds,
                 allowed(labels, x),
@@ -139,7 +148,13 @@ class PureEngine(Arena):
         kind, label, policy, cpu, mem, block, gpu, fitting = counts
         return kind, label, policy, cpu, mem, block, gpu, fitting
 
-    def find(self, strategy: int, index: int, mask: bytearray | None) -> int:
+    def find(
+        self,
+        strategy: int,
+        index: int,
+        mask: bytearray | None,
+        limits: array[int] | None = None,
+    ) -> int:
         shape = self._shape(index)
         if mask is not None and len(mask) * 8 < len(self.nodes):
             raise ValueError("mask is shorter than the number of nodes")
@@ -153,7 +168,22 @@ class PureEngine(Arena):
             x = self.scores.find(strategy, index, mask)
         if mask is None:
             shape.denied_at = self.log_end if x < 0 else -1
-        return x
+        return self._best_limited(strategy, index, x, _rows(limits)) if limits else x
+
+    def _best_limited(
+        self, strategy: int, index: int, best: int, rows: Iterable[tuple[int, int]]
+    ) -> int:
+        """That node, or one of which only some devices may be used, if it is better."""
+        top = self.score(strategy, index, best) if best >= 0 else None
+        for x, within in rows:
+            if not 0 <= x < len(self.nodes) or not self.nodes[x].alive:
+                continue
+            found = self.score(strategy, index, x, within)
+            if found is None:
+                continue
+            if top is None or found[0] > top[0] or (found[0] == top[0] and x < best):
+                best, top = x, found
+        return best
 
     def cursor(self, *value: int) -> int:
         if value:
@@ -181,14 +211,16 @@ class PureEngine(Arena):
         shape.denied_at = self.log_end
         return True
 
-    def score(self, strategy: int, index: int, x: int) -> tuple[int, int] | None:
+    def score(
+        self, strategy: int, index: int, x: int, within: int = ALL_DEVICES
+    ) -> tuple[int, int] | None:
         shape, node = self._shape(index), self._node(x)
         cls = self.classes[node.cls]
-        if not fits(cls, node, shape):
+        if not fits_within(cls, node, shape, within):
             return None
         if strategy in (WEIGHTED, FRAGMENTATION_AWARE):
-            return self.scores.score(strategy, shape, x)
-        devices = choose_devices(cls, node, shape) if shape.count else 0
+            return self.scores.score(strategy, shape, x, within)
+        devices = choose_devices(cls, node, shape, within) if shape.count else 0
         if strategy == BEST_FIT:
             return -best_fit_key(node), devices
         return -((x - self._cursor) % len(self.nodes)), devices
@@ -200,7 +232,7 @@ class PureEngine(Arena):
 
     def _place(
         self, strategy: int, index: int, account: int, traits: int, granted: int, expires: int,
-        gang: int, mask: bytearray | None,
+        gang: int, mask: bytearray | None, limits: array[int] | None = None,
     ) -> int:  # fmt: skip
         shape = self._shape(index)
         if self.arrivals >= self.learn_at:
@@ -217,16 +249,17 @@ class PureEngine(Arena):
             return NO_HEADROOM
         self.arrivals += 1
         shape.arrivals += 1
-        x = self.find(strategy, index, mask)
+        x = self.find(strategy, index, mask, limits)
         if x < 0:
             return NO_CAPACITY
         devices = 0
         if shape.count:
             cls = self.classes[self.nodes[x].cls]
+            within = dict(_rows(limits)).get(x, ALL_DEVICES)
             if strategy == FRAGMENTATION_AWARE:
-                devices = self.scores.score(strategy, shape, x)[1]
+                devices = self.scores.score(strategy, shape, x, within)[1]
             else:
-                devices = choose_devices(cls, self.nodes[x], shape)
+                devices = choose_devices(cls, self.nodes[x], shape, within)
             if not self.charges.bears_vram(row, cls.kind, devices, milli=shape.milli):
                 self.arrivals -= 1
                 shape.arrivals -= 1
@@ -292,3 +325,8 @@ class PureEngine(Arena):
             "scans": self.scans,
             "rescored": self.rescored,
         }
+
+
+def _rows(limits: array[int] | None) -> Iterable[tuple[int, int]]:
+    """Nodes and the devices that may be used there."""
+    return () if limits is None else zip(limits[::2], limits[1::2], strict=True)

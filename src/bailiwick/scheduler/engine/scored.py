@@ -13,7 +13,8 @@ The fragmentation score of putting a request on a node is the sum of
 - minus three times the pressure on the kind of device taken: how much of that kind's capacity is
   asked for by name,
 
-in steps of 40 milli; equal scores go to the first node.
+in steps of 40 milli, less one step for devices of several fabrics; equal scores go to the first
+node.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ from bailiwick.scheduler.engine.protocol import (
     WEIGHTED,
 )
 from bailiwick.scheduler.engine.tables import (
+    ALL_DEVICES,
     ClassRecord,
     NodeRecord,
     ShapeRecord,
     bits,
     choose_devices,
-    fits,
+    fits_within,
+    is_spread,
+    usable_devices,
 )
 from bailiwick.vocab.values import MILLI
 
@@ -155,18 +159,22 @@ class Scores:
         for key in [k for k in self.caches if k[1] == index]:
             del self.caches[key]
 
-    def score(self, strategy: int, shape: ShapeRecord, x: int) -> tuple[int, int]:
-        """Score and devices on one node; ``UNFIT`` when it cannot take the shape."""
+    def score(
+        self, strategy: int, shape: ShapeRecord, x: int, within: int = ALL_DEVICES
+    ) -> tuple[int, int]:
+        """Score and devices (of those within) on one node; ``UNFIT`` when it cannot take it."""
         node = self.engine.nodes[x]
         cls = self.engine.classes[node.cls]
-        if not fits(cls, node, shape):
+        if not fits_within(cls, node, shape, within):
             return UNFIT, 0
         self.engine.rescored += 1
         if strategy == WEIGHTED:
-            return self._weighted(shape, node, cls)
-        return self._fragmentation(shape, node, cls)
+            return self._weighted(shape, node, cls, within)
+        return self._fragmentation(shape, node, cls, within)
 
-    def _weighted(self, shape: ShapeRecord, node: NodeRecord, cls: ClassRecord) -> tuple[int, int]:
+    def _weighted(
+        self, shape: ShapeRecord, node: NodeRecord, cls: ClassRecord, within: int
+    ) -> tuple[int, int]:
         left = (
             (node.cpu - shape.cpu, cls.cpu),
             (node.mem - shape.mem, cls.mem),
@@ -178,20 +186,19 @@ class Scores:
             for weight, (free, capacity) in zip(self.weight, left, strict=True)
             if capacity
         )
-        devices = choose_devices(cls, node, shape) if shape.count else 0
-        return _clamp(-total // 256), devices
+        devices = choose_devices(cls, node, shape, within) if shape.count else 0
+        return _clamp(-total // 256 - is_spread(cls, devices)), devices
 
     def _fragmentation(
-        self, shape: ShapeRecord, node: NodeRecord, cls: ClassRecord
+        self, shape: ShapeRecord, node: NodeRecord, cls: ClassRecord, within: int
     ) -> tuple[int, int]:
         before = self._usable(cls, node.cpu, node.device)
         cpu = node.cpu - shape.cpu
-        options = [choose_devices(cls, node, shape)] if shape.count else [0]
+        options = [choose_devices(cls, node, shape, within)] if shape.count else [0]
         if shape.count and shape.milli < MILLI:
             first: dict[tuple[int, int], int] = {}
-            for i, kind in enumerate(cls.kind):
-                if node.device[i] >= shape.milli and shape.kinds >> kind & 1:
-                    first.setdefault((node.device[i], kind), 1 << i)
+            for i in bits(usable_devices(cls, node, shape, within)):
+                first.setdefault((node.device[i], cls.kind[i]), 1 << i)
             options = list(first.values())
         best, best_devices = None, 0
         for devices in options:
@@ -207,9 +214,11 @@ class Scores:
             if best is None or gain > best:
                 best, best_devices = gain, devices
         assert best is not None
-        # Work without a GPU keeps off machines that have one, as long as others serve as well.
+        # As long as others serve as well, work without a GPU keeps off machines that have one, and
+        # work with several keeps off machines where they would be of several fabrics.
         aside = not shape.count and bool(cls.devices)
-        return _clamp((best + STEP // 2) // STEP - aside), best_devices
+        spread = is_spread(cls, best_devices)
+        return _clamp((best + STEP // 2) // STEP - aside - spread), best_devices
 
     def _usable(self, cls: ClassRecord, cpu: int, device: list[int]) -> int:
         """Weighted GPU milli that requests drawn from the learned workload could use."""

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from bailiwick.scheduler.engine.protocol import CLASS_SPOT
 from bailiwick.vocab.values import MILLI
 
+ALL_DEVICES = 0xFFFF
+"""Every device that a node can have, as bits."""
+
 
 @dataclass(slots=True)
 class ClassRecord:
@@ -17,6 +20,8 @@ class ClassRecord:
     block: int
     kind: bytes
     kinds: int
+    fabrics: tuple[int, ...] = ()
+    """The devices of each fabric as bits, in order of their first; none where it says nothing."""
     members: dict[int, None] = field(default_factory=dict)
 
     @property
@@ -111,16 +116,61 @@ def fits(cls: ClassRecord, node: NodeRecord, shape: ShapeRecord) -> bool:
     return found >= shape.count
 
 
-def choose_devices(cls: ClassRecord, node: NodeRecord, shape: ShapeRecord) -> int:
-    """The devices a lease gets: the tightest that holds a share, or the first wholly free."""
-    usable = [
-        index
-        for index, kind in enumerate(cls.kind)
-        if node.device[index] >= shape.milli and shape.kinds >> kind & 1
-    ]
+def usable_devices(cls: ClassRecord, node: NodeRecord, shape: ShapeRecord, within: int) -> int:
+    """The devices, of those within, that have the share free and may serve the shape, as bits."""
+    found = 0
+    for index, kind in enumerate(cls.kind):
+        if node.device[index] >= shape.milli and shape.kinds >> kind & 1:
+            found |= 1 << index
+    return found & within
+
+
+def fits_within(cls: ClassRecord, node: NodeRecord, shape: ShapeRecord, within: int) -> bool:
+    """Whether the node can take the shape on these devices."""
+    if not fits(cls, node, shape):
+        return False
+    if within == ALL_DEVICES:
+        return True
+    free = usable_devices(cls, node, shape, within) if shape.count else 0
+    return free.bit_count() >= shape.count
+
+
+def choose_devices(
+    cls: ClassRecord, node: NodeRecord, shape: ShapeRecord, within: int = ALL_DEVICES
+) -> int:
+    """The devices a lease gets: the tightest that holds a share, or wholly free ones.
+
+    Those are the first, or where the machine has several fabrics: of as few as possible.
+    """
+    usable = usable_devices(cls, node, shape, within)
     if shape.milli < MILLI:
-        return 1 << min(usable, key=lambda index: node.device[index])
-    return sum(1 << index for index in usable[: shape.count])
+        return 1 << min(bits(usable), key=lambda index: node.device[index])
+    if not cls.fabrics:
+        return lowest(usable, shape.count)
+    return _of_few_fabrics(cls.fabrics, usable, shape.count)
+
+
+def _of_few_fabrics(fabrics: tuple[int, ...], usable: int, left: int) -> int:
+    """The smallest fabric that suffices; until one does, all of the largest. First of equals."""
+    chosen = 0
+    while left > 0:
+        here = [usable & fabric for fabric in fabrics if usable & fabric]
+        enough = [each for each in here if each.bit_count() >= left]
+        if enough:
+            return chosen | lowest(min(enough, key=int.bit_count), left)
+        most = max(here, key=int.bit_count)
+        chosen, usable, left = chosen | most, usable & ~most, left - most.bit_count()
+    return chosen
+
+
+def is_spread(cls: ClassRecord, devices: int) -> bool:
+    """Whether these devices are of more than one fabric, of a machine that has several."""
+    return sum(1 for fabric in cls.fabrics if devices & fabric) > 1
+
+
+def lowest(mask: int, count: int) -> int:
+    """The lowest set bits, so many of them."""
+    return sum(1 << index for index in bits(mask)[:count])
 
 
 def bits(mask: int) -> list[int]:

@@ -164,7 +164,8 @@ class MemberPlaces:
         """The devices the strategy would give one member on that node, as bits."""
         if not ready.request.device_count:
             return 0
-        scored = self.ledger.engine.score(self.scorer.code, ready.shape, handle)
+        within = self.ledger.reach_of(ready).within(handle)
+        scored = self.ledger.engine.score(self.scorer.code, ready.shape, handle, within)
         return scored[1] if scored is not None else -1
 
     def _take_next(self, seek: Prepared, shape: int, *, now_ms: int, gang: int) -> int:

@@ -180,14 +180,8 @@ class WaitingQueue:
         return ScheduleResult(tuple(started), turn.reservations, tuple(waiting))
 
     def _turn(self, now_ms: int) -> Turn:
-        line = self._line
-        return Turn(
-            self.admission,
-            now_ms=now_ms,
-            until_ms=now_ms + self.horizon_ms,
-            most=line.rules.reservations_max,
-            may_hold=lambda entry: line.may_hold(entry, now_ms),
-        )
+        until_ms = now_ms + self.horizon_ms
+        return Turn(self.admission, self._line, now_ms=now_ms, until_ms=until_ms)
 
     def _settle(self, turn: Turn, entry: QueueEntry) -> None:
         """An entry lacks capacity: is room kept for it, and was its turn to have it kept?"""

@@ -32,13 +32,14 @@ void engine_clear(Engine *e) {
     }
     for (int32_t i = 0; i < e->shapes; i++) drop_cache(e, &e->shape[i]);
     free(e->node); free(e->reclaim); free(e->cls); free(e->shape); free(e->account);
-    free(e->lease); free(e->expiry_min); free(e->expiry_group);
+    free(e->lease); free(e->beside); free(e->expiry_min); free(e->expiry_group);
     free(e->head); free(e->bitmap); free(e->stamp);
     free(e->group); free(e->item);
     memset(e, 0, sizeof *e);
 }
 
-int32_t add_class(Engine *e, const int64_t cap[3], int devices, const uint8_t *kind) {
+int32_t add_class(Engine *e, const int64_t cap[3], int devices, const uint8_t *kind,
+                  const uint8_t *fabric) {
     if (!grow((void **)&e->cls, e->classes, &e->class_room, sizeof(Class))) return -1;
     Class *c = &e->cls[e->classes];
     memset(c, 0, sizeof *c);
@@ -46,6 +47,9 @@ int32_t add_class(Engine *e, const int64_t cap[3], int devices, const uint8_t *k
     for (int i = 0; i < devices; i++) {
         c->kind[i] = kind[i];
         c->kinds |= 1ull << kind[i];
+        if (!fabric) continue;
+        c->fabric[fabric[i]] |= (uint16_t)(1u << i);
+        if (fabric[i] >= c->fabrics) c->fabrics = fabric[i] + 1;
     }
     for (int d = 0; d < 3; d++) c->step[d] = cap[d] ? (double)BUCKETS / (double)cap[d] : 0.0;
     c->step[3] = devices ? (double)BUCKETS / (double)devices : 0.0;
@@ -182,6 +186,7 @@ void free_shape(Engine *e, int32_t i) {
 int32_t add_account(Engine *e, int32_t row) {
     if (!grow((void **)&e->account, e->accounts, &e->account_room, sizeof(Account))) return -1;
     e->account[e->accounts].row = row;
+    e->account[e->accounts].first = -1;
     return e->accounts++;
 }
 
@@ -197,17 +202,64 @@ int fits(const Engine *e, const Node *n, const Shape *s) {
     return found >= s->count;
 }
 
-/* The devices a lease gets: the tightest that holds a share, or the first wholly free ones. */
-unsigned choose_devices(const Engine *e, const Node *n, const Shape *s) {
+static unsigned usable_devices(const Class *c, const Node *n, const Shape *s) {
+    unsigned found = 0;
+    for (int i = 0; i < c->devices; i++)
+        found |= (unsigned)(n->device[i] >= s->milli && (s->kinds >> c->kind[i] & 1)) << i;
+    return found;
+}
+
+int fits_within(const Engine *e, const Node *n, const Shape *s, unsigned within) {
+    if (!fits(e, n, s)) return 0;
+    if (!s->count || within == ALL_DEVICES) return 1;
+    unsigned found = usable_devices(&e->cls[n->cls], n, s) & within;
+    return __builtin_popcount(found) >= s->count;
+}
+
+static unsigned lowest(unsigned mask, int count) {
+    unsigned rest = mask;
+    for (; rest && count; count--) rest &= rest - 1;
+    return mask & ~rest;
+}
+
+/* The smallest fabric that suffices; until one does, all of the largest. The first of equals. */
+static unsigned of_few_fabrics(const Class *c, unsigned usable, int left) {
+    unsigned chosen = 0;
+    while (usable && left > 0) {
+        unsigned best = 0;
+        int size = 0;
+        for (int f = 0; f < c->fabrics; f++) {
+            int count = __builtin_popcount(usable & c->fabric[f]);
+            int better = count >= left ? size < left || count < size : size < left && count > size;
+            if (better) { best = usable & c->fabric[f]; size = count; }
+        }
+        chosen |= lowest(best, left);
+        usable &= ~best;
+        left -= size;
+    }
+    return chosen;
+}
+
+/* The devices a lease gets: the tightest that holds a share, or wholly free ones; those are the
+ * first, or where the machine has several fabrics: of as few as possible. */
+unsigned choose_devices(const Engine *e, const Node *n, const Shape *s, unsigned within) {
     const Class *c = &e->cls[n->cls];
     unsigned chosen = 0;
     int left = s->count, best = -1;
+    if (c->fabrics && s->milli == MILLI)
+        return of_few_fabrics(c, usable_devices(c, n, s) & within, left);
     for (int i = 0; i < c->devices && left; i++) {
-        if (n->device[i] < s->milli || !(s->kinds >> c->kind[i] & 1)) continue;
+        if (n->device[i] < s->milli || !(s->kinds >> c->kind[i] & within >> i & 1)) continue;
         if (s->milli == MILLI) { chosen |= 1u << i; left--; }
         else if (best < 0 || n->device[i] < n->device[best]) best = i;
     }
     return best >= 0 ? 1u << best : chosen;
+}
+
+int is_spread(const Class *c, unsigned devices) {
+    int count = 0;
+    for (int f = 0; f < c->fabrics; f++) count += (devices & c->fabric[f]) != 0;
+    return count > 1;
 }
 
 void reclaim_add(Engine *e, const Lease *l, int sign) {
@@ -309,8 +361,29 @@ static int32_t lease_slot(Engine *e) {
     if (!grow((void **)&e->lease, e->leases, &e->lease_room, sizeof(Lease))) return -1;
     if (room != e->lease_room) {
         if (!expiry_grow(e, room)) return -1;
+        void *p = realloc(e->beside, (size_t)e->lease_room * sizeof *e->beside);
+        if (!p) return -1;
+        e->beside = p;
     }
     return e->leases++;
+}
+
+/* The lease is held under an account from now on. */
+void account_enter(Engine *e, int32_t slot, int32_t account) {
+    Account *a = &e->account[account];
+    e->lease[slot].account = account;
+    e->beside[slot] = (Beside){ a->first, -1 };
+    if (a->first >= 0) e->beside[a->first].prev = slot;
+    a->first = slot;
+    a->refs++;
+}
+
+void account_leave(Engine *e, int32_t slot) {
+    Account *a = &e->account[e->lease[slot].account];
+    Beside b = e->beside[slot];
+    if (b.prev >= 0) e->beside[b.prev].next = b.next; else a->first = b.next;
+    if (b.next >= 0) e->beside[b.next].prev = b.prev;
+    a->refs--;
 }
 
 /* Write the lease and take its resources; the caller has checked that they are free. */
@@ -330,7 +403,7 @@ int64_t take(Engine *e, int32_t x, int32_t shape, int32_t account, int traits,
                   .granted = when[0], .expires = when[1], .checkpoint = INT64_MIN };
     if (n->first_lease >= 0) e->lease[n->first_lease].prev = i;
     n->first_lease = i;
-    n->leases++; e->lease_live++; s->refs++; e->account[account].refs++;
+    n->leases++; e->lease_live++; s->refs++; account_enter(e, i, account);
     expiry_note(e, i, when[1]);
     node_take(e, x, s, devices, 1);
     quota_charge(e, e->account[account].row, s, l, 1);
@@ -357,7 +430,7 @@ int release(Engine *e, int64_t id) {
     if (l->next >= 0) e->lease[l->next].prev = l->prev;
     if (l->prev >= 0) e->lease[l->prev].next = l->next;
     else n->first_lease = l->next;
-    n->leases--; e->lease_live--; s->refs--; e->account[l->account].refs--;
+    n->leases--; e->lease_live--; s->refs--; account_leave(e, (int32_t)(id & 0xffffffff));
     node_take(e, l->node, s, l->devices, -1);
     l->node = -1; l->expires = INT64_MAX;
     l->reuse = (l->reuse + 1) & 0x3fffffff;   /* an id stays below LEARN_FLAG */
@@ -384,19 +457,54 @@ static int still_denied(Engine *e, Shape *s) {
     return 1;
 }
 
+/* How a strategy likes a node: higher is better. */
+static int64_t liking(Engine *e, int strategy, const Shape *s, int32_t x, unsigned within) {
+    unsigned devices = 0;
+    if (strategy == BEST_FIT) return -best_fit_key(&e->node[x]);
+    if (strategy == ROUND_ROBIN) return -((x - e->cursor + e->nodes) % e->nodes);
+    return score_node(e, strategy, s, x, within, &devices);
+}
+
+/* That node, or one of which only some devices may be used, if it is better. */
+static int32_t best_limited(Engine *e, int strategy, const Shape *s, int32_t best,
+                            const Limits *limits) {
+    int64_t top = best >= 0 ? liking(e, strategy, s, best, ALL_DEVICES) : 0;
+    for (int32_t i = 0; i < limits->rows; i++) {
+        int64_t x = limits->row[2 * i];
+        unsigned within = (unsigned)limits->row[2 * i + 1] & ALL_DEVICES;
+        if (x < 0 || x >= e->nodes || !e->node[x].alive) continue;
+        if (!fits_within(e, &e->node[x], s, within)) continue;
+        int64_t found = liking(e, strategy, s, (int32_t)x, within);
+        if (best >= 0 && (found < top || (found == top && x > best))) continue;
+        best = (int32_t)x; top = found;
+    }
+    return best;
+}
+
+/* The devices that may be used on a node: all, unless it is in a row. */
+unsigned devices_within(const Limits *limits, int32_t x) {
+    int32_t low = 0, high = limits ? limits->rows : 0;
+    while (low < high) {
+        int32_t middle = (low + high) / 2;
+        if (limits->row[2 * middle] < x) low = middle + 1; else high = middle;
+    }
+    int is_there = limits && low < limits->rows && limits->row[2 * low] == x;
+    return is_there ? (unsigned)limits->row[2 * low + 1] & ALL_DEVICES : ALL_DEVICES;
+}
+
 /* The node this strategy would choose, or -1. Changes nothing but caches. */
-int32_t find(Engine *e, int strategy, int32_t shape, const uint8_t *mask) {
+int32_t find(Engine *e, int strategy, int32_t shape, const uint8_t *mask, const Limits *limits) {
     Shape *s = &e->shape[shape];
     if (!mask && still_denied(e, s)) return -1;
     int32_t x = strategy == BEST_FIT ? find_best_fit(e, s, mask)
               : strategy == ROUND_ROBIN ? find_round_robin(e, s, mask)
               : find_scored(e, strategy, s, mask);
     if (!mask) s->denied_at = x < 0 ? (int64_t)e->log_end : -1;
-    return x;
+    return limits ? best_limited(e, strategy, s, x, limits) : x;
 }
 
 int64_t place(Engine *e, int strategy, int32_t shape, int32_t account, int traits,
-              const int64_t when[2], int32_t gang, const uint8_t *mask) {
+              const int64_t when[2], int32_t gang, const uint8_t *mask, const Limits *limits) {
     Shape *s = &e->shape[shape];
     if (e->arrivals >= e->learn_at) return LEARN_FIRST;
     int no = quota_check(e, e->account[account].row, s);
@@ -408,12 +516,13 @@ int64_t place(Engine *e, int strategy, int32_t shape, int32_t account, int trait
             if (need[d] && e->free_total[d] - need[d] < e->headroom[d]) return NO_HEADROOM;
     }
     e->arrivals++; s->arrivals++;
-    int32_t x = find(e, strategy, shape, mask);
+    int32_t x = find(e, strategy, shape, mask, limits);
     if (x < 0) return NO_CAPACITY;
     unsigned devices = 0;
     if (s->count) {
-        if (strategy == FRAGMENTATION_AWARE) score_node(e, strategy, s, x, &devices);
-        else devices = choose_devices(e, &e->node[x], s);
+        unsigned within = devices_within(limits, x);
+        if (strategy == FRAGMENTATION_AWARE) score_node(e, strategy, s, x, within, &devices);
+        else devices = choose_devices(e, &e->node[x], s, within);
         if (!bears_vram(e, e->account[account].row, x, devices, s->milli)) {
             e->arrivals--; s->arrivals--;
             return ASK_PYTHON;   /* devices with less memory may do */

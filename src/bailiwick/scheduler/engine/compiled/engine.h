@@ -15,6 +15,7 @@
 
 #define MILLI 1000
 #define DEVICES 16       /* per node */
+#define ALL_DEVICES 0xffffu
 #define KINDS 64         /* kinds of device in a fleet: a request names them as a bit set */
 #define LOG_SIZE 65536   /* changes an index may lag behind before it is rebuilt */
 #define MOVED_SIZE 4096  /* the same for rooms.c, which follows terms too */
@@ -63,6 +64,8 @@ typedef struct {
     int32_t devices;
     uint8_t kind[DEVICES];
     uint64_t kinds;
+    int32_t fabrics;               /* 0 where it makes no difference which devices go together */
+    uint16_t fabric[DEVICES];      /* the devices of each, in order of their first */
     double step[4];                /* BUCKETS / capacity of cpu, mem, block, one device set */
     int32_t count, room;
     int32_t *member;               /* mirror of the members, column by column, for fast scans */
@@ -91,7 +94,8 @@ typedef struct {
     Cache cache[2];                /* weighted, fragmentation aware */
 } Shape;
 
-typedef struct { int32_t row, refs; } Account;
+typedef struct { int32_t row, refs, first; } Account;   /* first: of its leases, or -1 */
+typedef struct { int32_t next, prev; } Beside;           /* leases of one account */
 
 typedef struct {                   /* 64 bytes: one cache line */
     int32_t node, account, shape, gang, next, prev;
@@ -111,6 +115,7 @@ typedef struct {
     Shape *shape;       int32_t shapes, shape_room, shape_free;
     Account *account;   int32_t accounts, account_room;
     Lease *lease;       int32_t leases, lease_room, lease_free, lease_live;
+    Beside *beside;     /* a row for each lease */
     int64_t *expiry_min, *expiry_group;   /* see expiries.c */
     int32_t generation_of_kind[KINDS];
     int64_t vram_of_kind[KINDS];
@@ -134,10 +139,15 @@ typedef struct {
     struct Rooms *rooms;
 } Engine;
 
+/* Nodes of which only some devices may be used, by handle: pairs of a node and its devices. A mask
+ * leaves them out; they are looked at one by one. */
+typedef struct { const int64_t *row; int32_t rows; } Limits;
+
 /* arena.c */
 int engine_start(Engine *e);
 void engine_clear(Engine *e);
-int32_t add_class(Engine *e, const int64_t cap[3], int devices, const uint8_t *kind);
+int32_t add_class(Engine *e, const int64_t cap[3], int devices, const uint8_t *kind,
+                  const uint8_t *fabric);
 int32_t add_node(Engine *e, int32_t cls);
 void remove_node(Engine *e, int32_t x);
 void set_eligible(Engine *e, int32_t x, int eligible);
@@ -146,16 +156,21 @@ int32_t add_shape(Engine *e, const Shape *s);
 void free_shape(Engine *e, int32_t s);
 int32_t add_account(Engine *e, int32_t row);
 int fits(const Engine *e, const Node *n, const Shape *s);
-unsigned choose_devices(const Engine *e, const Node *n, const Shape *s);
+int fits_within(const Engine *e, const Node *n, const Shape *s, unsigned within);
+unsigned choose_devices(const Engine *e, const Node *n, const Shape *s, unsigned within);
+int is_spread(const Class *c, unsigned devices);
 int64_t take(Engine *e, int32_t x, int32_t shape, int32_t account, int traits,
              const int64_t when[2], int32_t gang, unsigned devices);
 int release(Engine *e, int64_t id);
+void account_enter(Engine *e, int32_t slot, int32_t account);
+void account_leave(Engine *e, int32_t slot);
 Lease *lease_at(const Engine *e, int64_t id);
 void reclaim_add(Engine *e, const Lease *l, int sign);
 void quota_charge(Engine *e, int32_t row, const Shape *s, const Lease *l, int sign);
 int64_t place(Engine *e, int strategy, int32_t shape, int32_t account, int traits,
-              const int64_t when[2], int32_t gang, const uint8_t *mask);
-int32_t find(Engine *e, int strategy, int32_t shape, const uint8_t *mask);
+              const int64_t when[2], int32_t gang, const uint8_t *mask, const Limits *limits);
+int32_t find(Engine *e, int strategy, int32_t shape, const uint8_t *mask, const Limits *limits);
+unsigned devices_within(const Limits *limits, int32_t x);
 
 /* expiries.c */
 int expiry_grow(Engine *e, int32_t before);
@@ -174,7 +189,8 @@ void bestfit_sync(Engine *e);
 
 /* scored.c */
 int32_t find_scored(Engine *e, int strategy, Shape *s, const uint8_t *mask);
-int score_node(Engine *e, int strategy, const Shape *s, int32_t x, unsigned *devices);
+int score_node(Engine *e, int strategy, const Shape *s, int32_t x, unsigned within,
+               unsigned *devices);
 void drop_cache(Engine *e, Shape *s);
 
 /* victims.c */

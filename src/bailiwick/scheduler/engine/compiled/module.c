@@ -58,6 +58,21 @@ int mask_of(const Engine *e, PyObject *o, Py_buffer *view, const uint8_t **mask)
     return 1;
 }
 
+/* No rows for None; else pairs of 64-bit integers. */
+int limits_of(PyObject *o, Py_buffer *view, Limits *limits) {
+    *limits = (Limits){ NULL, 0 };
+    view->obj = NULL;
+    if (o == Py_None) return 1;
+    if (PyObject_GetBuffer(o, view, PyBUF_SIMPLE) < 0) return 0;
+    if (view->len % 16) {
+        PyBuffer_Release(view);
+        PyErr_SetString(PyExc_ValueError, "limits are rows of a node and its devices");
+        return 0;
+    }
+    *limits = (Limits){ view->buf, (int32_t)(view->len / 16) };
+    return 1;
+}
+
 static PyObject *handle(int64_t h) {
     return h < 0 ? PyErr_NoMemory() : PyLong_FromLongLong(h);
 }
@@ -78,7 +93,12 @@ METHOD(py_add_class) {
     if (devices > DEVICES) { bad("device"); return NULL; }
     for (int i = 0; i < devices; i++)
         if ((uint8_t)kinds[i] >= KINDS) { bad("kind"); return NULL; }
-    return handle(add_class(&self->e, a, (int)devices, (const uint8_t *)kinds));
+    char *fabrics = NULL; Py_ssize_t told = 0;
+    if (n > 4 && PyBytes_AsStringAndSize(args[4], &fabrics, &told) < 0) return NULL;
+    for (int i = 0; i < told; i++)
+        if (told != devices || (uint8_t)fabrics[i] >= devices) { bad("fabric"); return NULL; }
+    return handle(add_class(&self->e, a, (int)devices, (const uint8_t *)kinds,
+                            told ? (const uint8_t *)fabrics : NULL));
 }
 
 METHOD(py_add_node) {
@@ -293,28 +313,35 @@ METHOD(py_set_workload) {
 }
 
 METHOD(py_find) {
-    int64_t a[2]; Py_buffer view; const uint8_t *mask;
+    int64_t a[2]; Py_buffer view, rows; const uint8_t *mask; Limits limits;
     if (!integers(args, n, 2, a) || !shape_ok(&self->e, a[1]) || n < 3) return NULL;
     if (!mask_of(&self->e, args[2], &view, &mask)) return NULL;
-    int32_t x = find(&self->e, (int)a[0], (int32_t)a[1], mask);
+    if (!limits_of(n > 3 ? args[3] : Py_None, &rows, &limits)) {
+        if (view.obj) PyBuffer_Release(&view);
+        return NULL;
+    }
+    int32_t x = find(&self->e, (int)a[0], (int32_t)a[1], mask, limits.rows ? &limits : NULL);
     if (view.obj) PyBuffer_Release(&view);
+    if (rows.obj) PyBuffer_Release(&rows);
     return PyLong_FromLong(x);
 }
 
-/* score(strategy, shape, node) -> (score, devices) or None when the node cannot take it */
+/* score(strategy, shape, node, within) -> (score, devices) or None when the node cannot take it */
 METHOD(py_score) {
-    int64_t a[3];
+    int64_t a[3], within[1] = { ALL_DEVICES };
     Engine *e = &self->e;
     if (!integers(args, n, 3, a) || !shape_ok(e, a[1]) || !node_ok(e, a[2])) return NULL;
+    if (n > 3 && !integers(args + 3, 1, 1, within)) return NULL;
+    unsigned those = (unsigned)within[0] & ALL_DEVICES;
     const Shape *s = &e->shape[a[1]];
     const Node *x = &e->node[a[2]];
     unsigned devices = 0;
     int64_t score;
-    if (!fits(e, x, s)) Py_RETURN_NONE;
+    if (!fits_within(e, x, s, those)) Py_RETURN_NONE;
     if (a[0] == WEIGHTED || a[0] == FRAGMENTATION_AWARE) {
-        score = score_node(e, (int)a[0], s, (int32_t)a[2], &devices);
+        score = score_node(e, (int)a[0], s, (int32_t)a[2], those, &devices);
     } else {
-        devices = s->count ? choose_devices(e, x, s) : 0;
+        devices = s->count ? choose_devices(e, x, s, those) : 0;
         score = a[0] == BEST_FIT ? -best_fit_key(x)
                                  : -((a[2] - e->cursor + e->nodes) % e->nodes);
     }
@@ -322,14 +349,19 @@ METHOD(py_score) {
 }
 
 METHOD(py_place) {
-    int64_t a[7]; Py_buffer view; const uint8_t *mask;
+    int64_t a[7]; Py_buffer view, rows; const uint8_t *mask; Limits limits;
     Engine *e = &self->e;
     if (n < 8) { PyErr_SetString(PyExc_TypeError, "expected 8 arguments"); return NULL; }
     if (!integers(args, n, 7, a) || !shape_ok(e, a[1]) || !account_ok(e, a[2])) return NULL;
     if (!traits_ok(a[3]) || !mask_of(e, args[7], &view, &mask)) return NULL;
+    if (!limits_of(n > 8 ? args[8] : Py_None, &rows, &limits)) {
+        if (view.obj) PyBuffer_Release(&view);
+        return NULL;
+    }
     int64_t id = place(e, (int)a[0], (int32_t)a[1], (int32_t)a[2], (int)a[3], a + 4,
-                       (int32_t)a[6], mask);
+                       (int32_t)a[6], mask, limits.rows ? &limits : NULL);
     if (view.obj) PyBuffer_Release(&view);
+    if (rows.obj) PyBuffer_Release(&rows);
     if (id >= 0 && e->arrivals >= e->learn_at) id |= LEARN_FLAG;
     return PyLong_FromLongLong(id);
 }
@@ -344,7 +376,7 @@ METHOD(py_take) {
     const Shape *s = &e->shape[a[1]];
     const Class *c = &e->cls[x->cls];
     if (!fits(e, x, s)) return PyLong_FromLong(NO_CAPACITY);
-    unsigned devices = s->count ? choose_devices(e, x, s) : 0;
+    unsigned devices = s->count ? choose_devices(e, x, s, ALL_DEVICES) : 0;
     if (a[7] >= 0) {
         devices = (unsigned)a[7];
         int ok = __builtin_popcount(devices) == s->count && !(devices >> c->devices);
@@ -445,9 +477,8 @@ METHOD(py_move_lease) {
     if (!l) { bad("lease"); return NULL; }
     const Shape *s = &e->shape[l->shape];
     quota_charge(e, e->account[l->account].row, s, l, -1);
-    e->account[l->account].refs--;
-    l->account = (int32_t)a[1];
-    e->account[l->account].refs++;
+    account_leave(e, (int32_t)(a[0] & 0xffffffff));
+    account_enter(e, (int32_t)(a[0] & 0xffffffff), (int32_t)a[1]);
     quota_charge(e, e->account[l->account].row, s, l, 1);
     Py_RETURN_NONE;
 }
@@ -473,7 +504,7 @@ METHOD(py_place_batch) {
         for (row = rows.buf; done < count; done++, row += 4) {
             const int64_t when[2] = { now[0], row[3] };
             id[done] = place(e, (int)a[0], (int32_t)row[0], (int32_t)row[1], (int)row[2], when,
-                             -1, NULL);
+                             -1, NULL, NULL);
             if (id[done] == ASK_PYTHON || id[done] == LEARN_FIRST) break;
         }
     } else if (!PyErr_Occurred()) {

@@ -31,5 +31,6 @@ PyObject *py_filter_counts(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_dump(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 PyObject *py_versions(PyEngine *self, PyObject *const *args, Py_ssize_t n);
 int mask_of(const Engine *e, PyObject *o, Py_buffer *view, const uint8_t **mask);
+int limits_of(PyObject *o, Py_buffer *view, Limits *limits);
 
 #endif

@@ -60,7 +60,8 @@ static int64_t gain(const Engine *e, const Node *n, const Class *c, int64_t cpu,
     return freed + STRAND * (stranded(e, n->idle, n->cpu) - stranded(e, idle, cpu));
 }
 
-static int score_fragmentation(Engine *e, const Shape *s, Node *n, unsigned *devices) {
+static int score_fragmentation(Engine *e, const Shape *s, Node *n, unsigned within,
+                               unsigned *devices) {
     const Class *c = &e->cls[n->cls];
     if (n->usable_version != n->version || n->usable_epoch != e->epoch[1]) {
         n->usable = usable_milli(e, c, n->cpu, n->device);
@@ -71,10 +72,12 @@ static int score_fragmentation(Engine *e, const Shape *s, Node *n, unsigned *dev
     int64_t cpu = n->cpu - s->cpu, best = INT64_MIN;
     if (s->count && s->milli < MILLI) {
         for (int i = 0; i < c->devices; i++) {
-            if (n->device[i] < s->milli || !(s->kinds >> c->kind[i] & 1)) continue;
+            if (n->device[i] < s->milli) continue;
+            if (!(s->kinds >> c->kind[i] & within >> i & 1)) continue;
             int same = 0;   /* a device in the same state of the same kind scores the same */
             for (int j = 0; j < i && !same; j++)
-                same = n->device[j] == n->device[i] && c->kind[j] == c->kind[i];
+                same = n->device[j] == n->device[i] && c->kind[j] == c->kind[i]
+                    && (within >> j & 1);
             if (same) continue;
             after[i] -= (int16_t)s->milli;
             int64_t v = gain(e, n, c, cpu, after, n->idle - s->milli)
@@ -83,7 +86,7 @@ static int score_fragmentation(Engine *e, const Shape *s, Node *n, unsigned *dev
             if (v > best) { best = v; *devices = 1u << i; }
         }
     } else {
-        unsigned chosen = s->count ? choose_devices(e, n, s) : 0;
+        unsigned chosen = s->count ? choose_devices(e, n, s, within) : 0;
         int64_t pressure = 0;
         for (unsigned left = chosen; left; left &= left - 1) {
             int i = __builtin_ctz(left);
@@ -94,11 +97,14 @@ static int score_fragmentation(Engine *e, const Shape *s, Node *n, unsigned *dev
              - PRESSURE * pressure;
         *devices = chosen;
     }
-    /* Work without a GPU keeps off machines that have one, as long as others serve as well. */
-    return clamp_score(floor_div(best + STEP / 2, STEP) - (!s->count && c->devices));
+    /* As long as others serve as well, work without a GPU keeps off machines that have one, and
+     * work with several keeps off machines where they would be of several fabrics. */
+    int aside = (!s->count && c->devices) + (c->fabrics && is_spread(c, *devices));
+    return clamp_score(floor_div(best + STEP / 2, STEP) - aside);
 }
 
-static int score_weighted(Engine *e, const Shape *s, const Node *n, unsigned *devices) {
+static int score_weighted(Engine *e, const Shape *s, const Node *n, unsigned within,
+                          unsigned *devices) {
     const Class *c = &e->cls[n->cls];
     int64_t sum = 0;
     if (c->cpu) sum += e->weight[0] * ((n->cpu - s->cpu) * 1024 / c->cpu);
@@ -107,17 +113,18 @@ static int score_weighted(Engine *e, const Shape *s, const Node *n, unsigned *de
     if (c->devices)
         sum += e->weight[3] * ((n->idle - (int64_t)s->count * s->milli) * 1024
                                / (c->devices * MILLI));
-    *devices = s->count ? choose_devices(e, n, s) : 0;
-    return clamp_score(floor_div(-sum, 256));
+    *devices = s->count ? choose_devices(e, n, s, within) : 0;
+    return clamp_score(floor_div(-sum, 256) - (c->fabrics && is_spread(c, *devices)));
 }
 
 /* Higher is better; UNFIT when the node cannot take the request. */
-int score_node(Engine *e, int strategy, const Shape *s, int32_t x, unsigned *devices) {
+int score_node(Engine *e, int strategy, const Shape *s, int32_t x, unsigned within,
+               unsigned *devices) {
     Node *n = &e->node[x];
-    if (!fits(e, n, s)) return UNFIT;
+    if (within == ALL_DEVICES ? !fits(e, n, s) : !fits_within(e, n, s, within)) return UNFIT;
     e->rescored++;
-    return strategy == WEIGHTED ? score_weighted(e, s, n, devices)
-                                : score_fragmentation(e, s, n, devices);
+    return strategy == WEIGHTED ? score_weighted(e, s, n, within, devices)
+                                : score_fragmentation(e, s, n, within, devices);
 }
 
 void drop_cache(Engine *e, Shape *s) {
@@ -149,7 +156,7 @@ static int16_t block_head(const Cache *k, int32_t block, int32_t nodes) {
 static void build_cache(Engine *e, int strategy, const Shape *s, Cache *k) {
     unsigned devices = 0;
     for (int32_t x = 0; x < e->nodes; x++)
-        k->score[x] = (int16_t)score_node(e, strategy, s, x, &devices);
+        k->score[x] = (int16_t)score_node(e, strategy, s, x, ALL_DEVICES, &devices);
     for (int32_t b = 0; b * BLOCK < e->nodes; b++) k->head[b] = block_head(k, b, e->nodes);
 }
 
@@ -160,7 +167,8 @@ static void update_cache(Engine *e, int strategy, const Shape *s, Cache *k) {
         int32_t x = e->log[p & (LOG_SIZE - 1)];
         if (e->stamp[x] == serial) continue;
         e->stamp[x] = serial;
-        int16_t was = k->score[x], is = (int16_t)score_node(e, strategy, s, x, &devices);
+        int16_t was = k->score[x];
+        int16_t is = (int16_t)score_node(e, strategy, s, x, ALL_DEVICES, &devices);
         int32_t block = x / BLOCK;
         k->score[x] = is;
         if (is > k->head[block]) k->head[block] = is;
@@ -220,7 +228,7 @@ static int32_t scan_scored(Engine *e, int strategy, const Shape *s, const uint8_
     int32_t best = -1; int top = UNFIT; unsigned devices = 0;
     for (int32_t x = 0; x < e->nodes; x++) {
         if (!allowed(mask, x)) continue;
-        int score = score_node(e, strategy, s, x, &devices);
+        int score = score_node(e, strategy, s, x, ALL_DEVICES, &devices);
         if (score > top) { top = score; best = x; }
     }
     return best;

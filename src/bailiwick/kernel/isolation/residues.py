@@ -1,0 +1,62 @@
+"""What is left behind: a domain stays a rule's subjects' own after the last of them has left it.
+
+Rules:
+
+- It follows from the records of leases alone, and is kept when the last lease of a rule's subjects
+  in a domain is gone: its teardown reported, its fence cleared, or its node departed. A machine's
+  name keeps what was left on it, also if it departs and comes again.
+- Who is there when they leave may stay; who comes later may not be there before the time is over or
+  somebody scrubbed it. Their own work may come at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from bailiwick.isolation.placements import Residue
+from bailiwick.isolation.policy import Linger
+from bailiwick.kernel.isolation.book import ResidueKey
+from bailiwick.kernel.isolation.placements import placements
+from bailiwick.kernel.state import State
+
+
+def note_grants(state: State, lease_ids: Iterable[int]) -> None:
+    """Leases began."""
+    counts = state.isolation.counts
+    for key, _ in _kept_by(state, lease_ids):
+        counts[key] = counts.get(key, 0) + 1
+
+
+def note_end(state: State, lease_id: int, *, at_ms: int) -> None:
+    """A lease ends, and is still there to be asked; what it leaves is kept if it was the last."""
+    book = state.isolation
+    for key, rule in _kept_by(state, (lease_id,)):
+        book.counts[key] -= 1
+        if book.counts[key]:
+            continue
+        del book.counts[key]
+        until_ms = None if rule.for_ms is None else at_ms + rule.for_ms
+        left_ms = at_ms + _has_begun(state, at_ms, besides=lease_id)
+        book.keep(Residue(*key, left_ms=left_ms, until_ms=until_ms))
+
+
+def recount(state: State) -> None:
+    """Count anew whose leases are where: after another policy, or from a snapshot."""
+    state.isolation.counts.clear()
+    note_grants(state, state.leases)
+
+
+def _has_begun(state: State, at_ms: int, *, besides: int) -> bool:
+    """Whether another lease began at this very time: it came before they left, and may stay."""
+    newest = next((i for i in reversed(state.leases) if i != besides), None)
+    return newest is not None and state.fields(newest).granted_ms == at_ms
+
+
+def _kept_by(state: State, lease_ids: Iterable[int]) -> Iterator[tuple[ResidueKey, Linger]]:
+    """The rules by which leases leave something behind, and in which domains."""
+    rules = state.isolation.lingers
+    for placement in placements(state, lease_ids) if rules else ():
+        theirs = (rule for rule in rules if rule.whose.matches(placement.subject))
+        for rule, kind in ((each, kind) for each in theirs for kind in each.kinds):
+            for domain in placement.domains[kind]:
+                yield (rule.name, kind, domain), rule
