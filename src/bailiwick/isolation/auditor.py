@@ -13,35 +13,23 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from bailiwick.fleet.topology import DomainKind
-from bailiwick.isolation.judge import (
-    Violation,
-    forbidden_kinds,
-    forbids,
-    in_force,
-    kinds_of,
-    party_of,
-)
+from bailiwick.isolation.compiled import CompiledPolicy, SubjectClass, Term
+from bailiwick.isolation.judge import Violation, forbidden_kinds, in_force, kinds_of
 from bailiwick.isolation.placements import Placement, Residue
 from bailiwick.isolation.policy import (
     Dedicated,
     Distrust,
-    EachValue,
     Linger,
-    Members,
     NeverShare,
     OnlyOn,
-    Others,
     Policy,
     SharingRule,
     Spread,
     Subject,
-    Who,
-    WhoGroup,
-    WithLabel,
 )
 
 _Domain: TypeAlias = tuple[DomainKind, str]
@@ -50,67 +38,37 @@ _Apart: TypeAlias = tuple[frozenset[DomainKind], tuple[SharingRule, ...]]
 _Kept: TypeAlias = tuple[str, DomainKind, str]
 _Key = TypeVar("_Key")
 _NONE: frozenset[str] = frozenset()
+_KNOWN_MAX = 100_000
+"""Subjects whose class is remembered."""
+_EVER = Term(windows=-1, exceptions=0)
+"""As if every window opened and no exception lasted."""
 
 
-class SubjectClasses:
-    """Which subjects no rule of a policy tells apart."""
+class _Classes:
+    """The classes of a policy by number, so that comparing them costs little."""
 
-    def __init__(self, policy: Policy) -> None:
-        self._selectors = tuple(dict.fromkeys(_selectors(policy)))
-        rules = [rule for rule in policy.rules if isinstance(rule, Distrust)]
-        parties = (rule.among for rule in rules)
-        self._parties = tuple(dict.fromkeys(p for p in parties if not isinstance(p, Members)))
-        keys = {who.key for who in _simple(self._selectors) if isinstance(who, WithLabel)}
-        keys.update(party.key for party in self._parties if isinstance(party, EachValue))
-        self._keys = sorted(keys)
+    def __init__(self, compiled: CompiledPolicy) -> None:
+        self._compiled = compiled
         self._known: dict[tuple[object, ...], int] = {}
-        self._numbers: dict[tuple[object, ...], int] = {}
-        self._samples: list[Subject] = []
+        self._numbers: dict[SubjectClass, int] = {}
+        self.classes: list[SubjectClass] = []
+        self.samples: list[Subject] = []
+        """One subject of each; any other is judged like it."""
 
     def of(self, subject: Subject) -> int:
         """The number of the subject's class."""
-        labels = subject.labels
-        told = (subject.tenant, subject.project, *(labels.get(key) for key in self._keys))
+        told = (subject.tenant, subject.project, *subject.labels.items())
         found = self._known.get(told)
         if found is None:
-            matches = tuple(who.matches(subject) for who in self._selectors)
-            parties = tuple(party_of(party, subject) for party in self._parties)
-            found = self._numbers.setdefault((matches, parties), len(self._numbers))
-            if found == len(self._samples):
-                self._samples.append(subject)
+            member = self._compiled.class_of(subject)
+            found = self._numbers.setdefault(member, len(self.classes))
+            if found == len(self.classes):
+                self.classes.append(member)
+                self.samples.append(subject)
+            if len(self._known) >= _KNOWN_MAX:
+                self._known.clear()
             self._known[told] = found
         return found
-
-    def sample(self, number: int) -> Subject:
-        """One of the class; any other is judged like it."""
-        return self._samples[number]
-
-
-def _selectors(policy: Policy) -> Iterator[Who]:
-    for rule in policy.rules:
-        match rule:
-            case NeverShare(first=first, second=second):
-                yield first
-                if not isinstance(second, Others):
-                    yield second
-            case Distrust(among=Members(members=members)):
-                yield from members
-            case Dedicated(whose=whose) | OnlyOn(whose=whose) | Spread(whose=whose):
-                yield whose
-            case Linger(whose=whose):
-                yield whose
-            case Distrust():
-                pass
-    for exception in policy.exceptions:
-        yield from (exception.first, exception.second)
-
-
-def _simple(selectors: Iterable[Who]) -> Iterator[Who]:
-    for who in selectors:
-        if isinstance(who, WhoGroup):
-            yield from who.members
-        else:
-            yield who
 
 
 class _Bound(NamedTuple):
@@ -127,7 +85,8 @@ class Auditor:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         rules = policy.rules
-        self._classes = SubjectClasses(policy)
+        self._compiled = CompiledPolicy(policy)
+        self._classes = _Classes(self._compiled)
         self._sharing = [r for r in rules if isinstance(r, NeverShare | Distrust | Dedicated)]
         self._only_on = [rule for rule in rules if isinstance(rule, OnlyOn)]
         self._spreads = [rule for rule in rules if isinstance(rule, Spread)]
@@ -262,11 +221,12 @@ class Auditor:
 
     def _compare(self, one: int, two: int) -> _Apart:
         """The rules that keep two classes apart at some time, and in which kinds of domain."""
-        pair = self._classes.sample(one), self._classes.sample(two)
-        rules = tuple(rule for rule in self._sharing if forbids(rule, pair))
-        kinds = frozenset(kind for rule in rules for kind in kinds_of(rule))
-        self._between[one, two] = self._between[two, one] = kinds, rules
-        return kinds, rules
+        classes = self._classes.classes
+        told = self._compiled.apart(classes[one], classes[two], term=_EVER)
+        names, kinds = {name for name, _ in told}, frozenset(kind for _, kind in told)
+        found = kinds, tuple(rule for rule in self._sharing if rule.name in names)
+        self._between[one, two] = self._between[two, one] = found
+        return found
 
     def _take_out(self, placement_id: str) -> Placement:
         placement = self.placements.pop(placement_id)
@@ -294,7 +254,7 @@ class Auditor:
         """The rules about one's own place that bind a class."""
         found = self._bound.get(number)
         if found is None:
-            sample = self._classes.sample(number)
+            sample = self._classes.samples[number]
             found = self._bound[number] = _Bound(
                 tuple(rule for rule in self._only_on if rule.whose.matches(sample)),
                 tuple(rule for rule in self._spreads if rule.whose.matches(sample)),

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli import ExitCode
+from bailiwick.cli.offline.policy_files import load_placements, load_policy
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.output import Format, emit
 from bailiwick.clusters.live import LIVE_CLUSTERS, LiveCluster, LiveQuestion
@@ -29,8 +30,6 @@ from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
     from bailiwick.isolation.findings import Finding
-    from bailiwick.isolation.placements import Site
-    from bailiwick.isolation.policy import Policy
     from bailiwick.tools.isolation_audit import AuditReport, AuditWatch
 
 app = typer.Typer(
@@ -111,7 +110,9 @@ def _cluster_command(cluster: LiveCluster) -> Callable[..., None]:
             tenant_by=options.tenant_by,
             project_by=options.project_by,
             labels_by=options.labels_by,
-            sites=_sites(options.sites),
+            sites={}
+            if options.sites is None
+            else load_placements("--sites", options.sites).by_name,
         )
         _watch(cluster.name, options, read=cluster.watch(question))
 
@@ -164,7 +165,7 @@ def _watch(name: str, options: AuditOptions, *, read: Callable[[], Any]) -> None
         if options.findings is not None and options.key is not None:
             signer = load_or_create_key(options.key, f"audit.{name}")
             journal = stack.enter_context(JournalWriter(options.findings, signer))
-        watch = AuditWatch(name, _policy(options.policy), read, SystemClock(), journal)
+        watch = AuditWatch(name, load_policy(options.policy), read, SystemClock(), journal)
         watch.metrics = options.metrics
         try:
             was_found = _look_on(watch, options)
@@ -237,37 +238,3 @@ def _document(word: str, finding: Finding) -> dict[str, object]:
             for each in finding.who
         ],
     }
-
-
-# -- reading what was given ------------------------------------------------------------------
-
-
-def _policy(path: Path) -> Policy:
-    from bailiwick.isolation.language.parser import parse_policy
-    from bailiwick.isolation.language.text import TEXT_BYTES_MAX
-
-    return parse_policy(
-        _bytes("--policy", path, bytes_max=TEXT_BYTES_MAX).decode("utf-8", "replace")
-    )
-
-
-def _sites(path: Path | None) -> dict[str, Site]:
-    from bailiwick.isolation.placement_json import BYTES_MAX, read_placements
-
-    if path is None:
-        return {}
-    return dict(read_placements(_bytes("--sites", path, bytes_max=BYTES_MAX)).by_name)
-
-
-def _bytes(flag: str, path: Path, *, bytes_max: int) -> bytes:
-    import sys
-    from contextlib import nullcontext
-
-    try:
-        with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
-            found = file.read(bytes_max + 1)
-    except OSError as error:
-        raise InvalidValue(flag, str(path), f"a file to read ({error.strerror})") from None
-    if len(found) > bytes_max:
-        raise InvalidValue(flag, str(path), f"at most {bytes_max} bytes")
-    return found
