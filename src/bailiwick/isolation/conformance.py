@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import combinations
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.judge import Violation, forbidden_kinds, in_force, violations
@@ -278,17 +278,8 @@ def _trial(rule: Rule, name: str, steps: Sequence[TrialStep]) -> ConformanceTria
     return ConformanceTrial(f"{rule.name}/{name}", rule.name, tuple(steps))
 
 
-def _submit(
-    job: str,
-    subject: Subject,
-    *,
-    cores: int = 1,
-    gpus: int = 0,
-    node: str | None = None,
-    beside: str | None = None,
-    takes_rest: bool = False,
-) -> TrialStep:
-    return TrialStep(TrialWord.SUBMIT, job, subject, cores, gpus, node, beside, takes_rest)
+def _submit(job: str, subject: Subject, **wish: Any) -> TrialStep:
+    return TrialStep(TrialWord.SUBMIT, job, subject, **wish)
 
 
 def _anywhere(subject: Subject) -> Placement:

@@ -29,7 +29,8 @@ from bailiwick.isolation.trace import (
     TraceStep,
     TraceWord,
 )
-from bailiwick.tools.isolation_conformance import (
+from bailiwick.tools.isolation_conformance.kernel_target import KernelTarget
+from bailiwick.tools.isolation_conformance.runner import (
     ConformanceRun,
     TrialBroken,
     TrialHeld,
@@ -263,3 +264,17 @@ def test_who_comes_after_is_told_by_the_looks_and_not_by_the_schedulers_clock() 
         assert watch.look([], now_ms=start_ms) == []
         is_kept = end_ms - start_ms < 10_000
         assert bool(watch.look([two], now_ms=end_ms)) is is_kept
+
+
+# -- our own kernel --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", POLICIES)
+def test_the_kernel_holds_under_the_policy_and_is_driven_there_without_it(word: str) -> None:
+    policy = parse_policy(POLICIES[word])
+    trials = make_trials(policy, NODES, now_ms=NOON_MS).trials
+    for text in (POLICIES[word], None):
+        target = KernelTarget(NODES, policy=text, now_ms=NOON_MS)
+        found = [each.outcome for each in ConformanceRun(target, policy).run(trials)]
+        assert not any(isinstance(each, TrialNotRun) for each in found)
+        assert any(isinstance(each, TrialBroken) for each in found) is (text is None)

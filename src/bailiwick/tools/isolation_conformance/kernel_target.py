@@ -19,6 +19,7 @@ from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.isolation.conformance import TrialNode
 from bailiwick.isolation.placements import Placement
 from bailiwick.isolation.policy import Subject
+from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.kernel import (
     Cancel,
     ChangeSettings,
@@ -42,15 +43,17 @@ from bailiwick.vocab.words import HardwareGeneration
 NODE_LABEL = "node"
 JOB_LABEL = "conformance.job"
 _MEM_BYTES = 2**20
+_WIDE = Settings(
+    **dict.fromkeys(("tenant_cpu_milli", "tenant_gpu_count", "tenant_lease_count"), INTEGER_MAX)
+)
+"""No quota is on trial, so none is in the way."""
 
 
 class KernelTarget:
     """A kernel under a policy, or under none."""
 
-    def __init__(
-        self, nodes: Sequence[TrialNode], *, policy: str | None, now_ms: int, settings: Settings
-    ) -> None:
-        self._nodes, self._policy, self._settings = tuple(nodes), policy, settings
+    def __init__(self, nodes: Sequence[TrialNode], *, policy: str | None, now_ms: int) -> None:
+        self._nodes, self._policy = tuple(nodes), policy
         self._now_ms = now_ms
         self._entries: dict[str, int] = {}
         self._kernel = Kernel(State(), simulated=True)
@@ -108,7 +111,7 @@ class KernelTarget:
     def reset(self) -> None:
         """A kernel of which nobody has asked anything."""
         self._kernel, self._entries = Kernel(State(), simulated=True), {}
-        self._do(ChangeSettings(self._settings))
+        self._do(ChangeSettings(_WIDE))
         for node in self._nodes:
             self._do(RegisterNode(node.site.node, _capacity(node)))
         if self._policy is not None:
