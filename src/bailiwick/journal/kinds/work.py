@@ -97,6 +97,7 @@ class WorkKinds:
             {
                 **_REQUEST,
                 "burst": AMOUNT,
+                "cores": TEXTS,
                 "gang": AMOUNT,
                 "depth": AMOUNT,
                 "devices": INTEGERS,
