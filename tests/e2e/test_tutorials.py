@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.local.launch import is_locked
+from bailiwick.executors.port import JobSpec, Running
 from tests.support.reader import ROOT, Reader, Saved, Typed, match_shown, new_reader, read_steps
 
 FOLDER = ROOT / "docs" / "tutorials"
@@ -19,6 +22,18 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
     someone = new_reader(tmp_path)
     yield someone
     someone.leave()
+
+
+def test_who_leaves_in_the_middle_leaves_nothing_running(tmp_path: Path) -> None:
+    """As when a page is not followed to its end: its server is gone, and its job is not."""
+    someone = new_reader(tmp_path)
+    root = someone.folder / "bailiwick-data" / "jobs"
+    job = JobSpec(7, argv=("sleep", "1000"), token="none")
+    LocalExecutor(root).start(job)
+    assert is_locked(root / "7")
+    someone.leave()
+    assert not is_locked(root / "7")
+    assert not isinstance(LocalExecutor(root).status(7), Running)
 
 
 @pytest.mark.timeout(1800)  # some forty commands, on whatever machine this is

@@ -284,6 +284,22 @@ class QuotaMachine(RuleBasedStateMachine):
             self.take_if_allowed(wanted, None)
             self.wait(elapsed_ms)
 
+    @rule(name=scopes, capacity=st.integers(2, 20), elapsed_ms=st.integers(1, 6))
+    def burst_again_and_again(self, name: Name, capacity: int, elapsed_ms: int) -> None:
+        """At its limit, with nothing else in the way: until the credit left is too short a run."""
+        used = self.reference.used(name, Dimension.CPU_MILLI)
+        credit = BurstCredit(Dimension.CPU_MILLI, capacity, 0, 9_000)
+        limited = Quota((ResourceLimit(Dimension.CPU_MILLI, used),), burst=credit)
+        for each in self.reference.around(name):
+            self.set_quota(each, limited if each == name else Quota(), told=True)
+        request = PlacementRequest(tenant=name[0], project=name[1], cpu_cores=1, mem_bytes=1)
+        for _ in range(6):
+            held = len(self.held)
+            self.take_if_allowed(request, None)
+            self.wait(elapsed_ms)
+            if len(self.held) > held:
+                self.give_back_one(len(self.held) - 1)
+
     def take_if_allowed(self, request: PlacementRequest, actual: G | None) -> None:
         name = (request.tenant, request.project)
         has_gpu = bool(request.device_count)
@@ -334,7 +350,9 @@ class QuotaMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.held)
     @rule(data=st.data())
     def give_back(self, data: st.DataObject) -> None:
-        index = data.draw(st.integers(0, len(self.held) - 1))
+        self.give_back_one(data.draw(st.integers(0, len(self.held) - 1)))
+
+    def give_back_one(self, index: int) -> None:
         request, given = self.held.pop(index)
         name = (request.tenant, request.project)
         family = (request.generation or given) if request.device_count else None

@@ -29,8 +29,9 @@ from bailiwick.kernel.money.commands import SetBudget, SetRateCard
 from bailiwick.kernel.people.commands import ChangeTenant, CreateTenant
 from bailiwick.scheduler.quota_policy import Quota, ResourceLimit
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.scheduler.rights.ceilings import OPEN
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.words import Priority
+from bailiwick.vocab.words import LeaseClass, Priority
 
 TENANTS = ("ann", "bob", "cyd", "dan")
 BOUND, WAITING = ("bob", "cyd"), ("ann", "dan")
@@ -61,6 +62,7 @@ class World:
     closed: str | None
     drained: bool
     limit: tuple[str, int] | None
+    ceiling: tuple[str, Priority, LeaseClass] | None
     budget: tuple[str, int, int | None] | None
     renewal: tuple[int, int]
 
@@ -79,6 +81,12 @@ worlds = st.builds(
     st.none() | st.sampled_from(BOUND),
     st.booleans(),
     st.none() | st.tuples(st.sampled_from(BOUND), st.integers(1, 4)),
+    st.none()
+    | st.tuples(
+        st.sampled_from(BOUND),
+        st.sampled_from(URGENT),
+        st.sampled_from([LeaseClass.STANDARD, LeaseClass.STANDARD, LeaseClass.SPOT]),
+    ),
     st.none()
     | st.tuples(st.sampled_from(BOUND), st.integers(1, 400), st.none() | st.integers(1, 3000)),
     st.tuples(st.integers(0, 4), st.sampled_from([60, 300, 350, 351, 600, 900])),
@@ -109,14 +117,23 @@ class Bench:
             self.do(ChangeTenant(world.closed, is_open=False))
         if world.drained:
             self.do(ChangeMode("n0", NodeMode.DRAINING, evict=False))
-        if world.limit is not None:
-            tenant, limit = world.limit
-            self.do(SetQuota(tenant, Quota((ResourceLimit.cpu_cores(limit),))))
+        for tenant in BOUND:
+            self._bind(tenant)
         self.now_ms = NOW_MS
         self.do(Tick(1000))  # which promises who waits its start
 
     def do(self, command: Command) -> Answer:
         return self.kernel.execute(Envelope(command), self.now_ms).answer
+
+    def _bind(self, tenant: str) -> None:
+        """What it may hold and ask for from now on, if that is to change."""
+        (limited, limit), most = self.world.limit or ("", 0), self.world.ceiling
+        limits = (ResourceLimit.cpu_cores(limit),) if limited == tenant else ()
+        ceiling = None
+        if most is not None and most[0] == tenant:
+            ceiling = replace(OPEN, priority_max=most[1], lease_classes=(most[2],))
+        if limits or ceiling:
+            self.do(SetQuota(tenant, Quota(limits, ceiling=ceiling)))
 
     def _begin(self, tenant: str, cpu: int, ttl_ms: int, priority: Priority) -> None:
         self._ask(tenant, cpu, ttl_ms, priority, wait=False)
@@ -158,6 +175,12 @@ class Bench:
             return "renewed"
         if world.closed == lease.tenant:
             return "scope_closed"
+        if world.ceiling is not None and world.ceiling[0] == lease.tenant:
+            _, priority_max, lease_class = world.ceiling
+            if lease.priority.rank > priority_max.rank:
+                return "priority_too_high"
+            if lease_class is not LeaseClass.STANDARD:
+                return "lease_class_forbidden"
         if world.drained and lease.node == "n0":
             return "node_closed"
         mine = [h for h in self.held if h.tenant == lease.tenant]

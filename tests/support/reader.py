@@ -31,10 +31,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.local.supervisor import STATE
 from tests.support.waiting import WAIT_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -163,12 +166,26 @@ class Reader:
         """End the server in a terminal, which must end well."""
         server = self.servers.pop(terminal)
         server.send_signal(signal.SIGINT)
-        assert server.wait(WAIT_S) == 0, self._log(terminal, "err").read_text()
+        try:
+            code = server.wait(WAIT_S)
+        finally:
+            server.kill()
+        assert code == 0, self._log(terminal, "err").read_text()
 
     def leave(self) -> None:
-        """End every server."""
-        for terminal in [*self.servers]:
-            self.interrupt(terminal)
+        """End every server, whatever becomes of another, and then every job that still runs."""
+        with ExitStack() as stack:
+            stack.callback(self._end_jobs)
+            for terminal in [*self.servers]:
+                stack.callback(self.interrupt, terminal)
+
+    def _end_jobs(self) -> None:
+        """Jobs outlive their server. A page that was followed to its end has none left."""
+        states = self.folder.parent.rglob(f"*/{STATE}")
+        for root in {path.parent.parent for path in states}:
+            executor = LocalExecutor(root)
+            for lease_id in executor.leases():
+                executor.tear_down(lease_id)
 
     def _log(self, terminal: str, name: str) -> Path:
         # Beside the folder, so that a page finds in it what it made itself.

@@ -212,6 +212,8 @@ class JobActions:
         return None if is_wide else (str(found.scope),)
 
     def _spec(self, job: JobRow, lease: ObservedLease, token: str) -> JobSpec:
+        read = self._tools.runner.read
+        per_core = read(lambda view: view.state.settings.job_mem_bytes_per_core)
         return JobSpec(
             lease.lease_id,
             argv=job.command,
@@ -219,15 +221,8 @@ class JobActions:
             cwd=None if job.cwd is None else Path(job.cwd),
             env=job.env,
             device_indices=lease.devices,
-            limits=Limits(self._memory(lease), cpu_milli=lease.cpu_milli or None),
+            limits=Limits(memory_of(lease, per_core), cpu_milli=lease.cpu_milli or None),
             server=self._tools.server,
-        )
-
-    def _memory(self, lease: ObservedLease) -> int:
-        """A lease of before jobs got memory that named none may have none: its job is bound too."""
-        cores = max(1, -(-lease.cpu_milli // MILLI))
-        return lease.mem_bytes or cores * self._tools.runner.read(
-            lambda view: view.state.settings.job_mem_bytes_per_core
         )
 
     def _fail(self, job: JobRow, fault: JobFault, error: BailiwickError) -> None:
@@ -243,3 +238,8 @@ def _keys_of(job: JobRow) -> tuple[Permission, ...]:
     if job.submitter_keys is None:
         return _KEYS
     return tuple(key for key in _KEYS if key.value in job.submitter_keys)
+
+
+def memory_of(lease: ObservedLease, per_core: int) -> int:
+    """A lease of before jobs got memory that named none may have none: its job is bound too."""
+    return lease.mem_bytes or max(1, -(-lease.cpu_milli // MILLI)) * per_core

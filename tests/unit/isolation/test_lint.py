@@ -7,12 +7,15 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from bailiwick.fleet.topology import CacheDomain, DomainKind, NodeTopology
 from bailiwick.isolation.judge import kinds_of, violations
 from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.lint.findings import LintCode, LintFinding, LintSeverity
 from bailiwick.isolation.lint.linter import LintWorld, lint_policy
+from bailiwick.isolation.lint.meaning import Meaning
+from bailiwick.isolation.lint.openings import openings
 from bailiwick.isolation.lint.sorts import WIDER, minutes_of, sorts_of
 from bailiwick.isolation.placements import Placement, Site
 from bailiwick.isolation.policy import (
@@ -23,7 +26,15 @@ from bailiwick.isolation.policy import (
     Subject,
     Window,
 )
-from tests.support.isolation_policies import DAY_MS, NOW_MS, policies, sites, windows, worlds
+from tests.support.isolation_policies import (
+    DAY_MS,
+    NOW_MS,
+    policies,
+    sites,
+    subjects,
+    windows,
+    worlds,
+)
 
 C = LintCode
 TWO_CACHES = NodeTopology((CacheDomain(1000), CacheDomain(1000, numa=1)))
@@ -162,16 +173,16 @@ def test_who_is_not_known_is_told_with_who_may_have_been_meant() -> None:
         "dedicated rack for tenant bnak"
     )
     told = found(text, LintWorld(tenants=BANKS))
-    assert [(each.code, each.rule) for each in told if each.rule] == [
-        (C.UNREACHABLE, "g"),
-        (C.UNKNOWN_TENANT, "g"),
-        (C.UNKNOWN_TENANT, "g"),
-        (C.UNREACHABLE, "rule-1"),
-        (C.UNKNOWN_TENANT, "rule-2"),
-        (C.UNREACHABLE, "rule-3"),
+    assert [(each.code, each.rule, each.fix) for each in told if each.rule] == [
+        (C.UNREACHABLE, "g", "check the names, or create the tenant"),
+        (C.UNREACHABLE, "rule-1", "check the names, or create the tenant"),
+        (C.UNKNOWN_TENANT, "rule-2", "did you mean bank?"),
+        (C.UNREACHABLE, "rule-3", "did you mean bank?"),
     ]
-    meant = next(each for each in told if "bnak" in each.sentence)
-    assert meant.fix == "did you mean bank?"
+    assert [each.sentence for each in told[:2]] == [
+        "it has nobody: no tenant 'nobody' or tenant 'nowhere' is known",
+        "it never applies: nobody of a group that it names is known",
+    ]
 
 
 def test_exceptions_that_ended_or_end_soon_are_told() -> None:
@@ -323,6 +334,30 @@ def test_what_is_told_as_never_is_never_and_nothing_else_is(
             for one, two in combinations_with_replacement(range(len(sorts.subjects)), 2)
         )
         assert never == (rule.name in told[C.NEVER_TOGETHER])
+
+
+@given(policies(most=4), subjects, subjects, st.integers(0, 7 * 24 * 60))
+def test_what_is_told_as_left_open_is_open_and_what_is_not_is_not(
+    policy: Policy, one: Subject, two: Subject, minute: int
+) -> None:
+    now_ms = NOW_MS + minute * 60_000
+    sorts = sorts_of(policy)
+    assert sorts is not None
+    told = openings(Meaning(policy, sorts), now_ms=now_ms)
+    first, second = sorts.tenants[-2:]
+    names = {one.tenant: one.tenant, two.tenant: two.tenant}
+    strangers = [name for name in names if name not in sorts.tenants]
+    names |= dict(zip(strangers, (first, second), strict=False))
+    pair = {names[one.tenant], names[two.tenant]}
+    rules = tuple(r for r in policy.rules if isinstance(r, NeverShare | Distrust | Dedicated))
+    sharing = replace(policy, rules=rules)
+    for opening in (each for each in told if {each.first, each.second} == pair):
+        for kind in DomainKind:
+            forbidden = bool(violations(sharing, _meeting(one, two, kind), now_ms=now_ms))
+            if kind in opening.always:
+                assert not forbidden
+            elif kind not in opening.partly:
+                assert forbidden
 
 
 @given(windows)

@@ -438,13 +438,14 @@ def test_a_request_that_leaves_its_generation_open_is_reckoned_at_the_dearest_of
 
 def test_when_a_cap_cannot_be_kept_the_cheapest_work_that_is_enough_goes() -> None:
     d = desk(grace_ms=0)
-    d.do(budget(cap_micros=10_000))
+    d.do(budget(cap_micros=10_000), correlation_id="budget-7")
     small = d.lease(cpu_cores=1, ttl_ms=2_000)
     large = d.lease(cpu_cores=2, ttl_ms=2_000)
     assert d.tick(1_500) == []
     d.do(SetRateCard(per_ms(4, effective_ms=1_500)))
     d.tick(1_500)
     assert {r.body["reason"] for r in d.last} == {"cost_cap_eviction"}
+    assert {r.correlation_id for r in d.last} == {"budget-7"}, "in the course of the cap"
     gone = {r.body["lease_id"] for r in d.of_kind("lease_preempted")}
     assert len(gone) == 1
     assert gone < {small, large}

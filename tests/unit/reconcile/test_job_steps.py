@@ -11,6 +11,7 @@ from bailiwick.executors.port import Exited, JobStatus, Lost, LostReason, Runnin
 from bailiwick.journal.words import CancelCause
 from bailiwick.ports import JobRow
 from bailiwick.reconcile import job_steps as js
+from bailiwick.reconcile.job_actions import memory_of
 from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
 from bailiwick.vocab.transitions import RevokeState as R
 from bailiwick.vocab.words import PreemptionReason
@@ -290,3 +291,13 @@ def test_what_follows_for_a_job_that_waits(
 
 def test_every_live_phase_is_among_those_that_are_planned_for() -> None:
     assert {job.phase for job in JOBS if job is not None} >= set(LIVE_PHASES)
+
+
+@pytest.mark.parametrize(
+    ("held", "cpu_milli", "bound"), [(5, 9_000, 5), (0, 0, 7), (0, 1_000, 7), (0, 2_001, 21)]
+)
+def test_no_job_is_without_a_bound_on_its_memory(held: int, cpu_milli: int, bound: int) -> None:
+    lease = js.ObservedLease(
+        lease_id=7, state=R.ACTIVE, expires_ms=100, reason=None, cpu_milli=cpu_milli, mem_bytes=held
+    )
+    assert memory_of(lease, per_core=7) == bound

@@ -77,12 +77,18 @@ def test_another_half_life_sorts_the_line_anew() -> None:
     lanes = lanes_of(shares, entries)
     before = list(lanes.order(10_000, {}))
     shares.half_life_ms = 1_000
-    for entry in entries:  # their moments were reckoned by the half-life before
-        lanes.leave(entry)
-    for entry in entries:
-        lanes.join(entry)
     after = list(lanes.order(10_000, {}))
     assert after == list(lanes_of(shares, entries).order(10_000, {})) != before
+
+
+def test_whoever_leaves_is_found_by_the_moment_it_had_before_the_half_life_changed() -> None:
+    shares = RunningShares(1_000)
+    entries = [waiting(n, tenants=8) for n in range(8)]
+    lanes = lanes_of(shares, entries)
+    shares.half_life_ms = WEEK_MS
+    for entry in entries:
+        lanes.leave(entry)
+    assert list(lanes.order(10_000, {})) == []
 
 
 def test_a_line_cannot_be_read_before_time_began() -> None:

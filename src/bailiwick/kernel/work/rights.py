@@ -21,7 +21,7 @@ from bailiwick.scheduler.rights.denials import (
     TermTooLong,
     TooManyWaiting,
 )
-from bailiwick.vocab.words import LEASE_CLASSES
+from bailiwick.vocab.words import LEASE_CLASSES, LeaseClass, Priority
 
 
 def ceilings_of(state: State, scope: QuotaScope) -> Iterator[tuple[QuotaScope, Ceiling]]:
@@ -48,19 +48,20 @@ def ceiling_of(state: State, scope: QuotaScope) -> Ceiling:
 def check_asked(state: State, request: PlacementRequest) -> RightsDenied | None:
     """Why the owner may not ask for this, if it may not."""
     scope = QuotaScope(request.tenant, request.project)
-    for whose, most in ceilings_of(state, scope):
-        if request.priority.rank > most.priority_max.rank:
-            return PriorityTooHigh(request.priority, most.priority_max, whose)
-        if request.lease_class not in most.lease_classes:
-            return LeaseClassForbidden(request.lease_class, whose)
-        if request.ttl_ms > most.term_max_ms:
-            return TermTooLong(request.ttl_ms, most.term_max_ms, whose)
-    return None
+    held = request.priority, request.lease_class
+    return check_held(state, scope, held=held, ttl_ms=request.ttl_ms)
 
 
-def check_term(state: State, scope: QuotaScope, *, ttl_ms: int) -> TermTooLong | None:
-    """Whether a term is longer than the owner may ask for."""
+def check_held(
+    state: State, scope: QuotaScope, *, held: tuple[Priority, LeaseClass], ttl_ms: int
+) -> PriorityTooHigh | LeaseClassForbidden | TermTooLong | None:
+    """Why the owner may not have a lease of this priority and class for a term, if it may not."""
+    priority, lease_class = held
     for whose, most in ceilings_of(state, scope):
+        if priority.rank > most.priority_max.rank:
+            return PriorityTooHigh(priority, most.priority_max, whose)
+        if lease_class not in most.lease_classes:
+            return LeaseClassForbidden(lease_class, whose)
         if ttl_ms > most.term_max_ms:
             return TermTooLong(ttl_ms, most.term_max_ms, whose)
     return None
