@@ -91,7 +91,8 @@ class IsolationGuard:
 
     def granted(self, lease_id: int, held: HeldLease) -> None:
         """A lease began, or (below zero) room is kept for one that is to begin."""
-        devices = tuple(at for at in range(held.devices.bit_length()) if held.devices >> at & 1)
+        bits = held.devices
+        devices = tuple(at for at in range(bits.bit_length()) if bits >> at & 1) if bits else ()
         self._where[lease_id] = held
         self.ground.begin(
             lease_id,
