@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -82,7 +83,6 @@ class Attack:
             rack = {"rack": f"r{number // 2}"}
             how = {"gpus": gpus, "labels": rack, "topology": topology}
             self.desk.do(RegisterNode(f"n{number}", NodeCapacity(8, 10**6, **how)))
-        self.recorded = self.desk.state.isolation
         if guarded:
             use_policy(self.desk.state, self.policy)
         self.mine: list[int] = []
@@ -94,10 +94,8 @@ class Attack:
         met = False
         for _ in range(MOVES):
             for move in (self._victim, self._attacker):
-                try:
+                with suppress(BailiwickError):  # it has ended, or may not be asked now
                     move()
-                except BailiwickError:
-                    pass  # it has ended, or may not be asked now
                 self.desk.tick(self.desk.now_ms + 1)
                 met = met or self._is_met()
         return met
