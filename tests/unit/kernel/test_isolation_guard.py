@@ -1,4 +1,4 @@
-"""What a policy of isolation lets begin, stay and make room, and what it tells whom it keeps out."""
+"""What a policy of isolation lets begin, stay and make room, and what it tells who is kept out."""
 
 from __future__ import annotations
 
