@@ -33,6 +33,15 @@ IfMatch = Annotated[
     ),
 ]
 
+IfMatchVersion = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        pattern='^"(0|[1-9][0-9]{0,14})"$',
+        description="The `ETag` that was read; if it has moved on since, the answer is 412.",
+    ),
+]
+
 IfMatchDigest = Annotated[
     str | None,
     Header(
