@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli import ExitCode
+from bailiwick.cli.commands.isolation_audit import app as audit
 from bailiwick.cli.offline.policy_files import (
     load_placements,
     load_policy,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from bailiwick.isolation.lint.findings import LintFinding
 
 app = noun("Who may not meet whom, and where: the policy's text, and whether placements keep it.")
+app.add_typer(audit, name="audit")
 
 PolicyArgument = Annotated[
     Path, typer.Argument(metavar="POLICY", help="The policy's text; - reads stdin.")
