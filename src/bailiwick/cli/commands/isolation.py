@@ -186,7 +186,7 @@ def _draw_findings(found: list[LintFinding]) -> None:
     other = [each.sentence for each in found if each not in wrong and each.sentence not in told]
     if told:
         console.print()
-        print_rows(console, ("What it does not forbid*",), rows=[(each,) for each in told])
+        print_rows(console, ("What it does not forbid*",), rows=[(f"- {each}",) for each in told])
     for sentence in other:
         typer.echo(f"note: {sentence}", err=True)
 
