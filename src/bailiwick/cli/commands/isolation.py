@@ -39,8 +39,9 @@ app.command(
     "conformance",
     help="Try, as users can, to meet where the policy forbids it.\n\n"
     "bailiwick isolation conformance --target bailiwick --policy policy.txt\n\n"
-    "On another scheduler it submits and cancels jobs: try it on a test cluster. Ends with 3 if the scheduler was driven into a "
-    "forbidden meeting, with 4 if nothing could be tried, with 5 if it does not answer.",
+    "On another scheduler it submits and cancels jobs: try it on a test cluster. Ends "
+    "with 3 if the scheduler was driven into a forbidden meeting, with 4 if nothing could be tried, "
+    "with 5 if it does not answer.",
 )(conformance)
 
 PolicyArgument = Annotated[
