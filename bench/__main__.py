@@ -20,7 +20,7 @@ from bench.measure import say
 from bench.report import Section
 
 SECTIONS = (
-    *("quality", "hotpath", "victims", "memory", "growth", "journal"),
+    *("quality", "hotpath", "victims", "memory", "growth", "isolation", "journal"),
     *(
         "journal_disk",
         "durable",

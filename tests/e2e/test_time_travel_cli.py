@@ -136,6 +136,23 @@ def test_a_place_without_a_journal_and_a_foreign_journal_are_told(tmp_path: Path
     assert "a journal of the kernel" in done.stderr
 
 
+def test_checkpoints_of_another_format_are_not_compared_and_that_is_told(
+    journal: Path, tmp_path: Path
+) -> None:
+    with JournalWriter(tmp_path / "older", SIGNER) as log:
+        body = {"digest": "0" * 64, "leases": 0, "waiting": 0, "format": FORMAT_NUMBER - 1}
+        for seq in range(2):
+            log.append(RecordKind.STATE_CHECKPOINT, Context("x", "r"), at_ms=1 + seq, body=body)
+        log.commit()
+    line = "checkpoints not compared: 2, because another version wrote them its way"
+    assert line in bailiwick("end", tmp_path / "older").stdout
+    assert "checkpoints not compared: 1," in bailiwick("seq:0", tmp_path / "older").stdout
+    found = told("end", tmp_path / "older")["journal"]
+    assert isinstance(found, dict)
+    assert found["checkpoints_not_compared"] == 2
+    assert "not compared" not in bailiwick("end", journal).stdout
+
+
 def test_the_journal_of_a_demo_is_one_of_the_kernel(tmp_path: Path) -> None:
     made = tmp_path / "demo.jsonl"
     assert call("demo", "--days", 1, "-q", "--journal", made).returncode == 0

@@ -11,15 +11,16 @@ Rules:
 - What a policy forbids for ever is never told as something to wait for, whatever else is in the
   way. What only a claim, or work that runs now, keeps out is never told that it can never run.
 - Guards learn what happens from ``apply`` alone: of grants, of ends, and of nodes that come and go.
-  Asking changes nothing.
+  Asking changes nothing; as of when is asked, who asks says first.
+- Whom a policy alone keeps out is told so, and which rule closes most nodes to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from bailiwick.kernel.owner import MEMBERS_MAX, Owner
 from bailiwick.kernel.settings import Settings
@@ -43,8 +44,21 @@ from bailiwick.scheduler.room_holds import RoomHold, Seat
 from bailiwick.vocab.words import RESOURCE_KINDS
 
 
+class HeldLease(NamedTuple):
+    """What a lease is to a policy: whose it is, how its job is labelled, and what it holds."""
+
+    owner: Owner
+    job_labels: Mapping[str, str]
+    node: str
+    devices: int
+    """As bits."""
+
+
 class PolicyGuard(GangFilter, Protocol):
     """A hard rule about where work may run, which knows what runs where."""
+
+    def look(self, now_ms: int) -> None:
+        """What is asked next is asked as of this time."""
 
     def nodes_for(
         self, request: PlacementRequest, *, without: Collection[int] = ()
@@ -54,14 +68,25 @@ class PolicyGuard(GangFilter, Protocol):
     def nodes_ever(self, request: PlacementRequest) -> NodeSet | None:
         """Where it might run if nothing else did. None at all: it can never be placed whole."""
 
-    def granted(self, lease_id: int, owner: Owner, *, node: str) -> None:
+    def nodes_beside(
+        self, request: PlacementRequest, placed: Sequence[int], *, without: Collection[int] = ()
+    ) -> NodeSet | None:
+        """Where a further member of a gang may run, with others on these nodes."""
+
+    def closed_by(self, request: PlacementRequest) -> Mapping[str, int]:
+        """How many nodes each rule closes to the request now, by the rule's name."""
+
+    def renewal_breaks(self, lease_id: int, *, ttl_ms: int) -> str | None:
+        """The rule that a lease would break if it stayed where it is for so long from now."""
+
+    def granted(self, lease_id: int, held: HeldLease) -> None:
         """A lease began, or (below zero) room is kept for one that is to begin."""
 
     def ended(self, lease_id: int) -> None:
         """What a lease held is free."""
 
-    def fleet_changed(self) -> None:
-        """A node came or went."""
+    def fleet_changed(self, node: str) -> None:
+        """The node came or went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,34 +141,51 @@ class _Without:
 
     def nodes_beside(self, request: PlacementRequest, placed: Sequence[int]) -> NodeSet | None:
         """Where a further member of a gang may run."""
-        return self.policy.nodes_beside(request, placed)
+        return self.policy.nodes_beside(request, placed, without=self.gone)
 
 
 class GuardedAdmission(AdmissionController):
     """Admission behind guards, which tells what passes from what does not."""
 
+    policies: tuple[PolicyGuard, ...] = ()
     lasting: tuple[NodeFilter, ...] = ()
     """The policies, as far as no waiting clears them."""
 
     def evaluate(self, request: PlacementRequest, *, now_ms: int = 0) -> AdmissionDecision:
         """What the request may have of what the guards leave."""
+        for policy in self.policies:
+            policy.look(now_ms)
         decision = super().evaluate(request, now_ms=now_ms)
         if isinstance(decision, Approved):
             return decision
         if decision.reason in CAPACITY_REASONS and len(self.ledger.holds):
             decision = self._claimed(request, now_ms) or decision
-        if decision.reason.is_transient:
-            return self._never(request) or decision
         if not self.lasting:
+            return decision
+        if decision.reason.is_transient:
+            never = self._never(request)
+            if never is not None:
+                return never
+        if decision.reason.is_transient and decision.reason not in CAPACITY_REASONS:
             return decision
         old = self.scorer
         scorer = PlacementScorer(old.strategy, weights=old.weights, filters=self.lasting)
         alone = AdmissionController(self.ledger, scorer=scorer, headroom=self.headroom)
         freely = alone.evaluate(request, now_ms=now_ms)
-        if isinstance(freely, Denied) and not freely.reason.is_transient:
-            return freely
+        if isinstance(freely, Approved):
+            return Denied.because(self._apart(request))
+        if decision.reason.is_transient or not freely.reason.is_transient:
+            return decision if decision.reason.is_transient else freely
         # Only work that runs now is what a policy keeps it away from.
-        return Denied.because(NodesKeptApart(len(self.ledger)))
+        return Denied.because(self._apart(request))
+
+    def _apart(self, request: PlacementRequest) -> NodesKeptApart:
+        """What work that runs now, or has left something behind, does to the request."""
+        closed: dict[str, int] = {}
+        for policy in self.policies:
+            closed.update(policy.closed_by(request))
+        rule = max(closed, key=lambda name: (closed[name], name), default=None)
+        return NodesKeptApart(len(self.ledger) if rule is None else closed[rule], rule)
 
     def _claimed(self, request: PlacementRequest, now_ms: int) -> Denied | None:
         """The denial, if room that is kept for others is all that is lacking."""
@@ -159,8 +201,6 @@ class GuardedAdmission(AdmissionController):
 
     def _never(self, request: PlacementRequest) -> Denied | None:
         """What forbids the request for ever, though something that passes was met first."""
-        if not self.lasting:
-            return None
         found = Denied.because(capacity_denial(self.ledger, request, filters=self.lasting))
         return None if found.reason.is_transient else found
 
@@ -171,17 +211,24 @@ class Guards:
     def __init__(self, ledger: CapacityLedger, settings: Settings) -> None:
         self.policies: tuple[PolicyGuard, ...] = ()
         self.claims: dict[int, Claim] = {}
-        self._claimants: dict[int, Owner] = {}
+        self._claimants: dict[int, PlacementRequest] = {}
         self._ledger = ledger
         self._lasting: tuple[NodeFilter, ...] = ()
         self.use_settings(settings)
 
     def add(self, policy: PolicyGuard) -> None:
         """One more policy, which has been told of every lease so far."""
-        for entry_id, owner in self._claimants.items():
-            self._seat(policy, entry_id, owner)
-        self.policies = (*self.policies, policy)
-        self._lasting = tuple(_Lasting(each) for each in self.policies)
+        for entry_id in self._claimants:
+            self._seat(policy, entry_id)
+        self._use((*self.policies, policy))
+
+    def drop(self, policy: PolicyGuard) -> None:
+        """The policy holds no more."""
+        self._use(tuple(each for each in self.policies if each is not policy))
+
+    def _use(self, policies: tuple[PolicyGuard, ...]) -> None:
+        self.policies = policies
+        self._lasting = tuple(_Lasting(each) for each in policies)
         self.use_settings(self._settings)
 
     def use_settings(self, settings: Settings) -> None:
@@ -194,7 +241,7 @@ class Guards:
         how = self._settings
         scorer = PlacementScorer(how.strategy, weights=how.score_weights(), filters=filters)
         admission = GuardedAdmission(self._ledger, scorer=scorer, headroom=how.kept())
-        admission.lasting = self._lasting
+        admission.policies, admission.lasting = self.policies, self._lasting
         return admission
 
     # -- asking ------------------------------------------------------------------------------
@@ -267,9 +314,9 @@ class Guards:
         """Room is kept for an entry; the leases ``gone`` (by the ledger's ids) are to leave it."""
         self.unclaim(entry.id, now_ms=now_ms)
         self.claims[entry.id] = claim
-        self._claimants[entry.id] = owner = Owner.of(entry.request)
+        self._claimants[entry.id] = entry.request
         for policy in self.policies:
-            self._seat(policy, entry.id, owner)
+            self._seat(policy, entry.id)
         if claim.seats:
             hold = RoomHold(entry.request, claim.seats, tuple(gone))
             self._ledger.holds.put(entry.id, hold, now_ms=now_ms)
@@ -284,25 +331,35 @@ class Guards:
         del self.claims[entry_id], self._claimants[entry_id]
         self._ledger.holds.drop(entry_id, now_ms=now_ms)
 
-    def _seat(self, policy: PolicyGuard, entry_id: int, owner: Owner) -> None:
+    def _seat(self, policy: PolicyGuard, entry_id: int) -> None:
+        request = self._claimants[entry_id]
         for number, seat in enumerate(self.claims[entry_id].seats):
-            policy.granted(_seat_id(entry_id, number), owner, node=seat.node)
+            held = HeldLease(Owner.of(request), request.job_labels, seat.node, seat.devices)
+            policy.granted(_seat_id(entry_id, number), held)
 
-    def granted(self, lease_ids: Sequence[int], owner: Owner, *, nodes: Sequence[str]) -> None:
-        """Leases began, each on its node."""
+    def granted(self, lease_id: int, held: HeldLease) -> None:
+        """A lease began."""
         for policy in self.policies:
-            for lease_id, node in zip(lease_ids, nodes, strict=True):
-                policy.granted(lease_id, owner, node=node)
+            policy.granted(lease_id, held)
 
     def ended(self, lease_id: int) -> None:
         """What a lease held is free."""
         for policy in self.policies:
             policy.ended(lease_id)
 
-    def fleet_changed(self) -> None:
-        """A node came or went."""
+    def fleet_changed(self, node: str) -> None:
+        """The node came or went."""
         for policy in self.policies:
-            policy.fleet_changed()
+            policy.fleet_changed(node)
+
+    def renewal_breaks(self, lease_id: int, *, ttl_ms: int, now_ms: int) -> str | None:
+        """The rule of a policy that the lease would break if it stayed for so long from now."""
+        for policy in self.policies:
+            policy.look(now_ms)
+            found = policy.renewal_breaks(lease_id, ttl_ms=ttl_ms)
+            if found is not None:
+                return found
+        return None
 
 
 def _seat_id(entry_id: int, number: int) -> int:

@@ -76,7 +76,10 @@ def phrase_denial(denied: DenialDetail) -> str:
                 whom = "a request ahead of it, which it would outlast"
             return f"{amount(denied.resource, denied.requested)} asked, {kept} is kept for {whom}"
         case NodesKeptApart():
-            return "policy keeps it apart from what runs now wherever it would fit"
+            where = "policy keeps it apart from what runs now wherever it would fit"
+            if denied.rule is None:
+                return where
+            return f"{where}: rule {denied.rule} on {plural(denied.nodes, 'node')}"
         case NotEnoughFree():
             free = amount(denied.resource, denied.free)
             return f"{amount(denied.resource, denied.requested)} asked, {free} free in all"
@@ -211,7 +214,8 @@ def _capacity(detail: CapacityDenied, when: Spell, late: Spell) -> str:
         case ReservedForOthers():
             return _kept(detail, "for a request ahead of it, which it would outlast")
         case NodesKeptApart():
-            return f"policy keeps it apart from what runs on {detail.nodes} nodes"
+            by = "policy" if detail.rule is None else f"rule {detail.rule}"
+            return f"{by} keeps it apart from what runs on {plural(detail.nodes, 'node')}"
         case NotEnoughFree():
             return f"{detail.resource}: " + _numbers(
                 detail.resource, free=detail.free, requested=detail.requested

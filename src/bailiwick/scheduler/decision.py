@@ -104,9 +104,13 @@ class ReservedForOthers:
 
 @dataclass(frozen=True, slots=True)
 class NodesKeptApart:
-    """Policy keeps it away from what runs now on all nodes (of ``nodes``) where it would fit."""
+    """It would fit, but for a policy that keeps it away from what runs now, or from what it left.
+
+    ``rule`` closes most nodes to it: so many.
+    """
 
     nodes: int
+    rule: str | None = None
     code: ClassVar[CapacityDenial] = CapacityDenial.NODES_KEPT_APART
 
 

@@ -37,7 +37,7 @@ from bailiwick.scheduler.decision import (
     TermReserved,
     VictimsLeaving,
 )
-from bailiwick.scheduler.handles import Prepared, Shape
+from bailiwick.scheduler.handles import IDLE_MAX, Prepared, Shape
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeFilter
 from bailiwick.scheduler.node_state import NodeEntry
@@ -111,6 +111,17 @@ def hardware_denial(
 ) -> NoSuchHardware | LargerThanAnyNode | None:
     """What no machine of the fleet could ever hold, by classes of machines; labels apart."""
     shape = shape or Shape.of(request)
+    known = ledger.handles.impossible
+    if shape not in known:
+        if len(known) > IDLE_MAX:
+            known.clear()
+        known[shape] = _hardware_denial(ledger, shape)
+    return known[shape]
+
+
+def _hardware_denial(
+    ledger: CapacityLedger, shape: Shape
+) -> NoSuchHardware | LargerThanAnyNode | None:
     machines = ledger.class_samples()
     serving = [e for e in machines if not shape.device_count or ledger.serving(e, shape)]
     if not serving:

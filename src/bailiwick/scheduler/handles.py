@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.scheduler.engine import Engine
@@ -27,6 +27,9 @@ from bailiwick.scheduler.workload import Arrivals
 from bailiwick.vocab.errors import InvalidValue, LimitReached
 from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
 from bailiwick.vocab.words import GENERATIONS, Exclusivity, HardwareGeneration
+
+if TYPE_CHECKING:
+    from bailiwick.scheduler.decision import LargerThanAnyNode, NoSuchHardware
 
 IDLE_MAX = 4096
 """Unused shapes or accounts kept before a sweep."""
@@ -171,6 +174,8 @@ class Handles:
         self._free_accounts: list[int] = []
         self._serving: dict[tuple[int, Shape], tuple[int, ...]] = {}
         self._memories: dict[Shape, tuple[int, ...]] = {}
+        self.impossible: dict[Shape, NoSuchHardware | LargerThanAnyNode | None] = {}
+        """Why no machine could ever hold a shape, as long as none comes or goes."""
         self._sweep_at = {"shapes": IDLE_MAX, "accounts": IDLE_MAX}
 
     def machine_class(self, capacity: NodeCapacity) -> int:
@@ -238,7 +243,8 @@ class Handles:
         return found
 
     def count_devices(self, capacity: NodeCapacity, sign: int) -> None:
-        """Keep the number of devices of each kind."""
+        """Keep the number of devices of each kind: a machine came, or (-1) it goes."""
+        self.impossible.clear()
         for device in capacity.gpus:
             self.kind_devices[self.kind_of(device)] += sign
         if capacity.gpus:

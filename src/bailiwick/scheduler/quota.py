@@ -83,6 +83,7 @@ from bailiwick.vocab.values import AMOUNT_MAX, MILLI, check_integer, check_kind
 from bailiwick.vocab.words import GENERATIONS, HardwareGeneration
 
 MaybeGeneration: TypeAlias = HardwareGeneration | None
+_WITHIN = WithinQuota()
 
 
 class QuotaManager:
@@ -213,14 +214,17 @@ class QuotaManager:
         """
         check_kind("request", request, PlacementRequest)
         self._bursts.check_now(now_ms)
-        views = self._views(QuotaScope(request.tenant, request.project))
         demand = demand_of(request, vram_bytes)
-        denied = check_generation(views, request.generation, milli=demand[GPU])
-        if denied is not None:
-            return denied
-        answer = self._bursts.check_limits(views, demand, now_ms=now_ms)
-        hook = self._hooks.get(views[-1].row) if isinstance(answer, WithinQuota) else None
-        return answer if hook is None else hook.check(request, now_ms) or answer
+        answer: QuotaDecision = _WITHIN
+        rows = self._table.rows_of(request.tenant, request.project)
+        is_lent = any(row in self._bursts for row in rows)
+        if not rows or is_lent or not self._table.bears(rows[0], demand, asks=True):
+            views = self._views(QuotaScope(request.tenant, request.project))
+            denied = check_generation(views, request.generation, milli=demand[GPU])
+            answer = denied or self._bursts.check_limits(views, demand, now_ms=now_ms)
+        if not rows or not isinstance(answer, WithinQuota) or rows[-1] not in self._hooks:
+            return answer
+        return self._hooks[rows[-1]].check(request, now_ms) or answer
 
     def check_held(
         self, scope: QuotaScope, amounts: Sequence[int], *, now_ms: int
@@ -232,11 +236,7 @@ class QuotaManager:
         return next((denied for denied in found if denied is not None), WithinQuota())
 
     def bears(self, row: int, demand: Sequence[int], *, now_ms: int) -> bool:
-        """Whether the row surely takes this much more: a short answer for the usual case.
-
-        ``False`` says only that :meth:`check` must be asked: a generation table, burst credit,
-        money, or a limit that is too low.
-        """
+        """Whether the row surely takes this much more; if not, :meth:`check` must be asked."""
         self._bursts.check_now(now_ms)
         return self._table.bears(row, demand)
 

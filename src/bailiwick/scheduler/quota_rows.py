@@ -130,12 +130,20 @@ class RowTable:
         if parent >= 0:
             yield parent
 
-    def bears(self, row: int, demand: Sequence[int]) -> bool:
-        """Whether plain limits are all that bears on the row, and they take this much more."""
-        buffer = self.buffer
+    def rows_of(self, tenant: str, project: str | None) -> list[int]:
+        """The scope's row and its tenant's, those of them that there are."""
+        row = self.by_name.get((tenant, project), self.by_name.get((tenant, None)))
+        return [] if row is None else list(self.path(row))
+
+    def bears(self, row: int, demand: Sequence[int], *, asks: bool = False) -> bool:
+        """Whether plain limits are all that bears on the row, and they take this much more.
+
+        With ``asks``, whoever asks cares for burst credit and budgets himself.
+        """
+        buffer, in_force = self.buffer, ~FLAG_ASK if asks else ~0
         while row >= 0:  # bounded: a project's row, then its tenant's
             at = row * ROW_WIDTH
-            if buffer[at + FLAGS]:
+            if buffer[at + FLAGS] & in_force:
                 return False
             used, limits = buffer[at + USED : at + LIMIT], buffer[at + LIMIT : at + GENERATION_USED]
             for amount, held, most in zip(demand, used, limits, strict=True):

@@ -25,8 +25,8 @@ from bailiwick.tools.record_source import OpenedJournal, UpTo, follow
 from bailiwick.vocab.errors import InvalidValue
 
 
-def rebuild(source: OpenedJournal, moment: UpTo) -> State:
-    """The state after the records that had been made by then."""
+def rebuild(source: OpenedJournal, moment: UpTo) -> Kernel:
+    """The kernel after the records that had been made by then."""
     kernel = Kernel()
     with source.reporter.progress("replaying", source.size) as step:
         for record in source.records():
@@ -39,7 +39,7 @@ def rebuild(source: OpenedJournal, moment: UpTo) -> State:
         first = next(source.records()).at_ms
         when = f"not before the journal begins: {told_time(first)} UTC ({first} ms)"
         raise InvalidValue("TIME", moment.at_ms, when)
-    return kernel.state
+    return kernel
 
 
 def as_of(state: State, source: OpenedJournal, *, moment: UpTo) -> int:

@@ -102,10 +102,11 @@ class ReservedForOthers(_Denial):
 
 
 class NodesKeptApart(_Denial):
-    """Policy keeps it apart from what runs now, wherever it would fit."""
+    """Policy keeps it apart from what runs now, wherever it would fit; mostly by this rule."""
 
     detail: Literal["nodes_kept_apart"]
     nodes: int
+    rule: str | None = None
 
 
 class NotEnoughFree(_Denial):

@@ -162,16 +162,16 @@ def test_who_is_not_known_is_told_with_who_may_have_been_meant() -> None:
         "dedicated rack for tenant bnak"
     )
     told = found(text, LintWorld(tenants=BANKS))
-    assert [(each.code, each.rule) for each in told if each.rule] == [
-        (C.UNREACHABLE, "g"),
-        (C.UNKNOWN_TENANT, "g"),
-        (C.UNKNOWN_TENANT, "g"),
-        (C.UNREACHABLE, "rule-1"),
-        (C.UNKNOWN_TENANT, "rule-2"),
-        (C.UNREACHABLE, "rule-3"),
+    assert [(each.code, each.rule, each.fix) for each in told if each.rule] == [
+        (C.UNREACHABLE, "g", "check the names, or create the tenant"),
+        (C.UNREACHABLE, "rule-1", "check the names, or create the tenant"),
+        (C.UNKNOWN_TENANT, "rule-2", "did you mean bank?"),
+        (C.UNREACHABLE, "rule-3", "did you mean bank?"),
     ]
-    meant = next(each for each in told if "bnak" in each.sentence)
-    assert meant.fix == "did you mean bank?"
+    assert [each.sentence for each in told[:2]] == [
+        "it has nobody: no tenant 'nobody' or tenant 'nowhere' is known",
+        "it never applies: nobody of a group that it names is known",
+    ]
 
 
 def test_exceptions_that_ended_or_end_soon_are_told() -> None:

@@ -27,8 +27,7 @@ from bailiwick.kernel import (
     digest_of,
     encode,
 )
-from bailiwick.kernel.guards import Guards, PolicyGuard
-from bailiwick.kernel.owner import Owner
+from bailiwick.kernel.guards import Guards, HeldLease, PolicyGuard
 from bailiwick.scheduler.decision import Approved, Denied
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeSet
@@ -63,20 +62,33 @@ class Apart:
         allowed = self._all_but(self._banned.get(request.tenant, set()))
         return allowed if len(allowed) >= request.gang_size else NodeSet()
 
-    def nodes_beside(self, request: PlacementRequest, placed: Sequence[int]) -> NodeSet | None:
+    def look(self, now_ms: int) -> None:
+        del now_ms
+
+    def closed_by(self, request: PlacementRequest) -> dict[str, int]:
         del request
+        return {"apart": len(self.held)}
+
+    def renewal_breaks(self, lease_id: int, *, ttl_ms: int) -> str | None:
+        del lease_id, ttl_ms
+        return None
+
+    def nodes_beside(
+        self, request: PlacementRequest, placed: Sequence[int], *, without: Collection[int] = ()
+    ) -> NodeSet | None:
+        del request, without
         return self._all_but({str(self._ledger.node_at(handle)) for handle in placed})
 
-    def granted(self, lease_id: int, owner: Owner, *, node: str) -> None:
-        self.held[lease_id] = str(owner.tenant), str(node)
-        self.told.append(f"granted {lease_id} on {node}")
+    def granted(self, lease_id: int, held: HeldLease) -> None:
+        self.held[lease_id] = str(held.owner.tenant), str(held.node)
+        self.told.append(f"granted {lease_id} on {held.node}")
 
     def ended(self, lease_id: int) -> None:
         del self.held[lease_id]
         self.told.append(f"ended {lease_id}")
 
-    def fleet_changed(self) -> None:
-        self.told.append("fleet changed")
+    def fleet_changed(self, node: str) -> None:
+        self.told.append(f"fleet changed: {node}")
 
     def _all_but(self, names: set[str]) -> NodeSet:
         allowed = NodeSet()
@@ -432,7 +444,7 @@ def test_guards_are_told_of_every_grant_and_end_and_change_of_the_fleet() -> Non
     gang = d.gang(2, "b", ttl_ms=500)
     d.tick(5_000)
     assert told == [
-        "fleet changed",
+        "fleet changed: n2",
         *(f"granted {lease_id} on {node}" for lease_id, node in zip(gang, _on(told), strict=True)),
         *(f"ended {lease_id}" for lease_id in gang),
     ]
@@ -440,7 +452,7 @@ def test_guards_are_told_of_every_grant_and_end_and_change_of_the_fleet() -> Non
     lost = d.lease("b", ttl_ms=90_000)
     node = policy(d).held[lost][1]
     d.do(DepartNode(node))
-    assert told == [f"granted {lost} on {node}", f"ended {lost}", "fleet changed"]
+    assert told == [f"granted {lost} on {node}", f"ended {lost}", f"fleet changed: {node}"]
 
 
 def _on(told: list[str]) -> Iterator[str]:

@@ -3,7 +3,8 @@
 Rules:
 
 - The state is rebuilt from records that were verified, and from nothing else; its digest is told,
-  so that two people can see whether they look at the same one.
+  so that two people can see whether they look at the same one. On the way it is compared with each
+  checkpoint in the journal; how many are of another format, and so cannot be, is told.
 - When a waiting request may start is an estimate, and is marked as one.
 - Table and JSON tell the same state; of leases and of the line the table shows the first 20.
 """
@@ -58,11 +59,17 @@ def at(options: AtOptions) -> None:
 
     with open_source(options.target, SCREEN) as source:
         moment = parse_moment(options.time, source)
-        state = rebuild(source, moment)
+        kernel = rebuild(source, moment)
+        state = kernel.state
         now_ms = as_of(state, source, moment=moment)
         limit = max(len(state.leases), len(state.line.entries)) if options.everything else SHOWN
         told = tell(state, now_ms, limit=limit)
-        told["journal"] = {"name": source.name, "records": source.size, "end_ms": source.end_ms}
+        told["journal"] = {
+            "name": source.name,
+            "records": source.size,
+            "end_ms": source.end_ms,
+            "checkpoints_not_compared": kernel.not_compared,
+        }
     if options.output is Output.JSON:
         import json
 
@@ -79,6 +86,10 @@ def _show(console: Console, told: dict[str, Any]) -> None:
         f"epoch {told['epoch']}"
     )
     console.print(f"digest {told['digest']}", soft_wrap=True)
+    if unknown := journal["checkpoints_not_compared"]:
+        console.print(
+            f"checkpoints not compared: {unknown:,}, because another version wrote them its way"
+        )
     _show_fleet(console, told["fleet"])
     _show_tenants(console, told["tenants"])
     _show_leases(console, told)

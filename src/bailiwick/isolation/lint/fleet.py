@@ -11,10 +11,10 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement, islice, product
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
 from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.judge import kinds_of
@@ -22,7 +22,7 @@ from bailiwick.isolation.language.spelling import spell_who
 from bailiwick.isolation.language.text import nearest
 from bailiwick.isolation.lint.findings import LintCode, LintFinding
 from bailiwick.isolation.lint.meaning import Meaning, union
-from bailiwick.isolation.lint.sorts import simple, whos_of
+from bailiwick.isolation.lint.sorts import whos_of
 from bailiwick.isolation.placements import Site
 from bailiwick.isolation.policy import (
     Anyone,
@@ -48,6 +48,8 @@ COMPARED_MAX: Final = 200_000
 """Pairs of places that are looked at for one rule."""
 
 Labels: TypeAlias = frozenset[tuple[str, str]]
+Held: TypeAlias = tuple[frozenset[str], ...]
+"""The domains that work holds, kind by kind."""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class Fleet:
 
     sites: Sequence[Site]
     _with: dict[Labels, list[Site]] = field(default_factory=dict)
+    _places: dict[tuple[Labels, frozenset[DomainKind]], list[Held]] = field(default_factory=dict)
 
     def having(self, labels: Labels) -> list[Site]:
         """The nodes with all of these labels."""
@@ -66,6 +69,18 @@ class Fleet:
     def domains(self, labels: Labels, kind: DomainKind) -> set[str]:
         """The domains of a kind on these nodes."""
         return {name for site in self.having(labels) for name in site.domains()[kind]}
+
+    def places(self, labels: Labels, kinds: frozenset[DomainKind]) -> list[Held]:
+        """What the least work would hold of these kinds, wherever it may run."""
+        key = (labels, kinds)
+        if key not in self._places:
+            found: dict[Held, None] = {}
+            for site in self.having(labels):
+                for cache in range(site.topology.cache_count):
+                    held = site.domains(caches=(cache,), devices=())
+                    found[tuple(held[kind] for kind in sorted(kinds))] = None
+            self._places[key] = [*found]
+        return self._places[key]
 
 
 def asked_of(meaning: Meaning) -> list[Labels]:
@@ -150,15 +165,16 @@ def never_together(meaning: Meaning, fleet: Fleet) -> Iterator[LintFinding]:
     for rule in meaning.sharing:
         kinds = frozenset(kinds_of(rule))
         if meaning.is_always(rule) and any(
-            not _can_part(fleet, kinds, one, two)
+            not _can_part(fleet, kinds, (one, two))
             for one, two in combinations_with_replacement(homes, 2)
-            if _are_apart(meaning, rule, homes[one], homes[two])
+            if _are_apart(meaning, rule, (homes[one], homes[two]))
         ):
             yield _together(rule, kinds)
 
 
-def _are_apart(meaning: Meaning, rule: SharingRule, first: int, second: int) -> bool:
+def _are_apart(meaning: Meaning, rule: SharingRule, sorts: tuple[int, int]) -> bool:
     """Whether the rule keeps work of these sorts apart that no exception lets meet."""
+    first, second = sorts
     kinds = {*kinds_of(rule)}
     freed = [meaning.rows[e.name] for e in meaning.policy.exceptions if kinds & {*e.kinds}]
     for index, row in enumerate(meaning.rows[rule.name]):
@@ -168,9 +184,9 @@ def _are_apart(meaning: Meaning, rule: SharingRule, first: int, second: int) -> 
     return False
 
 
-def _can_part(fleet: Fleet, kinds: frozenset[DomainKind], first: Labels, second: Labels) -> bool:
+def _can_part(fleet: Fleet, kinds: frozenset[DomainKind], asked: tuple[Labels, Labels]) -> bool:
     """Whether two can run at a time without sharing any of the kinds, or cannot run at all."""
-    places = [_places(fleet, labels, kinds) for labels in (first, second)]
+    places = [fleet.places(labels, kinds) for labels in asked]
     if not all(places):
         return True  # that is told as work with nowhere to run
     compared = islice(product(*places), COMPARED_MAX + 1)
@@ -178,18 +194,6 @@ def _can_part(fleet: Fleet, kinds: frozenset[DomainKind], first: Labels, second:
         if number == COMPARED_MAX or not any(a & b for a, b in zip(one, two, strict=True)):
             return True
     return False
-
-
-def _places(
-    fleet: Fleet, labels: Labels, kinds: frozenset[DomainKind]
-) -> list[tuple[frozenset[str], ...]]:
-    """What the least work would hold of these kinds, wherever it may run."""
-    found: dict[tuple[frozenset[str], ...], None] = {}
-    for site in fleet.having(labels):
-        for cache in range(site.topology.cache_count):
-            held = site.domains(caches=(cache,), devices=())
-            found[tuple(held[kind] for kind in sorted(kinds))] = None
-    return [*found]
 
 
 def _together(rule: SharingRule, kinds: frozenset[DomainKind]) -> LintFinding:
@@ -201,6 +205,8 @@ def _together(rule: SharingRule, kinds: frozenset[DomainKind]) -> LintFinding:
             who = f"{spell_who(first)} and whom it is kept apart from"
         case Distrust():
             who = "two whom it keeps apart"
+        case _:
+            assert_never(rule)
     return LintFinding(
         LintCode.NEVER_TOGETHER,
         rule.name,
@@ -216,30 +222,40 @@ def _together(rule: SharingRule, kinds: frozenset[DomainKind]) -> LintFinding:
 
 
 def unreachable(policy: Policy, tenants: frozenset[str]) -> Iterator[LintFinding]:
-    """Rules, exceptions and groups that match no tenant that is known."""
-    unknown: dict[str, Rule | PolicyException | WhoGroup] = {}
-    for group in policy.groups:
-        for who in group.members:
-            if not _is_known(who, tenants):
-                unknown.setdefault(_tenant(who), group)
-        if not _is_known(group, tenants):
-            text = "it has nobody who is known"
-            yield LintFinding(LintCode.UNREACHABLE, group.name, text, "check its members' names")
-    for rule in (*policy.rules, *policy.exceptions):
-        for each in simple(w for w in whos_of(rule) if not isinstance(w, WhoGroup)):
-            if not _is_known(each, tenants):
-                unknown.setdefault(_tenant(each), rule)
-        if not _can_match(rule, tenants):
-            text = "no work that is known can be judged by it: whom it names nobody is"
-            yield LintFinding(
-                LintCode.UNREACHABLE, rule.name, text, "check the names in it", rule.line
-            )
-    for name, where in unknown.items():
-        meant = nearest(name, sorted(tenants))
-        fix = f"did you mean {meant}?" if meant else "check the name, or create the tenant"
-        line = 0 if isinstance(where, WhoGroup) else where.line
-        text = f"no tenant '{name}' is known"
-        yield LintFinding(LintCode.UNKNOWN_TENANT, where.name, text, fix, line)
+    """Rules, exceptions and groups that match no tenant that is known, and names nobody knows."""
+    told: set[str] = set()
+    for each in (*policy.groups, *policy.rules, *policy.exceptions):
+        whos: list[Who]
+        if isinstance(each, WhoGroup):
+            line, whos, can_match = 0, [*each.members], _is_known(each, tenants)
+        else:
+            line, whos, can_match = each.line, whos_of(each), _can_match(each, tenants)
+        unknown = [*dict.fromkeys(_unknown(whos, tenants))]
+        if can_match:
+            for name in (name for name in unknown if name not in told):
+                text, fix = f"no tenant '{name}' is known", _meant([name], tenants)
+                yield LintFinding(LintCode.UNKNOWN_TENANT, each.name, text, fix, line)
+        else:
+            names = " or ".join(f"tenant '{name}'" for name in unknown)
+            why = f"no {names} is known" if names else "nobody of a group that it names is known"
+            text = f"it has nobody: {why}" if line == 0 else f"it never applies: {why}"
+            fix = _meant(unknown, tenants)
+            yield LintFinding(LintCode.UNREACHABLE, each.name, text, fix, line)
+        told |= {*unknown}
+
+
+def _unknown(whos: Iterable[Who], tenants: frozenset[str]) -> Iterator[str]:
+    """The tenants that are named, though not through a group, and that nobody knows."""
+    for who in whos:
+        if isinstance(who, OfTenant | OfProject) and who.tenant not in tenants:
+            yield who.tenant
+
+
+def _meant(names: Sequence[str], tenants: frozenset[str]) -> str:
+    near = [found for name in names if (found := nearest(name, sorted(tenants)))]
+    if near:
+        return f"did you mean {' and '.join(near)}?"
+    return "check the names, or create the tenant"
 
 
 def _can_match(rule: Rule | PolicyException, tenants: frozenset[str]) -> bool:
@@ -251,6 +267,8 @@ def _can_match(rule: Rule | PolicyException, tenants: frozenset[str]) -> bool:
             return True
         case NeverShare() | PolicyException() | Dedicated() | OnlyOn() | Spread() | Linger():
             return all(known)
+        case _:
+            assert_never(rule)
 
 
 def _is_known(who: Who, tenants: frozenset[str]) -> bool:
@@ -261,7 +279,5 @@ def _is_known(who: Who, tenants: frozenset[str]) -> bool:
             return any(_is_known(each, tenants) for each in who.members)
         case WithLabel() | Anyone():
             return True
-
-
-def _tenant(who: OfTenant | OfProject | WithLabel) -> str:
-    return "" if isinstance(who, WithLabel) else who.tenant
+        case _:
+            assert_never(who)

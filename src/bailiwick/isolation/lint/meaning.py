@@ -157,7 +157,9 @@ def _is_implied(meaning: Meaning, rule: Rule, others: Sequence[Rule]) -> bool:
                 for o in open_then
             )
         case Linger():
-            return all(any(_keeps(meaning, rule, o, kind) for o in others) for kind in rule.kinds)
+            return all(
+                any(_keeps(meaning, rule, o, kind=kind) for o in others) for kind in rule.kinds
+            )
         case _:
             assert_never(rule)
 
@@ -174,7 +176,7 @@ def _covers(
     return all(not row & ~found for row, found in zip(needed, said, strict=True))
 
 
-def _keeps(meaning: Meaning, rule: Linger, other: Rule, kind: DomainKind) -> bool:
+def _keeps(meaning: Meaning, rule: Linger, other: Rule, *, kind: DomainKind) -> bool:
     if not isinstance(other, Linger) or kind not in other.kinds:
         return False
     if meaning.whose[rule.name] != meaning.whose[other.name]:

@@ -19,7 +19,7 @@ from typing import Final
 from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.lint.findings import LintCode, LintFinding
 from bailiwick.isolation.lint.meaning import Meaning
-from bailiwick.isolation.policy import PolicyException, SharingRule
+from bailiwick.isolation.policy import OfTenant, PolicyException, SharingRule
 
 TENANTS_MAX: Final = 24
 """With more tenants named, only any two others are told of."""
@@ -46,7 +46,7 @@ def openings(meaning: Meaning, *, now_ms: int | None) -> list[Opening]:
     tenants = meaning.sorts.tenants
     if len(tenants) > TENANTS_MAX:
         tenants = tenants[-2:]
-    masks = {t: meaning.sorts.matching(lambda s, t=t: s.tenant == t) for t in tenants}  # type: ignore[misc]
+    masks = {tenant: meaning.sorts.matching(OfTenant(tenant).matches) for tenant in tenants}
     rows = {kind: _rows(meaning, kind, live) for kind in DomainKind}
     found = []
     for one, two in combinations(tenants, 2):

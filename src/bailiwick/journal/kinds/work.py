@@ -70,6 +70,7 @@ _DENIAL_MORE: Fields = {
     "denied_scope": NAMES,
     "node": NAME,
     "closed_by": Words((FilterReason,)),
+    "rule": NAME,
     "asked_priority": PRIORITY,
     "priority_max": PRIORITY,
     "asked_class": _LEASE_CLASS,

@@ -171,7 +171,7 @@ def _registered(state: State, event: ev.NodeRegistered, at_ms: int) -> None:
     # Closed by this record already: the next one says so, and a journal may break off before it.
     state.ledger.set_quarantine(event.node, event.node in state.trust.quarantines)
     gate(state, event.node)
-    state.guards.fleet_changed()
+    state.guards.fleet_changed(event.node)
 
 
 def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
@@ -186,7 +186,7 @@ def _departed(state: State, event: ev.NodeDeparted, at_ms: int) -> None:
         raise InvariantBroken(f"node {event.node} departed with leases that no record tells")
     state.trust.leave(event.node)
     state.draining.pop(event.node, None)
-    state.guards.fleet_changed()
+    state.guards.fleet_changed(event.node)
 
 
 def _mode(state: State, event: ev.NodeModeChanged, at_ms: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bailiwick.kernel.isolation.guard import stand_guard
 from bailiwick.kernel.isolation.residues import recount
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
@@ -17,6 +18,7 @@ def load(state: State, plain: Plain) -> None:
     """Take up what :func:`dump` told; the leases are there already."""
     state.isolation.load(plain["isolation"])
     recount(state)
+    stand_guard(state)
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:

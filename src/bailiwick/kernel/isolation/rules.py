@@ -17,6 +17,7 @@ from bailiwick.kernel.events import Event
 from bailiwick.kernel.isolation import commands as cmd
 from bailiwick.kernel.isolation import events as ev
 from bailiwick.kernel.isolation.book import is_inside
+from bailiwick.kernel.isolation.guard import note_scrub, stand_guard
 from bailiwick.kernel.isolation.recovery import recover_all
 from bailiwick.kernel.isolation.residues import recount
 from bailiwick.kernel.slice import NOTHING, Apply, Cause
@@ -59,11 +60,13 @@ def _set(state: State, event: ev.IsolationPolicySet, at_ms: int) -> None:
     state.isolation.set_policy(event.version, event.text, policy=event.policy, at_ms=at_ms)
     state.terms.clear()  # who is leaving does not come back: see .recovery
     recount(state)
+    stand_guard(state)
 
 
 def _scrubbed(state: State, event: ev.DomainScrubbed, at_ms: int) -> None:
     state.isolation.forget(at_ms)
     state.isolation.scrub(event.domain_kind, event.domain)
+    note_scrub(state)
 
 
 APPLY: Mapping[type, Apply] = {

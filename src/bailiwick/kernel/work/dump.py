@@ -86,9 +86,6 @@ def load(state: State, plain: Plain) -> None:
     _load_leases(state, plain)
     _load_line(state, plain)
     state.arrivals.load(plain["arrivals"], state.ledger)
-    for lease_id in state.leases if state.guards.policies else ():
-        owner, node = state.owner_of(lease_id), state.node_of(lease_id)
-        state.guards.granted((lease_id,), owner, nodes=(node,))
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:

@@ -3,8 +3,10 @@
 Rules:
 
 - A renewal is judged like a request for the time it adds: owner, ceilings (priority, class and
-  term), the node's state, quota, money, and those who wait, in this order. One that adds no time is
-  not judged.
+  term), the node's state, policy, quota, money, and those who wait, in this order. One that adds no
+  time is not judged.
+- Policy asks whether it may be beside those who are there for all of that time: a window that opens
+  before its end, or an exception that ends before, is in its way.
 - A denial is an answer, and is recorded. The lease keeps the term it has.
 - Quota asks whether what is held would be allowed anew: who runs above a limit that was lowered
   runs to the end of the term, and no further.
@@ -28,7 +30,13 @@ from bailiwick.kernel.work.commands import Renew
 from bailiwick.kernel.work.lease_events import LeaseRenewed, RenewalDenied
 from bailiwick.kernel.work.rights import check_held
 from bailiwick.scheduler.backfill.promises import Promise
-from bailiwick.scheduler.decision import DenialDetail, Denied, NodeClosed, TermReserved
+from bailiwick.scheduler.decision import (
+    DenialDetail,
+    Denied,
+    NodeClosed,
+    NodesKeptApart,
+    TermReserved,
+)
 from bailiwick.scheduler.quota_policy import (
     BudgetExhausted,
     CostCapExceeded,
@@ -75,7 +83,12 @@ class _Renewal:
     def judged(self) -> DenialDetail | None:
         """What stands in its way first, if anything does."""
         return (
-            self._rights() or self._node() or self._quota() or self._money() or self._reservation()
+            self._rights()
+            or self._node()
+            or self._policy()
+            or self._quota()
+            or self._money()
+            or self._reservation()
         )
 
     def _rights(self) -> RightsDenied | None:
@@ -94,6 +107,11 @@ class _Renewal:
         entry = self.state.ledger.entry(self.state.node_of(self.lease_id))
         why = entry.closed_by
         return None if why is None else NodeClosed(entry.id, why)
+
+    def _policy(self) -> NodesKeptApart | None:
+        guards, ttl_ms = self.state.guards, self.ttl_ms
+        rule = guards.renewal_breaks(self.lease_id, ttl_ms=ttl_ms, now_ms=self.now_ms)
+        return None if rule is None else NodesKeptApart(1, rule)
 
     def _quota(self) -> QuotaDenied | None:
         ledger = self.state.ledger

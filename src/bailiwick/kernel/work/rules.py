@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from bailiwick.kernel.events import Event
-from bailiwick.kernel.guards import Claim
+from bailiwick.kernel.guards import Claim, HeldLease
 from bailiwick.kernel.isolation.residues import note_end, note_grants
 from bailiwick.kernel.money.charging import (
     begin_charges,
@@ -142,7 +142,12 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
     if request.job_labels:
         state.job_labels |= dict.fromkeys(event.lease_ids, request.job_labels)
     note_grants(state, event.lease_ids)
-    state.guards.granted(event.lease_ids, event.owner, nodes=event.nodes)
+    if state.guards.policies:
+        for lease_id, node, devices in zip(
+            event.lease_ids, event.nodes, event.devices, strict=True
+        ):
+            held = HeldLease(event.owner, request.job_labels, node, devices)
+            state.guards.granted(lease_id, held)
     each = weight_of(request.gpu_milli_total, request.cpu_milli)
     rate = len(event.lease_ids) * each
     state.shares.change(request.tenant, request.project, rate=rate, now_ms=at_ms)

@@ -40,10 +40,10 @@ from bailiwick.scheduler.rights.eviction_table import evictable_by
 WHOLE_MAX: Final = 32
 """Entries of a line that is asked whole."""
 
-HEAD: Final = 16
+HEAD: Final = 8
 """Entries that are read of the order at first; further ones only if something may come of it."""
 
-UNTOLD_MAX, TURNS_MAX, KINDS_MAX, SEARCHES_MAX = 64, 8, 64, 8
+UNTOLD_MAX, TURNS_MAX, KINDS_MAX, SEARCHES_MAX = 64, 4, 64, 8
 """Entries that are told their first blocker; that are asked in turn; kinds of room that are sought
 before an order is read for them; and searches for victims, each of which may take milliseconds."""
 
@@ -101,10 +101,10 @@ class LineWindow:
     # -- in fair order -----------------------------------------------------------------------
 
     def _head(self, most: int) -> Iterator[QueueEntry]:
-        for read, entry in enumerate(self._order(most), 1):
+        for entry in self._order(most):
             if self._is_wanted(entry):
                 yield entry
-            if read >= HEAD and not self._goes_on():
+            if not self._goes_on():
                 return
 
     def _order(self, most: int) -> Iterator[QueueEntry]:

@@ -1,0 +1,334 @@
+"""Which classes are where, by kind of domain, and which nodes that closes to a class: as bits.
+
+Rules:
+
+- Nodes are numbered; a set of them is an integer with a bit for each. A node is in one zone of each
+  kind: its rack, itself. Of a kind of which a machine may have several, a zone is the machine with
+  all it reaches: who comes there might get any part of it.
+- Sets are kept up to date as work comes and goes: a class that comes to a zone, or the last of it
+  that leaves, marks those sets that hang on it, and they are joined anew when somebody asks.
+- Between every two parties there are no pairs to walk: a zone is nobody's, one party's, or closed
+  to all. Only who is excepted from that has its zones looked at one by one, and only those in which
+  something changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from bailiwick.fleet.topology import DomainKind
+from bailiwick.isolation.compiled import (
+    CompiledPolicy,
+    PairRule,
+    Party,
+    PartyRule,
+    SubjectClass,
+    Term,
+)
+
+ZoneKey: TypeAlias = int | str
+
+KEPT_MAX = 1024
+"""Answers kept for classes and terms; beyond that all are worked out anew."""
+
+
+@dataclass(slots=True)
+class Zone:
+    """Nodes that are one domain, and the classes that are there, with how many of each."""
+
+    nodes: set[int] = field(default_factory=set)
+    classes: dict[SubjectClass, int] = field(default_factory=dict)
+    selected: dict[int, int] = field(default_factory=dict)
+    parties: tuple[dict[Party, int], ...] = ()
+    several: int = 0
+    """Its nodes as bits, if there are several: of one alone that would be a waste."""
+
+    @property
+    def bits(self) -> int:
+        """Its nodes."""
+        if len(self.nodes) == 1:
+            return 1 << next(iter(self.nodes))
+        return self.several
+
+    def change(self, handle: int, *, joins: bool) -> None:
+        """A node is of it, or is no more."""
+        bits = self.bits
+        (self.nodes.add if joins else self.nodes.discard)(handle)
+        bits = bits | 1 << handle if joins else bits & ~(1 << handle)
+        self.several = bits if len(self.nodes) > 1 else 0
+
+
+@dataclass(slots=True)
+class _Enemies:
+    """Who, by what selects it, keeps some class away in some term, and where those are."""
+
+    selected: int
+    term: Term
+    found: list[int] = field(default_factory=list)
+    bits: int = 0
+    fresh: bool = False
+    parties: tuple[PartyRule, ...] = ()
+    """The rules between every two parties that are in force."""
+    is_excepted: bool = False
+    """Whether an exception may take it out of these."""
+
+
+@dataclass(slots=True)
+class _Spared:
+    """The nodes that are closed to a class by its party, where exceptions are counted in."""
+
+    changed: set[ZoneKey]
+    ways: tuple[int, ...]
+    """The ways to part in which it has a party."""
+    free: dict[int, bool] = field(default_factory=dict)
+    """Whether it is excepted from being kept apart from who is selected so."""
+    bits: int = 0
+
+
+class KindPresence:
+    """Who is where, for one kind of domain."""
+
+    def __init__(self, compiled: CompiledPolicy, kind: DomainKind) -> None:
+        self._compiled, self._kind = compiled, kind
+        self._pairs = [rule for rule in compiled.pairs if kind in rule.kinds]
+        self._parties = [rule for rule in compiled.parties if kind in rule.kinds]
+        self._ways = tuple(sorted({rule.way for rule in self._parties}))
+        self.zones: dict[ZoneKey, Zone] = {}
+        self.within: dict[int, int] = {}
+        """The nodes of zones where somebody is who is selected so."""
+        self._empty = 0
+        self._own: dict[int, dict[Party, int]] = {way: {} for way in self._ways}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._enemies: dict[tuple[int, Term], _Enemies] = {}
+        self._watched: dict[int, list[_Enemies]] = {}
+        self._spared: dict[tuple[SubjectClass, Term], _Spared] = {}
+
+    # -- being told --------------------------------------------------------------------------
+
+    def join(self, handle: int, key: ZoneKey) -> None:
+        """A node is in the zone."""
+        zone = self.zones.get(key)
+        if zone is None:
+            zone = self.zones[key] = Zone(parties=tuple({} for _ in self._ways))
+        zone.change(handle, joins=True)
+        self._mark(key, zone, 1 << handle)
+
+    def leave(self, handle: int, key: ZoneKey) -> None:
+        """A node is in the zone no more."""
+        zone, bit = self.zones[key], 1 << handle
+        zone.change(handle, joins=False)
+        self._empty &= ~bit
+        self.within = {each: bits & ~bit for each, bits in self.within.items()}
+        for own in self._own.values():
+            own.update({party: bits & ~bit for party, bits in own.items()})
+        if not zone.nodes and not zone.classes:
+            del self.zones[key]
+        self._forget()
+
+    def _mark(self, key: ZoneKey, zone: Zone, bits: int) -> None:
+        """Nodes are in the zone from now on, with whoever is there."""
+        for selected in zone.selected:
+            self._see(selected, self.within.get(selected, 0) | bits)
+        if not zone.classes:
+            self._empty |= bits
+        for way, counts in zip(self._ways, zone.parties, strict=True):
+            if len(counts) == 1:
+                self._give(way, next(iter(counts)), bits)
+        self._changed(key)
+
+    def begin(self, member: SubjectClass, key: ZoneKey) -> bool:
+        """Work of the class began in the zone; whether it is the first of its class there."""
+        zone = self.zones[key]
+        before = zone.classes.get(member, 0)
+        zone.classes[member] = before + 1
+        if before:
+            return False
+        bits = zone.bits
+        if len(zone.classes) == 1:
+            self._empty &= ~bits
+        count = zone.selected.get(member.selected, 0)
+        zone.selected[member.selected] = count + 1
+        if not count:
+            self._see(member.selected, self.within.get(member.selected, 0) | bits)
+        for way, counts in zip(self._ways, zone.parties, strict=True):
+            party = member.parties[way]
+            counts[party] = counts.get(party, 0) + 1
+            if counts[party] == 1 and len(counts) == 1:
+                self._give(way, party, bits)
+            elif counts[party] == 1 and len(counts) == 2:
+                self._take(way, next(each for each in counts if each != party), bits)
+        self._changed(key)
+        return True
+
+    def end(self, member: SubjectClass, key: ZoneKey) -> bool:
+        """Work of the class left the zone; whether it was the last of its class there."""
+        zone = self.zones[key]
+        zone.classes[member] -= 1
+        if zone.classes[member]:
+            return False
+        bits = zone.bits
+        del zone.classes[member]
+        if not zone.classes:
+            self._empty |= bits
+        zone.selected[member.selected] -= 1
+        if not zone.selected[member.selected]:
+            del zone.selected[member.selected]
+            self._see(member.selected, self.within[member.selected] & ~bits)
+        for way, counts in zip(self._ways, zone.parties, strict=True):
+            party = member.parties[way]
+            counts[party] -= 1
+            if counts[party]:
+                continue
+            del counts[party]
+            if not counts:
+                self._take(way, party, bits)
+            elif len(counts) == 1:
+                self._give(way, next(iter(counts)), bits)
+        self._changed(key)
+        return True
+
+    def _give(self, way: int, party: Party, bits: int) -> None:
+        own = self._own[way]
+        own[party] = own.get(party, 0) | bits
+
+    def _take(self, way: int, party: Party, bits: int) -> None:
+        own = self._own[way]
+        left = own.get(party, 0) & ~bits
+        if left:
+            own[party] = left
+        else:
+            own.pop(party, None)
+
+    def _see(self, selected: int, bits: int) -> None:
+        """Where somebody is who is selected so has changed."""
+        if selected not in self.within:
+            for each in self._enemies.values():
+                self._meet(each, selected)
+        if bits:
+            self.within[selected] = bits
+        else:
+            self.within.pop(selected, None)
+        for each in self._watched.get(selected, ()):
+            each.fresh = False
+
+    def _changed(self, key: ZoneKey) -> None:
+        for each in self._spared.values():
+            each.changed.add(key)
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def closed(self, member: SubjectClass, term: Term, *, everyone: int) -> int:
+        """The nodes where the class would meet somebody whom it may not."""
+        enemies = self._enemies_of(member.selected, term)
+        if not enemies.fresh:
+            enemies.bits, enemies.fresh = 0, True
+            for selected in enemies.found:
+                enemies.bits |= self.within.get(selected, 0)
+        bits = enemies.bits
+        if enemies.is_excepted:
+            return bits | self._spared_of(member, term).bits
+        for rule in enemies.parties:
+            mine = self._own[rule.way].get(member.parties[rule.way], 0)
+            bits |= everyone & ~(self._empty | mine)
+        return bits
+
+    def meets_itself(self, selected: int, term: Term) -> bool:
+        """Whether two of them may not be together."""
+        return any(kind is self._kind for _, kind in self._apart(selected, selected, term=term))
+
+    def by_rule(
+        self, member: SubjectClass, term: Term, *, everyone: int
+    ) -> Iterator[tuple[str, int]]:
+        """Each rule in force that closes nodes to the class, and which."""
+        for rule in self._pairs:
+            if not _in_force(rule, term):
+                continue
+            bits = 0
+            for selected, there in self.within.items():
+                if rule.forbids(member.selected, selected) and not self._is_free(
+                    member.selected, selected, term=term
+                ):
+                    bits |= there
+            yield rule.name, bits
+        enemies = self._enemies_of(member.selected, term)
+        for party_rule in enemies.parties:
+            if enemies.is_excepted:
+                yield party_rule.name, self._spared_of(member, term).bits
+            else:
+                mine = self._own[party_rule.way].get(member.parties[party_rule.way], 0)
+                yield party_rule.name, everyone & ~(self._empty | mine)
+
+    def _apart(self, one: int, two: int, *, term: Term) -> Iterator[tuple[str, DomainKind]]:
+        return self._compiled.pairs_apart(one, two, term=term)
+
+    def _is_free(self, one: int, two: int, *, term: Term) -> bool:
+        return self._kind in self._compiled.excepted(one, two, term=term)
+
+    def _meet(self, enemies: _Enemies, selected: int) -> None:
+        """Take somebody in, if it keeps the class away."""
+        if (
+            any(
+                kind is self._kind
+                for _, kind in self._apart(enemies.selected, selected, term=enemies.term)
+            )
+            and selected not in enemies.found
+        ):
+            enemies.found.append(selected)
+            self._watched.setdefault(selected, []).append(enemies)
+            enemies.fresh = False
+
+    def _enemies_of(self, selected: int, term: Term) -> _Enemies:
+        found = self._enemies.get((selected, term))
+        if found is None:
+            if len(self._enemies) >= KEPT_MAX:
+                self._forget()
+            found = _Enemies(selected, term)
+            found.parties = tuple(rule for rule in self._parties if _in_force(rule, term))
+            found.is_excepted = bool(found.parties) and any(
+                term.exceptions >> index & 1
+                and self._kind in each.kinds
+                and selected & (each.first | each.second)
+                for index, each in enumerate(self._compiled.exceptions)
+            )
+            for other in self.within:
+                self._meet(found, other)
+            self._enemies[selected, term] = found
+        return found
+
+    def _spared_of(self, member: SubjectClass, term: Term) -> _Spared:
+        found = self._spared.get((member, term))
+        if found is None:
+            if len(self._spared) >= KEPT_MAX:
+                self._spared.clear()
+            ways = {rule.way for rule in self._parties if _in_force(rule, term)}
+            found = self._spared[member, term] = _Spared(set(self.zones), tuple(sorted(ways)))
+        for key in found.changed:
+            zone = self.zones.get(key)
+            if zone is not None:
+                bits = zone.bits
+                is_closed = self._parts(found, member, term=term, zone=zone)
+                found.bits = found.bits | bits if is_closed else found.bits & ~bits
+        found.changed.clear()
+        return found
+
+    def _parts(self, kept: _Spared, member: SubjectClass, *, term: Term, zone: Zone) -> bool:
+        """Whether somebody in the zone is of another party, and not excepted."""
+        free = kept.free
+        for other in zone.classes:
+            if other is member or other.parties == member.parties:
+                continue
+            if other.selected not in free:
+                free[other.selected] = self._is_free(member.selected, other.selected, term=term)
+            if free[other.selected]:
+                continue
+            if any(other.parties[way] != member.parties[way] for way in kept.ways):
+                return True
+        return False
+
+
+def _in_force(rule: PairRule | PartyRule, term: Term) -> bool:
+    return not rule.window or bool(term.windows & rule.window)
