@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli import ExitCode
+from bailiwick.cli.commands.isolation_check import add_check_verb
 from bailiwick.cli.offline.policy_files import (
     load_placements,
     load_policy,
@@ -263,3 +264,6 @@ def _json(document: dict[str, Any]) -> str:
     import json
 
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+add_check_verb(app)

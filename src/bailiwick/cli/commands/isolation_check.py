@@ -223,8 +223,8 @@ def _draw(world: ModelWorld, scope: CheckScope, found: Sequence[Found]) -> None:
     from bailiwick.cli.shared.screen import make_console, print_rows
     from bailiwick.isolation.model.story import tell_story
 
-    rows = [(each.command.says, _result(each), f"{each.seconds:.1f}") for each in found]
-    print_rows(make_console(), ("what", "result", "s"), rows=rows, numbers=("s",))
+    rows = [(each.command.says, _result(each)) for each in found]
+    print_rows(make_console(), ("what*", "result"), rows=rows)
     told = _story(found)
     if told is not None and told.history is not None:
         typer.echo("")
