@@ -80,6 +80,9 @@ def _bodies(tenant: str) -> dict[str, Any]:
         },
         "node.token": {"lease_id": LEASE.get(tenant, 99), "operations": ["mem_read"]},
         "trust_policy.set": {"document": '{"pools": {}}'},
+        "isolation.set": {"text": "dedicated host for tenant bank"},
+        "isolation.preview": {"text": "dedicated host for tenant bank"},
+        "isolation.scrub": {"kind": "host", "domain": "n1"},
         "lease.token": {"operations": ["mem_read"]},
         "lease.request": {
             "tenant": tenant,

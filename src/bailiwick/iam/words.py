@@ -80,7 +80,7 @@ _PROJECT_ADMIN = _MEMBER | _APPS | _PEOPLE | _TOKENS | {_P.INVOICE_READ}
 _OPERATE = frozenset(
     {
         *(_P.NODE_OPERATE, _P.NODE_REPORT, _P.LEASE_EVICT, _P.SETTINGS_READ, _P.METRICS_READ),
-        _P.FINDING_REPORT,
+        *(_P.FINDING_REPORT, _P.ISOLATION_READ, _P.ISOLATION_SET),
     }
 )
 
@@ -88,7 +88,7 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     # Break-glass is a right of its own that even an admin must use openly.
     Role.FLEET_ADMIN: frozenset(_P) - {_P.NODE_REPORT},
     Role.FLEET_OPERATOR: _VIEW | _OPERATE,
-    Role.FLEET_AUDITOR: _AUDIT | {_P.SETTINGS_READ, _P.METRICS_READ},
+    Role.FLEET_AUDITOR: _AUDIT | {_P.SETTINGS_READ, _P.ISOLATION_READ, _P.METRICS_READ},
     Role.NODE_AGENT: frozenset({_P.NODE_REPORT}),
     # What a tenant may spend is the fleet's to say; how that is shared out, the tenant's.
     Role.TENANT_ADMIN: _PROJECT_ADMIN | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET},

@@ -31,6 +31,8 @@ class Permission(StrEnum):
     QUOTA_SET = "scheduler.quota.set"
     SETTINGS_READ = "scheduler.settings.read"
     SETTINGS_SET = "scheduler.settings.set"
+    ISOLATION_READ = "scheduler.isolation.read"
+    ISOLATION_SET = "scheduler.isolation.set"
     TENANT_READ = "iam.tenant.read"
     TENANT_MANAGE = "iam.tenant.manage"
     PROJECT_MANAGE = "iam.project.manage"

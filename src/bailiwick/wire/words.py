@@ -42,6 +42,8 @@ PermissionWord: TypeAlias = Literal[
     "scheduler.quota.set",
     "scheduler.settings.read",
     "scheduler.settings.set",
+    "scheduler.isolation.read",
+    "scheduler.isolation.set",
     "iam.tenant.read",
     "iam.tenant.manage",
     "iam.project.manage",

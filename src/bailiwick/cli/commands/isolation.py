@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli import ExitCode
+from bailiwick.cli.commands.isolation_audit import app as audit
 from bailiwick.cli.commands.isolation_check import add_check_verb
 from bailiwick.cli.offline.policy_files import (
     load_placements,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from bailiwick.isolation.lint.findings import LintFinding
 
 app = noun("Who may not meet whom, and where: the policy's text, and whether placements keep it.")
+app.add_typer(audit, name="audit")
 
 PolicyArgument = Annotated[
     Path, typer.Argument(metavar="POLICY", help="The policy's text; - reads stdin.")
@@ -177,7 +179,7 @@ def _draw_findings(found: list[LintFinding]) -> None:
     other = [each.sentence for each in found if each not in wrong and each.sentence not in told]
     if told:
         console.print()
-        print_rows(console, ("What it does not forbid*",), rows=[(each,) for each in told])
+        print_rows(console, ("What it does not forbid*",), rows=[(f"- {each}",) for each in told])
     for sentence in other:
         typer.echo(f"note: {sentence}", err=True)
 

@@ -16,6 +16,7 @@ from bailiwick.vocab.errors import NotFound
 from bailiwick.wire.actions import (
     budgets,
     invoices,
+    isolation,
     jobs,
     journal,
     leases,
@@ -34,6 +35,7 @@ _NOUNS: Final = (
     tokens,
     nodes,
     trust,
+    isolation,
     leases,
     jobs,
     usage,

@@ -51,6 +51,7 @@ TAGS: Final = (
         ("node",),
     ),
     Tag("trust_policy", "What proof nodes must give before work runs on them.", ("trust_policy",)),
+    Tag("isolation", "Who may not meet whom on the machines: the policy.", ("isolation",)),
     Tag(
         "lease",
         "A lease holds resources on a node for a limited time. Ask for one, or why not.",

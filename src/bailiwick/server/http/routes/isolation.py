@@ -1,0 +1,96 @@
+"""Routes for isolation: the policy, what another would do, and domains that were scrubbed."""
+
+from __future__ import annotations
+
+from fastapi import Response
+
+from bailiwick.kernel.isolation.preview import Leaver, NeverRuns
+from bailiwick.kernel.owner import Owner
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Changing, Here
+from bailiwick.server.http.params import IfMatchVersion, revision_of
+from bailiwick.server.http.spelling import spell_done
+from bailiwick.services import isolation
+from bailiwick.wire import isolation as wire
+from bailiwick.wire.answers import Done
+
+LEAVERS_MAX = 1_000
+"""Leases of a preview that are told one by one."""
+
+
+@answers("isolation.read")
+async def read_policy(asked: Here, response: Response) -> wire.IsolationPolicy:
+    """Who may not meet whom, and what was left behind; the ``ETag`` is the policy's version."""
+    found = await isolation.read_policy(asked)
+    response.headers["etag"] = f'"{found.version}"'
+    return wire.IsolationPolicy(
+        version=found.version,
+        text=found.text,
+        rules=len(found.policy.rules),
+        set_ms=found.set_ms,
+        residues=[
+            wire.IsolationResidue(
+                rule=each.rule,
+                kind=each.kind,
+                domain=each.domain,
+                left_ms=each.left_ms,
+                until_ms=each.until_ms,
+            )
+            for each in found.residues
+        ],
+    )
+
+
+@answers("isolation.set")
+async def set_policy(
+    asked: Changing, body: wire.IsolationPolicyChange, *, if_match: IfMatchVersion = None
+) -> Done:
+    """Replace the whole policy; work that may not stay under it is evicted, with its grace."""
+    return spell_done(
+        await isolation.set_policy(asked, body.text, if_version=revision_of(if_match))
+    )
+
+
+@answers("isolation.preview")
+async def preview_policy(asked: Here, body: wire.IsolationPolicyChange) -> wire.IsolationPreview:
+    """What a policy would do if it were set now: who would have to go, and who could never run."""
+    policy, found = await isolation.preview_policy(asked, body.text)
+    return wire.IsolationPreview(
+        version=found.version,
+        rules=len(policy.rules),
+        leaving=len(found.leavers),
+        leavers=[_leaver(each) for each in found.leavers[:LEAVERS_MAX]],
+        never=[_never(each) for each in found.never],
+    )
+
+
+@answers("isolation.scrub")
+async def scrub_domain(asked: Changing, body: wire.DomainScrub) -> Done:
+    """Say that nothing of those who left is in a domain any more: it is for everybody again."""
+    return spell_done(await isolation.scrub(asked, body.kind, domain=body.domain))
+
+
+def _leaver(found: Leaver) -> wire.IsolationLeaver:
+    breach = found.breach
+    return wire.IsolationLeaver(
+        lease_id=found.lease_id,
+        tenant=str(found.owner.tenant),
+        project=_project(found.owner),
+        node=found.node,
+        rule=breach.rule,
+        kind=breach.kind,
+        domain=breach.domain,
+        partners=[int(partner) for partner in breach.partners],
+        is_along=found.is_along,
+    )
+
+
+def _never(found: NeverRuns) -> wire.IsolationNever:
+    tenant, project = str(found.owner.tenant), _project(found.owner)
+    return wire.IsolationNever(
+        entry_id=found.entry_id, tenant=tenant, project=project, rule=found.rule
+    )
+
+
+def _project(owner: Owner) -> str | None:
+    return None if owner.project is None else str(owner.project)

@@ -1,0 +1,65 @@
+"""The isolation policy: read, tried, set, and domains that were cleaned.
+
+Rules:
+
+- It concerns everybody, so every key is asked for over the fleet.
+- What a policy would do is found on the state as it is, by the code that does it when it is set.
+- A text that is no policy is refused with every mistake in it, to those alone who may set one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bailiwick.iam import FLEET
+from bailiwick.isolation.language.parser import parse_policy
+from bailiwick.isolation.placements import Residue
+from bailiwick.isolation.policy import Policy
+from bailiwick.kernel import Done, ScrubDomain, SetIsolationPolicy
+from bailiwick.kernel.isolation.preview import Preview, preview
+from bailiwick.runtime.replica import View
+from bailiwick.services.caller import Caller
+from bailiwick.vocab.words import DomainKind
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyInForce:
+    """The policy, since when it counts, and what was left behind under it."""
+
+    version: int
+    text: str
+    policy: Policy
+    set_ms: int
+    residues: tuple[Residue, ...]
+
+
+async def read_policy(caller: Caller) -> PolicyInForce:
+    """What is forbidden now."""
+    caller.require(FLEET)
+
+    def read(view: View) -> PolicyInForce:
+        book, now_ms = view.state.isolation, max(view.now_ms, view.state.clock_ms)
+        told = (book.version, book.text, book.policy, book.set_ms)
+        return PolicyInForce(*told, book.residues_at(now_ms))
+
+    return await caller.read(read)
+
+
+async def set_policy(caller: Caller, text: str, *, if_version: int | None) -> Done:
+    """Replace the whole policy; who may not stay under it has to go."""
+    caller.require(FLEET)
+    return await caller.change(SetIsolationPolicy(text, if_version))
+
+
+async def preview_policy(caller: Caller, text: str) -> tuple[Policy, Preview]:
+    """The policy that a text says, and what it would do if it were set now."""
+    caller.require(FLEET)
+    policy = parse_policy(text)
+    found = await caller.read(lambda view: preview(view.state, policy, now_ms=view.now_ms))
+    return policy, found
+
+
+async def scrub(caller: Caller, kind: DomainKind, *, domain: str) -> Done:
+    """Say that nothing of those who left is in the domain any more."""
+    caller.require(FLEET)
+    return await caller.change(ScrubDomain(kind, domain))
