@@ -14,7 +14,7 @@ from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.model.alloy import AlloyModel
 from bailiwick.isolation.model.commands import CheckScope, Command
 from bailiwick.isolation.model.history import ModelJob, ModelState, Phase, judge_state
-from bailiwick.isolation.model.machine import Machine, replay
+from bailiwick.isolation.model.machine import ModelScheduler, replay
 from bailiwick.isolation.model.shape import FleetShape
 from bailiwick.isolation.model.world import ModelWorld, make_world, spell_subject
 from bailiwick.isolation.policy import Subject
@@ -74,7 +74,7 @@ def test_the_scheduler_in_python_does_what_alloy_found_step_by_step(
     world = make_world(parse_policy(CHECKED))
     for each in found.values():
         if each.history is not None:
-            machine = Machine(world, each.history.subjects, each.command.fault)
+            machine = ModelScheduler(world, each.history.subjects, each.command.fault)
             replayed = replay(machine, each.history.steps)
             assert replayed == each.history
             states = zip(replayed.states, replayed.steps, strict=False)

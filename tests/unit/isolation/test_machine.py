@@ -6,7 +6,7 @@ import pytest
 
 from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.model.faults import parse_fault
-from bailiwick.isolation.model.machine import Machine, replay, search
+from bailiwick.isolation.model.machine import ModelScheduler, replay, search
 from bailiwick.isolation.model.shape import FleetShape
 from bailiwick.isolation.model.world import make_world
 from bailiwick.isolation.trace import IsolationTrace, read_trace
@@ -17,10 +17,10 @@ def load(name: str) -> IsolationTrace:
     return read_trace((TRACES / f"{name}.json").read_bytes())
 
 
-def machine_of(trace: IsolationTrace, fault: str | None) -> Machine:
+def machine_of(trace: IsolationTrace, fault: str | None) -> ModelScheduler:
     world = make_world(parse_policy(trace.policy), sites=trace.sites)
     subjects = tuple(job.subject for job in trace.jobs)
-    return Machine(world, subjects, None if fault is None else parse_fault(fault))
+    return ModelScheduler(world, subjects, None if fault is None else parse_fault(fault))
 
 
 @pytest.mark.parametrize("name", SEEDED)

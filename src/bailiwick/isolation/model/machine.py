@@ -39,7 +39,7 @@ _AWAY = ModelJob()
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class ModelScheduler:
     """One scheduler in one world, with the jobs that may come."""
 
     world: ModelWorld
@@ -197,7 +197,7 @@ class Machine:
         return bool(judge_state(world, self.subjects, state=replace(state, jobs=tuple(alone))))
 
 
-def replay(machine: Machine, steps: Sequence[TraceStep]) -> ModelHistory:
+def replay(machine: ModelScheduler, steps: Sequence[TraceStep]) -> ModelHistory:
     """What the steps lead to when nobody refuses one."""
     states, broken = [machine.first()], []
     for step in steps:
@@ -232,7 +232,7 @@ def search(
     """Look through every history of so many jobs, whoever they are, to a depth."""
     looked, whole = 0, True
     for subjects in combinations_with_replacement(world.subjects, jobs):
-        machine = Machine(world, subjects, fault)
+        machine = ModelScheduler(world, subjects, fault)
         found, count, is_whole = _search(machine, depth, states_max - looked)
         looked, whole = looked + count, whole and is_whole
         if found is not None:
@@ -241,7 +241,7 @@ def search(
 
 
 def _search(
-    machine: Machine, depth: int, states_max: int
+    machine: ModelScheduler, depth: int, states_max: int
 ) -> tuple[list[TraceStep] | None, int, bool]:
     first = machine.first()
     came: dict[ModelState, tuple[ModelState, TraceStep] | None] = {first: None}
@@ -278,7 +278,7 @@ def _way(
     return steps[::-1]
 
 
-def _canonical(machine: Machine, state: ModelState) -> ModelState:
+def _canonical(machine: ModelScheduler, state: ModelState) -> ModelState:
     """One for all states in which jobs of one subject have changed places."""
     order = sorted(
         range(len(state.jobs)),
@@ -292,7 +292,7 @@ def _canonical(machine: Machine, state: ModelState) -> ModelState:
     return replace(state, jobs=tuple(state.jobs[index] for index in order))
 
 
-def possible(machine: Machine, state: ModelState) -> Iterator[TraceStep]:
+def possible(machine: ModelScheduler, state: ModelState) -> Iterator[TraceStep]:
     """Every step that can be tried; work takes one seat, or all of a node."""
     for index in range(len(state.jobs)):
         yield from _job_steps(machine, state, index)
@@ -301,7 +301,7 @@ def possible(machine: Machine, state: ModelState) -> Iterator[TraceStep]:
         yield TraceStep(TraceWord.CLEAR, rule=rule, domain=domain)
 
 
-def _job_steps(machine: Machine, state: ModelState, index: int) -> Iterator[TraceStep]:
+def _job_steps(machine: ModelScheduler, state: ModelState, index: int) -> Iterator[TraceStep]:
     job, name = state.jobs[index], job_name(index)
     taken = {s for each in state.jobs if each.phase in _THERE for s in each.seats}
     match job.phase:
@@ -337,7 +337,7 @@ def _rooms(world: ModelWorld, state: ModelState) -> Iterator[tuple[str, ...]]:
                 yield tuple(seats)
 
 
-def _node_steps(machine: Machine, state: ModelState) -> Iterator[TraceStep]:
+def _node_steps(machine: ModelScheduler, state: ModelState) -> Iterator[TraceStep]:
     for site in machine.world.sites:
         is_down = site.node in state.down
         yield TraceStep(TraceWord.REGAIN if is_down else TraceWord.LOSE, node=site.node)
