@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli import ExitCode
+from bailiwick.cli.commands.isolation_audit import app as audit
+from bailiwick.cli.commands.isolation_check import add_check_verb
 from bailiwick.cli.offline.policy_files import (
     load_placements,
     load_policy,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from bailiwick.isolation.lint.findings import LintFinding
 
 app = noun("Who may not meet whom, and where: the policy's text, and whether placements keep it.")
+app.add_typer(audit, name="audit")
 
 PolicyArgument = Annotated[
     Path, typer.Argument(metavar="POLICY", help="The policy's text; - reads stdin.")
@@ -263,3 +266,6 @@ def _json(document: dict[str, Any]) -> str:
     import json
 
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+add_check_verb(app)
