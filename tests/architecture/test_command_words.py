@@ -16,6 +16,7 @@ COMMANDS = Path(__file__).resolve().parents[2] / "src" / "bailiwick" / "cli" / "
 PARTS = {
     "attest_policy",
     "isolation_audit",
+    "isolation_check",
     "isolation_conformance",
     "node_attestation",
     "rates_file",

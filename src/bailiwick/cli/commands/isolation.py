@@ -16,6 +16,7 @@ import typer
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.commands.isolation_audit import app as audit
+from bailiwick.cli.commands.isolation_check import add_check_verb
 from bailiwick.cli.commands.isolation_conformance import conformance
 from bailiwick.cli.offline.policy_files import (
     load_placements,
@@ -40,8 +41,8 @@ app.command(
     help="Try, as users can, to meet where the policy forbids it.\n\n"
     "bailiwick isolation conformance --target bailiwick --policy policy.txt\n\n"
     "On another scheduler it submits and cancels jobs: try it on a test cluster. Ends "
-    "with 3 if the scheduler was driven into a forbidden meeting, with 4 if nothing could be tried, "
-    "with 5 if it does not answer.",
+    "with 3 if the scheduler was driven into a forbidden meeting, with 4 if nothing could be "
+    "tried, with 5 if it does not answer.",
 )(conformance)
 
 PolicyArgument = Annotated[
@@ -274,3 +275,6 @@ def _json(document: dict[str, Any]) -> str:
     import json
 
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+add_check_verb(app)
