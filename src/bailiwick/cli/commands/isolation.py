@@ -16,6 +16,7 @@ import typer
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.commands.isolation_audit import app as audit
+from bailiwick.cli.commands.isolation_check import add_check_verb
 from bailiwick.cli.offline.policy_files import (
     load_placements,
     load_policy,
@@ -265,3 +266,6 @@ def _json(document: dict[str, Any]) -> str:
     import json
 
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+add_check_verb(app)
