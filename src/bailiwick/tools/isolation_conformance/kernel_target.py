@@ -44,7 +44,7 @@ NODE_LABEL = "node"
 JOB_LABEL = "conformance.job"
 _MEM_BYTES = 2**20
 _WIDE = Settings(
-    **dict.fromkeys(("tenant_cpu_milli", "tenant_gpu_count", "tenant_lease_count"), INTEGER_MAX)
+    tenant_cpu_milli=INTEGER_MAX, tenant_gpu_count=INTEGER_MAX, tenant_lease_count=INTEGER_MAX
 )
 """No quota is on trial, so none is in the way."""
 
