@@ -30,6 +30,7 @@ SECTIONS = (
         "metering",
         "capability",
         "attestation",
+        "audit",
     ),
 )
 

@@ -17,6 +17,7 @@ from bailiwick.telemetry.signals import (
     REFUSAL_SIGNALS,
     Signal,
 )
+from bailiwick.tools.isolation_audit import AUDIT_METRICS
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire.actions.table import ACTIONS
 from tests.support.tools import need
@@ -62,6 +63,7 @@ def selected() -> list[tuple[dict[str, Any], Any]]:
 def series() -> dict[str, set[str]]:
     """Every series that there can be, with its labels."""
     found: dict[str, set[str]] = {"up": {"job", "instance"}}
+    found |= {name: {"target", "rule"} for name, _ in AUDIT_METRICS}
     for spec in CATALOG:
         labels = {*spec.labels, "instance"}
         if spec.kind is MetricKind.HISTOGRAM:

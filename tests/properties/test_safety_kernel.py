@@ -14,6 +14,7 @@ from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import LIST_PRICES
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
+from bailiwick.fleet.topology import CacheDomain, NodeTopology
 from bailiwick.journal import Verified, parse_record, verify_lines
 from bailiwick.journal.anchor import GENESIS
 from bailiwick.journal.words import AttestationWord
@@ -85,13 +86,19 @@ ERRORS = (Conflict, IllegalTransition, LimitReached, NotFound, Stale)
 # Small numbers everywhere, so that requests get in each other's way.
 
 machines = st.builds(
-    lambda cores, families, rack, more: NodeCapacity(
-        cores, 8, 8, gpus=tuple(GpuDevice(f, 8) for f in families), labels={"rack": rack} | more
+    lambda cores, families, rack, more, caches: NodeCapacity(
+        cores,
+        8,
+        8,
+        gpus=tuple(GpuDevice(f, 8, fabric=f"f{i // 2}") for i, f in enumerate(families)),
+        labels={"rack": rack} | more,
+        topology=NodeTopology((CacheDomain(3_000),) * caches),
     ),
     st.integers(1, 6),
     st.lists(st.sampled_from([HOPPER, HOPPER, AMPERE]), max_size=3),
     st.sampled_from(["a", "b"]),
     st.sampled_from([{}, {}, {"executor": "local"}]),
+    st.sampled_from([0, 2, 3]),
 )
 terms = st.sampled_from(
     [

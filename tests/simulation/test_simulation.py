@@ -79,7 +79,9 @@ def test_the_naive_model_knows_every_record_that_its_actors_can_cause() -> None:
     people |= {"member_changed", "service_account_created", "service_account_changed"}
     homes = {"tenant_created", "tenant_changed", "project_created", "project_changed"}
     money = {"budget_changed", "budget_state_changed", "rate_card_changed", "invoice_issued"}
-    nobody_here = people | homes | money | {"finding_reported", "clock_repaired"}
+    apart = {"isolation_policy_set", "domain_scrubbed", "isolation_violated"}
+    apart |= {"isolation_finding", "isolation_finding_closed"}
+    nobody_here = people | homes | money | apart | {"finding_reported", "clock_repaired"}
     assert {kind.value for kind in RecordKind} - nobody_here == set(FOLD)
 
 

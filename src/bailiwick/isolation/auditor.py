@@ -13,101 +13,70 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from bailiwick.fleet.topology import DomainKind
-from bailiwick.isolation.judge import (
-    Violation,
-    forbidden_kinds,
-    forbids,
-    in_force,
-    kinds_of,
-    party_of,
-)
+from bailiwick.isolation.compiled import CompiledPolicy, SubjectClass, Term
+from bailiwick.isolation.judge import Violation, forbidden_kinds, in_force, kinds_of
 from bailiwick.isolation.placements import Placement, Residue
 from bailiwick.isolation.policy import (
     Dedicated,
     Distrust,
-    EachValue,
     Linger,
-    Members,
     NeverShare,
     OnlyOn,
-    Others,
     Policy,
     SharingRule,
     Spread,
     Subject,
-    Who,
-    WhoGroup,
-    WithLabel,
 )
 
-_Class: TypeAlias = tuple[object, ...]
 _Domain: TypeAlias = tuple[DomainKind, str]
 _Pair: TypeAlias = tuple[str, str]
+_Apart: TypeAlias = tuple[frozenset[DomainKind], tuple[SharingRule, ...]]
 _Kept: TypeAlias = tuple[str, DomainKind, str]
 _Key = TypeVar("_Key")
 _NONE: frozenset[str] = frozenset()
+_KNOWN_MAX = 100_000
+"""Subjects whose class is remembered."""
+_EVER = Term(windows=-1, exceptions=0)
+"""As if every window opened and no exception lasted."""
 
 
-class SubjectClasses:
-    """Which subjects no rule of a policy tells apart."""
+class _Classes:
+    """The classes of a policy by number, so that comparing them costs little."""
 
-    def __init__(self, policy: Policy) -> None:
-        self._selectors = tuple(dict.fromkeys(_selectors(policy)))
-        rules = [rule for rule in policy.rules if isinstance(rule, Distrust)]
-        parties = (rule.among for rule in rules)
-        self._parties = tuple(dict.fromkeys(p for p in parties if not isinstance(p, Members)))
-        keys = {who.key for who in _simple(self._selectors) if isinstance(who, WithLabel)}
-        keys.update(party.key for party in self._parties if isinstance(party, EachValue))
-        self._keys = sorted(keys)
-        self._known: dict[tuple[object, ...], _Class] = {}
-        self._samples: dict[_Class, Subject] = {}
+    def __init__(self, compiled: CompiledPolicy) -> None:
+        self._compiled = compiled
+        self._known: dict[tuple[object, ...], int] = {}
+        self._numbers: dict[SubjectClass, int] = {}
+        self.classes: list[SubjectClass] = []
+        self.samples: list[Subject] = []
+        """One subject of each; any other is judged like it."""
 
-    def of(self, subject: Subject) -> _Class:
-        """The class of a subject."""
-        labels = subject.labels
-        told = (subject.tenant, subject.project, *(labels.get(key) for key in self._keys))
+    def of(self, subject: Subject) -> int:
+        """The number of the subject's class."""
+        told = (subject.tenant, subject.project, *subject.labels.items())
         found = self._known.get(told)
         if found is None:
-            matches = tuple(who.matches(subject) for who in self._selectors)
-            parties = tuple(party_of(party, subject) for party in self._parties)
-            found = self._known[told] = (matches, parties)
-            self._samples.setdefault(found, subject)
+            member = self._compiled.class_of(subject)
+            found = self._numbers.setdefault(member, len(self.classes))
+            if found == len(self.classes):
+                self.classes.append(member)
+                self.samples.append(subject)
+            if len(self._known) >= _KNOWN_MAX:
+                self._known.clear()
+            self._known[told] = found
         return found
 
-    def sample(self, subject_class: _Class) -> Subject:
-        """One of the class; any other is judged like it."""
-        return self._samples[subject_class]
 
+class _Bound(NamedTuple):
+    """The rules that bind a class wherever the others are."""
 
-def _selectors(policy: Policy) -> Iterator[Who]:
-    for rule in policy.rules:
-        match rule:
-            case NeverShare(first=first, second=second):
-                yield first
-                if not isinstance(second, Others):
-                    yield second
-            case Distrust(among=Members(members=members)):
-                yield from members
-            case Dedicated(whose=whose) | OnlyOn(whose=whose) | Spread(whose=whose):
-                yield whose
-            case Linger(whose=whose):
-                yield whose
-            case Distrust():
-                pass
-    for exception in policy.exceptions:
-        yield from (exception.first, exception.second)
-
-
-def _simple(selectors: Iterable[Who]) -> Iterator[Who]:
-    for who in selectors:
-        if isinstance(who, WhoGroup):
-            yield from who.members
-        else:
-            yield who
+    only_on: tuple[OnlyOn, ...]
+    spreads: tuple[Spread, ...]
+    lingers: tuple[Linger, ...]
 
 
 class Auditor:
@@ -116,15 +85,17 @@ class Auditor:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         rules = policy.rules
-        self._classes = SubjectClasses(policy)
+        self._compiled = CompiledPolicy(policy)
+        self._classes = _Classes(self._compiled)
         self._sharing = [r for r in rules if isinstance(r, NeverShare | Distrust | Dedicated)]
         self._only_on = [rule for rule in rules if isinstance(rule, OnlyOn)]
         self._spreads = [rule for rule in rules if isinstance(rule, Spread)]
         self._lingers = {rule.name: rule for rule in rules if isinstance(rule, Linger)}
         self._kinds = tuple(sorted({kind for rule in self._sharing for kind in kinds_of(rule)}))
-        self._between: dict[tuple[_Class, _Class], tuple[SharingRule, ...]] = {}
+        self._between: dict[tuple[int, int], _Apart] = {}
+        self._bound: dict[int, _Bound] = {}
         self.placements: dict[str, Placement] = {}
-        self._in: dict[_Domain, dict[_Class, dict[str, None]]] = {}
+        self._in: dict[_Domain, dict[int, dict[str, None]]] = {}
         self._meetings: dict[_Pair, tuple[SharingRule, ...]] = {}
         """Who meet in some domain though some rule, at some time, keeps them apart."""
         self._partners: dict[str, set[str]] = {}
@@ -144,26 +115,26 @@ class Auditor:
         if placement.id in self.placements:
             self._take_out(placement.id)
         self.placements[placement.id] = placement
-        subject_class = self._classes.of(placement.subject)
+        number = self._classes.of(placement.subject)
         for kind in self._kinds:
             for domain in placement.domains.get(kind, ()):
-                self._enter(placement.id, subject_class, (kind, domain))
-        for only_on in self._only_on:
-            lacks = any(placement.labels.get(key) != value for key, value in only_on.labels)
-            if lacks and only_on.whose.matches(placement.subject):
+                self._enter(placement.id, number, (kind, domain))
+        bound = self._bound_by(number)
+        for only_on in bound.only_on:
+            if any(placement.labels.get(key) != value for key, value in only_on.labels):
                 self._lacking.setdefault(placement.id, []).append(only_on)
-        for key in self._counted(placement):
+        for key in _counted(placement, bound):
             crowd = self._crowds.setdefault(key, {})
             crowd[placement.id] = None
             if len(crowd) > key[0].most:
                 self._full[key] = None
-        for kept in self._stayed(placement):
+        for kept in _stayed(placement, bound):
             self._stays.setdefault(kept, {})[placement.id] = None
 
     def remove(self, placement_id: str, *, now_ms: int) -> None:
         """Work went; what it may have left behind is kept."""
         placement = self._take_out(placement_id)
-        for kept in self._stayed(placement):
+        for kept in _stayed(placement, self._bound_by(self._classes.of(placement.subject))):
             if kept not in self._stays:
                 for_ms = self._lingers[kept[0]].for_ms
                 until_ms = None if for_ms is None else now_ms + for_ms
@@ -230,14 +201,17 @@ class Auditor:
 
     # -- where everybody is ------------------------------------------------------------------
 
-    def _enter(self, placement_id: str, subject_class: _Class, domain: _Domain) -> None:
-        present = self._in.setdefault(domain, {})
-        for other_class, others in present.items():
-            rules = self._rules_between(subject_class, other_class)
-            if any(domain[0] in kinds_of(rule) for rule in rules):
-                for other in others:
-                    self._meet(other, placement_id, rules)
-        present.setdefault(subject_class, {})[placement_id] = None
+    def _enter(self, placement_id: str, number: int, domain: _Domain) -> None:
+        present = self._in.get(domain)
+        if present is None:
+            self._in[domain] = {number: {placement_id: None}}
+            return
+        for other, there in present.items():
+            kinds, rules = self._between.get((number, other)) or self._compare(number, other)
+            if domain[0] in kinds:
+                for each in there:
+                    self._meet(each, placement_id, rules)
+        present.setdefault(number, {})[placement_id] = None
 
     def _meet(self, one: str, two: str, rules: tuple[SharingRule, ...]) -> None:
         if one != two:
@@ -245,20 +219,21 @@ class Auditor:
             self._partners.setdefault(one, set()).add(two)
             self._partners.setdefault(two, set()).add(one)
 
-    def _rules_between(self, one: _Class, two: _Class) -> tuple[SharingRule, ...]:
-        found = self._between.get((one, two))
-        if found is None:
-            pair = self._classes.sample(one), self._classes.sample(two)
-            found = tuple(rule for rule in self._sharing if forbids(rule, pair))
-            self._between[one, two] = found
+    def _compare(self, one: int, two: int) -> _Apart:
+        """The rules that keep two classes apart at some time, and in which kinds of domain."""
+        classes = self._classes.classes
+        told = self._compiled.apart(classes[one], classes[two], term=_EVER)
+        names, kinds = {name for name, _ in told}, frozenset(kind for _, kind in told)
+        found = kinds, tuple(rule for rule in self._sharing if rule.name in names)
+        self._between[one, two] = self._between[two, one] = found
         return found
 
     def _take_out(self, placement_id: str) -> Placement:
         placement = self.placements.pop(placement_id)
-        subject_class = self._classes.of(placement.subject)
+        number = self._classes.of(placement.subject)
         for kind in self._kinds:
             for domain in placement.domains.get(kind, ()):
-                _drop(self._in[kind, domain], subject_class, placement_id)
+                _drop(self._in[kind, domain], number, placement_id)
                 if not self._in[kind, domain]:
                     del self._in[kind, domain]
         for other in self._partners.pop(placement_id, ()):
@@ -266,25 +241,39 @@ class Auditor:
             self._meetings.pop((placement_id, other), None)
             self._meetings.pop((other, placement_id), None)
         self._lacking.pop(placement_id, None)
-        for key in self._counted(placement):
+        bound = self._bound_by(number)
+        for key in _counted(placement, bound):
             _drop(self._crowds, key, placement_id)
             if len(self._crowds.get(key, ())) <= key[0].most:
                 self._full.pop(key, None)
-        for kept in self._stayed(placement):
+        for kept in _stayed(placement, bound):
             _drop(self._stays, kept, placement_id)
         return placement
 
-    def _counted(self, placement: Placement) -> Iterator[tuple[Spread, str]]:
-        for rule in self._spreads:
-            if rule.whose.matches(placement.subject):
-                for domain in placement.domains.get(rule.kind, ()):
-                    yield rule, domain
+    def _bound_by(self, number: int) -> _Bound:
+        """The rules about one's own place that bind a class."""
+        found = self._bound.get(number)
+        if found is None:
+            sample = self._classes.samples[number]
+            found = self._bound[number] = _Bound(
+                tuple(rule for rule in self._only_on if rule.whose.matches(sample)),
+                tuple(rule for rule in self._spreads if rule.whose.matches(sample)),
+                tuple(rule for rule in self._lingers.values() if rule.whose.matches(sample)),
+            )
+        return found
 
-    def _stayed(self, placement: Placement) -> Iterator[_Kept]:
-        for rule in self._lingers.values():
-            if rule.whose.matches(placement.subject):
-                held = ((kind, placement.domains.get(kind, ())) for kind in rule.kinds)
-                yield from ((rule.name, kind, domain) for kind, all_of in held for domain in all_of)
+
+def _counted(placement: Placement, bound: _Bound) -> Iterator[tuple[Spread, str]]:
+    for rule in bound.spreads:
+        for domain in placement.domains.get(rule.kind, ()):
+            yield rule, domain
+
+
+def _stayed(placement: Placement, bound: _Bound) -> Iterator[_Kept]:
+    for rule in bound.lingers:
+        for kind in rule.kinds:
+            for domain in placement.domains.get(kind, ()):
+                yield rule.name, kind, domain
 
 
 def _drop(rows: dict[_Key, dict[str, None]], key: _Key, placement_id: str) -> None:

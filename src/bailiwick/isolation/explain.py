@@ -5,7 +5,7 @@ Rules:
 - What is broken is what the judge finds (:mod:`.judge`), no more and no less.
 - A rule that is kept says whom it judged, and what kept it; one that judged nobody says why not.
 - An exception says which meetings it allows that a rule would forbid.
-- It is for looking at some placements: it compares them two by two.
+- It is for looking at some placements: those of one domain are compared two by two.
 
 >>> from bailiwick.isolation.language.parser import parse_policy
 >>> policy = parse_policy("vault: dedicated host for tenant bank")
@@ -16,9 +16,9 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement, product
 from typing import Final, TypeAlias, assert_never
 
 from bailiwick.fleet.topology import DomainKind
@@ -48,7 +48,7 @@ from bailiwick.isolation.policy import (
 from bailiwick.vocab.errors import LimitReached
 
 PLACEMENTS_MAX: Final = 2_000
-"""Placements that are explained at a time: two by two they are two million."""
+"""Placements that are explained at a time."""
 
 TOLD_MAX: Final = 5
 """Of many, how many a sentence names."""
@@ -57,6 +57,8 @@ SHARING: Final = (NeverShare, Distrust, Dedicated)
 """The classes of rules about sharing."""
 
 Pair: TypeAlias = tuple[Placement, Placement]
+Alike: TypeAlias = list[Placement]
+"""Placements of owners whom no rule tells apart."""
 
 
 class RuleVerdict(StrEnum):
@@ -97,25 +99,64 @@ def explain_policy(
     """Every rule, then every exception, in the order of the policy."""
     if len(placements) > PLACEMENTS_MAX:
         raise LimitReached("placements to explain", PLACEMENTS_MAX)
-    kept = tuple(residues)
-    broken: dict[str, list[Violation]] = {}
-    for each in violations(policy, placements, now_ms=now_ms, residues=kept):
-        broken.setdefault(each.rule, []).append(each)
-    world = _World(policy, tuple(placements), kept, now_ms, broken)
+    world = _World(policy, tuple(placements), tuple(residues), now_ms)
     rules = [_explained(world, rule) for rule in policy.rules]
     return [*rules, *(_excepted(world, exception) for exception in policy.exceptions)]
 
 
 @dataclass(frozen=True, slots=True)
+class _Meeting:
+    """Two in one domain of which a rule would forbid it, but for exceptions."""
+
+    kind: DomainKind
+    domain: str
+    pair: Pair
+    is_allowed: bool
+    """Whether an exception lets them."""
+
+    def told(self, name: str) -> Violation:
+        return Violation(name, self.kind, self.domain, (self.pair[0].id, self.pair[1].id))
+
+
+@dataclass(slots=True)
 class _World:
     policy: Policy
     placements: tuple[Placement, ...]
     residues: tuple[Residue, ...]
     now_ms: int
-    broken: dict[str, list[Violation]]
+    by_id: dict[str, Placement] = field(init=False)
+    broken: dict[str, list[Violation]] = field(init=False)
+    meetings: dict[str, list[_Meeting]] = field(init=False)
+    """By rule about sharing."""
 
-    def by_id(self, each: str) -> Placement:
-        return next(placement for placement in self.placements if placement.id == each)
+    def __post_init__(self) -> None:
+        self.by_id = {each.id: each for each in self.placements}
+        sharing = [rule for rule in self.policy.rules if isinstance(rule, SHARING)]
+        self.meetings = {rule.name: [*_meetings(self, rule)] for rule in sharing}
+        self.broken = {
+            name: [each.told(name) for each in met if not each.is_allowed]
+            for name, met in self.meetings.items()
+        }
+        others = tuple(rule for rule in self.policy.rules if not isinstance(rule, SHARING))
+        rest = replace(self.policy, rules=others)
+        now_ms, residues = self.now_ms, self.residues
+        for found in violations(rest, self.placements, now_ms=now_ms, residues=residues):
+            self.broken.setdefault(found.rule, []).append(found)
+
+
+def _meetings(world: _World, rule: SharingRule) -> Iterator[_Meeting]:
+    """Whoever meets though the rule, while no exception counts, forbids it."""
+    bare, now_ms = Policy((rule,)), world.now_ms
+    for kind in kinds_of(rule):
+        held: dict[str, list[Placement]] = {}
+        for each in world.placements:
+            for domain in each.domains.get(kind, ()):
+                held.setdefault(domain, []).append(each)
+        pairs = ((name, pair) for name in sorted(held) for pair in combinations(held[name], 2))
+        for domain, pair in pairs:
+            if kind in forbidden_kinds(bare, rule, pair=pair, now_ms=now_ms):
+                does = forbidden_kinds(world.policy, rule, pair=pair, now_ms=now_ms)
+                yield _Meeting(kind, domain, pair, kind not in does)
 
 
 def _explained(world: _World, rule: Rule) -> RuleExplanation:
@@ -131,29 +172,58 @@ def _explained(world: _World, rule: Rule) -> RuleExplanation:
 
 
 def _sharing(world: _World, rule: SharingRule) -> RuleExplanation:
-    apart = [
-        pair
-        for pair in combinations(world.placements, 2)
-        if forbids(rule, (pair[0].subject, pair[1].subject))
-    ]
-    judged = tuple(dict.fromkeys(each.id for pair in apart for each in pair))
+    apart = [*_apart(world, rule)]
     if not apart:
         why = "nobody here is kept from anybody by it"
-        return RuleExplanation(rule.name, RuleVerdict.NOT_APPLICABLE, why, line=rule.line)
-    found = tuple(world.broken.get(rule.name, ()))
-    kinds = " or ".join(kind.value for kind in kinds_of(rule))
+        return _told(rule, RuleVerdict.NOT_APPLICABLE, why)
+    mine = {each.id for pair in apart for side in pair for each in side}
+    judged = tuple(each.id for each in world.placements if each.id in mine)
+    found = tuple(world.broken[rule.name])
     if found:
         told = [f"{_who(world, each.who)} share {each.kind} {each.domain}" for each in found]
         return _told(rule, RuleVerdict.BROKEN, _several(told), judged=judged, found=found)
     if not any(_is_open(rule, pair, world.now_ms) for pair in apart):
         why = "its window does not open before the work that it is about ends"
         return _told(rule, RuleVerdict.NOT_IN_FORCE, why, judged=judged)
-    allowed = sum(1 for _ in _meetings(world, rule, apart))
-    count = f"{len(apart):,} {_plural('pair', len(apart))}"
-    why = f"{count} of {_ids(judged)} may not share {kinds}: none does"
+    allowed, pairs = len(world.meetings[rule.name]), sum(map(_count, apart))
+    kinds = " or ".join(kind.value for kind in kinds_of(rule))
+    why = f"{pairs:,} {_plural('pair', pairs)} of {_ids(judged)} may not share {kinds}: none does"
     if allowed:
         why += f", but for {allowed:,} {_plural('meeting', allowed)} that an exception allows"
     return _told(rule, RuleVerdict.KEPT, why, judged=judged)
+
+
+def _apart(world: _World, rule: SharingRule) -> Iterator[tuple[Alike, Alike]]:
+    """Whom the rule keeps apart, owners of the same sort together."""
+    alike: dict[tuple[str, str | None, frozenset[tuple[str, str]]], Alike] = {}
+    for each in world.placements:
+        subject = each.subject
+        key = (subject.tenant, subject.project, frozenset(subject.labels.items()))
+        alike.setdefault(key, []).append(each)
+    for one, two in combinations_with_replacement(alike.values(), 2):
+        is_pair = one is not two or len(one) > 1
+        if is_pair and forbids(rule, (one[0].subject, two[0].subject)):
+            yield one, two
+
+
+def _count(pair: tuple[Alike, Alike]) -> int:
+    one, two = pair
+    return len(one) * (len(one) - 1) // 2 if one is two else len(one) * len(two)
+
+
+def _is_open(rule: SharingRule, pair: tuple[Alike, Alike], now_ms: int) -> bool:
+    """Whether the rule is in force for any two of these: those that are there longest tell."""
+    sides = []
+    for side in pair:
+        known = sorted(
+            (p for p in side if p.until_ms is not None), key=lambda p: -(p.until_ms or 0)
+        )
+        sides.append([*known[:2], *[p for p in side if p.until_ms is None][:2]])
+    return any(
+        forbidden_kinds(Policy((rule,)), rule, pair=(one, two), now_ms=now_ms)
+        for one, two in product(*sides)
+        if one is not two
+    )
 
 
 def _own(world: _World, rule: OnlyOn | Spread) -> RuleExplanation:
@@ -188,7 +258,7 @@ def _wrongs(world: _World, rule: OnlyOn | Spread, found: Sequence[Violation]) ->
             count = f"{len(each.who)} in {each.kind} {each.domain}"
             yield f"{count}, where {rule.most} may be: {_ids(each.who)}"
         else:
-            labels = world.by_id(each.who[0]).labels
+            labels = world.by_id[each.who[0]].labels
             lacks = [f"{key}={value}" for key, value in rule.labels if labels.get(key) != value]
             yield f"{_who(world, each.who)} on {each.domain}, which lacks {' and '.join(lacks)}"
 
@@ -233,35 +303,16 @@ def _excepted(world: _World, exception: PolicyException) -> RuleExplanation:
     return _told(exception, RuleVerdict.ALLOWS, why, judged=judged, found=tuple(found))
 
 
-def _meetings(
-    world: _World, rule: SharingRule, pairs: Sequence[Pair]
-) -> Iterator[tuple[DomainKind, str, Pair]]:
-    """What the rule would forbid if no exception allowed it."""
-    bare = Policy((rule,))
-    for pair in pairs:
-        one, two = pair
-        would = forbidden_kinds(bare, rule, pair=pair, now_ms=world.now_ms)
-        does = (
-            forbidden_kinds(world.policy, rule, pair=pair, now_ms=world.now_ms) if would else would
-        )
-        for kind in sorted(would - does):
-            for domain in sorted(one.domains.get(kind, frozenset()) & two.domains.get(kind, set())):
-                yield kind, domain, pair
-
-
 def _let(world: _World, exception: PolicyException) -> Iterator[Violation]:
     """The meetings that a rule would forbid, and that this exception allows."""
-    rules = [rule for rule in world.policy.rules if isinstance(rule, SHARING)]
-    pairs = [*combinations(world.placements, 2)]
-    for rule in rules:
-        for kind, domain, pair in _meetings(world, rule, pairs):
-            alone = Policy((rule,), (exception,))
-            if kind not in forbidden_kinds(alone, rule, pair=pair, now_ms=world.now_ms):
-                yield Violation(exception.name, kind, domain, (pair[0].id, pair[1].id))
-
-
-def _is_open(rule: SharingRule, pair: Pair, now_ms: int) -> bool:
-    return bool(forbidden_kinds(Policy((rule,)), rule, pair=pair, now_ms=now_ms))
+    for rule in world.policy.rules:
+        if not isinstance(rule, SHARING):
+            continue
+        alone = Policy((rule,), (exception,))
+        for met in world.meetings[rule.name]:
+            left = forbidden_kinds(alone, rule, pair=met.pair, now_ms=world.now_ms)
+            if met.is_allowed and met.kind not in left:
+                yield met.told(exception.name)
 
 
 # -- sentences -------------------------------------------------------------------------------
@@ -281,7 +332,7 @@ def _told(
 def _who(world: _World, ids: Sequence[str]) -> str:
     named = []
     for each in ids:
-        subject = world.by_id(each).subject
+        subject = world.by_id[each].subject
         owner = subject.tenant + (f"/{subject.project}" if subject.project else "")
         named.append(f"{each} ({owner})")
     return " and ".join(named)

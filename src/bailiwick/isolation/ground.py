@@ -80,7 +80,7 @@ class Ground:
         )
         self._terrain = Terrain(kinds, zoned=tuple(self._shared))
         self._work: dict[int, SettledWork] = {}
-        self._residues: tuple[Residue, ...] = ()
+        self._residues: list[Residue] = []
         self._stay: dict[tuple[int, DomainKind, str], int] = {}
         """How much work there is that will leave something behind, by rule and domain."""
         self._limited: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
@@ -190,14 +190,25 @@ class Ground:
                 del self._stay[kept]
         return work
 
-    def end(self, key: int) -> bool:
-        """The work is over, if it was known; whether it is such as leaves something behind."""
+    def end(self, key: int) -> tuple[tuple[str, DomainKind, str], ...]:
+        """The work is over, if it was known; by which rules it leaves something, and where."""
         work = self._take(key)
-        return work is not None and bool(work.kept)
+        lingers = self.compiled.lingers
+        if work is None or not work.kept:
+            return ()
+        return tuple((lingers[number].rule.name, kind, name) for number, kind, name in work.kept)
+
+    def add_residue(self, residue: Residue) -> None:
+        """One more domain is theirs who left it."""
+        for number, each in enumerate(self.compiled.lingers):
+            if each.rule.name == residue.rule:
+                self._left[number] |= self._terrain.bits(residue.kind, residue.domain)
+                self._residues.append(residue)
+                self.version += 1
 
     def use_residues(self, residues: Iterable[Residue]) -> None:
         """These domains, and no others, are still theirs who left them."""
-        residues = tuple(residues)
+        residues = list(residues)
         if not residues and not self._residues:
             return
         self._residues = residues
@@ -329,7 +340,7 @@ class Ground:
 
         If it is not ``leaving``, it is as if it had never been.
         """
-        left, residues = list(self._left), self._residues
+        left = list(self._left)
         with self._lifted(keys) as gone:
             kept = {each for work in gone for each in work.kept} if leaving else ()
             for number, kind, name in kept:
@@ -338,7 +349,7 @@ class Ground:
             try:
                 yield
             finally:
-                self._left, self._residues = left, residues
+                self._left = left
                 self.version += 1
 
     @contextmanager

@@ -84,6 +84,7 @@ class _Spared:
     """The ways to part in which it has a party."""
     free: dict[int, bool] = field(default_factory=dict)
     """Whether it is excepted from being kept apart from who is selected so."""
+    closed: set[ZoneKey] = field(default_factory=set)
     bits: int = 0
 
 
@@ -115,6 +116,7 @@ class KindPresence:
         if zone is None:
             zone = self.zones[key] = Zone(parties=tuple({} for _ in self._ways))
         zone.change(handle, joins=True)
+        self._spared.clear()
         self._mark(key, zone, 1 << handle)
 
     def leave(self, handle: int, key: ZoneKey) -> None:
@@ -309,9 +311,10 @@ class KindPresence:
         for key in found.changed:
             zone = self.zones.get(key)
             if zone is not None:
-                bits = zone.bits
                 is_closed = self._parts(found, member, term=term, zone=zone)
-                found.bits = found.bits | bits if is_closed else found.bits & ~bits
+                if is_closed != (key in found.closed):
+                    (found.closed.add if is_closed else found.closed.discard)(key)
+                    found.bits ^= zone.bits
         found.changed.clear()
         return found
 

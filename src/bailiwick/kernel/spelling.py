@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
+from itertools import groupby
 from typing import Any
 
 from bailiwick.fleet.resources import Resources
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.scheduler import decision as capacity
 from bailiwick.scheduler import quota_policy as quota
+from bailiwick.scheduler.core_book import Cores
 from bailiwick.scheduler.decision import DenialDetail, Denied
 from bailiwick.scheduler.quota_policy import QuotaScope
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.rights import denials as rights
+from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import MILLI
 from bailiwick.vocab.words import (
     Dimension,
@@ -35,6 +38,7 @@ from bailiwick.vocab.words import (
 Body = dict[str, Any]
 
 _TTL_DEFAULT = 3_600_000
+_UNKNOWN_CORES = "*"
 CPU, MEM, BLOCK, GPU = (str(kind) for kind in ResourceKind)
 
 
@@ -228,3 +232,36 @@ def denial_from(body: Mapping[str, Any]) -> Denied | None:
         values[each.name] = value
     detail: DenialDetail = kind(**values)
     return Denied(PendingReason(body["reason"]), detail)
+
+
+def spell_cores(cores: Cores | None) -> str:
+    """The cores of one lease as text: how many milli-cores under which caches.
+
+    Caches in a row with as many each are told together; ``*`` says that it is not known.
+
+    >>> spell_cores(((0, 4_000), (3, 8_000), (4, 8_000))), spell_cores(()), spell_cores(None)
+    ('0:4000,3-4:8000', '', '*')
+    """
+    if cores is None:
+        return _UNKNOWN_CORES
+    parts = []
+    for (_, milli), run in groupby(enumerate(cores), lambda at: (at[1][0] - at[0], at[1][1])):
+        caches = [cache for _, (cache, _) in run]
+        name = f"{caches[0]}-{caches[-1]}" if len(caches) > 1 else str(caches[0])
+        parts.append(f"{name}:{milli}")
+    return ",".join(parts)
+
+
+def read_cores(text: str) -> Cores | None:
+    """The cores that such a text tells."""
+    if text == _UNKNOWN_CORES:
+        return None
+    found: list[tuple[int, int]] = []
+    for part in text.split(",") if text else ():
+        name, _, milli = part.partition(":")
+        first, _, last = name.partition("-")
+        if not (first.isdecimal() and (last or "0").isdecimal() and milli.isdecimal()):
+            raise InvalidValue("cores", text, "caches and milli-cores, such as 0:4000")
+        caches = range(int(first), int(last or first) + 1)
+        found += [(cache, int(milli)) for cache in caches[:256]]
+    return tuple(found)

@@ -26,6 +26,7 @@ from bailiwick.kernel.story.book import CourseBook
 from bailiwick.kernel.trust.book import TrustBook
 from bailiwick.kernel.work.arrivals import ArrivalBook
 from bailiwick.kernel.work.usage import RunningShares
+from bailiwick.scheduler.core_book import CoreBook
 from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.engine.protocol import FLAG_RELEASED, LeaseFields
 from bailiwick.scheduler.fairness import QueueEntry
@@ -53,6 +54,7 @@ class State:
         self.settings = settings or Settings()
         self.quotas = QuotaManager()
         self.ledger = CapacityLedger(quotas=self.quotas, engine=engine)
+        self.cores = CoreBook(self.ledger)
         self.arrivals = ArrivalBook()
         self.arrivals.learn(self.ledger)
         self.shares = RunningShares(self.settings.half_life_ms)

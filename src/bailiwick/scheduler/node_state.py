@@ -42,6 +42,11 @@ class NodeEntry:
         """Whether new leases may land here."""
         return self.closed_by is None
 
+    @property
+    def caches_milli(self) -> tuple[int, ...]:
+        """The milli-cores under each cache that it tells of."""
+        return tuple(cache.cores_milli for cache in self.capacity.topology.caches)
+
     def vram_held(self, devices: int, milli: int) -> int:
         """What these devices (as bits), held by that share, count for in GPU memory."""
         gpus = enumerate(self.capacity.gpus)

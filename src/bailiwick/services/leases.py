@@ -30,7 +30,9 @@ from bailiwick.kernel import (
 )
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.work.lease_events import RenewalDenied
+from bailiwick.runtime.indexes import Scan
 from bailiwick.runtime.replica import View
+from bailiwick.scheduler.core_book import Cores
 from bailiwick.scheduler.lease import Lease
 from bailiwick.services.caller import Caller, Deferred, Hidden
 from bailiwick.services.pages import Rows
@@ -47,6 +49,8 @@ class OwnedLease:
     owner: Owner
     lease: Lease
     job_labels: Mapping[str, str]
+    cores: Cores | None = None
+    """How many lie under which cache; nothing if that is not known."""
 
 
 async def request_lease(
@@ -72,12 +76,18 @@ async def check_scope(caller: Caller, scope: Scope) -> None:
     await caller.read(lambda view: view.state.directory.check_scope(scope))
 
 
-async def list_leases(caller: Caller, *, after: int, limit: int) -> Rows[OwnedLease]:
-    """The leases that the caller may see, oldest first."""
+async def list_leases(
+    caller: Caller, *, after: int, limit: int, node: str | None = None
+) -> Rows[OwnedLease]:
+    """The leases that the caller may see, on all nodes or on one, oldest first."""
     caller.require_within(FLEET)
 
     def read(view: View) -> Rows[OwnedLease]:
-        ids = view.leases.page(seen_by(caller), after=after, limit=limit + 1)
+        leases = view.leases
+        if node is not None:
+            there = view.state.leases_on(node) if node in view.state.ledger else []
+            leases = Scan((number, view.state.owner_of(number)) for number in there)
+        ids = leases.page(seen_by(caller), after=after, limit=limit + 1)
         rows = [_owned(view.state, lease_id) for lease_id in ids[:limit]]
         return rows, str(ids[limit - 1]) if len(ids) > limit else None
 
@@ -176,4 +186,5 @@ async def _node_of(caller: Caller, lease_id: int) -> str:
 
 def _owned(state: State, lease_id: int) -> OwnedLease:
     told = state.ledger.told(state.handle(lease_id))
-    return OwnedLease(lease_id, state.owner_of(lease_id), told, state.job_labels.get(lease_id, {}))
+    labels, cores = state.job_labels.get(lease_id, {}), state.cores.of(lease_id)
+    return OwnedLease(lease_id, state.owner_of(lease_id), told, labels, cores)

@@ -17,7 +17,7 @@ from bailiwick.vocab.words import (
 )
 from bailiwick.wire.answers import Denial, Estimate
 from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, Within
-from bailiwick.wire.fleet import Held, Resources
+from bailiwick.wire.fleet import Held, Node, Resources
 from bailiwick.wire.words import RemedyWord
 
 _Priority = Annotated[Priority, Field(strict=False)]
@@ -59,8 +59,19 @@ class Renewal(Model):
     generation: Annotated[int, Within(1, 2**31)] | None = None
 
 
+class CacheShare(Model):
+    """Cores of a lease under one cache of its node, by the cache's number there."""
+
+    cache: int
+    cores_milli: int
+
+
 class Lease(Model):
-    """A hold on resources."""
+    """A hold on resources.
+
+    ``cores`` says how many lie under which cache; ``null`` where that is not known, so that they
+    may be anywhere on the node.
+    """
 
     lease_id: int
     tenant: str
@@ -76,6 +87,14 @@ class Lease(Model):
     expires_ms: int
     gang: int | None
     job_labels: list[str] = Field(default_factory=list)
+    cores: list[CacheShare] | None = None
+
+
+class NodeTree(Model):
+    """A node, and the leases on it that the reader may see."""
+
+    node: Node
+    leases: list[Lease]
 
 
 class Remedy(Model):

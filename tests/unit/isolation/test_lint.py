@@ -7,12 +7,15 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from bailiwick.fleet.topology import CacheDomain, DomainKind, NodeTopology
 from bailiwick.isolation.judge import kinds_of, violations
 from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.lint.findings import LintCode, LintFinding, LintSeverity
 from bailiwick.isolation.lint.linter import LintWorld, lint_policy
+from bailiwick.isolation.lint.meaning import Meaning
+from bailiwick.isolation.lint.openings import openings
 from bailiwick.isolation.lint.sorts import WIDER, minutes_of, sorts_of
 from bailiwick.isolation.placements import Placement, Site
 from bailiwick.isolation.policy import (
@@ -23,7 +26,15 @@ from bailiwick.isolation.policy import (
     Subject,
     Window,
 )
-from tests.support.isolation_policies import DAY_MS, NOW_MS, policies, sites, windows, worlds
+from tests.support.isolation_policies import (
+    DAY_MS,
+    NOW_MS,
+    policies,
+    sites,
+    subjects,
+    windows,
+    worlds,
+)
 
 C = LintCode
 TWO_CACHES = NodeTopology((CacheDomain(1000), CacheDomain(1000, numa=1)))
@@ -323,6 +334,30 @@ def test_what_is_told_as_never_is_never_and_nothing_else_is(
             for one, two in combinations_with_replacement(range(len(sorts.subjects)), 2)
         )
         assert never == (rule.name in told[C.NEVER_TOGETHER])
+
+
+@given(policies(most=4), subjects, subjects, st.integers(0, 7 * 24 * 60))
+def test_what_is_told_as_left_open_is_open_and_what_is_not_is_not(
+    policy: Policy, one: Subject, two: Subject, minute: int
+) -> None:
+    now_ms = NOW_MS + minute * 60_000
+    sorts = sorts_of(policy)
+    assert sorts is not None
+    told = openings(Meaning(policy, sorts), now_ms=now_ms)
+    first, second = sorts.tenants[-2:]
+    names = {one.tenant: one.tenant, two.tenant: two.tenant}
+    strangers = [name for name in names if name not in sorts.tenants]
+    names |= dict(zip(strangers, (first, second), strict=False))
+    pair = {names[one.tenant], names[two.tenant]}
+    rules = tuple(r for r in policy.rules if isinstance(r, NeverShare | Distrust | Dedicated))
+    sharing = replace(policy, rules=rules)
+    for opening in (each for each in told if {each.first, each.second} == pair):
+        for kind in DomainKind:
+            forbidden = bool(violations(sharing, _meeting(one, two, kind), now_ms=now_ms))
+            if kind in opening.always:
+                assert not forbidden
+            elif kind not in opening.partly:
+                assert forbidden
 
 
 @given(windows)

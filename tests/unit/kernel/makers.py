@@ -142,6 +142,9 @@ gpu_terms = st.one_of(
         }
     ),
 )
+held_cores = st.none() | st.dictionaries(
+    st.integers(0, 255), st.sampled_from([1, 1000, 10**9]), max_size=6
+).map(lambda held: tuple(sorted(held.items())))
 requests = st.builds(
     lambda gpus, **others: PlacementRequest(**gpus, **others),
     gpu_terms,
@@ -258,6 +261,7 @@ def approvals() -> st.SearchStrategy[AdmissionApproved]:
         bits = bits if r.device_count else (0,) * len(bits)
         gang, left = more.pop("gang"), more.pop("left")
         gang = gang if r.gang_size > 1 else None
+        more["cores"] = tuple(more["cores"][: len(nodes)])
         return AdmissionApproved(
             r, lease_ids, nodes, bits, gang=gang, members_left=left if gang else 0, **more
         )
@@ -271,6 +275,7 @@ def approvals() -> st.SearchStrategy[AdmissionApproved]:
         left=amounts,
         depth=amounts,
         burst=amounts,
+        cores=st.lists(held_cores, max_size=4),
     )  # type: ignore[return-value]
 
 

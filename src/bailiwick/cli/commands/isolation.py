@@ -2,7 +2,8 @@
 
 Rules:
 
-- What is here needs no server and changes nothing but the file that ``fmt --write`` names.
+- What is here needs no server and changes nothing but the file that ``fmt --write`` names; what a
+  server does with a policy is in :mod:`.isolation_policy`.
 - A text that is no policy ends with 2, and every problem of it is told. A finding, a broken rule
   or a text that ``fmt --check`` would change ends with 3.
 """
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli import ExitCode
+from bailiwick.cli.commands.isolation_audit import app as audit
+from bailiwick.cli.commands.isolation_policy import add_policy_verbs
 from bailiwick.cli.offline.policy_files import (
     load_placements,
     load_policy,
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from bailiwick.isolation.lint.findings import LintFinding
 
 app = noun("Who may not meet whom, and where: the policy's text, and whether placements keep it.")
+app.add_typer(audit, name="audit")
+add_policy_verbs(app)
 
 PolicyArgument = Annotated[
     Path, typer.Argument(metavar="POLICY", help="The policy's text; - reads stdin.")
@@ -176,7 +181,7 @@ def _draw_findings(found: list[LintFinding]) -> None:
     other = [each.sentence for each in found if each not in wrong and each.sentence not in told]
     if told:
         console.print()
-        print_rows(console, ("What it does not forbid*",), rows=[(each,) for each in told])
+        print_rows(console, ("What it does not forbid*",), rows=[(f"- {each}",) for each in told])
     for sentence in other:
         typer.echo(f"note: {sentence}", err=True)
 

@@ -15,7 +15,7 @@ from bailiwick.cli.shared.options import RequestOptions, ask_of, wish_of
 from bailiwick.cli.shared.output import Columns, Format, draw_details, emit
 from bailiwick.cli.shared.screen import owner
 from bailiwick.cli.shared.units import parse_id, parse_span
-from bailiwick.phrases.amounts import amount, span
+from bailiwick.phrases.amounts import amount, milli, span
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.trust import Operation
@@ -116,6 +116,7 @@ def _draw(found: Lease) -> None:
             ("node", found.node),
             ("holds", held(found.resources)),
             ("devices", devices),
+            ("caches", _caches(found)),
             ("priority", found.priority.value),
             ("class", found.lease_class.value),
             ("state", found.state.value),
@@ -126,6 +127,13 @@ def _draw(found: Lease) -> None:
             ("job labels", ", ".join(found.job_labels) or "-"),
         ],
     )
+
+
+def _caches(found: Lease) -> str:
+    """How many of its cores lie under which cache of the node."""
+    if found.cores is None:
+        return "not known"
+    return ", ".join(f"{milli(c.cores_milli)} under {c.cache}" for c in found.cores) or "-"
 
 
 @app.command("request")

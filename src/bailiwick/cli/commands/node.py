@@ -15,6 +15,7 @@ from bailiwick.cli.shared.output import Columns, Format, draw_details
 from bailiwick.cli.shared.screen import make_console, print_rows
 from bailiwick.cli.shared.session import load_session
 from bailiwick.cli.shared.units import parse_bytes, parse_cores, parse_span
+from bailiwick.cli.trees.node_tree import show_topology
 from bailiwick.phrases.amounts import milli, size
 from bailiwick.phrases.times import age
 from bailiwick.vocab.errors import InvalidValue
@@ -87,11 +88,22 @@ def list_nodes(ask: Ask) -> None:
 
 
 @verb(app, "show")
-def show_node(ask: Ask, node: _NodeName) -> None:
+def show_node(
+    ask: Ask,
+    node: _NodeName,
+    *,
+    topology: Annotated[
+        bool,
+        typer.Option("--topology", help="As a tree: caches, memory, GPUs, and who holds them."),
+    ] = False,
+) -> None:
     """One machine: its mode, whether it is heard of, and what it has."""
     from bailiwick.wire.actions.nodes import NODE_READ
 
     found = ask.client.send(NODE_READ, path=_path(node))
+    if topology:
+        show_topology(ask, found)
+        return
     ask.printer.thing(found, name=found.node, draw=lambda: _draw(found))
 
 

@@ -279,11 +279,15 @@ class StatementReader(TokenCursor):
 
     def _stop_at_who(self, words: tuple[str, ...]) -> NoReturn:
         found, expected = self.peek(), either([f"'{word}'" for word in words])
-        if found in self._around.groups:
-            self.stop(expected, f"group {found}")
-        if found in self._around.tenants:
-            self.stop(expected, f"tenant {found}")
-        self.stop(expected, nearest(found, words))
+        known = {
+            "": words,
+            "group ": self._around.groups,
+            "tenant ": sorted(self._around.tenants),
+        }
+        near = {before: nearest(found, names) for before, names in known.items()}
+        exact = [f"{before}{found}" for before, name in near.items() if name == found]
+        close = [f"{before}{name}" for before, name in near.items() if name]
+        self.stop(expected, next(iter((*exact, *close)), ""))
 
     # -- what and when -----------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ LINE_MAX: Final = 1_000
 PROBLEMS_MAX: Final = 100
 """Problems of one text that are told; no more are looked for."""
 
-NEAR_MAX: Final = 5_000
+NEAR_MAX: Final = 1_000
 """Names that are looked through for one that may have been meant."""
 
 _TOKEN: Final = re.compile(r'[A-Za-z0-9._@+:/-]+|[,=]|"(?:[^"\\]|\\["\\])*"')

@@ -73,6 +73,9 @@ def lint_policy(policy: Policy, world: LintWorld | None = None) -> list[LintFind
         if known.gang_max is not None:
             found += fleet.crowded_gangs(means, nodes, gang_max=known.gang_max)
     found += openings.told(openings.openings(means, now_ms=known.now_ms))
+    if len(sorts.tenants) > openings.TENANTS_MAX:
+        text = "it names many tenants: what they may share two by two is not told"
+        found.append(LintFinding(LintCode.NOT_COMPARED, "", text))
     return sorted(found, key=_order)
 
 

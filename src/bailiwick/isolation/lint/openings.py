@@ -21,8 +21,8 @@ from bailiwick.isolation.lint.findings import LintCode, LintFinding
 from bailiwick.isolation.lint.meaning import Meaning
 from bailiwick.isolation.policy import OfTenant, PolicyException, SharingRule
 
-TENANTS_MAX: Final = 24
-"""With more tenants named, only any two others are told of."""
+TENANTS_MAX: Final = 66
+"""With more tenants named, only any two others are told of; and that is said."""
 
 PAIRS_TOLD: Final = 6
 """Pairs that one sentence names."""

@@ -17,6 +17,19 @@ from bailiwick.journal.ocsf import COMPLIANCE, ENTITY, HIGH, MEDIUM, UPDATE, Ocs
 from bailiwick.vocab.words import DomainKind
 
 _KIND = Words((DomainKind,))
+_FINDING = BodySpec(
+    {
+        "target": NAME,
+        "rule": NAME,
+        "domain": TEXT,
+        "found_ms": AMOUNT,
+        "jobs": TEXTS,
+        "owners": TEXTS,
+        "jobs_total": AMOUNT,
+    },
+    {"domain_kind": _KIND},
+)
+"""What an audit found in a cluster, ours or another's; in the audit's own journal."""
 
 
 class IsolationKinds:
@@ -45,4 +58,18 @@ class IsolationKinds:
             {"lease_id": AMOUNT, "rule": NAME, "domain": TEXT},
             {"domain_kind": _KIND, "partners": INTEGERS},
         ),
+    )
+    ISOLATION_FINDING = row(
+        "isolation_finding",
+        68,
+        ocsf=Ocsf(COMPLIANCE, 1, HIGH),
+        scope=FLEET,
+        body=_FINDING,
+    )
+    ISOLATION_FINDING_CLOSED = row(
+        "isolation_finding_closed",
+        69,
+        ocsf=Ocsf(COMPLIANCE, 3, MEDIUM),
+        scope=FLEET,
+        body=_FINDING,
     )

@@ -98,6 +98,7 @@ class WorkKinds:
             {
                 **_REQUEST,
                 "burst": AMOUNT,
+                "cores": TEXTS,
                 "gang": AMOUNT,
                 "depth": AMOUNT,
                 "devices": INTEGERS,

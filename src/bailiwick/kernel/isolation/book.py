@@ -16,16 +16,22 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.placements import Residue
-from bailiwick.isolation.policy import Linger, Policy
+from bailiwick.isolation.policy import Linger, Policy, Subject
+from bailiwick.kernel.owner import Owner
 from bailiwick.vocab.words import DomainKind
 
 ResidueKey: TypeAlias = tuple[str, DomainKind, str]
 """Rule, kind and domain."""
+
+
+OWNERS_MAX = 4096
+"""Owners of whom it is remembered which rules bind what they leave."""
 
 
 @dataclass(slots=True)
@@ -41,12 +47,14 @@ class IsolationBook:
     """How many leases of a rule's subjects are in a domain; it follows from the leases."""
     lingers: tuple[Linger, ...] = ()
     """The policy's rules about what is left behind."""
+    _whose: dict[object, tuple[Linger, ...]] = field(default_factory=dict, compare=False)
 
     def set_policy(self, version: int, text: str, *, policy: Policy, at_ms: int) -> None:
         """This is in force from now on."""
         before = {rule.name: rule for rule in self.lingers}
         self.version, self.text, self.policy, self.set_ms = version, text, policy, at_ms
         self.lingers = tuple(rule for rule in policy.rules if isinstance(rule, Linger))
+        self._whose.clear()
         kept = self.residues_at(at_ms)
         self.residues = {}
         for residue in kept:
@@ -56,6 +64,19 @@ class IsolationBook:
                 if is_same and residue.kind in rule.kinds:
                     until = None if rule.for_ms is None else residue.left_ms + rule.for_ms
                     self.keep(replace(residue, rule=rule.name, until_ms=until))
+
+    def lingers_of(self, owner: Owner, job_labels: Mapping[str, str]) -> tuple[Linger, ...]:
+        """The rules by which work of theirs leaves something behind: of most, none."""
+        key = (*owner, *job_labels.items())
+        found = self._whose.get(key)
+        if found is None:
+            project = None if owner.project is None else str(owner.project)
+            subject = Subject(str(owner.tenant), project, job_labels)
+            found = tuple(rule for rule in self.lingers if rule.whose.matches(subject))
+            if len(self._whose) >= OWNERS_MAX:
+                self._whose.clear()
+            self._whose[key] = found
+        return found
 
     def keep(self, residue: Residue) -> None:
         """Something was left behind; of two by one rule the later counts."""

@@ -14,15 +14,16 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from bailiwick.fleet.node import ATTESTED_PREFIX
 from bailiwick.isolation.compiled import CompiledPolicy, LimitRule, SubjectClass, Term
 from bailiwick.isolation.ground import Ground
-from bailiwick.isolation.placements import Residue, Site
+from bailiwick.isolation.placements import Site
 from bailiwick.isolation.policy import OnlyOn, Policy
 from bailiwick.isolation.terrain import HeldParts
 from bailiwick.kernel.guards import HeldLease
+from bailiwick.kernel.isolation.book import IsolationBook
 from bailiwick.kernel.isolation.subjects import subject_of, subject_of_request
 from bailiwick.kernel.state import State
 from bailiwick.scheduler.ledger import CapacityLedger
@@ -55,11 +56,11 @@ class IsolationGuard:
         policy: Policy,
         ledger: CapacityLedger,
         *,
-        residues: Callable[[int], Iterable[Residue]] = lambda now_ms: (),
+        book: IsolationBook,
     ) -> None:
         self.compiled = CompiledPolicy(policy)
         self.ground = Ground(self.compiled)
-        self._ledger, self._residues_at = ledger, residues
+        self._ledger, self._book = ledger, book
         self._now_ms = 0
         self._left_until_ms = -1
         """When what was left behind is to be asked for again."""
@@ -80,7 +81,7 @@ class IsolationGuard:
             self._now_ms = now_ms
             self._terms.clear()
         if now_ms >= self._left_until_ms and self.compiled.lingers:
-            left = tuple(self._residues_at(now_ms))
+            left = self._book.residues_at(now_ms)
             ends = (each.until_ms for each in left if each.until_ms is not None)
             self._left_until_ms = min(ends, default=_NEVER)
             self.ground.use_residues(left)
@@ -91,7 +92,8 @@ class IsolationGuard:
 
     def granted(self, lease_id: int, held: HeldLease) -> None:
         """A lease began, or (below zero) room is kept for one that is to begin."""
-        devices = tuple(at for at in range(held.devices.bit_length()) if held.devices >> at & 1)
+        bits = held.devices
+        devices = tuple(at for at in range(bits.bit_length()) if bits >> at & 1) if bits else ()
         self._where[lease_id] = held
         self.ground.begin(
             lease_id,
@@ -104,8 +106,12 @@ class IsolationGuard:
     def ended(self, lease_id: int) -> None:
         """What a lease held is free."""
         self._where.pop(lease_id, None)
-        if self.ground.end(lease_id):
-            self.left_behind()
+        for key in self.ground.end(lease_id):
+            left = self._book.residues.get(key)
+            if left is not None and self._left_until_ms >= 0:
+                self.ground.add_residue(left)
+                until_ms = _NEVER if left.until_ms is None else left.until_ms
+                self._left_until_ms = min(self._left_until_ms, until_ms)
 
     def fleet_changed(self, node: str) -> None:
         """The node came or went."""
@@ -258,7 +264,7 @@ class IsolationGuard:
 def guard_of(state: State) -> IsolationGuard:
     """A guard for the policy in force that knows of every lease; who adds it tells of claims."""
     book = state.isolation
-    guard = IsolationGuard(book.policy, state.ledger, residues=book.residues_at)
+    guard = IsolationGuard(book.policy, state.ledger, book=book)
     for lease_id in state.leases:
         labels = state.job_labels.get(lease_id, {})
         devices = state.fields(lease_id).devices

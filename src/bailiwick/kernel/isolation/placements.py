@@ -17,6 +17,7 @@ from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.placements import Placement, Site
 from bailiwick.kernel.isolation.subjects import subject_of_lease, subject_of_request
 from bailiwick.kernel.state import State
+from bailiwick.scheduler.core_book import Cores
 from bailiwick.scheduler.node_state import NodeEntry
 
 Domains = Mapping[DomainKind, frozenset[str]]
@@ -35,7 +36,9 @@ def site_of(entry: NodeEntry) -> Site:
 
 def domains_of(state: State, lease_id: int, *, site: Site) -> dict[DomainKind, frozenset[str]]:
     """The domains of which a lease holds something, on a node of this site."""
-    return site.domains(devices=_indices(state.fields(lease_id).devices))
+    cores = state.cores.of(lease_id)
+    caches = None if cores is None else [cache for cache, _ in cores]
+    return site.domains(caches=caches, devices=_indices(state.fields(lease_id).devices))
 
 
 def placement_of(state: State, lease_id: int) -> Placement:
@@ -47,13 +50,13 @@ def placement_of(state: State, lease_id: int) -> Placement:
 def placements(state: State, lease_ids: Iterable[int] | None = None) -> Iterator[Placement]:
     """These leases, or all of them, by their numbers."""
     sites: dict[int, Site] = {}
-    known: dict[tuple[int, int], Domains] = {}
+    known: dict[tuple[int, int, Cores | None], Domains] = {}
     for lease_id in state.leases if lease_ids is None else lease_ids:
         fields = state.fields(lease_id)
         site = sites.get(fields.node)
         if site is None:
             sites[fields.node] = site = site_of(state.ledger.entry(state.node_of(lease_id)))
-        key = fields.node, fields.devices
+        key = fields.node, fields.devices, state.cores.of(lease_id)
         domains = known.get(key)
         if domains is None:
             known[key] = domains = domains_of(state, lease_id, site=site)

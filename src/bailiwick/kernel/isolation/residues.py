@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from bailiwick.isolation.placements import Residue
 from bailiwick.isolation.policy import Linger
 from bailiwick.kernel.isolation.book import ResidueKey
-from bailiwick.kernel.isolation.placements import placements
+from bailiwick.kernel.isolation.placements import placement_of
 from bailiwick.kernel.state import State
 
 
@@ -54,9 +54,10 @@ def _has_begun(state: State, at_ms: int, *, besides: int) -> bool:
 
 def _kept_by(state: State, lease_ids: Iterable[int]) -> Iterator[tuple[ResidueKey, Linger]]:
     """The rules by which leases leave something behind, and in which domains."""
-    rules = state.isolation.lingers
-    for placement in placements(state, lease_ids) if rules else ():
-        theirs = (rule for rule in rules if rule.whose.matches(placement.subject))
+    book = state.isolation
+    for lease_id in lease_ids if book.lingers else ():
+        labels = state.job_labels.get(lease_id, {})
+        theirs = book.lingers_of(state.owner_of(lease_id), labels)
+        domains = placement_of(state, lease_id).domains if theirs else {}
         for rule, kind in ((each, kind) for each in theirs for kind in each.kinds):
-            for domain in placement.domains[kind]:
-                yield (rule.name, kind, domain), rule
+            yield from (((rule.name, kind, domain), rule) for domain in domains[kind])

@@ -19,8 +19,10 @@ from bailiwick.kernel.spelling import (
     denial_from,
     labels_body,
     labels_from,
+    read_cores,
     request_body,
     request_from,
+    spell_cores,
 )
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.arrivals import shape_from, shape_row
@@ -53,6 +55,7 @@ def dump(state: State) -> Plain:
         "accounts": accounts,
         "revoking": sorted([state.ids[h], r.value] for h, r in state.ledger.revoking.items()),
         "job_labels": [[i, labels_body(of)] for i, of in sorted(state.job_labels.items())],
+        "cores": [[i, spell_cores(cores)] for i, cores in state.cores.all()],
         "fenced": [[i, o.tenant, o.project] for i, o in sorted(state.fenced.items())],
         "shares": state.shares.dump(),
         "running": sorted(
@@ -194,6 +197,9 @@ def _load_leases(state: State, plain: Plain) -> None:
     for number, reason in plain["revoking"]:
         ledger.revoking[state.leases[number]] = PreemptionReason(reason)
     state.job_labels = {i: labels_from(told) for i, told in plain["job_labels"]}
+    for number, told in plain.get("cores", ()):
+        if (cores := read_cores(told)) is not None:
+            state.cores.take(number, state.fields(number).node, cores=cores)
     state.fenced = {i: Owner(tenant, project) for i, tenant, project in plain["fenced"]}
     state.terms = dict(plain.get("terms", ()))
     state.restored = {

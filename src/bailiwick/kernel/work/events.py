@@ -8,8 +8,17 @@ from typing import ClassVar, Self, TypeAlias
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.words import CancelCause
 from bailiwick.kernel.owner import Fields, Owner
-from bailiwick.kernel.spelling import Body, denial_body, denial_from, request_body, request_from
+from bailiwick.kernel.spelling import (
+    Body,
+    denial_body,
+    denial_from,
+    read_cores,
+    request_body,
+    request_from,
+    spell_cores,
+)
 from bailiwick.kernel.work.lease_events import LeaseEvent
+from bailiwick.scheduler.core_book import Cores
 from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.room_holds import Seat
@@ -31,6 +40,8 @@ class AdmissionApproved:
     members_left: int = 0
     depth: int = 0
     burst: int = 0
+    cores: tuple[Cores | None, ...] = ()
+    """How many under which cache each member has; nothing, of one or of all: not known."""
 
     @property
     def owner(self) -> Owner:
@@ -54,6 +65,8 @@ class AdmissionApproved:
             body["depth"] = self.depth
         if self.burst:
             body["burst"] = self.burst
+        if self.cores:
+            body["cores"] = [spell_cores(cores) for cores in self.cores]
         return body
 
     @classmethod
@@ -70,6 +83,7 @@ class AdmissionApproved:
             body.get("members_left", 0),
             body.get("depth", 0),
             body.get("burst", 0),
+            tuple(map(read_cores, body.get("cores", ()))),
         )
 
 

@@ -30,6 +30,7 @@ from bailiwick.kernel.work.claims import (
     restore_spared,
 )
 from bailiwick.kernel.work.commands import Cancel, Submit
+from bailiwick.kernel.work.cores import choose_cores
 from bailiwick.kernel.work.ending import EvictedBy, evict
 from bailiwick.kernel.work.events import (
     AdmissionApproved,
@@ -111,6 +112,7 @@ def grant(
     total = len(approved.nodes)
     gang = state.gang_serial + 1 if request.gang_size > 1 else None
     first = state.lease_serial + 1
+    cores = choose_cores(state, request, nodes=approved.nodes)
     for at in range(0, total, MEMBERS_MAX):
         end = min(at + MEMBERS_MAX, total)
         yield AdmissionApproved(
@@ -123,6 +125,7 @@ def grant(
             total - end,
             depth,
             approved.burst,
+            cores[at:end],
         )
 
 

@@ -139,6 +139,9 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
         state.ids[handle] = lease_id
         if robin:
             ledger.engine.cursor(entry.handle + 1)
+    for lease_id, node, cores in zip(event.lease_ids, event.nodes, event.cores, strict=False):
+        if cores is not None:
+            state.cores.take(lease_id, ledger.handle_of(node), cores=cores)
     if request.job_labels:
         state.job_labels |= dict.fromkeys(event.lease_ids, request.job_labels)
     note_grants(state, event.lease_ids)
@@ -289,6 +292,7 @@ def end_lease(state: State, lease_id: int, *, at_ms: int, until_ms: int) -> None
     for kept in (state.leaving, state.terms, state.restored, state.job_labels):
         kept.pop(lease_id, None)
     state.ledger.drop(handle, now_ms=at_ms)
+    state.cores.give_back(lease_id)
     state.guards.ended(lease_id)
     del state.leases[lease_id], state.ids[handle]
     state.fenced.pop(lease_id, None)

@@ -10,6 +10,7 @@ from bailiwick.kernel import Done, Granted, Queued, Refused
 from bailiwick.kernel.spelling import amounts_of, denial_body, labels_body
 from bailiwick.kernel.views import Estimate, WaitingEntry
 from bailiwick.kernel.work import plan as pl
+from bailiwick.scheduler.core_book import Cores
 from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.explain import Remedy
 from bailiwick.server.problems import Trouble
@@ -124,7 +125,14 @@ def spell_lease(found: OwnedLease) -> work.Lease:
         expires_ms=lease.expires_ms,
         gang=lease.gang,
         job_labels=labels_body(found.job_labels),
+        cores=_cores(found.cores),
     )
+
+
+def _cores(cores: Cores | None) -> list[work.CacheShare] | None:
+    if cores is None:
+        return None
+    return [work.CacheShare(cache=cache, cores_milli=milli) for cache, milli in cores]
 
 
 def spell_entry(entry: WaitingEntry) -> work.QueueEntry:

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from bailiwick.kernel import Granted, Queued, Refused
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
-from bailiwick.server.http.params import Limit, NumberCursor, PathNumber, spell_page
+from bailiwick.server.http.params import Limit, NumberCursor, OnNode, PathNumber, spell_page
 from bailiwick.server.http.parsing import scope_of, submit_of
 from bailiwick.server.http.spelling import (
     spell_answer,
@@ -46,10 +46,10 @@ async def request_lease(asked: Changing, body: wire.LeaseRequest) -> JSONRespons
 
 @answers("lease.list")
 async def list_leases(
-    asked: Here, *, cursor: NumberCursor = None, limit: Limit = 100
+    asked: Here, *, cursor: NumberCursor = None, limit: Limit = 100, node: OnNode = None
 ) -> Page[wire.Lease]:
     """The leases that the caller may see, oldest first."""
-    rows = await leases.list_leases(asked, after=int(cursor or 0), limit=limit)
+    rows = await leases.list_leases(asked, after=int(cursor or 0), limit=limit, node=node)
     return spell_page(rows, spell_lease)
 
 
