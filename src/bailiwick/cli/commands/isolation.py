@@ -17,6 +17,7 @@ import typer
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.commands.isolation_audit import app as audit
+from bailiwick.cli.commands.isolation_check import add_check_verb
 from bailiwick.cli.commands.isolation_policy import add_policy_verbs
 from bailiwick.cli.offline.policy_files import (
     load_placements,
@@ -268,3 +269,6 @@ def _json(document: dict[str, Any]) -> str:
     import json
 
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+add_check_verb(app)
