@@ -2,7 +2,8 @@
 
 Rules:
 
-- What is here needs no server and changes nothing but the file that ``fmt --write`` names.
+- What is here needs no server and changes nothing but the file that ``fmt --write`` names; what a
+  server does with a policy is in :mod:`.isolation_policy`.
 - A text that is no policy ends with 2, and every problem of it is told. A finding, a broken rule
   or a text that ``fmt --check`` would change ends with 3.
 """
@@ -18,6 +19,7 @@ from bailiwick.cli import ExitCode
 from bailiwick.cli.commands.isolation_audit import app as audit
 from bailiwick.cli.commands.isolation_check import add_check_verb
 from bailiwick.cli.commands.isolation_conformance import conformance
+from bailiwick.cli.commands.isolation_policy import add_policy_verbs
 from bailiwick.cli.offline.policy_files import (
     load_placements,
     load_policy,
@@ -44,6 +46,7 @@ app.command(
     "with 3 if the scheduler was driven into a forbidden meeting, with 4 if nothing could be "
     "tried, with 5 if it does not answer.",
 )(conformance)
+add_policy_verbs(app)
 
 PolicyArgument = Annotated[
     Path, typer.Argument(metavar="POLICY", help="The policy's text; - reads stdin.")
