@@ -29,7 +29,7 @@ from bailiwick.clusters.live import LIVE_CLUSTERS, LiveCluster, LiveQuestion
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from bailiwick.isolation.findings import Finding
+    from bailiwick.isolation.findings import IsolationFinding
     from bailiwick.tools.isolation_audit import AuditReport, AuditWatch
 
 app = typer.Typer(
@@ -208,7 +208,7 @@ def _tell(report: AuditReport, options: AuditOptions, *, told: set[str]) -> None
         emit(f"{report.placements:,} placements judged, {count:,} violations\n")
 
 
-def _line(word: str, finding: Finding) -> str:
+def _line(word: str, finding: IsolationFinding) -> str:
     from bailiwick.phrases.times import told_time
     from bailiwick.tools.isolation_audit import spell_subject
 
@@ -219,7 +219,7 @@ def _line(word: str, finding: Finding) -> str:
     return f"{told_time(finding.found_ms)}  {word:<5}  {broken.rule}: {where}: {who}{more}"
 
 
-def _document(word: str, finding: Finding) -> dict[str, object]:
+def _document(word: str, finding: IsolationFinding) -> dict[str, object]:
     broken = finding.violation
     return {
         "state": word,
