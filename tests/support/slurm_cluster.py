@@ -17,7 +17,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +46,8 @@ class SlurmCluster:
 
     folder: Path
     ports: list[int]
+    node_words: Mapping[str, str] = field(default_factory=dict)
+    """What the configuration says of a node's cores, and more; without it, that there are 64."""
     daemons: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -164,6 +166,22 @@ class SlurmCluster:
         ping = ("scontrol", "ping")
         until(lambda: " UP" in self.run(*ping, is_checked=False), "the controller answers")
 
+    def configure_controller(self, changed: Mapping[str, str], *, partitions: str) -> None:
+        """Start the controller anew with these settings and partitions; nodes stay as they are."""
+        path = self.folder / "etc/slurm.conf"
+        lines = [
+            line
+            for line in path.read_text().splitlines()
+            if not line.startswith("PartitionName=") and line.partition("=")[0] not in changed
+        ]
+        lines += [f"{key}={value}" for key, value in changed.items() if value]
+        controller = self.daemons.pop("slurmctld")
+        controller.terminate()
+        controller.wait(WAIT_S)
+        path.write_text("\n".join([*lines, partitions.strip(), ""]))
+        self.start_controller()
+        until(self._are_idle, "all nodes are idle")
+
     def kill(self, label: str) -> int:
         """End a daemon without a warning; when, in milliseconds."""
         process = self.daemons.pop(label)
@@ -240,7 +258,8 @@ class SlurmCluster:
         gres = "AutoDetect=off\n"
         for (name, (kind, count)), port in zip(NODES.items(), nodes, strict=True):
             where = f"NodeHostname={host} NodeAddr=127.0.0.1 Port={port}"
-            conf += f"NodeName={name} {where} CPUs=64 RealMemory=64000 Gres=gpu:{kind}:{count}\n"
+            words = self.node_words.get(name, "CPUs=64")
+            conf += f"NodeName={name} {where} {words} RealMemory=64000 Gres=gpu:{kind}:{count}\n"
             gres += f"NodeName={name} Name=gpu Type={kind} File={at}/dev/gpu[0-{count - 1}]\n"
         for index in range(max(count for _, count in NODES.values())):
             (at / f"dev/gpu{index}").symlink_to("/dev/null")
@@ -249,14 +268,14 @@ class SlurmCluster:
 
 
 @contextmanager
-def slurm_cluster() -> Iterator[SlurmCluster]:
+def slurm_cluster(node_words: Mapping[str, str] | None = None) -> Iterator[SlurmCluster]:
     """A cluster for as long as the block lasts."""
     need("slurm")
     shm = Path("/dev/shm")
     base = shm if os.access(shm, os.W_OK) else None
     folder = Path(tempfile.mkdtemp(prefix="bw-slurm-", dir=base))
     folder.chmod(0o755)  # munge insists that everybody may pass through
-    cluster = SlurmCluster(folder, free_ports(2 + len(NODES)))
+    cluster = SlurmCluster(folder, free_ports(2 + len(NODES)), node_words or {})
     try:
         cluster.start()
         yield cluster
