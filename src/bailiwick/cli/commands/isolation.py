@@ -18,6 +18,7 @@ import typer
 from bailiwick.cli import ExitCode
 from bailiwick.cli.commands.isolation_audit import app as audit
 from bailiwick.cli.commands.isolation_check import add_check_verb
+from bailiwick.cli.commands.isolation_conformance import conformance
 from bailiwick.cli.commands.isolation_policy import add_policy_verbs
 from bailiwick.cli.offline.policy_files import (
     load_placements,
@@ -37,6 +38,14 @@ if TYPE_CHECKING:
 
 app = noun("Who may not meet whom, and where: the policy's text, and whether placements keep it.")
 app.add_typer(audit, name="audit")
+app.command(
+    "conformance",
+    help="Try, as users can, to meet where the policy forbids it.\n\n"
+    "bailiwick isolation conformance --target bailiwick --policy policy.txt\n\n"
+    "On another scheduler it submits and cancels jobs: try it on a test cluster. Ends "
+    "with 3 if the scheduler was driven into a forbidden meeting, with 4 if nothing could be "
+    "tried, with 5 if it does not answer.",
+)(conformance)
 add_policy_verbs(app)
 
 PolicyArgument = Annotated[
