@@ -18,6 +18,7 @@ PARTS = {
     "isolation_audit",
     "isolation_check",
     "isolation_conformance",
+    "isolation_policy",
     "node_attestation",
     "rates_file",
 }
