@@ -18,7 +18,7 @@ from bailiwick.isolation.model.machine import ModelScheduler, replay
 from bailiwick.isolation.model.shape import FleetShape
 from bailiwick.isolation.model.world import ModelWorld, make_world, spell_subject
 from bailiwick.isolation.policy import Subject
-from bailiwick.tools.isolation_check import Found, make_model, run_check, run_commands
+from bailiwick.tools.isolation.check import Found, make_model, run_check, run_commands
 from tests.support.tools import need
 
 CHECKED = """
