@@ -13,7 +13,15 @@ from bailiwick.cli.lazy import module_of
 from bailiwick.cli.main import app
 
 COMMANDS = Path(__file__).resolve().parents[2] / "src" / "bailiwick" / "cli" / "commands"
-PARTS = {"attest_policy", "node_attestation", "rates_file"}
+PARTS = {
+    "attest_policy",
+    "isolation_audit",
+    "isolation_check",
+    "isolation_conformance",
+    "isolation_policy",
+    "node_attestation",
+    "rates_file",
+}
 """What a word has outgrown its one file by, as ``<word>_<part>``. This list only shrinks."""
 
 

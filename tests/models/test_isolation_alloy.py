@@ -14,6 +14,7 @@ from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.model.alloy import AlloyModel
 from bailiwick.isolation.model.commands import CheckScope, Command
 from bailiwick.isolation.model.history import ModelJob, ModelState, Phase, judge_state
+from bailiwick.isolation.model.machine import ModelScheduler, replay
 from bailiwick.isolation.model.shape import FleetShape
 from bailiwick.isolation.model.world import ModelWorld, make_world, spell_subject
 from bailiwick.isolation.policy import Subject
@@ -65,6 +66,19 @@ def test_a_seeded_fault_is_found_and_the_judge_agrees_which_rule_it_breaks(
     history = found[f"fault_{fault}"].history
     assert history is not None
     assert rule in {each.rule for each in history.broken}
+
+
+def test_the_scheduler_in_python_does_what_alloy_found_step_by_step(
+    found: dict[str, Found],
+) -> None:
+    world = make_world(parse_policy(CHECKED))
+    for each in found.values():
+        if each.history is not None:
+            machine = ModelScheduler(world, each.history.subjects, each.command.fault)
+            replayed = replay(machine, each.history.steps)
+            assert replayed == each.history
+            states = zip(replayed.states, replayed.steps, strict=False)
+            assert not any(machine.refused(state, step) for state, step in states)
 
 
 # -- the predicates mean what the judge means ----------------------------------------------------

@@ -20,7 +20,7 @@ from bailiwick.isolation.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class IsolationFinding:
     """One violation, with whose work it is about."""
 
     violation: Violation
@@ -32,16 +32,16 @@ class Finding:
 class AuditRound:
     """What one look at a cluster came to."""
 
-    opened: tuple[Finding, ...]
-    closed: tuple[Finding, ...]
+    opened: tuple[IsolationFinding, ...]
+    closed: tuple[IsolationFinding, ...]
 
 
-class Audit:
+class PlacementAudit:
     """Looks at all placements again and again, and tells what is new."""
 
     def __init__(self, policy: Policy) -> None:
         self.auditor = Auditor(policy)
-        self.open: dict[Violation, Finding] = {}
+        self.open: dict[Violation, IsolationFinding] = {}
 
     def look(self, placements: Iterable[Placement], *, now_ms: int) -> AuditRound:
         """Take these for all that is placed now."""
@@ -54,7 +54,7 @@ class Audit:
         for violation in found:
             if violation not in self.open:
                 who = tuple(self.auditor.placements[each] for each in violation.who)
-                self.open[violation] = finding = Finding(violation, now_ms, who)
+                self.open[violation] = finding = IsolationFinding(violation, now_ms, who)
                 opened.append(finding)
         return AuditRound(tuple(opened), tuple(closed))
 

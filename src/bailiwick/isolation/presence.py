@@ -151,7 +151,7 @@ class KindPresence:
             return False
         bits = zone.bits
         if len(zone.classes) == 1:
-            self._empty &= ~bits
+            self._empty ^= bits  # they were all in it
         count = zone.selected.get(member.selected, 0)
         zone.selected[member.selected] = count + 1
         if not count:
@@ -179,7 +179,7 @@ class KindPresence:
         zone.selected[member.selected] -= 1
         if not zone.selected[member.selected]:
             del zone.selected[member.selected]
-            self._see(member.selected, self.within[member.selected] & ~bits)
+            self._see(member.selected, self.within[member.selected] ^ bits)
         for way, counts in zip(self._ways, zone.parties, strict=True):
             party = member.parties[way]
             counts[party] -= 1
@@ -199,7 +199,7 @@ class KindPresence:
 
     def _take(self, way: int, party: Party, bits: int) -> None:
         own = self._own[way]
-        left = own.get(party, 0) & ~bits
+        left = own.get(party, 0) ^ bits
         if left:
             own[party] = left
         else:
@@ -235,7 +235,7 @@ class KindPresence:
             return bits | self._spared_of(member, term).bits
         for rule in enemies.parties:
             mine = self._own[rule.way].get(member.parties[rule.way], 0)
-            bits |= everyone & ~(self._empty | mine)
+            bits |= everyone ^ (self._empty | mine)  # all of those are of everyone
         return bits
 
     def meets_itself(self, selected: int, term: Term) -> bool:

@@ -47,6 +47,11 @@ class Terrain:
         self._nodes: dict[tuple[DomainKind, str], dict[int, None]] = {}
         self._places: dict[tuple[DomainKind, str], int] = {}
         self._reaches: dict[int, dict[HeldParts, Reach]] = {}
+        self._inner = set(kinds).intersection(INNER)
+        self._outer: dict[int, tuple[tuple[DomainKind, ZoneKey], ...]] = {}
+        """The zones of whatever is on a node."""
+        self._bare: dict[int, Domains] = {}
+        """The domains of work that holds no device."""
 
     def domains_of(self, site: Site) -> Domains:
         """All domains of a node, of the kinds that count."""
@@ -56,6 +61,10 @@ class Terrain:
         """A node is there."""
         self._reaches.clear()
         self.sites[handle], self._on[handle] = site, self.domains_of(site)
+        self._outer[handle] = tuple(
+            (kind, self.zone(kind, handle)) for kind in self._zoned if kind not in INNER
+        )
+        self._bare[handle] = {**self._on[handle], DomainKind.FABRIC: frozenset()}
         for kind, name in self._names(handle):
             self._nodes.setdefault((kind, name), {})[handle] = None
             if kind in PLACES:
@@ -72,7 +81,7 @@ class Terrain:
             if not there:
                 del self._nodes[kind, name]
                 self._places.pop((kind, name), None)
-        del self.sites[handle], self._on[handle]
+        del self.sites[handle], self._on[handle], self._outer[handle], self._bare[handle]
 
     def _names(self, handle: int) -> list[tuple[DomainKind, str]]:
         return [(kind, name) for kind, names in self._on[handle].items() for name in names]
@@ -105,24 +114,31 @@ class Terrain:
 
     def reached(self, handle: int, parts: HeldParts) -> Reach:
         """The zones and domains of work that holds these parts of a node."""
+        if not self._inner:
+            return self._outer[handle], self._on[handle]
+        if not parts.devices and parts.devices is not None and self._inner == {DomainKind.FABRIC}:
+            return self._outer[handle], self._bare[handle]
         known = self._reaches.setdefault(handle, {})
         found = known.get(parts)
         if found is None:
-            held = self._on[handle]
-            if any(kind in held for kind in INNER):
-                devices, caches = parts
-                held = self.sites[handle].domains(caches=caches, devices=devices)
-            zones: list[tuple[DomainKind, ZoneKey]] = []
+            held = self._held(handle, parts)
+            zones = list(self._outer[handle])
             for kind in self._zoned:
                 if kind in INNER:
                     there = {at for name in held[kind] for at in self.nodes(kind, name)}
                     zones += ((kind, at) for at in sorted(there))
-                else:
-                    zones.append((kind, self.zone(kind, handle)))
             if len(known) >= REACHES_MAX:
                 known.clear()
             found = known[parts] = tuple(zones), held
         return found
+
+    def _held(self, handle: int, parts: HeldParts) -> Domains:
+        """The domains of work that holds these parts; working out all kinds is dear."""
+        site, (devices, caches) = self.sites[handle], parts
+        if self._inner == {DomainKind.FABRIC} and devices is not None:
+            fabrics = frozenset(filter(None, (site.fabrics[index] for index in devices)))
+            return {**self._on[handle], DomainKind.FABRIC: fabrics}
+        return site.domains(caches=caches, devices=devices)
 
     def names_of(self, kind: DomainKind, nodes: int) -> set[str]:
         """The domains of a kind on these nodes."""

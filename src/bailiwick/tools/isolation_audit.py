@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from bailiwick.clusters.accounting import NoAnswer
 from bailiwick.isolation.adapters.cluster import ClusterReading
-from bailiwick.isolation.findings import Audit, AuditRound, Finding
+from bailiwick.isolation.findings import AuditRound, IsolationFinding, PlacementAudit
 from bailiwick.isolation.policy import Policy, Subject
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Context
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 FAILURES_MAX: Final = 10
 WHO_MAX: Final = 64
 """Jobs that the record of one finding names."""
+
+NAME_MAX: Final = 500
+"""Characters of a name that are told."""
 
 AUDIT_METRICS: Final = (
     ("bailiwick_isolation_findings_open", "Violations of the isolation policy that are open now."),
@@ -46,7 +49,7 @@ class AuditReport:
     """One look: what is new, what is open, and what could not be seen."""
 
     news: AuditRound
-    open: tuple[Finding, ...]
+    open: tuple[IsolationFinding, ...]
     placements: int
     unseen: tuple[str, ...]
     at_ms: int
@@ -69,10 +72,10 @@ class AuditWatch:
     findings: JournalWriter | None = None
     metrics: Path | None = None
     _failures: int = 0
-    _audit: Audit = field(init=False)
+    _audit: PlacementAudit = field(init=False)
 
     def __post_init__(self) -> None:
-        self._audit = Audit(self.policy)
+        self._audit = PlacementAudit(self.policy)
 
     def look(self) -> AuditReport:
         """Read everything once, seal what is new, and tell."""
@@ -111,19 +114,19 @@ class AuditWatch:
         self.findings.commit()
         self.findings.checkpoint()
 
-    def _append(self, kind: RecordKind, finding: Finding, now_ms: int) -> None:
+    def _append(self, kind: RecordKind, finding: IsolationFinding, now_ms: int) -> None:
         assert self.findings is not None, "asked before"
         context = Context("isolation-audit", f"audit-{self.findings.size}")
         self.findings.append(kind, context, at_ms=now_ms, body=self._body(finding))
 
-    def _body(self, finding: Finding) -> dict[str, object]:
+    def _body(self, finding: IsolationFinding) -> dict[str, object]:
         broken = finding.violation
         body: dict[str, object] = {
             "target": self.target,
             "rule": broken.rule,
-            "domain": broken.domain,
+            "domain": plain(broken.domain),
             "found_ms": finding.found_ms,
-            "jobs": [each.id for each in finding.who[:WHO_MAX]],
+            "jobs": [plain(each.id) for each in finding.who[:WHO_MAX]],
             "owners": [spell_subject(each.subject) for each in finding.who[:WHO_MAX]],
             "jobs_total": len(finding.who),
         }
@@ -136,7 +139,15 @@ def spell_subject(subject: Subject) -> str:
     """Whose work it is, in one word: ``acme/vision team=red``."""
     project = f"/{subject.project}" if subject.project else ""
     labels = "".join(f" {key}={value}" for key, value in sorted(subject.labels.items()))
-    return f"{subject.tenant}{project}{labels}"[:500]
+    return plain(f"{subject.tenant}{project}{labels}")
+
+
+def plain(text: str) -> str:
+    """What another cluster calls something, short and without what could steer a terminal.
+
+    Its users choose these names: none of them may keep a finding from being sealed.
+    """
+    return "".join(char if char.isprintable() else "?" for char in text[:NAME_MAX])
 
 
 def metrics_text(target: str, report: AuditReport) -> str:
@@ -157,7 +168,7 @@ def metrics_text(target: str, report: AuditReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _by_rule(findings: tuple[Finding, ...]) -> dict[str, int]:
+def _by_rule(findings: tuple[IsolationFinding, ...]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for each in findings:
         counts[each.violation.rule] = counts.get(each.violation.rule, 0) + 1

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from bailiwick.isolation.judge import violations
 from bailiwick.isolation.placements import Placement, Residue
-from bailiwick.isolation.policy import Dedicated, Linger, NeverShare, OfTenant, Policy, Subject
+from bailiwick.isolation.policy import (
+    Anyone,
+    Dedicated,
+    Linger,
+    NeverShare,
+    OfTenant,
+    Policy,
+    PolicyException,
+    Subject,
+)
 from bailiwick.isolation.recovery import Breach, who_must_go
 from bailiwick.vocab.words import DomainKind
 from tests.support.isolation_worlds import HOUR_MS, placements, policies
@@ -62,6 +71,15 @@ def test_who_came_after_they_left_goes_and_who_was_there_stays() -> None:
     units = [[work(1, "lab", from_ms=NOW - 6)], [work(2, "lab", from_ms=NOW - 5)]]
     (found,) = who_must_go(policy, units, now_ms=NOW, residues=left)
     assert (found.who.id, found.rule, found.domain, found.partners) == ("2", "ash", "n1", ())
+
+
+def test_whom_only_an_exception_tells_apart_are_told_apart() -> None:
+    rule = NeverShare("one", (HOST,), OfTenant("a"), Anyone())
+    excepted = PolicyException("but", (HOST,), OfTenant("a"), OfTenant("b"), "alice", 2 * NOW)
+    longer = replace(work(1, "b"), until_ms=NOW + 99)
+    units = [[longer], [work(2, "c")], [work(3, "a")]]
+    (found,) = who_must_go(Policy((rule,), (excepted,)), units, now_ms=NOW)
+    assert (found.who.id, found.partners) == ("3", ("2",))
 
 
 residues = st.builds(

@@ -23,6 +23,7 @@ from bailiwick.kernel import (
     encode,
 )
 from bailiwick.kernel.isolation.commands import SEALED_BYTES_MAX
+from bailiwick.kernel.isolation.placements import seats
 from bailiwick.vocab.errors import Conflict, InvalidValue, Stale
 from bailiwick.vocab.words import DomainKind, LeaseClass, PreemptionReason
 from bailiwick.whatif.changes import Changes
@@ -286,3 +287,13 @@ def test_a_journal_with_policies_is_replayed_to_the_same_records() -> None:
     report = compare(history, State, changes=Changes())
     assert report.fidelity.exact
     assert any(r.kind == "lease_preempted" for r in campus.records)
+
+
+def test_a_claim_on_a_node_that_departed_has_no_seat_there() -> None:
+    d = Desk(nodes=[cores(4)], grace_ms=1_000)
+    d.do(SetIsolationPolicy(VAULT))
+    d.lease("lab", cpu_cores=4, priority=LOW)
+    d.wait("bank", cpu_cores=4, priority=CRITICAL)
+    assert [each.node for each in seats(d.state, now_ms=d.now_ms)] == ["n1"]
+    d.do(DepartNode("n1"))
+    assert [*seats(d.state, now_ms=d.now_ms)] == []

@@ -2,7 +2,8 @@
 
 Rules:
 
-- What is here needs no server and changes nothing but the file that ``fmt --write`` names.
+- What is here needs no server and changes nothing but the file that ``fmt --write`` names; what a
+  server does with a policy is in :mod:`.isolation_policy`.
 - A text that is no policy ends with 2, and every problem of it is told. A finding, a broken rule
   or a text that ``fmt --check`` would change ends with 3.
 """
@@ -16,6 +17,9 @@ import typer
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.commands.isolation_audit import app as audit
+from bailiwick.cli.commands.isolation_check import add_check_verb
+from bailiwick.cli.commands.isolation_conformance import conformance
+from bailiwick.cli.commands.isolation_policy import add_policy_verbs
 from bailiwick.cli.offline.policy_files import (
     load_placements,
     load_policy,
@@ -34,6 +38,15 @@ if TYPE_CHECKING:
 
 app = noun("Who may not meet whom, and where: the policy's text, and whether placements keep it.")
 app.add_typer(audit, name="audit")
+app.command(
+    "conformance",
+    help="Try, as users can, to meet where the policy forbids it.\n\n"
+    "bailiwick isolation conformance --target bailiwick --policy policy.txt\n\n"
+    "On another scheduler it submits and cancels jobs: try it on a test cluster. Ends "
+    "with 3 if the scheduler was driven into a forbidden meeting, with 4 if nothing could be "
+    "tried, with 5 if it does not answer.",
+)(conformance)
+add_policy_verbs(app)
 
 PolicyArgument = Annotated[
     Path, typer.Argument(metavar="POLICY", help="The policy's text; - reads stdin.")
@@ -265,3 +278,6 @@ def _json(document: dict[str, Any]) -> str:
     import json
 
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+add_check_verb(app)

@@ -38,6 +38,9 @@ from bailiwick.vocab.errors import InvalidValue
 SEATS_MAX = 24
 """Seats of all machines together; more are not searched in any useful time."""
 
+REDUCED_SEATS_MAX = 12
+"""Seats that are kept of an operator's own fleet."""
+
 _CORE_MILLI = 1_000
 _COUNT_MAX = 8
 _CACHE_SEATS_MAX = 4
@@ -201,3 +204,52 @@ def seats_of(sites: Sequence[Site]) -> tuple[ModelSeat, ...]:
     if len(found) > SEATS_MAX:
         raise InvalidValue("shape", f"{len(found)} seats", f"at most {SEATS_MAX} in all")
     return tuple(found)
+
+
+def reduce_sites(sites: Sequence[Site], policy: Policy) -> tuple[Site, ...]:
+    """A few machines of a fleet that stand for all: two of each sort, each with a few seats.
+
+    Machines are of one sort if they have alike caches and devices, are in the same places, and
+    have the same of the labels that the policy asks for.
+    """
+    kinds, asked = kinds_named(policy), {key for key, _ in labels_named(policy)}
+    places = {kind.value for kind in PLACES if kind in kinds}
+    chosen: dict[object, list[Site]] = {}
+    for site in sites:
+        small = _trimmed(site)
+        told = {key: value for key, value in site.labels.items() if key in asked | places}
+        groups = tuple(small.fabrics.index(name) for name in small.fabrics)
+        sort = (small.topology, groups, tuple(sorted(told.items())))
+        chosen.setdefault(sort, []).append(small)
+    found: list[Site] = []
+    for turn in range(2):
+        for group in chosen.values():
+            if turn < len(group) and len(_seats_alone([*found, group[turn]])) <= REDUCED_SEATS_MAX:
+                found.append(group[turn])
+    return tuple(found)
+
+
+def _seats_alone(sites: Sequence[Site]) -> list[ModelSeat]:
+    return [seat for site in sites for seat in seats_of((site,))]
+
+
+def _trimmed(site: Site) -> Site:
+    """The machine with two caches at most, of two memory nodes if it has them, and two cores each.
+
+    Of its devices two of the first fabric and one of the next stay.
+    """
+    told = site.topology.caches
+    first = told[:1]
+    other = [cache for cache in told if cache.numa != told[0].numa] or [*told[1:]]
+    caches = tuple(replace(cache, cores_milli=2 * _CORE_MILLI) for cache in (*first, *other[:1]))
+    kept: list[int] = []
+    for index, fabric in enumerate(site.fabrics):
+        fabrics = [site.fabrics[each] for each in kept]
+        most = 2 if not fabrics or fabric == fabrics[0] else 1
+        if fabrics.count(fabric) < most and len(kept) < 2 * max(len(caches), 1):
+            kept.append(index)
+    near = tuple(
+        site.topology.gpu_numa[each] for each in kept if each < len(site.topology.gpu_numa)
+    )
+    fabrics_kept = tuple(site.fabrics[each] for each in kept)
+    return replace(site, topology=NodeTopology(caches, near), fabrics=fabrics_kept)

@@ -47,6 +47,8 @@ class IsolationBook:
     """How many leases of a rule's subjects are in a domain; it follows from the leases."""
     lingers: tuple[Linger, ...] = ()
     """The policy's rules about what is left behind."""
+    leavers: set[int] = field(default_factory=set)
+    """The leases that will leave something behind; it follows from the leases."""
     _whose: dict[object, tuple[Linger, ...]] = field(default_factory=dict, compare=False)
 
     def set_policy(self, version: int, text: str, *, policy: Policy, at_ms: int) -> None:
@@ -67,6 +69,8 @@ class IsolationBook:
 
     def lingers_of(self, owner: Owner, job_labels: Mapping[str, str]) -> tuple[Linger, ...]:
         """The rules by which work of theirs leaves something behind: of most, none."""
+        if not self.lingers:
+            return ()
         key = (*owner, *job_labels.items())
         found = self._whose.get(key)
         if found is None:

@@ -77,6 +77,8 @@ def seats(state: State, *, now_ms: int) -> Iterator[Placement]:
         request = state.entry(entry_id).request
         numbers = state.guards.seats_of((entry_id,))
         for number, seat in zip(numbers, claim.seats, strict=True):
+            if seat.node not in state.ledger.entries:
+                continue  # it departed, and the claim ends at the next look
             site = site_of(state.ledger.entry(seat.node))
             held = site.domains(devices=_indices(seat.devices))
             subject, until_ms = subject_of_request(request), now_ms + request.ttl_ms

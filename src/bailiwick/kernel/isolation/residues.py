@@ -22,15 +22,20 @@ from bailiwick.kernel.state import State
 
 def note_grants(state: State, lease_ids: Iterable[int]) -> None:
     """Leases began."""
-    counts = state.isolation.counts
-    for key, _ in _kept_by(state, lease_ids):
-        counts[key] = counts.get(key, 0) + 1
+    book = state.isolation
+    for lease_id in lease_ids if book.lingers else ():
+        for key, _ in _kept_by(state, lease_id):
+            book.counts[key] = book.counts.get(key, 0) + 1
+            book.leavers.add(lease_id)
 
 
 def note_end(state: State, lease_id: int, *, at_ms: int) -> None:
     """A lease ends, and is still there to be asked; what it leaves is kept if it was the last."""
     book = state.isolation
-    for key, rule in _kept_by(state, (lease_id,)):
+    if lease_id not in book.leavers:
+        return
+    book.leavers.discard(lease_id)
+    for key, rule in _kept_by(state, lease_id):
         book.counts[key] -= 1
         if book.counts[key]:
             continue
@@ -43,6 +48,7 @@ def note_end(state: State, lease_id: int, *, at_ms: int) -> None:
 def recount(state: State) -> None:
     """Count anew whose leases are where: after another policy, or from a snapshot."""
     state.isolation.counts.clear()
+    state.isolation.leavers.clear()
     note_grants(state, state.leases)
 
 
@@ -52,12 +58,10 @@ def _has_begun(state: State, at_ms: int, *, besides: int) -> bool:
     return newest is not None and state.fields(newest).granted_ms == at_ms
 
 
-def _kept_by(state: State, lease_ids: Iterable[int]) -> Iterator[tuple[ResidueKey, Linger]]:
-    """The rules by which leases leave something behind, and in which domains."""
-    book = state.isolation
-    for lease_id in lease_ids if book.lingers else ():
-        labels = state.job_labels.get(lease_id, {})
-        theirs = book.lingers_of(state.owner_of(lease_id), labels)
-        domains = placement_of(state, lease_id).domains if theirs else {}
-        for rule, kind in ((each, kind) for each in theirs for kind in each.kinds):
-            yield from (((rule.name, kind, domain), rule) for domain in domains[kind])
+def _kept_by(state: State, lease_id: int) -> Iterator[tuple[ResidueKey, Linger]]:
+    """The rules by which a lease leaves something behind, and in which domains."""
+    labels = state.job_labels.get(lease_id, {})
+    theirs = state.isolation.lingers_of(state.owner_of(lease_id), labels)
+    domains = placement_of(state, lease_id).domains if theirs else {}
+    for rule, kind in ((each, kind) for each in theirs for kind in each.kinds):
+        yield from (((rule.name, kind, domain), rule) for domain in domains[kind])

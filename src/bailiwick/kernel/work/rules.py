@@ -144,7 +144,8 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
             state.cores.take(lease_id, ledger.handle_of(node), cores=cores)
     if request.job_labels:
         state.job_labels |= dict.fromkeys(event.lease_ids, request.job_labels)
-    note_grants(state, event.lease_ids)
+    if state.isolation.lingers_of(event.owner, request.job_labels):
+        note_grants(state, event.lease_ids)
     if state.guards.policies:
         for lease_id, node, devices in zip(
             event.lease_ids, event.nodes, event.devices, strict=True

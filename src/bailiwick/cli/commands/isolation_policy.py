@@ -1,0 +1,163 @@
+"""``bailiwick isolation`` on a server: the policy in force, another in its place, what is scrubbed.
+
+Rules:
+
+- Before a policy is set, what it would do is shown, and somebody says yes to that. With
+  ``--dry-run`` it is only shown.
+- What was shown holds: if another policy came between, nothing is set (6).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bailiwick.cli import ExitCode
+from bailiwick.cli.offline.policy_files import read_text, tell_problems
+from bailiwick.cli.shared.ask import Ask, verb
+from bailiwick.cli.shared.output import Format, emit
+from bailiwick.cli.shared.screen import make_console, owner, print_rows
+from bailiwick.phrases.times import moment
+from bailiwick.vocab.words import DomainKind
+
+if TYPE_CHECKING:
+    from bailiwick.wire.isolation import (
+        IsolationLeaver,
+        IsolationPolicy,
+        IsolationPreview,
+        IsolationResidue,
+    )
+
+
+def add_policy_verbs(app: typer.Typer) -> None:
+    """What ``bailiwick isolation`` does on a server."""
+    verb(app, "show")(show_policy)
+    verb(app, "set", changes=True)(set_policy)
+    verb(app, "scrub", changes=True)(scrub_domain)
+
+
+def show_policy(ask: Ask) -> None:
+    """The policy in force, and what is kept for those who left."""
+    from bailiwick.wire.actions.isolation import ISOLATION_READ
+
+    found = ask.client.send(ISOLATION_READ)
+    ask.printer.thing(found, name=str(found.version), draw=lambda: _draw_policy(found))
+
+
+def _draw_policy(found: IsolationPolicy) -> None:
+    if not found.version:
+        emit("no policy was ever set: nothing is forbidden")
+        return
+    emit(f"# version {found.version}, set {moment(found.set_ms)}")
+    emit(found.text or "# no rules: nothing is forbidden")
+    if found.residues:
+        emit("")
+        print_rows(
+            make_console(),
+            ("kind", "domain*", "rule", "left", "kept until"),
+            rows=[_residue_row(each) for each in found.residues],
+            title="Kept for those who left",
+        )
+
+
+def _residue_row(each: IsolationResidue) -> tuple[str, ...]:
+    until = "scrubbed" if each.until_ms is None else moment(each.until_ms)
+    return each.kind.value, each.domain, each.rule, moment(each.left_ms), until
+
+
+def set_policy(
+    ask: Ask,
+    file: Annotated[
+        Path, typer.Argument(metavar="POLICY", help="The policy's text; - reads stdin.")
+    ],
+) -> None:
+    """Set the policy, after showing what it would do to what runs and waits now."""
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.isolation import ISOLATION_PREVIEW, ISOLATION_SET
+    from bailiwick.wire.isolation import IsolationPolicyChange
+
+    body = make_body(IsolationPolicyChange, text=_checked(file))
+    tried = ask.client.send(ISOLATION_PREVIEW, body=body)
+    if ask.dry_run:
+        ask.printer.thing(tried, name=str(tried.leaving), draw=lambda: _draw_preview(tried))
+        return
+    if ask.output is Format.TABLE:
+        _draw_preview(tried)
+    ask.confirm(f"Set this policy in place of version {tried.version}?")
+    told = f"version {tried.version + 1} of the policy is in force"
+    ask.change(ISOLATION_SET, body=body, etag=f'"{tried.version}"', told=told)
+
+
+def _checked(file: Path) -> str:
+    """The text in a file, if it is a policy; else its problems are told and the command ends."""
+    from bailiwick.isolation.language.parser import parse_policy
+    from bailiwick.isolation.language.text import PolicyRefused
+
+    text = read_text(file)
+    try:
+        parse_policy(text)
+    except PolicyRefused as refused:
+        tell_problems(file, refused)
+        raise typer.Exit(ExitCode.USAGE) from None
+    return text
+
+
+def _draw_preview(found: IsolationPreview) -> None:
+    console = make_console()
+    rules = "1 rule" if found.rules == 1 else f"{found.rules} rules"
+    if not found.leaving and not found.never:
+        typer.echo(f"{rules}; all that runs now may stay, and all that waits may run")
+        return
+    if found.leaving:
+        print_rows(
+            console,
+            ("lease", "owner", "node", "rule", "because*"),
+            rows=[_leaver_row(each) for each in found.leavers],
+            title=f"{rules}; {found.leaving} of the leases would have to go",
+        )
+        more = found.leaving - len(found.leavers)
+        if more:
+            typer.echo(f"and {more} more")
+    if found.never:
+        print_rows(
+            console,
+            ("entry", "owner", "rule*"),
+            rows=[(f"entry-{e.entry_id}", owner(e.tenant, e.project), e.rule) for e in found.never],
+            title="Waiting, and could never run",
+        )
+
+
+def _leaver_row(each: IsolationLeaver) -> tuple[str, ...]:
+    name, who = f"lease-{each.lease_id}", owner(each.tenant, each.project)
+    return name, who, each.node, each.rule, _because(each)
+
+
+def _because(each: IsolationLeaver) -> str:
+    if each.is_along:
+        return "its gang has to go"
+    if each.kind is None:
+        return f"{each.domain} has not the labels"
+    place = f"{each.kind.value} {each.domain}"
+    if not each.partners:
+        return f"{place} is kept for those who left"
+    names = ", ".join(f"lease-{partner}" for partner in each.partners[:3])
+    more = len(each.partners) - 3
+    return f"shares {place} with {names}" + (f" and {more} more" if more > 0 else "")
+
+
+def scrub_domain(
+    ask: Ask,
+    kind: Annotated[DomainKind, typer.Argument(metavar="KIND", help="host, cache, rack, ...")],
+    domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="As isolation show names it.")],
+) -> None:
+    """Say that nothing of those who left is in a domain any more."""
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.isolation import ISOLATION_SCRUB
+    from bailiwick.wire.isolation import DomainScrub
+
+    body = make_body(DomainScrub, kind=kind, domain=domain)
+    name = f"{kind.value} {domain}"
+    ask.confirm(f"Has somebody made sure that nothing of those who left is in {name}?")
+    ask.change(ISOLATION_SCRUB, body=body, told=f"{name} is for everybody again")

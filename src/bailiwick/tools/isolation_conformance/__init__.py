@@ -1,0 +1,1 @@
+"""Puts a scheduler on trial, and says whether it can be driven past a policy."""

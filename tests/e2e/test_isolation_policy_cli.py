@@ -1,0 +1,80 @@
+"""The isolation policy on the command line, over a real server: shown, tried, set, scrubbed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_client_cli import Cli, be, cli, done
+from tests.support.http_house import HttpHouse, http_house
+from tests.support.http_server import Served
+
+__all__ = ["cli"]
+POLICY = """\
+inner: tenant lab only on nodes with zone=inner
+ash: keep host for label team=red until scrubbed
+"""
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
+    with http_house(tmp_path_factory.mktemp("isolation")) as made:
+        for entry_id in (1, 2):
+            made.plain("cancel", entry_id=entry_id)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served(house: HttpHouse) -> Iterator[Served]:
+    found = Served(house.app, house.token)
+    found.open()
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.fixture
+def operator(served: Served, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    be(served, "fleet_operator", monkeypatch)
+    return cli
+
+
+def test_a_policy_is_tried_set_and_what_was_left_is_scrubbed(
+    house: HttpHouse, operator: Cli, tmp_path: Path
+) -> None:
+    assert "nothing is forbidden" in done(operator("isolation", "show"))
+    file = tmp_path / "policy.txt"
+    file.write_text("ash: keep host for label team=red until scrubbed\n")
+    told = done(operator("isolation", "set", str(file), "-y"))
+    assert "1 rule; all that runs now may stay" in told
+    assert "version 1 of the policy is in force" in told
+    body = {"tenant": "lab", "project": "p", "resources": {"cpu_milli": 500}}
+    body |= {"job_labels": ["team=red"]}  # type: ignore[dict-item]
+    got = house.ask("project_member@lab", "POST", "/v1/leases", json=body).json()
+    lease = got["lease_ids"][0]
+    file.write_text(POLICY)
+    tried = done(operator("isolation", "set", str(file), "--dry-run"))
+    assert f"lease-{lease}" in tried
+    assert "n1 has not the labels" in " ".join(tried.split())
+    found = json.loads(done(operator("isolation", "set", str(file), "--dry-run", "-o", "json")))
+    assert lease in [each["lease_id"] for each in found["leavers"]]
+    assert "version 1" in done(operator("isolation", "show"))
+    house.ask("project_member@lab", "DELETE", f"/v1/leases/{lease}")
+    shown = done(operator("isolation", "show"))
+    assert "Kept for those who left" in shown
+    assert "scrubbed" in shown
+    assert "for everybody again" in done(operator("isolation", "scrub", "host", "n1", "-y"))
+    assert "Kept for" not in done(operator("isolation", "show"))
+
+
+def test_every_mistake_of_a_text_is_told_and_nothing_is_set(operator: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "policy.txt"
+    file.write_text("dedicated hots for tenant bank\nnever share\n")
+    found = operator("isolation", "set", str(file), "-y")
+    assert found.code == 2
+    assert ":1:11" in found.err
+    assert ":2:" in found.err
