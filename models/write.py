@@ -16,7 +16,7 @@ from bailiwick.isolation.model.history import make_trace
 from bailiwick.isolation.model.machine import search
 from bailiwick.isolation.model.world import make_world
 from bailiwick.isolation.trace import spell_trace
-from bailiwick.tools.isolation_check import make_model
+from bailiwick.tools.isolation.check import make_model
 
 EXAMPLES = Path(__file__).with_name("examples")
 TRACES = Path(__file__).parent.parent / "tests" / "vectors" / "isolation"

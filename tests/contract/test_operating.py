@@ -14,13 +14,16 @@ from bailiwick.cli.main import app as cli
 from bailiwick.iam import Permission, PrincipalKind, Role
 from bailiwick.journal.keys import SeedSigner, VerifierKey
 from bailiwick.journal.note import TrustedCheckpoint, verify_checkpoint
+from bailiwick.kernel import Submit, Tick
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.reconcile.departures import Departures
 from bailiwick.runtime.tree import JournalTree
+from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
 from bailiwick.services.beats import Beats
 from bailiwick.store.journal.proof import Proven, check_proof, parse_proof
+from bailiwick.vocab.values import TenantId
 from tests.support.http_house import (
     FOREIGN,
     OWN,
@@ -67,6 +70,24 @@ def test_what_a_node_says_of_caches_and_memory_nodes_is_read_back(house: HttpHou
     wrong = house.client.put("/v1/nodes/n7/inventory", json=told, headers=agent)
     assert wrong.status_code == 422
     assert "gpu_numa" in wrong.text
+
+
+def test_leases_of_one_node_are_listed_to_those_who_may_see_them(house: HttpHouse) -> None:
+    agent = as_node(house, "n7")
+    caches = [{"cores_milli": 4_000, "numa": 0}, {"cores_milli": 4_000, "numa": 1}]
+    told = {**INVENTORY, "topology": {"caches": caches}, "labels": ["zone=here"]}
+    house.client.put("/v1/nodes/n7/inventory", json=told, headers=agent)
+    for tenant in ("lab", FOREIGN):
+        ask = PlacementRequest(tenant=TenantId(tenant), cpu_cores=3, labels={"zone": "here"})
+        house.do(Submit(ask))
+    house.do(Tick())  # others wait, so they begin in their turn
+    (own, foreign) = house.ask("fleet_auditor", "GET", "/v1/leases?node=n7").json()["items"]
+    assert [lease["tenant"] for lease in (own, foreign)] == ["lab", FOREIGN]
+    assert own["cores"] == [{"cache": 0, "cores_milli": 3_000}]
+    assert foreign["cores"] == [{"cache": 1, "cores_milli": 3_000}]
+    seen = house.ask("tenant_admin@lab", "GET", "/v1/leases?node=n7").json()["items"]
+    assert [lease["lease_id"] for lease in seen] == [own["lease_id"]]
+    assert house.ask("tenant_admin@lab", "GET", "/v1/leases?node=n8").json()["items"] == []
 
 
 def test_a_node_joins_by_its_own_report_and_beats(house: HttpHouse) -> None:

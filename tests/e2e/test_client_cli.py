@@ -271,6 +271,7 @@ SCREENS = [
     ("tenant", "show", "lab"),
     ("project", "show", "p"),
     ("node", "show", "n1"),
+    ("node", "show", "n1", "--topology"),
     ("lease", "show", "1"),
     ("queue", "show", "entry-1"),
     ("job", "show", "1"),

@@ -18,7 +18,7 @@ from bailiwick.isolation.model.machine import ModelScheduler, replay
 from bailiwick.isolation.model.shape import FleetShape
 from bailiwick.isolation.model.world import ModelWorld, make_world, spell_subject
 from bailiwick.isolation.policy import Subject
-from bailiwick.tools.isolation_check import Found, make_model, run_check, run_commands
+from bailiwick.tools.isolation.check import Found, make_model, run_check, run_commands
 from tests.support.tools import need
 
 CHECKED = """
@@ -34,7 +34,7 @@ crowd: at most 1 of tenant umbrella per host
 nodes: label team=blue only on nodes with zone=in between 22:00 and 06:00
 friends: allow cache between tenant acme and tenant umbrella owner a until 2030-01-31 because "x"
 """
-STATES = 24
+STATES = 60
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +84,7 @@ def test_the_scheduler_in_python_does_what_alloy_found_step_by_step(
 # -- the predicates mean what the judge means ----------------------------------------------------
 
 
-def _spelled(
-    world: ModelWorld, state: ModelState, subjects: list[Subject], words: dict[str, str]
-) -> str:
+def _spelled(state: ModelState, subjects: list[Subject], words: dict[str, str]) -> str:
     """A state as a formula, and that it keeps every rule."""
 
     def some(names: list[str], empty: str = "none") -> str:
@@ -118,7 +116,8 @@ def _random_state(chance: random.Random, world: ModelWorld) -> tuple[list[Subjec
     for _ in range(3):
         phase = chance.choice([Phase.RUNNING, Phase.RUNNING, Phase.LEAVING, Phase.CLAIMING])
         reach = frozenset(mark for mark in world.marks if chance.random() < 0.5)
-        subjects.append(chance.choice(world.subjects))
+        named = world.subjects[: 2 if chance.random() < 0.6 else None]  # the two of most rules
+        subjects.append(chance.choice(named))
         jobs.append(ModelJob(phase, frozenset({free.pop()}), reach))
     if jobs[0].phase is Phase.CLAIMING and jobs[1].phase is Phase.LEAVING:
         jobs[0] = replace(jobs[0], seats=jobs[1].seats)  # which leaves for it
@@ -128,7 +127,7 @@ def _random_state(chance: random.Random, world: ModelWorld) -> tuple[list[Subjec
 
 def test_states_keep_the_rules_of_the_model_just_when_the_judge_finds_none_broken() -> None:
     need("alloy")
-    world = make_world(parse_policy(MEANING), shape=FleetShape(hosts=2, caches=2, seats=2))
+    world = make_world(parse_policy(MEANING), shape=FleetShape(hosts=1, caches=2, seats=2))
     model = make_model(world, CheckScope(jobs=3))
     words = {name: word for word, name in model.atoms.items() if not word.startswith(_OTHER)}
     scope = model.spelled["holds"].partition("\n  for ")[2].partition(", 1..")[0]

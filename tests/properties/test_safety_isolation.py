@@ -1,6 +1,6 @@
 """Whatever happened and whatever policies were set: nothing stays where it may not be.
 
-Histories of leases, ends, fences, departures and policies in a kernel; after each policy the judge,
+Histories of leases, ends, fences, departures and policies in a kernel; after each step the judge,
 who looks at every pair, finds nothing among what stays. What is left behind is what a naive reader
 of the leases finds.
 """
@@ -99,8 +99,8 @@ class History:
         d, before = self.desk, {each.id: each for each in placements(self.desk.state)}
         self._do(word, what)
         after = {each.id for each in placements(d.state)}
+        self._check_all()
         if word == "set":
-            self._check_all()
             self.left = dict(d.state.isolation.residues)
             return
         if word == "scrub":
@@ -183,7 +183,7 @@ def _is_in(key: tuple[str, DomainKind, str], host: str) -> bool:
 
 
 @given(st.lists(steps, max_size=30), policies())
-def test_after_a_policy_is_set_nothing_stays_where_it_may_not_be(
+def test_nothing_stays_where_it_may_not_be_whatever_happens(
     before: list[tuple[str, object]], policy: Policy
 ) -> None:
     history = History()

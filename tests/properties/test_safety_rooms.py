@@ -243,3 +243,18 @@ def test_a_node_on_which_nothing_changed_is_not_reckoned_again(
     assert engine.room_time(shape, 1, None, 0, 500) == 50
     assert engine.room_time(shape, 1, None, 60, 500) == 60
     assert reckoned == [nodes[2]]
+
+
+@pytest.mark.parametrize("engine_name", ["pure", *(["compiled"] if has_compiled() else [])])
+def test_a_node_that_departed_has_no_leases_to_look_at(engine_name: str) -> None:
+    engine = new_engine(engine_name)
+    engine.add_class(8_000_000, 64, 0, b"")
+    *gone, last = [engine.add_node(0) for _ in range(2_000)]
+    shape = engine.add_shape(1_000, 0, 0, 0, 0, 0, 0, -1)
+    engine.set_eligible(last, 1)
+    for number in range(8_000):
+        engine.take(last, shape, 0, traits(1, 1), 0, 100 + number, -1, 0)
+    for x in gone:
+        engine.remove_node(x)
+    assert engine.room_time(shape, 1, None, 0, 10**6) == 100
+    assert engine.room_nodes(shape, 1, None, 10**6) == [(last, 8_000)]

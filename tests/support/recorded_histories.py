@@ -21,6 +21,8 @@ from random import Random
 from typing import Any
 
 from bailiwick.billing.rates import LIST_PRICES
+from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.fleet.topology import CacheDomain, NodeTopology
 from bailiwick.iam import Permission, PrincipalKind, Role, ScopeLevel
 from bailiwick.journal.record import encode_json
 from bailiwick.journal.words import Severity
@@ -28,10 +30,15 @@ from bailiwick.kernel import (
     Command,
     Envelope,
     Kernel,
+    RegisterNode,
+    Submit,
+    Tick,
     encode,
     encode_answer,
     encode_command,
 )
+from bailiwick.kernel.fleet.commands import ChangeSettings
+from bailiwick.kernel.isolation.commands import ScrubDomain, SetIsolationPolicy
 from bailiwick.kernel.machine import Outcome
 from bailiwick.kernel.money.commands import IssueInvoice, ReportFinding, SetRateCard
 from bailiwick.kernel.people.commands import (
@@ -47,7 +54,11 @@ from bailiwick.kernel.people.commands import (
     RevokeToken,
     SetMember,
 )
+from bailiwick.kernel.work.commands import Release
+from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import BailiwickError
+from bailiwick.vocab.values import GIB, TenantId
+from bailiwick.vocab.words import DomainKind, Priority
 from tests.support.kernel_histories import Campus, busy_journal
 from tests.support.money_histories import LARGE, Trouble
 from tests.support.wide_open import wide_settings
@@ -146,7 +157,7 @@ def write(name: str, work: Callable[[], Campus]) -> None:
 
 
 def _money() -> Campus:
-    chance = Random(13)
+    chance = Random(14)
     trouble = Trouble(chance, limits=(LARGE, 3, 40, 900), half_life_ms=600_000)
     trouble.begin()
     for step, _ in enumerate(trouble.steps(700)):
@@ -182,7 +193,7 @@ def _bill(chance: Random, campus: Campus, step: int) -> Command:
 
 def _people() -> Campus:
     """Tenants, projects, members, accounts, tokens and refusals; every command may come twice."""
-    chance, campus = Random(19), Campus()
+    chance, campus = Random(20), Campus()
     sent: list[Envelope] = []
     for step in range(600):
         campus.now_ms += chance.choice((0, 1, 50, 4_000))
@@ -238,18 +249,70 @@ def _of_people(chance: Random, campus: Campus, step: int) -> Command:
     return chance.choice(commands)
 
 
+APART = (
+    "vault: dedicated host for tenant bank\nkeep host for tenant bank until scrubbed\n",
+    "never share rack among tenants\nat most 3 of tenant lab per rack\n",
+    "never share cache, fabric among values of label level\n"
+    "keep host for tenant lab 10m after it left\n",
+    "label level=high only on nodes with zone=inner\nnever share host among tenants\n"
+    "allow host between tenant bank and tenant lab owner ann until 2027-01-01\n",
+)
+
+
+def _apart() -> Campus:
+    """Three tenants under policies that change, on machines with caches, fabrics and racks."""
+    chance, campus = Random(5), Campus()
+    campus.do(ChangeSettings(wide_settings()), "kernel")
+    caches = NodeTopology((CacheDomain(8_000), CacheDomain(8_000, numa=1)), (0, 1))
+    for number in range(6):
+        gpus = [
+            GpuDevice.named("NVIDIA H100", vram_bytes=GIB, fabric=f"f{number}-{i}") for i in (0, 1)
+        ]
+        labels = {"rack": f"r{number // 2}", "zone": "inner" if number % 2 else "outer"}
+        offers = NodeCapacity(16, 64 * GIB, gpus=gpus, labels=labels, topology=caches)
+        campus.do(RegisterNode(f"node-{number}", offers))
+    for step in range(500):
+        campus.now_ms += chance.choice((0, 500, 20_000, 90_000))
+        with suppress(BailiwickError):
+            campus.do(_of_apart(chance, campus, step), f"actor-{step % 3}")
+    return campus
+
+
+def _of_apart(chance: Random, campus: Campus, step: int) -> Command:
+    if step % 40 == 10:
+        version = campus.kernel.state.isolation.version
+        text = chance.choice(APART)
+        return SetIsolationPolicy(text, chance.choice((None, None, version, version + 1)))
+    if chance.random() < 0.4:
+        leases = list(campus.kernel.state.leases)
+        ended = [Release(chance.choice(leases))] if leases else []
+        host = f"node-{chance.randrange(6)}"
+        return chance.choice([*ended, *ended, Tick(), Tick(), ScrubDomain(DomainKind.HOST, host)])
+    request = PlacementRequest(
+        tenant=TenantId(chance.choice(("bank", "lab", "firm"))),
+        cpu_cores=chance.choice((1, 4, 9)),
+        gpu_count=chance.choice((0, 0, 1, 2)),
+        gang_size=chance.choice((1, 1, 1, 3)),
+        job_labels=chance.choice(({}, {"level": "low"}, {"level": "high"})),
+        priority=chance.choice((Priority.LOW, Priority.NORMAL, Priority.HIGH)),
+        ttl_ms=chance.choice((60_000, 600_000, 3_600_000)),
+    )
+    return Submit(request, wait=chance.random() < 0.7)
+
+
 MAKERS: dict[str, Callable[[], Campus]] = {
-    "busy-17": lambda: busy_journal(17, steps=400),
-    "busy-21-executors": lambda: busy_journal(21, steps=400, executors=3),
-    "busy-15-guarded": lambda: busy_journal(
-        15,
+    "busy-18": lambda: busy_journal(18, steps=400),
+    "busy-22-executors": lambda: busy_journal(22, steps=400, executors=3),
+    "busy-16-guarded": lambda: busy_journal(
+        16,
         steps=400,
         executors=2,
         guarded=True,
         settings=wide_settings(min_run_ms=60_000, confirm_teardown=True),
     ),
-    "money-13": _money,
-    "people-19": _people,
+    "money-14": _money,
+    "people-20": _people,
+    "apart-5": _apart,
 }
 
 

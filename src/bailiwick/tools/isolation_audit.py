@@ -32,6 +32,9 @@ FAILURES_MAX: Final = 10
 WHO_MAX: Final = 64
 """Jobs that the record of one finding names."""
 
+NAME_MAX: Final = 500
+"""Characters of a name that are told."""
+
 AUDIT_METRICS: Final = (
     ("bailiwick_isolation_findings_open", "Violations of the isolation policy that are open now."),
     ("bailiwick_isolation_placements", "Placements that the last look judged."),
@@ -121,9 +124,9 @@ class AuditWatch:
         body: dict[str, object] = {
             "target": self.target,
             "rule": broken.rule,
-            "domain": broken.domain,
+            "domain": plain(broken.domain),
             "found_ms": finding.found_ms,
-            "jobs": [each.id for each in finding.who[:WHO_MAX]],
+            "jobs": [plain(each.id) for each in finding.who[:WHO_MAX]],
             "owners": [spell_subject(each.subject) for each in finding.who[:WHO_MAX]],
             "jobs_total": len(finding.who),
         }
@@ -136,7 +139,15 @@ def spell_subject(subject: Subject) -> str:
     """Whose work it is, in one word: ``acme/vision team=red``."""
     project = f"/{subject.project}" if subject.project else ""
     labels = "".join(f" {key}={value}" for key, value in sorted(subject.labels.items()))
-    return f"{subject.tenant}{project}{labels}"[:500]
+    return plain(f"{subject.tenant}{project}{labels}")
+
+
+def plain(text: str) -> str:
+    """What another cluster calls something, short and without what could steer a terminal.
+
+    Its users choose these names: none of them may keep a finding from being sealed.
+    """
+    return "".join(char if char.isprintable() else "?" for char in text[:NAME_MAX])
 
 
 def metrics_text(target: str, report: AuditReport) -> str:

@@ -31,7 +31,7 @@ from bailiwick.isolation.model.shape import (
 from bailiwick.isolation.model.story import tell_story
 from bailiwick.isolation.model.world import SUBJECTS_MAX, ModelWorld, make_world
 from bailiwick.isolation.trace import TraceStep, TraceWord
-from bailiwick.tools.isolation_check import make_model
+from bailiwick.tools.isolation.check import make_model
 from bailiwick.vocab.errors import InvalidValue
 from models.write import EXAMPLES, example_text
 

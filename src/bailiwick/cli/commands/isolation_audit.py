@@ -193,9 +193,12 @@ def _look_on(watch: AuditWatch, options: AuditOptions) -> bool:
 
 
 def _tell(report: AuditReport, options: AuditOptions, *, told: set[str]) -> None:
+    from bailiwick.phrases.amounts import plural
+    from bailiwick.tools.isolation_audit import plain
+
     for sentence in (*report.unseen, *filter(None, (report.failure,))):
         if sentence not in told:
-            typer.echo(f"not seen: {sentence}", err=True)
+            typer.echo(f"not seen: {plain(sentence)}", err=True)
     told.update(report.unseen)
     news = [("found", each) for each in report.news.opened]
     news += [("over", each) for each in report.news.closed]
@@ -204,18 +207,20 @@ def _tell(report: AuditReport, options: AuditOptions, *, told: set[str]) -> None
         line = json.dumps(_document(word, finding)) if is_json else _line(word, finding)
         emit(line + "\n")
     if options.once and options.output is Format.TABLE and not report.failure:
-        count = len(report.open)
-        emit(f"{report.placements:,} placements judged, {count:,} violations\n")
+        judged, broken = plural(report.placements, "placement"), len(report.open)
+        emit(f"{judged} judged, {plural(broken, 'violation')}\n")
 
 
 def _line(word: str, finding: IsolationFinding) -> str:
     from bailiwick.phrases.times import told_time
-    from bailiwick.tools.isolation_audit import spell_subject
+    from bailiwick.tools.isolation_audit import plain, spell_subject
 
     broken = finding.violation
-    who = " and ".join(f"{each.id} ({spell_subject(each.subject)})" for each in finding.who[:8])
+    who = " and ".join(
+        f"{plain(each.id)} ({spell_subject(each.subject)})" for each in finding.who[:8]
+    )
     more = f" and {len(finding.who) - 8} more" if len(finding.who) > 8 else ""
-    where = f"{broken.kind} {broken.domain}" if broken.kind else f"node {broken.domain}"
+    where = plain(f"{broken.kind or 'node'} {broken.domain}")
     return f"{told_time(finding.found_ms)}  {word:<5}  {broken.rule}: {where}: {who}{more}"
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bailiwick.isolation.model.commands import CheckScope
     from bailiwick.isolation.model.world import ModelWorld
     from bailiwick.isolation.policy import Policy
-    from bailiwick.tools.isolation_check import Found
+    from bailiwick.tools.isolation.check import Found
 
 HELP = (
     "Search for histories that a policy forbids, in a small world.\n\n"
@@ -92,7 +92,7 @@ def check(options: CheckOptions) -> None:
     """Check a policy's model."""
     from bailiwick.cli.shared.progress import progress
     from bailiwick.isolation.model.commands import parse_scope
-    from bailiwick.tools.isolation_check import CannotCheck, make_model, run_check
+    from bailiwick.tools.isolation.check import CannotCheck, make_model, run_check
 
     policy = load_policy(options.policy)
     if not policy.rules:

@@ -150,6 +150,7 @@ def _because(each: IsolationLeaver) -> str:
 def scrub_domain(
     ask: Ask,
     kind: Annotated[DomainKind, typer.Argument(metavar="KIND", help="host, cache, rack, ...")],
+    *,
     domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="As isolation show names it.")],
 ) -> None:
     """Say that nothing of those who left is in a domain any more."""

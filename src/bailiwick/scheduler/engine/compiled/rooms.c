@@ -139,7 +139,8 @@ static int32_t *slots_of(Engine *e, const Node *n, int32_t *count) {
     if (!order_grow(e->rooms, 2 * n->leases + 2)) return NULL;
     int32_t *slot = e->rooms->order;
     *count = 0;
-    for (int32_t i = n->first_lease; i >= 0; i = e->lease[i].next) slot[(*count)++] = i;
+    int32_t first = n->alive ? n->first_lease : -1;   /* else it is the next vacant handle */
+    for (int32_t i = first; i >= 0; i = e->lease[i].next) slot[(*count)++] = i;
     sort_slots(e, slot, slot + *count, *count);
     return slot;
 }

@@ -89,7 +89,7 @@ def find_jar() -> Path:
         if not Path(told).is_file():
             raise CannotCheck(f"{JAR_VARIABLE} names {told}, which is no file")
         return Path(told)
-    here = Path(__file__).resolve().parents[3]
+    here = Path(__file__).resolve().parents[4]
     roots = (Path.cwd(), Path.cwd() / ".alloy", here / ".alloy", Path.home())
     globals_ = (Path("/usr/local/lib"), Path("/usr/lib"))
     for root in (*roots, *globals_):

@@ -7,7 +7,7 @@ import pytest
 from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.model.shape import FleetShape
 from bailiwick.isolation.model.world import make_world
-from bailiwick.tools.isolation_explore import explore_kernel
+from bailiwick.tools.isolation.explore import explore_kernel
 
 CASES = {
     "dedicated host for tenant bank": (FleetShape(hosts=1), 3),
