@@ -199,6 +199,8 @@ class LineMachine(RuleBasedStateMachine):
         expected = self.sorted_anew()
         assert [e.id for e in islice(self.line.order(self.now_ms), 3)] == expected[:3]
         assert [entry.id for entry in self.line.order(self.now_ms)] == expected
+        for ahead, entry_id in enumerate(expected):
+            assert self.line.least_ahead(self.line.entries[entry_id], self.now_ms) <= ahead
 
     @rule(ms=st.sampled_from([1, 9, 70]))
     def read_as_of_an_earlier_time(self, ms: int) -> None:

@@ -122,7 +122,9 @@ def waiting_entries(
     asked = [state.entry(entry_id) for entry_id in entry_ids]
     left, turn = {entry.id for entry in asked}, state.turn(now)
     positions: dict[int, int] = {}
-    for position, entry in enumerate(islice(state.line.order(now), POSITION_MAX), 1):
+    is_far = all(state.line.least_ahead(each, now) >= POSITION_MAX for each in asked)
+    most = AHEAD_MAX if is_far else POSITION_MAX
+    for position, entry in enumerate(islice(state.line.order(now), most), 1):
         positions[entry.id] = position
         left.discard(entry.id)
         if not left:

@@ -138,6 +138,12 @@ class FairQueue:
                 front.setdefault(self.rank(entry, now_ms), []).append(entry)
         return self._lanes.order(now_ms, front)
 
+    def least_ahead(self, entry: QueueEntry, now_ms: int) -> int:
+        """At least so many stand ahead of the entry; told without reading the order."""
+        if entry.id in self.promises or any(each is entry for each in self.overdue(now_ms)):
+            return 0
+        return self._lanes.least_ahead(entry, now_ms)
+
     def rank(self, entry: QueueEntry, now_ms: int) -> int:
         """Where the entry stands among priorities, having waited so long."""
         return self._lanes.aging.rank(entry, now_ms)

@@ -142,3 +142,13 @@ def test_projects_are_weighed_only_where_there_are_several() -> None:
     lanes.join(waiting(3, tenants=1, project="q"))
     next(lanes.order(0, {}))
     assert shares.weighed == 3
+
+
+def test_how_many_stand_ahead_at_least_is_known_without_reading_the_order() -> None:
+    each_its_own = [waiting(number, tenants=300) for number in range(300)]
+    lanes = lanes_of(RunningShares(WEEK_MS), each_its_own)
+    assert [lanes.least_ahead(entry, 1_000) for entry in each_its_own] == list(range(300))
+    of_few = [waiting(number, tenants=3) for number in range(300)]
+    lanes = lanes_of(RunningShares(WEEK_MS), of_few)
+    # Those of its own tenant that came before it are ahead, whatever the others do.
+    assert lanes.least_ahead(of_few[299], 1_000) == 101

@@ -161,6 +161,18 @@ class Lanes:
         found = FairOrder(self._tenants, front, shares=self._shares, now_ms=now_ms)
         return found.read(self._places)
 
+    def least_ahead(self, entry: QueueEntry, now_ms: int) -> int:
+        """At least so many stand ahead of the entry, if it is not in front; few are looked at.
+
+        Of every tenant with a better place something is ahead: its first entry here or, if it was
+        weighed again for something that was read before, that.
+        """
+        self._go_on(now_ms)
+        rank, tenant = self._aging.rank(entry, now_ms), self._tenants[entry.request.tenant]
+        place, row = tenant.places[rank], tenant.rows[rank][entry.request.project or ""]
+        assert place is not None, "who waits has a place"
+        return bisect_left(self._places[rank], place) + bisect_left(row, aged(entry))
+
     # -- keeping the order -------------------------------------------------------------------
 
     def _go_on(self, now_ms: int) -> None:
