@@ -65,6 +65,8 @@ def models() -> list[dict[str, Any]]:
             "command": "change_settings",
             "settings": {"strategy": "best_fit", "grace_ms": 5, "headroom": {"cpu_milli": 1}},
         },
+        {"command": "set_isolation_policy", "text": "dedicated host for tenant lab\n"},
+        {"command": "scrub_domain", "kind": "host", "domain": "node-f"},
         *money_models(),
         *trust_models(),
         *iam_models(),

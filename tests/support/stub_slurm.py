@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 NODES, CORES = ("n1", "n2"), 4
-STATE = Path(os.environ["STUB_SLURM"])
 
 
 def place(job: dict[str, Any], world: dict[str, Any]) -> None:
@@ -57,7 +56,8 @@ def as_json(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    world, program = json.loads(STATE.read_text()), Path(sys.argv[0]).name
+    kept = Path(os.environ["STUB_SLURM"])
+    world, program = json.loads(kept.read_text()), Path(sys.argv[0]).name
     if program == "sbatch":
         submit(world)
     elif program == "scancel":
@@ -76,7 +76,8 @@ def main() -> None:
         print(json.dumps({"nodes": [{"name": node, **shape} for node in NODES]}))
     elif program == "sinfo":
         print("open\nclosed" if sys.argv[-1] == "%R" else "n1 4\nn2 4")
-    STATE.write_text(json.dumps(world))
+    kept.write_text(json.dumps(world))
 
 
-main()
+if __name__ == "__main__":
+    main()

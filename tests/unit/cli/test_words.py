@@ -46,6 +46,8 @@ def denial(kind: Any) -> ans.Denial:
                 values[name] = "nvidia_hopper"
             case "node":
                 values[name] = "node-1"
+            case "rule":
+                values[name] = "vault"
             case "closed_by":
                 values[name] = "quarantined"
             case "asked_priority" | "priority_max":

@@ -225,6 +225,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "resource": st.sampled_from(list(ResourceKind)),
     "scope": st.none() | st.builds(QuotaScope.of, names, maybe_names),
     "node": names,
+    "rule": st.none() | names,
     "closed_by": st.sampled_from(list(FilterReason)),
     "asked_priority": priorities,
     "priority_max": priorities,

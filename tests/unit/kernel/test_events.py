@@ -79,7 +79,9 @@ def test_an_event_is_sealed_and_read_back_equal(kind: type, data: st.DataObject)
 def test_every_kind_of_record_is_written_by_one_event_and_every_event_writes_one() -> None:
     """A kind that nobody writes would be a promise to whoever reads journals."""
     written = [event.kind for event in get_args(Event)]
-    assert sorted(written) == sorted(RecordKind)
+    # An audit of placements writes these, into a journal of its own.
+    audit = {RecordKind.ISOLATION_FINDING, RecordKind.ISOLATION_FINDING_CLOSED}
+    assert sorted(written) == sorted(set(RecordKind) - audit)
 
 
 def test_an_event_has_the_name_of_its_record() -> None:
