@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, assume, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -62,6 +62,14 @@ def api(house: HttpHouse) -> Any:
 schema = schemathesis.pytest.from_fixture("api")
 
 
+def is_sent_whole(case: Any) -> bool:
+    """Whether everything in the query is really sent: what is empty leaves no trace in a URL.
+
+    A request that is wrong by that alone is right when it arrives, and nobody can refuse it.
+    """
+    return all(name and value not in (None, [], {}) for name, value in (case.query or {}).items())
+
+
 @schema.parametrize()
 @settings(
     max_examples=5,
@@ -70,4 +78,5 @@ schema = schemathesis.pytest.from_fixture("api")
     suppress_health_check=list(HealthCheck),
 )
 def test_every_answer_is_as_the_contract_says(case: Any, token: str) -> None:
+    assume(is_sent_whole(case))
     case.call_and_validate(headers={"Authorization": f"Bearer {token}"}, checks=CHECKS)
