@@ -2,7 +2,7 @@
 
 Rules:
 
-- Entries stand in fair order (:mod:`.line.lanes`). Ahead of that stand, at each rank, the entry
+- Entries stand in fair order (:mod:`.backfill.lanes`). Ahead of that stand, at each rank, the entry
   that is promised its start and, of each priority, once in ``patience_ms``, the one that was short
   of capacity for longest, if for longer than that. Only one in a while: otherwise a long backlog
   would put age in the place of fairness. For the same reason only one at each rank is promised
