@@ -67,7 +67,8 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or arguments[0] not in LAYERS:
         print(f"usage: environment.py {'|'.join(LAYERS)}", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
     begun = False
     try:
         done = load_done()
@@ -75,17 +76,41 @@ def main(arguments: list[str]) -> int:
             begun = True
             done = make_environment()
         set_up(done, LAYERS[arguments[0]])
+        begun = False
+        return 0
     except BadMachine as reason:
         print(f"cannot set up: {reason}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
     except OSError as error:
         print(f"cannot set up: {explain_os_error(error)}", file=sys.stderr)
-    else:
-        return 0
-    if begun:
-        shutil.rmtree(VENV, ignore_errors=True)
+    finally:
+        # Also for an interrupt that comes while a fault is being told: the installer was
+        # interrupted with us, and may be heard of first.
+        if begun:
+            remove_unfinished()
     return 1
+
+
+class Interrupted:
+    """Whether somebody asked us to stop."""
+
+    asked = False
+
+
+def interrupt(*_: object) -> None:
+    """Stop. It is written down too: Python drops what is raised while it tidies up an object."""
+    Interrupted.asked = True
+    raise KeyboardInterrupt
+
+
+def remove_unfinished() -> None:
+    """Remove .venv, whoever loses patience meanwhile."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    shutil.rmtree(VENV, ignore_errors=True)
+    if VENV.exists():
+        print(f"{VENV} is half made and could not be removed: remove it", file=sys.stderr)
 
 
 def load_done() -> Done | None:
@@ -292,6 +317,8 @@ def wait_for(process: subprocess.Popen[str], *, shows_progress: bool) -> str:
     """Its output; on a terminal a running count of seconds shows that something happens."""
     began = time.monotonic()
     while True:
+        if Interrupted.asked:
+            raise KeyboardInterrupt
         try:
             output, _ = process.communicate(timeout=1)
         except subprocess.TimeoutExpired:

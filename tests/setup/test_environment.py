@@ -255,9 +255,9 @@ def test_what_was_interrupted_is_begun_anew(machine: Machine) -> None:
             if "installing" in line:
                 os.killpg(process.pid, signal.SIGINT)
                 break
-        process.stdout.read()
+        said = process.stdout.read()
         assert process.wait(WAIT_S) != 0
-    assert is_untouched(machine)
+    assert is_untouched(machine), said
     uv.unlink()
     uv.symlink_to(real)
     assert machine.set_up().returncode == 0
