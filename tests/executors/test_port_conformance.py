@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 
 from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.node.executor import NodeExecutor
+from bailiwick.store import open_store
+from bailiwick.store.work_rows import WorkBook
 from tests.executors.conftest import PATIENT
 from tests.support.executor_conformance import CHECKS, Rig
+from tests.support.node_work import DirectServer, end_all, running_agent
+from tests.support.waiting import WAIT_S
 
 
 @contextmanager
@@ -25,7 +30,27 @@ def local(folder: Path) -> Iterator[Rig]:
         reopen().tear_down(found.lease_id)
 
 
-RIGS: dict[str, Callable[[Path], AbstractContextManager[Rig]]] = {"local": local}
+@contextmanager
+def node(folder: Path) -> Iterator[Rig]:
+    """Jobs of a machine with an agent, over rows."""
+    store = open_store(str(folder / "data"))
+    book = WorkBook(store)
+
+    def reopen() -> NodeExecutor:
+        return NodeExecutor(book, "n1", now_ms=lambda: 0, wait_s=WAIT_S)
+
+    try:
+        with running_agent(folder / "jobs", DirectServer(book, "n1")):
+            yield Rig(reopen(), reopen)
+    finally:
+        end_all(folder / "jobs")
+        store.close()
+
+
+RIGS: dict[str, Callable[[Path], AbstractContextManager[Rig]]] = {
+    "local": local,
+    "node": node,
+}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
