@@ -33,7 +33,14 @@ from bailiwick.isolation.compiled import CompiledPolicy, SubjectClass, Term
 from bailiwick.isolation.inner import Crowd, InnerDomains
 from bailiwick.isolation.placements import Residue, Site
 from bailiwick.isolation.presence import KEPT_MAX, KindPresence
-from bailiwick.isolation.terrain import INNER, UNKNOWN_PARTS, HeldParts, SettledWork, Terrain
+from bailiwick.isolation.terrain import (
+    INNER,
+    UNKNOWN_PARTS,
+    HeldParts,
+    RulesBinding,
+    SettledWork,
+    Terrain,
+)
 
 
 class Ground:
@@ -57,7 +64,7 @@ class Ground:
         self._residues: list[Residue] = []
         self._stay: dict[tuple[int, DomainKind, str], int] = {}
         """How much work there is that will leave something behind, by rule and domain."""
-        self._limited: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        self._bound: dict[int, RulesBinding] = {}
 
     # -- being told --------------------------------------------------------------------------
 
@@ -113,7 +120,12 @@ class Ground:
         self, member: SubjectClass, handle: int, *, parts: HeldParts, runs: bool
     ) -> SettledWork:
         zones, held, touches = self._terrain.reached(handle, parts)
-        spreads, lingers = self._limits_of(member.selected)
+        kinds, spreads, lingers = self._bound_by(member.selected)
+        if len(kinds) < len(self._shared):
+            zones = tuple(zone for zone in zones if zone[0] in kinds)
+        inner = tuple((kind, name) for kind in self.inner.kinds for name in held[kind])
+        if not spreads and not lingers:
+            return SettledWork(member, handle, parts, runs, zones, (), (), inner, touches)
         counted = [
             (number, name)
             for number in spreads
@@ -125,20 +137,20 @@ class Ground:
             for kind in self.compiled.lingers[number].rule.kinds
             for name in held[kind]
         ]
-        inner = tuple((kind, name) for kind in self.inner.kinds for name in held[kind])
         limits = tuple(counted), tuple(kept)
         return SettledWork(member, handle, parts, runs, zones, *limits, inner, touches)
 
-    def _limits_of(self, selected: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The places of the rules about how many, and about what lingers, that choose them."""
-        found = self._limited.get(selected)
+    def _bound_by(self, selected: int) -> RulesBinding:
+        """What of the policy could ever matter to who is selected so."""
+        found = self._bound.get(selected)
         if found is None:
-            if len(self._limited) >= KEPT_MAX:
-                self._limited.clear()
+            if len(self._bound) >= KEPT_MAX:
+                self._bound.clear()
             compiled = self.compiled
+            kinds = {k: each for k, each in self._shared.items() if each.concerns(selected)}
             spreads = tuple(n for n, each in enumerate(compiled.spreads) if selected & each.whose)
             lingers = tuple(n for n, each in enumerate(compiled.lingers) if selected & each.whose)
-            found = self._limited[selected] = spreads, lingers
+            found = self._bound[selected] = RulesBinding(kinds, spreads, lingers)
         return found
 
     def _put(self, key: int, work: SettledWork) -> None:
@@ -254,12 +266,13 @@ class Ground:
     ) -> tuple[int, int]:
         """The nodes that are closed whatever is taken of them, and those of which a part is."""
         whole = parts = 0
-        for kind, presence in self._shared.items():
+        bound = self._bound_by(member.selected)
+        for kind, presence in bound.kinds.items():
             if kind not in INNER:
                 whole |= presence.closed(member, term, everyone=self.everyone)
             elif devices or kind is not DomainKind.FABRIC:
                 parts |= presence.closed(member, term, everyone=self.everyone)
-        for number in self._limits_of(member.selected)[0]:
+        for number in bound.spreads:
             crowd = self._crowds[number]
             if crowd.full and crowd.binds(member.selected, term, devices=devices):
                 if crowd.each.rule.kind in INNER:

@@ -16,7 +16,7 @@ from bailiwick.fleet.topology import PLACES, DomainKind
 from bailiwick.isolation.compiled import SubjectClass
 from bailiwick.isolation.inner import InnerDomain
 from bailiwick.isolation.placements import Site
-from bailiwick.isolation.presence import ZoneKey
+from bailiwick.isolation.presence import KindPresence, ZoneKey
 
 REACHES_MAX = 64
 """Ways to hold parts of one node that are remembered."""
@@ -38,6 +38,17 @@ class HeldParts(NamedTuple):
 
 UNKNOWN_PARTS = HeldParts()
 """Of work of which it is not known which parts of its node it holds."""
+
+
+class RulesBinding(NamedTuple):
+    """What of the policy could ever matter to some: the rest need not know where they are."""
+
+    kinds: dict[DomainKind, KindPresence]
+    """The kinds of domain in which some rule keeps them from anybody."""
+    spreads: tuple[int, ...]
+    """The places of the rules about how many that choose them."""
+    lingers: tuple[int, ...]
+    """The same, of the rules about what lingers."""
 
 
 class SettledWork(NamedTuple):
