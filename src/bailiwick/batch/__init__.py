@@ -24,13 +24,13 @@ from bailiwick.batch.problems import GraphProblem, GraphRefused
 from bailiwick.batch.run import GraphRun, next_steps
 from bailiwick.batch.steps import (
     CancelAsked,
-    CheckpointReported,
     EndGraph,
     GraphStep,
     RerunAsked,
     RetryTask,
     StartTask,
     StopTask,
+    TaskCheckpointed,
     TaskFailed,
     TaskResult,
     TaskSucceeded,
@@ -39,7 +39,6 @@ from bailiwick.batch.task import ResourceReq, RetryPolicy, TaskDef, Upstream
 
 __all__ = [
     "CancelAsked",
-    "CheckpointReported",
     "EndGraph",
     "GraphProblem",
     "GraphRefused",
@@ -52,6 +51,7 @@ __all__ = [
     "StartTask",
     "StopTask",
     "Task",
+    "TaskCheckpointed",
     "TaskDef",
     "TaskFailed",
     "TaskGraph",

@@ -21,22 +21,22 @@ from heapq import heappop, heappush
 from typing import assert_never
 
 from bailiwick.batch.graph import Awaited, Task, TaskGraph, digest_of
-from bailiwick.batch.standing import TaskStanding
 from bailiwick.batch.steps import (
     CancelAsked,
-    CheckpointReported,
     EndGraph,
     GraphStep,
     RerunAsked,
     RetryTask,
     StartTask,
     StopTask,
+    TaskCheckpointed,
     TaskFailed,
     TaskResult,
     TaskSucceeded,
 )
 from bailiwick.batch.taking import inputs_of, is_met, result_of
 from bailiwick.batch.task import Upstream, pause_ms
+from bailiwick.batch.task_state import TaskState
 from bailiwick.vocab.graphs import (
     FailureCategory,
     GraphPhase,
@@ -56,7 +56,7 @@ class GraphRun:
     ) -> None:
         self.graph, self.graph_id, self.seed = graph, graph_id, seed
         self.phase = GraphPhase.RUNNING
-        self.standings = [TaskStanding(len(task.awaited)) for task in graph.tasks]
+        self.standings = [TaskState(len(task.awaited)) for task in graph.tasks]
         self.changed: set[int] = set()
         """Tasks that are not as they were when somebody last cleared this."""
         self._done: Done = done or {}
@@ -84,7 +84,7 @@ class GraphRun:
                 self.standings[number].pending -= 1
         return [task.number for task in self.graph.tasks if not self.standings[task.number].pending]
 
-    def resume(self, standings: Sequence[TaskStanding], phase: GraphPhase) -> None:
+    def resume(self, standings: Sequence[TaskState], phase: GraphPhase) -> None:
         """Go on from where an earlier life of this run was: all else follows from that."""
         self.standings, self.phase = list(standings), phase
         self._recount()
@@ -92,7 +92,7 @@ class GraphRun:
 
     # -- reading -----------------------------------------------------------------------------
 
-    def standing(self, name: str) -> TaskStanding:
+    def standing(self, name: str) -> TaskState:
         """How far that task has come."""
         return self.standings[self.graph.numbers[name]]
 
@@ -118,7 +118,7 @@ class GraphRun:
                 return self._succeed(result, now_ms)
             case TaskFailed():
                 return self._fail(result, now_ms)
-            case CheckpointReported():
+            case TaskCheckpointed():
                 number = self._submitted_as(result.task, result.attempt)
                 if number is not None:
                     self.standings[number].checkpoint = result.checkpoint
@@ -308,7 +308,7 @@ class GraphRun:
             known = self._results[at] = result_of(self._elements(awaited))
         return known
 
-    def _elements(self, awaited: Awaited) -> list[TaskStanding]:
+    def _elements(self, awaited: Awaited) -> list[TaskState]:
         whole = self.graph.groups[awaited.group] if awaited.task is None else (awaited.task,)
         return [self.standings[at] for at in whole]
 

@@ -39,7 +39,7 @@ class TaskFailed:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointReported:
+class TaskCheckpointed:
     """An attempt saved its work there; the next goes on from it."""
 
     task: str
@@ -62,7 +62,7 @@ class RerunAsked:
     tasks: frozenset[str] | None = None
 
 
-TaskResult: TypeAlias = TaskSucceeded | TaskFailed | CheckpointReported | CancelAsked | RerunAsked
+TaskResult: TypeAlias = TaskSucceeded | TaskFailed | TaskCheckpointed | CancelAsked | RerunAsked
 
 
 @dataclass(frozen=True, slots=True)

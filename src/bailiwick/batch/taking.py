@@ -14,12 +14,12 @@ from hashlib import sha256
 from typing import assert_never
 
 from bailiwick.batch.graph import Task, TaskGraph
-from bailiwick.batch.standing import TaskStanding
 from bailiwick.batch.task import Upstream
+from bailiwick.batch.task_state import TaskState
 from bailiwick.vocab.graphs import TaskPhase, UpstreamResult
 
 
-def is_met(wanted: Upstream, found: Sequence[TaskStanding]) -> bool:
+def is_met(wanted: Upstream, found: Sequence[TaskState]) -> bool:
     """Whether these, which are over, are as was asked."""
     codes = wanted.exit_codes
     if codes and any(each.exit_code not in codes for each in found):
@@ -35,7 +35,7 @@ def is_met(wanted: Upstream, found: Sequence[TaskStanding]) -> bool:
             assert_never(wanted.when)
 
 
-def result_of(found: Sequence[TaskStanding]) -> str:
+def result_of(found: Sequence[TaskState]) -> str:
     """What a task has of others: their outputs if they tell any, else that very work."""
     told = sha256()
     for each in found:
@@ -46,7 +46,7 @@ def result_of(found: Sequence[TaskStanding]) -> str:
 
 
 def inputs_of(
-    task: Task, graph: TaskGraph, *, standings: Sequence[TaskStanding]
+    task: Task, graph: TaskGraph, *, standings: Sequence[TaskState]
 ) -> dict[str, str] | None:
     """The content of a task's inputs by name; nothing if one of them was not made."""
     found = dict[str, str]()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bailiwick.vocab.graphs import FailureCategory, TaskPhase
 
 
-class TaskStanding:
+class TaskState:
     """How far one task has come."""
 
     __slots__ = (
