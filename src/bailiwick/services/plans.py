@@ -93,7 +93,8 @@ def _priced(caller: Caller, view: View, *, command: Submit, planned: pl.Plan) ->
     found = planned.victims if isinstance(planned, pl.PreemptPlan) else ()
     victims = tuple(_shown(each, command, principal=caller.principal) for each in found)
     price = price_of(planned, command, card=card, fleet=fleet)
-    return PricedPlan(planned, victims, price, pl.rules_closing(view.state, planned, command))
+    rules = pl.rules_closing(view.state, planned, command=command)
+    return PricedPlan(planned, victims, price, rules)
 
 
 def _shown(victim: pl.PlannedVictim, command: Submit, *, principal: Principal) -> ShownVictim:

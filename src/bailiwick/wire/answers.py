@@ -23,7 +23,7 @@ from bailiwick.vocab.words import (
     Priority,
     ResourceKind,
 )
-from bailiwick.wire.base import Model
+from bailiwick.wire.base import Model, UnderRules
 from bailiwick.wire.words import EstimateWord
 
 _Resource = Annotated[ResourceKind, Field(strict=False)]
@@ -333,15 +333,13 @@ Answer: TypeAlias = Annotated[Granted | Queued | Refused | Done, Field(discrimin
 
 
 class Price(Model):
-    """What a request costs at the list prices of today; ``micros_total`` is for its whole term.
-
-    An upper bound if it is not known which GPUs it gets: then the dearest that would do count.
-    """
+    """What a request costs at the list prices of today; ``micros_total`` is for its whole term."""
 
     currency: str
     micros_per_hour: int
     micros_total: int
     is_upper_bound: bool
+    """Whether it is not known which GPUs it gets: then the dearest that would do count."""
 
 
 class Estimate(Model):
@@ -380,36 +378,21 @@ class WouldPreempt(Model):
     price: Price
 
 
-class ClosingRule(Model):
-    """A rule of the isolation policy, and how many nodes it closes to a request now."""
-
-    rule: str
-    nodes: int
-
-
-class WouldQueue(Model):
+class WouldQueue(UnderRules):
     """The request would wait; ``denied`` is null if only those before it are in its way."""
 
     plan: Literal["queue"]
     denied: Denial | None
     estimate: Estimate
     price: Price
-    rules: list[ClosingRule] = Field(default_factory=list)
-    """The rules of the isolation policy that close nodes to it; the most nodes first."""
-    rules_more: int = 0
-    """How many rules besides close some."""
 
 
-class WouldRefuse(Model):
+class WouldRefuse(UnderRules):
     """The request would neither run nor wait."""
 
     plan: Literal["refuse"]
     denied: Denial
     price: Price
-    rules: list[ClosingRule] = Field(default_factory=list)
-    """The rules of the isolation policy that close nodes to it; the most nodes first."""
-    rules_more: int = 0
-    """How many rules besides close some."""
 
 
 Plan: TypeAlias = Annotated[

@@ -21,7 +21,8 @@ from bailiwick.vocab.values import MILLI
 from bailiwick.wire import answers as ans
 
 if TYPE_CHECKING:
-    from bailiwick.wire.answers import ClosingRule, Plan, Victim
+    from bailiwick.wire.answers import Plan, Victim
+    from bailiwick.wire.base import ClosingRule
     from bailiwick.wire.jobs import NewJob
 
 command = typer.Typer(add_completion=False)

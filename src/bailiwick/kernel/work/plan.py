@@ -283,7 +283,7 @@ class Explained:
     """How many nodes each rule of a policy closes to it."""
 
 
-def rules_closing(state: State, planned: Plan, command: Submit) -> RuleCounts:
+def rules_closing(state: State, planned: Plan, *, command: Submit) -> RuleCounts:
     """The same of a plan, if the request would not run."""
     if isinstance(planned, GrantPlan | PreemptPlan):
         return NO_RULES

@@ -19,6 +19,7 @@ from bailiwick.services.leases import OwnedLease
 from bailiwick.services.plans import PricedPlan
 from bailiwick.wire import answers as told
 from bailiwick.wire import work
+from bailiwick.wire.base import ClosingRule
 from bailiwick.wire.fleet import Held
 from bailiwick.wire.problem import EdgeCode
 
@@ -121,9 +122,9 @@ def spell_plan(found: PricedPlan) -> told.Plan:
             assert_never(planned)
 
 
-def spell_rules(found: RuleCounts) -> list[told.ClosingRule]:
+def spell_rules(found: RuleCounts) -> list[ClosingRule]:
     """The rules of a policy that close nodes to a request."""
-    return [told.ClosingRule(rule=rule, nodes=nodes) for rule, nodes in found.told]
+    return [ClosingRule(rule=rule, nodes=nodes) for rule, nodes in found.told]
 
 
 def spell_lease(found: OwnedLease) -> work.Lease:
