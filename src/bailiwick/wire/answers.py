@@ -142,6 +142,14 @@ class NodesClosed(_Denial):
     nodes: int
 
 
+class NodeKeptApart(_Denial):
+    """By this rule of the isolation policy a lease may not stay so long on its node."""
+
+    detail: Literal["node_kept_apart"]
+    node: str
+    rule: str
+
+
 class NodeClosed(_Denial):
     """The node of the lease takes none now, so its term does not grow there."""
 
@@ -265,6 +273,7 @@ Denial: TypeAlias = Annotated[
     | Fragmented
     | VictimsLeaving
     | NodeClosed
+    | NodeKeptApart
     | NodesClosed
     | TermReserved
     | ScopeClosed
@@ -371,6 +380,13 @@ class WouldPreempt(Model):
     price: Price
 
 
+class ClosingRule(Model):
+    """A rule of the isolation policy, and how many nodes it closes to a request now."""
+
+    rule: str
+    nodes: int
+
+
 class WouldQueue(Model):
     """The request would wait; ``denied`` is null if only those before it are in its way."""
 
@@ -378,6 +394,10 @@ class WouldQueue(Model):
     denied: Denial | None
     estimate: Estimate
     price: Price
+    rules: list[ClosingRule] = Field(default_factory=list)
+    """The rules of the isolation policy that close nodes to it; the most nodes first."""
+    rules_more: int = 0
+    """How many rules besides close some."""
 
 
 class WouldRefuse(Model):
@@ -386,6 +406,10 @@ class WouldRefuse(Model):
     plan: Literal["refuse"]
     denied: Denial
     price: Price
+    rules: list[ClosingRule] = Field(default_factory=list)
+    """The rules of the isolation policy that close nodes to it; the most nodes first."""
+    rules_more: int = 0
+    """How many rules besides close some."""
 
 
 Plan: TypeAlias = Annotated[

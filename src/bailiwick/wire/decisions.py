@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bailiwick.vocab.words import FilterReason
-from bailiwick.wire.answers import Denial, Plan
+from bailiwick.wire.answers import ClosingRule, Denial, Plan
 from bailiwick.wire.base import Model
 from bailiwick.wire.work import Remedy
 
@@ -26,6 +26,10 @@ class Explanation(Model):
     """How many nodes would fit one member now."""
     remedy: Remedy
     plan: Plan
+    rules: list[ClosingRule] = Field(default_factory=list)
+    """The rules of the isolation policy that close nodes to it; the most nodes first."""
+    rules_more: int = 0
+    """How many rules besides close some."""
 
 
 class Decision(Model):

@@ -15,7 +15,7 @@ from bailiwick.vocab.words import (
     PendingReason,
     Priority,
 )
-from bailiwick.wire.answers import Denial, Estimate
+from bailiwick.wire.answers import ClosingRule, Denial, Estimate
 from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, Within
 from bailiwick.wire.fleet import Held, Node, Resources
 from bailiwick.wire.words import RemedyWord
@@ -131,6 +131,10 @@ class QueueEntry(Model):
     remedy: Remedy
     estimate: Estimate
     job_labels: list[str] = Field(default_factory=list)
+    rules: list[ClosingRule] = Field(default_factory=list)
+    """The rules of the isolation policy that close nodes to it; the most nodes first."""
+    rules_more: int = 0
+    """How many rules besides close some."""
 
 
 class JournalRecord(Model):
