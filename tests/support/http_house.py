@@ -46,9 +46,11 @@ from bailiwick.services.rating import Period
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
+from bailiwick.services.work import NodeDesk
 from bailiwick.store import open_store
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
+from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
@@ -215,6 +217,7 @@ def http_house(
                 parts,
                 telemetry=telemetry,
                 tables=StoreTables.of(store),
+                desk=NodeDesk(WorkBook(store), clock=clock),
                 jobs=Jobs(JobBook(store), runner, clock=SystemClock(), node="n1"),
                 executor=LocalExecutor(folder / "jobs"),
             ),

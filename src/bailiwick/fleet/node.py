@@ -41,6 +41,9 @@ EXECUTOR_LABEL = "executor"
 """The key of the label of a node on which something of ours really runs what leases are for; its
 value is the name of that executor."""
 
+NODE_EXECUTOR = "node"
+"""The name of the executor that runs jobs through a node's own agent."""
+
 ATTESTED_PREFIX = "attested."
 """How the keys of labels begin that only attestation gives; an inventory may not say them."""
 

@@ -85,8 +85,9 @@ class ThisNode:
     name = "this-node"
 
     def __init__(
-        self, loop: JobLoop, beats: Beats, *, executor: ExecutorKind, folder: Path
+        self, loop: JobLoop, beats: Beats, *, executor: ExecutorKind, folder: Path, node: str
     ) -> None:
+        self._node = node
         self._loop, self._beats, self._folder = loop, beats, folder
         self._labels = {EXECUTOR_LABEL: executor.name, HEARTBEAT_LABEL: "server"}
 
@@ -94,7 +95,7 @@ class ThisNode:
         """Join the fleet, then run jobs until told to stop."""
         loop, tools = self._loop, self._loop.tools
         capacity = read_capacity(self._folder, self._labels)
-        tools.say(join_fleet(tools.runner, loop.node, capacity=capacity))
+        tools.say(join_fleet(tools.runner, self._node, capacity=capacity))
         silent = threading.Event()  # of this run: the next has a heart of its own
         beating = threading.Thread(target=self._beat, args=(silent,), name="beat", daemon=True)
         beating.start()
@@ -107,6 +108,6 @@ class ThisNode:
     def _beat(self, silent: threading.Event) -> None:
         every_s = self._beats.rule.beat_ms / 1000
         while True:  # until the run is over
-            self._beats.beat(self._loop.node)
+            self._beats.beat(self._node)
             if silent.wait(every_s):
                 return

@@ -3,7 +3,7 @@
 Rules:
 
 - Everything is built here and nowhere else, from the store, the replica and the options.
-- A process that is no node has no executor: it keeps jobs, but runs none.
+- A process that is no node has no executor of its own: it runs jobs of other nodes alone.
 - What is this machine's own (keys, jobs, spans) lies in the process's folder.
 """
 
@@ -39,9 +39,11 @@ from bailiwick.services.jobs import Jobs
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
+from bailiwick.services.work import NodeDesk
 from bailiwick.store import load_or_create_key
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.sql_store import SqlStore
+from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 
 JOBS_FOLDER = "jobs"
@@ -91,22 +93,26 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     duties.append(UsageCheck(runner, books, clock=clock))
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
+    desk, kind = NodeDesk(WorkBook(base.store), clock=clock), registry.DEFAULT
     executor = None
     if node is not None:
-        kind = registry.DEFAULT
         executor = WatchedExecutor(kind.open(plan.folder / JOBS_FOLDER), base.telemetry)
-        tools = JobTools(
-            jobs=jobs,
-            runner=runner,
-            executor=executor,
-            authority=base.authority,
-            clock=clock,
-            server=plan.address,
-            say=base.say,
-        )
         duties.append(JobCounting(books.counters, node, executor, clock=clock, say=base.say))
-        loop = JobLoop(tools)
-        duties.append(ThisNode(loop, beats, executor=kind, folder=plan.folder))
+    tools = JobTools(
+        jobs=jobs,
+        runner=runner,
+        executor=executor,
+        authority=base.authority,
+        clock=clock,
+        server=plan.address,
+        say=base.say,
+        remote=lambda other: WatchedExecutor(desk.executor_of(other), base.telemetry),
+    )
+    loop = JobLoop(tools)
+    if node is not None:
+        duties.append(ThisNode(loop, beats, executor=kind, folder=plan.folder, node=node))
+    else:
+        duties.append(loop)
     if plan.demo:
         duties.append(DemoCell(runner, clock))
     parts = Parts(
@@ -118,6 +124,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         metrics_open=plan.is_open,
         jobs=jobs,
         executor=executor,
+        desk=desk,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),
         capabilities=Capabilities(plan.capability, RevocationBook()),

@@ -22,6 +22,7 @@ from bailiwick.server.http.routes import (
     trust,
     usage,
     watch,
+    work,
 )
 
 __all__ = [
@@ -43,4 +44,5 @@ __all__ = [
     "trust",
     "usage",
     "watch",
+    "work",
 ]
