@@ -97,6 +97,8 @@ class JobSpec:
     warn_by_signal: bool = False
     server: str = ""
     """Where the job reaches the server that runs it; empty says nothing to it."""
+    owner: str = ""
+    """Whose it is, ``TENANT`` or ``TENANT/PROJECT``: jobs of different owners are kept apart."""
 
     def __post_init__(self) -> None:
         check_amount("lease_id", self.lease_id)
@@ -116,6 +118,7 @@ class JobSpec:
         check_amount("output_bytes_max", self.output_bytes_max)
         check_kind("warn_by_signal", self.warn_by_signal, bool)
         _check_text("server", self.server)
+        _check_text("owner", self.owner)
 
     def _check_token(self) -> None:
         # The value is not put into the error: errors are logged.
