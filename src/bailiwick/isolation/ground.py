@@ -50,6 +50,17 @@ class SettledWork(NamedTuple):
     """The domains that it leaves something behind in, by the place of that rule."""
 
 
+class _Bound(NamedTuple):
+    """What of the policy could ever matter to some: the rest need not know where they are."""
+
+    kinds: dict[DomainKind, KindPresence]
+    """The kinds of domain in which some rule keeps them from anybody."""
+    spreads: tuple[int, ...]
+    """The places of the rules about how many that choose them."""
+    lingers: tuple[int, ...]
+    """The same, of the rules about what lingers."""
+
+
 @dataclass(slots=True)
 class _Crowd:
     """One rule about how many: how many there are, and the nodes that are full."""
@@ -83,7 +94,7 @@ class Ground:
         self._residues: list[Residue] = []
         self._stay: dict[tuple[int, DomainKind, str], int] = {}
         """How much work there is that will leave something behind, by rule and domain."""
-        self._limited: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+        self._bound: dict[int, _Bound] = {}
 
     # -- being told --------------------------------------------------------------------------
 
@@ -137,7 +148,11 @@ class Ground:
         self, member: SubjectClass, handle: int, *, parts: HeldParts, runs: bool
     ) -> SettledWork:
         zones, held = self._terrain.reached(handle, parts)
-        spreads, lingers = self._limits_of(member.selected)
+        kinds, spreads, lingers = self._bound_by(member.selected)
+        if len(kinds) < len(self._shared):
+            zones = tuple(zone for zone in zones if zone[0] in kinds)
+        if not spreads and not lingers:
+            return SettledWork(member, handle, parts, runs, zones, (), ())
         counted = [
             (number, name)
             for number in spreads
@@ -151,16 +166,17 @@ class Ground:
         ]
         return SettledWork(member, handle, parts, runs, zones, tuple(counted), tuple(kept))
 
-    def _limits_of(self, selected: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The places of the rules about how many, and about what lingers, that choose them."""
-        found = self._limited.get(selected)
+    def _bound_by(self, selected: int) -> _Bound:
+        """What of the policy could ever matter to who is selected so."""
+        found = self._bound.get(selected)
         if found is None:
-            if len(self._limited) >= KEPT_MAX:
-                self._limited.clear()
+            if len(self._bound) >= KEPT_MAX:
+                self._bound.clear()
             compiled = self.compiled
+            kinds = {k: each for k, each in self._shared.items() if each.concerns(selected)}
             spreads = tuple(n for n, each in enumerate(compiled.spreads) if selected & each.whose)
             lingers = tuple(n for n, each in enumerate(compiled.lingers) if selected & each.whose)
-            found = self._limited[selected] = spreads, lingers
+            found = self._bound[selected] = _Bound(kinds, spreads, lingers)
         return found
 
     def _put(self, key: int, work: SettledWork) -> None:
@@ -250,11 +266,11 @@ class Ground:
 
     def open_to(self, member: SubjectClass, term: Term, *, devices: bool = True) -> int:
         """The nodes where somebody of the class may be for the term; labels are not asked here."""
-        closed = 0
-        for kind, presence in self._shared.items():
+        closed, bound = 0, self._bound_by(member.selected)
+        for kind, presence in bound.kinds.items():
             if devices or kind is not DomainKind.FABRIC:
                 closed |= presence.closed(member, term, everyone=self.everyone)
-        for number in self._limits_of(member.selected)[0]:
+        for number in bound.spreads:
             crowd = self._crowds[number]
             if crowd.full and crowd.binds(member.selected, term, devices=devices):
                 closed |= crowd.full
