@@ -49,6 +49,7 @@ _FAULTS = {
     "argv": JobFault.PROGRAM_NOT_RUNNABLE,
     "cwd": JobFault.DIRECTORY_NOT_USABLE,
     "limits": JobFault.LIMITS_NOT_POSSIBLE,
+    "owner": JobFault.NOT_KEPT_APART,
 }
 _BEFORE_RUNNING = (JobPhase.WAITING, JobPhase.STARTING)
 
@@ -223,6 +224,7 @@ class JobActions:
             device_indices=lease.devices,
             limits=Limits(memory_of(lease, per_core), cpu_milli=lease.cpu_milli or None),
             server=self._tools.server,
+            owner=str(Scope(job.tenant, job.project)),
         )
 
     def _fail(self, job: JobRow, fault: JobFault, error: BailiwickError) -> None:

@@ -39,7 +39,7 @@ from bailiwick.executors.local.limits import (
     find_cgroup,
     plan_rlimits,
 )
-from bailiwick.executors.local.modes import Apart
+from bailiwick.executors.local.modes import Apart, JobMode
 from bailiwick.executors.local.proc import Process, count_threads, is_same, load_boot_id, send
 from bailiwick.executors.local.separation import Separation
 from bailiwick.executors.local.state import (
@@ -100,7 +100,7 @@ class LocalExecutor:
             raise Unavailable("the local executor", "it needs Linux")
         self._root = root.resolve()
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._separation = Separation(self._root, apart or Apart())
+        self._separation = Separation(self._root, apart or Apart(mode=JobMode.TRUSTED))
         self.mode = self._separation.mode
         self._waits = waits or TeardownWaits()
         self._parent = find_cgroup(cgroup)
@@ -386,14 +386,9 @@ class LocalExecutor:
 def _refusal(spec: JobSpec, answer: dict[str, Any]) -> InvalidValue:
     """The job could not be run as asked: which field it was."""
     field = str(answer["fault"])
-    values = {
-        "argv[0]": spec.argv[0],
-        "cwd": str(spec.cwd),
-        "limits": spec.limits,
-        "owner": spec.owner,
-    }
+    values = {"argv[0]": spec.argv[0], "cwd": str(spec.cwd), "limits": spec.limits}
     why = os.strerror(answer["errno"]) if answer["errno"] else "it was refused"
-    return InvalidValue(field, values[field], f"{_EXPECTED[field]} ({why})")
+    return InvalidValue(field, values.get(field, spec.owner), f"{_EXPECTED[field]} ({why})")
 
 
 def _lost_or_just_ended(folder: Path) -> Exited | Lost:

@@ -23,13 +23,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-import bailiwick
 from bailiwick.executors.local import sandbox
 from bailiwick.executors.local.supervisor import save_atomically
 from bailiwick.vocab.errors import Damaged, InvalidValue, LimitReached, Unavailable
@@ -77,7 +76,7 @@ class Apart:
 
 def choose_mode(wish: JobMode | None) -> JobMode:
     """The mode to use: the one that was named, or the best that this machine and user allow."""
-    can = {
+    can: dict[JobMode, Callable[[], bool]] = {
         JobMode.SANDBOX: can_sandbox,
         JobMode.USERS: can_switch_users,
         JobMode.TRUSTED: lambda: True,
@@ -153,7 +152,7 @@ def sandbox_plan(
 
 def _python_folders() -> list[str]:
     """Where the server's own program lies: a job may call ``bailiwick`` too."""
-    package = os.path.dirname(os.path.realpath(bailiwick.__file__))
+    package = os.path.realpath(Path(__file__).parents[2])
     found = {os.path.realpath(path) for path in (sys.base_prefix, sys.prefix, package)}
     return sorted(path for path in found if path not in ("/", "/usr"))
 

@@ -74,7 +74,7 @@ class Separation:
                 uid = self._users.of(spec.owner)
                 return Own(self._elsewhere / str(spec.lease_id), uid, is_apart=True)
             case JobMode.TRUSTED:
-                if not self._tenant.admit(tenant):
+                if tenant and not self._tenant.admit(tenant):
                     why = "the one tenant whose jobs are trusted here"
                     raise InvalidValue("owner", spec.owner, why)
                 return Own(folder)
