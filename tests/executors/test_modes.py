@@ -22,7 +22,7 @@ from bailiwick.executors.local.modes import (
     Apart,
     JobMode,
     ProjectUsers,
-    Shown,
+    ShownFolder,
     can_sandbox,
     can_switch_users,
     device_paths,
@@ -185,7 +185,7 @@ def test_a_sandboxed_job_sees_what_is_shown_and_has_no_way_to_more(
     for name in ("in", "out"):
         (tmp_path / name).mkdir()
         (tmp_path / name).chmod(0o777)
-    shown = (Shown(tmp_path / "in"), Shown(tmp_path / "out", is_writable=True))
+    shown = (ShownFolder(tmp_path / "in"), ShownFolder(tmp_path / "out", is_writable=True))
     executor = opened(data, mode, waits=PATIENT, shown=shown)
     text = (
         f"touch {tmp_path}/in/x; touch {tmp_path}/out/x && echo wrote; ls /proc | grep -c '^[0-9]';"
@@ -200,7 +200,7 @@ def test_a_sandboxed_job_sees_what_is_shown_and_has_no_way_to_more(
     for word in ("wrote", "no-user", "no-mount", "NoNewPrivs:\t1", "Seccomp:\t2", "0000000000\n"):
         assert word in told
     with pytest.raises(InvalidValue, match="job-path"):
-        opened(data, mode, shown=(Shown(data / "jobs"),))
+        opened(data, mode, shown=(ShownFolder(data / "jobs"),))
 
 
 def test_trusted_jobs_are_one_tenants_and_where_nothing_holds_none_run(data: Path) -> None:

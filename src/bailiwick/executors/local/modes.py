@@ -56,7 +56,7 @@ class JobMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownFolder:
     """A folder of the machine that jobs see, under its own name."""
 
     path: Path
@@ -69,7 +69,7 @@ class Apart:
 
     mode: JobMode | None = None
     """The one to use; ``None``: the best that can be had."""
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[ShownFolder, ...] = ()
     hidden: tuple[Path, ...] = ()
     """What no job sees, wherever it lies."""
 
@@ -112,18 +112,18 @@ def can_switch_users() -> bool:
     return int(line.split()[1], 16) & needed == needed
 
 
-def parse_shown(text: str) -> Shown:
+def parse_shown(text: str) -> ShownFolder:
     """``PATH`` as jobs may read it, ``PATH:rw`` as they may write it too.
 
     >>> parse_shown("/srv/data:rw")
-    Shown(path=PosixPath('/srv/data'), is_writable=True)
+    ShownFolder(path=PosixPath('/srv/data'), is_writable=True)
     """
     path, colon, how = text.rpartition(":")
     if not colon or how not in ("ro", "rw"):
         path, how = text, "ro"
     if not os.path.isabs(path) or not os.path.isdir(path) or os.path.realpath(path) == "/":
         raise InvalidValue("job-path", text, "a folder by its absolute path, then :rw to write it")
-    return Shown(Path(os.path.realpath(path)), how == "rw")
+    return ShownFolder(Path(os.path.realpath(path)), how == "rw")
 
 
 def sandbox_plan(

@@ -168,16 +168,19 @@ def _keep(folder: str, plan: dict[str, Any], *, tell: int, stays: int) -> None:
         _LIBC.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
         # Without a word the supervisor is gone, and all of the job goes with it.
         if is_entered and os.read(stays, 1):
-            while True:  # until none is left: nobody else can start anything here any more
-                try:
-                    os.waitpid(-1, 0)
-                except ChildProcessError:
-                    break
+            _reap_all()
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.write(tell, f" {getattr(error, 'strerror', error)} {_number(error)}".encode())
     finally:
         os._exit(0)
+
+
+def _reap_all() -> None:
+    """Until none is left: nobody else can start anything here any more."""
+    with contextlib.suppress(ChildProcessError):
+        while True:  # once per dead child
+            os.waitpid(-1, 0)
 
 
 def _close_all_but(kept: int) -> None:
