@@ -9,7 +9,8 @@ Rules:
 - A refusal of ``sbatch`` is told apart from silence by the exit code *and* its words: whoever could
   not reach the controller does not know whether it heard.
 
->>> parse_queue("17|RUNNING|bw-ab-7-c0ffee|2026-11-16T20:00:01|0:0\\n")["bw-ab-7-c0ffee"].state
+>>> name = "bw-0123abcd-7-0123456789ab"
+>>> parse_queue(f"17|RUNNING|{name}|2026-11-16T20:00:01|0:0")[name].state
 'RUNNING'
 """
 
