@@ -20,7 +20,7 @@ WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 
 def run(
     folder: Path, spec: JobSpec, *, submission: str = "one"
-) -> subprocess.CompletedProcess[str]:
+) -> subprocess.CompletedProcess[bytes]:
     """The script of this job, in this folder."""
     (folder / "work").mkdir(exist_ok=True)
     (folder / "current").write_text("one")
@@ -30,7 +30,6 @@ def run(
     return subprocess.run(
         ["sh", "-c", script],
         capture_output=True,
-        text=True,
         env={"PATH": os.environ["PATH"]},
         check=False,
     )
@@ -51,10 +50,10 @@ def test_no_word_or_value_of_a_user_is_taken_for_a_piece_of_the_script(
     folder = tmp_path_factory.mktemp('it\'s a "job"')
     argv = ("printf", "%s\\0", *words, "end")
     ran = run(folder, JobSpec(1, argv=argv, token="t"))
-    assert ran.stdout.split("\0")[:-1] == [*words, "end"]
+    assert ran.stdout.decode().split("\0")[:-1] == [*words, "end"]
     clear(folder)
     shown = JobSpec(1, argv=("printenv", "-0", "MINE"), token="t", env={"MINE": value})
-    assert run(folder, shown).stdout == value + "\0"
+    assert run(folder, shown).stdout.decode() == value + "\0"
 
 
 def test_a_script_runs_its_program_once_and_never_after_it_was_replaced(tmp_path: Path) -> None:
@@ -72,7 +71,7 @@ def test_what_a_job_was_given_is_gone_from_the_folder_before_its_program_runs(
     tmp_path: Path,
 ) -> None:
     argv = ("sh", "-c", "[ -e ../environment ] || echo gone")
-    assert run(tmp_path, JobSpec(1, argv=argv, token="t")).stdout == "gone\n"
+    assert run(tmp_path, JobSpec(1, argv=argv, token="t")).stdout == b"gone\n"
 
 
 def test_a_program_or_directory_that_is_not_there_is_told_as_never_started(tmp_path: Path) -> None:

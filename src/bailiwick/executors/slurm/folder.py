@@ -79,6 +79,7 @@ def load_owner(path: Path) -> str:
 
 
 def load_kept(folder: Path) -> Kept:
+    """The submission that counts; ``Damaged`` if its file does not tell."""
     try:
         body = json.loads(load(folder / batch.STATE) or "")
         kept = Kept(
@@ -93,6 +94,7 @@ def load_kept(folder: Path) -> Kept:
 
 
 def load(path: Path) -> str | None:
+    """The beginning of a small file; ``None`` if there is none."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
