@@ -7,14 +7,22 @@ exceptions and what lingers. A meeting is whatever the judge finds against what 
 
 Each history is short and a seed says all of it. With the policy none may have a meeting; the same
 attacker without it must have many, or it would be no attacker.
+
+Histories are played in blocks on all cores, and told in the order of their seeds: whatever the line
+of progress calls done is done. An interrupted run says with which ``--from`` to go on.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from itertools import repeat
 from random import Random
 from typing import Any
 
@@ -43,6 +51,8 @@ from tests.support.isolation_histories import use_policy
 from tests.unit.kernel.desk import HOPPER, Desk, ask
 
 HISTORIES = 100_000
+BLOCK = 100
+"""Histories between two lines of progress, and what an interruption loses at most on each core."""
 MOVES = 10
 HOUR_MS = 3_600_000
 MONDAY_MS = 4 * 24 * HOUR_MS
@@ -165,22 +175,79 @@ class Attack:
         self._submit("eve", wait=random.random() < 0.5, **terms)
 
 
+def play_block(seeds: Sequence[int], guarded: bool) -> list[int]:
+    """Those of these seeds that end in a forbidden meeting."""
+    met = []
+    for seed in seeds:
+        try:
+            if Attack(seed, guarded=guarded).meets():
+                met.append(seed)
+        except Exception as error:
+            raise AssertionError(f"seed {seed}: {error!r}") from error
+    return met
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Zero if no attack succeeded."""
+    """Zero if no attack succeeded; 130 if it was interrupted, and says how to go on."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.placement_attack")
-    parser.add_argument("--histories", type=int, default=HISTORIES, help="how many to play")
-    parser.add_argument("--start", type=int, default=0, help="the first seed")
+    how_many = "the seeds to play end before this one"
+    parser.add_argument("--histories", type=int, default=HISTORIES, help=how_many)
+    parser.add_argument("--from", dest="first", type=int, default=0, help="the first seed")
+    parser.add_argument("--seed", type=int, help="only this one")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
+    unguarded = "without the policy: the attacker should succeed"
+    parser.add_argument("--unguarded", action="store_true", help=unguarded)
     given = parser.parse_args(arguments)
-    began, failed = time.monotonic(), 0
-    for seed in range(given.start, given.start + given.histories):
-        if Attack(seed, guarded=True).meets():
-            failed += 1
-            print(f"seed {seed}: a meeting that the policy forbids", flush=True)
-        if seed % 1_000 == 999:
-            print(f"{seed + 1 - given.start} histories, {failed} with a meeting", file=sys.stderr)
+    seeds = range(given.first, given.histories)
+    if given.seed is not None:
+        seeds = range(given.seed, given.seed + 1)
+    if not seeds or given.workers < 1:
+        parser.error("no history to play, or nobody to play it")
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return _play_all(seeds, workers=given.workers, guarded=not given.unguarded)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _play_all(seeds: range, *, workers: int, guarded: bool) -> int:
+    began, done, failed = time.monotonic(), 0, 0
+    blocks = [seeds[at : at + BLOCK] for at in range(0, len(seeds), BLOCK)]
+    with ProcessPoolExecutor(min(workers, len(blocks)), initializer=_heed_no_interrupt) as pool:
+        try:
+            played = pool.map(play_block, blocks, repeat(guarded))
+            for block, met in zip(blocks, played, strict=True):
+                done, failed = done + len(block), failed + len(met)
+                for seed in met:
+                    print(f"seed {seed}: a meeting that the policy forbids", flush=True)
+                _tell(seeds, done, failed, time.monotonic() - began)
+        except (KeyboardInterrupt, AssertionError) as stopped:
+            pool.shutdown(wait=False, cancel_futures=True)
+            print(f"seeds {seeds[0]} to before {seeds[0] + done}: {failed} with a meeting")
+            if isinstance(stopped, AssertionError):
+                print(f"failed: {stopped}")
+                return 1
+            print(f"interrupted; go on with --from {seeds[0] + done}")
+            return 130
     took = time.monotonic() - began
-    print(f"{given.histories} histories, {failed} with a forbidden meeting, {took:.0f} s")
+    print(
+        f"seeds {seeds[0]} to {seeds[-1]}: {done} histories, "
+        f"{failed} with a forbidden meeting, {took:.0f} s"
+    )
     return 1 if failed else 0
+
+
+def _heed_no_interrupt() -> None:
+    """A worker ends its block; whoever started it decides when to stop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _tell(seeds: range, done: int, failed: int, took_s: float) -> None:
+    left_s = took_s / done * (len(seeds) - done)
+    said = f"{done} of {len(seeds)} histories, {failed} with a meeting"
+    after = f"{done / took_s:.1f}/s, {left_s / 60:.0f} min left, next --from {seeds[0] + done}"
+    print(f"{said}; {after}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ Rules:
 
 - A target cancels only what it submitted itself, and all of that when it is reset.
 - A submission that the scheduler does not take is no failure: it kept the work out.
+- A node goes down only if nothing runs on it that the target did not submit, and is up again when
+  the target is reset. Who does not let a step happen raises :class:`StepNotPossible`.
 - Settling goes on until every job runs or has been considered and waits. Each look on the way is
   handed out, so that a meeting that is over soon is seen too.
 - Each sort of cluster is one row here and a function ``begin(question)`` in the module it names,
@@ -26,6 +28,10 @@ class SubmissionRefused(Exception):
     """The scheduler did not take the work."""
 
 
+class StepNotPossible(Exception):
+    """What a step asks for cannot be done there, and why: the trial says nothing then."""
+
+
 class ConformanceTarget(Protocol):
     """A scheduler on trial. Placements carry the names of the trial's jobs as their ids."""
 
@@ -43,11 +49,17 @@ class ConformanceTarget(Protocol):
     def cancel(self, job: str) -> None:
         """End work that was submitted, or take it back."""
 
+    def lose(self, node: str) -> None:
+        """Take a node down, and its work with it; :class:`StepNotPossible` if that must not be."""
+
+    def regain(self, node: str) -> None:
+        """Take a node up again that was lost."""
+
     def settle(self, *, is_last: bool) -> Iterator[tuple[Placement, ...]]:
         """What is placed, look by look, until nothing more follows from the steps so far."""
 
     def reset(self) -> None:
-        """Cancel everything that was submitted, and wait until it is gone."""
+        """Cancel what was submitted, wait until it is gone, and take up what was taken down."""
 
 
 class ConformanceCluster(NamedTuple):

@@ -9,7 +9,7 @@ Rules:
   work that only the room beside the other is free, and while the other leaves.
 - A rule for which there is no trial (nobody there whom it keeps apart, no node with two GPUs on one
   fabric, not in force now) is told, with the reason.
-- A history of a model (:mod:`.trace`) becomes a trial if users can bring all its steps about.
+- Nodes go down and up only in trials that somebody wrote down (:mod:`.trace`): no user does that.
 - Tenants whom the policy does not name are called as the operator says; a scheduler may know no
   others.
 """
@@ -38,7 +38,6 @@ from bailiwick.isolation.policy import (
     Spread,
     Subject,
 )
-from bailiwick.isolation.trace import IsolationTrace, TraceWord
 from bailiwick.vocab.errors import InvalidValue
 
 PAIRS_MAX: Final = 2
@@ -52,26 +51,30 @@ SPREAD_MAX: Final = 16
 
 
 class TrialWord(StrEnum):
-    """What a user does in one step."""
+    """What a user does in one step, or becomes of a node."""
 
     SUBMIT = "submit"
     CANCEL = "cancel"
+    LOSE = "lose"
+    """A node goes down, and its work with it."""
+    REGAIN = "regain"
 
 
 @dataclass(frozen=True, slots=True)
 class TrialStep:
-    """One step of a user."""
+    """One step of a user, or of a node."""
 
     do: TrialWord
-    job: str
+    job: str = ""
+    """The work that is submitted or cancelled; none where a node goes down or up."""
     subject: Subject | None = None
     """Whose work is submitted."""
     cores: int = 1
     gpus: int = 0
     node: str | None = None
-    """The node that is asked for."""
+    """The node that is asked for, or goes down or up."""
     beside: str | None = None
-    """The job whose node, where it is or last was, is asked for."""
+    """The job whose node, where it is or last was, that is."""
     takes_rest: bool = False
     """All cores of that node but one, instead of ``cores``."""
 
@@ -284,45 +287,6 @@ def _submit(job: str, subject: Subject, **wish: Any) -> TrialStep:
 
 def _anywhere(subject: Subject) -> Placement:
     return Placement("", subject, "", {})
-
-
-# -- histories of a model --------------------------------------------------------------------
-
-
-def trial_of_trace(name: str, trace: IsolationTrace) -> ConformanceTrial:
-    """A model's history as users bring it about.
-
-    Who is placed on a node where another is asks for the other's node: the scheduler's nodes have
-    other names. :class:`~bailiwick.vocab.errors.InvalidValue` for a step that is no user's.
-    """
-    nodes = {seat.name: seat.node for seat in trace.seats}
-    devices = {seat.name for seat in trace.seats if seat.device is not None}
-    subjects = {job.name: job.subject for job in trace.jobs}
-    first_on: dict[str, str] = {}
-    steps: list[TrialStep] = []
-    for number, step in enumerate(trace.steps, 1):
-        match step.do:
-            case TraceWord.ARRIVE:
-                pass  # it is submitted when the model places it
-            case TraceWord.PLACE if step.job is not None and step.seats:
-                node = nodes[step.seats[0]]
-                gpus = sum(seat in devices for seat in step.seats)
-                beside = first_on.setdefault(node, step.job)
-                steps.append(
-                    _submit(
-                        step.job,
-                        subjects[step.job],
-                        cores=len(step.seats),
-                        gpus=gpus,
-                        beside=None if beside == step.job else beside,
-                    )
-                )
-            case TraceWord.FINISH if step.job is not None:
-                steps.append(TrialStep(TrialWord.CANCEL, step.job))
-            case _:
-                raise InvalidValue(f"step {number}", step.do.value, "arrive, place or finish")
-    rules = [each.rule for each in trace.forbidden]
-    return ConformanceTrial(name, rules[0] if rules else "", tuple(steps))
 
 
 # -- watching one ----------------------------------------------------------------------------

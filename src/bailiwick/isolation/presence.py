@@ -29,6 +29,7 @@ from bailiwick.isolation.compiled import (
 )
 
 ZoneKey: TypeAlias = int | str
+_NO_TERM = Term(0, 0)
 
 KEPT_MAX = 1024
 """Answers kept for classes and terms; beyond that all are worked out anew."""
@@ -61,14 +62,32 @@ class Zone:
 
 
 @dataclass(slots=True)
-class _Enemies:
-    """Who, by what selects it, keeps some class away in some term, and where those are."""
+class _Somebody:
+    """Some, by what selects them, and where any of them is."""
 
-    selected: int
-    term: Term
     found: list[int] = field(default_factory=list)
     bits: int = 0
     fresh: bool = False
+
+    def where(self, within: dict[int, int]) -> int:
+        """The nodes; joined anew only if one of them came or went."""
+        if not self.fresh:
+            self.bits, self.fresh = 0, True
+            for selected in self.found:
+                self.bits |= within.get(selected, 0)
+        return self.bits
+
+
+@dataclass(slots=True)
+class _Enemies(_Somebody):
+    """Who keeps some class away in some term: those of its own, and those it has with others."""
+
+    selected: int = 0
+    term: Term = _NO_TERM
+    aloof: int = 0
+    """The selectors of those who are apart from everybody else, and so from this class."""
+    shared: _Somebody | None = None
+    """All of these: most classes have the same, and one union serves them."""
     parties: tuple[PartyRule, ...] = ()
     """The rules between every two parties that are in force."""
     is_excepted: bool = False
@@ -82,6 +101,8 @@ class _Spared:
     changed: set[ZoneKey]
     ways: tuple[int, ...]
     """The ways to part in which it has a party."""
+    own: tuple[Party, ...]
+    """Its party in each way to part of the kind: where nobody is of another, nothing is closed."""
     free: dict[int, bool] = field(default_factory=dict)
     """Whether it is excepted from being kept apart from who is selected so."""
     closed: set[ZoneKey] = field(default_factory=set)
@@ -105,7 +126,8 @@ class KindPresence:
 
     def _forget(self) -> None:
         self._enemies: dict[tuple[int, Term], _Enemies] = {}
-        self._watched: dict[int, list[_Enemies]] = {}
+        self._aloof: dict[int, _Somebody] = {}
+        self._watched: dict[int, list[_Somebody]] = {}
         self._spared: dict[tuple[SubjectClass, Term], _Spared] = {}
 
     # -- being told --------------------------------------------------------------------------
@@ -140,7 +162,7 @@ class KindPresence:
         for way, counts in zip(self._ways, zone.parties, strict=True):
             if len(counts) == 1:
                 self._give(way, next(iter(counts)), bits)
-        self._changed(key)
+        self._changed(key, zone)
 
     def begin(self, member: SubjectClass, key: ZoneKey) -> bool:
         """Work of the class began in the zone; whether it is the first of its class there."""
@@ -163,7 +185,7 @@ class KindPresence:
                 self._give(way, party, bits)
             elif counts[party] == 1 and len(counts) == 2:
                 self._take(way, next(each for each in counts if each != party), bits)
-        self._changed(key)
+        self._changed(key, zone)
         return True
 
     def end(self, member: SubjectClass, key: ZoneKey) -> bool:
@@ -190,7 +212,7 @@ class KindPresence:
                 self._take(way, party, bits)
             elif len(counts) == 1:
                 self._give(way, next(iter(counts)), bits)
-        self._changed(key)
+        self._changed(key, zone)
         return True
 
     def _give(self, way: int, party: Party, bits: int) -> None:
@@ -208,35 +230,54 @@ class KindPresence:
     def _see(self, selected: int, bits: int) -> None:
         """Where somebody is who is selected so has changed."""
         if selected not in self.within:
+            for aloof, them in self._aloof.items():
+                if selected & aloof:
+                    self._watch(them, selected)
             for each in self._enemies.values():
                 self._meet(each, selected)
         if bits:
             self.within[selected] = bits
         else:
             self.within.pop(selected, None)
-        for each in self._watched.get(selected, ()):
-            each.fresh = False
+        for watching in self._watched.get(selected, ()):
+            watching.fresh = False
 
-    def _changed(self, key: ZoneKey) -> None:
+    def _watch(self, them: _Somebody, selected: int) -> None:
+        """Who is selected so is one of them."""
+        if selected not in them.found:
+            them.found.append(selected)
+            self._watched.setdefault(selected, []).append(them)
+            them.fresh = False
+
+    def _changed(self, key: ZoneKey, zone: Zone) -> None:
+        if not self._spared:
+            return
+        alone = tuple(next(iter(each)) if len(each) == 1 else None for each in zone.parties)
         for each in self._spared.values():
-            each.changed.add(key)
+            if each.own != alone or key in each.closed:
+                each.changed.add(key)
 
     # -- asking ------------------------------------------------------------------------------
 
     def closed(self, member: SubjectClass, term: Term, *, everyone: int) -> int:
         """The nodes where the class would meet somebody whom it may not."""
         enemies = self._enemies_of(member.selected, term)
-        if not enemies.fresh:
-            enemies.bits, enemies.fresh = 0, True
-            for selected in enemies.found:
-                enemies.bits |= self.within.get(selected, 0)
-        bits = enemies.bits
+        bits = enemies.bits if enemies.fresh else enemies.where(self.within)
+        if enemies.shared is not None:
+            bits |= enemies.shared.where(self.within)
         if enemies.is_excepted:
             return bits | self._spared_of(member, term).bits
         for rule in enemies.parties:
             mine = self._own[rule.way].get(member.parties[rule.way], 0)
             bits |= everyone ^ (self._empty | mine)  # all of those are of everyone
         return bits
+
+    def concerns(self, selected: int) -> bool:
+        """Whether some rule could keep who is selected so from anybody, in this kind of domain."""
+        return bool(self._parties) or any(
+            rule.others or selected & (rule.first | rule.second | rule.members)
+            for rule in self._pairs
+        )
 
     def meets_itself(self, selected: int, term: Term) -> bool:
         """Whether two of them may not be together."""
@@ -272,34 +313,52 @@ class KindPresence:
 
     def _meet(self, enemies: _Enemies, selected: int) -> None:
         """Take somebody in, if it keeps the class away."""
-        if (
-            any(
-                kind is self._kind
-                for _, kind in self._apart(enemies.selected, selected, term=enemies.term)
-            )
-            and selected not in enemies.found
+        if not selected & enemies.aloof and any(
+            kind is self._kind
+            for _, kind in self._apart(enemies.selected, selected, term=enemies.term)
         ):
-            enemies.found.append(selected)
-            self._watched.setdefault(selected, []).append(enemies)
-            enemies.fresh = False
+            self._watch(enemies, selected)
 
     def _enemies_of(self, selected: int, term: Term) -> _Enemies:
         found = self._enemies.get((selected, term))
         if found is None:
             if len(self._enemies) >= KEPT_MAX:
                 self._forget()
-            found = _Enemies(selected, term)
+            found = _Enemies(selected=selected, term=term)
             found.parties = tuple(rule for rule in self._parties if _in_force(rule, term))
-            found.is_excepted = bool(found.parties) and any(
-                term.exceptions >> index & 1
-                and self._kind in each.kinds
-                and selected & (each.first | each.second)
-                for index, each in enumerate(self._compiled.exceptions)
-            )
+            found.is_excepted = bool(found.parties) and self._has_exception(selected, term)
+            found.aloof = self._aloof_from(selected, term)
+            found.shared = self._all_of(found.aloof) if found.aloof else None
             for other in self.within:
                 self._meet(found, other)
             self._enemies[selected, term] = found
         return found
+
+    def _aloof_from(self, selected: int, term: Term) -> int:
+        """The selectors of those whom some rule keeps from everybody else, this one among them."""
+        aloof = 0
+        for rule in () if self._has_exception(selected, term) else self._pairs:
+            if rule.others and not selected & rule.first and _in_force(rule, term):
+                aloof |= rule.first
+        return aloof
+
+    def _all_of(self, aloof: int) -> _Somebody:
+        them = self._aloof.get(aloof)
+        if them is None:
+            them = self._aloof[aloof] = _Somebody()
+            for other in self.within:
+                if other & aloof:
+                    self._watch(them, other)
+        return them
+
+    def _has_exception(self, selected: int, term: Term) -> bool:
+        """Whether some exception that lasts could take it out of what rules say."""
+        return any(
+            term.exceptions >> index & 1
+            and self._kind in each.kinds
+            and selected & (each.first | each.second)
+            for index, each in enumerate(self._compiled.exceptions)
+        )
 
     def _spared_of(self, member: SubjectClass, term: Term) -> _Spared:
         found = self._spared.get((member, term))
@@ -307,7 +366,9 @@ class KindPresence:
             if len(self._spared) >= KEPT_MAX:
                 self._spared.clear()
             ways = {rule.way for rule in self._parties if _in_force(rule, term)}
-            found = self._spared[member, term] = _Spared(set(self.zones), tuple(sorted(ways)))
+            own = tuple(member.parties[way] for way in self._ways)
+            found = _Spared(set(self.zones), tuple(sorted(ways)), own)
+            self._spared[member, term] = found
         for key in found.changed:
             zone = self.zones.get(key)
             if zone is not None:

@@ -8,7 +8,7 @@ Rules:
   to bring each about; a scheduler that refuses one keeps the policy on this history.
 - ``forbidden`` are the rules that are broken once the last step is done, as the judge tells them.
 - ``fault`` names what the scheduler of the model did wrong, if it was made wrong on purpose.
-- Strict and bounded: what is not known is refused by name.
+- Strict and bounded: what is not known is refused by name, and each refusal tells the place.
 
 ::
 
@@ -47,7 +47,7 @@ from bailiwick.isolation.placement_json import (
 from bailiwick.isolation.placements import Site
 from bailiwick.isolation.policy import Subject
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.strict_json import JsonRefused, StrictJson
+from bailiwick.vocab.strict_json import JsonFault, JsonRefused, StrictJson
 
 FORMAT: Final = "bailiwick.isolation-trace/1"
 BYTES_MAX: Final = 2**20
@@ -58,6 +58,8 @@ TEXT_MAX: Final = 253
 POLICY_MAX: Final = 64 * 2**10
 
 _JSON: Final = StrictJson(bytes_max=BYTES_MAX)
+_PLACED: Final = (JsonFault.NOT_JSON, JsonFault.TRAILING_DATA)
+"""Whose line the parser knows."""
 T = TypeVar("T")
 
 
@@ -86,6 +88,20 @@ class TraceWord(StrEnum):
     """A domain was scrubbed, or the time for which it is kept is over."""
     RENEW = "renew"
     """A job's term now reaches a window, or outlasts an exception."""
+
+
+_NEEDED: Final = {
+    **dict.fromkeys(TraceWord, ("job",)),
+    TraceWord.PLACE: ("job", "seats"),
+    TraceWord.PREEMPT: ("job", "seats"),
+    TraceWord.LOSE: ("node",),
+    TraceWord.REGAIN: ("node",),
+    TraceWord.UNLABEL: ("node", "label"),
+    TraceWord.LABEL: ("node", "label"),
+    TraceWord.CLEAR: ("rule", "domain"),
+    TraceWord.RENEW: ("job", "rule"),
+}
+"""What a step of each word must say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +214,8 @@ def read_trace(raw: bytes) -> IsolationTrace:
         document = _object("the document", _JSON.read(raw))
     except JsonRefused as refused:
         why = refused.why or refused.fault.value
-        raise InvalidValue("trace", refused.value, f"JSON ({why})") from None
+        where = f"line {refused.line}" if refused.fault in _PLACED else "trace"
+        raise InvalidValue(where, refused.value, f"JSON ({why})") from None
     if document.get("format") != FORMAT:
         raise InvalidValue("format", document.get("format"), f"'{FORMAT}'")
     _only("the document", document, "format policy fault nodes seats jobs steps forbidden")
@@ -224,9 +241,8 @@ def read_trace(raw: bytes) -> IsolationTrace:
 def _check(trace: IsolationTrace) -> None:
     """Names are of things that the file has, each once."""
     nodes = {site.node: site for site in trace.sites}
-    seats, jobs = {seat.name for seat in trace.seats}, {job.name for job in trace.jobs}
-    if len(seats) != len(trace.seats) or len(jobs) != len(trace.jobs):
-        raise InvalidValue("trace", "a name", "each seat and each job once")
+    _once("seats", [seat.name for seat in trace.seats])
+    _once("jobs", [job.name for job in trace.jobs])
     for seat in trace.seats:
         site = nodes.get(seat.node)
         if site is None:
@@ -235,14 +251,25 @@ def _check(trace: IsolationTrace) -> None:
             raise InvalidValue(f"seat {seat.name}: cache", seat.cache, "one of the node's")
         if seat.device is not None and seat.device >= len(site.fabrics):
             raise InvalidValue(f"seat {seat.name}: device", seat.device, "one of the node's")
-    for number, step in enumerate(trace.steps, 1):
-        known = (
-            (step.job is None or step.job in jobs)
-            and (step.node is None or step.node in nodes)
-            and seats.issuperset(step.seats)
-        )
-        if not known:
-            raise InvalidValue(f"step {number}", step.do.value, "of jobs, seats and nodes named")
+    seats, jobs = {seat.name for seat in trace.seats}, {job.name for job in trace.jobs}
+    for index, step in enumerate(trace.steps):
+        for key in _NEEDED[step.do]:
+            if not getattr(step, key):
+                raise InvalidValue(f"steps[{index}].{key}", None, f"what {step.do.value} needs")
+        for key, named, known in (
+            ("job", (step.job,), jobs),
+            ("node", (step.node,), nodes.keys()),
+            ("seats", step.seats, seats),
+        ):
+            unknown = [name for name in named if name is not None and name not in known]
+            if unknown:
+                raise InvalidValue(f"steps[{index}].{key}", unknown[0], "one that the file names")
+
+
+def _once(where: str, names: list[str]) -> None:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise InvalidValue(f"{where}[{index}].name", name, "a name that is there once")
 
 
 def _read_seat(where: str, value: Mapping[str, Any]) -> TraceSeat:

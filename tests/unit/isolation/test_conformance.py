@@ -14,21 +14,12 @@ from bailiwick.isolation.conformance import (
     ConformanceTrial,
     TrialNode,
     TrialWatch,
-    TrialWord,
     make_trials,
-    trial_of_trace,
 )
-from bailiwick.isolation.judge import Violation, violations
+from bailiwick.isolation.judge import violations
 from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.placements import Placement, Residue, Site
 from bailiwick.isolation.policy import Linger, Policy, Subject
-from bailiwick.isolation.trace import (
-    IsolationTrace,
-    TraceJob,
-    TraceSeat,
-    TraceStep,
-    TraceWord,
-)
 from bailiwick.tools.isolation_conformance.kernel_target import KernelTarget
 from bailiwick.tools.isolation_conformance.runner import (
     ConformanceRun,
@@ -70,6 +61,7 @@ class Simple:
     waiting: dict[str, tuple[Subject, int, int, str | None]] = field(default_factory=dict)
     held: dict[str, tuple[Placement, int, int]] = field(default_factory=dict)
     left: list[Residue] = field(default_factory=list)
+    down: set[str] = field(default_factory=set)
 
     def now_ms(self) -> int:
         return self.now
@@ -94,6 +86,14 @@ class Simple:
                     for domain in gone[0].domains[kind]:
                         self.left.append(Residue(rule.name, kind, domain, self.now))
 
+    def lose(self, node: str) -> None:
+        self.down.add(node)
+        for job in [job for job, (each, _, _) in self.held.items() if each.node == node]:
+            self.cancel(job)
+
+    def regain(self, node: str) -> None:
+        self.down.remove(node)
+
     def settle(self, *, is_last: bool) -> Iterator[tuple[Placement, ...]]:
         for job in [*self.waiting]:
             self._place(job, *self.waiting[job])
@@ -101,11 +101,13 @@ class Simple:
         yield tuple(each for each, _, _ in self.held.values())
 
     def reset(self) -> None:
-        self.waiting, self.held, self.left = {}, {}, []
+        self.waiting, self.held, self.left, self.down = {}, {}, [], set()
 
     def _place(self, job: str, subject: Subject, cores: int, gpus: int, wish: str | None) -> None:
         for each in self.nodes_there:
             name = each.site.node
+            if name in self.down:
+                continue
             used = sum(c for p, c, _ in self.held.values() if p.node == name)
             taken = sum(g for p, _, g in self.held.values() if p.node == name)
             if wish not in (None, name) or used + cores > each.cores or taken + gpus > 2:
@@ -226,32 +228,7 @@ def test_others_are_called_as_the_operator_says_and_by_no_name_of_the_policy() -
         make_trials(parse_policy(POLICIES["pair"]), NODES, now_ms=0, others=("bank",))
 
 
-# -- histories of a model --------------------------------------------------------------------
-
-
-def test_a_models_history_is_what_users_do_and_other_steps_are_refused() -> None:
-    steps = (
-        TraceStep(TraceWord.ARRIVE, "A"),
-        TraceStep(TraceWord.PLACE, "A", ("s1",)),
-        TraceStep(TraceWord.ARRIVE, "B"),
-        TraceStep(TraceWord.PLACE, "B", ("s2",)),
-        TraceStep(TraceWord.FINISH, "A"),
-    )
-    seats = (TraceSeat("s1", "m", 0), TraceSeat("s2", "m", 1))
-    jobs = (TraceJob("A", Subject("acme")), TraceJob("B", Subject("bank")))
-    broken = Violation("apart", DomainKind.HOST, "m", ("A", "B"))
-    trace = IsolationTrace(POLICIES["apart"], (Site("m", CACHES),), seats, jobs, steps, (broken,))
-    trial = trial_of_trace("one", trace)
-    assert [(s.do, s.job, s.beside) for s in trial.steps] == [
-        (TrialWord.SUBMIT, "A", None),
-        (TrialWord.SUBMIT, "B", "A"),
-        (TrialWord.CANCEL, "A", None),
-    ]
-    lost = replace(trace, steps=(*steps, TraceStep(TraceWord.LOSE, node="m")))
-    with pytest.raises(InvalidValue, match="step 6"):
-        trial_of_trace("one", lost)
-    (result,) = ConformanceRun(Simple(), parse_policy(trace.policy)).run([trial])
-    assert isinstance(result.outcome, TrialBroken)
+# -- watching one ---------------------------------------------------------------------------
 
 
 def test_who_comes_after_is_told_by_the_looks_and_not_by_the_schedulers_clock() -> None:

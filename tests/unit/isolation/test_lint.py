@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, product
 
 import pytest
 from hypothesis import given
@@ -19,10 +19,14 @@ from bailiwick.isolation.lint.openings import openings
 from bailiwick.isolation.lint.sorts import WIDER, minutes_of, sorts_of
 from bailiwick.isolation.placements import Placement, Site
 from bailiwick.isolation.policy import (
+    Anyone,
     Dedicated,
     Distrust,
     NeverShare,
+    OfProject,
+    OfTenant,
     Policy,
+    PolicyException,
     Subject,
     Window,
 )
@@ -36,7 +40,7 @@ from tests.support.isolation_policies import (
     worlds,
 )
 
-C = LintCode
+C, H = LintCode, DomainKind
 TWO_CACHES = NodeTopology((CacheDomain(1000), CacheDomain(1000, numa=1)))
 ONE_RACK = (Site("n1", TWO_CACHES, (), {"zone": "inner"}), Site("n2"))
 BANKS = frozenset({"acme", "bank"})
@@ -290,6 +294,44 @@ def test_a_rule_that_is_not_told_as_shadowed_forbids_something_of_its_own(policy
             for one, two in combinations_with_replacement(sorts.subjects, 2)
             for met in [_meeting(one, two, kind)]
         ), rule
+
+
+FEW = st.sampled_from([OfTenant("acme"), OfProject("acme", "red"), OfTenant("bank"), Anyone()])
+NESTED = st.sampled_from([(H.CACHE,), (H.HOST,), (H.CACHE, H.HOST), (H.RACK,)])
+NESTED_RULES = st.builds(NeverShare, st.just(""), NESTED, FEW, FEW) | st.builds(
+    Dedicated, st.just(""), st.sampled_from([H.CACHE, H.HOST, H.RACK]), FEW
+)
+NESTED_EXCEPTIONS = st.builds(
+    PolicyException, st.just(""), NESTED, FEW, FEW, st.just("alice"), st.just(NOW_MS + DAY_MS)
+)
+
+
+@given(st.lists(NESTED_RULES, min_size=2, max_size=3), st.lists(NESTED_EXCEPTIONS, max_size=2))
+def test_a_rule_is_shadowed_exactly_if_it_adds_nothing_whichever_exceptions_last(
+    rules: list[NeverShare | Dedicated], allowed: list[PolicyException]
+) -> None:
+    named = tuple(replace(rule, name=f"rule-{at}") for at, rule in enumerate(rules))
+    freed = tuple(replace(each, name=f"free-{at}") for at, each in enumerate(allowed))
+    policy = Policy(named, freed)
+    told = {each.rule for each in lint_policy(policy) if each.code in (C.SHADOWED, C.NO_EFFECT)}
+    left = tuple(rule for rule in named if rule.name not in told)
+    sorts = sorts_of(policy)
+    assert sorts is not None
+    lasting = [few for size in range(len(freed) + 1) for few in combinations(freed, size)]
+    met = [
+        _meeting(one, two, kind)
+        for one, two in combinations_with_replacement(sorts.subjects, 2)
+        for kind in (H.CACHE, H.HOST, H.RACK)
+    ]
+
+    def forbidden(some: tuple[NeverShare | Dedicated, ...]) -> list[bool]:
+        held = product(lasting, met)
+        return [bool(violations(Policy(some, few), two, now_ms=NOW_MS)) for few, two in held]
+
+    everything = forbidden(named)
+    assert forbidden(left) == everything
+    for rule in left:
+        assert forbidden(tuple(other for other in left if other is not rule)) != everything
 
 
 def _least(fleet: tuple[Site, ...], subject: Subject, name: str) -> list[Placement]:

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from bailiwick.clusters.accounting import NoAnswer
+from bailiwick.clusters.conformance import StepNotPossible
 from bailiwick.clusters.live import LiveQuestion
 from bailiwick.clusters.slurm import conformance
 from bailiwick.clusters.slurm.conformance import JOB_NAME, begin
 from bailiwick.isolation.conformance import make_trials
 from bailiwick.isolation.language.parser import parse_policy
+from bailiwick.isolation.policy import Subject
 from bailiwick.tools.isolation_conformance.runner import ConformanceRun, TrialNotRun, told_outcome
 from bailiwick.vocab.errors import InvalidValue
 
@@ -26,7 +28,7 @@ POLICY = parse_policy("apart: never share host between tenant acme and tenant ba
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
-    for name in ("sbatch", "scancel", "squeue", "sinfo"):
+    for name in ("sbatch", "scancel", "squeue", "sinfo", "scontrol"):
         program = folder / name
         program.write_text(f"#!{sys.executable} -ES\n{STUB.read_text()}")
         program.chmod(0o755)
@@ -36,9 +38,12 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
-def cluster(state: Path, *, apart: bool = False, unknown: tuple[str, ...] = ()) -> None:
+def cluster(
+    state: Path, *, apart: bool = False, unknown: tuple[str, ...] = (), denied: bool = False
+) -> None:
     others = {"id": 1, "account": "acme", "wish": "", "node": "n1", "cores": 1}
     world: dict[str, Any] = {"apart": apart, "unknown": unknown, "jobs": [others]}
+    world |= {"down": {}, "denied": denied, "updates": []}
     state.write_text(json.dumps({**world, "last": 1, "submitted": []}))
 
 
@@ -92,3 +97,36 @@ def test_what_cannot_be_said_by_who_submits_is_refused_before_anything_is(state:
     state.unlink()
     with pytest.raises(NoAnswer, match="sinfo failed"):
         begin(LiveQuestion()).nodes()
+
+
+def test_a_node_without_others_work_goes_down_with_the_trials_own_and_is_up_at_the_end(
+    state: Path,
+) -> None:
+    cluster(state)
+    target = begin(LiveQuestion())
+    target.submit("J1", Subject("acme"), cores=1, gpus=0, node="n2")
+    target.lose("n2")
+    assert [*target.settle(is_last=True)][-1] == ()
+    with pytest.raises(StepNotPossible, match="n2 is down"):
+        target.lose("n2")
+    target.reset()
+    world = json.loads(state.read_text())
+    assert world["updates"] == ["n2 drain", "n2 down", "n2 resume"]
+    assert ([job["id"] for job in world["jobs"]], world["down"]) == ([1], {})
+
+
+def test_a_node_with_others_work_stays_up_and_so_does_one_that_nobody_may_change(
+    state: Path,
+) -> None:
+    cluster(state)
+    with pytest.raises(StepNotPossible, match="1 jobs of others are on n1"):
+        begin(LiveQuestion()).lose("n1")
+    world = json.loads(state.read_text())
+    assert ([job["id"] for job in world["jobs"]], world["down"]) == ([1], {})
+    cluster(state, denied=True)
+    target = begin(LiveQuestion())
+    with pytest.raises(StepNotPossible, match="permission denied"):
+        target.lose("n2")
+    target.reset()
+    with pytest.raises(StepNotPossible, match="was not taken down here"):
+        target.regain("n2")

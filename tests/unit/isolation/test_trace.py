@@ -64,10 +64,14 @@ def changed(change: dict[str, Any]) -> bytes:
         ({"seats": [{"name": "x", "node": "n1", "cache": 9}]}, "seat x: cache"),
         ({"seats": [{"name": "x", "node": "n1", "cache": 0, "device": 9}]}, "seat x: device"),
         ({"seats": [{"name": "x", "node": "n1", "cache": True}]}, "seats[0].cache"),
-        ({"jobs": []}, "step 1"),
+        ({"seats": [{"name": "x", "node": "n1", "cache": 0}] * 2}, "seats[1].name"),
+        ({"jobs": []}, "steps[0].job"),
         ({"steps": [{"step": 2, "do": "arrive", "job": "J1"}]}, "steps[0].step"),
         ({"steps": [{"step": 1, "do": "dance", "job": "J1"}]}, "steps[0].do"),
-        ({"steps": [{"step": 1, "do": "lose", "node": "n9"}]}, "step 1"),
+        ({"steps": [{"step": 1, "do": "lose", "node": "n9"}]}, "steps[0].node"),
+        ({"steps": [{"step": 1, "do": "regain", "job": "J1"}]}, "steps[0].node"),
+        ({"steps": [{"step": 1, "do": "place", "job": "J1"}]}, "steps[0].seats"),
+        ({"steps": [{"step": 1, "do": "clear", "rule": "vault"}]}, "steps[0].domain"),
         ({"steps": {}}, "steps"),
         ({"forbidden": [{"rule": "r", "kind": "shed", "domain": "n1"}]}, "forbidden[0].kind"),
     ],
@@ -81,5 +85,6 @@ def test_what_a_trace_may_not_say_is_refused_with_its_place(
 
 
 def test_what_is_no_json_is_refused() -> None:
-    with pytest.raises(InvalidValue):
-        read_trace(b'{"format": ')
+    with pytest.raises(InvalidValue) as refused:
+        read_trace(b'{"format":\n "x",\n oops}')
+    assert refused.value.field == "line 3"

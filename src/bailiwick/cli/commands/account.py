@@ -32,7 +32,10 @@ _ACCOUNTS: Columns[ServiceAccount] = Columns(
 
 @verb(app, "list", lists=True)
 def list_accounts(ask: Ask) -> None:
-    """The service accounts that you may see."""
+    """The service accounts that you may see.
+
+    Example: bailiwick account list
+    """
     from bailiwick.wire.actions.tokens import ACCOUNT_LIST
 
     ask.list(ACCOUNT_LIST, columns=_ACCOUNTS)
@@ -45,7 +48,10 @@ def create_account(
     *,
     fleet: Annotated[bool, typer.Option("--fleet", help="Of the whole fleet.")] = False,
 ) -> None:
-    """Make a service account of a tenant, a project, or the fleet."""
+    """Make a service account of a tenant, a project, or the fleet.
+
+    Example: bailiwick account create ci --tenant lab
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.tokens import ACCOUNT_CREATE
     from bailiwick.wire.people import NewAccount
@@ -59,14 +65,20 @@ def create_account(
 
 @verb(app, "disable", changes=True)
 def disable_account(ask: Ask, account: _Account) -> None:
-    """Let a service account in no more, whatever tokens it has."""
+    """Let a service account in no more, whatever tokens it has.
+
+    Example: bailiwick account disable ci -y
+    """
     ask.confirm(f"Disable {account}? Its tokens let nobody in until it is enabled again.")
     _change(ask, account, is_enabled=False)
 
 
 @verb(app, "enable", changes=True)
 def enable_account(ask: Ask, account: _Account) -> None:
-    """Let a service account in again."""
+    """Let a service account in again.
+
+    Example: bailiwick account enable ci
+    """
     _change(ask, account, is_enabled=True)
 
 

@@ -99,7 +99,10 @@ def agent() -> None:
 def inventory(
     *, block_path: Annotated[Path, _BLOCK_PATH] = Path("/"), output: OutputOption = Output.TABLE
 ) -> None:
-    """Cores, memory, NUMA nodes, caches and GPUs of this machine, and what could not be read."""
+    """Cores, memory, NUMA nodes, caches and GPUs of this machine, and what could not be read.
+
+    Example: bailiwick agent inventory -o json
+    """
     from bailiwick.agent.machine.inventory import judge, read_machine
     from bailiwick.agent.report import plain_of
     from bailiwick.agent.words import Unreadable
@@ -119,7 +122,11 @@ def inventory(
 @app.command()
 @with_options(AgentOptions, _RUN_OPTIONS)
 def run(options: AgentOptions) -> None:
-    """Report this machine, that it lives and what leases use, until a signal; runs nothing."""
+    """Report this machine, that it lives and what leases use, until a signal; runs nothing.
+
+    Example: bailiwick agent run --server https://gpu.example:7077 --token-file node-token --ca-file
+    ca.pem
+    """
     if not run_agent(options, lambda text: typer.echo(f"bailiwick agent: {text}", err=True)):
         raise typer.Exit(ExitCode.UNREACHABLE)
 

@@ -84,6 +84,7 @@ class VerifyOptions:
 @app.command(
     "verify",
     help="Judge one piece of evidence from files.\n\n"
+    "Example: bailiwick attest verify --kind nitro --part document=doc.cbor --policy p.json\n\n"
     "Which parts, enrolled keys and policy fields a kind has: docs/attestation.md. Ends with 0 if "
     "it is trusted, with 3 if it is not.",
     context_settings=_TIMED,

@@ -17,7 +17,10 @@ policy = noun("The gate's policy: what is asked of which nodes.")
 
 @verb(policy, "show")
 def show_policy(ask: Ask) -> None:
-    """The policy that counts now, as a document that can be changed and set."""
+    """The policy that counts now, as a document that can be changed and set.
+
+    Example: bailiwick attest policy show
+    """
     from bailiwick.wire.actions.trust import TRUST_POLICY_READ
 
     found = ask.client.send(TRUST_POLICY_READ)
@@ -32,7 +35,10 @@ def set_policy(
         Path, typer.Argument(metavar="FILE", help="The whole policy, in JSON; - reads stdin.")
     ],
 ) -> None:
-    """Replace the policy, if every section of it makes sense; nodes are gated by it at once."""
+    """Replace the policy, if every section of it makes sense; nodes are gated by it at once.
+
+    Example: bailiwick attest policy set policy.json --dry-run
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.trust import TRUST_POLICY_SET
     from bailiwick.wire.trust import TrustPolicyChange

@@ -94,6 +94,7 @@ class PlacementOptions:
 
 @app.command(
     help="How much of a fleet's GPU capacity each strategy can allocate.\n\n"
+    "Example: bailiwick bench placement --nodes nodes.csv --pods pods.csv\n\n"
     "Pods arrive in a random order until more is asked for than the fleet has, and none leaves "
     "(the experiment of Weng et al., Beware of Fragmentation, ATC 2023). Told per seed: the "
     "allocation ratio, in percent of all GPU capacity; fragmentation, the percent of what is "
@@ -201,6 +202,7 @@ class GrowthOptions:
 
 @app.command(
     help="What one decision costs, the more leases there are and the more requests wait.\n\n"
+    "Example: bailiwick bench growth --leases 1000,10000 --waiting 100,1000\n\n"
     "Told per case and size: the CPU time of one call, the median. From the fewest leases to the "
     "most, and from a line to one ten times as long, it should at most double; with the most of "
     "both it should stay below a millisecond. Each case is told twice: with a line of many tenants "

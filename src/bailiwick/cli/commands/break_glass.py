@@ -26,7 +26,10 @@ def break_glass(
     ] = None,
     ttl: Annotated[str, typer.Option("--ttl", help="How long it counts; at most 15m.")] = "5m",
 ) -> None:
-    """Take a short token with all of your rights; who, why and for whom is sealed for good."""
+    """Take a short token with all of your rights; who, why and for whom is sealed for good.
+
+    Example: bailiwick break-glass "node n7 burns, its owner is away" --ttl 5m -y
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.tokens import GLASS_BREAK
     from bailiwick.wire.people import GLASS_TTL_S_MAX, BreakGlass

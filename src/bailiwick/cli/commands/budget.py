@@ -53,7 +53,10 @@ _BUDGETS: Columns[BudgetStanding] = Columns(
 
 @verb(app, "list", lists=True, scope="tenant")
 def list_budgets(ask: Ask) -> None:
-    """The budgets of a tenant and its projects that you may see."""
+    """The budgets of a tenant and its projects that you may see.
+
+    Example: bailiwick budget list --tenant lab
+    """
     from bailiwick.wire.actions.budgets import BUDGET_LIST
 
     ask.list(BUDGET_LIST, path={"tenant": ask.tenant}, columns=_BUDGETS)
@@ -61,7 +64,10 @@ def list_budgets(ask: Ask) -> None:
 
 @verb(app, "show", scope="project")
 def show_budget(ask: Ask) -> None:
-    """What a tenant (or with --project a project) may spend, and how that stands."""
+    """What a tenant (or with --project a project) may spend, and how that stands.
+
+    Example: bailiwick budget show --tenant lab --project vision
+    """
     from bailiwick.wire.actions.budgets import PROJECT_BUDGET_READ, TENANT_BUDGET_READ
 
     action = ask.of_scope(TENANT_BUDGET_READ, PROJECT_BUDGET_READ)
@@ -134,6 +140,8 @@ def set_budget(
 
     A new budget without a period counts all that was ever spent, and has no end. A higher limit
     starts nothing that has ended.
+
+    Example: bailiwick budget set 5000 --cap 6000 --warn 80 --warn 95 --tenant lab
     """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.budgets import PROJECT_BUDGET_SET, TENANT_BUDGET_SET
@@ -204,7 +212,10 @@ def _mille(text: str) -> int:
 
 @verb(app, "remove", changes=True, scope="project")
 def remove_budget(ask: Ask) -> None:
-    """What a tenant (or with --project a project) spends is limited by this no more."""
+    """What a tenant (or with --project a project) spends is limited by this no more.
+
+    Example: bailiwick budget remove --tenant lab --project vision
+    """
     from bailiwick.wire.actions.budgets import PROJECT_BUDGET_REMOVE, TENANT_BUDGET_REMOVE
 
     told = f"{ask.scope_name} has no budget any more"

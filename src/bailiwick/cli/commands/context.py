@@ -28,7 +28,10 @@ def context(
         str | None, typer.Option("--server", metavar="URL", help="The server to ask.")
     ] = None,
 ) -> None:
-    """Show, or with options set, the server, tenant and project that commands mean."""
+    """Show, or with options set, the server, tenant and project that commands mean.
+
+    Example: bailiwick context --tenant lab --project vision
+    """
     from bailiwick.client.connection import check_server
 
     if tenant or project or server:

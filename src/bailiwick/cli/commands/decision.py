@@ -51,7 +51,10 @@ def list_decisions(
         int, typer.Option("--limit", min=1, max=10_000, help="The last so many.")
     ] = 50,
 ) -> None:
-    """What was decided about a tenant, the newest first."""
+    """What was decided about a tenant, the newest first.
+
+    Example: bailiwick decision list --kind admission_denied --limit 20
+    """
     from bailiwick.wire.actions.leases import DECISION_LIST
 
     ask.list(

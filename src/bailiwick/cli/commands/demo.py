@@ -25,7 +25,10 @@ def demo(
         bool, typer.Option("--quiet", "-q", help="Only the final report, no progress.")
     ] = False,
 ) -> None:
-    """A campus of labs shares a small fleet in simulated time; ends with a report."""
+    """A campus of labs shares a small fleet in simulated time; ends with a report.
+
+    Example: bailiwick demo --days 3
+    """
     from rich.console import Console
 
     from bailiwick.demo.campus import run_demo

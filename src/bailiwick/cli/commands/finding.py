@@ -45,7 +45,10 @@ def list_findings(
         int, typer.Option("--limit", min=1, max=10_000, help="The last so many.")
     ] = 50,
 ) -> None:
-    """What was found, the newest first; a tenant sees its own, the fleet sees all."""
+    """What was found, the newest first; a tenant sees its own, the fleet sees all.
+
+    Example: bailiwick finding list --finding quota_evasion
+    """
     from bailiwick.wire.actions.usage import FINDING_LIST
 
     ask.list(

@@ -36,6 +36,8 @@ def fleet(ask: Ask) -> None:
     """What there is, by generation: devices, leased, free, closed, and the price of an hour.
 
     What others hold is counted only where you may see their leases.
+
+    Example: bailiwick fleet
     """
     from bailiwick.wire.actions.leases import LEASE_LIST
     from bailiwick.wire.actions.nodes import NODE_LIST

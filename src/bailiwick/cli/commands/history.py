@@ -50,7 +50,10 @@ _MOMENTS = ("granted_ms", "ended_ms", "at_ms")
 
 @app.command()
 def rebuild(store: StoreOption = _HERE) -> None:
-    """Make the tables anew from the journal, from nothing."""
+    """Make the tables anew from the journal, from nothing.
+
+    Example: bailiwick history rebuild --store bailiwick-data
+    """
     from bailiwick.store.history.fold import rebuild_projections
 
     with _opened(store, advance=False) as opened:
@@ -68,7 +71,10 @@ def leases(
     before: BeforeOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """The leases a tenant held, the newest first."""
+    """The leases a tenant held, the newest first.
+
+    Example: bailiwick history leases lab --store bailiwick-data
+    """
     from bailiwick.store.history.questions import leases_of
 
     with _opened(store) as opened:
@@ -87,7 +93,10 @@ def decisions(
     before: BeforeOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """What was decided about a tenant, the newest first."""
+    """What was decided about a tenant, the newest first.
+
+    Example: bailiwick history decisions lab --store bailiwick-data
+    """
     from bailiwick.store.history.questions import decisions_of
 
     with _opened(store) as opened:
@@ -100,7 +109,10 @@ def decisions(
 def usage(
     tenant: TenantArgument, *, store: StoreOption = _HERE, output: OutputOption = Output.TABLE
 ) -> None:
-    """What a tenant's ended leases used, by project."""
+    """What a tenant's ended leases used, by project.
+
+    Example: bailiwick history usage lab --store bailiwick-data
+    """
     from bailiwick.store.history.questions import usage_of
 
     with _opened(store) as opened:

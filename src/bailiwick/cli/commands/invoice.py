@@ -71,7 +71,10 @@ _STRETCHES: Columns[Stretch] = Columns(
 
 @verb(app, "list", lists=True, scope="tenant")
 def list_invoices(ask: Ask) -> None:
-    """The invoices and corrections of a tenant that you may see, the newest first."""
+    """The invoices and corrections of a tenant that you may see, the newest first.
+
+    Example: bailiwick invoice list --tenant lab
+    """
     from bailiwick.wire.actions.invoices import INVOICE_LIST
 
     ask.list(INVOICE_LIST, path={"tenant": ask.tenant}, columns=_INVOICES, page_rows=50)
@@ -90,6 +93,8 @@ def show_invoice(
     """An invoice as it was issued; or, without its name, what one would say now.
 
     Without a word about the period a draft is of this calendar month (UTC) until now.
+
+    Example: bailiwick invoice show inv-2026-10-77982b33d7cc
     """
     from bailiwick.wire.actions.invoices import INVOICE_DRAFT, INVOICE_READ
 
@@ -130,7 +135,10 @@ def issue_invoice(
     since: FromOption = None,
     until: ToOption = None,
 ) -> None:
-    """Seal what a tenant, or one of its projects, owes for a period that is over."""
+    """Seal what a tenant, or one of its projects, owes for a period that is over.
+
+    Example: bailiwick invoice issue --month 2026-10 --tenant lab --dry-run
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.invoices import INVOICE_ISSUE
     from bailiwick.wire.billing import NewInvoice
@@ -146,7 +154,10 @@ def issue_invoice(
 
 @verb(app, "correct", changes=True, scope="tenant")
 def correct_invoice(ask: Ask, invoice: _Invoice) -> None:
-    """Compute an invoice again from what the journal says now; where it differs, correct it."""
+    """Compute an invoice again from what the journal says now; where it differs, correct it.
+
+    Example: bailiwick invoice correct inv-2026-10-77982b33d7cc
+    """
     from bailiwick.wire.actions.invoices import INVOICE_CORRECT
 
     path = _path(ask, invoice)
@@ -170,7 +181,10 @@ def trace_line(
     *,
     line: Annotated[int, typer.Argument(metavar="LINE", min=1, help="Which line of it: 1, 2, ...")],
 ) -> None:
-    """Which leases held what, when and by which records: all that a line adds up."""
+    """Which leases held what, when and by which records: all that a line adds up.
+
+    Example: bailiwick invoice trace inv-2026-10-77982b33d7cc 3
+    """
     from bailiwick.wire.actions.invoices import INVOICE_TRACE
 
     ask.list(INVOICE_TRACE, path={**_path(ask, invoice), "line": line}, columns=_STRETCHES)

@@ -123,7 +123,8 @@ for _each in LIVE_CLUSTERS:
     app.command(
         _each.name,
         help=f"{_each.help}\n\nInstead of asking, --file reads {_each.files}. Ends with 3 if "
-        "anything was found, with 5 if the cluster could not be seen.",
+        "anything was found, with 5 if the cluster could not be seen.\n\n"
+        f"Example: bailiwick isolation audit {_each.name} --policy policy.txt",
     )(_cluster_command(_each))
 
 
@@ -142,6 +143,8 @@ def audit_own(options: OwnAuditOptions) -> None:
     """Our own fleet, from its journal as it grows.
 
     What is judged is what the journal says runs, whatever the scheduler believed that wrote it.
+
+    Example: bailiwick isolation audit bailiwick --policy policy.txt
     """
     from bailiwick.tools.isolation_journal import watch_journal
 

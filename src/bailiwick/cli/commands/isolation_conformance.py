@@ -4,6 +4,10 @@ Rules:
 
 - Work is submitted and cancelled on the target. What will be submitted is said first, and asked for
   unless ``--yes``; only what was submitted here is cancelled.
+- With ``--trace`` the histories in those files are tried, on the nodes that they name: our own
+  kernel is made with the file's nodes. With ``--derived`` also what is derived from the rules.
+- Nodes of a cluster are taken down only with ``--may-lose-nodes``; without it, a history in which a
+  node is lost is told as one that could not be run.
 - Each trial is a line as it ends. Ends with 3 if one was broken, with 5 if the cluster does not
   answer, with 4 if no trial could be run: nothing is known then.
 """
@@ -12,14 +16,20 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bailiwick.cli import ExitCode
-from bailiwick.cli.offline.policy_files import load_placements, load_policy, read_text
+from bailiwick.cli.offline.policy_files import (
+    load_placements,
+    load_policy,
+    load_trace,
+    read_text,
+)
 from bailiwick.cli.shared.flags import Output, OutputOption, with_options
 from bailiwick.cli.shared.output import emit
 from bailiwick.clusters.conformance import CONFORMANCE_CLUSTERS, ConformanceTarget
@@ -27,8 +37,9 @@ from bailiwick.clusters.live import LiveQuestion
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from bailiwick.isolation.conformance import ConformanceTrial, TrialNode, TrialSet
+    from bailiwick.isolation.conformance import ConformanceTrial, TrialNode
     from bailiwick.isolation.placements import Site
+    from bailiwick.isolation.trace import IsolationTrace
     from bailiwick.tools.isolation_conformance.runner import TrialResult
 
 OWN = "bailiwick"
@@ -47,6 +58,17 @@ class ConformanceOptions:
         Path | None,
         typer.Option("--sites", metavar="FILE", help="Nodes, with caches, fabrics and racks."),
     ] = None
+    trace: Annotated[
+        list[Path] | None,
+        typer.Option("--trace", metavar="FILE", help="Try the history in this file; repeat it."),
+    ] = None
+    derived: Annotated[
+        bool, typer.Option("--derived", help="With --trace: also what the rules lead to.")
+    ] = False
+    may_lose_nodes: Annotated[
+        bool,
+        typer.Option("--may-lose-nodes", help="Histories may take nodes down, and up again."),
+    ] = False
     other: Annotated[
         list[str] | None,
         typer.Option("--other", metavar="TENANT", help="A tenant the policy does not name; two."),
@@ -77,13 +99,15 @@ def conformance(options: ConformanceOptions) -> None:
     policy = load_policy(options.policy)
     counts: dict[str, int] = {}
     try:
-        target = _target(options)
-        found = _trials(options, target)
-        _announce(options, found, target)
-        for result in ConformanceRun(target, policy).run(found.trials):
-            word, told = told_outcome(result.outcome)
-            counts[word] = counts.get(word, 0) + 1
-            _tell(options, result, word=word, told=told)
+        batches = _batches(options)
+        _announce(options, batches)
+        for batch in batches:
+            may = options.may_lose_nodes or options.target == OWN
+            run = ConformanceRun(batch.target, policy, may_lose_nodes=may)
+            for result in chain(batch.unable, run.run(batch.trials)):
+                word, told = told_outcome(result.outcome)
+                counts[word] = counts.get(word, 0) + 1
+                _tell(options, result, word=word, told=told)
     except NoAnswer as error:
         typer.echo(f"bailiwick: {error}", err=True)
         raise typer.Exit(ExitCode.UNREACHABLE) from None
@@ -132,32 +156,85 @@ def _sites(path: Path) -> dict[str, Site]:
     return dict(load_placements("--sites", path).by_name)
 
 
-def _trials(options: ConformanceOptions, target: ConformanceTarget) -> TrialSet:
-    from dataclasses import replace
+@dataclass(slots=True)
+class _Batch:
+    """Trials of one target, and what was no trial of it."""
 
+    target: ConformanceTarget
+    trials: list[ConformanceTrial] = field(default_factory=list)
+    unable: list[TrialResult] = field(default_factory=list)
+
+
+def _batches(options: ConformanceOptions) -> list[_Batch]:
+    """All that is tried; each history on nodes of its own, where they are made here."""
+    traces = [(path, load_trace("--trace", path)) for path in options.trace or ()]
+    is_apart = options.target == OWN and options.sites is None
+    found: list[_Batch] = []
+    if not traces or options.derived or not is_apart:
+        found.append(_Batch(_target(options)))
+    if not traces or options.derived:
+        found[0].trials += _derived(options, found[0].target)
+    for path, trace in traces:
+        batch = _Batch(_own(options, [*trace.sites])) if is_apart else found[0]
+        _add_trace(options, batch, path=path, trace=trace)
+        found += [batch] if is_apart else []
+    return found
+
+
+def _add_trace(
+    options: ConformanceOptions, batch: _Batch, *, path: Path, trace: IsolationTrace
+) -> None:
+    from bailiwick.isolation.conformance import ConformanceTrial
+    from bailiwick.tools.isolation_conformance.runner import TrialNotRun, TrialResult
+    from bailiwick.tools.isolation_conformance.trace_trials import trial_of_trace
+
+    if not _is_wanted(options, path.name):
+        return
+    nodes = {node.site.node for node in batch.target.nodes()}
+    others = options.other or ()
+    try:
+        batch.trials.append(trial_of_trace(path.name, trace, nodes=nodes, others=others))
+    except InvalidValue as error:
+        why = f"{error.field}: {error.value} is not {error.expected}"
+        trial = ConformanceTrial(path.name, "", ())
+        batch.unable.append(TrialResult(trial, TrialNotRun(why)))
+
+
+def _derived(options: ConformanceOptions, target: ConformanceTarget) -> list[ConformanceTrial]:
     from bailiwick.isolation.conformance import make_trials
 
     nodes: list[TrialNode] = [*target.nodes()]
     found = make_trials(
         load_policy(options.policy), nodes, now_ms=target.now_ms(), others=options.other or ()
     )
-    words = options.only or ("",)
-    kept = tuple(each for each in found.trials if any(word in each.name for word in words))
-    return replace(found, trials=kept)
-
-
-def _announce(options: ConformanceOptions, found: TrialSet, target: ConformanceTarget) -> None:
-    """Say what will be submitted and as whom, and ask."""
     for rule in found.untried:
         typer.echo(f"not tried: {rule.rule}: {rule.why}", err=True)
-    if not found.trials:
+    return [each for each in found.trials if _is_wanted(options, each.name)]
+
+
+def _is_wanted(options: ConformanceOptions, name: str) -> bool:
+    return any(word in name for word in options.only or ("",))
+
+
+def _announce(options: ConformanceOptions, batches: list[_Batch]) -> None:
+    """Say what will be submitted and as whom, and ask."""
+    from bailiwick.isolation.conformance import TrialWord
+
+    trials = [trial for batch in batches for trial in batch.trials]
+    if not trials:
+        if any(batch.unable for batch in batches):
+            return  # why is told for each of them
         typer.echo("bailiwick: there is nothing to try", err=True)
         raise typer.Exit(ExitCode.PENDING)
-    subjects = [step.subject for each in found.trials for step in each.steps if step.subject]
+    subjects = [step.subject for each in trials for step in each.steps if step.subject]
     tenants = sorted({subject.tenant for subject in subjects})
+    nodes = len({node.site.node for batch in batches for node in batch.target.nodes()})
+    lost = any(step.do is TrialWord.LOSE for each in trials for step in each.steps)
+    is_down = lost and options.may_lose_nodes and options.target != OWN
     typer.echo(
-        f"{len(found.trials)} trials on {options.target} ({len(target.nodes())} nodes) submit and "
-        f"cancel up to {len(subjects) + 2 * len(tenants)} jobs as {', '.join(tenants)}.",
+        f"{len(trials)} trials on {options.target} ({nodes} nodes) submit and "
+        f"cancel up to {len(subjects) + 2 * len(tenants)} jobs as {', '.join(tenants)}"
+        f"{', and take nodes down and up again' if is_down else ''}.",
         err=True,
     )
     if options.target == OWN or options.yes:
@@ -181,7 +258,9 @@ def _tell(options: ConformanceOptions, result: TrialResult, *, word: str, told: 
 def _document(trial: ConformanceTrial, word: str, told: str) -> dict[str, Any]:
     steps: list[dict[str, Any]] = []
     for number, step in enumerate(trial.steps, 1):
-        row: dict[str, Any] = {"step": number, "do": step.do.value, "job": step.job}
+        row: dict[str, Any] = {"step": number, "do": step.do.value, "job": step.job or None}
+        if not step.job:
+            row |= {"node": step.node, "beside": step.beside}
         if step.subject is not None:
             row |= {
                 "tenant": step.subject.tenant,

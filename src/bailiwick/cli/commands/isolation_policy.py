@@ -39,7 +39,10 @@ def add_policy_verbs(app: typer.Typer) -> None:
 
 
 def show_policy(ask: Ask) -> None:
-    """The policy in force, and what is kept for those who left."""
+    """The policy in force, and what is kept for those who left.
+
+    Example: bailiwick isolation show
+    """
     from bailiwick.wire.actions.isolation import ISOLATION_READ
 
     found = ask.client.send(ISOLATION_READ)
@@ -73,7 +76,10 @@ def set_policy(
         Path, typer.Argument(metavar="POLICY", help="The policy's text; - reads stdin.")
     ],
 ) -> None:
-    """Set the policy, after showing what it would do to what runs and waits now."""
+    """Set the policy, after showing what it would do to what runs and waits now.
+
+    Example: bailiwick isolation set policy.txt --dry-run
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.isolation import ISOLATION_PREVIEW, ISOLATION_SET
     from bailiwick.wire.isolation import IsolationPolicyChange
@@ -153,7 +159,10 @@ def scrub_domain(
     *,
     domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="As isolation show names it.")],
 ) -> None:
-    """Say that nothing of those who left is in a domain any more."""
+    """Say that nothing of those who left is in a domain any more.
+
+    Example: bailiwick isolation scrub host n7
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.isolation import ISOLATION_SCRUB
     from bailiwick.wire.isolation import DomainScrub

@@ -55,7 +55,10 @@ JOBS: Columns[Job] = Columns(
 
 @verb(app, "list", lists=True)
 def list_jobs(ask: Ask) -> None:
-    """The jobs that you may see."""
+    """The jobs that you may see.
+
+    Example: bailiwick job list --watch
+    """
     from bailiwick.wire.actions.jobs import JOB_LIST
 
     ask.list(JOB_LIST, columns=JOBS)
@@ -63,7 +66,10 @@ def list_jobs(ask: Ask) -> None:
 
 @verb(app, "show")
 def show_job(ask: Ask, job: JobId) -> None:
-    """One job."""
+    """One job.
+
+    Example: bailiwick job show job-7
+    """
     found = read_job(ask, parse_id("job", job))
     ask.printer.thing(found, name=f"job-{found.job_id}", draw=lambda: draw_job(found))
 
@@ -92,7 +98,10 @@ def draw_job(found: Job) -> None:
 
 @verb(app, "cancel", changes=True)
 def cancel_job(ask: Ask, job: JobId) -> None:
-    """End a job, or take it out of the queue."""
+    """End a job, or take it out of the queue.
+
+    Example: bailiwick job cancel job-7
+    """
     from bailiwick.wire.actions.jobs import JOB_CANCEL
 
     number = parse_id("job", job)
@@ -103,7 +112,10 @@ def cancel_job(ask: Ask, job: JobId) -> None:
 def job_logs(
     ask: Ask, job: JobId, *, follow: FollowOption = False, offset: OffsetOption = 0
 ) -> None:
-    """What a job has printed; the same as bailiwick logs."""
+    """What a job has printed; the same as bailiwick logs.
+
+    Example: bailiwick job logs -f job-7
+    """
     show_logs(ask, job, follow=follow, offset=offset)
 
 

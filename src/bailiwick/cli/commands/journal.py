@@ -56,7 +56,10 @@ def records(
         int, typer.Option("--limit", min=1, max=20_000, help="At most so many.")
     ] = 100,
 ) -> None:
-    """A tenant's records in the order of the journal, from the server."""
+    """A tenant's records in the order of the journal, from the server.
+
+    Example: bailiwick journal records --tenant lab --after 100
+    """
     from bailiwick.wire.actions.journal import RECORD_LIST
 
     ask.list(
@@ -79,7 +82,10 @@ def proof(
     ] = None,
     out: _Out = None,
 ) -> None:
-    """One record of a tenant, and what proves that the server's journal has it."""
+    """One record of a tenant, and what proves that the server's journal has it.
+
+    Example: bailiwick journal proof 17 --tenant lab --out record-17.proof
+    """
     from bailiwick.wire.actions.journal import RECORD_PROVE
 
     ask = Ask(load_session(), given={"tenant": tenant})
@@ -88,7 +94,10 @@ def proof(
 
 @app.command()
 def checkpoint(*, out: _Out = None) -> None:
-    """The size and root of the server's journal now, signed."""
+    """The size and root of the server's journal now, signed.
+
+    Example: bailiwick journal checkpoint
+    """
     from bailiwick.wire.actions.journal import CHECKPOINT_READ
 
     ask = Ask(load_session())
@@ -101,7 +110,10 @@ def vkey(
         Path, typer.Argument(metavar="DIR", help="The data directory of a server.")
     ] = Path("bailiwick-data"),
 ) -> None:
-    """The public key that a server's checkpoints and proofs are checked with."""
+    """The public key that a server's checkpoints and proofs are checked with.
+
+    Example: bailiwick journal vkey bailiwick-data
+    """
     from bailiwick.journal import VerifierKey
     from bailiwick.store import load_or_create_key
     from bailiwick.vocab.errors import NotFound

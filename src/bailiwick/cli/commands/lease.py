@@ -90,7 +90,10 @@ def _path(lease: str) -> dict[str, int]:
 
 @verb(app, "list", lists=True)
 def list_leases(ask: Ask) -> None:
-    """The leases that you may see, oldest first."""
+    """The leases that you may see, oldest first.
+
+    Example: bailiwick lease list -o name
+    """
     from bailiwick.wire.actions.leases import LEASE_LIST
 
     ask.list(LEASE_LIST, columns=LEASES)
@@ -98,7 +101,10 @@ def list_leases(ask: Ask) -> None:
 
 @verb(app, "show")
 def show_lease(ask: Ask, lease: _LeaseId) -> None:
-    """One lease."""
+    """One lease.
+
+    Example: bailiwick lease show lease-12
+    """
     from bailiwick.wire.actions.leases import LEASE_READ
 
     found = ask.client.send(LEASE_READ, path=_path(lease))
@@ -139,7 +145,10 @@ def _caches(found: Lease) -> str:
 @app.command("request")
 @with_options(RequestOptions)
 def request_lease(options: RequestOptions) -> None:
-    """Ask for a lease without a job; what runs under it is your business."""
+    """Ask for a lease without a job; what runs under it is your business.
+
+    Example: bailiwick lease request --gpus 1 --ttl 30m --no-wait
+    """
     from bailiwick.cli.shared.wishes import body_of
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.leases import LEASE_REQUEST
@@ -174,7 +183,10 @@ def _tell_lease(ask: Ask, found: Granted | Queued) -> None:
 
 @verb(app, "explain")
 def explain(ask: Ask, lease: _LeaseId) -> None:
-    """What became of a lease and why, from the queue to its end."""
+    """What became of a lease and why, from the queue to its end.
+
+    Example: bailiwick lease explain lease-12
+    """
     from bailiwick.cli.commands.explain import explain_lease
 
     explain_lease(ask, parse_id("lease", lease))
@@ -191,7 +203,10 @@ def renew(
         typer.Option("--generation", min=1, help="Only if the lease is still at it; else 6."),
     ] = None,
 ) -> None:
-    """Hold a lease for another term from now."""
+    """Hold a lease for another term from now.
+
+    Example: bailiwick lease renew lease-12 --ttl 2h --generation 1
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.leases import LEASE_RENEW
     from bailiwick.wire.work import Renewal
@@ -205,7 +220,10 @@ def renew(
 
 @verb(app, "release", changes=True)
 def release(ask: Ask, lease: _LeaseId) -> None:
-    """Give a lease back."""
+    """Give a lease back.
+
+    Example: bailiwick lease release lease-12
+    """
     from bailiwick.wire.actions.leases import LEASE_RELEASE
 
     path = _path(lease)
@@ -214,7 +232,10 @@ def release(ask: Ask, lease: _LeaseId) -> None:
 
 @verb(app, "checkpoint", changes=True)
 def checkpoint(ask: Ask, lease: _OwnLeaseId) -> None:
-    """Say that the work under a lease is saved; during grace this ends it now."""
+    """Say that the work under a lease is saved; during grace this ends it now.
+
+    Example: bailiwick lease checkpoint lease-12
+    """
     from bailiwick.wire.actions.leases import LEASE_CHECKPOINT
 
     path = _path(lease)
@@ -239,7 +260,10 @@ def evict(
         str | None, typer.Option("--grace", metavar="SPAN", help="How long it may still take.")
     ] = None,
 ) -> None:
-    """End a lease against its holder's wish, with a warning and a grace period."""
+    """End a lease against its holder's wish, with a warning and a grace period.
+
+    Example: bailiwick lease evict lease-12 --reason maintenance_window --grace 5m
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.leases import LEASE_EVICT
     from bailiwick.wire.fleet import Eviction
@@ -256,7 +280,10 @@ def evict(
 
 @verb(app, "clear-fence", changes=True)
 def clear_fence(ask: Ask, lease: _LeaseId) -> None:
-    """Say that what a fenced lease held was looked after and is free."""
+    """Say that what a fenced lease held was looked after and is free.
+
+    Example: bailiwick lease clear-fence lease-12 -y
+    """
     from bailiwick.wire.actions.leases import LEASE_CLEAR_FENCE
 
     path = _path(lease)
@@ -282,7 +309,10 @@ def make_token(
         int | None, typer.Option("--generation", min=1, help="Only if the lease is still at it.")
     ] = None,
 ) -> None:
-    """Make a token with which work may use what a lease holds; it is shown this once."""
+    """Make a token with which work may use what a lease holds; it is shown this once.
+
+    Example: bailiwick lease token lease-12 --operation mem_read --ttl 1m
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.leases import LEASE_TOKEN
     from bailiwick.wire.trust import TokenWish

@@ -40,7 +40,10 @@ def login(
     ] = None,
     ttl: Annotated[str, typer.Option("--ttl", help="How long, at most 12h.")] = "12h",
 ) -> None:
-    """Exchange a one-time code for a session, which later commands use."""
+    """Exchange a one-time code for a session, which later commands use.
+
+    Example: bailiwick login 7cce26cd.ta2k2ep7xz --server http://127.0.0.1:7077
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.client.errors import Refusal
     from bailiwick.wire.actions.tokens import LOGIN

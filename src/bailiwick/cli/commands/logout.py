@@ -17,7 +17,10 @@ command = typer.Typer(add_completion=False)
 
 @command.command()
 def logout() -> None:
-    """Make this session's token count no more, and forget it."""
+    """Make this session's token count no more, and forget it.
+
+    Example: bailiwick logout
+    """
     from bailiwick.client.errors import ClientError
     from bailiwick.wire.actions.tokens import SELF_LOG_OUT
 

@@ -31,5 +31,8 @@ def show_logs(ask: Ask, job: str, *, follow: bool, offset: int) -> None:
 
 @verb(command, "logs")
 def logs(ask: Ask, job: JobId, *, follow: FollowOption = False, offset: OffsetOption = 0) -> None:
-    """What a job has printed, on stdout as it was; -f goes on until the job is over."""
+    """What a job has printed, on stdout as it was; -f goes on until the job is over.
+
+    Example: bailiwick logs -f job-7
+    """
     show_logs(ask, job, follow=follow, offset=offset)

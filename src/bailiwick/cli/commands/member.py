@@ -24,7 +24,10 @@ def _where(ask: Ask, fleet: bool) -> tuple[Places, str]:
 
 @verb(app, "list", lists=True, scope="project")
 def list_members(ask: Ask, *, fleet: _Fleet = False) -> None:
-    """Who has which role there (the session's tenant, or as the options say)."""
+    """Who has which role there (the session's tenant, or as the options say).
+
+    Example: bailiwick member list --fleet
+    """
     from bailiwick.wire.actions import tenants
     from bailiwick.wire.people import Member
 
@@ -54,7 +57,10 @@ def set_member(
     ],
     fleet: _Fleet = False,
 ) -> None:
-    """Give somebody a role there; what role they had there is replaced."""
+    """Give somebody a role there; what role they had there is replaced.
+
+    Example: bailiwick member set eve project_member --tenant lab --project vision
+    """
     _set_member(ask, member, fleet=fleet, role=role)
 
 
@@ -65,7 +71,10 @@ def remove_member(
     *,
     fleet: _Fleet = False,
 ) -> None:
-    """Take somebody's role there away."""
+    """Take somebody's role there away.
+
+    Example: bailiwick member remove eve --tenant lab
+    """
     _set_member(ask, member, fleet=fleet, role=None)
 
 

@@ -60,6 +60,7 @@ _ALL = "tenant,project,generation,tag,class"
 
 @app.command(
     help="GPU time from a file of events, one JSON object a line (- for standard input).\n\n"
+    "Example: bailiwick meter events events.jsonl --by tenant\n\n"
     "Repeats, reordering and restarts of a source are absorbed. Ends with 3 if anything that the "
     "events tell cannot be, and names every lease that it is about."
 )
@@ -165,7 +166,10 @@ def _cluster_command(accounting: Accounting) -> Callable[..., None]:
 app.command("reconcile")(reconcile)
 
 for _each in ACCOUNTINGS:
-    app.command(_each.name, help=_each.help)(_cluster_command(_each))
+    app.command(
+        _each.name,
+        help=f"{_each.help}\n\nExample: bailiwick meter {_each.name} --from 24h --node-logs logs",
+    )(_cluster_command(_each))
 
 
 def _question(options: ClusterOptions) -> Question:

@@ -81,7 +81,10 @@ def _path(node: str) -> dict[str, str]:
 
 @verb(app, "list", lists=True)
 def list_nodes(ask: Ask) -> None:
-    """The machines of the fleet."""
+    """The machines of the fleet.
+
+    Example: bailiwick node list --watch
+    """
     from bailiwick.wire.actions.nodes import NODE_LIST
 
     ask.list(NODE_LIST, columns=NODES)
@@ -97,7 +100,10 @@ def show_node(
         typer.Option("--topology", help="As a tree: caches, memory, GPUs, and who holds them."),
     ] = False,
 ) -> None:
-    """One machine: its mode, whether it is heard of, and what it has."""
+    """One machine: its mode, whether it is heard of, and what it has.
+
+    Example: bailiwick node show n1 --topology
+    """
     from bailiwick.wire.actions.nodes import NODE_READ
 
     found = ask.client.send(NODE_READ, path=_path(node))
@@ -179,7 +185,11 @@ class RegisterOptions:
 @app.command("register")
 @with_options(RegisterOptions)
 def register_node(options: RegisterOptions) -> None:
-    """Have a machine join by hand; bailiwick agent run does it from what is really there."""
+    """Have a machine join by hand; bailiwick agent run does it from what is really there.
+
+    Example: bailiwick node register n9 --cpus 64 --mem 512GiB --gpu 8xnvidia_hopper:80GiB --label
+    zone=a
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.nodes import NODE_REGISTER
     from bailiwick.wire.fleet import NewNode
@@ -248,26 +258,38 @@ def drain(
     ] = "operator_drain",
     grace: _Grace = None,
 ) -> None:
-    """Take no new work there, and evict what runs, with a warning and a grace period."""
+    """Take no new work there, and evict what runs, with a warning and a grace period.
+
+    Example: bailiwick node drain n1 --reason maintenance_window --grace 10m
+    """
     ask.confirm(f"Drain {node}? What runs there is warned, then ended.")
     _change_mode(ask, node, "draining", reason=reason, grace_ms=_grace_ms(grace))
 
 
 @verb(app, "cordon", changes=True)
 def cordon(ask: Ask, node: _NodeName) -> None:
-    """Take no new work there; what runs may end by itself."""
+    """Take no new work there; what runs may end by itself.
+
+    Example: bailiwick node cordon n1
+    """
     _change_mode(ask, node, "draining", evict=False)
 
 
 @verb(app, "maintenance", changes=True)
 def maintenance(ask: Ask, node: _NodeName) -> None:
-    """Say that a drained (or fenced) node is being worked on."""
+    """Say that a drained (or fenced) node is being worked on.
+
+    Example: bailiwick node maintenance n1
+    """
     _change_mode(ask, node, "maintenance")
 
 
 @verb(app, "clear-fence", changes=True)
 def clear_fence(ask: Ask, node: _NodeName) -> None:
-    """Say that a node whose teardown failed was looked after; it goes to maintenance first."""
+    """Say that a node whose teardown failed was looked after; it goes to maintenance first.
+
+    Example: bailiwick node clear-fence n1 -y
+    """
     from bailiwick.wire.actions.nodes import NODE_READ
 
     mode = ask.client.send(NODE_READ, path=_path(node)).mode
@@ -279,13 +301,19 @@ def clear_fence(ask: Ask, node: _NodeName) -> None:
 
 @verb(app, "return", changes=True)
 def return_node(ask: Ask, node: _NodeName) -> None:
-    """Say that the work on a node is over; uncordon then lets leases on it."""
+    """Say that the work on a node is over; uncordon then lets leases on it.
+
+    Example: bailiwick node return n1
+    """
     _change_mode(ask, node, "returning")
 
 
 @verb(app, "uncordon", changes=True)
 def uncordon(ask: Ask, node: _NodeName) -> None:
-    """Let new leases on a node again."""
+    """Let new leases on a node again.
+
+    Example: bailiwick node uncordon n1
+    """
     _change_mode(ask, node, "accepting")
 
 
@@ -297,7 +325,10 @@ def quarantine(
     reason: Annotated[str, typer.Argument(metavar="REASON", help="A short word for the record.")],
     grace: _Grace = None,
 ) -> None:
-    """Close a node that is not trusted, and evict what runs there."""
+    """Close a node that is not trusted, and evict what runs there.
+
+    Example: bailiwick node quarantine n1 strange_firmware -y
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.nodes import NODE_QUARANTINE
     from bailiwick.wire.fleet import Quarantine
@@ -315,7 +346,10 @@ add_node_verbs(app)
 
 @verb(app, "depart", changes=True)
 def depart(ask: Ask, node: _NodeName) -> None:
-    """Say that a machine is gone; what ran there has ended."""
+    """Say that a machine is gone; what ran there has ended.
+
+    Example: bailiwick node depart n1 -y
+    """
     from bailiwick.wire.actions.nodes import NODE_DEPART
 
     ask.confirm(f"Is {node} really gone? What ran there is taken to have ended.")

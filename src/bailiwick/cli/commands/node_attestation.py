@@ -38,7 +38,10 @@ def _path(node: str) -> dict[str, str]:
 
 
 def show_attestation(ask: Ask, node: _NodeName) -> None:
-    """How far a node is trusted and why, and by which keys it is known."""
+    """How far a node is trusted and why, and by which keys it is known.
+
+    Example: bailiwick node attestation n1
+    """
     from bailiwick.wire.actions.nodes import NODE_ATTESTATION
 
     found = ask.client.send(NODE_ATTESTATION, path=_path(node))
@@ -86,7 +89,10 @@ def withdraw_enrolment(
     *,
     kind: Annotated[EvidenceKind, typer.Option("--kind", help="Keys of which kind.")],
 ) -> None:
-    """Have a node's keys count no more: another machine may then take its name, or it another."""
+    """Have a node's keys count no more: another machine may then take its name, or it another.
+
+    Example: bailiwick node enrolment-withdraw n1 --kind tpm2 -y
+    """
     from bailiwick.wire.actions.nodes import NODE_WITHDRAW
 
     ask.confirm(
@@ -107,7 +113,10 @@ def lift_quarantine(
         str | None, typer.Option("--note", metavar="TEXT", help="Why; it is sealed in the journal.")
     ] = None,
 ) -> None:
-    """Lift a node's quarantine, once it has proven itself again."""
+    """Lift a node's quarantine, once it has proven itself again.
+
+    Example: bailiwick node lift n1
+    """
     from bailiwick.wire.actions.nodes import NODE_LIFT
 
     if override and not (note or "").strip():

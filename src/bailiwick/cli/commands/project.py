@@ -36,7 +36,10 @@ _PROJECTS: Columns[Project] = Columns(
 
 @verb(app, "list", lists=True, scope="tenant")
 def list_projects(ask: Ask) -> None:
-    """The projects of a tenant that you may see."""
+    """The projects of a tenant that you may see.
+
+    Example: bailiwick project list --tenant lab
+    """
     from bailiwick.wire.actions.tenants import PROJECT_LIST
 
     ask.list(PROJECT_LIST, path={"tenant": ask.tenant}, columns=_PROJECTS)
@@ -44,7 +47,10 @@ def list_projects(ask: Ask) -> None:
 
 @verb(app, "show", scope="tenant")
 def show_project(ask: Ask, project: _ProjectName) -> None:
-    """One project."""
+    """One project.
+
+    Example: bailiwick project show vision
+    """
     from bailiwick.wire.actions.tenants import PROJECT_READ
 
     path = {"tenant": ask.tenant, "project": path_word("PROJECT", project)}
@@ -59,7 +65,10 @@ def show_project(ask: Ask, project: _ProjectName) -> None:
 def create_project(
     ask: Ask, project: _ProjectName, *, display_name: DisplayNameOption = None
 ) -> None:
-    """Make a project of a tenant."""
+    """Make a project of a tenant.
+
+    Example: bailiwick project create vision --tenant lab
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.tenants import PROJECT_CREATE
     from bailiwick.wire.people import NewProject
@@ -80,7 +89,10 @@ def change_project(
     is_open: OpenOption = None,
     if_revision: RevisionOption = None,
 ) -> None:
-    """Rename a project for people, or close or open it."""
+    """Rename a project for people, or close or open it.
+
+    Example: bailiwick project change vision --open
+    """
     from bailiwick.wire.actions.tenants import PROJECT_CHANGE
 
     if is_open is False:

@@ -52,7 +52,10 @@ ENTRIES: Columns[QueueEntry] = Columns(
 
 @verb(app, "list", lists=True)
 def list_queue(ask: Ask) -> None:
-    """The waiting requests that you may see, oldest first."""
+    """The waiting requests that you may see, oldest first.
+
+    Example: bailiwick queue list --watch
+    """
     from bailiwick.wire.actions.leases import QUEUE_LIST
 
     ask.list(QUEUE_LIST, columns=ENTRIES, page_rows=50)
@@ -60,7 +63,10 @@ def list_queue(ask: Ask) -> None:
 
 @verb(app, "show")
 def show_entry(ask: Ask, entry: _EntryId) -> None:
-    """One waiting request: where it stands, and everything that is in its way."""
+    """One waiting request: where it stands, and everything that is in its way.
+
+    Example: bailiwick queue show entry-3
+    """
     from bailiwick.cli.commands.explain import draw_entry
     from bailiwick.wire.actions.leases import QUEUE_READ
 
@@ -71,7 +77,10 @@ def show_entry(ask: Ask, entry: _EntryId) -> None:
 
 @verb(app, "cancel", changes=True)
 def cancel_entry(ask: Ask, entry: _EntryId) -> None:
-    """Take a waiting request out of the queue."""
+    """Take a waiting request out of the queue.
+
+    Example: bailiwick queue cancel entry-3
+    """
     from bailiwick.wire.actions.leases import QUEUE_CANCEL
 
     number = parse_id("entry", entry)

@@ -22,7 +22,10 @@ app = noun("Quotas: what a tenant or project may hold at once.")
 
 @verb(app, "show", scope="project")
 def show_quota(ask: Ask) -> None:
-    """What a tenant (or with --project a project) may hold, and how that stands."""
+    """What a tenant (or with --project a project) may hold, and how that stands.
+
+    Example: bailiwick quota show --tenant lab --project vision
+    """
     from bailiwick.wire.actions.tenants import PROJECT_QUOTA_READ, TENANT_QUOTA_READ
 
     action = ask.of_scope(TENANT_QUOTA_READ, PROJECT_QUOTA_READ)
@@ -98,7 +101,10 @@ def set_quota(
         bool, typer.Option("--keep/--replace", help="Keep the limits that are not named.")
     ] = True,
 ) -> None:
-    """Set limits and ceilings of a tenant (or with --project a project); WORD=none lifts one."""
+    """Set limits and ceilings of a tenant (or with --project a project); WORD=none lifts one.
+
+    Example: bailiwick quota set gpus=8 mem=512GiB nvidia_hopper=4 leases=none --tenant lab
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.tenants import (
         PROJECT_QUOTA_READ,

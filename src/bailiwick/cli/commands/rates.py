@@ -69,7 +69,10 @@ def show_rates(
         bool, typer.Option("--list", help="The list, whatever card the tenant has.")
     ] = False,
 ) -> None:
-    """The card that holds for the tenant: an hour of each resource, and what a class pays of it."""
+    """The card that holds for the tenant: an hour of each resource, and what a class pays of it.
+
+    Example: bailiwick rates show --tenant lab --at 2026-12-01
+    """
     found = _read_card(
         ask,
         tenant=None if the_list else (ask.given.get("tenant") or ask.session.tenant),
@@ -108,7 +111,10 @@ def _draw_rates(found: Rates) -> None:
 
 @verb(app, "list", lists=True)
 def list_rates(ask: Ask) -> None:
-    """Every change of prices that you may see, in the order in which they were set."""
+    """Every change of prices that you may see, in the order in which they were set.
+
+    Example: bailiwick rates list
+    """
     from bailiwick.wire.actions.rates import RATES_LIST
 
     ask.list(RATES_LIST, columns=_CHANGES)
@@ -130,6 +136,8 @@ def set_rates(
     """Set prices, for everybody or for one tenant; what a file leaves out stays as it is.
 
     The words of the file are those that bailiwick rates show -o yaml prints.
+
+    Example: bailiwick rates set -f card.yaml --tenant lab --from 2026-12-01
     """
     from bailiwick.cli.commands.rates_file import load_card
     from bailiwick.client.bodies import make_body
@@ -170,7 +178,10 @@ def withdraw_rates(
     ],
     effective: _Effective = None,
 ) -> None:
-    """Have the list hold for a tenant again."""
+    """Have the list hold for a tenant again.
+
+    Example: bailiwick rates withdraw --tenant lab
+    """
     from bailiwick.wire.actions.rates import RATES_WITHDRAW
 
     at_ms = 0 if effective is None else parse_time("--from", effective)

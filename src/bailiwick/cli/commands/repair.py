@@ -27,6 +27,7 @@ def repair() -> None:
 
 @app.command(
     help="Set a journal's clock to the time that it is.\n\n"
+    "Example: bailiwick repair clock --why 'a year ahead on Monday' --dry-run\n\n"
     "For a journal that was written while a server's clock was wrong (its time is in the future), "
     "or after an outage longer than the setting outage_ms. Stop every server first. What ended "
     "has ended; leases, tokens and evidence that are left keep the time that they had left."

@@ -28,7 +28,10 @@ app = noun("Settings: how the kernel places, evicts, orders and remembers.")
 
 @verb(app, "show")
 def show_settings(ask: Ask) -> None:
-    """All settings."""
+    """All settings.
+
+    Example: bailiwick settings show
+    """
     from bailiwick.wire.actions.server import SETTINGS_READ
 
     found = ask.client.send(SETTINGS_READ)
@@ -65,7 +68,10 @@ def set_settings(
         typer.Option("--if-match", metavar="ETAG", help="Only if they are still these."),
     ] = None,
 ) -> None:
-    """Change settings; those that are not named stay as they are."""
+    """Change settings; those that are not named stay as they are.
+
+    Example: bailiwick settings set grace_ms=45s preempt_from=high
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.server import SETTINGS_READ, SETTINGS_SET
     from bailiwick.wire.settings import Settings

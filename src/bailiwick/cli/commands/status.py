@@ -17,7 +17,10 @@ command = typer.Typer(add_completion=False)
 
 @verb(command, "status")
 def status(ask: Ask) -> None:
-    """How the server that answers stands: its role, its journal, who leads."""
+    """How the server that answers stands: its role, its journal, who leads.
+
+    Example: bailiwick status
+    """
     from bailiwick.wire.actions.server import REPLICA_READ
 
     found = ask.client.send(REPLICA_READ)

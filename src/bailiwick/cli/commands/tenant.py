@@ -38,7 +38,10 @@ _TENANTS: Columns[Tenant] = Columns(
 
 @verb(app, "list", lists=True)
 def list_tenants(ask: Ask) -> None:
-    """The tenants that you may see."""
+    """The tenants that you may see.
+
+    Example: bailiwick tenant list
+    """
     from bailiwick.wire.actions.tenants import TENANT_LIST
 
     ask.list(TENANT_LIST, columns=_TENANTS)
@@ -46,7 +49,10 @@ def list_tenants(ask: Ask) -> None:
 
 @verb(app, "show")
 def show_tenant(ask: Ask, tenant: _TenantName) -> None:
-    """One tenant."""
+    """One tenant.
+
+    Example: bailiwick tenant show lab
+    """
     from bailiwick.wire.actions.tenants import TENANT_READ
 
     found = ask.client.send(TENANT_READ, path={"tenant": path_word("TENANT", tenant)})
@@ -57,7 +63,10 @@ def show_tenant(ask: Ask, tenant: _TenantName) -> None:
 
 @verb(app, "create", changes=True)
 def create_tenant(ask: Ask, tenant: _TenantName, *, display_name: DisplayNameOption = None) -> None:
-    """Make a tenant."""
+    """Make a tenant.
+
+    Example: bailiwick tenant create lab --display-name "The lab"
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.tenants import TENANT_CREATE
     from bailiwick.wire.people import NewTenant
@@ -75,7 +84,10 @@ def change_tenant(
     is_open: OpenOption = None,
     if_revision: RevisionOption = None,
 ) -> None:
-    """Rename a tenant for people, or close or open it."""
+    """Rename a tenant for people, or close or open it.
+
+    Example: bailiwick tenant change lab --close --if-revision 3
+    """
     from bailiwick.wire.actions.tenants import TENANT_CHANGE
 
     if is_open is False:

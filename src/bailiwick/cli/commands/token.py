@@ -41,7 +41,10 @@ _TOKENS: Columns[Token] = Columns(
 
 @verb(app, "list", lists=True)
 def list_tokens(ask: Ask) -> None:
-    """The tokens that you could revoke."""
+    """The tokens that you could revoke.
+
+    Example: bailiwick token list
+    """
     from bailiwick.wire.actions.tokens import TOKEN_LIST
 
     ask.list(TOKEN_LIST, columns=_TOKENS)
@@ -67,7 +70,10 @@ def issue_token(
         bool, typer.Option("--login-code", help="Good for one bailiwick login, and nothing else.")
     ] = False,
 ) -> None:
-    """Make a token; it is shown this once."""
+    """Make a token; it is shown this once.
+
+    Example: bailiwick token issue ci --kind service_account --ttl 1h --key scheduler.queue.submit
+    """
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.tokens import TOKEN_ISSUE
     from bailiwick.wire.people import TTL_S_MAX, NewToken
@@ -96,7 +102,10 @@ def issue_token(
 def revoke_token(
     ask: Ask, token: Annotated[str, typer.Argument(metavar="TOKEN_ID", help="Its id.")]
 ) -> None:
-    """Make a token count no more."""
+    """Make a token count no more.
+
+    Example: bailiwick token revoke 01a1de7d-e3dd-7030-8b13-924f8a8468e8
+    """
     from bailiwick.wire.actions.tokens import TOKEN_REVOKE
 
     if token.count(".") == 2:

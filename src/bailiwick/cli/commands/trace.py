@@ -28,7 +28,10 @@ def trace(
         str, typer.Argument(metavar="CORRELATION_ID", help="As errors and records tell it.")
     ],
 ) -> None:
-    """Request, decision, events, spans and log lines of one request, by time."""
+    """Request, decision, events, spans and log lines of one request, by time.
+
+    Example: bailiwick trace 7cd9c0c1ca95410a
+    """
     from bailiwick.wire.actions.server import TRACE_READ
 
     name = path_word("CORRELATION_ID", correlation_id)

@@ -42,6 +42,8 @@ def report(
     """What a tenant used by project, tag, generation and class, and what it costs.
 
     Without a word about the period: this calendar month (UTC) until now.
+
+    Example: bailiwick usage report --tenant lab --month 2026-10
     """
     from bailiwick.wire.actions.usage import USAGE_READ
 
@@ -95,7 +97,10 @@ def _hours(amount: int, unit: int) -> str:
 
 @verb(app, "fleet")
 def fleet_usage(ask: Ask) -> None:
-    """Where all of the fleet's time went: leased, idle and unavailable, and that this is all."""
+    """Where all of the fleet's time went: leased, idle and unavailable, and that this is all.
+
+    Example: bailiwick usage fleet
+    """
     from bailiwick.wire.actions.usage import USAGE_FLEET
 
     found = ask.client.send(USAGE_FLEET)

@@ -9,7 +9,10 @@ command = typer.Typer(add_completion=False)
 
 @command.command()
 def version() -> None:
-    """Which Bailiwick this is, and which engine decides."""
+    """Which Bailiwick this is, and which engine decides.
+
+    Example: bailiwick version
+    """
     from importlib.metadata import version as version_of
 
     from bailiwick import CapacityLedger

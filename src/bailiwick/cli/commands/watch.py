@@ -41,6 +41,8 @@ def watch(
     """What happens in what you may read, as it happens; Ctrl-C ends it.
 
     A lost connection is taken up where it was lost.
+
+    Example: bailiwick watch --tenant lab --kind admission_denied
     """
     if output in (Format.YAML, Format.NAME):
         raise InvalidValue("--output", output.value, "table or json")

@@ -19,7 +19,10 @@ command = typer.Typer(add_completion=False)
 
 @verb(command, "whoami")
 def whoami(ask: Ask) -> None:
-    """Who the server takes you for, until when, and with which roles."""
+    """Who the server takes you for, until when, and with which roles.
+
+    Example: bailiwick whoami
+    """
     from bailiwick.wire.actions.tokens import SELF_READ
 
     found = ask.client.send(SELF_READ)

@@ -18,6 +18,7 @@ _HEADINGS = ("case", "expected", "verdict", "matches")
 
 HELP = (
     "Judge every case of folders, and compare with what they say to expect.\n\n"
+    "Example: bailiwick attest check-cases vectors\n\n"
     "A folder has a cases.json of a format attestation-lab/TOPIC/1. Each case goes through the "
     "verifier that the gate uses. Ends with 3 if any verdict or reason differs, or if there is no "
     "case at all."

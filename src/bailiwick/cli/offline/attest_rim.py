@@ -23,6 +23,7 @@ FILE_BYTES_MAX = 4 * 2**20
 
 HELP = (
     "Golden values of NVIDIA drivers and VBIOSes, from their signed manifests.\n\n"
+    "Example: bailiwick attest rim driver.swidtag vbios.swidtag --root nvidia-rim-root.pem\n\n"
     "Prints the list for the field golden of a policy's section gpu_cc. Ends with 3, and prints "
     "nothing, if a manifest is not the vendor's."
 )

@@ -35,6 +35,7 @@ app = noun("Invoices: what a tenant or project owes for a period, built from the
 
 RECOMPUTE_HELP: Final = (
     "Build every invoice that a journal says was issued again, from the journal alone.\n\n"
+    "Example: bailiwick invoice recompute journal.jsonl\n\n"
     "Ends with 0 if all agree to the last unit and every rule of issuing was kept, and with 3 and "
     "what differs, or which rule was not, if not. --against "
     "compares with a saved invoice, line by line. --tenant, --from and --to compute an invoice "
@@ -42,6 +43,7 @@ RECOMPUTE_HELP: Final = (
 )
 EXPORT_HELP: Final = (
     "Invoices as CSV, or in the columns of FOCUS.\n\n"
+    "Example: bailiwick invoice export journal.jsonl --format focus --provider Campus\n\n"
     "From a journal, each built again first and exported only if it is the one that was issued; "
     "or with --body from a saved one."
 )

@@ -57,6 +57,7 @@ class ExportFormat(StrEnum):
 
 @app.command(
     help="Whether every record is as it was sealed.\n\n"
+    "Example: bailiwick journal verify bailiwick-data\n\n"
     "Checks each record's form and link, the tree over them, and for a directory the signed "
     "checkpoint and every tile. Ends with 0 if all is as sealed, and with 3, the first bad "
     "sequence number and what is wrong there, if not."
@@ -135,7 +136,10 @@ class ShowOptions:
     output: OutputOption = Output.TABLE
 
 
-@app.command(help="The records that match, oldest first; the log is verified before.")
+@app.command(
+    help="The records that match, oldest first; the log is verified before.\n\n"
+    "Example: bailiwick journal show bailiwick-data --lease 4 -o json"
+)
 @with_options(ShowOptions)
 def show(options: ShowOptions) -> None:
     """Show records."""
@@ -182,6 +186,7 @@ def _row(record: Record) -> tuple[str, ...]:
 
 @app.command(
     help="A proof that one record is in the log, for someone who has only its public key.\n\n"
+    "Example: bailiwick journal prove 1234 bailiwick-data -o one.tlog-proof\n\n"
     "The file is a C2SP tlog-proof; it holds the record, the hashes up to the root, and the signed "
     "checkpoint."
 )
@@ -212,7 +217,10 @@ def prove(
     typer.echo(f"{output}: record {seq} of {checked.checkpoint.size}", err=True)
 
 
-@app.command(help="Whether a proof proves its record, under a key you trust; prints the record.")
+@app.command(
+    help="Whether a proof proves its record, under a key you trust; prints the record.\n\n"
+    "Example: bailiwick journal check-proof one.tlog-proof --vkey log.example+baa31e94+AcD8"
+)
 def check_proof(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The proof.", exists=True, dir_okay=False)
@@ -236,6 +244,7 @@ def check_proof(
 
 @app.command(
     help="Records as JSON Lines, or as OCSF-shaped security events, one a line.\n\n"
+    "Example: bailiwick journal export bailiwick-data --format ocsf --after 1233\n\n"
     "Goes on after the number it is given; the last number written is told on stderr. Nothing is "
     "written from a damaged log."
 )
@@ -273,12 +282,16 @@ def export(
 
 app.command(
     help="A database's journal as signed files: JSON Lines, tiles and a checkpoint.\n\n"
+    "Example: bailiwick journal publish bailiwick-data published --key signing.key\n\n"
     "Goes on where the directory ends. Ends with 3 if the database tells another history than was "
     "published."
 )(publish)
 
 
-@app.command(help="The page of every closed word that a SIEM rule may key on, as Markdown.")
+@app.command(
+    help="The page of every closed word that a SIEM rule may key on, as Markdown.\n\n"
+    "Example: bailiwick journal words"
+)
 def words() -> None:
     """Print the SIEM page."""
     from bailiwick.store import siem_page

@@ -25,6 +25,8 @@ def check_cases(
     """Judge every case of a folder, and compare with what it says to expect.
 
     The folder has a cases.json of format attestation-lab/tlog/1. Ends with 3 if any differs.
+
+    Example: bailiwick journal check-cases vectors
     """
     import json
 

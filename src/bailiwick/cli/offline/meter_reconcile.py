@@ -54,6 +54,8 @@ def reconcile(
     """Compare what a journal attributes to leases with what somebody else counted.
 
     Ends with 3 if they do not agree beyond the tolerance.
+
+    Example: bailiwick meter reconcile --journal journal.jsonl --counters counters.jsonl
     """
     from bailiwick.tools.metering import reconcile as reconcile_files
 

@@ -1,4 +1,4 @@
-"""A policy and placements from files, and what is wrong with a text as a person can mend it.
+"""Policies, placements and histories from files, and what is wrong with them, for a person to mend.
 
 Rules:
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bailiwick.isolation.language.text import PolicyProblem, PolicyRefused
     from bailiwick.isolation.placement_json import PlacementFile
     from bailiwick.isolation.policy import Policy
+    from bailiwick.isolation.trace import IsolationTrace
 
 
 def read_bytes(option: str, path: Path, *, most: int) -> bytes:
@@ -67,6 +68,17 @@ def load_placements(option: str, path: Path) -> PlacementFile:
     raw = read_bytes(option, path, most=BYTES_MAX)
     try:
         return read_placements(raw)
+    except InvalidValue as error:
+        raise InvalidValue(f"{path}: {error.field}", error.value, error.expected) from None
+
+
+def load_trace(option: str, path: Path) -> IsolationTrace:
+    """The history in a file."""
+    from bailiwick.isolation.trace import BYTES_MAX, read_trace
+
+    raw = read_bytes(option, path, most=BYTES_MAX)
+    try:
+        return read_trace(raw)
     except InvalidValue as error:
         raise InvalidValue(f"{path}: {error.field}", error.value, error.expected) from None
 

@@ -33,6 +33,7 @@ WIDE = 110
 
 HELP = (
     "The state at any time: fleet, tenants, leases and the line, as they were then.\n\n"
+    "Example: bailiwick journal at 2026-11-15T02:00Z campus.jsonl\n\n"
     f"TIME is {MOMENTS}. JOURNAL is a file, a directory, a data directory or a database's address. "
     "Every record is verified; a journal that is not as sealed ends with 3."
 )

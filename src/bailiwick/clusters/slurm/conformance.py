@@ -6,6 +6,9 @@ Rules:
   :data:`JOB_NAME` and a time limit, so that none stays behind if this process dies.
 - A user may name any partition, so every one is tried, the cluster's own choice first: the first in
   which the job runs. One that runs nowhere waits where it was first taken.
+- A node is taken down (``scontrol update state=down``) only if it is open to work and nothing runs
+  on it but jobs of the trial, and it is resumed afterwards; that needs an operator's rights. The
+  reason that Slurm shows for it is :data:`JOB_NAME`.
 - A job that waits has been considered once Slurm gives a reason for it. Before a trial is over,
   those that wait are given :data:`PATIENCE_S` more: the backfill has its own rhythm.
 """
@@ -19,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bailiwick.clusters.accounting import NoAnswer
-from bailiwick.clusters.conformance import SubmissionRefused
+from bailiwick.clusters.conformance import StepNotPossible, SubmissionRefused
 from bailiwick.clusters.live import LiveQuestion, Read
 from bailiwick.clusters.slurm.live import watch
 from bailiwick.isolation.conformance import TrialNode
@@ -44,6 +47,7 @@ _FLAGS: Final = {
     "comment": "--comment",
 }
 """By which option a user says what stands for tenant, project or labels."""
+_OPEN: Final = ("idle", "mixed", "allocated", "completing", "planned")
 
 
 def begin(question: LiveQuestion) -> SlurmTarget:
@@ -67,6 +71,8 @@ class SlurmTarget:
     labels_by: str = ""
     _ids: dict[str, str] = field(default_factory=dict)
     """Slurm's id of each job of the trial."""
+    _down: list[str] = field(default_factory=list)
+    """The nodes that were taken down."""
 
     def now_ms(self) -> int:
         """This machine's time."""
@@ -85,6 +91,7 @@ class SlurmTarget:
         self, job: str, subject: Subject, *, cores: int, gpus: int, node: str | None
     ) -> None:
         """Try every partition; stay in the first that takes the job, if it runs in none."""
+        self._end([self._ids.pop(job)] if job in self._ids else [])  # lost, and here again
         words = [*self._words(subject), f"--cpus-per-task={cores}"]
         words += [f"--gres=gpu:{gpus}"] if gpus else []
         words += [f"--nodelist={node}"] if node is not None else []
@@ -106,8 +113,38 @@ class SlurmTarget:
 
     def cancel(self, job: str) -> None:
         """End a job of the trial."""
-        if job in self._ids:
+        if job in self._states():
             _run("scancel", self._ids[job])
+
+    def lose(self, node: str) -> None:
+        """Take a node down on which nobody else is."""
+        word = _node_state(node)
+        if word not in _OPEN:
+            raise StepNotPossible(f"{node} is {word or 'not there'}, not open to work")
+        self._down.append(node)
+        try:
+            _update(node, "state=drain", f"reason={JOB_NAME}")  # from here on nobody comes
+            there = {*_run("squeue", "-h", "-a", "-w", node, "-o", "%A").split()}
+            if others := there - {*self._ids.values()}:
+                self.regain(node)
+                raise StepNotPossible(f"{len(others)} jobs of others are on {node}")
+            _update(node, "state=down", f"reason={JOB_NAME}")
+        except NoAnswer as error:
+            if _node_state(node) in _OPEN:  # else it is resumed when all is over
+                self._down.remove(node)
+            raise StepNotPossible(f"{node} cannot be taken down: {error}") from None
+
+    def regain(self, node: str) -> None:
+        """Resume a node that was taken down here, and wait until it is open."""
+        if node not in self._down:
+            raise StepNotPossible(f"{node} was not taken down here")
+        _update(node, "state=resume")
+        until_s = time.monotonic() + GONE_S
+        while _node_state(node) not in _OPEN:
+            if time.monotonic() > until_s:
+                raise NoAnswer(f"{node} is not up again after {GONE_S:.0f} s")
+            time.sleep(EVERY_S)
+        self._down.remove(node)
 
     def settle(self, *, is_last: bool) -> Iterator[tuple[Placement, ...]]:
         """Look until every job runs or waits for a reason that Slurm gives."""
@@ -128,9 +165,13 @@ class SlurmTarget:
             yield self._placements()
 
     def reset(self) -> None:
-        """End all jobs of the trial."""
-        self._end([*self._ids.values()])
-        self._ids = {}
+        """End all jobs of the trial, and resume what was taken down."""
+        try:
+            self._end([*self._ids.values()])
+            self._ids = {}
+        finally:
+            for node in [*self._down]:
+                self.regain(node)
 
     # -- one look ----------------------------------------------------------------------------
 
@@ -179,11 +220,11 @@ class SlurmTarget:
         return tuple(found)
 
     def _end(self, numbers: list[str]) -> None:
-        if not numbers:
+        if not _there(numbers):
             return
         _run("scancel", *numbers)
         until_s = time.monotonic() + GONE_S
-        while {*_run("squeue", "-h", "-a", "-n", JOB_NAME, "-o", "%A").split()} & {*numbers}:
+        while _there(numbers):
             if time.monotonic() > until_s:
                 raise NoAnswer(f"cancelled jobs are still there after {GONE_S:.0f} s")
             time.sleep(EVERY_S)
@@ -194,6 +235,23 @@ def _is_considered(word: str, reason: str) -> bool:
     if word == "PENDING":
         return reason not in ("None", "")
     return word not in ("CONFIGURING", "COMPLETING")
+
+
+def _there(numbers: list[str]) -> set[str]:
+    """Those of these jobs that have not ended."""
+    if not numbers:
+        return set()
+    return {*_run("squeue", "-h", "-a", "-n", JOB_NAME, "-o", "%A").split()}.intersection(numbers)
+
+
+def _node_state(node: str) -> str:
+    """Slurm's word for a node, without the marks for what else is so; nothing if there is none."""
+    told = _run("sinfo", "-h", "-N", "-n", node, "-o", "%T").split()
+    return told[0] if told else ""
+
+
+def _update(node: str, *words: str) -> None:
+    _run("scontrol", "update", f"nodename={node}", *words)
 
 
 def _submit(words: list[str]) -> str:

@@ -4,6 +4,7 @@ Rules:
 
 - Nodes are made from sites, with a label :data:`NODE_LABEL` that holds each one's name: by it users
   may ask for a node.
+- A node that is lost departs, as one does that is silent for too long; it is registered again.
 - Every step is a millisecond; between steps the kernel is told the time, so that who waits is
   considered again.
 - Placements are told as the kernel's own slice tells them, for it is the decision that is on trial.
@@ -12,9 +13,10 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from bailiwick.clusters.conformance import SubmissionRefused
+from bailiwick.clusters.conformance import StepNotPossible, SubmissionRefused
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.isolation.conformance import TrialNode
 from bailiwick.isolation.placements import Placement
@@ -24,6 +26,7 @@ from bailiwick.kernel import (
     Cancel,
     ChangeSettings,
     Command,
+    DepartNode,
     Envelope,
     Kernel,
     RegisterNode,
@@ -99,7 +102,21 @@ class KernelTarget:
                 self._do(Release(lease_id))
                 return
         if job in self._entries:
-            self._do(Cancel(self._entries.pop(job)))
+            with suppress(BailiwickError):  # it was placed, and is gone with its node
+                self._do(Cancel(self._entries.pop(job)))
+
+    def lose(self, node: str) -> None:
+        """The node departs."""
+        if node not in self._kernel.state.ledger:
+            raise StepNotPossible(f"{node} is down already")
+        self._do(DepartNode(node))
+
+    def regain(self, node: str) -> None:
+        """The node is registered again."""
+        if node in self._kernel.state.ledger:
+            raise StepNotPossible(f"{node} is up already")
+        there = next(each for each in self._nodes if each.site.node == node)
+        self._do(RegisterNode(node, _capacity(there)))
 
     def settle(self, *, is_last: bool) -> Iterator[tuple[Placement, ...]]:
         """What runs now, and once who waits was considered again."""

@@ -6,7 +6,8 @@ Rules:
   trial counts; what else runs there is not looked at.
 - A trial proves something only if everybody in it can run alone: that is tried first, once for each
   of them. Who cannot makes the trial one that could not be run, never one that held.
-- Everything that was submitted is cancelled, also if a trial fails.
+- Everything that was submitted is cancelled, and every node that was taken down is up again, also
+  if a trial fails. Nodes are taken down only where the operator said so.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
-from bailiwick.clusters.conformance import ConformanceTarget, SubmissionRefused
+from bailiwick.clusters.conformance import (
+    ConformanceTarget,
+    StepNotPossible,
+    SubmissionRefused,
+)
 from bailiwick.isolation.conformance import (
     ConformanceTrial,
     TrialStep,
@@ -66,6 +71,8 @@ class ConformanceRun:
 
     target: ConformanceTarget
     policy: Policy
+    may_lose_nodes: bool = False
+    """Whether nodes may be taken down."""
     _alone: dict[object, str] = field(default_factory=dict)
     """Why somebody cannot run alone; empty if he can."""
     _cores: dict[str, int] = field(default_factory=dict)
@@ -80,6 +87,8 @@ class ConformanceRun:
             self.target.reset()
 
     def _try(self, trial: ConformanceTrial) -> TrialOutcome:
+        if why := self._not_allowed(trial):
+            return TrialNotRun(why)
         for step in trial.steps:
             if step.subject is not None and (why := self._cannot_run(step.subject, step.gpus)):
                 return TrialNotRun(why)
@@ -88,33 +97,58 @@ class ConformanceRun:
         for number, step in enumerate(trial.steps, 1):
             if step.beside is not None and step.beside not in watch.seen:
                 return TrialNotRun(f"step {number}: {step.beside} was not placed")
-            self._do(step, watch)
+            try:
+                self._do(step, watch)
+            except StepNotPossible as refused:
+                return TrialNotRun(f"step {number}: {refused}")
             is_last = number == len(trial.steps)
             if broken := self._judge(watch, is_last=is_last):
                 violation, who = broken
                 return TrialBroken(number, violation, who)
         return TrialHeld() if watch.seen else self._unseen(trial)
 
+    def _not_allowed(self, trial: ConformanceTrial) -> str:
+        """Why a trial must not be begun here; empty if it may."""
+        for number, step in enumerate(trial.steps, 1):
+            if step.do not in (TrialWord.LOSE, TrialWord.REGAIN):
+                continue
+            if not self.may_lose_nodes:
+                return f"step {number}: taking nodes down is not allowed here"
+            if step.node is not None and step.node not in self._cores:
+                return f"step {number}: there is no node {step.node} that is up"
+        return ""
+
     def _unseen(self, trial: ConformanceTrial) -> TrialOutcome:
         """Nobody was placed at all: that proves something only if the one who came is kept out."""
-        wished = all(step.node is not None for step in trial.steps)
+        wished = all(step.do is TrialWord.SUBMIT and step.node is not None for step in trial.steps)
         return TrialHeld() if wished else TrialNotRun("nothing was placed")
 
     def _do(self, step: TrialStep, watch: TrialWatch) -> None:
+        node = watch.seen[step.beside].node if step.beside is not None else step.node
         match step.do:
             case TrialWord.CANCEL:
                 self.target.cancel(step.job)
             case TrialWord.SUBMIT:
-                assert step.subject is not None, "only who submits is somebody"
-                node = watch.seen[step.beside].node if step.beside is not None else step.node
-                cores = step.cores
-                if step.takes_rest and node is not None:
-                    cores = max(self._cores.get(node, 2) - 1, 1)
-                wish = {"cores": cores, "gpus": step.gpus}
-                with suppress(SubmissionRefused):  # kept out: one way to keep the policy
-                    self.target.submit(step.job, step.subject, **wish, node=node)
+                self._submit(step, node, watch)
+            case TrialWord.LOSE:
+                assert node is not None, "a node's step names it, or who is there"
+                self.target.lose(node)
+            case TrialWord.REGAIN:
+                assert node is not None, "a node's step names it, or who is there"
+                self.target.regain(node)
             case _:
                 assert_never(step.do)
+
+    def _submit(self, step: TrialStep, node: str | None, watch: TrialWatch) -> None:
+        assert step.subject is not None, "only who submits is somebody"
+        cores = step.cores
+        if step.takes_rest and node is not None:
+            cores = max(self._cores.get(node, 2) - 1, 1)
+        if step.job in watch.seen:
+            self.target.cancel(step.job)  # it was lost, and comes again
+        wish = {"cores": cores, "gpus": step.gpus}
+        with suppress(SubmissionRefused):  # kept out: one way to keep the policy
+            self.target.submit(step.job, step.subject, **wish, node=node)
 
     def _judge(
         self, watch: TrialWatch, *, is_last: bool
