@@ -54,7 +54,7 @@ class WrongGuard(IsolationGuard):
     """A guard with one fault."""
 
     def __init__(self, state: State, policy: Policy, fault: Fault) -> None:
-        super().__init__(policy, state.ledger, book=state.isolation)
+        super().__init__(policy, state.ledger, cores=state.cores, book=state.isolation)
         self._state, self._fault = state, fault.word
 
     def nodes_for(
