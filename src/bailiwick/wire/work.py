@@ -16,7 +16,7 @@ from bailiwick.vocab.words import (
     Priority,
 )
 from bailiwick.wire.answers import Denial, Estimate
-from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, Within
+from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, UnderRules, Within
 from bailiwick.wire.fleet import Held, Node, Resources
 from bailiwick.wire.words import RemedyWord
 
@@ -107,7 +107,7 @@ class Remedy(Model):
     """The asker's own leases that hold the room, where ending those would do."""
 
 
-class QueueEntry(Model):
+class QueueEntry(UnderRules):
     """A request that waits: where it stands and everything that stands in its way."""
 
     entry_id: int

@@ -22,8 +22,11 @@ from bailiwick.kernel import (
     decode,
     encode,
 )
+from bailiwick.kernel.views import waiting
+from bailiwick.kernel.work.plan import explain
 from bailiwick.phrases.denials import phrase_denial
-from bailiwick.scheduler.decision import NodesForbidden, NodesKeptApart
+from bailiwick.scheduler.decision import NodeKeptApart, NodesForbidden, NodesKeptApart
+from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import DomainKind, PendingReason
 from tests.unit.kernel.desk import CRITICAL, HOPPER, LOW, Desk, ask
 
@@ -91,7 +94,28 @@ def test_a_renewal_into_a_window_is_denied_by_its_rule_and_one_before_it_is_not(
     assert isinstance(d.do(Renew(mine, 30 * 60_000)), Done)
     denied = d.do(Renew(mine, 2 * HOUR_MS))
     assert isinstance(denied, Refused)
-    assert denied.denied.detail == NodesKeptApart(1, "day")
+    assert denied.denied.detail == NodeKeptApart(NodeId("n1"), "day")
+    told = phrase_denial(denied.denied.detail)
+    assert told == "n1, where it runs, is closed to it for so long by rule day"
+
+
+def test_it_is_explained_how_many_nodes_each_rule_closes_the_most_first() -> None:
+    tenants = [f"t{number:02}" for number in range(12)]
+    apart = "never share host between tenant lab and tenant"
+    pairs = (f"r{number:02}: {apart} {tenant}" for number, tenant in enumerate(tenants))
+    d = desk("\n".join(["vault: dedicated host for tenant bank", *pairs]), nodes=14)
+    big = {"cpu_cores": 4}
+    for tenant in ("bank", "bank", *tenants):
+        d.lease(tenant, **big)
+    command = Submit(ask("lab"))
+    found = explain(d.state, command, now_ms=d.now_ms)
+    assert found.rules.told[0] == ("vault", 2)
+    assert found.rules.told[1:] == tuple((f"r{number:02}", 1) for number in range(9))
+    assert found.rules.more == 3
+    entry = d.do(command)
+    assert isinstance(entry, Queued)
+    (told,) = waiting(d.state, d.now_ms)
+    assert told.rules == found.rules
 
 
 def test_work_that_would_run_into_a_window_is_kept_apart_before_it_opens() -> None:

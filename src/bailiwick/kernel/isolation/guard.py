@@ -139,9 +139,9 @@ class IsolationGuard:
     def _nodes_for(
         self, asked: SetSought, *, freed: Mapping[int, list[Cores]] | None = None
     ) -> NodeSet:
-        labels = self._open.kept(asked)
-        if labels is None:
-            labels = self._labels(self._bound_by(asked.member, asked.term))
+        def labels() -> list[NodeSet]:
+            return self._labels(self._bound_by(asked.member, asked.term))
+
         size = len(self._ledger.by_handle) // 8 + 1
         return self._open.of(asked, labels, bytes_count=size, freed=freed)
 

@@ -15,7 +15,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bailiwick.isolation.compiled import SubjectClass, Term
@@ -75,26 +75,24 @@ class OpenNodes:
         counted = devices if self._by_device else min(devices, 1)
         return SetSought(member, term, counted, cpu_milli if self._by_cores else 0)
 
-    def kept(self, asked: SetSought) -> list[NodeSet] | None:
-        """The labels that a set which is kept was joined with; nothing if none is kept."""
-        found = self._sets.get(asked)
-        return None if found is None else found.labels
-
     def of(
         self,
         asked: SetSought,
-        labels: list[NodeSet],
+        labels: Callable[[], list[NodeSet]],
         *,
         bytes_count: int,
         freed: Mapping[int, list[Cores]] | None = None,
     ) -> NodeSet:
-        """Where somebody may go who asks for this; ``freed`` are cores that are taken for free."""
+        """Where somebody may go who asks for this; ``freed`` are cores that are taken for free.
+
+        ``labels`` tells, once, the nodes with each label that is asked for.
+        """
         kept = self._sets.get(asked)
         if kept is None:
             if len(self._sets) >= SETS_MAX or self._limits >= LIMITS_MAX:
                 self._sets.clear()
                 self._limits = 0
-            kept = self._sets[asked] = _Kept(labels)
+            kept = self._sets[asked] = _Kept(labels())
         ground, versions = self._ground, [each.version for each in kept.labels]
         now = ground.version, ground.inner.serial
         if (kept.version, kept.serial) == now and kept.versions == versions:
