@@ -16,7 +16,7 @@ from bailiwick.vocab.words import (
     Priority,
 )
 from bailiwick.wire.answers import Denial, Estimate
-from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, Within
+from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, UnderRules, Within
 from bailiwick.wire.fleet import Held, Node, Resources
 from bailiwick.wire.words import RemedyWord
 
@@ -122,7 +122,7 @@ class Asked(Model):
     ttl_ms: int
 
 
-class QueueEntry(Model):
+class QueueEntry(UnderRules):
     """A request that waits: where it stands and everything that stands in its way."""
 
     entry_id: int

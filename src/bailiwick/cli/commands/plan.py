@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, assert_never
 
 import typer
@@ -12,7 +13,7 @@ from bailiwick.cli.shared.denials import phrase_denial
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import JobOptions, ask_of, wish_of
 from bailiwick.cli.shared.screen import make_console, print_rows, printable
-from bailiwick.phrases.amounts import money, span
+from bailiwick.phrases.amounts import money, plural, span
 from bailiwick.phrases.estimates import phrase_estimate
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.errors import InvalidValue
@@ -21,6 +22,7 @@ from bailiwick.wire import answers as ans
 
 if TYPE_CHECKING:
     from bailiwick.wire.answers import Plan, Victim
+    from bailiwick.wire.base import ClosingRule
     from bailiwick.wire.jobs import NewJob
 
 command = typer.Typer(add_completion=False)
@@ -84,8 +86,8 @@ def new_job(options: JobOptions, ask: Ask, *, needs_command: bool = True) -> New
     return make_body(NewJob, **body_of(wish))
 
 
-def draw_plan(plan: Plan) -> None:
-    """A plan for people."""
+def draw_plan(plan: Plan, *, rules: bool = True) -> None:
+    """A plan for people; without ``rules`` if those were told already."""
     from bailiwick.wire import answers as ans
 
     match plan:
@@ -111,7 +113,20 @@ def draw_plan(plan: Plan) -> None:
             typer.echo(f"would be refused: {phrase_denial(plan.denied)}")
         case _:
             assert_never(plan)
+    if rules and isinstance(plan, ans.WouldQueue | ans.WouldRefuse):
+        draw_rules(plan.rules, plan.rules_more)
     typer.echo(f"price: {phrase_price(plan.price)}")
+
+
+def draw_rules(rules: Sequence[ClosingRule], more: int) -> None:
+    """How many nodes each rule of the isolation policy closes, for people."""
+    if not rules:
+        return
+    rows = [(f"{each.nodes:,}", each.rule) for each in rules]
+    heads, title = ("nodes", "rule*"), "Closed by the isolation policy"
+    print_rows(make_console(), heads, rows=rows, title=title, numbers=("nodes",))
+    if more:
+        typer.echo(f"and by {plural(more, 'more rule')}")
 
 
 def _told_ratio(milli: int | None) -> str:

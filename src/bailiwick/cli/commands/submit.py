@@ -12,8 +12,8 @@ from bailiwick.cli.shared.ask import Ask
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import SubmitOptions, ask_of
 from bailiwick.cli.shared.output import emit
-from bailiwick.cli.shared.units import parse_span
 from bailiwick.vocab.jobs import JobPhase
+from bailiwick.vocab.units import parse_span
 
 if TYPE_CHECKING:
     from bailiwick.wire.jobs import Job

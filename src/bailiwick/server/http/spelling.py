@@ -13,7 +13,7 @@ from bailiwick.kernel.views import Estimate, WaitingEntry
 from bailiwick.kernel.work import plan as pl
 from bailiwick.scheduler.core_book import Cores
 from bailiwick.scheduler.decision import Denied
-from bailiwick.scheduler.explain import Remedy
+from bailiwick.scheduler.explain import Remedy, RuleCounts
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.server.problems import Trouble
 from bailiwick.services.journal import ToldRecord
@@ -21,6 +21,7 @@ from bailiwick.services.leases import OwnedLease
 from bailiwick.services.plans import PricedPlan
 from bailiwick.wire import answers as told
 from bailiwick.wire import work
+from bailiwick.wire.base import ClosingRule
 from bailiwick.wire.fleet import Held
 from bailiwick.wire.problem import EdgeCode
 
@@ -106,12 +107,31 @@ def spell_plan(found: PricedPlan) -> told.Plan:
         case pl.QueuePlan():
             denied = None if planned.denied is None else spell_denial(planned.denied)
             estimate = _estimate(planned.estimate)
-            return told.WouldQueue(plan="queue", denied=denied, estimate=estimate, price=price)
+            return told.WouldQueue(
+                plan="queue",
+                denied=denied,
+                estimate=estimate,
+                price=price,
+                rules=spell_rules(found.rules),
+                rules_more=found.rules.more,
+            )
         case pl.RefusePlan():
             denied = spell_denial(planned.denied)
-            return told.WouldRefuse(plan="refuse", denied=denied, price=price)
+            rules = spell_rules(found.rules)
+            return told.WouldRefuse(
+                plan="refuse",
+                denied=denied,
+                price=price,
+                rules=rules,
+                rules_more=found.rules.more,
+            )
         case _:
             assert_never(planned)
+
+
+def spell_rules(found: RuleCounts) -> list[ClosingRule]:
+    """The rules of a policy that close nodes to a request."""
+    return [ClosingRule(rule=rule, nodes=nodes) for rule, nodes in found.told]
 
 
 def spell_lease(found: OwnedLease) -> work.Lease:
@@ -179,6 +199,8 @@ def spell_entry(entry: WaitingEntry, *, job_id: int | None = None) -> work.Queue
         job_labels=labels_body(entry.request.job_labels),
         request=spell_asked(entry.request),
         job_id=job_id,
+        rules=spell_rules(entry.rules),
+        rules_more=entry.rules.more,
     )
 
 
