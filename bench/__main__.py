@@ -31,6 +31,7 @@ SECTIONS = (
         "capability",
         "attestation",
         "audit",
+        "graphs",
     ),
 )
 

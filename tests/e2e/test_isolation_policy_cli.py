@@ -67,6 +67,10 @@ def test_a_policy_is_tried_set_and_what_was_left_is_scrubbed(
     shown = done(operator("isolation", "show"))
     assert "Kept for those who left" in shown
     assert "scrubbed" in shown
+    body = {"tenant": "lab", "project": "p", "resources": {"cpu_milli": 500}}
+    why = house.ask("project_member@lab", "POST", "/v1/leases/explain", json=body).json()
+    assert why["rules"] == [{"rule": "ash", "nodes": 1}]
+    assert why["rules_more"] == 0
     assert "for everybody again" in done(operator("isolation", "scrub", "host", "n1", "-y"))
     assert "Kept for" not in done(operator("isolation", "show"))
 

@@ -6,6 +6,8 @@ come and go, and time that passes over windows and the ends of exceptions, on bo
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,3 +52,27 @@ def test_nobody_is_kept_out_where_the_judge_finds_nothing(policy: Policy, seed: 
             assert detail.rule in {rule.name for rule in policy.rules}
     else:
         assert set(map(str, answer.nodes)) <= allowed
+
+
+@given(policies(kinds=ALL), st.integers(0, 10**6))
+def test_who_fits_somewhere_without_breaking_a_rule_is_let_there(policy: Policy, seed: int) -> None:
+    history = History(policy, seed, nodes=3, patient=0)
+    for _ in range(STEPS // 2):
+        history.step()
+    for _ in range(4):
+        request = replace(history.request(), gang_size=1)
+        fitting = history.fitting(request)
+        answer = history.ask(request)
+        if isinstance(answer, Refused):
+            assert not fitting
+        else:
+            assert set(map(str, answer.nodes)) <= fitting
+        assert history.violations() == []
+
+
+@given(policies(kinds=INNER), st.integers(0, 10**6))
+def test_parts_of_nodes_are_shared_out_and_no_rule_is_broken(policy: Policy, seed: int) -> None:
+    history = History(policy, seed, nodes=2, grace_ms=5_000)
+    for _ in range(STEPS):
+        history.step()
+        assert history.violations() == []

@@ -7,8 +7,11 @@ Rules:
 - It judges as :mod:`.judge` does, for somebody new who stays for the term. It counts on nobody
   else's end: others may renew, or take their time to go. So a rule with a window about how many
   may be together counts everybody of theirs.
-- Below a node it does not choose: a node of which any part is closed to the class is closed. That
-  is stricter than need be where parts are known, and never laxer.
+- A node is open if every part of it is. Of others, what they are closed by: by a place that they
+  are in, or only by parts of theirs (:meth:`Ground.closed_to`), of which :mod:`.inner` tells the
+  open ones.
+- Members of one gang are judged with each other as if each was in every part of its node: it is not
+  known yet which it will get. So two that may not be in one cache do not come to one node.
 
 >>> from bailiwick.isolation.policy import Dedicated, OfTenant, Policy, Subject
 >>> compiled = CompiledPolicy(Policy((Dedicated("vault", DomainKind.HOST, OfTenant("bank")),)))
@@ -24,56 +27,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from bailiwick.fleet.topology import PLACES, DomainKind
-from bailiwick.isolation.compiled import CompiledPolicy, LimitRule, SubjectClass, Term
+from bailiwick.fleet.topology import INSIDE_HOST, PLACES, DomainKind
+from bailiwick.isolation.compiled import CompiledPolicy, SubjectClass, Term
+from bailiwick.isolation.inner import Crowd, InnerDomains
 from bailiwick.isolation.placements import Residue, Site
-from bailiwick.isolation.policy import Spread
-from bailiwick.isolation.presence import KEPT_MAX, KindPresence, ZoneKey
-from bailiwick.isolation.terrain import UNKNOWN_PARTS, HeldParts, Terrain
-
-
-class SettledWork(NamedTuple):
-    """Work that is somewhere: its class, its node, and what it holds there."""
-
-    member: SubjectClass
-    handle: int
-    parts: HeldParts
-    runs: bool
-    """Whether it is there, and not only to come: then it leaves something behind."""
-    zones: tuple[tuple[DomainKind, ZoneKey], ...]
-    domains: tuple[tuple[int, str], ...]
-    """What it counts for, by the place of the rule about how many."""
-    kept: tuple[tuple[int, DomainKind, str], ...]
-    """The domains that it leaves something behind in, by the place of that rule."""
-
-
-class _Bound(NamedTuple):
-    """What of the policy could ever matter to some: the rest need not know where they are."""
-
-    kinds: dict[DomainKind, KindPresence]
-    """The kinds of domain in which some rule keeps them from anybody."""
-    spreads: tuple[int, ...]
-    """The places of the rules about how many that choose them."""
-    lingers: tuple[int, ...]
-    """The same, of the rules about what lingers."""
-
-
-@dataclass(slots=True)
-class _Crowd:
-    """One rule about how many: how many there are, and the nodes that are full."""
-
-    each: LimitRule[Spread]
-    counts: dict[str, int] = field(default_factory=dict)
-    full: int = 0
-
-    def binds(self, selected: int, term: Term, *, devices: bool) -> bool:
-        """Whether it counts them; who holds no device is on no fabric."""
-        if not devices and self.each.rule.kind is DomainKind.FABRIC:
-            return False
-        return self.each.binds(selected, term)
+from bailiwick.isolation.presence import KEPT_MAX, KindPresence
+from bailiwick.isolation.terrain import (
+    INNER,
+    UNKNOWN_PARTS,
+    HeldParts,
+    RulesBinding,
+    SettledWork,
+    Terrain,
+)
 
 
 class Ground:
@@ -84,17 +51,20 @@ class Ground:
         self.everyone = 0
         self.version = 0
         self._shared = {kind: KindPresence(compiled, kind) for kind in compiled.shared_kinds}
-        self._crowds = [_Crowd(each) for each in compiled.spreads]
+        self._crowds = [Crowd(each) for each in compiled.spreads]
         self._left: list[int] = [0] * len(compiled.lingers)
+        self._left_inside: list[int] = [0] * len(compiled.lingers)
+        """The nodes that are, or of which a part is, theirs who left it, by rule."""
         kinds = {each.rule.kind for each in compiled.spreads}.union(
             self._shared, *(each.rule.kinds for each in compiled.lingers)
         )
         self._terrain = Terrain(kinds, zoned=tuple(self._shared))
+        self.inner = InnerDomains(compiled, self._terrain.inner, crowds=self._crowds)
         self._work: dict[int, SettledWork] = {}
         self._residues: list[Residue] = []
         self._stay: dict[tuple[int, DomainKind, str], int] = {}
         """How much work there is that will leave something behind, by rule and domain."""
-        self._bound: dict[int, _Bound] = {}
+        self._bound: dict[int, RulesBinding] = {}
 
     # -- being told --------------------------------------------------------------------------
 
@@ -103,6 +73,7 @@ class Ground:
         with self._lifted(self._reaching(site)):
             self.everyone |= 1 << handle
             self._terrain.join(handle, site)
+            self.inner.join(handle, site)
             for kind, presence in self._shared.items():
                 presence.join(handle, self._terrain.zone(kind, handle))
         for crowd in self._crowds:
@@ -118,6 +89,7 @@ class Ground:
                 presence.leave(handle, self._terrain.zone(kind, handle))
             self.everyone &= ~(1 << handle)
             self._terrain.leave(handle)
+            self.inner.leave(handle)
         for crowd in self._crowds:
             crowd.full &= ~(1 << handle)
         self._moved()
@@ -147,12 +119,13 @@ class Ground:
     def _settled(
         self, member: SubjectClass, handle: int, *, parts: HeldParts, runs: bool
     ) -> SettledWork:
-        zones, held = self._terrain.reached(handle, parts)
+        zones, held, touches = self._terrain.reached(handle, parts)
         kinds, spreads, lingers = self._bound_by(member.selected)
         if len(kinds) < len(self._shared):
             zones = tuple(zone for zone in zones if zone[0] in kinds)
+        inner = tuple((kind, name) for kind in self.inner.kinds for name in held[kind])
         if not spreads and not lingers:
-            return SettledWork(member, handle, parts, runs, zones, (), ())
+            return SettledWork(member, handle, parts, runs, zones, (), (), inner, touches)
         counted = [
             (number, name)
             for number in spreads
@@ -164,9 +137,10 @@ class Ground:
             for kind in self.compiled.lingers[number].rule.kinds
             for name in held[kind]
         ]
-        return SettledWork(member, handle, parts, runs, zones, tuple(counted), tuple(kept))
+        limits = tuple(counted), tuple(kept)
+        return SettledWork(member, handle, parts, runs, zones, *limits, inner, touches)
 
-    def _bound_by(self, selected: int) -> _Bound:
+    def _bound_by(self, selected: int) -> RulesBinding:
         """What of the policy could ever matter to who is selected so."""
         found = self._bound.get(selected)
         if found is None:
@@ -176,7 +150,7 @@ class Ground:
             kinds = {k: each for k, each in self._shared.items() if each.concerns(selected)}
             spreads = tuple(n for n, each in enumerate(compiled.spreads) if selected & each.whose)
             lingers = tuple(n for n, each in enumerate(compiled.lingers) if selected & each.whose)
-            found = self._bound[selected] = _Bound(kinds, spreads, lingers)
+            found = self._bound[selected] = RulesBinding(kinds, spreads, lingers)
         return found
 
     def _put(self, key: int, work: SettledWork) -> None:
@@ -189,6 +163,9 @@ class Ground:
             self._count(number, name, 1)
         for kept in work.kept:
             self._stay[kept] = self._stay.get(kept, 0) + 1
+        if work.touches:
+            self.inner.begin(work.member, work.inner)
+            self.inner.note(work.touches)
 
     def _take(self, key: int) -> SettledWork | None:
         """The work is there no more; nothing if it was not known."""
@@ -204,6 +181,9 @@ class Ground:
             self._stay[kept] -= 1
             if not self._stay[kept]:
                 del self._stay[kept]
+        if work.touches:
+            self.inner.end(work.member, work.inner)
+            self.inner.note(work.touches)
         return work
 
     def end(self, key: int) -> tuple[tuple[str, DomainKind, str], ...]:
@@ -218,7 +198,7 @@ class Ground:
         """One more domain is theirs who left it."""
         for number, each in enumerate(self.compiled.lingers):
             if each.rule.name == residue.rule:
-                self._left[number] |= self._terrain.bits(residue.kind, residue.domain)
+                self._close(number, residue.kind, residue.domain)
                 self._residues.append(residue)
                 self.version += 1
 
@@ -229,11 +209,23 @@ class Ground:
             return
         self._residues = residues
         numbers = {each.rule.name: at for at, each in enumerate(self.compiled.lingers)}
-        self._left = [0] * len(numbers)
+        self._left, self._left_inside = [0] * len(numbers), [0] * len(numbers)
+        for domain in self.inner.left:
+            self.inner.note(self._terrain.nodes(*domain))
+        self.inner.left.clear()
         for each in self._residues:
             if each.rule in numbers:
-                self._left[numbers[each.rule]] |= self._terrain.bits(each.kind, each.domain)
+                self._close(numbers[each.rule], each.kind, each.domain)
         self.version += 1
+
+    def _close(self, number: int, kind: DomainKind, name: str) -> None:
+        """The domain is theirs whom the rule is about, and left it."""
+        if kind not in INNER:
+            self._left[number] |= self._terrain.bits(kind, name)
+            return
+        self._left_inside[number] |= self._terrain.bits(kind, name)
+        self.inner.left[kind, name] = self.inner.left.get((kind, name), 0) | 1 << number
+        self.inner.note(self._terrain.nodes(kind, name))
 
     def _count(self, number: int, name: str, sign: int) -> None:
         crowd = self._crowds[number]
@@ -251,7 +243,7 @@ class Ground:
         else:
             self._fill(crowd, self._terrain.nodes(kind, name))
 
-    def _fill(self, crowd: _Crowd, handles: Iterable[int]) -> None:
+    def _fill(self, crowd: Crowd, handles: Iterable[int]) -> None:
         """Which of the nodes have a full domain."""
         rule = crowd.each.rule
         for handle in handles:
@@ -266,18 +258,32 @@ class Ground:
 
     def open_to(self, member: SubjectClass, term: Term, *, devices: bool = True) -> int:
         """The nodes where somebody of the class may be for the term; labels are not asked here."""
-        closed, bound = 0, self._bound_by(member.selected)
+        whole, parts = self.closed_to(member, term, devices=devices)
+        return self.everyone & ~(whole | parts)
+
+    def closed_to(
+        self, member: SubjectClass, term: Term, *, devices: bool = True
+    ) -> tuple[int, int]:
+        """The nodes that are closed whatever is taken of them, and those of which a part is."""
+        whole = parts = 0
+        bound = self._bound_by(member.selected)
         for kind, presence in bound.kinds.items():
-            if devices or kind is not DomainKind.FABRIC:
-                closed |= presence.closed(member, term, everyone=self.everyone)
+            if kind not in INNER:
+                whole |= presence.closed(member, term, everyone=self.everyone)
+            elif devices or kind is not DomainKind.FABRIC:
+                parts |= presence.closed(member, term, everyone=self.everyone)
         for number in bound.spreads:
             crowd = self._crowds[number]
             if crowd.full and crowd.binds(member.selected, term, devices=devices):
-                closed |= crowd.full
-        for each, bits in zip(self.compiled.lingers, self._left, strict=True):
-            if bits and not member.selected & each.whose:
-                closed |= bits
-        return self.everyone & ~closed
+                if crowd.each.rule.kind in INNER:
+                    parts |= crowd.full
+                else:
+                    whole |= crowd.full
+        for number, each in enumerate(self.compiled.lingers):
+            if not member.selected & each.whose:
+                whole |= self._left[number]
+                parts |= self._left_inside[number]
+        return whole, parts
 
     def beside(
         self, member: SubjectClass, term: Term, *, placed: Sequence[int], devices: bool = True
@@ -329,26 +335,40 @@ class Ground:
             found.append(most * len(self._terrain.names_of(kind, nodes)))
         return min(found, default=None)
 
-    def by_rule(
-        self, member: SubjectClass, term: Term, *, devices: bool = True, left: bool = True
-    ) -> dict[str, int]:
-        """The nodes that each rule closes to the class, by its name.
+    def by_rule(self, member: SubjectClass, term: Term, *, devices: bool = True) -> dict[str, int]:
+        """The nodes that each rule closes to the class, be it in part, by its name."""
+        found = self._by_rule(member, term, {*INNER} if devices else {*INSIDE_HOST})
+        for number, each in enumerate(self.compiled.lingers):
+            if not member.selected & each.whose:
+                found[each.rule.name] = self._left[number] | self._left_inside[number]
+        return {name: bits for name, bits in found.items() if bits}
 
-        Without ``left``, as if nothing had been left behind.
-        """
+    def broken_by(self, key: int, term: Term) -> set[str]:
+        """The rules that work would break if it stayed where it is; what was left is not asked."""
+        work = self._work[key]
+        with self.without((key,), leaving=False):
+            found = self._by_rule(work.member, term, set())
+            names = {name for name, bits in found.items() if bits >> work.handle & 1}
+            for domain in work.inner:
+                names.update(self.inner.closed_by(work.member, term, domain=domain))
+        return names
+
+    def _by_rule(
+        self, member: SubjectClass, term: Term, inner: Collection[DomainKind]
+    ) -> dict[str, int]:
+        """By rules about sharing and how many; of kinds inside a machine, only these."""
         found: dict[str, int] = {}
         for kind, presence in self._shared.items():
-            if not devices and kind is DomainKind.FABRIC:
+            if kind in INNER and kind not in inner:
                 continue
             for name, bits in presence.by_rule(member, term, everyone=self.everyone):
                 found[name] = found.get(name, 0) | bits
         for crowd in self._crowds:
-            if crowd.binds(member.selected, term, devices=devices):
-                found[crowd.each.rule.name] = crowd.full
-        for each, bits in zip(self.compiled.lingers, self._left, strict=True):
-            if left and not member.selected & each.whose:
-                found[each.rule.name] = bits
-        return {name: bits for name, bits in found.items() if bits}
+            rule = crowd.each.rule
+            counts = rule.kind not in INNER or rule.kind in inner
+            if counts and crowd.each.binds(member.selected, term):
+                found[rule.name] = crowd.full
+        return found
 
     @contextmanager
     def without(self, keys: Collection[int], *, leaving: bool = True) -> Iterator[None]:
@@ -356,16 +376,16 @@ class Ground:
 
         If it is not ``leaving``, it is as if it had never been.
         """
-        left = list(self._left)
+        left = list(self._left), list(self._left_inside), dict(self.inner.left)
         with self._lifted(keys) as gone:
             kept = {each for work in gone for each in work.kept} if leaving else ()
             for number, kind, name in kept:
                 if (number, kind, name) not in self._stay:
-                    self._left[number] |= self._terrain.bits(kind, name)
+                    self._close(number, kind, name)
             try:
                 yield
             finally:
-                self._left = left
+                self._left, self._left_inside, self.inner.left = left
                 self.version += 1
 
     @contextmanager

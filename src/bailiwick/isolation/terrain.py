@@ -13,8 +13,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from bailiwick.fleet.topology import PLACES, DomainKind
+from bailiwick.isolation.compiled import SubjectClass
+from bailiwick.isolation.inner import InnerDomain
 from bailiwick.isolation.placements import Site
-from bailiwick.isolation.presence import ZoneKey
+from bailiwick.isolation.presence import KindPresence, ZoneKey
 
 REACHES_MAX = 64
 """Ways to hold parts of one node that are remembered."""
@@ -23,7 +25,8 @@ INNER = (DomainKind.CACHE, DomainKind.NUMA, DomainKind.FABRIC)
 """Kinds of which a machine may have several."""
 
 Domains: TypeAlias = Mapping[DomainKind, frozenset[str]]
-Reach: TypeAlias = tuple[tuple[tuple[DomainKind, ZoneKey], ...], Domains]
+Reach: TypeAlias = tuple[tuple[tuple[DomainKind, ZoneKey], ...], Domains, tuple[int, ...]]
+"""Zones, domains, and the nodes on which it tells what parts work holds."""
 
 
 class HeldParts(NamedTuple):
@@ -37,6 +40,36 @@ UNKNOWN_PARTS = HeldParts()
 """Of work of which it is not known which parts of its node it holds."""
 
 
+class RulesBinding(NamedTuple):
+    """What of the policy could ever matter to some: the rest need not know where they are."""
+
+    kinds: dict[DomainKind, KindPresence]
+    """The kinds of domain in which some rule keeps them from anybody."""
+    spreads: tuple[int, ...]
+    """The places of the rules about how many that choose them."""
+    lingers: tuple[int, ...]
+    """The same, of the rules about what lingers."""
+
+
+class SettledWork(NamedTuple):
+    """Work that is somewhere: its class, its node, and what it holds there."""
+
+    member: SubjectClass
+    handle: int
+    parts: HeldParts
+    runs: bool
+    """Whether it is there, and not only to come: then it leaves something behind."""
+    zones: tuple[tuple[DomainKind, ZoneKey], ...]
+    domains: tuple[tuple[int, str], ...]
+    """What it counts for, by the place of the rule about how many."""
+    kept: tuple[tuple[int, DomainKind, str], ...]
+    """The domains that it leaves something behind in, by the place of that rule."""
+    inner: tuple[InnerDomain, ...]
+    """The parts of machines that it is in."""
+    touches: tuple[int, ...]
+    """The nodes that have something of those."""
+
+
 class Terrain:
     """Where nodes are, and what they are made of."""
 
@@ -47,7 +80,8 @@ class Terrain:
         self._nodes: dict[tuple[DomainKind, str], dict[int, None]] = {}
         self._places: dict[tuple[DomainKind, str], int] = {}
         self._reaches: dict[int, dict[HeldParts, Reach]] = {}
-        self._inner = set(kinds).intersection(INNER)
+        self.inner = frozenset(kinds).intersection(INNER)
+        """The kinds that count of which a machine may have several."""
         self._outer: dict[int, tuple[tuple[DomainKind, ZoneKey], ...]] = {}
         """The zones of whatever is on a node."""
         self._bare: dict[int, Domains] = {}
@@ -114,10 +148,10 @@ class Terrain:
 
     def reached(self, handle: int, parts: HeldParts) -> Reach:
         """The zones and domains of work that holds these parts of a node."""
-        if not self._inner:
-            return self._outer[handle], self._on[handle]
-        if not parts.devices and parts.devices is not None and self._inner == {DomainKind.FABRIC}:
-            return self._outer[handle], self._bare[handle]
+        if not self.inner:
+            return self._outer[handle], self._on[handle], ()
+        if not parts.devices and parts.devices is not None and self.inner == {DomainKind.FABRIC}:
+            return self._outer[handle], self._bare[handle], ()
         known = self._reaches.setdefault(handle, {})
         found = known.get(parts)
         if found is None:
@@ -127,15 +161,19 @@ class Terrain:
                 if kind in INNER:
                     there = {at for name in held[kind] for at in self.nodes(kind, name)}
                     zones += ((kind, at) for at in sorted(there))
+            told = {handle} if self.inner & {DomainKind.CACHE, DomainKind.NUMA} else set()
+            if DomainKind.FABRIC in self.inner:
+                for name in held[DomainKind.FABRIC]:
+                    told.update(self.nodes(DomainKind.FABRIC, name))
             if len(known) >= REACHES_MAX:
                 known.clear()
-            found = known[parts] = tuple(zones), held
+            found = known[parts] = tuple(zones), held, tuple(sorted(told))
         return found
 
     def _held(self, handle: int, parts: HeldParts) -> Domains:
         """The domains of work that holds these parts; working out all kinds is dear."""
         site, (devices, caches) = self.sites[handle], parts
-        if self._inner == {DomainKind.FABRIC} and devices is not None:
+        if self.inner == {DomainKind.FABRIC} and devices is not None:
             fabrics = frozenset(filter(None, (site.fabrics[index] for index in devices)))
             return {**self._on[handle], DomainKind.FABRIC: fabrics}
         return site.domains(caches=caches, devices=devices)

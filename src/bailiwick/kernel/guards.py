@@ -8,6 +8,8 @@ Rules:
   (:mod:`..scheduler.room_holds`): for everybody but its claimant that is not free. Policies take a
   claimant for one who runs in its room already, so that nobody comes beside it with whom it may not
   be.
+- Which cores a claimant gets is not known before it starts, and others may take some meanwhile. So
+  room is made only on nodes of which a policy closes the cores of no cache to it.
 - What a policy forbids for ever is never told as something to wait for, whatever else is in the
   way. What only a claim, or work that runs now, keeps out is never told that it can never run.
 - Guards learn what happens from ``apply`` alone: of grants, of ends, and of nodes that come and go.
@@ -35,7 +37,7 @@ from bailiwick.scheduler.decision import (
 from bailiwick.scheduler.explain import capacity_denial
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.node_set import GangFilter, NodeFilter, NodeSet
+from bailiwick.scheduler.node_set import ALL_DEVICES, GangFilter, NodeFilter, NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
@@ -52,6 +54,8 @@ class HeldLease(NamedTuple):
     node: str
     devices: int
     """As bits."""
+    caches: tuple[int, ...] | None = None
+    """Under which its cores lie; ``None`` if it is not known."""
 
 
 class PolicyGuard(GangFilter, Protocol):
@@ -130,14 +134,17 @@ class _Lasting:
 
 @dataclass(frozen=True, slots=True)
 class _Without:
-    """A policy as if some leases were gone."""
+    """A policy as if some leases were gone; if ``whole``, without nodes of which only the cores of
+    some caches are open."""
 
     policy: PolicyGuard
     gone: Collection[int]
+    whole: bool = False
 
     def nodes_for(self, request: PlacementRequest) -> NodeSet | None:
         """Where the request may run with all others."""
-        return self.policy.nodes_for(request, without=self.gone)
+        nodes = self.policy.nodes_for(request, without=self.gone)
+        return _uncut(nodes) if self.whole and nodes is not None else nodes
 
     def nodes_beside(self, request: PlacementRequest, placed: Sequence[int]) -> NodeSet | None:
         """Where a further member of a gang may run."""
@@ -283,20 +290,28 @@ class Guards:
         counts, but for the claims that are ``lifted``. Whether one member may have the room that is
         found, :meth:`permits` says; if not, that node is ``shunned``.
         """
-        if request.gang_size > 1:
-            return self._without(self.seats_of(lifted))
         if not self.policies:
             return self.admission
+        if request.gang_size > 1:
+            gone = self.seats_of(lifted)
+            return self._behind([_Without(each, gone, whole=True) for each in self.policies])
         less = (_Shunned(self._ledger, shunned),) if shunned else ()
         return self._behind((*self._lasting, *less))
 
     def permits(
-        self, request: PlacementRequest, node: str, *, without: Collection[int] = ()
+        self, request: PlacementRequest, seat: Seat, *, without: Collection[int] = ()
     ) -> bool:
-        """Whether every policy lets the request run on the node once these leases are gone."""
-        handle = self._ledger.handle_of(node)
-        found = (policy.nodes_for(request, without=without) for policy in self.policies)
-        return all(nodes is None or handle in nodes for nodes in found)
+        """Whether every policy lets the request run in the seat once these leases are gone."""
+        handle = self._ledger.handle_of(seat.node)
+        for policy in self.policies:
+            nodes = policy.nodes_for(request, without=without)
+            if nodes is None:
+                continue
+            if handle not in nodes or handle in nodes.caches:
+                return False
+            if seat.devices & ~nodes.devices.get(handle, ALL_DEVICES):
+                return False
+        return True
 
     def seats_of(self, entry_ids: Iterable[int]) -> tuple[int, ...]:
         """What policies know the members of these claims by: numbers that no lease has."""
@@ -360,6 +375,17 @@ class Guards:
             if found is not None:
                 return found
         return None
+
+
+def _uncut(nodes: NodeSet) -> NodeSet:
+    """The nodes of which the cores of all caches are open."""
+    if not nodes.caches:
+        return nodes
+    found = NodeSet()
+    found.bits, found.devices = bytearray(nodes.bits), dict(nodes.devices)
+    for handle in nodes.caches:
+        found.discard(handle)
+    return found
 
 
 def _seat_id(entry_id: int, number: int) -> int:

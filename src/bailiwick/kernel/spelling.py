@@ -167,6 +167,7 @@ _DETAILS: dict[str, type[Any]] = {
         capacity.Fragmented,
         capacity.VictimsLeaving,
         capacity.NodeClosed,
+        capacity.NodeKeptApart,
         capacity.NodesClosed,
         capacity.TermReserved,
         quota.GpuGenerationRequired,

@@ -25,7 +25,7 @@ from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work.own_room import name_own
 from bailiwick.scheduler.decision import Approved, Denied
-from bailiwick.scheduler.explain import Explanation, Remedy, advise
+from bailiwick.scheduler.explain import NO_RULES, Explanation, Remedy, RuleCounts, advise
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.lease import Lease
 from bailiwick.scheduler.node_state import resources_of_node
@@ -93,6 +93,8 @@ class WaitingEntry:
     fitting: int
     remedy: Remedy
     estimate: Estimate
+    rules: RuleCounts = NO_RULES
+    """How many nodes each rule of a policy closes to it."""
 
     @property
     def reason(self) -> PendingReason:
@@ -178,6 +180,7 @@ def _told(state: State, entry: QueueEntry, position: int | None, *, turn: Turn) 
         found.fitting,
         found.remedy if blocker is None else _advice(state, entry, found, blocker=blocker),
         estimate,
+        found.rules,
     )
 
 

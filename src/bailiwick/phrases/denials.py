@@ -15,6 +15,7 @@ from bailiwick.scheduler.decision import (
     HeadroomKept,
     LargerThanAnyNode,
     NodeClosed,
+    NodeKeptApart,
     NodesClosed,
     NodesForbidden,
     NodesKeptApart,
@@ -95,6 +96,10 @@ def phrase_denial(denied: DenialDetail) -> str:
             return f"nodes that could hold it: {denied.nodes:,}, all closed"
         case NodeClosed():
             return f"{denied.node} takes no leases now ({denied.closed_by.value})"
+        case NodeKeptApart():
+            return (
+                f"{denied.node}, where it runs, is closed to it for so long by rule {denied.rule}"
+            )
         case TermReserved():
             return (
                 f"{span(denied.requested_ms)} asked, but a request that waits is to start by "
@@ -229,6 +234,8 @@ def _capacity(detail: CapacityDenied, when: Spell, late: Spell) -> str:
             return f"{plural(detail.nodes, 'node')} that could hold it closed"
         case NodeClosed():
             return f"{detail.node} is closed ({detail.closed_by})"
+        case NodeKeptApart():
+            return f"rule {detail.rule} closes {detail.node} to it"
         case TermReserved():
             asked, most = late(detail.requested_ms), late(detail.longest_ms)
             return f"term {asked}, {most} before another is to start at {when(detail.starts_ms)}"

@@ -34,8 +34,10 @@ from bailiwick.scheduler.decision import (
 from bailiwick.scheduler.engine.protocol import NO_CAPACITY
 from bailiwick.scheduler.explain import (
     Explanation,
+    RuleCounts,
     advise,
     count_filters,
+    count_rules,
     hardware_denial,
 )
 from bailiwick.scheduler.gangs.members import MemberPlaces
@@ -172,9 +174,13 @@ class AdmissionController:
         fallen, fitting = count_filters(self.ledger, request, filters=self.scorer.filters)
         blockers = self._blockers(request, decision, now_ms=now_ms)
         first = min(blockers, key=lambda b: b.reason.rank, default=decision)
-        return Explanation(
-            decision, blockers, fallen, fitting, advise(first, fallen, fitting=fitting)
-        )
+        remedy = advise(first, fallen, fitting=fitting)
+        rules = self.rules_closing(request)
+        return Explanation(decision, blockers, fallen, fitting, remedy, rules)
+
+    def rules_closing(self, request: PlacementRequest) -> RuleCounts:
+        """How many nodes each rule of its filters closes to the request now."""
+        return count_rules(self.scorer.filters, request)
 
     def plan(
         self,

@@ -102,6 +102,11 @@ class CoreBook:
         found = self._of.get(lease_id)
         return None if found is None else found[1]
 
+    def caches_of(self, lease_id: int) -> tuple[int, ...] | None:
+        """The caches under which a lease's cores lie; nothing if it is not known."""
+        found = self._of.get(lease_id)
+        return None if found is None else tuple(cache for cache, _ in found[1])
+
     def all(self) -> list[tuple[int, Cores]]:
         """Every lease in the book and its cores, by number."""
         return [(lease_id, cores) for lease_id, (_, cores) in sorted(self._of.items())]

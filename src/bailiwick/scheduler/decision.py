@@ -161,6 +161,15 @@ class NodeClosed:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeKeptApart:
+    """By this rule of a policy the node of a lease is closed to it, so its term does not grow."""
+
+    node: NodeId
+    rule: str
+    code: ClassVar[CapacityDenial] = CapacityDenial.NODE_KEPT_APART
+
+
+@dataclass(frozen=True, slots=True)
 class TermReserved:
     """So long a term would put off a request that is to start at ``starts_ms``.
 
@@ -186,6 +195,7 @@ CapacityDenied: TypeAlias = (
     | Fragmented
     | VictimsLeaving
     | NodeClosed
+    | NodeKeptApart
     | NodesClosed
     | TermReserved
 )
@@ -249,6 +259,7 @@ def reason_of(detail: DenialDetail) -> PendingReason:
             | NodesKeptApart()
             | NotEnoughFree()
             | NodeClosed()
+            | NodeKeptApart()
             | NodesClosed()
             | TermReserved()
         ):

@@ -27,6 +27,7 @@ from bailiwick.scheduler.decision import (
     HeadroomKept,
     LargerThanAnyNode,
     NodeClosed,
+    NodeKeptApart,
     NodesClosed,
     NodesForbidden,
     NodesKeptApart,
@@ -39,7 +40,7 @@ from bailiwick.scheduler.decision import (
 )
 from bailiwick.scheduler.handles import IDLE_MAX, Prepared, Shape
 from bailiwick.scheduler.ledger import CapacityLedger
-from bailiwick.scheduler.node_set import NodeFilter
+from bailiwick.scheduler.node_set import NodeFilter, names_rules
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.quota_policy import (
     BudgetExhausted,
@@ -73,6 +74,23 @@ class Remedy:
     """The asker's own leases that hold the room, where ending those would do."""
 
 
+RULES_TOLD_MAX = 10
+"""Rules that are named with the nodes they close; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCounts:
+    """How many nodes each rule of a policy closes to a request; a node counts for every rule."""
+
+    told: tuple[tuple[str, int], ...] = ()
+    """Rule and nodes, the most nodes first."""
+    more: int = 0
+    """How many rules besides close some."""
+
+
+NO_RULES = RuleCounts()
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """The decision, every obstacle found, the count of nodes at each filter, and the remedy."""
@@ -82,6 +100,7 @@ class Explanation:
     fallen: dict[FilterReason, int]
     fitting: int
     remedy: Remedy
+    rules: RuleCounts = NO_RULES
 
     @property
     def nodes(self) -> int:
@@ -104,6 +123,16 @@ def count_filters(
     *counts, fitting = ledger.engine.filter_counts(ready.shape, *masks, limits)
     fallen = {**ledger.closed, **dict(zip(_OPEN, counts, strict=True))}
     return {reason: fallen[reason] for reason in FilterReason if fallen.get(reason)}, fitting
+
+
+def count_rules(filters: Sequence[NodeFilter], request: PlacementRequest) -> RuleCounts:
+    """How many nodes each rule of these filters closes to the request now."""
+    closed: dict[str, int] = {}
+    for each in filters:
+        if names_rules(each):
+            closed.update(each.closed_by(request))
+    rows = sorted(closed.items(), key=lambda row: (-row[1], row[0]))
+    return RuleCounts(tuple(rows[:RULES_TOLD_MAX]), len(rows[RULES_TOLD_MAX:]))
 
 
 def hardware_denial(
@@ -258,6 +287,8 @@ def remedy_for(denied: Denied | Approved) -> Remedy:
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, detail.kept, detail.resource)
         case NodesKeptApart():
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, detail.nodes, "nodes")
+        case NodeKeptApart():
+            return Remedy(RemedyWord.WAIT_OR_PREEMPT, 1, "nodes")
         case NotEnoughFree():
             over = detail.requested - detail.free
             return Remedy(RemedyWord.WAIT_OR_PREEMPT, over, detail.resource)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeGuard
 
 from bailiwick.scheduler.request import PlacementRequest
@@ -103,6 +103,18 @@ class GangFilter(NodeFilter, Protocol):
 
     def nodes_beside(self, request: PlacementRequest, placed: Sequence[int]) -> NodeSet | None:
         """Where a further member may go, with others on these nodes; ``None`` for anywhere."""
+
+
+class RuledFilter(NodeFilter, Protocol):
+    """A filter of several rules, which can say how many nodes each of them closes."""
+
+    def closed_by(self, request: PlacementRequest) -> Mapping[str, int]:
+        """How many nodes each rule closes to the request now, by the rule's name."""
+
+
+def names_rules(rule: NodeFilter) -> TypeGuard[RuledFilter]:
+    """Whether the filter can say which of its rules closes how many nodes."""
+    return hasattr(rule, "closed_by")
 
 
 def judges_gangs(rule: NodeFilter) -> TypeGuard[GangFilter]:

@@ -23,6 +23,7 @@ from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.kernel import Submit
 from bailiwick.kernel.work import plan as pl
 from bailiwick.runtime.replica import View
+from bailiwick.scheduler.explain import RuleCounts
 from bailiwick.services.authority import Principal
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.decisions import ANOTHER
@@ -56,6 +57,8 @@ class PricedPlan:
     plan: pl.Plan
     victims: tuple[ShownVictim, ...]
     price: PlanPrice
+    rules: RuleCounts
+    """How many nodes each rule of a policy closes to it, if it would not run."""
 
 
 async def plan_request(caller: Caller, command: Submit) -> PricedPlan:
@@ -89,7 +92,9 @@ def _priced(caller: Caller, view: View, *, command: Submit, planned: pl.Plan) ->
     fleet = pl.generations_for(view.state, command.request)
     found = planned.victims if isinstance(planned, pl.PreemptPlan) else ()
     victims = tuple(_shown(each, command, principal=caller.principal) for each in found)
-    return PricedPlan(planned, victims, price_of(planned, command, card=card, fleet=fleet))
+    price = price_of(planned, command, card=card, fleet=fleet)
+    rules = pl.rules_closing(view.state, planned, command=command)
+    return PricedPlan(planned, victims, price, rules)
 
 
 def _shown(victim: pl.PlannedVictim, command: Submit, *, principal: Principal) -> ShownVictim:

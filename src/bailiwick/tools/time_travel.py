@@ -139,6 +139,8 @@ def _entry(entry: WaitingEntry) -> dict[str, Any]:
         "because": because(entry.blocker),
         "nodes_fallen": {reason.value: count for reason, count in entry.fallen.items()},
         "nodes_fitting": entry.fitting,
+        "rules": [{"rule": rule, "nodes": nodes} for rule, nodes in entry.rules.told],
+        "rules_more": entry.rules.more,
         "remedy": dataclasses.asdict(entry.remedy),
         "estimate": {"starts_ms": entry.estimate.starts_ms, "basis": entry.estimate.basis.value},
     }

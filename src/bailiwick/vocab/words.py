@@ -208,6 +208,7 @@ class CapacityDenial(StrEnum):
     FRAGMENTED = "fragmented"
     VICTIMS_LEAVING = "victims_leaving"
     NODE_CLOSED = "node_closed"
+    NODE_KEPT_APART = "node_kept_apart"
     NODES_CLOSED = "nodes_closed"
     TERM_RESERVED = "term_reserved"
 

@@ -23,7 +23,7 @@ from bailiwick.vocab.words import (
     Priority,
     ResourceKind,
 )
-from bailiwick.wire.base import Model
+from bailiwick.wire.base import Model, UnderRules
 from bailiwick.wire.words import EstimateWord
 
 _Resource = Annotated[ResourceKind, Field(strict=False)]
@@ -140,6 +140,14 @@ class NodesClosed(_Denial):
 
     detail: Literal["nodes_closed"]
     nodes: int
+
+
+class NodeKeptApart(_Denial):
+    """By this rule of the isolation policy a lease may not stay so long on its node."""
+
+    detail: Literal["node_kept_apart"]
+    node: str
+    rule: str
 
 
 class NodeClosed(_Denial):
@@ -265,6 +273,7 @@ Denial: TypeAlias = Annotated[
     | Fragmented
     | VictimsLeaving
     | NodeClosed
+    | NodeKeptApart
     | NodesClosed
     | TermReserved
     | ScopeClosed
@@ -324,15 +333,13 @@ Answer: TypeAlias = Annotated[Granted | Queued | Refused | Done, Field(discrimin
 
 
 class Price(Model):
-    """What a request costs at the list prices of today; ``micros_total`` is for its whole term.
-
-    An upper bound if it is not known which GPUs it gets: then the dearest that would do count.
-    """
+    """What a request costs at the list prices of today; ``micros_total`` is for its whole term."""
 
     currency: str
     micros_per_hour: int
     micros_total: int
     is_upper_bound: bool
+    """Whether it is not known which GPUs it gets: then the dearest that would do count."""
 
 
 class Estimate(Model):
@@ -371,7 +378,7 @@ class WouldPreempt(Model):
     price: Price
 
 
-class WouldQueue(Model):
+class WouldQueue(UnderRules):
     """The request would wait; ``denied`` is null if only those before it are in its way."""
 
     plan: Literal["queue"]
@@ -380,7 +387,7 @@ class WouldQueue(Model):
     price: Price
 
 
-class WouldRefuse(Model):
+class WouldRefuse(UnderRules):
     """The request would neither run nor wait."""
 
     plan: Literal["refuse"]

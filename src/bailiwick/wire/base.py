@@ -82,3 +82,19 @@ class Numbered(Model):
     """Something with a number."""
 
     id: Number
+
+
+class ClosingRule(Model):
+    """A rule of the isolation policy, and how many nodes it closes to a request now."""
+
+    rule: str
+    nodes: int
+
+
+class UnderRules(Model):
+    """Something about a request that rules of the isolation policy may keep from nodes."""
+
+    rules: list[ClosingRule] = Field(default_factory=list)
+    """The rules of the isolation policy that close nodes to it; the most nodes first."""
+    rules_more: int = 0
+    """How many rules besides close some."""

@@ -8,11 +8,11 @@ from pydantic import Field
 
 from bailiwick.vocab.words import FilterReason
 from bailiwick.wire.answers import Denial, Plan
-from bailiwick.wire.base import Model
+from bailiwick.wire.base import Model, UnderRules
 from bailiwick.wire.work import Remedy
 
 
-class Explanation(Model):
+class Explanation(UnderRules):
     """What stands in the way of a request, what would help, and what it would lead to now."""
 
     blocker: Denial | None

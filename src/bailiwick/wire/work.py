@@ -16,7 +16,7 @@ from bailiwick.vocab.words import (
     Priority,
 )
 from bailiwick.wire.answers import Denial, Estimate
-from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, Within
+from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, UnderRules, Within
 from bailiwick.wire.fleet import Held, Node, Resources
 from bailiwick.wire.words import RemedyWord
 
@@ -107,7 +107,22 @@ class Remedy(Model):
     """The asker's own leases that hold the room, where ending those would do."""
 
 
-class QueueEntry(Model):
+class Asked(Model):
+    """What was asked for, of each member: amounts, on which terms, and for how long."""
+
+    cpu_milli: int
+    mem_bytes: int
+    block_bytes: int
+    gpu_count: int
+    gpu_milli: int
+    gpu_generation: Annotated[HardwareGeneration, Field(strict=False)] | None
+    gang_size: int
+    priority: _Priority
+    lease_class: _LeaseClass
+    ttl_ms: int
+
+
+class QueueEntry(UnderRules):
     """A request that waits: where it stands and everything that stands in its way."""
 
     entry_id: int
@@ -131,6 +146,9 @@ class QueueEntry(Model):
     remedy: Remedy
     estimate: Estimate
     job_labels: list[str] = Field(default_factory=list)
+    request: Asked | None = None
+    job_id: int | None = None
+    """The job that waits here; none for a request for a lease alone."""
 
 
 class JournalRecord(Model):

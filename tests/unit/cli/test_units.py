@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.cli.shared.units import (
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.units import (
     BYTES_MAX,
     SPAN_MS_MAX,
     parse_bytes,
@@ -16,7 +17,6 @@ from bailiwick.cli.shared.units import (
     spell_bytes,
     spell_span,
 )
-from bailiwick.vocab.errors import InvalidValue
 
 
 @given(st.integers(0, BYTES_MAX))

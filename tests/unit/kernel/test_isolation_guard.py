@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.node import GpuDevice, NodeCapacity
+from bailiwick.fleet.topology import CacheDomain, NodeTopology
 from bailiwick.kernel import (
     Done,
     Granted,
@@ -21,10 +22,13 @@ from bailiwick.kernel import (
     decode,
     encode,
 )
+from bailiwick.kernel.views import waiting
+from bailiwick.kernel.work.plan import explain
 from bailiwick.phrases.denials import phrase_denial
-from bailiwick.scheduler.decision import NodesForbidden, NodesKeptApart
+from bailiwick.scheduler.decision import NodeKeptApart, NodesForbidden, NodesKeptApart
+from bailiwick.vocab.values import NodeId
 from bailiwick.vocab.words import DomainKind, PendingReason
-from tests.unit.kernel.desk import CRITICAL, LOW, Desk, ask
+from tests.unit.kernel.desk import CRITICAL, HOPPER, LOW, Desk, ask
 
 HOUR_MS = 3_600_000
 MONDAY_MS = 4 * 24 * HOUR_MS
@@ -90,7 +94,28 @@ def test_a_renewal_into_a_window_is_denied_by_its_rule_and_one_before_it_is_not(
     assert isinstance(d.do(Renew(mine, 30 * 60_000)), Done)
     denied = d.do(Renew(mine, 2 * HOUR_MS))
     assert isinstance(denied, Refused)
-    assert denied.denied.detail == NodesKeptApart(1, "day")
+    assert denied.denied.detail == NodeKeptApart(NodeId("n1"), "day")
+    told = phrase_denial(denied.denied.detail)
+    assert told == "n1, where it runs, is closed to it for so long by rule day"
+
+
+def test_it_is_explained_how_many_nodes_each_rule_closes_the_most_first() -> None:
+    tenants = [f"t{number:02}" for number in range(12)]
+    apart = "never share host between tenant lab and tenant"
+    pairs = (f"r{number:02}: {apart} {tenant}" for number, tenant in enumerate(tenants))
+    d = desk("\n".join(["vault: dedicated host for tenant bank", *pairs]), nodes=14)
+    big = {"cpu_cores": 4}
+    for tenant in ("bank", "bank", *tenants):
+        d.lease(tenant, **big)
+    command = Submit(ask("lab"))
+    found = explain(d.state, command, now_ms=d.now_ms)
+    assert found.rules.told[0] == ("vault", 2)
+    assert found.rules.told[1:] == tuple((f"r{number:02}", 1) for number in range(9))
+    assert found.rules.more == 3
+    entry = d.do(command)
+    assert isinstance(entry, Queued)
+    (told,) = waiting(d.state, d.now_ms)
+    assert told.rules == found.rules
 
 
 def test_work_that_would_run_into_a_window_is_kept_apart_before_it_opens() -> None:
@@ -141,3 +166,41 @@ def test_a_policy_without_rules_is_none() -> None:
 
 def test_a_refusal_reads_well() -> None:
     assert "rule vault" in phrase_denial(NodesKeptApart(3, "vault"))
+
+
+def _parted(text: str) -> Desk:
+    """One node of two caches with two cores each, and a GPU on either of two fabrics."""
+    made = Desk(grace_ms=0)
+    gpus = tuple(GpuDevice(HOPPER, fabric=fabric) for fabric in ("left", "right"))
+    topology = NodeTopology((CacheDomain(2_000), CacheDomain(2_000)))
+    made.do(RegisterNode("n1", NodeCapacity(4, 10**6, gpus=gpus, topology=topology)))
+    made.do(SetIsolationPolicy(text))
+    return made
+
+
+def test_work_that_may_share_no_cache_shares_a_node() -> None:
+    d = _parted("never share cache among tenants")
+    mine, theirs = d.lease("lab", cpu_cores=1), d.lease("bank", cpu_cores=2)
+    assert d.state.cores.of(mine) == ((0, 1_000),)
+    assert d.state.cores.of(theirs) == ((1, 2_000),)
+    assert isinstance(d.beside("acme", cpu_cores=1), Refused)
+    assert isinstance(d.beside("lab", cpu_cores=2), Refused)
+    assert isinstance(d.do(Renew(mine, 30 * HOUR_MS)), Done)
+    assert d.state.cores.of(d.lease("lab", cpu_cores=1)) == ((0, 1_000),)
+
+
+def test_members_of_a_gang_take_together_no_more_than_is_open() -> None:
+    d = _parted("never share cache among tenants")
+    d.lease("bank", cpu_cores=1)
+    assert isinstance(d.beside("lab", cpu_cores=1, gang_size=3), Refused)
+    gang = d.gang(2, "lab", cpu_cores=1)
+    assert {d.state.cores.of(i) for i in gang} == {((1, 1_000),)}
+
+
+def test_work_that_may_share_no_fabric_gets_the_open_one() -> None:
+    d = _parted("never share fabric among tenants")
+    gpu = {"gpu_count": 1, "generation": HOPPER, "cpu_cores": 1}
+    held = {d.state.fields(d.lease(tenant, **gpu)).devices for tenant in ("lab", "bank")}
+    assert held == {0b01, 0b10}
+    assert isinstance(d.beside("acme", **gpu), Refused)
+    assert isinstance(d.beside("acme", cpu_cores=1), Granted)

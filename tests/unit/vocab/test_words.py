@@ -69,7 +69,7 @@ SPELLED: dict[type[StrEnum], str] = {
     CapacityDenial: (
         "deadline_passed no_such_hardware nodes_forbidden larger_than_any_node headroom_kept"
         " room_claimed room_reserved nodes_kept_apart not_enough_free fragmented victims_leaving"
-        " node_closed nodes_closed term_reserved"
+        " node_closed node_kept_apart nodes_closed term_reserved"
     ),
     RightsDenial: (
         "scope_closed priority_too_high lease_class_forbidden term_too_long too_many_waiting"

@@ -8,8 +8,8 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.output import Format
-from bailiwick.cli.shared.units import parse_term_s
 from bailiwick.phrases.times import moment
+from bailiwick.vocab.units import parse_term_s
 
 command = typer.Typer(add_completion=False)
 

@@ -165,6 +165,8 @@ def _fact(name: str, value: object) -> str:
 
 def draw_entry(found: QueueEntry) -> None:
     """Why a request waits, for people."""
+    from bailiwick.cli.commands.plan import draw_rules
+
     typer.echo(
         f"entry-{found.entry_id} of {owner(found.tenant, found.project)} waits since "
         f"{moment(found.submitted_ms)}, {phrase_position(found.position, found.is_further)}"
@@ -179,20 +181,22 @@ def draw_entry(found: QueueEntry) -> None:
     _draw_first(first, phrase_turn(found.position))
     _draw_obstacles(found.blockers, first)
     _draw_nodes(found.fallen, found.fitting)
+    draw_rules(found.rules, found.rules_more)
     _draw_help(found.remedy)
     typer.echo(f"may start: {phrase_estimate(found.estimate.starts_ms, found.estimate.basis)}")
 
 
 def _draw_explanation(found: Explanation) -> None:
-    from bailiwick.cli.commands.plan import draw_plan
+    from bailiwick.cli.commands.plan import draw_plan, draw_rules
 
     _draw_first(found.blocker, "nothing stands in its way")
     _draw_obstacles(found.blockers, found.blocker)
     _draw_nodes(found.fallen, found.fitting)
+    draw_rules(found.rules, found.rules_more)
     if found.blocker is not None:
         _draw_help(found.remedy)
     typer.echo("")
-    draw_plan(found.plan)
+    draw_plan(found.plan, rules=False)
 
 
 def _draw_first(first: Denial | None, otherwise: str) -> None:

@@ -14,11 +14,12 @@ from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import RequestOptions, ask_of, wish_of
 from bailiwick.cli.shared.output import Columns, Format, draw_details, emit
 from bailiwick.cli.shared.screen import owner
-from bailiwick.cli.shared.units import parse_id, parse_span
+from bailiwick.cli.shared.units import parse_id
 from bailiwick.phrases.amounts import amount, milli, span
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.trust import Operation
+from bailiwick.vocab.units import parse_span
 
 if TYPE_CHECKING:
     from bailiwick.wire.answers import Granted, Queued
@@ -158,7 +159,7 @@ def request_lease(options: RequestOptions) -> None:
     wish = wish_of(options, ask, defaults=False)
     body = make_body(LeaseRequest, **body_of(wish, is_job=False))
     if options.dry_run:
-        tell_plan(ask, ask.client.plan(LEASE_REQUEST, body=body))
+        tell_plan(ask, ask.client.plan(LEASE_REQUEST, body=body), ttl_ms=body.ttl_ms)
     _tell_lease(ask, ask.client.send(LEASE_REQUEST, body=body))
 
 

@@ -14,8 +14,8 @@ from bailiwick.cli.shared.session import (
     load_session,
     save_session,
 )
-from bailiwick.cli.shared.units import parse_term_s
 from bailiwick.phrases.times import moment
+from bailiwick.vocab.units import parse_term_s
 
 if TYPE_CHECKING:
     from bailiwick.client.http_client import Client

@@ -199,7 +199,7 @@ def _question(options: ClusterOptions) -> Question:
 def _moment(option: str, text: str | None, now_ms: int) -> int | None:
     from datetime import UTC, datetime
 
-    from bailiwick.cli.shared.units import parse_span
+    from bailiwick.vocab.units import parse_span
 
     if text is None:
         return None

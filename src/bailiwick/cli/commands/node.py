@@ -14,12 +14,12 @@ from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.output import Columns, Format, draw_details
 from bailiwick.cli.shared.screen import make_console, print_rows
 from bailiwick.cli.shared.session import load_session
-from bailiwick.cli.shared.units import parse_bytes, parse_cores, parse_span
 from bailiwick.cli.trees.node_tree import show_topology
 from bailiwick.phrases.amounts import milli, size
 from bailiwick.phrases.times import age
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.transitions import NodeMode
+from bailiwick.vocab.units import parse_bytes, parse_cores, parse_span
 from bailiwick.vocab.words import HardwareGeneration
 
 if TYPE_CHECKING:

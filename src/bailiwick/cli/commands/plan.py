@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, assert_never
 
 import typer
 
@@ -12,7 +13,7 @@ from bailiwick.cli.shared.denials import phrase_denial
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import JobOptions, ask_of, wish_of
 from bailiwick.cli.shared.screen import make_console, print_rows, printable
-from bailiwick.phrases.amounts import money
+from bailiwick.phrases.amounts import money, plural, span
 from bailiwick.phrases.estimates import phrase_estimate
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.errors import InvalidValue
@@ -21,9 +22,16 @@ from bailiwick.wire import answers as ans
 
 if TYPE_CHECKING:
     from bailiwick.wire.answers import Plan, Victim
+    from bailiwick.wire.base import ClosingRule
     from bailiwick.wire.jobs import NewJob
 
 command = typer.Typer(add_completion=False)
+
+NO_SUCH_HARDWARE: Final = "no_such_hardware"
+ONLY_EXECUTORS: Final = (
+    "a job lands only on nodes that run jobs (those with the label executor); bailiwick lease "
+    "request asks for any node"
+)
 
 # What follows the command's first word is the command's own, options too.
 OWN_ARGUMENTS = {"allow_interspersed_args": False}
@@ -46,14 +54,20 @@ def run_plan(ask: Ask, options: JobOptions) -> None:
     from bailiwick.wire.actions.jobs import JOB_SUBMIT
 
     body = new_job(options, ask, needs_command=False)
-    tell_plan(ask, ask.client.plan(JOB_SUBMIT, body=body))
+    found = ask.client.plan(JOB_SUBMIT, body=body)
+    if isinstance(found, ans.WouldRefuse) and found.denied.detail == NO_SUCH_HARDWARE:
+        typer.echo(f"bailiwick: {ONLY_EXECUTORS}", err=True)
+    tell_plan(ask, found, ttl_ms=body.ttl_ms)
 
 
-def tell_plan(ask: Ask, found: Plan) -> None:
+def tell_plan(ask: Ask, found: Plan, *, ttl_ms: int) -> None:
     """Print a plan and end as it would."""
-    from bailiwick.cli.commands.plan import draw_plan
 
-    ask.printer.thing(found, name=found.plan, draw=lambda: draw_plan(found))
+    def draw() -> None:
+        draw_plan(found)
+        typer.echo(f"time limit: {phrase_limit(ttl_ms)}")
+
+    ask.printer.thing(found, name=found.plan, draw=draw)
     codes = {"queue": ExitCode.PENDING, "refuse": ExitCode.DENIED}
     raise typer.Exit(codes.get(found.plan, ExitCode.DONE))
 
@@ -72,8 +86,8 @@ def new_job(options: JobOptions, ask: Ask, *, needs_command: bool = True) -> New
     return make_body(NewJob, **body_of(wish))
 
 
-def draw_plan(plan: Plan) -> None:
-    """A plan for people."""
+def draw_plan(plan: Plan, *, rules: bool = True) -> None:
+    """A plan for people; without ``rules`` if those were told already."""
     from bailiwick.wire import answers as ans
 
     match plan:
@@ -99,7 +113,20 @@ def draw_plan(plan: Plan) -> None:
             typer.echo(f"would be refused: {phrase_denial(plan.denied)}")
         case _:
             assert_never(plan)
+    if rules and isinstance(plan, ans.WouldQueue | ans.WouldRefuse):
+        draw_rules(plan.rules, plan.rules_more)
     typer.echo(f"price: {phrase_price(plan.price)}")
+
+
+def draw_rules(rules: Sequence[ClosingRule], more: int) -> None:
+    """How many nodes each rule of the isolation policy closes, for people."""
+    if not rules:
+        return
+    rows = [(f"{each.nodes:,}", each.rule) for each in rules]
+    heads, title = ("nodes", "rule*"), "Closed by the isolation policy"
+    print_rows(make_console(), heads, rows=rows, title=title, numbers=("nodes",))
+    if more:
+        typer.echo(f"and by {plural(more, 'more rule')}")
 
 
 def _told_ratio(milli: int | None) -> str:
@@ -138,6 +165,15 @@ def _places(nodes: list[str]) -> str:
     for node in nodes:
         counts[node] = counts.get(node, 0) + 1
     return ", ".join(f"{node} ({n} members)" if n > 1 else node for node, n in counts.items())
+
+
+def phrase_limit(ttl_ms: int) -> str:
+    """How long something may run.
+
+    >>> phrase_limit(3_600_000)
+    '1h; what still runs then is ended (--ttl sets it)'
+    """
+    return f"{span(ttl_ms)}; what still runs then is ended (--ttl sets it)"
 
 
 def phrase_price(price: ans.Price) -> str:

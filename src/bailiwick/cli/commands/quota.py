@@ -9,9 +9,9 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.screen import make_console, print_rows
-from bailiwick.cli.shared.units import parse_bytes, parse_cores, parse_span
 from bailiwick.phrases.amounts import amount, milli, size, span
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.units import parse_bytes, parse_cores, parse_span
 from bailiwick.vocab.words import Dimension, HardwareGeneration
 
 if TYPE_CHECKING:

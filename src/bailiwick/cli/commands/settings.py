@@ -16,9 +16,9 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.output import draw_details
-from bailiwick.cli.shared.units import parse_span
 from bailiwick.phrases.amounts import span
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.units import parse_span
 
 if TYPE_CHECKING:
     from bailiwick.wire.settings import Settings

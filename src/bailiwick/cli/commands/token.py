@@ -14,9 +14,9 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, path_word, verb
 from bailiwick.cli.shared.output import Columns, Format
-from bailiwick.cli.shared.units import parse_term_s
 from bailiwick.phrases.times import clock, moment
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.units import parse_term_s
 
 if TYPE_CHECKING:
     from bailiwick.wire.people import Token

@@ -22,8 +22,8 @@ from typing import Annotated, Final
 
 import typer
 
-from bailiwick.cli.shared.units import parse_span
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.units import parse_span
 
 MONEY_MAX: Final = 2**53 - 1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -21,8 +21,8 @@ from difflib import get_close_matches
 from time import time
 from typing import Any, Final
 
-from bailiwick.cli.shared.units import parse_bytes, parse_cores, parse_gpus, parse_span
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.units import parse_bytes, parse_cores, parse_gpus, parse_span
 from bailiwick.vocab.words import Exclusivity, HardwareGeneration, LeaseClass, Priority
 
 Flat = dict[str, Any]

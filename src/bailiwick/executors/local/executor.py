@@ -116,6 +116,8 @@ class LocalExecutor:
             raise Conflict("job of lease", spec.lease_id, "was started before")
         self._root.mkdir(mode=0o700, exist_ok=True)  # somebody may have removed it
         own = self._separation.plan_own(spec)
+        if spec.cwd is not None and not os.path.isdir(spec.cwd):
+            raise InvalidValue("cwd", str(spec.cwd), "a directory that exists")
         cgroup = self._make_cgroup(spec)
         order, unenforced = self._order(spec, own, cgroup)
         try:
@@ -160,8 +162,7 @@ class LocalExecutor:
     def call_off(self, lease_id: int) -> None:
         """Take the warning back: its file is gone. A signal that was sent cannot be."""
         try:
-            self._folder(lease_id)
-            own = self._separation.own_of(lease_id)
+            own = self._separation.own_of(int(self._folder(lease_id).name))
             (own / WORK / WARNING).unlink(missing_ok=True)
         except OSError as error:
             raise Unavailable("the job's working directory", error.strerror) from error
@@ -332,8 +333,7 @@ class LocalExecutor:
         for who in (state.job, state.supervisor):
             if not is_same(who.pid, who.start_ticks):
                 return _lost_or_just_ended(folder)
-        own = self._separation.own_of(int(folder.name))
-        is_warned = os.path.lexists(own / WORK / WARNING)
+        is_warned = os.path.lexists(self._separation.own_of(state.lease_id) / WORK / WARNING)
         return Running(state.job.pid, state.job.start_ticks, state.boot_id, is_warned)
 
     def _is_over(self, folder: Path) -> bool:

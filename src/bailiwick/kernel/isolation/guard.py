@@ -3,8 +3,8 @@
 Rules:
 
 - It knows of every lease and every claimant's seat by class and domain
-  (:mod:`bailiwick.isolation.ground`), and hands out one set of nodes for each class and term. A
-  set is joined anew only if something changed since, from parts of which most did not.
+  (:mod:`bailiwick.isolation.ground`), and hands out one set of nodes for each class, term and
+  shape (:mod:`.open_nodes`): of a node of which some part is closed, the parts that are open.
 - A request is judged from now to the end of its term: what opens or ends within counts already.
 - What no waiting clears is what holds always, whoever runs: labels that a node cannot come to have,
   and how many of one gang may be together.
@@ -24,28 +24,19 @@ from bailiwick.isolation.policy import OnlyOn, Policy
 from bailiwick.isolation.terrain import HeldParts
 from bailiwick.kernel.guards import HeldLease
 from bailiwick.kernel.isolation.book import IsolationBook
+from bailiwick.kernel.isolation.open_nodes import OpenNodes, SetSought, copy_of
 from bailiwick.kernel.isolation.subjects import subject_of, subject_of_request
 from bailiwick.kernel.state import State
+from bailiwick.scheduler.core_book import CoreBook, Cores
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.scheduler.request import PlacementRequest
 
 CLASSES_MAX = 4096
-"""Owners whose class is remembered, and sets that are kept."""
+"""Owners whose class is remembered."""
 
 _NEVER = 2**62
-
-
-class _Kept:
-    """One set that was handed out, and what it was joined from."""
-
-    __slots__ = ("bits", "labels", "nodes", "version", "versions")
-
-    def __init__(self, labels: list[NodeSet]) -> None:
-        self.nodes, self.bits, self.labels = NodeSet(), -1, labels
-        self.version = -1
-        self.versions: list[int] = []
 
 
 class IsolationGuard:
@@ -57,10 +48,12 @@ class IsolationGuard:
         ledger: CapacityLedger,
         *,
         book: IsolationBook,
+        cores: CoreBook,
     ) -> None:
         self.compiled = CompiledPolicy(policy)
         self.ground = Ground(self.compiled)
-        self._ledger, self._book = ledger, book
+        self._open = OpenNodes(self.ground, cores)
+        self._ledger, self._book, self._cores = ledger, book, cores
         self._now_ms = 0
         self._left_until_ms = -1
         """When what was left behind is to be asked for again."""
@@ -68,7 +61,6 @@ class IsolationGuard:
         self._classes: dict[object, SubjectClass] = {}
         self._terms: dict[int, Term] = {}
         self._asked_last: tuple[PlacementRequest | None, SubjectClass] = None, SubjectClass(0, ())
-        self._sets: dict[tuple[SubjectClass, Term, bool], _Kept] = {}
         self._where: dict[int, HeldLease] = {}
         for entry in ledger.entries.values():
             self._join(entry)
@@ -99,7 +91,7 @@ class IsolationGuard:
             lease_id,
             self._class_of(held),
             handle=self._handles[held.node],
-            parts=HeldParts(devices),
+            parts=HeldParts(devices, held.caches),
             runs=lease_id >= 0,
         )
 
@@ -133,27 +125,34 @@ class IsolationGuard:
         self, request: PlacementRequest, *, without: Collection[int] = ()
     ) -> NodeSet | None:
         """Where the request may run now, if these leases were gone; ``None`` for everywhere."""
-        member, term, devices = self._asked(request)
-        if without:
-            with self.ground.without(without):
-                return self._node_set(self._open_to(member, term, devices=devices))
-        key = member, term, devices
-        kept = self._sets.get(key)
-        if kept is None:
-            if len(self._sets) >= CLASSES_MAX:
-                self._sets.clear()
-            kept = self._sets[key] = _Kept(self._labels(self._bound_by(member, term)))
-        versions = [each.version for each in kept.labels]
-        if kept.version != self.ground.version or kept.versions != versions:
-            kept.version, kept.versions = self.ground.version, versions
-            bits = self.ground.open_to(member, term, devices=devices)
-            for labelled in kept.labels:
-                bits &= int.from_bytes(labelled.bits, "little")
-            if bits != kept.bits:
-                kept.bits = bits
-                kept.nodes.bits = self._bytes_of(bits)
-                kept.nodes.version += 1
-        return kept.nodes
+        asked = self._as_asked(request)
+        if not without:
+            return self._nodes_for(asked)
+        with self.ground.without(without):
+            return copy_of(self._nodes_for(asked, freed=self._freed(without)))
+
+    def _as_asked(self, request: PlacementRequest) -> SetSought:
+        member, term, _ = self._asked(request)
+        count, milli = request.device_count, request.cpu_milli
+        return self._open.sought(member, term, devices=count, cpu_milli=milli)
+
+    def _nodes_for(
+        self, asked: SetSought, *, freed: Mapping[int, list[Cores]] | None = None
+    ) -> NodeSet:
+        def labels() -> list[NodeSet]:
+            return self._labels(self._bound_by(asked.member, asked.term))
+
+        size = len(self._ledger.by_handle) // 8 + 1
+        return self._open.of(asked, labels, bytes_count=size, freed=freed)
+
+    def _freed(self, gone: Collection[int]) -> dict[int, list[Cores]]:
+        """The cores that these leases hold, by node."""
+        found: dict[int, list[Cores]] = {}
+        for lease_id in gone:
+            cores = self._cores.of(lease_id)
+            if cores:
+                found.setdefault(self._handles[self._where[lease_id].node], []).append(cores)
+        return found
 
     def nodes_ever(self, request: PlacementRequest) -> NodeSet | None:
         """Where it might run if nothing else did. None at all: it can never be placed whole."""
@@ -172,12 +171,22 @@ class IsolationGuard:
         self, request: PlacementRequest, placed: Sequence[int], *, without: Collection[int] = ()
     ) -> NodeSet | None:
         """Where a further member of a gang may run, with others on these nodes."""
+        if not without:
+            return self._beside(request, placed, freed={})
+        with self.ground.without(without):
+            return self._beside(request, placed, freed=self._freed(without))
+
+    def _beside(
+        self, request: PlacementRequest, placed: Sequence[int], *, freed: Mapping[int, list[Cores]]
+    ) -> NodeSet | None:
         member, term, devices = self._asked(request)
-        if without:
-            with self.ground.without(without):
-                closed = self.ground.beside(member, term, placed=placed, devices=devices)
-        else:
-            closed = self.ground.beside(member, term, placed=placed, devices=devices)
+        closed = self.ground.beside(member, term, placed=placed, devices=devices)
+        limits = self._nodes_for(self._as_asked(request), freed=freed).caches if placed else {}
+        for handle in set(placed).intersection(limits):
+            wanted = (placed.count(handle) + 1) * request.cpu_milli
+            free = self._open.room(handle, limits[handle], freed=freed.get(handle, ()))
+            if free < wanted:
+                closed |= 1 << handle
         return self._node_set(self.ground.everyone & ~closed) if closed else None
 
     def closed_by(self, request: PlacementRequest) -> Mapping[str, int]:
@@ -185,21 +194,21 @@ class IsolationGuard:
         member, term, devices = self._asked(request)
         found = self.ground.by_rule(member, term, devices=devices)
         for each in self._bound_by(member, term):
-            closed = self.ground.everyone & ~self._having((each,))
-            if closed:
-                found[each.rule.name] = closed
-        return {name: bits.bit_count() for name, bits in found.items()}
+            found[each.rule.name] = self.ground.everyone & ~self._having((each,))
+        # A node of which what is open will do is not closed.
+        shut = ~int.from_bytes(self._nodes_for(self._as_asked(request)).bits, "little")
+        counts = {name: (bits & shut).bit_count() for name, bits in found.items()}
+        return {name: count for name, count in counts.items() if count}
 
     def renewal_breaks(self, lease_id: int, *, ttl_ms: int) -> str | None:
         """The rule that a lease would break if it stayed where it is for so long from now."""
         held = self._where[lease_id]
         member, handle = self._class_of(held), self._handles[held.node]
         term = self.compiled.term(self._now_ms, self._now_ms + ttl_ms)
-        with self.ground.without((lease_id,), leaving=False):
-            found = self.ground.by_rule(member, term, devices=bool(held.devices), left=False)
+        broken = self.ground.broken_by(lease_id, term)
         for each in self._bound_by(member, term):
-            found[each.rule.name] = self.ground.everyone & ~self._having((each,))
-        broken = (name for name, bits in found.items() if bits >> handle & 1)
+            if not self._having((each,)) >> handle & 1:
+                broken.add(each.rule.name)
         return min(broken, default=None)
 
     def _asked(self, request: PlacementRequest) -> tuple[SubjectClass, Term, bool]:
@@ -226,11 +235,6 @@ class IsolationGuard:
             member = self.compiled.class_of(subject_of(held.owner, held.job_labels))
         return member
 
-    def _open_to(self, member: SubjectClass, term: Term, *, devices: bool) -> int:
-        bits = self.ground.open_to(member, term, devices=devices)
-        rules = self._bound_by(member, term)
-        return bits & self._having(rules) if rules else bits
-
     def _bound_by(self, member: SubjectClass, term: Term) -> list[LimitRule[OnlyOn]]:
         """The rules about nodes that bind the class within the term."""
         return [each for each in self.compiled.only_on if each.binds(member.selected, term)]
@@ -246,12 +250,9 @@ class IsolationGuard:
             if not (lasting and label[0].startswith(ATTESTED_PREFIX))
         ]
 
-    def _bytes_of(self, bits: int) -> bytearray:
-        return bytearray(bits.to_bytes(len(self._ledger.by_handle) // 8 + 1, "little"))
-
     def _node_set(self, bits: int) -> NodeSet:
         found = NodeSet()
-        found.bits = self._bytes_of(bits)
+        found.bits = bytearray(bits.to_bytes(len(self._ledger.by_handle) // 8 + 1, "little"))
         return found
 
     def _having(self, rules: Iterable[LimitRule[OnlyOn]]) -> int:
@@ -264,11 +265,11 @@ class IsolationGuard:
 def guard_of(state: State) -> IsolationGuard:
     """A guard for the policy in force that knows of every lease; who adds it tells of claims."""
     book = state.isolation
-    guard = IsolationGuard(book.policy, state.ledger, book=book)
+    guard = IsolationGuard(book.policy, state.ledger, book=book, cores=state.cores)
     for lease_id in state.leases:
         labels = state.job_labels.get(lease_id, {})
-        devices = state.fields(lease_id).devices
-        held = HeldLease(state.owner_of(lease_id), labels, state.node_of(lease_id), devices)
+        parts = state.fields(lease_id).devices, state.cores.caches_of(lease_id)
+        held = HeldLease(state.owner_of(lease_id), labels, state.node_of(lease_id), *parts)
         guard.granted(lease_id, held)
     return guard
 

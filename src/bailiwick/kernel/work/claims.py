@@ -157,7 +157,7 @@ class _Search:
             return None
         gone = [*self.leaving, *evicted, *guards.seats_of(self.lifted)]
         for seat in seats:
-            if not guards.permits(self.request, seat.node, without=gone):
+            if not guards.permits(self.request, seat, without=gone):
                 return seat.node
         return None
 
@@ -222,12 +222,16 @@ class _Search:
     ) -> tuple[int, ...]:
         """Whose claims give way besides, as a policy lets nobody of them be beside the request."""
         guards, found = self.state.guards, list[int]()
-        for node in {seat.node: None for seat in seats} if guards.policies else ():
+        for seat in dict.fromkeys(seats) if guards.policies else ():
             left = [key for key in self.lifted if key not in self.lower] + [*displaced, *found]
             without = [*gone, *guards.seats_of(left)]
-            if guards.permits(self.request, node, without=without):
+            if guards.permits(self.request, seat, without=without):
                 continue
-            beside = (k for k in self.lower if node in {s.node for s in guards.claims[k].seats})
+            beside = (
+                key
+                for key in self.lower
+                if any(other.node == seat.node for other in guards.claims[key].seats)
+            )
             found += (key for key in beside if key not in displaced and key not in found)
         return tuple(found)
 

@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from bailiwick.journal.fields import TEXT_MAX
 from bailiwick.kernel.spelling import spell_cores
@@ -22,15 +22,25 @@ from bailiwick.vocab.errors import InvariantBroken
 
 
 def choose_cores(
-    state: State, request: PlacementRequest, *, nodes: Sequence[str]
+    state: State,
+    request: PlacementRequest,
+    *,
+    nodes: Sequence[str],
+    without: Collection[int] = (),
 ) -> tuple[Cores | None, ...]:
-    """The cores of each member, in order; nothing where they are not kept."""
+    """The cores of each member, in order; nothing where they are not kept.
+
+    ``without`` are seats that policies know the request by already.
+    """
     book, ledger = state.cores, state.ledger
     handles = [ledger.handle_of(node) for node in nodes]
     if not any(book.is_kept(handle) for handle in set(handles)):
         return ()
-    found = (policy.nodes_for(request) for policy in state.guards.policies)
+    found = (policy.nodes_for(request, without=without) for policy in state.guards.policies)
     sets = [nodes for nodes in found if nodes is not None]
+    for handle in handles:
+        if not all(handle in nodes for nodes in sets):
+            raise InvariantBroken(f"a policy closes {ledger.node_at(handle)} to what it let there")
     chosen: list[Cores | None] = []
     beside: dict[int, list[Cores]] = {}
     for handle in handles:

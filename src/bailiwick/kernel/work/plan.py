@@ -28,7 +28,7 @@ from bailiwick.kernel.work.ending import check_evictable, is_confirmed
 from bailiwick.kernel.work.own_room import name_own
 from bailiwick.kernel.work.rights import check_asked, check_waiting
 from bailiwick.scheduler.decision import Approved, Denied, ReservedForOthers
-from bailiwick.scheduler.explain import Remedy, advise
+from bailiwick.scheduler.explain import NO_RULES, Remedy, RuleCounts, advise
 from bailiwick.scheduler.fairness import QueueEntry
 from bailiwick.scheduler.quota_rows import demand_of
 from bailiwick.scheduler.request import PlacementRequest
@@ -279,6 +279,15 @@ class Explained:
     fallen: Mapping[FilterReason, int]
     fitting: int
     remedy: Remedy
+    rules: RuleCounts = NO_RULES
+    """How many nodes each rule of a policy closes to it."""
+
+
+def rules_closing(state: State, planned: Plan, *, command: Submit) -> RuleCounts:
+    """The same of a plan, if the request would not run."""
+    if isinstance(planned, GrantPlan | PreemptPlan):
+        return NO_RULES
+    return state.admission.rules_closing(command.request)
 
 
 def explain(state: State, command: Submit, *, now_ms: int) -> Explained:
@@ -295,4 +304,4 @@ def explain(state: State, command: Submit, *, now_ms: int) -> Explained:
     if first is not None:
         remedy = advise(first, found.fallen, fitting=found.fitting)
         remedy = name_own(state, command.request, blocker=first, remedy=remedy)
-    return Explained(planned, first, blockers, found.fallen, found.fitting, remedy)
+    return Explained(planned, first, blockers, found.fallen, found.fitting, remedy, found.rules)

@@ -34,7 +34,7 @@ from bailiwick.scheduler.decision import (
     DenialDetail,
     Denied,
     NodeClosed,
-    NodesKeptApart,
+    NodeKeptApart,
     TermReserved,
 )
 from bailiwick.scheduler.quota_policy import (
@@ -108,10 +108,11 @@ class _Renewal:
         why = entry.closed_by
         return None if why is None else NodeClosed(entry.id, why)
 
-    def _policy(self) -> NodesKeptApart | None:
+    def _policy(self) -> NodeKeptApart | None:
         guards, ttl_ms = self.state.guards, self.ttl_ms
         rule = guards.renewal_breaks(self.lease_id, ttl_ms=ttl_ms, now_ms=self.now_ms)
-        return None if rule is None else NodesKeptApart(1, rule)
+        node = self.state.node_of(self.lease_id)
+        return None if rule is None else NodeKeptApart(node, rule)
 
     def _quota(self) -> QuotaDenied | None:
         ledger = self.state.ledger

@@ -112,7 +112,8 @@ def grant(
     total = len(approved.nodes)
     gang = state.gang_serial + 1 if request.gang_size > 1 else None
     first = state.lease_serial + 1
-    cores = choose_cores(state, request, nodes=approved.nodes)
+    seats = () if entry_id is None else state.guards.seats_of((entry_id,))
+    cores = choose_cores(state, request, nodes=approved.nodes, without=seats)
     for at in range(0, total, MEMBERS_MAX):
         end = min(at + MEMBERS_MAX, total)
         yield AdmissionApproved(

@@ -150,7 +150,8 @@ def _approved(state: State, event: ev.AdmissionApproved, at_ms: int) -> None:
         for lease_id, node, devices in zip(
             event.lease_ids, event.nodes, event.devices, strict=True
         ):
-            held = HeldLease(event.owner, request.job_labels, node, devices)
+            caches = state.cores.caches_of(lease_id)
+            held = HeldLease(event.owner, request.job_labels, node, devices, caches)
             state.guards.granted(lease_id, held)
     each = weight_of(request.gpu_milli_total, request.cpu_milli)
     rate = len(event.lease_ids) * each

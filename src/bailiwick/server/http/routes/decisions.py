@@ -19,7 +19,13 @@ from bailiwick.server.http.params import (
     spell_page,
 )
 from bailiwick.server.http.parsing import scope_of, submit_of
-from bailiwick.server.http.spelling import spell_denial, spell_plan, spell_record, spell_remedy
+from bailiwick.server.http.spelling import (
+    spell_denial,
+    spell_plan,
+    spell_record,
+    spell_remedy,
+    spell_rules,
+)
 from bailiwick.services import decisions, plans
 from bailiwick.services.journal import tell_record
 from bailiwick.store.history.questions import DecisionRow
@@ -45,6 +51,8 @@ async def explain_request(asked: Here, body: LeaseRequest) -> wire.Explanation:
         fitting=found.fitting,
         remedy=spell_remedy(found.remedy),
         plan=spell_plan(plan),
+        rules=spell_rules(found.rules),
+        rules_more=found.rules.more,
     )
 
 
