@@ -10,10 +10,13 @@ Rules every executor keeps:
   included, is false, and the kernel fences what the lease held.
 - It ends only what it started, and can prove that it did.
 - What it started outlives it: after its own death ``adopt`` finds everything again.
+- One whose machines are elsewhere may answer a start with ``JobOrdered``: ``status`` then tells
+  what became of it (``Starting``, and ``Unstarted`` if it cannot be run as asked).
 
 Rules of the values that are asked and answered:
 
-- A specification is judged when it is made: each error names the field.
+- A specification is judged when it is made: each error names the field. What only the machine that
+  runs it can tell (whether a directory is there) is judged when it is started.
 - The names that tell a job its lease and its devices are ours; a user cannot set them.
 - Neither a token nor a user's environment shows in a ``repr``.
 
@@ -27,14 +30,14 @@ bailiwick.vocab.errors.InvalidValue: argv: expected a program and its arguments,
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.jobs import JobFault
 from bailiwick.vocab.values import MIB, check_amount, check_kind
 
 OUTPUT_BYTES_MAX = 64 * MIB
@@ -97,6 +100,10 @@ class JobSpec:
     warn_by_signal: bool = False
     server: str = ""
     """Where the job reaches the server that runs it; empty says nothing to it."""
+    owner: str = ""
+    """Whose it is, ``TENANT`` or ``TENANT/PROJECT``: jobs of different owners are kept apart."""
+    node: str = ""
+    """The node of its lease; empty where there is but one."""
 
     def __post_init__(self) -> None:
         check_amount("lease_id", self.lease_id)
@@ -116,6 +123,8 @@ class JobSpec:
         check_amount("output_bytes_max", self.output_bytes_max)
         check_kind("warn_by_signal", self.warn_by_signal, bool)
         _check_text("server", self.server)
+        _check_text("owner", self.owner)
+        _check_text("node", self.node)
 
     def _check_token(self) -> None:
         # The value is not put into the error: errors are logged.
@@ -129,8 +138,6 @@ class JobSpec:
         _check_text("cwd", str(self.cwd))
         if not self.cwd.is_absolute():
             raise InvalidValue("cwd", str(self.cwd), "an absolute path")
-        if not os.path.isdir(self.cwd):
-            raise InvalidValue("cwd", str(self.cwd), "a directory that exists")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +151,27 @@ class JobStarted:
     cwd: Path
     limited_by: LimitedBy
     unenforced: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobOrdered:
+    """Whoever runs the job will start it, once; what became of it ``status`` tells."""
+
+    lease_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """It was ordered, and nobody has said yet that it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unstarted:
+    """It could not be run as asked, and nothing of it ever ran."""
+
+    fault: JobFault
+    note: str = ""
+    """For a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +203,7 @@ class Lost:
     reason: LostReason
 
 
-JobStatus: TypeAlias = Running | Exited | Lost
+JobStatus: TypeAlias = Starting | Unstarted | Running | Exited | Lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +248,8 @@ JobUsage: TypeAlias = UsedInAll | UsedByProcesses
 class Executor(Protocol):
     """Whoever runs the jobs of granted leases."""
 
-    def start(self, spec: JobSpec) -> JobStarted:
-        """Run the command; returns once it runs, raises if it cannot."""
+    def start(self, spec: JobSpec) -> JobStarted | JobOrdered:
+        """Run the command; returns once it runs or is ordered, raises if it cannot."""
 
     def warn(self, lease_id: int, until_ms: int) -> None:
         """Tell the job that it must be gone by then."""
@@ -252,6 +280,19 @@ class Executor(Protocol):
 
     def forget(self, lease_id: int) -> None:
         """Remove all that is kept of a job that has ended."""
+
+
+_FAULTS: Final = {
+    "argv": JobFault.PROGRAM_NOT_RUNNABLE,
+    "cwd": JobFault.DIRECTORY_NOT_USABLE,
+    "limits": JobFault.LIMITS_NOT_POSSIBLE,
+}
+
+
+def fault_of(error: InvalidValue) -> JobFault:
+    """The word for why a job cannot be run as asked."""
+    field_name = error.field.partition("[")[0].partition(".")[0]
+    return _FAULTS.get(field_name, JobFault.EXECUTOR_UNAVAILABLE)
 
 
 def _check_text(name: str, value: object) -> None:

@@ -17,8 +17,18 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import assert_never
 
-from bailiwick.executors.port import Executor, Exited, JobSpec, JobStatus, Limits
+from bailiwick.executors.port import (
+    Executor,
+    Exited,
+    JobOrdered,
+    JobSpec,
+    JobStarted,
+    JobStatus,
+    Limits,
+    fault_of,
+)
 from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Scope, check_access
 from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
 from bailiwick.kernel.people.commands import RevokeToken
@@ -45,11 +55,6 @@ STARTS_MAX = 5
 """How often a start is tried."""
 
 _KEYS = (Permission.LEASE_HOLD, Permission.LEASE_READ)
-_FAULTS = {
-    "argv": JobFault.PROGRAM_NOT_RUNNABLE,
-    "cwd": JobFault.DIRECTORY_NOT_USABLE,
-    "limits": JobFault.LIMITS_NOT_POSSIBLE,
-}
 _BEFORE_RUNNING = (JobPhase.WAITING, JobPhase.STARTING)
 
 
@@ -93,11 +98,9 @@ class JobActions:
             return
         begun_ms = self._tools.clock.now_ms()  # before: a short job is over when start comes back
         try:
-            self._executor.start(self._spec(job, lease, token))
+            begun = self._executor.start(self._spec(job, lease, token))
         except InvalidValue as error:
-            field_name = error.field.partition("[")[0].partition(".")[0]
-            fault = _FAULTS.get(field_name, JobFault.EXECUTOR_UNAVAILABLE)
-            self._fail(job, fault, error)
+            self._fail(job, fault_of(error), error)
             return
         except Unavailable as error:
             tries = self._tries[job.job_id] = self._tries.get(job.job_id, 0) + 1
@@ -105,7 +108,13 @@ class JobActions:
                 raise
             self._fail(job, JobFault.EXECUTOR_UNAVAILABLE, error)
             return
-        self.note_running(job, begun_ms=begun_ms)
+        match begun:
+            case JobStarted():
+                self.note_running(job, begun_ms=begun_ms)
+            case JobOrdered():
+                self._tries.pop(job.job_id, None)  # when it runs is seen by its status
+            case _:
+                assert_never(begun)
 
     def note_running(self, job: JobRow, *, begun_ms: int | None = None) -> None:
         """Write down that the job runs; since now, if it is not known since when."""

@@ -21,7 +21,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from bailiwick.executors.port import Exited, JobStatus, Lost, LostReason, Running
+from bailiwick.executors.port import (
+    Exited,
+    JobStatus,
+    Lost,
+    LostReason,
+    Running,
+    Starting,
+    Unstarted,
+)
 from bailiwick.journal.words import CancelCause
 from bailiwick.ports import JobRow
 from bailiwick.vocab.jobs import JobFault, JobPhase
@@ -217,7 +225,11 @@ def plan_job(
         return _plan_leftover(job, lease, status)
     verdict = _judge(job, lease, status)
     if verdict is not None:
+        if isinstance(status, Exited) and job.phase is JobPhase.STARTING:
+            return NoteRunning()  # it ran: first that is written down, then how it ended
         return End(verdict) if status is None else TearDown(verdict)
+    if isinstance(status, Starting):
+        return Rest()
     if isinstance(status, Running):
         if job.phase is not JobPhase.RUNNING:
             return NoteRunning()
@@ -245,7 +257,7 @@ def _plan_leftover(
 def is_harmless(status: JobStatus | None) -> bool:
     """Whether surely nothing of the job lives."""
     match status:
-        case None | Exited(is_emptied=True):
+        case None | Unstarted() | Exited(is_emptied=True):
             return True
         case Lost(LostReason.NEVER_STARTED | LostReason.OTHER_BOOT):
             return True
@@ -294,7 +306,9 @@ def _by_processes(job: JobRow, status: JobStatus | None) -> JobVerdict | None:
             return JobVerdict(JobPhase.LOST, status.reason.value) if was_there else None
         case Lost():
             return JobVerdict(JobPhase.LOST, status.reason.value)
-        case Running():
+        case Unstarted():
+            return JobVerdict(JobPhase.FAILED, status.fault.value)
+        case Running() | Starting():
             # An end that was begun for a reason nobody knows any more is brought to its end.
             is_ending = job.phase is JobPhase.ENDING
             return JobVerdict(JobPhase.LOST, JobFault.LEASE_GONE.value) if is_ending else None

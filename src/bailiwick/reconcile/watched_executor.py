@@ -9,6 +9,7 @@ from pathlib import Path
 from bailiwick.executors.port import (
     Adopted,
     Executor,
+    JobOrdered,
     JobSpec,
     JobStarted,
     JobStatus,
@@ -38,7 +39,7 @@ class WatchedExecutor:
         ):
             yield span
 
-    def start(self, spec: JobSpec) -> JobStarted:
+    def start(self, spec: JobSpec) -> JobStarted | JobOrdered:
         """Run the command."""
         with self._watch("executor.start", spec.lease_id):
             return self._executor.start(spec)

@@ -258,6 +258,10 @@ def _welcome(url: str, code: str, options: ProcessOptions) -> str:
     first = """submit --follow -- python3 -c 'print("hello from a lease")'"""
     if not options.is_node:
         first = "node list                         # docs/agent.md says how machines join"
+    # A job lands only where jobs are run, which no machine of the demo does; a lease lands there.
+    second = "plan --cpus 1 --ttl 2h"
+    if options.demo:
+        second = "lease request --dry-run --gpus 8 --generation nvidia_hopper --ttl 2h"
     return f"""
 Log in (this code works once, within the hour):
 
@@ -266,7 +270,7 @@ Log in (this code works once, within the hour):
 Then try:
 
   bailiwick {first}
-  bailiwick plan --gpus 8 --generation nvidia_hopper --ttl 2h
+  bailiwick {second}
   bailiwick watch
 """
 

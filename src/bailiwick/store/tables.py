@@ -15,6 +15,8 @@ Rules:
 - ``invoices`` is no fold: what a bill says, under the digest that the journal has of it.
 - ``jobs`` is no fold: what a job was told to run may be secret and is in no journal. It has one row
   for each job, and the journal knows the job's request by the key ``job-ID``.
+- ``work`` is no fold: what is to run on a node and what its agent saw, by lease; ``work_nodes``
+  counts its versions, ``work_output`` is what jobs printed there.
 - ``writer`` has one row. Its ``size`` is the number of the next record, and whoever appends holds
   that row until the batch is committed: numbers are visible in the order they were given.
 - These definitions follow the migrations, which make the tables; a test holds the two together.
@@ -300,9 +302,42 @@ jobs = Table(
     Column("exit_code", Integer),
     Column("signal", Integer),
     Column("is_forgotten", Boolean, nullable=False),
+    Column("denial", String),
     Index("jobs_by_tenant", "tenant", "job_id"),
     Index("jobs_by_lease", "lease_id"),
     Index("jobs_by_phase", "phase", "job_id"),
     Index("jobs_by_key", "submitter", "key", unique=True),
     sqlite_autoincrement=True,
+)
+
+work_nodes = Table(
+    "work_nodes",
+    metadata,
+    Column("node", String, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("life", BigInteger, nullable=False),
+)
+
+work = Table(
+    "work",
+    metadata,
+    Column("lease_id", NUMBER, primary_key=True, autoincrement=False),
+    Column("node", String, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("wish", String, nullable=False),
+    Column("wished_ms", BigInteger, nullable=False),
+    Column("spec", String),
+    Column("warn_until_ms", BigInteger),
+    Column("seen", String),
+    Column("output_bytes", BigInteger, nullable=False),
+    Column("is_truncated", Boolean, nullable=False),
+    Index("work_by_node", "node", "version"),
+)
+
+work_output = Table(
+    "work_output",
+    metadata,
+    Column("lease_id", NUMBER, primary_key=True, autoincrement=False),
+    Column("first_byte", NUMBER, primary_key=True, autoincrement=False),
+    Column("data", LargeBinary, nullable=False),
 )

@@ -7,12 +7,20 @@ from itertools import product
 
 import pytest
 
-from bailiwick.executors.port import Exited, JobStatus, Lost, LostReason, Running
+from bailiwick.executors.port import (
+    Exited,
+    JobStatus,
+    Lost,
+    LostReason,
+    Running,
+    Starting,
+    Unstarted,
+)
 from bailiwick.journal.words import CancelCause
 from bailiwick.ports import JobRow
 from bailiwick.reconcile import job_steps as js
 from bailiwick.reconcile.job_actions import memory_of
-from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
+from bailiwick.vocab.jobs import LIVE_PHASES, JobFault, JobPhase
 from bailiwick.vocab.transitions import RevokeState as R
 from bailiwick.vocab.words import PreemptionReason
 
@@ -39,8 +47,11 @@ JOB = JobRow(
     node="here",
 )
 RUNS = Running(2, 3, "b")
+REFUSED = Unstarted(JobFault.PROGRAM_NOT_RUNNABLE)
 STATUSES: list[JobStatus | None] = [
     None,
+    Starting(),
+    REFUSED,
     RUNS,
     *(
         Exited(c, s, 9, e)
@@ -87,6 +98,8 @@ class World:
         """What is left of the processes after a teardown."""
         if isinstance(self.status, Running):
             return Exited(None, 15, 9, self.is_clean)
+        if isinstance(self.status, Starting):
+            return Lost(LostReason.NEVER_STARTED)
         if isinstance(self.status, Exited):
             return replace(self.status, is_emptied=self.is_clean)
         return self.status
@@ -156,9 +169,13 @@ def go_on(world: World) -> None:
 def check_rest(world: World) -> None:
     """What is true of whatever nobody has anything to do for."""
     if world.job is not None and not world.job.phase.is_over:
-        assert isinstance(world.status, Running)  # it runs, and it may
         assert world.lease is not None
         assert world.lease.state in (R.ACTIVE, *js.LEAVING)
+        if isinstance(world.status, Starting):  # ordered, and nobody wishes to end it
+            assert world.lease.state is R.ACTIVE
+            assert not world.job.cancel_asked
+            return
+        assert isinstance(world.status, Running)  # it runs, and it may
         is_active = world.lease.state is R.ACTIVE
         assert world.warned or is_active
         assert not (world.status.is_warned and is_active), "nobody is left with a false warning"
@@ -235,6 +252,10 @@ ENDING = replace(JOB, phase=JobPhase.ENDING)
         (replace(RUNNING, cancel_asked=True), lease(R.ACTIVE), ENDED, "succeeded", None),
         (JOB, lease(R.GRACE_RUNNING, DRAIN), None, "preempted", "operator_drain"),
         (replace(JOB, cancel_asked=True), lease(R.ACTIVE), None, "cancelled", None),
+        (replace(JOB, cancel_asked=True), lease(R.ACTIVE), Starting(), "cancelled", None),
+        (JOB, lease(R.EXPIRED), Starting(), "expired", None),
+        (JOB, lease(R.GRACE_RUNNING, DRAIN), Starting(), "preempted", "operator_drain"),
+        (JOB, lease(R.ACTIVE), REFUSED, "failed", "program_not_runnable"),
     ],
 )  # fmt: skip
 def test_how_a_job_ended(
@@ -247,6 +268,12 @@ def test_how_a_job_ended(
     step = js.plan_job(job, held, status=status)
     assert isinstance(step, js.End if status is None else js.TearDown)
     assert (step.verdict.phase, step.verdict.reason) == (phase, reason)
+
+
+def test_a_job_that_was_ordered_is_left_alone_and_then_noted_even_if_it_is_over_by_then() -> None:
+    assert js.plan_job(JOB, lease(R.ACTIVE), status=Starting()) == js.Rest()
+    assert js.plan_job(JOB, lease(R.ACTIVE), status=RUNS) == js.NoteRunning()
+    assert js.plan_job(JOB, lease(R.ACTIVE), status=ENDED) == js.NoteRunning()
 
 
 def test_a_job_that_runs_is_warned_once_and_left_alone() -> None:

@@ -23,8 +23,11 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask
 from bailiwick.cli.shared.completions import (
+    complete_classes,
+    complete_exclusivities,
     complete_generations,
     complete_jobs,
+    complete_priorities,
     complete_projects,
     complete_tenants,
 )
@@ -61,7 +64,13 @@ class WishOptions:
         str | None, _option(_WHAT, "--vram", help="At least so much memory on each GPU.")
     ] = None
     exclusivity: Annotated[
-        str | None, _option(_WHAT, "--exclusivity", help="With whom a GPU may be shared.")
+        str | None,
+        _option(
+            _WHAT,
+            "--exclusivity",
+            help="With whom a GPU may be shared.",
+            autocompletion=complete_exclusivities,
+        ),
     ] = None
     cpus: Annotated[str | None, _option(_WHAT, "--cpus", help="Cores: 4, 0.5.")] = None
     mem: Annotated[str | None, _option(_WHAT, "--mem", help="Memory: 64GiB.")] = None
@@ -78,16 +87,27 @@ class WishOptions:
         _option(_WHAT, "--job-label", metavar="KEY=VALUE", help="What the work is; repeat it."),
     ] = None
     priority: Annotated[
-        str | None, _option(_TERMS, "--priority", help="low, normal, high or critical.")
+        str | None,
+        _option(
+            _TERMS,
+            "--priority",
+            help="low, normal, high or critical.",
+            autocompletion=complete_priorities,
+        ),
     ] = None
     lease_class: Annotated[
-        str | None, _option(_TERMS, "--class", help="guaranteed, standard or spot.")
+        str | None,
+        _option(
+            _TERMS, "--class", help="guaranteed, standard or spot.", autocompletion=complete_classes
+        ),
     ] = None
     spot: Annotated[bool, _option(_TERMS, "--spot", help="Cheap, and the first to go.")] = False
     guaranteed: Annotated[
         bool, _option(_TERMS, "--guaranteed", help="Only operators and policy end it.")
     ] = False
-    ttl: Annotated[str | None, _option(_TERMS, "--ttl", help="For how long: 2h, 1h30m.")] = None
+    ttl: Annotated[
+        str | None, _option(_TERMS, "--ttl", help="For how long: 2h, 1h30m; without it, 1h.")
+    ] = None
     deadline: Annotated[
         str | None, _option(_TERMS, "--deadline", help="Start by then or not at all: 6h, a time.")
     ] = None

@@ -115,6 +115,8 @@ class LocalExecutor:
         folder = self._root / str(spec.lease_id)
         if folder.exists():
             raise Conflict("job of lease", spec.lease_id, "was started before")
+        if spec.cwd is not None and not os.path.isdir(spec.cwd):
+            raise InvalidValue("cwd", str(spec.cwd), "a directory that exists")
         cgroup = self._make_cgroup(spec)
         order, unenforced = self._order(spec, folder, cgroup)
         try:
