@@ -30,6 +30,9 @@ SEEDED = {
     "claim_uncounted": "vault: dedicated host for tenant bank",
     "residue_forgotten": "kept: keep host for tenant bank until scrubbed",
     "relabel_unnoticed": "nodes: tenant bank only on nodes with attested.boot=measured",
+    "gang_uncounted": "few: at most 1 of tenant bank per host",
+    "expiry_ignored": "never share host between tenant acme and tenant umbrella\n\n"
+    'allow host between tenant acme and tenant umbrella owner o until 2030-01-01 because "x"',
 }
 """A policy for each fault that shows it."""
 

@@ -79,7 +79,7 @@ fun keepers : Linger -> Subject {
 }
 
 // What a wrong scheduler forgets.
-sig Forgets_cache, Forgets_fabric, Forgets_host, FreesEarly, ClaimUncounted, ResidueForgotten, RelabelUnnoticed {}
+sig Forgets_cache, Forgets_fabric, Forgets_host, FreesEarly, ClaimUncounted, ResidueForgotten, RelabelUnnoticed, GangUncounted, ExpiryIgnored {}
 fun forgotten : set Kind {
   (some Forgets_cache => kind_cache else none)
   + (some Forgets_fabric => kind_fabric else none)
@@ -106,6 +106,9 @@ fun forbids[j, k : Job] : set Kind {
 }
 fun excused[j, k : Job] : set Kind {
   ((j.subject -> k.subject in (who_acme) -> (who_umbrella) + (who_umbrella) -> (who_acme) and mark_rule_4 not in j.reach & k.reach) => kind_cache else none)
+}
+fun excused_for_ever[j, k : Job] : set Kind {
+  ((j.subject -> k.subject in (who_acme) -> (who_umbrella) + (who_umbrella) -> (who_acme)) => kind_cache else none)
 }
 fun needs[j : Job] : set Label {
   none
@@ -140,10 +143,14 @@ pred kept[j : Job, S : set Seat] {
 fun seen : set Job {
   Running + (some FreesEarly => none else Leaving) + (some ClaimUncounted => none else Claiming)
 }
+// Which kinds an exception frees, for one who does not look when it ends.
+fun overlooked[j, k : Job] : set Kind {
+  some ExpiryIgnored => excused_for_ever[j, k] else none
+}
 // `victims` leave for this very job: it does not start before they are gone.
 pred allowed[j : Job, S : set Seat, victims : set Job] {
-  let others = seen - victims - j {
-    no k : others | conflict[j, k, S, k.(at + claim), Kind - forgotten]
+  let others = seen - victims - j - (some GangUncounted => subject.(j.subject) else none) {
+    no k : others | conflict[j, k, S, k.(at + claim), Kind - forgotten - overlooked[j, k]]
     not crowded[others + j, (others <: (at + claim)) + j -> S, Kind - forgotten]
   }
   not misplaced[j, S]
@@ -333,34 +340,40 @@ pred sound { placed_once and no_ghosts and isolated }
 // ---- commands -----------------------------------------------------------------------------------
 // two jobs run while one leaves
 run busy { behaviour and eventually (not lone Running and some Leaving) }
-  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 5..7 steps expect 1
 // rule rule-1 refuses something
 run bites_rule_1 { behaviour and eventually (some j : Waiting, k : Running, s : Seat - Job.at | some s.holds & k.at.holds & kind.(by_rule_1[j, k] - excused[j, k])) }
-  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // rule night refuses something
 run bites_night { behaviour and eventually (some j : Waiting, k : Running, s : Seat - Job.at | some s.holds & k.at.holds & kind.(by_night[j, k] - excused[j, k])) }
-  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // rule few refuses something
 run bites_few { behaviour and eventually (some j : Waiting, s : Seat - Job.at | not by_few[Running, at, Kind] and by_few[Running + j, at + j -> s, Kind]) }
-  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // every rule holds
 check holds { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..4 steps expect 0
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 4..4 steps expect 0
 // one step from any sound state keeps every rule
 check one_step { (sound and step) implies (residue_kept and after sound) }
-  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..2 steps expect 0
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..2 steps expect 0
 // the fault forgets_cache is found
 check fault_forgets_cache { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Label, 0 Linger, exactly 1 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Label, 0 Linger, exactly 1 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // the fault forgets_fabric is found
 check fault_forgets_fabric { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, exactly 1 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, exactly 1 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // the fault forgets_host is found
 check fault_forgets_host { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, exactly 1 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, exactly 1 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // the fault frees_early is found
 check fault_frees_early { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, exactly 1 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, exactly 1 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // the fault claim_uncounted is found
 check fault_claim_uncounted { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, exactly 1 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, exactly 1 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
+// the fault gang_uncounted is found
+check fault_gang_uncounted { behaviour implies always (sound and residue_kept) }
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, exactly 1 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
+// the fault expiry_ignored is found
+check fault_expiry_ignored { behaviour implies always (sound and residue_kept) }
+  for exactly 3 Job, 0 Label, 0 Linger, 0 Forgets_cache, 0 Forgets_fabric, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, exactly 1 ExpiryIgnored, 1..7 steps expect 1

@@ -65,7 +65,7 @@ fun keepers : Linger -> Subject {
 }
 
 // What a wrong scheduler forgets.
-sig Forgets_host, FreesEarly, ClaimUncounted, ResidueForgotten, RelabelUnnoticed {}
+sig Forgets_host, FreesEarly, ClaimUncounted, ResidueForgotten, RelabelUnnoticed, GangUncounted, ExpiryIgnored {}
 fun forgotten : set Kind {
   (some Forgets_host => kind_host else none)
 }
@@ -85,6 +85,9 @@ fun forbids[j, k : Job] : set Kind {
   by_vault[j, k]
 }
 fun excused[j, k : Job] : set Kind {
+  none
+}
+fun excused_for_ever[j, k : Job] : set Kind {
   none
 }
 fun needs[j : Job] : set Label {
@@ -120,10 +123,14 @@ pred kept[j : Job, S : set Seat] {
 fun seen : set Job {
   Running + (some FreesEarly => none else Leaving) + (some ClaimUncounted => none else Claiming)
 }
+// Which kinds an exception frees, for one who does not look when it ends.
+fun overlooked[j, k : Job] : set Kind {
+  some ExpiryIgnored => excused_for_ever[j, k] else none
+}
 // `victims` leave for this very job: it does not start before they are gone.
 pred allowed[j : Job, S : set Seat, victims : set Job] {
-  let others = seen - victims - j {
-    no k : others | conflict[j, k, S, k.(at + claim), Kind - forgotten]
+  let others = seen - victims - j - (some GangUncounted => subject.(j.subject) else none) {
+    no k : others | conflict[j, k, S, k.(at + claim), Kind - forgotten - overlooked[j, k]]
     not crowded[others + j, (others <: (at + claim)) + j -> S, Kind - forgotten]
   }
   not misplaced[j, S]
@@ -313,34 +320,34 @@ pred sound { placed_once and no_ghosts and isolated }
 // ---- commands -----------------------------------------------------------------------------------
 // two jobs run while one leaves
 run busy { behaviour and eventually (not lone Running and some Leaving) }
-  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 5..7 steps expect 1
 // rule vault refuses something
 run bites_vault { behaviour and eventually (some j : Waiting, k : Running, s : Seat - Job.at | some s.holds & k.at.holds & kind.(by_vault[j, k] - excused[j, k])) }
-  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // rule vault-kept refuses something
 run bites_vault_kept { behaviour and eventually (some j : Waiting | j.subject not in keep_vault_kept.keepers and some keep_vault_kept.residue) }
-  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // rule vault-nodes refuses something
 run bites_vault_nodes { behaviour and eventually (some j : Waiting, h : Host | some by_vault_nodes[j] - h.labelled) }
-  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // every rule holds
 check holds { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..4 steps expect 0
+  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 4..4 steps expect 0
 // one step from any sound state keeps every rule
 check one_step { (sound and step) implies (residue_kept and after sound) }
-  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..2 steps expect 0
+  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..2 steps expect 0
 // the fault forgets_host is found
 check fault_forgets_host { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Mark, exactly 1 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Mark, exactly 1 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // the fault frees_early is found
 check fault_frees_early { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Mark, 0 Forgets_host, exactly 1 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Mark, 0 Forgets_host, exactly 1 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // the fault claim_uncounted is found
 check fault_claim_uncounted { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, exactly 1 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, exactly 1 ClaimUncounted, 0 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // the fault residue_forgotten is found
 check fault_residue_forgotten { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, exactly 1 ResidueForgotten, 0 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, exactly 1 ResidueForgotten, 0 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1
 // the fault relabel_unnoticed is found
 check fault_relabel_unnoticed { behaviour implies always (sound and residue_kept) }
-  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, exactly 1 RelabelUnnoticed, 1..7 steps expect 1
+  for exactly 3 Job, 0 Mark, 0 Forgets_host, 0 FreesEarly, 0 ClaimUncounted, 0 ResidueForgotten, exactly 1 RelabelUnnoticed, 0 GangUncounted, 0 ExpiryIgnored, 1..7 steps expect 1

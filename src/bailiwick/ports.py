@@ -139,6 +139,8 @@ class JobRow(NewJobRow):
     signal: int | None = None
     is_forgotten: bool = False
     """Whether what the executor kept of it, its output among it, was removed."""
+    denial: Mapping[str, Any] | None = None
+    """Why it was refused, with the numbers; ``None`` if it was not, or before that was kept."""
 
     @property
     def is_unsubmitted(self) -> bool:
@@ -164,6 +166,7 @@ class JobChange:
     ended_ms: int | None = None
     exit_code: int | None = None
     signal: int | None = None
+    denial: Mapping[str, Any] | None = None
 
 
 class JobStore(Protocol):
@@ -197,6 +200,9 @@ class JobStore(Protocol):
 
     def of_leases(self, lease_ids: Sequence[int]) -> list[JobRow]:
         """The jobs under these leases, over or not."""
+
+    def of_entries(self, entry_ids: Sequence[int]) -> dict[int, int]:
+        """The number of the job that waits as each of these entries of the queue."""
 
     def forgettable(self, node: str | None, *, kept_max: int, before_ms: int) -> list[JobRow]:
         """Some jobs that are over, beyond the newest so many or ended before then.

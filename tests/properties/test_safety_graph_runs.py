@@ -244,6 +244,9 @@ def test_a_run_that_is_resumed_anywhere_goes_on_as_if_nothing_had_been(
     world.go(most=rounds)
     again = GraphRun(graph, graph_id=1, seed=seed)
     again.resume(world.run.standings, world.run.phase)
+    told = [step for step in world.log if isinstance(step, StartTask)]
+    now = [step for step in told if world.live.get(step.task) == step.attempt]
+    assert sorted(again.under_way(), key=repr) == sorted(now, key=repr), "the same steps again"
     world.run = again
     world.go()
     found = {task.name: again.standing(task.name).phase for task in graph.tasks}

@@ -90,6 +90,23 @@ class GraphRun:
         self._recount()
         self.changed.clear()
 
+    def under_way(self) -> list[GraphStep]:
+        """The steps of attempts that are not over, as they were told first.
+
+        Whoever resumes a run does these again: it may have been cut short before it did them.
+        """
+        steps = list[GraphStep]()
+        for task, found in zip(self.graph.tasks, self.standings, strict=True):
+            if found.phase is not TaskPhase.SUBMITTED:
+                continue
+            if self.phase is GraphPhase.CANCELLING:
+                steps.append(self._stop_of(task))
+                continue
+            inputs = inputs_of(task, self.graph, standings=self.standings)
+            if inputs is not None:
+                steps.append(self._start_of(task, inputs))
+        return steps
+
     # -- reading -----------------------------------------------------------------------------
 
     def standing(self, name: str) -> TaskState:
@@ -121,7 +138,7 @@ class GraphRun:
             case TaskCheckpointed():
                 number = self._submitted_as(result.task, result.attempt)
                 if number is not None:
-                    self.standings[number].checkpoint = result.checkpoint
+                    self.standings[number].reported = result.checkpoint
                     self.changed.add(number)
                 return ()
             case CancelAsked():
@@ -164,6 +181,7 @@ class GraphRun:
         found, policy = self.standings[number], self.graph.tasks[number].definition.retry
         found.category, found.reason = result.category, result.reason
         found.exit_code = result.exit_code
+        found.checkpoint = found.reported
         self._submitted -= 1
         failures = found.failures = found.failures or Counter()
         before = failures[result.category]
@@ -190,13 +208,16 @@ class GraphRun:
         steps = list[GraphStep]()
         for task, found in zip(self.graph.tasks, self.standings, strict=True):
             if found.phase is TaskPhase.SUBMITTED:
-                key = self.key_of(task.name, found.attempt)
-                steps.append(StopTask(task.name, found.attempt, key))
+                steps.append(self._stop_of(task))
             elif not found.phase.is_over:
                 found.phase, found.due_ms = TaskPhase.CANCELLED, None
                 self._open -= 1
                 self.changed.add(task.number)
         return steps
+
+    def _stop_of(self, task: Task) -> StopTask:
+        attempt = self.standings[task.number].attempt
+        return StopTask(task.name, attempt, self.key_of(task.name, attempt))
 
     def _rerun(self, names: frozenset[str] | None) -> None:
         """Everything that did not succeed, from those tasks on, is as if it had never begun."""
@@ -331,11 +352,14 @@ class GraphRun:
             found.phase, found.attempt = TaskPhase.SUBMITTED, found.attempt + 1
             self.changed.add(task.number)
             self._submitted += 1
-            key = self.key_of(task.name, found.attempt)
-            place = found.checkpoint or task.checkpoint
-            effect = f"graph-{self.graph_id}/{task.name}"
-            steps.append(StartTask(task.name, found.attempt, key, effect, inputs, place))
+            steps.append(self._start_of(task, inputs))
         return steps
+
+    def _start_of(self, task: Task, inputs: Mapping[str, str]) -> StartTask:
+        found = self.standings[task.number]
+        key, place = self.key_of(task.name, found.attempt), found.checkpoint or task.checkpoint
+        effect = f"graph-{self.graph_id}/{task.name}"
+        return StartTask(task.name, found.attempt, key, effect, inputs, place)
 
     def end_if_over(self) -> Iterable[GraphStep]:
         """Say once that nothing is left."""

@@ -23,6 +23,7 @@ class TaskState:
         "pending",
         "phase",
         "reason",
+        "reported",
     )
 
     def __init__(self, pending: int) -> None:
@@ -38,4 +39,7 @@ class TaskState:
         self.digest: str | None = None
         self.outputs: Mapping[str, str] = {}
         self.checkpoint: str | None = None
+        """Where this attempt goes on; the same however often its start is told."""
+        self.reported: str | None = None
+        """Where the next one would."""
         self.failures: Counter[FailureCategory] | None = None

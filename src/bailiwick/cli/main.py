@@ -11,6 +11,7 @@ Rules:
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import Annotated, NoReturn
 
 import typer
@@ -102,9 +103,13 @@ def bailiwick(
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line; what went wrong becomes one line and an exit code."""
+    """Run the command line; what went wrong becomes one line and an exit code.
+
+    With ``-o json`` it becomes one document on stderr, mistakes in what was typed too.
+    """
+    is_json = wants_json(sys.argv[1:] if arguments is None else arguments)
     try:
-        app(arguments)
+        code = app(arguments, standalone_mode=not is_json)
     except BrokenPipeError:
         # Whoever read our output has enough of it; nothing more is written, not even at the end.
         sys.stdout = None
@@ -116,10 +121,27 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if told is None:
             raise
         line, code = told
+        if is_json:
+            from bailiwick.cli.shared.failures import spell_error
+
+            typer.echo(spell_error(error, line, code=code), err=True)
+            sys.exit(code)
         for each in line.splitlines():  # only a job file's mistakes are several
             typer.echo(f"bailiwick: {each}", err=True)
         sys.exit(code)
-    sys.exit(ExitCode.DONE)
+    # Only where the library does not end the process itself, it hands on the exit code.
+    sys.exit(code if isinstance(code, int) else ExitCode.DONE)
+
+
+def wants_json(arguments: list[str]) -> bool:
+    """Whether what was typed asks for JSON; what follows ``--`` is another program's.
+
+    >>> wants_json(["job", "list", "-o", "json"]), wants_json(["submit", "--", "x", "-ojson"])
+    (True, False)
+    """
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    in_two = any(a in ("-o", "--output") and b == "json" for a, b in pairwise(own))
+    return in_two or "-ojson" in own or "--output=json" in own
 
 
 if __name__ == "__main__":

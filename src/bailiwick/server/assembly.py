@@ -14,9 +14,11 @@ import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from bailiwick.executors import registry
+from bailiwick.executors import local, registry
+from bailiwick.executors.local.modes import Apart
 from bailiwick.ports import Clock
 from bailiwick.reconcile.counting import JobCounting
 from bailiwick.reconcile.demo_cell import DemoCell
@@ -63,6 +65,8 @@ class ProcessPlan:
     demo: bool
     capability: bytes = field(repr=False)
     """The key that signs tokens of leases."""
+    apart: Apart = field(default_factory=Apart)
+    """How jobs are kept apart, and what they see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +98,12 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
     desk, kind = NodeDesk(WorkBook(base.store), clock=clock), registry.DEFAULT
-    executor = None
+    executor, job_mode = None, None
     if node is not None:
-        executor = WatchedExecutor(kind.open(plan.folder / JOBS_FOLDER), base.telemetry)
+        hands = local.open_executor(plan.folder / JOBS_FOLDER, plan.apart)
+        job_mode = hands.mode.value
+        base.say(f"jobs are kept apart by: {job_mode}")
+        executor = WatchedExecutor(hands, base.telemetry)
         duties.append(JobCounting(books.counters, node, executor, clock=clock, say=base.say))
     tools = JobTools(
         jobs=jobs,
@@ -109,10 +116,8 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         remote=lambda other: WatchedExecutor(desk.executor_of(other), base.telemetry),
     )
     loop = JobLoop(tools)
-    if node is not None:
-        duties.append(ThisNode(loop, beats, executor=kind, folder=plan.folder, node=node))
-    else:
-        duties.append(loop)
+    here = partial(ThisNode, loop, beats, executor=kind, folder=plan.folder, job_mode=job_mode)
+    duties.append(loop if node is None else here(node=node))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
     parts = Parts(
@@ -125,6 +130,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         jobs=jobs,
         executor=executor,
         desk=desk,
+        job_mode=job_mode,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),
         capabilities=Capabilities(plan.capability, RevocationBook()),

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from uuid_utils import uuid7
 
+from bailiwick.executors.local.modes import Apart
 from bailiwick.reconcile.duties import Duties
 from bailiwick.reconcile.this_node import machine_name
 from bailiwick.runtime.replica import Pace, Replica, Role
@@ -69,6 +70,8 @@ class ProcessOptions:
     advertise: str | None = None
     """The host that other replicas reach this one at, if not ``host``."""
     tls: Tls | None = None
+    apart: Apart = field(default_factory=Apart)
+    """How jobs are kept apart on this machine, and what they see of it."""
     is_node: bool = True
     """Whether this machine is a node, and runs jobs."""
     shows_login: bool = True
@@ -157,6 +160,7 @@ class _Process:
             is_open=is_loopback(options.host),
             demo=options.demo,
             capability=options.capability,
+            apart=options.apart,
         )
         parts, tasks = assemble(base, plan)
         duties = Duties(tasks, say=self._say)
@@ -258,6 +262,10 @@ def _welcome(url: str, code: str, options: ProcessOptions) -> str:
     first = """submit --follow -- python3 -c 'print("hello from a lease")'"""
     if not options.is_node:
         first = "node list                         # docs/agent.md says how machines join"
+    # A job lands only where jobs are run, which no machine of the demo does; a lease lands there.
+    second = "plan --cpus 1 --ttl 2h"
+    if options.demo:
+        second = "lease request --dry-run --gpus 8 --generation nvidia_hopper --ttl 2h"
     return f"""
 Log in (this code works once, within the hour):
 
@@ -266,7 +274,7 @@ Log in (this code works once, within the hour):
 Then try:
 
   bailiwick {first}
-  bailiwick plan --gpus 8 --generation nvidia_hopper --ttl 2h
+  bailiwick {second}
   bailiwick watch
 """
 

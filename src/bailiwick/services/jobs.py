@@ -23,6 +23,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bailiwick.executors.port import Executor
 from bailiwick.iam import FLEET, Scope
@@ -37,6 +38,7 @@ from bailiwick.kernel import (
     decode_command,
     encode_command,
 )
+from bailiwick.kernel.spelling import denial_body
 from bailiwick.ports import Clock, JobChange, JobRow, JobStore, NewJobRow
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
@@ -232,21 +234,19 @@ class Jobs:
             raise
         match answer:
             case Granted():
-                there = JobChange(
-                    phase=JobPhase.STARTING, lease_id=answer.lease_ids[0], node=answer.nodes[0]
-                )
-                self._learn(job, there)
+                lease_id, node = answer.lease_ids[0], answer.nodes[0]
+                self._learn(job, JobChange(phase=JobPhase.STARTING, lease_id=lease_id, node=node))
             case Queued():
                 self._learn(job, JobChange(entry_id=answer.entry_id, reason=answer.reason.value))
             case Refused():
-                self._refuse(job, answer.denied.reason.value)
+                self._refuse(job, answer.denied.reason.value, denial=denial_body(answer.denied))
             case _:
                 raise InvariantBroken(f"a job's request was answered with {answer}")
         return answer
 
-    def _refuse(self, job: JobRow, reason: str) -> None:
-        now_ms = self._clock.now_ms()
-        self._learn(job, JobChange(phase=JobPhase.REFUSED, reason=reason, ended_ms=now_ms))
+    def _refuse(self, job: JobRow, reason: str, *, denial: dict[str, Any] | None = None) -> None:
+        now_ms, over = self._clock.now_ms(), JobPhase.REFUSED
+        self._learn(job, JobChange(phase=over, reason=reason, ended_ms=now_ms, denial=denial))
 
     def _learn(self, job: JobRow, change: JobChange) -> None:
         self.book.change(job.job_id, change, only_from=_WAITING)
@@ -308,8 +308,7 @@ async def list_jobs(
 async def read_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> JobStanding:
     """One job."""
     job = await _require_job(caller, _kept(jobs), job_id=job_id)
-    (found,) = await tell_standing(caller, [job])
-    return found
+    return (await tell_standing(caller, [job]))[0]
 
 
 async def cancel_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> Done:

@@ -5,12 +5,16 @@ An entry of another is not there: same answer, same words.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import Cancel, Command, Done
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.views import WaitingEntry, waiting_entries, waiting_entry
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller
+from bailiwick.services.jobs import Jobs
 from bailiwick.services.leases import seen_by
 from bailiwick.services.pages import Rows
 
@@ -31,6 +35,13 @@ async def read_entry(caller: Caller, entry_id: int) -> WaitingEntry:
     """One waiting request: where it stands, what is in its way, when it may start."""
     await _require_entry(caller, entry_id)
     return await caller.read(lambda view: waiting_entry(view.state, entry_id, now_ms=view.now_ms))
+
+
+async def jobs_waiting(jobs: Jobs | None, entries: Sequence[WaitingEntry]) -> dict[int, int]:
+    """The jobs that wait as these entries, by the entry; whoever sees the one sees the other."""
+    if jobs is None or not entries:
+        return {}
+    return await asyncio.to_thread(jobs.book.of_entries, [entry.id for entry in entries])
 
 
 async def cancel_entry(caller: Caller, entry_id: int) -> Done:

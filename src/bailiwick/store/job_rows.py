@@ -71,6 +71,8 @@ class JobBook:
     ) -> bool:
         """Write down what became known, if the job is in one of these phases; whether it was."""
         values = {name: value for name, value in asdict(change).items() if value is not None}
+        if change.denial is not None:
+            values["denial"] = json.dumps(dict(change.denial))
         if change.phase is not None:
             values |= {"phase": change.phase.value, "reason": change.reason}
             if change.phase.is_over or change.phase is JobPhase.RUNNING:
@@ -112,6 +114,13 @@ class JobBook:
         query = select(jobs).where(jobs.c.lease_id.in_(lease_ids)).order_by(jobs.c.job_id)
         with self._store.reading() as connection:
             return [_job(row) for row in connection.execute(query)]
+
+    def of_entries(self, entry_ids: Sequence[int]) -> dict[int, int]:
+        """The number of the job that waits as each of these entries of the queue."""
+        which = and_(jobs.c.phase == JobPhase.WAITING.value, jobs.c.entry_id.in_(entry_ids))
+        with self._store.reading() as connection:
+            rows = connection.execute(select(jobs.c.entry_id, jobs.c.job_id).where(which))
+            return {row.entry_id: row.job_id for row in rows}
 
     def forgettable(self, node: str | None, *, kept_max: int, before_ms: int) -> list[JobRow]:
         """Some jobs that are over, beyond the newest so many or ended before then.
@@ -185,6 +194,7 @@ def _job(row: Row[Any]) -> JobRow:
             "env": json.loads(row.env),
             "phase": JobPhase(row.phase),
             "submitter_keys": _keys(row.submitter_keys),
+            "denial": None if row.denial is None else json.loads(row.denial),
         }
     except (ValueError, TypeError) as error:
         raise Damaged("jobs", f"job {row.job_id}", error) from error

@@ -302,6 +302,7 @@ jobs = Table(
     Column("exit_code", Integer),
     Column("signal", Integer),
     Column("is_forgotten", Boolean, nullable=False),
+    Column("denial", String),
     Index("jobs_by_tenant", "tenant", "job_id"),
     Index("jobs_by_lease", "lease_id"),
     Index("jobs_by_phase", "phase", "job_id"),

@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from bailiwick.vocab.jobs import JobPhase
+from bailiwick.wire.answers import Denial
 from bailiwick.wire.base import Model, Name
-from bailiwick.wire.work import LeaseRequest
+from bailiwick.wire.work import Asked, LeaseRequest
 
 _Phase = Annotated[JobPhase, Field(strict=False)]
 _Word = Annotated[str, Field(max_length=131_071)]
@@ -48,6 +49,10 @@ class Job(Model):
     ended_ms: int | None
     exit_code: int | None
     signal: int | None
+    request: Asked | None = None
+    """What it asked for; its time limit (``ttl_ms``) among it."""
+    denied: Denial | None = None
+    """Why it was refused, with the numbers; null for who was not."""
 
 
 class JobOutput(Model):

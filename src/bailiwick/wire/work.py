@@ -107,6 +107,21 @@ class Remedy(Model):
     """The asker's own leases that hold the room, where ending those would do."""
 
 
+class Asked(Model):
+    """What was asked for, of each member: amounts, on which terms, and for how long."""
+
+    cpu_milli: int
+    mem_bytes: int
+    block_bytes: int
+    gpu_count: int
+    gpu_milli: int
+    gpu_generation: Annotated[HardwareGeneration, Field(strict=False)] | None
+    gang_size: int
+    priority: _Priority
+    lease_class: _LeaseClass
+    ttl_ms: int
+
+
 class QueueEntry(UnderRules):
     """A request that waits: where it stands and everything that stands in its way."""
 
@@ -131,6 +146,9 @@ class QueueEntry(UnderRules):
     remedy: Remedy
     estimate: Estimate
     job_labels: list[str] = Field(default_factory=list)
+    request: Asked | None = None
+    job_id: int | None = None
+    """The job that waits here; none for a request for a lease alone."""
 
 
 class JournalRecord(Model):

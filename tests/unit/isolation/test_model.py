@@ -111,8 +111,11 @@ def test_classes_for_which_there_is_no_room_are_counted() -> None:
         ),
         (["tenant bank only on nodes with zone=in"], "relabel_unnoticed"),
         (["keep host for tenant bank until scrubbed"], "residue_forgotten"),
-        (["at most 1 of tenant bank per rack"], "forgets_rack frees_early claim_uncounted"),
-        (["at most 2 of tenant bank per rack"], "forgets_rack frees_early"),
+        (
+            ["at most 1 of tenant bank per rack"],
+            "forgets_rack frees_early claim_uncounted gang_uncounted",
+        ),
+        (["at most 2 of tenant bank per rack"], "forgets_rack frees_early gang_uncounted"),
         (["at most 3 of tenant bank per rack"], ""),  # four would be needed to see it
     ],
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bailiwick.cli.shared.ask import Ask, noun, verb
-from bailiwick.cli.shared.output import Columns
+from bailiwick.cli.shared.output import Columns, Format
 from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ def list_decisions(
     """
     from bailiwick.wire.actions.leases import DECISION_LIST
 
+    if ask.output is Format.TABLE:
+        told = f"about tenant {ask.tenant} and those of its projects that you may see"
+        typer.echo(f"decisions {told}; --tenant names another", err=True)
     ask.list(
         DECISION_LIST,
         path={"tenant": ask.tenant},

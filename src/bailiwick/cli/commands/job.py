@@ -9,9 +9,10 @@ import typer
 
 from bailiwick.cli.commands.logs import FollowOption, JobId, OffsetOption, show_logs
 from bailiwick.cli.shared.ask import Ask, noun, verb
+from bailiwick.cli.shared.denials import phrase_denial
 from bailiwick.cli.shared.jobs import outcome_of, read_job, sentence_of
 from bailiwick.cli.shared.output import Columns, draw_details
-from bailiwick.cli.shared.screen import owner
+from bailiwick.cli.shared.screen import asked, owner
 from bailiwick.cli.shared.units import parse_id
 from bailiwick.phrases.amounts import size, span
 from bailiwick.phrases.jobs import phrase_job_reason
@@ -74,6 +75,19 @@ def show_job(ask: Ask, job: JobId) -> None:
     ask.printer.thing(found, name=f"job-{found.job_id}", draw=lambda: draw_job(found))
 
 
+def _terms(found: Job) -> list[tuple[str, str]]:
+    """On which terms it runs, and until when at most."""
+    if found.request is None:
+        return []
+    limit, begun = found.request.ttl_ms, found.started_ms
+    left = "" if begun is None or found.phase.is_over else f", until {moment(begun + limit)}"
+    return [
+        ("priority", found.request.priority.value),
+        ("class", found.request.lease_class.value),
+        ("time limit", f"{span(limit)}{left}"),
+    ]
+
+
 def draw_job(found: Job) -> None:
     """One job for people."""
     lease = "-" if found.lease_id is None else f"lease-{found.lease_id}"
@@ -81,11 +95,14 @@ def draw_job(found: Job) -> None:
     rows = [
         ("name", found.name or "-"),
         ("command", shlex.join(found.command)),
+        ("asks for", asked(found.request)),
         ("memory", size(found.mem_bytes)),
+        *_terms(found),
         ("owner", owner(found.tenant, found.project)),
         ("submitted by", found.submitter),
         ("tag", found.tag or "-"),
         ("phase", outcome_of(found)),
+        *([] if found.denied is None else [("why", phrase_denial(found.denied))]),
         ("node", found.node or "-"),
         ("lease", lease),
         ("queue", entry),
@@ -128,7 +145,9 @@ def explain_job(ask: Ask, number: int) -> None:
     if ask.output is Format.TABLE:
         typer.echo(sentence_of(found))
         if found.reason is not None and found.phase is not JobPhase.WAITING:
-            typer.echo(f"why: {phrase_job_reason(found.reason)}")
+            denied, word = found.denied, found.reason
+            why = phrase_job_reason(word) if denied is None else phrase_denial(denied)
+            typer.echo(f"why: {why}")
     if found.phase is JobPhase.WAITING and found.entry_id is not None:
         explain_entry(ask, found.entry_id)
     elif found.lease_id is not None:

@@ -159,7 +159,7 @@ def request_lease(options: RequestOptions) -> None:
     wish = wish_of(options, ask, defaults=False)
     body = make_body(LeaseRequest, **body_of(wish, is_job=False))
     if options.dry_run:
-        tell_plan(ask, ask.client.plan(LEASE_REQUEST, body=body))
+        tell_plan(ask, ask.client.plan(LEASE_REQUEST, body=body), ttl_ms=body.ttl_ms)
     _tell_lease(ask, ask.client.send(LEASE_REQUEST, body=body))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import typer
 
@@ -13,7 +13,7 @@ from bailiwick.cli.shared.denials import phrase_denial
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import JobOptions, ask_of, wish_of
 from bailiwick.cli.shared.screen import make_console, print_rows, printable
-from bailiwick.phrases.amounts import money, plural
+from bailiwick.phrases.amounts import money, plural, span
 from bailiwick.phrases.estimates import phrase_estimate
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.errors import InvalidValue
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from bailiwick.wire.jobs import NewJob
 
 command = typer.Typer(add_completion=False)
+
+NO_SUCH_HARDWARE: Final = "no_such_hardware"
+ONLY_EXECUTORS: Final = (
+    "a job lands only on nodes that run jobs (those with the label executor); bailiwick lease "
+    "request asks for any node"
+)
 
 # What follows the command's first word is the command's own, options too.
 OWN_ARGUMENTS = {"allow_interspersed_args": False}
@@ -48,14 +54,20 @@ def run_plan(ask: Ask, options: JobOptions) -> None:
     from bailiwick.wire.actions.jobs import JOB_SUBMIT
 
     body = new_job(options, ask, needs_command=False)
-    tell_plan(ask, ask.client.plan(JOB_SUBMIT, body=body))
+    found = ask.client.plan(JOB_SUBMIT, body=body)
+    if isinstance(found, ans.WouldRefuse) and found.denied.detail == NO_SUCH_HARDWARE:
+        typer.echo(f"bailiwick: {ONLY_EXECUTORS}", err=True)
+    tell_plan(ask, found, ttl_ms=body.ttl_ms)
 
 
-def tell_plan(ask: Ask, found: Plan) -> None:
+def tell_plan(ask: Ask, found: Plan, *, ttl_ms: int) -> None:
     """Print a plan and end as it would."""
-    from bailiwick.cli.commands.plan import draw_plan
 
-    ask.printer.thing(found, name=found.plan, draw=lambda: draw_plan(found))
+    def draw() -> None:
+        draw_plan(found)
+        typer.echo(f"time limit: {phrase_limit(ttl_ms)}")
+
+    ask.printer.thing(found, name=found.plan, draw=draw)
     codes = {"queue": ExitCode.PENDING, "refuse": ExitCode.DENIED}
     raise typer.Exit(codes.get(found.plan, ExitCode.DONE))
 
@@ -153,6 +165,15 @@ def _places(nodes: list[str]) -> str:
     for node in nodes:
         counts[node] = counts.get(node, 0) + 1
     return ", ".join(f"{node} ({n} members)" if n > 1 else node for node, n in counts.items())
+
+
+def phrase_limit(ttl_ms: int) -> str:
+    """How long something may run.
+
+    >>> phrase_limit(3_600_000)
+    '1h; what still runs then is ended (--ttl sets it)'
+    """
+    return f"{span(ttl_ms)}; what still runs then is ended (--ttl sets it)"
 
 
 def phrase_price(price: ans.Price) -> str:

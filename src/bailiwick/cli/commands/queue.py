@@ -9,7 +9,7 @@ import typer
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.completions import complete_entries
 from bailiwick.cli.shared.output import Columns
-from bailiwick.cli.shared.screen import owner
+from bailiwick.cli.shared.screen import asked, owner
 from bailiwick.cli.shared.units import parse_id
 from bailiwick.phrases.times import clock
 
@@ -32,20 +32,21 @@ def _entry_row(entry: QueueEntry) -> tuple[str, ...]:
     starts = entry.estimate.starts_ms
     return (
         f"entry-{entry.entry_id}",
+        "-" if entry.job_id is None else f"job-{entry.job_id}",
         owner(entry.tenant, entry.project),
         f"{entry.position}{'+' if entry.is_further else ''}",
         age(entry.submitted_ms),
-        entry.reason.value,
+        asked(entry.request),
         why,
-        "-" if starts is None else clock(starts),
+        "-" if starts is None else clock(starts).replace(" ", "\n"),
     )
 
 
 ENTRIES: Columns[QueueEntry] = Columns(
-    ("entry", "owner", "position", "waits", "reason", "first obstacle*", "may start"),
+    ("entry", "job", "owner*", "pos", "waits", "asks for*", "first obstacle*", "may start"),
     _entry_row,
     lambda e: f"entry-{e.entry_id}",
-    numbers=("position", "waits"),
+    numbers=("pos", "waits"),
     empty="nothing waits that you may see",
 )
 

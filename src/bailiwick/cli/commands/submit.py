@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bailiwick.cli import ExitCode
-from bailiwick.cli.commands.plan import OWN_ARGUMENTS, new_job, run_plan
+from bailiwick.cli.commands.plan import OWN_ARGUMENTS, new_job, phrase_limit, run_plan
 from bailiwick.cli.shared.ask import Ask
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import SubmitOptions, ask_of
@@ -88,6 +88,8 @@ def _draw(job: Job, asked_as: str) -> None:
     elif job.entry_id is not None:
         where = f" in the queue (entry-{job.entry_id})"
     emit(f"{sentence_of(job)}{where}")
+    if job.request is not None and not job.phase.is_over:
+        typer.echo(f"  time limit: {phrase_limit(job.request.ttl_ms)}", err=True)
     first = "explain" if job.phase is JobPhase.WAITING else "logs -f"
     others = [word for word in ("explain", "logs -f", "job cancel") if word != first]
     for word in (first, *others):

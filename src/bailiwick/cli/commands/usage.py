@@ -19,7 +19,7 @@ from bailiwick.cli.shared.screen import make_console, print_rows
 from bailiwick.phrases.times import clock
 
 if TYPE_CHECKING:
-    from bailiwick.wire.usage import Amounts, FleetRow, FleetUsage, Usage
+    from bailiwick.wire.usage import Amounts, FleetRow, FleetUsage, Usage, UsageRow
 
 app = noun("Usage: what a tenant used, and its cost; where the whole fleet's time went.")
 
@@ -27,6 +27,8 @@ _HEADINGS = (
     *("project", "tag", "generation", "class"),
     *("leases", "running", "GPU hours", "core hours", "GiB hours", "cost"),
 )
+WIDE: Final = 112
+"""Columns that a screen needs for one line a row."""
 _UNITS: Final = {
     "gpu_milli": ("GPU", "GPU hours", 3_600 * 10**6),
     "cpu_milli": ("cores", "core hours", 3_600 * 10**6),
@@ -54,6 +56,37 @@ def report(
 
 
 def _draw_usage(found: Usage) -> None:
+    console, period = make_console(), spell_period(found.from_ms, found.to_ms)
+    title = f"Usage of {found.tenant}, {period}, in {found.currency}"
+    if console.width < WIDE:
+        _draw_narrow(found, title)
+    else:
+        _draw_wide(found, title)
+    if found.rows_left:
+        typer.echo(f"{found.rows_left:,} rows more are in the sum but not shown", err=True)
+    typer.echo(f"\nmetered from the first {found.journal_size:,} records of the journal")
+
+
+def _draw_narrow(found: Usage, title: str) -> None:
+    """The same for a narrow screen: what was used, below one another."""
+    rows = [(_told_group(row), *_stacked(row)) for row in found.rows]
+    rows.append(("in all", *_stacked(found.total)))
+    headings = ("for*", "leases", "used", "cost")
+    print_rows(make_console(), headings, rows=rows, title=title, numbers=headings[1:])
+
+
+def _told_group(row: UsageRow) -> str:
+    told = [row.project or "-", row.tag, row.generation, row.lease_class.value]
+    return " ".join(str(each) for each in told if each is not None)
+
+
+def _stacked(row: Amounts) -> tuple[str, str, str]:
+    leases, running, *hours, cost = _amounts(row)
+    used = "\n".join(f"{each} {unit}" for each, unit in zip(hours, _HEADINGS[6:9], strict=True))
+    return f"{leases}\n{running} running", used, cost
+
+
+def _draw_wide(found: Usage, title: str) -> None:
     rows = [
         (
             row.project or "-",
@@ -65,17 +98,7 @@ def _draw_usage(found: Usage) -> None:
         for row in found.rows
     ]
     rows.append(("in all", "", "", "", *_amounts(found.total)))
-    period = spell_period(found.from_ms, found.to_ms)
-    print_rows(
-        make_console(),
-        _HEADINGS,
-        rows=rows,
-        title=f"Usage of {found.tenant}, {period}, in {found.currency}",
-        numbers=_HEADINGS[4:],
-    )
-    if found.rows_left:
-        typer.echo(f"{found.rows_left:,} rows more are in the sum but not shown", err=True)
-    typer.echo(f"\nmetered from the first {found.journal_size:,} records of the journal")
+    print_rows(make_console(), _HEADINGS, rows=rows, title=title, numbers=_HEADINGS[4:])
 
 
 def _amounts(row: Amounts) -> tuple[str, ...]:

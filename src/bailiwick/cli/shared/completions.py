@@ -70,6 +70,27 @@ def complete_generations(incomplete: str) -> list[str]:
     return [word.value for word in HardwareGeneration if word.startswith(incomplete)]
 
 
+def complete_priorities(incomplete: str) -> list[str]:
+    """Priorities, which need no server."""
+    from bailiwick.vocab.words import Priority
+
+    return [word.value for word in Priority if word.startswith(incomplete)]
+
+
+def complete_classes(incomplete: str) -> list[str]:
+    """Classes of leases, which need no server."""
+    from bailiwick.vocab.words import LeaseClass
+
+    return [word.value for word in LeaseClass if word.startswith(incomplete)]
+
+
+def complete_exclusivities(incomplete: str) -> list[str]:
+    """With whom a GPU may be shared; needs no server."""
+    from bailiwick.vocab.words import Exclusivity
+
+    return [word.value for word in Exclusivity if word.startswith(incomplete)]
+
+
 def _names(
     path: str | Callable[[Session], str | None], field: str, incomplete: str, *, before: str = ""
 ) -> list[str]:

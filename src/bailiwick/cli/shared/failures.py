@@ -9,7 +9,11 @@ Rules:
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Final
+
+import typer
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.session import NoLogin
@@ -100,12 +104,32 @@ def tell(error: Exception) -> tuple[str, ExitCode] | None:
             return str(error), ExitCode.UNREACHABLE
         case BailiwickError():
             return str(error), ExitCode.USAGE
+        case object(format_message=Callable() as spell):  # a mistake in what was typed
+            return str(spell()), ExitCode.USAGE
+        case typer.Abort():
+            return "stopped", ExitCode.FAULT
         case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] in EXTRAS:
             package = name.partition(".")[0]
             fix = f"pip install 'bailiwick[{EXTRAS[package]}]'"
             return f"this needs the Python package {package} ({fix})", ExitCode.USAGE
         case _:
             return None
+
+
+def spell_error(error: Exception, line: str, *, code: ExitCode) -> str:
+    """The error as JSON: what a server said as it said it, and all of them with the same names."""
+    if isinstance(error, Refusal):
+        told = error.problem.model_dump(mode="json")
+    else:
+        own = getattr(error, "code", None)
+        told = {
+            "code": own.value if isinstance(own, ErrorCode) else code.name.lower(),
+            "message": line,
+            "correlation_id": getattr(error, "correlation_id", None),
+            "details": {},
+            "retryable": code is ExitCode.UNREACHABLE,
+        }
+    return json.dumps({**told, "exit_code": int(code)})
 
 
 def _told_refusal(problem: Problem) -> tuple[str, ExitCode]:

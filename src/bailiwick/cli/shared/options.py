@@ -5,8 +5,7 @@ Rules:
 - Everything may stand in a job file (``-f``) under the same word; an option beats the file.
 - A job without a word about cores and memory gets one core and 2 GiB; one with GPUs gets one
   core and 16 GiB for each, because frameworks that use one will not even load in less.
-- On a server of this machine a job starts in the folder one stands in; elsewhere only ``--cwd``
-  can know.
+- A job starts in a fresh folder of its own unless ``--cwd`` names one that it can see.
 """
 
 from __future__ import annotations
@@ -17,14 +16,16 @@ import math
 import os
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
 
 from bailiwick.cli.shared.ask import Ask
 from bailiwick.cli.shared.completions import (
+    complete_classes,
+    complete_exclusivities,
     complete_generations,
     complete_jobs,
+    complete_priorities,
     complete_projects,
     complete_tenants,
 )
@@ -61,7 +62,13 @@ class WishOptions:
         str | None, _option(_WHAT, "--vram", help="At least so much memory on each GPU.")
     ] = None
     exclusivity: Annotated[
-        str | None, _option(_WHAT, "--exclusivity", help="With whom a GPU may be shared.")
+        str | None,
+        _option(
+            _WHAT,
+            "--exclusivity",
+            help="With whom a GPU may be shared.",
+            autocompletion=complete_exclusivities,
+        ),
     ] = None
     cpus: Annotated[str | None, _option(_WHAT, "--cpus", help="Cores: 4, 0.5.")] = None
     mem: Annotated[str | None, _option(_WHAT, "--mem", help="Memory: 64GiB.")] = None
@@ -78,16 +85,27 @@ class WishOptions:
         _option(_WHAT, "--job-label", metavar="KEY=VALUE", help="What the work is; repeat it."),
     ] = None
     priority: Annotated[
-        str | None, _option(_TERMS, "--priority", help="low, normal, high or critical.")
+        str | None,
+        _option(
+            _TERMS,
+            "--priority",
+            help="low, normal, high or critical.",
+            autocompletion=complete_priorities,
+        ),
     ] = None
     lease_class: Annotated[
-        str | None, _option(_TERMS, "--class", help="guaranteed, standard or spot.")
+        str | None,
+        _option(
+            _TERMS, "--class", help="guaranteed, standard or spot.", autocompletion=complete_classes
+        ),
     ] = None
     spot: Annotated[bool, _option(_TERMS, "--spot", help="Cheap, and the first to go.")] = False
     guaranteed: Annotated[
         bool, _option(_TERMS, "--guaranteed", help="Only operators and policy end it.")
     ] = False
-    ttl: Annotated[str | None, _option(_TERMS, "--ttl", help="For how long: 2h, 1h30m.")] = None
+    ttl: Annotated[
+        str | None, _option(_TERMS, "--ttl", help="For how long: 2h, 1h30m; without it, 1h.")
+    ] = None
     deadline: Annotated[
         str | None, _option(_TERMS, "--deadline", help="Start by then or not at all: 6h, a time.")
     ] = None
@@ -189,8 +207,6 @@ def wish_of(options: WishOptions, ask: Ask, *, defaults: bool = True) -> dict[st
     wish |= typed_words(options)
     if isinstance(options, JobOptions):
         wish |= _typed_job(options)
-        if "cwd" not in wish and _is_here(ask):
-            wish["cwd"] = os.getcwd()
     if "tenant" not in wish:
         wish["tenant"] = ask.tenant
         if "project" not in wish and ask.project is not None:
@@ -259,9 +275,3 @@ def _own(name: str) -> str:
     if value is None:
         raise InvalidValue("--env", name, "NAME=VALUE, or a variable that is set here")
     return f"{name}={value}"
-
-
-def _is_here(ask: Ask) -> bool:
-    from bailiwick.client.connection import is_loopback
-
-    return is_loopback(urlsplit(ask.session.server).hostname or "")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.table import Table
 
+    from bailiwick.wire.work import Asked
 
 WIDTH_IN_A_FILE = 120
 FOLD_MIN = 24
@@ -122,6 +123,22 @@ def printable(text: str) -> str:
 def owner(tenant: object, project: object) -> str:
     """A tenant, or a project of it."""
     return f"{tenant}" if project is None else f"{tenant}/{project}"
+
+
+def asked(found: Asked | None) -> str:
+    """What was asked for, in a few words."""
+    from bailiwick.phrases.amounts import milli, size
+
+    if found is None:
+        return "-"
+    gpus = found.gpu_count * 1000 or found.gpu_milli
+    parts = [f"{milli(gpus)} GPU{'' if gpus <= 1000 else 's'}"] if gpus else []
+    if gpus and found.gpu_generation is not None:
+        parts[0] += f" {found.gpu_generation.value}"
+    parts.append(f"{milli(found.cpu_milli)} cores")
+    parts += [size(each) for each in (found.mem_bytes,) if each]
+    told = ", ".join(parts)
+    return told if found.gang_size == 1 else f"{found.gang_size} x ({told})"
 
 
 def words(counts: dict[str, int]) -> str:

@@ -40,10 +40,14 @@ _FLAGS = {
     FaultWord.CLAIM_UNCOUNTED: "ClaimUncounted",
     FaultWord.RESIDUE_FORGOTTEN: "ResidueForgotten",
     FaultWord.RELABEL_UNNOTICED: "RelabelUnnoticed",
+    FaultWord.GANG_UNCOUNTED: "GangUncounted",
+    FaultWord.EXPIRY_IGNORED: "ExpiryIgnored",
 }
 _WHOLE = "behaviour implies always (sound and residue_kept)"
 _ONE_STEP = "(sound and step) implies (residue_kept and after sound)"
 _BUSY = "behaviour and eventually (not lone Running and some Leaving)"
+_BUSY_SOON = 5
+"""States before which three cannot have come and one have been told to go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,8 @@ class _Writer:
         ]
         yield _sum("fun forbids[j, k : Job] : set Kind", (f"{self._by(r)}[j, k]" for r in sharing))
         yield _sum("fun excused[j, k : Job] : set Kind", self._excuses())
+        lasting = self._excuses(ends=False)
+        yield _sum("fun excused_for_ever[j, k : Job] : set Kind", lasting)
         bound = [rule for rule in policy.rules if isinstance(rule, OnlyOn)]
         yield _sum("fun needs[j : Job] : set Label", (f"{self._by(rule)}[j]" for rule in bound))
         crowds = [f"{self._by(r)}[J, room, over]" for r in policy.rules if isinstance(r, Spread)]
@@ -247,26 +253,30 @@ class _Writer:
                 parts.append(f"{self.who(one)} -> ({self.everybody(others)})")
         return f"({' + '.join(parts)})" if parts else "(none -> none)"
 
-    def _excuses(self) -> Iterator[str]:
+    def _excuses(self, *, ends: bool = True) -> Iterator[str]:
         for each in self.world.policy.exceptions:
             first = self.everybody(filter(each.first.matches, self.world.subjects))
             second = self.everybody(filter(each.second.matches, self.world.subjects))
             kinds = " + ".join(f"kind_{kind.value}" for kind in each.kinds)
+            when = f" and {self.mark(each.name)} not in j.reach & k.reach" if ends else ""
             yield (
                 f"((j.subject -> k.subject in ({first}) -> ({second}) + ({second}) -> ({first})"
-                f" and {self.mark(each.name)} not in j.reach & k.reach) => {kinds} else none)"
+                f"{when}) => {kinds} else none)"
             )
 
     # -- commands ------------------------------------------------------------------------------
 
     def commands(self) -> tuple[Command, ...]:
         """What is run, in the order in which it is told."""
-        short, long = f"1..{self.scope.steps} steps", f"1..{self.scope.fault_steps} steps"
+        # A history can rest, so the longest ones stand for all; but what is found first is short.
+        whole = f"{self.scope.steps}..{self.scope.steps} steps"
+        most = self.scope.fault_steps
+        long = f"1..{most} steps"
         found = [
             Command(
                 "busy", False, True, "two jobs run while one leaves",
                 body=_BUSY if self.scope.jobs > 2 else "behaviour and eventually some Leaving",
-                steps=long,
+                steps=f"{min(_BUSY_SOON, most)}..{most} steps",
             )
         ]  # fmt: skip
         for rule in self.world.policy.rules:
@@ -278,7 +288,7 @@ class _Writer:
                     steps=long,
                 )
             )  # fmt: skip
-        found.append(Command("holds", True, False, "every rule holds", body=_WHOLE, steps=short))
+        found.append(Command("holds", True, False, "every rule holds", body=_WHOLE, steps=whole))
         found.append(
             Command(
                 "one_step", True, False, "one step from any sound state keeps every rule",

@@ -50,10 +50,14 @@ pred kept[j : Job, S : set Seat] {
 fun seen : set Job {
   Running + (some FreesEarly => none else Leaving) + (some ClaimUncounted => none else Claiming)
 }
+// Which kinds an exception frees, for one who does not look when it ends.
+fun overlooked[j, k : Job] : set Kind {
+  some ExpiryIgnored => excused_for_ever[j, k] else none
+}
 // `victims` leave for this very job: it does not start before they are gone.
 pred allowed[j : Job, S : set Seat, victims : set Job] {
-  let others = seen - victims - j {
-    no k : others | conflict[j, k, S, k.(at + claim), Kind - forgotten]
+  let others = seen - victims - j - (some GangUncounted => subject.(j.subject) else none) {
+    no k : others | conflict[j, k, S, k.(at + claim), Kind - forgotten - overlooked[j, k]]
     not crowded[others + j, (others <: (at + claim)) + j -> S, Kind - forgotten]
   }
   not misplaced[j, S]

@@ -37,6 +37,10 @@ class FaultWord(StrEnum):
     """A domain that stays its former users' own is given to others."""
     RELABEL_UNNOTICED = "relabel_unnoticed"
     """Work stays on a node that lost the label it must have."""
+    GANG_UNCOUNTED = "gang_uncounted"
+    """Work of one gang is not counted against its own: in the model, of one subject."""
+    EXPIRY_IGNORED = "expiry_ignored"
+    """An exception counts for terms that outlast it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +98,29 @@ def _is_shown(world: ModelWorld, fault: Fault, jobs: int) -> bool:
                 if isinstance(rule, OnlyOn)
                 for subject in world.subjects
             )
+        case FaultWord.GANG_UNCOUNTED:
+            return _crowds(world, jobs)
+        case FaultWord.EXPIRY_IGNORED:
+            return jobs >= 2 and _outlasts(world)
 
 
-def _pairs(world: ModelWorld) -> Iterator[tuple[frozenset[DomainKind], frozenset[DomainKind]]]:
-    """For each two subjects what they may not share, with each way in which two seats meet."""
-    meetings = {_shared(one, two) for one, two in combinations(world.seats, 2)}
+def _outlasts(world: ModelWorld) -> bool:
+    """Whether two meet whom nothing but an exception that ends lets meet."""
+    both = zip(_pairs(world), _pairs(world, ends=False), strict=True)
+    return any(kinds & meeting and not lax & meeting for (kinds, meeting), (lax, _) in both)
+
+
+def _pairs(
+    world: ModelWorld, *, ends: bool = True
+) -> Iterator[tuple[frozenset[DomainKind], frozenset[DomainKind]]]:
+    """For each two subjects what they may not share, with each way in which two seats meet.
+
+    Terms reach every window, and outlast every exception unless these have no end.
+    """
+    meetings = dict.fromkeys(_shared(one, two) for one, two in combinations(world.seats, 2))
     every = frozenset(world.marks)
+    if not ends:
+        every -= {each.name for each in world.policy.exceptions}
     for first, one in enumerate(world.subjects):
         for two in world.subjects[first:]:
             kinds = forbidden(world.policy, (one, two), reach=(every, every))
@@ -119,14 +140,17 @@ def _meet_only_in(world: ModelWorld, kind: DomainKind) -> bool:
 
 
 def _crowds(world: ModelWorld, jobs: int) -> bool:
-    return any(_crowd_only_in(world, kind, jobs) for kind in DomainKind)
+    """Whether several are too many; one that is too many alone is so for who counts no others."""
+    return any(_crowd_only_in(world, kind, jobs, least=1) for kind in DomainKind)
 
 
-def _crowd_only_in(world: ModelWorld, kind: DomainKind, jobs: int) -> bool:
+def _crowd_only_in(world: ModelWorld, kind: DomainKind, jobs: int, *, least: int = 0) -> bool:
     """Whether some place one too many where a filter without the kind lets them be."""
     policy = timeless(world.policy)
     for rule in policy.rules:
-        if not isinstance(rule, Spread) or rule.kind is not kind or rule.most >= jobs:
+        if not isinstance(rule, Spread) or rule.kind is not kind:
+            continue
+        if not least <= rule.most < jobs:
             continue
         for subject in filter(rule.whose.matches, world.subjects):
             groups = combinations(world.seats, rule.most + 1)

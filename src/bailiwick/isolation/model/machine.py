@@ -161,24 +161,25 @@ class ModelScheduler:
             return []
         job = _index(step.job)
         after = self.apply(state, step)
-        world, hidden = self.world, set()
-        if self.fault is not None and self.fault.word is FaultWord.FREES_EARLY:
-            hidden = {Phase.LEAVING}
-        elif self.fault is not None and self.fault.word is FaultWord.CLAIM_UNCOUNTED:
-            hidden = {Phase.CLAIMING}
-        elif self.fault is not None and self.fault.word is FaultWord.FORGETS:
+        word = None if self.fault is None else self.fault.word
+        world = self.world
+        if self.fault is not None and word is FaultWord.FORGETS:
             world = _blind(world, self.fault.kind)
+        overlooked: frozenset[str] = frozenset()
+        if word is FaultWord.EXPIRY_IGNORED:
+            overlooked = frozenset(each.name for each in world.policy.exceptions)
         mine = after.jobs[job].seats
         seen = []
         for index, each in enumerate(after.jobs):
             victim = index != job and each.phase is Phase.LEAVING and bool(each.seats & mine)
             judged_alone = step.do is TraceWord.START and index != job
-            if index != job and (state.jobs[index].phase in hidden or victim or judged_alone):
+            if index != job and (self._hides(state, index, job) or victim or judged_alone):
                 seen.append(_AWAY)
             else:
-                counts = bool(each.seats)
-                seen.append(replace(each, phase=Phase.RUNNING) if counts else each)
-        before = replace(state, residues=frozenset()) if self._forgets_residues() else state
+                phase = Phase.RUNNING if each.seats else each.phase
+                seen.append(replace(each, phase=phase, reach=each.reach - overlooked))
+        forgets = word is FaultWord.RESIDUE_FORGOTTEN
+        before = replace(state, residues=frozenset()) if forgets else state
         if step.do is TraceWord.RENEW:
             found = judge_state(world, self.subjects, state=replace(after, jobs=tuple(seen)))
         else:
@@ -186,8 +187,14 @@ class ModelScheduler:
             found = judge_state(world, self.subjects, state=whole, before=before)
         return [each for each in found if job_name(job) in each.who]
 
-    def _forgets_residues(self) -> bool:
-        return self.fault is not None and self.fault.word is FaultWord.RESIDUE_FORGOTTEN
+    def _hides(self, state: ModelState, other: int, job: int) -> bool:
+        """Whether the scheduler's fault is not to count the other job."""
+        phase, word = state.jobs[other].phase, None if self.fault is None else self.fault.word
+        return (
+            (word is FaultWord.FREES_EARLY and phase is Phase.LEAVING)
+            or (word is FaultWord.CLAIM_UNCOUNTED and phase is Phase.CLAIMING)
+            or (word is FaultWord.GANG_UNCOUNTED and self.subjects[other] == self.subjects[job])
+        )
 
     def _is_misplaced(self, state: ModelState, job: int) -> bool:
         rules = tuple(rule for rule in self.world.policy.rules if isinstance(rule, OnlyOn))

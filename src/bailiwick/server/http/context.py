@@ -56,6 +56,8 @@ class Parts:
     jobs: Jobs | None = None
     """Commands that run under leases."""
     executor: Executor | None = None
+    job_mode: str | None = None
+    """How the executor keeps jobs apart."""
     """Runs the jobs of this machine, and keeps what they print."""
     desk: NodeDesk | None = None
     """What is to run on other machines, and what their agents saw."""

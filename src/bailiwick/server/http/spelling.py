@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Mapping
+from typing import Any, assert_never
 
 from pydantic import TypeAdapter
 
@@ -13,6 +14,7 @@ from bailiwick.kernel.work import plan as pl
 from bailiwick.scheduler.core_book import Cores
 from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.explain import Remedy, RuleCounts
+from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.server.problems import Trouble
 from bailiwick.services.journal import ToldRecord
 from bailiwick.services.leases import OwnedLease
@@ -55,6 +57,11 @@ def trouble_of_refusal(answer: Refused) -> Trouble:
 def spell_denial(denied: Denied) -> told.Denial:
     """An obstacle, with its numbers."""
     return _DENIAL.validate_python(denial_body(denied))
+
+
+def spell_kept_denial(body: Mapping[str, Any]) -> told.Denial:
+    """An obstacle that was written down, with its numbers."""
+    return _DENIAL.validate_python(dict(body))
 
 
 def spell_remedy(remedy: Remedy) -> work.Remedy:
@@ -155,8 +162,24 @@ def _cores(cores: Cores | None) -> list[work.CacheShare] | None:
     return [work.CacheShare(cache=cache, cores_milli=milli) for cache, milli in cores]
 
 
-def spell_entry(entry: WaitingEntry) -> work.QueueEntry:
-    """A request that waits."""
+def spell_asked(request: PlacementRequest) -> work.Asked:
+    """What was asked for."""
+    return work.Asked(
+        cpu_milli=request.cpu_milli,
+        mem_bytes=request.mem_bytes,
+        block_bytes=request.block_bytes,
+        gpu_count=request.gpu_count,
+        gpu_milli=request.gpu_milli,
+        gpu_generation=request.generation,
+        gang_size=request.gang_size,
+        priority=request.priority,
+        lease_class=request.lease_class,
+        ttl_ms=request.ttl_ms,
+    )
+
+
+def spell_entry(entry: WaitingEntry, *, job_id: int | None = None) -> work.QueueEntry:
+    """A request that waits, and the job that waits with it."""
     project = entry.request.project
     return work.QueueEntry(
         entry_id=entry.id,
@@ -174,6 +197,8 @@ def spell_entry(entry: WaitingEntry) -> work.QueueEntry:
         remedy=spell_remedy(entry.remedy),
         estimate=_estimate(entry.estimate),
         job_labels=labels_body(entry.request.job_labels),
+        request=spell_asked(entry.request),
+        job_id=job_id,
         rules=spell_rules(entry.rules),
         rules_more=entry.rules.more,
     )

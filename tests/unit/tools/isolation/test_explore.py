@@ -34,4 +34,4 @@ def test_without_the_policy_a_sequence_does(rule: str) -> None:
     world = make_world(parse_policy(rule), shape=shape)
     found = explore_kernel(world, depth=depth, enforced=False)
     assert found.broken
-    assert len(found.story) == 2
+    assert 1 <= len(found.story) <= 2  # a gang alone is too many

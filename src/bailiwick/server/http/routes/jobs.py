@@ -15,23 +15,30 @@ from fastapi.responses import JSONResponse
 from bailiwick.executors.port import JobSpec
 from bailiwick.executors.registry import DEFAULT, find_executor
 from bailiwick.fleet.node import EXECUTOR_LABEL
-from bailiwick.kernel import Refused
+from bailiwick.kernel import Refused, Submit, decode_command
 from bailiwick.ports import JobRow
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber, number_in, spell_page
 from bailiwick.server.http.parsing import scope_of, submit_of
-from bailiwick.server.http.spelling import spell_done, spell_plan, trouble_of_refusal
+from bailiwick.server.http.spelling import (
+    spell_asked,
+    spell_done,
+    spell_kept_denial,
+    spell_plan,
+    trouble_of_refusal,
+)
 from bailiwick.server.problems import Trouble
 from bailiwick.services import jobs
 from bailiwick.services.jobs import JobDraft, JobStanding, OutputWish, Submitted
 from bailiwick.services.plans import PricedPlan
-from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire import jobs as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import INTEGER_MAX, Page
 from bailiwick.wire.problem import EdgeCode
+from bailiwick.wire.work import Asked
 
 Offset = Annotated[int, Query(ge=0, le=INTEGER_MAX, description="The first byte wanted.")]
 Bytes = Annotated[int, Query(ge=1, le=1 << 20, description="Bytes in one answer, at most.")]
@@ -135,6 +142,15 @@ def _memory(job: JobRow) -> int:
     return found if isinstance(found, int) else 0
 
 
+def _asked(job: JobRow) -> Asked | None:
+    """What it asked for; nothing of a row that this version cannot read."""
+    try:
+        command = decode_command(dict(job.request))
+    except BailiwickError:
+        return None
+    return spell_asked(command.request) if isinstance(command, Submit) else None
+
+
 def _job(found: JobStanding) -> wire.Job:
     job = found.job
     return wire.Job(
@@ -156,4 +172,6 @@ def _job(found: JobStanding) -> wire.Job:
         ended_ms=job.ended_ms,
         exit_code=job.exit_code,
         signal=job.signal,
+        request=_asked(job),
+        denied=None if job.denial is None else spell_kept_denial(job.denial),
     )

@@ -18,13 +18,16 @@ async def list_queue(
 ) -> Page[QueueEntry]:
     """The waiting requests that the caller may see, oldest first."""
     rows = await queue.list_entries(asked, after=int(cursor or 0), limit=limit)
-    return spell_page(rows, spell_entry)
+    jobs = await queue.jobs_waiting(asked.house.parts.jobs, rows[0])
+    return spell_page(rows, lambda entry: spell_entry(entry, job_id=jobs.get(entry.id)))
 
 
 @answers("queue.read")
 async def read_entry(asked: Here, entry_id: PathNumber) -> QueueEntry:
     """One waiting request: where it stands, what is in its way, when it may start."""
-    return spell_entry(await queue.read_entry(asked, entry_id))
+    found = await queue.read_entry(asked, entry_id)
+    jobs = await queue.jobs_waiting(asked.house.parts.jobs, [found])
+    return spell_entry(found, job_id=jobs.get(entry_id))
 
 
 @answers("queue.cancel")
