@@ -109,28 +109,36 @@ def output(caller: HttpCaller, job_id: int) -> str:
     return base64.b64decode(found["data"]).decode()
 
 
+def work_of(agent: Agent, job: dict[str, Any]) -> Path:
+    """The folder in which a job runs: what it leaves there can be seen from outside."""
+    return agent.folder / "jobs" / str(job["lease_id"]) / "work"
+
+
 def test_jobs_run_where_they_land_and_outlive_their_agent_and_the_server(tmp_path: Path) -> None:
-    server, mark = Server(tmp_path, "one", "--data-dir", str(tmp_path / "data")), tmp_path / "mark"
-    go = tmp_path / "go"
-    wait = f"until [ -e {go} ]; do sleep 0.05; done"
+    server = Server(tmp_path, "one", "--data-dir", str(tmp_path / "data"))
+    wait = "until [ -e go ]; do sleep 0.05; done"
     with running(server), server.client() as caller, agents(server, tmp_path, caller) as both:
-        first = submit(caller, "n1", f"echo one >> {mark}; echo begun; {wait}; echo done", key="a")
-        other = submit(caller, "n2", f"echo two >> {mark}; exit 3", key="b")
-        stays = submit(caller, "n2", f"echo three >> {mark}; sleep 1000", key="c")
-        assert phase(caller, other, "failed")["exit_code"] == 3
-        assert phase(caller, first, "running")["node"] == "n1"
+        first = submit(caller, "n1", f"echo one >> mark; echo begun; {wait}; echo done", key="a")
+        other = submit(caller, "n2", "echo two >> mark; exit 3", key="b")
+        stays = submit(caller, "n2", "echo three >> mark; sleep 1000", key="c")
+        places = {"two": work_of(both[1], phase(caller, other, "failed"))}
+        assert caller.ask("GET", f"/v1/jobs/{other}")["exit_code"] == 3
+        begun = phase(caller, first, "running")
+        assert begun["node"] == "n1"
+        places["one"] = work_of(both[0], begun)
         until(lambda: "begun" in output(caller, first), "its output comes while it runs")
-        phase(caller, stays, "running")
+        places["three"] = work_of(both[1], phase(caller, stays, "running"))
         both[0].kill9()
         server.kill9()
         server.start()
         both[0].start()
         caller.ask("DELETE", f"/v1/jobs/{stays}", key="cancel")
         phase(caller, stays, "cancelled")
-        go.touch()
+        (places["one"] / "go").touch()
         assert phase(caller, first, "succeeded")["exit_code"] == 0
         assert output(caller, first) == "begun\ndone\n"
         again = submit(caller, "n1", "echo $BAILIWICK_SERVER", key="d")
         phase(caller, again, "succeeded")
         assert output(caller, again) == f"{server.address}\n"
-    assert sorted(mark.read_text().split()) == ["one", "three", "two"]
+        for word, place in places.items():
+            assert (place / "mark").read_text() == f"{word}\n", "its effect happened once"
