@@ -78,6 +78,12 @@ def test_who_is_kept_out_by_what_runs_waits_and_by_what_lasts_does_not() -> None
     assert dict(admission.explain(ask("lab")).rules.told) == {"vault": 1, "in": 1}
 
 
+def test_where_no_node_is_no_policy_is_to_blame() -> None:
+    denied = door(VAULT).admit(ask("bank"))
+    assert isinstance(denied, Denied)
+    assert not isinstance(denied.detail, NodesKeptApart)
+
+
 def test_of_a_node_with_two_fabrics_the_open_one_is_given() -> None:
     admission = door("never share fabric among tenants", machine("x", "x", "y"))
     terms = {"gpu_count": 1, "generation": GENERATION}

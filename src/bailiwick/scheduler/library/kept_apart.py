@@ -47,6 +47,8 @@ class PoliciesAsked:
         freely = self._freely(request, lasting, now_ms=now_ms)
         if isinstance(freely, Approved):
             return Denied.because(self._apart(request))
+        if not len(self.ledger):
+            return freely  # where no node is, no policy closes one
         if denied.reason.is_transient or not freely.reason.is_transient:
             return denied if denied.reason.is_transient else freely
         # Only work that runs now is what a policy keeps it away from.
