@@ -32,7 +32,7 @@ from bailiwick.scheduler.engine.protocol import FLAG_RESERVED
 from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.leases import LeaseTable
-from bailiwick.scheduler.library.watch import Watchers
+from bailiwick.scheduler.library.watch import LedgerWatchers
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.node_state import (
     NodeEntry,
@@ -71,7 +71,7 @@ class CapacityLedger(LeaseTable):
         """How many nodes take no leases, by what closes them."""
         self._closed_why: dict[int, FilterReason] = {}
         self.holds = Holds(self)
-        self.watchers = Watchers()
+        self.watchers = LedgerWatchers()
         self._hold_serial = 0
         self.unit_index: UnitIndex | None = None
         if quotas is not None:

@@ -37,7 +37,7 @@ class LedgerWatcher(Protocol):
         """The rule that a lease would break if it stayed where it is for so long from now."""
 
 
-class Watchers:
+class LedgerWatchers:
     """All who watch one ledger."""
 
     def __init__(self) -> None:
