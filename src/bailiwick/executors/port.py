@@ -286,6 +286,7 @@ _FAULTS: Final = {
     "argv": JobFault.PROGRAM_NOT_RUNNABLE,
     "cwd": JobFault.DIRECTORY_NOT_USABLE,
     "limits": JobFault.LIMITS_NOT_POSSIBLE,
+    "owner": JobFault.NOT_KEPT_APART,
 }
 
 
