@@ -82,6 +82,7 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "trust_policy.set": {"document": '{"pools": {}}'},
         "isolation.set": {"text": "dedicated host for tenant bank"},
         "isolation.preview": {"text": "dedicated host for tenant bank"},
+        "isolation.enforce": {"text": "dedicated host for tenant bank"},
         "isolation.scrub": {"kind": "host", "domain": "n1"},
         "lease.token": {"operations": ["mem_read"]},
         "lease.request": {

@@ -232,6 +232,7 @@ class JobActions:
             device_indices=lease.devices,
             limits=Limits(memory_of(lease, per_core), cpu_milli=lease.cpu_milli or None),
             server=self._tools.server,
+            owner=str(Scope(job.tenant, job.project)),
         )
 
     def _fail(self, job: JobRow, fault: JobFault, error: BailiwickError) -> None:

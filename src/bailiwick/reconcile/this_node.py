@@ -21,7 +21,12 @@ from bailiwick.agent.machine.inventory import judge, read_machine
 from bailiwick.agent.report import capacity_of
 from bailiwick.executors.registry import DEFAULT, ExecutorKind
 from bailiwick.fleet.inventory import is_same_machine
-from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
+from bailiwick.fleet.node import (
+    EXECUTOR_LABEL,
+    HEARTBEAT_LABEL,
+    JOB_MODE_LABEL,
+    NodeCapacity,
+)
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.runtime.replica import View
@@ -85,10 +90,18 @@ class ThisNode:
     name = "this-node"
 
     def __init__(
-        self, loop: JobLoop, beats: Beats, *, executor: ExecutorKind, folder: Path
+        self,
+        loop: JobLoop,
+        beats: Beats,
+        *,
+        executor: ExecutorKind,
+        folder: Path,
+        job_mode: str | None = None,
     ) -> None:
         self._loop, self._beats, self._folder = loop, beats, folder
         self._labels = {EXECUTOR_LABEL: executor.name, HEARTBEAT_LABEL: "server"}
+        if job_mode is not None:
+            self._labels[JOB_MODE_LABEL] = job_mode
 
     def run(self, stop: threading.Event) -> None:
         """Join the fleet, then run jobs until told to stop."""

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bailiwick.executors import registry
+from bailiwick.executors import local, registry
+from bailiwick.executors.local.modes import Apart
 from bailiwick.ports import Clock
 from bailiwick.reconcile.counting import JobCounting
 from bailiwick.reconcile.demo_cell import DemoCell
@@ -61,6 +62,8 @@ class ProcessPlan:
     demo: bool
     capability: bytes = field(repr=False)
     """The key that signs tokens of leases."""
+    apart: Apart = field(default_factory=Apart)
+    """How jobs are kept apart, and what they see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +94,13 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     duties.append(UsageCheck(runner, books, clock=clock))
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
-    executor = None
+    executor, job_mode = None, None
     if node is not None:
         kind = registry.DEFAULT
-        executor = WatchedExecutor(kind.open(plan.folder / JOBS_FOLDER), base.telemetry)
+        hands = local.open_executor(plan.folder / JOBS_FOLDER, plan.apart)
+        job_mode = hands.mode.value
+        base.say(f"jobs are kept apart by: {job_mode}")
+        executor = WatchedExecutor(hands, base.telemetry)
         tools = JobTools(
             jobs=jobs,
             runner=runner,
@@ -106,7 +112,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         )
         duties.append(JobCounting(books.counters, node, executor, clock=clock, say=base.say))
         loop = JobLoop(tools)
-        duties.append(ThisNode(loop, beats, executor=kind, folder=plan.folder))
+        duties.append(ThisNode(loop, beats, executor=kind, folder=plan.folder, job_mode=job_mode))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
     parts = Parts(
@@ -118,6 +124,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         metrics_open=plan.is_open,
         jobs=jobs,
         executor=executor,
+        job_mode=job_mode,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),
         capabilities=Capabilities(plan.capability, RevocationBook()),

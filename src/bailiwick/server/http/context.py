@@ -55,6 +55,8 @@ class Parts:
     jobs: Jobs | None = None
     """Commands that run under leases."""
     executor: Executor | None = None
+    job_mode: str | None = None
+    """How the executor keeps jobs apart."""
     """Runs the jobs of this machine, and keeps what they print."""
     tables: StoreTables | None = None
     """What was metered, counted, found and billed, and the past."""
