@@ -85,11 +85,17 @@ def test_where_no_node_is_no_policy_is_to_blame() -> None:
 
 
 def test_of_a_node_with_two_fabrics_the_open_one_is_given() -> None:
-    admission = door("never share fabric among tenants", machine("x", "x", "y"))
-    terms = {"gpu_count": 1, "generation": GENERATION}
-    first = admission.ledger.lease(admitted(admission, ask("a", **terms)))
-    second = admission.ledger.lease(admitted(admission, ask("b", **terms)))
-    assert (first.devices == (2,)) != (second.devices == (2,))
+    layouts = [("x", "x", "y"), ("y", "x", "x"), ("x", "x", "y", "y"), ("x", "y", "x", "y")]
+    for fabrics in layouts:
+        admission = door("never share fabric among tenants", machine(*fabrics))
+        wanted = {"gpu_count": 1, "generation": GENERATION}
+        held: dict[str, set[str]] = {"a": set(), "b": set()}
+        for tenant in ("a", "b", "a", "b"):
+            decision = admission.admit(ask(tenant, **wanted))
+            for lease in decision.leases if isinstance(decision, Approved) else ():
+                held[tenant] |= {fabrics[at] for at in lease.devices}
+        assert sorted(map(len, held.values())) == [1, 1], "each has one of its own"
+        assert not held["a"] & held["b"]
 
 
 def test_a_fenced_hold_still_keeps_others_out_until_it_is_cleared() -> None:
