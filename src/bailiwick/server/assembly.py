@@ -102,7 +102,6 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     if node is not None:
         hands = local.open_executor(plan.folder / JOBS_FOLDER, plan.apart)
         job_mode = hands.mode.value
-        base.say(f"jobs are kept apart by: {job_mode}")
         executor = WatchedExecutor(hands, base.telemetry)
         duties.append(JobCounting(books.counters, node, executor, clock=clock, say=base.say))
     tools = JobTools(
