@@ -164,7 +164,8 @@ def test_each_job_runs_once_and_ends_as_it_should(tmp_path: Path) -> None:
 
 
 def test_a_stop_lets_whoever_waits_for_output_go_and_the_job_runs_on(tmp_path: Path) -> None:
-    server = Server(tmp_path, "alone", "--data-dir", str(tmp_path / "data"), is_node=True)
+    options = ("--data-dir", str(tmp_path / "data"), "--trust-jobs")
+    server = Server(tmp_path, "alone", *options, is_node=True)
     with no_process_left_behind(tmp_path), running(server):
         server.wait_for_its_node()
         with server.client() as client:
