@@ -71,7 +71,9 @@ def records(caller: HttpCaller, kind: str) -> list[dict[str, Any]]:
 def test_a_job_that_takes_more_than_its_lease_is_sealed_once_and_an_honest_one_is_not(
     tmp_path: Path,
 ) -> None:
-    server = Server(tmp_path, "one", "--data-dir", str(tmp_path / "data"), is_node=True)
+    # Trusted: its job waits for a file of the test.
+    options = ("--data-dir", str(tmp_path / "data"), "--trust-jobs")
+    server = Server(tmp_path, "one", *options, is_node=True)
     with running(server), server.client() as caller:
         server.wait_for_its_node()
         # So little that it takes too much however slow the machine is.
