@@ -30,7 +30,7 @@ ELSEWHERE = frozenset(
     {
         *("replica.read", "metrics.read", "trace.read", "self.read", "record.watch", "node.list"),
         *("lease.explain", "job.list", "job.read", "job.output", "decision.list", "finding.list"),
-        *("usage.read", "usage.fleet", "capability.revocations", "checkpoint.read"),
+        *("usage.read", "usage.fleet", "capability.revocations", "checkpoint.read", "node.work"),
         *("invoice.draft", "invoice.list", "invoice.read", "invoice.trace"),
     }
 )

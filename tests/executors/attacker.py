@@ -13,7 +13,7 @@ import sqlite3
 import sys
 from collections.abc import Callable
 
-DATA, OTHER, SOCKET = sys.argv[1], sys.argv[2], sys.argv[3]
+DATA, OTHER, SOCKET = (*sys.argv[1:4], "", "", "")[:3]
 
 
 def tried(what: Callable[[], object]) -> bool:
@@ -54,16 +54,17 @@ def connect(address: str) -> None:
         other.connect(address)
 
 
-print(
-    json.dumps(
-        {
-            "files": files(),
-            "environment": tried(lambda: read(f"/proc/{OTHER}/environ")),
-            "memory": tried(lambda: read(f"/proc/{OTHER}/mem", size=0)),
-            "signal": tried(lambda: os.kill(int(OTHER), 0)),
-            "socket": tried(lambda: connect(SOCKET)),
-            "abstract": tried(lambda: connect("\0" + SOCKET)),
-            "database": tried(append),
-        }
+if __name__ == "__main__":
+    print(
+        json.dumps(
+            {
+                "files": files(),
+                "environment": tried(lambda: read(f"/proc/{OTHER}/environ")),
+                "memory": tried(lambda: read(f"/proc/{OTHER}/mem", size=0)),
+                "signal": tried(lambda: os.kill(int(OTHER), 0)),
+                "socket": tried(lambda: connect(SOCKET)),
+                "abstract": tried(lambda: connect("\0" + SOCKET)),
+                "database": tried(append),
+            }
+        )
     )
-)

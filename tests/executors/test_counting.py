@@ -245,7 +245,7 @@ def test_the_supervisor_believes_a_control_group_before_itself(tmp_path: Path) -
     (tmp_path / "cpu.stat").write_text("usage_usec 5000999\nuser_usec 1\n")
     (tmp_path / "memory.peak").write_text("4096\n")
     watch = supervisor._Watch.__new__(supervisor._Watch)
-    watch._order = {"cgroup": str(tmp_path)}
+    watch._order, watch._cpu_before_s = {"cgroup": str(tmp_path)}, 0.0
     assert watch._counts() == {"cpu_ms": 5_000, "mem_peak_bytes": 4_096}
     (tmp_path / "memory.peak").unlink()
     assert watch._counts() == {"cpu_ms": 5_000}

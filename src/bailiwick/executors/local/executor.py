@@ -114,8 +114,11 @@ class LocalExecutor:
         folder = self._root / str(spec.lease_id)
         if folder.exists():
             raise Conflict("job of lease", spec.lease_id, "was started before")
-        self._root.mkdir(mode=0o700, exist_ok=True)  # somebody may have removed it
-        own = self._separation.plan_own(spec)
+        try:
+            self._root.mkdir(mode=0o700, exist_ok=True)  # somebody may have removed it
+            own = self._separation.plan_own(spec)
+        except OSError as error:
+            raise Unavailable("the local executor", error.strerror) from error
         if spec.cwd is not None and not os.path.isdir(spec.cwd):
             raise InvalidValue("cwd", str(spec.cwd), "a directory that exists")
         cgroup = self._make_cgroup(spec)
@@ -123,11 +126,10 @@ class LocalExecutor:
         try:
             with laid_out(folder, spec, state=order["state"], own=own) as lock:
                 answer = launch(folder, order, lock=lock, wait_s=self._waits.start_s)
-        except Unavailable:
+        except (Unavailable, OSError) as error:
             self._undo(spec.lease_id, may_have_run=True)
-            raise
-        except OSError as error:
-            self._undo(spec.lease_id, may_have_run=True)
+            if isinstance(error, Unavailable):
+                raise
             raise Unavailable("the local executor", error.strerror) from error
         if "fault" in answer:
             self._undo(spec.lease_id)
@@ -305,8 +307,7 @@ class LocalExecutor:
     def _undo(self, lease_id: int, *, may_have_run: bool = False) -> None:
         """Leave nothing of a start that failed, unless something of it lives.
 
-        A program that came past its gate before it was given up stays on record, as one that
-        ended: it must not be started again.
+        A program that came past its gate stays on record: it must not be started again.
         """
         with contextlib.suppress(NotFound):  # it may not have come as far as a folder
             is_gone = self.tear_down(lease_id)

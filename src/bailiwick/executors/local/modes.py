@@ -115,8 +115,8 @@ def can_switch_users() -> bool:
 def parse_shown(text: str) -> ShownFolder:
     """``PATH`` as jobs may read it, ``PATH:rw`` as they may write it too.
 
-    >>> parse_shown("/srv/data:rw")
-    ShownFolder(path=PosixPath('/srv/data'), is_writable=True)
+    >>> parse_shown("/usr:rw")
+    ShownFolder(path=PosixPath('/usr'), is_writable=True)
     """
     path, colon, how = text.rpartition(":")
     if not colon or how not in ("ro", "rw"):

@@ -287,6 +287,8 @@ def _restrict(path: str, attributes: int, *, deep: bool) -> None:
 
 def drop(user: list[int] | None) -> None:
     """Become that user, if one is named, and give up every capability for good."""
+    if sys.platform != "linux":  # others have no such calls
+        raise OSError("only on Linux")
     for number in range(_CAPS):
         _LIBC.prctl(_CAPBSET_DROP, number, 0, 0, 0)
     if user is not None:
