@@ -22,6 +22,7 @@ from bailiwick.reconcile.counting import JobCounting
 from bailiwick.reconcile.demo_cell import DemoCell
 from bailiwick.reconcile.departures import Departures
 from bailiwick.reconcile.duties import Duty
+from bailiwick.reconcile.graphs import GraphLoop
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.reconcile.metering import KeepMeter
@@ -35,11 +36,13 @@ from bailiwick.server.keys import SIGNER_NAME
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.store import load_or_create_key
+from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
@@ -91,6 +94,8 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     duties.append(UsageCheck(runner, books, clock=clock))
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
+    graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
+    duties.append(GraphLoop(graphs, runner, clock=clock, say=base.say))
     executor = None
     if node is not None:
         kind = registry.DEFAULT
@@ -117,6 +122,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         telemetry=base.telemetry,
         metrics_open=plan.is_open,
         jobs=jobs,
+        graphs=graphs,
         executor=executor,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),

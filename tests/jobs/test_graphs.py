@@ -1,0 +1,145 @@
+"""Graphs that run for real: order, retries, cancelling, trying again, and being killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bailiwick.iam import Role
+from bailiwick.kernel.people import commands as iam
+from bailiwick.vocab.errors import Conflict, InvalidValue
+from bailiwick.vocab.graphs import FailureCategory, GraphPhase, TaskPhase
+from tests.jobs.graph_house import KEY, MAPPED, GraphHouse, many
+from tests.jobs.house import TENANT, job_house
+from tests.support.waiting import until
+
+SUCCEEDED, FAILED = GraphPhase.SUCCEEDED, GraphPhase.FAILED
+OVER = (SUCCEEDED, FAILED, GraphPhase.CANCELLED)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[GraphHouse]:
+    with job_house(tmp_path) as house:
+        yield GraphHouse.of(house)
+
+
+def test_a_task_starts_after_what_it_stands_after_and_is_told_who_it_is(
+    own: GraphHouse, tmp_path: Path
+) -> None:
+    mark = tmp_path / "mark"
+    row = own.submit(
+        f"""
+tasks:
+  b: {{command: [/bin/sh, -c, 'echo "$GRAPH_ID $TASK_NAME $TASK_ITEM" >> {mark}'], map: [x],
+       after: [a]}}
+  a: {{command: [/bin/sh, -c, 'echo a $SECRET >> {mark}'], env: {{SECRET: hunter2}}}}
+"""
+    )
+    tasks = own.until(row, *OVER)
+    assert own.graphs.get(row.graph_id).phase is SUCCEEDED
+    assert mark.read_text() == f"a hunter2\n{row.graph_id} b[0] x\n"
+    assert tasks["a"].job_id is not None
+    (job,) = [own.house.jobs.get(task.job_id or 0) for task in tasks.values() if task.number == 1]
+    assert job.key == f"graph-{row.graph_id}/a/1"
+    told = own.records("graph_submitted", "graph_ended")
+    assert [record.kind.value for record in told] == ["graph_submitted", "graph_ended"]
+    lines = own.house.runner.replica.store.read(0, 10_000)
+    assert not any(b"hunter2" in line for line in lines)
+
+
+def test_what_failed_is_tried_again_and_the_journal_says_why(own: GraphHouse) -> None:
+    row = own.submit(
+        """
+tasks:
+  a: {command: [/bin/sh, -c, 'exit $((7 - 7 * (TASK_ATTEMPT > 2)))'],
+      retry: {exit_code: 2, pause: 1ms}}
+  b: {command: ['true'], after: [{task: a, when: failed}]}
+"""
+    )
+    tasks = own.until(row, *OVER)
+    assert own.graphs.get(row.graph_id).phase is SUCCEEDED
+    assert tasks["a"].state.attempt == 3
+    assert tasks["a"].state.failures == Counter({FailureCategory.EXIT_CODE: 2})
+    assert tasks["b"].state.phase is TaskPhase.SKIPPED
+    retried = [record.body for record in own.records("graph_task_retried")]
+    assert [(body["attempt"], body["category"], body["exit_code"]) for body in retried] == [
+        (1, "exit_code", 7),
+        (2, "exit_code", 7),
+    ]
+
+
+def test_a_graph_that_failed_can_be_tried_again_from_there(own: GraphHouse, tmp_path: Path) -> None:
+    mark, go = tmp_path / "mark", tmp_path / "go"
+    row = own.submit(
+        f"""
+tasks:
+  a: {{command: [/bin/sh, -c, 'echo a >> {mark}']}}
+  b: {{command: [/bin/sh, -c, 'echo b >> {mark}; test -e {go}'], after: [a]}}
+  c: {{command: [/bin/sh, -c, 'echo c >> {mark}'], after: [b]}}
+"""
+    )
+    own.until(row, *OVER)
+    assert own.graphs.get(row.graph_id).phase is FAILED
+    go.touch()
+    own.graphs.rerun(row.graph_id, ())
+    own.until(row, SUCCEEDED)
+    assert mark.read_text().split() == ["a", "b", "b", "c"]
+    assert len(own.records("graph_ended")) == 2
+    with pytest.raises(Conflict, match="is over"):
+        own.graphs.cancel(row.graph_id)
+
+
+def test_a_cancelled_graph_ends_what_runs_and_begins_nothing(own: GraphHouse) -> None:
+    row = own.submit(
+        """
+tasks:
+  a: {command: [sleep, '1000']}
+  b: {command: ['true'], after: [a]}
+"""
+    )
+    until(lambda: own.rounds() or bool(own.house.executor.adopt()), "a runs")
+    own.graphs.cancel(row.graph_id)
+    own.until(row, GraphPhase.CANCELLED)
+    assert own.phases(row) == {"a": TaskPhase.CANCELLED, "b": TaskPhase.CANCELLED}
+    own.house.quiet()
+
+
+def test_who_may_submit_no_more_has_nothing_started_for_him(own: GraphHouse) -> None:
+    own.house.do(iam.SetMember("ann", Role.TENANT_AUDITOR, TENANT, None))
+    row = own.submit("tasks: {a: {command: ['true']}}")
+    tasks = own.until(row, *OVER)
+    assert tasks["a"].state.reason == "not_permitted"
+    assert tasks["a"].job_id is None
+
+
+def test_a_graph_is_written_down_once_for_its_key(own: GraphHouse) -> None:
+    one = own.submit("tasks: {a: {command: ['true']}}", key="k")
+    assert own.submit("tasks: {a: {command: ['true']}}", key="k") == one
+    with pytest.raises(Conflict, match="another graph"):
+        own.submit("tasks: {a: {command: ['false']}}", key="k")
+    with pytest.raises(InvalidValue, match="line 1"):
+        own.submit("tasks: {a: {command: ['true'], after: [b]}}")
+
+
+def test_thirty_tasks_outlive_a_server_that_is_killed_in_their_midst(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    command = [sys.executable, "-m", "tests.jobs.graph_house", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as killed:
+        until(lambda: mark.exists() and len(mark.read_text().split("\n")) > 5, "some have run")
+        killed.kill()
+    with job_house(tmp_path) as house:
+        own = GraphHouse.of(house)
+        row = own.submit(many(mark), key=KEY)
+        tasks = own.until(row, *OVER)
+        assert own.graphs.get(row.graph_id).phase is SUCCEEDED
+        assert len(tasks) == MAPPED + 2
+        effects = mark.read_text().splitlines()
+        assert len(effects) == len(set(effects)) == MAPPED + 3  # an attempt never ran twice
+        retried = [record.body["task"] for record in own.records("graph_task_retried")]
+        assert retried == ["work[3]"]
+        assert len(own.records("graph_submitted")) == len(own.records("graph_ended")) == 1
