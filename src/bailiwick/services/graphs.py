@@ -116,6 +116,7 @@ class PlannedStage:
 
     name: str
     tasks: int
+    after: tuple[str, ...]
     starts_ms: int
     ttl_ms: int
     plan: PricedPlan | None
@@ -221,12 +222,7 @@ async def submit_graph(
     """Take up a graph; its tasks are submitted as soon as what they stand after is over."""
     await check_scope(caller, scope)
     draft, kept = await asyncio.to_thread(ask), _kept(graphs)
-    now_ms = caller.clock.now_ms()
     word, who = caller.correlation_id, caller.principal
-    new = draft.row(who, correlation_id=word, key=caller.key, now_ms=now_ms)
-    await asyncio.to_thread(check_jobs, new, draft.graph)
-    if caller.dry_run:
-        raise Conflict("graph", new.name or "new", "has no dry run", hint="ask for its plan")
     row = await asyncio.to_thread(
         kept.submit, draft, principal=who, correlation_id=word, key=caller.key
     )
@@ -255,7 +251,8 @@ async def plan_graph(caller: Caller, *, scope: Scope, ask: Deferred[GraphDraft])
             total += plan.price.micros_total * len(group)
         begins = max((starts[at] for at in group), default=0)
         ttl_ms = definition.needs.ttl_ms
-        stages.append(PlannedStage(definition.name, len(group), begins, ttl_ms, plan))
+        after = tuple(each.task for each in definition.upstreams)
+        stages.append(PlannedStage(definition.name, len(group), after, begins, ttl_ms, plan))
     return GraphPlan(tuple(stages), path, path_ms, total)
 
 

@@ -47,7 +47,6 @@ from bailiwick.kernel.work.events import (
     RoomReserved,
     WorkEvent,
 )
-from bailiwick.kernel.work.graph_events import GraphEnded, GraphSubmitted, GraphTaskRetried
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue, InvariantBroken
 from bailiwick.vocab.transitions import NodeMode, RevokeState
@@ -218,8 +217,6 @@ class HistoryReader:
                 self._step(record, self._leases[lease_id], StepWord.RENEW, ttl_ms=event.ttl_ms)
             case le.CheckpointReported():
                 self._step(record, self._leases[event.lease_id], StepWord.CHECKPOINT)
-            case GraphSubmitted() | GraphTaskRetried() | GraphEnded():
-                pass  # their jobs ask by themselves
             case _:
                 assert_never(event)
 

@@ -17,7 +17,6 @@ from bailiwick.kernel.spelling import (
     request_from,
     spell_cores,
 )
-from bailiwick.kernel.work.graph_events import GraphEvent
 from bailiwick.kernel.work.lease_events import LeaseEvent
 from bailiwick.scheduler.core_book import Cores
 from bailiwick.scheduler.decision import Denied
@@ -285,5 +284,4 @@ WorkEvent: TypeAlias = (
     | RoomPostponed
     | RoomLost
     | LeaseEvent
-    | GraphEvent
 )
