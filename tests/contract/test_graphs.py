@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from bailiwick.iam import Role
+from bailiwick.iam import Permission, Role
+from bailiwick.services.authority import Terms
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, person
 
 SECRET = "hunter2-in-the-environment"
@@ -94,3 +95,9 @@ def test_what_an_attempt_says_is_kept_and_an_unknown_task_is_refused(house: Http
     assert good.status_code == 200, good.text
     bad = house.client.post("/v1/graphs/1/reports", json=report | {"task": "z"}, headers=headers)
     assert bad.status_code == 404
+    # The token of a job has no other keys.
+    terms = Terms(keys=(Permission.LEASE_HOLD, Permission.LEASE_READ))
+    token = house.token(person(Role.PROJECT_MEMBER, OWN), terms=terms)
+    own = {"authorization": f"Bearer {token}"}
+    assert house.client.post("/v1/graphs/1/reports", json=report, headers=own).status_code == 200
+    assert house.client.get("/v1/graphs/1", headers=own).status_code == 403

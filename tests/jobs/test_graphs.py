@@ -12,6 +12,7 @@ import pytest
 
 from bailiwick.iam import Role
 from bailiwick.kernel.people import commands as iam
+from bailiwick.store.graph_rows import AttemptReport
 from bailiwick.vocab.errors import Conflict, InvalidValue
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase, TaskPhase
 from tests.jobs.graph_house import KEY, MAPPED, GraphHouse, many
@@ -92,6 +93,27 @@ tasks:
     assert len(own.records("graph_ended")) == 2
     with pytest.raises(Conflict, match="is over"):
         own.graphs.cancel(row.graph_id)
+
+
+def test_what_an_attempt_reports_is_taken_by_the_next_task_and_without_it_it_failed(
+    own: GraphHouse, tmp_path: Path
+) -> None:
+    go, mark, content = tmp_path / "go", tmp_path / "mark", "sha256:" + "0" * 64
+    row = own.submit(
+        f"""
+tasks:
+  a: {{command: [/bin/sh, -c, 'until [ -e {go} ]; do sleep 0.05; done'], outputs: [data]}}
+  b: {{command: [/bin/sh, -c, 'echo $TASK_INPUT_SET_1 > {mark}'], inputs: {{set-1: a/data}}}}
+  c: {{command: ['true'], outputs: [data], may_fail: true}}
+"""
+    )
+    own.rounds()
+    own.graphs.book.report(row.graph_id, AttemptReport(0, 1, {"data": content}, None))
+    go.touch()
+    tasks = own.until(row, *OVER)
+    assert own.graphs.get(row.graph_id).phase is SUCCEEDED
+    assert mark.read_text().strip() == content
+    assert (tasks["c"].state.phase, tasks["c"].state.reason) == (TaskPhase.FAILED, "output_missing")
 
 
 def test_a_cancelled_graph_ends_what_runs_and_begins_nothing(own: GraphHouse) -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from bailiwick.batch.task_state import TaskState
 from bailiwick.store.graph_rows import (
+    AttemptReport,
     GraphBook,
     GraphChange,
     GraphRow,
     NewGraphRow,
-    Report,
     TaskRow,
 )
 from bailiwick.vocab.errors import LimitReached, Stale
@@ -115,11 +115,15 @@ def test_a_page_is_of_the_tenants_and_projects_that_are_named(place: Place) -> N
 
 def test_of_what_an_attempt_says_the_last_counts(place: Place) -> None:
     book = GraphBook(place.open())
-    for report in (Report(1, 1, {}, "/a"), Report(1, 1, {"x": "y"}, None), Report(1, 2, {}, "/b")):
+    for report in (
+        AttemptReport(1, 1, {}, "/a"),
+        AttemptReport(1, 1, {"x": "y"}, None),
+        AttemptReport(1, 2, {}, "/b"),
+    ):
         book.report(3, report)
     assert sorted(book.reports(3), key=lambda each: each.attempt) == [
-        Report(1, 1, {"x": "y"}, None),
-        Report(1, 2, {}, "/b"),
+        AttemptReport(1, 1, {"x": "y"}, None),
+        AttemptReport(1, 2, {}, "/b"),
     ]
     assert book.job_under("ann", "graph-1/a/1") is None
     assert book.ends([1, 2]) == []

@@ -34,7 +34,7 @@ _NOT_BEGUN = frozenset(
 
 
 def result_of(
-    task: str, attempt: int, end: JobEnd, *, outputs: Mapping[str, str]
+    task: str, attempt: int, *, end: JobEnd, outputs: Mapping[str, str]
 ) -> TaskResult | None:
     """What became of an attempt; nothing while its job goes on."""
     if end.phase is JobPhase.SUCCEEDED:

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bailiwick.batch import (
     CancelAsked,
@@ -201,7 +202,7 @@ class GraphLoop:
             if report is not None and report.checkpoint is not None:
                 run.standings[number].reported = report.checkpoint
             outputs = {} if report is None else report.outputs
-            result = result_of(name, attempt, end, outputs=outputs)
+            result = result_of(name, attempt, end=end, outputs=outputs)
             if result is not None:
                 yield result
 
@@ -226,15 +227,15 @@ class GraphLoop:
     def _seal(self, live: _Live, steps: Iterable[GraphStep], now_ms: int) -> None:
         """Have the journal tell what was decided, each once."""
         row, run = live.row, live.run
-        own = {"graph_id": row.graph_id, **live.scope}
+        own: dict[str, Any] = {"graph_id": row.graph_id, **live.scope}
         if not row.version:
-            note = gr.NoteGraphSubmitted(**own, tasks=row.tasks, name=row.name)  # type: ignore[arg-type]
+            note = gr.NoteGraphSubmitted(**own, tasks=row.tasks, name=row.name)
             self._tell(row, note, "submitted")
         for step in steps:
             if isinstance(step, RetryTask):
                 number = run.graph.numbers[step.task]
                 retried = gr.NoteGraphTaskRetried(
-                    **own,  # type: ignore[arg-type]
+                    **own,
                     task=step.task,
                     attempt=step.attempt,
                     category=step.category,
@@ -247,7 +248,7 @@ class GraphLoop:
             elif isinstance(step, EndGraph):
                 failed = run.counts()[TaskPhase.FAILED]
                 numbers = {"tasks": row.tasks, "failed": failed}
-                ended = gr.NoteGraphEnded(**own, phase=step.phase, **numbers)  # type: ignore[arg-type]
+                ended = gr.NoteGraphEnded(**own, phase=step.phase, **numbers)
                 self._tell(row, ended, f"{row.version}/ended")
 
     def _tell(self, row: GraphRow, note: gr.GraphCommand, key: str) -> None:
@@ -290,7 +291,7 @@ class GraphLoop:
             None if keys is None else frozenset(map(Permission, keys)),
         )
         try:
-            draft = job_of(row, task, step, graph_id=row.graph_id, mem_bytes_per_core=per_core)
+            draft = job_of(row, task, step=step, graph_id=row.graph_id, mem_bytes_per_core=per_core)
             word = row.correlation_id
             made = self._jobs.submit(draft, principal=who, correlation_id=word, key=step.key)
         except BailiwickError as error:

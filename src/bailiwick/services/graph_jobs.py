@@ -33,7 +33,7 @@ from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
 
 
 def job_of(
-    graph: NewGraphRow, task: Task, step: StartTask, *, graph_id: int, mem_bytes_per_core: int = 0
+    graph: NewGraphRow, task: Task, *, step: StartTask, graph_id: int, mem_bytes_per_core: int = 0
 ) -> JobDraft:
     """The job that this step asks for."""
     made, definition = _request(graph, task), task.definition
@@ -56,7 +56,7 @@ def check_jobs(graph: NewGraphRow, tasks: TaskGraph) -> None:
         for number in group[:1]:
             task = tasks.tasks[number]
             step = StartTask(task.name, 1, "-", "-", {}, task.checkpoint)
-            draft = job_of(graph, task, step, graph_id=1)
+            draft = job_of(graph, task, step=step, graph_id=1)
             JobSpec(1, argv=draft.command, token="-", env=draft.env)
 
 

@@ -31,7 +31,7 @@ from bailiwick.services.jobs import Jobs
 from bailiwick.services.leases import check_scope
 from bailiwick.services.pages import Rows, cut
 from bailiwick.services.plans import PricedPlan, plan_request
-from bailiwick.store.graph_rows import GraphBook, GraphRow, NewGraphRow, Report, TaskRow
+from bailiwick.store.graph_rows import AttemptReport, GraphBook, GraphRow, NewGraphRow, TaskRow
 from bailiwick.vocab.errors import Conflict, NotFound, Unavailable
 from bailiwick.vocab.graphs import TaskPhase
 
@@ -183,8 +183,8 @@ class Graphs:
     def rerun(self, graph_id: int, names: Sequence[str], *, dry_run: bool = False) -> None:
         """Have what did not succeed tried again: these tasks, or all of them."""
         row = self.get(graph_id)
-        if not row.phase.is_over:
-            raise Conflict("graph", graph_id, f"is {row.phase}", hint="wait until it is over")
+        if not row.told_phase.is_over:
+            raise Conflict("graph", graph_id, f"is {row.told_phase}", hint="wait until it is over")
         known = load_graph(row.document).numbers if names else {}
         for name in names:
             if name not in known:
@@ -247,7 +247,7 @@ async def plan_graph(caller: Caller, *, scope: Scope, ask: Deferred[GraphDraft])
         if group:
             task = graph.tasks[group[0]]
             step = StartTask(task.name, 1, "-", "-", {}, task.checkpoint)
-            plan = await plan_request(caller, job_of(new, task, step, graph_id=1).submit)
+            plan = await plan_request(caller, job_of(new, task, step=step, graph_id=1).submit)
             total += plan.price.micros_total * len(group)
         begins = max((starts[at] for at in group), default=0)
         ttl_ms = definition.needs.ttl_ms
@@ -302,7 +302,7 @@ async def retry_graph(
 
 
 async def report_task(
-    caller: Caller, graphs: Graphs | None, *, graph_id: int, task: str, report: Report
+    caller: Caller, graphs: Graphs | None, *, graph_id: int, task: str, report: AttemptReport
 ) -> Done:
     """Keep what an attempt says of itself: its outputs by content, where it saved its work."""
     kept = _kept(graphs)
@@ -312,7 +312,7 @@ async def report_task(
     if number is None:
         raise NotFound("task", task)
     if not caller.dry_run:
-        made = Report(number, report.attempt, report.outputs, report.checkpoint)
+        made = AttemptReport(number, report.attempt, report.outputs, report.checkpoint)
         await asyncio.to_thread(kept.book.report, graph_id, made)
     return Done(None)
 

@@ -70,6 +70,11 @@ class GraphRow(NewGraphRow):
     ended_ms: int | None = None
 
     @property
+    def told_phase(self) -> GraphPhase:
+        """How far it has come; one that is about to be tried again is not over."""
+        return self.phase if self.rerun_asked is None else GraphPhase.RUNNING
+
+    @property
     def key_prefix(self) -> str:
         """How the keys of its jobs begin."""
         return f"graph-{self.graph_id}/"
@@ -97,7 +102,7 @@ class JobEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AttemptReport:
     """What an attempt said of itself."""
 
     number: int
@@ -260,7 +265,7 @@ class GraphBook:
                     found.append(JobEnd(row[0], JobPhase(row[1]), row[2], row[3], row[4]))
         return found
 
-    def report(self, graph_id: int, report: Report) -> None:
+    def report(self, graph_id: int, report: AttemptReport) -> None:
         """Keep what an attempt said of itself; said again, the later counts."""
         values = {
             "graph_id": graph_id,
@@ -275,12 +280,12 @@ class GraphBook:
             keys = ["graph_id", "number", "attempt"]
             connection.execute(put.on_conflict_do_update(index_elements=keys, set_=values))
 
-    def reports(self, graph_id: int) -> list[Report]:
+    def reports(self, graph_id: int) -> list[AttemptReport]:
         """What attempts of a graph's tasks said."""
         query = select(graph_reports).where(graph_reports.c.graph_id == graph_id)
         with self._store.reading() as connection:
             return [
-                Report(row.number, row.attempt, json.loads(row.outputs), row.checkpoint)
+                AttemptReport(row.number, row.attempt, json.loads(row.outputs), row.checkpoint)
                 for row in connection.execute(query)
             ]
 

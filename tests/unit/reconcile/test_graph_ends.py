@@ -13,12 +13,12 @@ from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
 
 @pytest.mark.parametrize("phase", LIVE_PHASES)
 def test_a_job_that_goes_on_means_nothing_yet(phase: JobPhase) -> None:
-    assert result_of("a", 1, JobEnd(1, phase, "x", None, None), outputs={}) is None
+    assert result_of("a", 1, end=JobEnd(1, phase, "x", None, None), outputs={}) is None
 
 
 @pytest.mark.parametrize("phase", [phase for phase in JobPhase if phase.is_over])
 def test_every_end_means_something(phase: JobPhase) -> None:
-    assert result_of("a", 1, JobEnd(1, phase, None, None, None), outputs={}) is not None
+    assert result_of("a", 1, end=JobEnd(1, phase, None, None, None), outputs={}) is not None
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_a_failure_has_its_category(phase: JobPhase, reason: str | None, categor
 
 def test_what_was_told_of_outputs_and_codes_is_passed_on() -> None:
     good = JobEnd(1, JobPhase.SUCCEEDED, None, 0, None)
-    assert result_of("a", 2, good, outputs={"x": "y"}) == TaskSucceeded("a", 2, {"x": "y"})
+    assert result_of("a", 2, end=good, outputs={"x": "y"}) == TaskSucceeded("a", 2, {"x": "y"})
     bad = JobEnd(1, JobPhase.FAILED, None, 9, None)
-    assert result_of("a", 2, bad, outputs={}) == TaskFailed("a", 2, F.EXIT_CODE, 9, None)
+    assert result_of("a", 2, end=bad, outputs={}) == TaskFailed("a", 2, F.EXIT_CODE, 9, None)
     late = JobEnd(1, JobPhase.EXPIRED, None, None, 15)
-    assert result_of("a", 2, late, outputs={}) == TaskFailed("a", 2, F.TIMEOUT, None, "expired")
+    assert result_of("a", 2, end=late, outputs={}) == TaskFailed("a", 2, F.TIMEOUT, None, "expired")

@@ -12,7 +12,7 @@ from bailiwick.server.http.params import Limit, NumberCursor, PathNumber, number
 from bailiwick.server.http.spelling import spell_done, spell_plan
 from bailiwick.services import graphs
 from bailiwick.services.graphs import GraphDraft, GraphStanding, PlannedStage, TaskStanding
-from bailiwick.store.graph_rows import Report
+from bailiwick.store.graph_rows import AttemptReport
 from bailiwick.vocab.graphs import TaskPhase
 from bailiwick.wire import graphs as wire
 from bailiwick.wire.answers import Done
@@ -70,7 +70,7 @@ async def cancel_graph(asked: Changing, graph_id: PathNumber) -> Done:
 
 
 @answers("graph.retry")
-async def retry_graph(asked: Changing, graph_id: PathNumber, body: wire.GraphRetry) -> Done:
+async def retry_graph(asked: Changing, graph_id: PathNumber, *, body: wire.GraphRetry) -> Done:
     """Try again what did not succeed, of a graph that is over."""
     kept = asked.house.parts.graphs
     return spell_done(
@@ -79,9 +79,9 @@ async def retry_graph(asked: Changing, graph_id: PathNumber, body: wire.GraphRet
 
 
 @answers("graph.report")
-async def report_task(asked: Changing, graph_id: PathNumber, body: wire.TaskReport) -> Done:
+async def report_task(asked: Changing, graph_id: PathNumber, *, body: wire.TaskReport) -> Done:
     """What an attempt made, and where it saved its work; a job's own token is enough."""
-    report = Report(0, body.attempt, body.outputs, body.checkpoint)
+    report = AttemptReport(0, body.attempt, body.outputs, body.checkpoint)
     kept = asked.house.parts.graphs
     return spell_done(
         await graphs.report_task(asked, kept, graph_id=graph_id, task=body.task, report=report)
@@ -107,7 +107,7 @@ def _graph(found: GraphStanding) -> wire.Graph:
         name=row.name,
         submitter=row.submitter,
         executor=row.executor,
-        phase=row.phase,
+        phase=row.told_phase,
         cancel_asked=row.cancel_asked,
         tasks=row.tasks,
         counts={phase: count for phase in TaskPhase if (count := found.counts[phase])},
