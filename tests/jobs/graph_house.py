@@ -36,9 +36,11 @@ class GraphHouse:
         graphs = Graphs(book, house.jobs, clock=clock)
         return cls(house, graphs, GraphLoop(graphs, house.runner, clock=clock, say=print))
 
-    def submit(self, document: str, *, key: str | None = None) -> GraphRow:
+    def submit(
+        self, document: str, *, key: str | None = None, reuses: int | None = None
+    ) -> GraphRow:
         """A graph of ann's."""
-        draft = GraphDraft.read(document, tenant=TENANT, project=None, executor=None)
+        draft = GraphDraft.read(document, tenant=TENANT, project=None, reuses=reuses)
         return self.graphs.submit(draft, principal=ANN, correlation_id="c-1", key=key)
 
     def rounds(self) -> None:

@@ -13,7 +13,7 @@ import pytest
 from bailiwick.iam import Role
 from bailiwick.kernel.people import commands as iam
 from bailiwick.store.graph_rows import AttemptReport
-from bailiwick.vocab.errors import Conflict, InvalidValue
+from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase, TaskPhase
 from tests.jobs.graph_house import KEY, MAPPED, GraphHouse, many
 from tests.jobs.house import TENANT, job_house
@@ -114,6 +114,23 @@ tasks:
     assert own.graphs.get(row.graph_id).phase is SUCCEEDED
     assert mark.read_text().strip() == content
     assert (tasks["c"].state.phase, tasks["c"].state.reason) == (TaskPhase.FAILED, "output_missing")
+
+
+def test_what_another_graph_has_done_is_not_done_again(own: GraphHouse, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    text = f"""
+tasks:
+  a: {{command: [/bin/sh, -c, 'echo a >> {mark}']}}
+  b: {{command: [/bin/sh, -c, 'echo b1 >> {mark}'], after: [a]}}
+"""
+    first = own.submit(text)
+    own.until(first, SUCCEEDED)
+    again = own.submit(text.replace("b1", "b2"), reuses=first.graph_id)
+    own.until(again, SUCCEEDED)
+    assert own.phases(again) == {"a": TaskPhase.REUSED, "b": TaskPhase.SUCCEEDED}
+    assert mark.read_text().split() == ["a", "b1", "b2"]
+    with pytest.raises(NotFound):
+        own.submit(text, reuses=99)
 
 
 def test_a_cancelled_graph_ends_what_runs_and_begins_nothing(own: GraphHouse) -> None:

@@ -154,7 +154,8 @@ class GraphLoop:
     def _take_up(self, row: GraphRow) -> _Live:
         """The run as its rows tell it, with what may have been cut short still to do."""
         graph = load_graph(row.document)
-        run = GraphRun(graph, graph_id=row.graph_id, seed=row.graph_id)
+        done = {} if row.reuses is None else self._book.done_in(row.reuses)
+        run = GraphRun(graph, graph_id=row.graph_id, seed=row.graph_id, done=done)
         rows = self._book.tasks_of(row.graph_id)
         live = _Live(row, run)
         if not rows:

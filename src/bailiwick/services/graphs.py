@@ -46,24 +46,29 @@ class GraphDraft:
     tenant: str
     project: str | None
     document: str = field(repr=False)
-    executor: str | None
     graph: TaskGraph = field(repr=False)
+    executor: str | None = None
+    reuses: int | None = None
 
     @classmethod
     def read(
-        cls, document: str, *, tenant: str, project: str | None, executor: str | None
+        cls,
+        document: str,
+        *,
+        tenant: str,
+        project: str | None,
+        executor: str | None = None,
+        reuses: int | None = None,
     ) -> GraphDraft:
         """The graph of a document; refused with every mistake and its line."""
-        graph = load_graph(document)
-        return cls(
-            tenant=tenant, project=project, document=document, executor=executor, graph=graph
-        )
+        graph, own = load_graph(document), {"executor": executor, "reuses": reuses}
+        return cls(tenant=tenant, project=project, document=document, graph=graph, **own)
 
     def row(
         self, principal: Principal, *, correlation_id: str, key: str | None, now_ms: int
     ) -> NewGraphRow:
         """What is written down of it first."""
-        told = json.dumps([self.tenant, self.project, self.document, self.executor])
+        told = json.dumps([self.tenant, self.project, self.document, self.executor, self.reuses])
         keys = principal.keys
         return NewGraphRow(
             tenant=self.tenant,
@@ -77,6 +82,7 @@ class GraphDraft:
             digest=hashlib.sha256(told.encode()).hexdigest(),
             document=self.document,
             executor=self.executor,
+            reuses=self.reuses,
             tasks=len(self.graph.tasks),
             submitted_ms=now_ms,
         )
@@ -156,6 +162,7 @@ class Graphs:
         now_ms = self._clock.now_ms()
         new = draft.row(principal, correlation_id=correlation_id, key=key, now_ms=now_ms)
         check_jobs(new, draft.graph)
+        self._check_reused(draft)
         row = self.book.insert(new, live_max=self._live_max)
         if row.digest != new.digest:
             raise Conflict(
@@ -163,6 +170,14 @@ class Graphs:
             )
         self.wake()
         return row
+
+    def _check_reused(self, draft: GraphDraft) -> None:
+        """Only work of the same project may be taken for one's own."""
+        if draft.reuses is None:
+            return
+        found = self.book.get(draft.reuses)
+        if found is None or (found.tenant, found.project) != (draft.tenant, draft.project):
+            raise NotFound("graph", draft.reuses, hint="one of the same tenant and project")
 
     def get(self, graph_id: int) -> GraphRow:
         """That graph; one that is not there is an error."""

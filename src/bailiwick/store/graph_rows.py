@@ -53,6 +53,8 @@ class NewGraphRow:
     document: str = field(repr=False)
     executor: str | None
     """Who runs its tasks; nothing for the usual one."""
+    reuses: int | None = None
+    """The graph whose work is not done again."""
     tasks: int
     submitted_ms: int
 
@@ -187,6 +189,11 @@ class GraphBook:
         query = select(graph_tasks).where(which).order_by(graph_tasks.c.number)
         with self._store.reading() as connection:
             return [_task(row) for row in connection.execute(query)]
+
+    def done_in(self, graph_id: int) -> dict[str, Mapping[str, str]]:
+        """The outputs of what a graph has done, by the digest of the work."""
+        done = [(task.state.digest, task.state) for task in self.tasks_of(graph_id)]
+        return {digest: state.outputs for digest, state in done if digest and state.phase.is_good}
 
     def counts(self, graph_ids: Sequence[int]) -> dict[int, Counter[TaskPhase]]:
         """How many tasks of each graph that have begun are in which phase."""

@@ -28,6 +28,7 @@ graphs = Table(
     Column("digest", String, nullable=False),
     Column("document", String, nullable=False),
     Column("executor", String),
+    Column("reuses", BigInteger),
     Column("tasks", Integer, nullable=False),
     Column("phase", String, nullable=False),
     Column("cancel_asked", Boolean, nullable=False),

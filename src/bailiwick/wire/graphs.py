@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase, TaskPhase
 from bailiwick.wire.answers import Plan
-from bailiwick.wire.base import Model, Name, Within
+from bailiwick.wire.base import Model, Name, Number, Within
 
 _Phase = Annotated[GraphPhase, Field(strict=False)]
 _TaskPhase = Annotated[TaskPhase, Field(strict=False)]
@@ -25,6 +25,8 @@ class NewGraph(Model):
     document: Annotated[str, Field(min_length=1, max_length=1 << 20)]
     """YAML; what is wrong with it is told with its line."""
     executor: Name | None = None
+    reuses: Number | None = None
+    """A graph of the same project: what it has done is not done again, unless it has changed."""
 
 
 class Graph(Model):
@@ -36,6 +38,7 @@ class Graph(Model):
     name: str | None
     submitter: str
     executor: str | None
+    reuses: int | None
     phase: _Phase
     cancel_asked: bool
     tasks: int

@@ -39,6 +39,15 @@ GraphFile = Annotated[Path, typer.Argument(metavar="FILE", help="A graph's file 
 OnOption = Annotated[
     str | None, typer.Option("--on", metavar="EXECUTOR", help="Who runs all of its tasks.")
 ]
+ReuseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--reuse",
+        metavar="GRAPH",
+        help="What this one has done is not done again.",
+        autocompletion=complete_graphs,
+    ),
+]
 FollowRun = Annotated[bool, typer.Option("--follow", "-f", help="Show it until it is over.")]
 
 
@@ -74,7 +83,14 @@ GRAPHS: Columns[Graph] = Columns(
 
 
 @verb(app, "run", changes=True, scope="project")
-def run_graph(ask: Ask, file: GraphFile, *, on: OnOption = None, follow: FollowRun = False) -> None:
+def run_graph(
+    ask: Ask,
+    file: GraphFile,
+    *,
+    on: OnOption = None,
+    reuse: ReuseOption = None,
+    follow: FollowRun = False,
+) -> None:
     """Run a graph: each task as a job, once what it stands after is over.
 
     With --follow it ends as the graph does: 0 if it succeeded, 1 if it failed, 3 if cancelled.
@@ -84,9 +100,10 @@ def run_graph(ask: Ask, file: GraphFile, *, on: OnOption = None, follow: FollowR
     from bailiwick.wire.actions.graphs import GRAPH_SUBMIT
 
     if ask.dry_run:
-        _plan(ask, file, on)
+        _plan(ask, file, on=on)
         return
-    made = ask.client.send(GRAPH_SUBMIT, body=_body(ask, file, on))
+    reused = None if reuse is None else parse_id("graph", reuse)
+    made = ask.client.send(GRAPH_SUBMIT, body=_body(ask, file, on=on, reused=reused))
     name = f"graph-{made.graph_id}"
     ask.printer.thing(made, name=name, draw=lambda: _tell(made))
     if follow:
@@ -101,7 +118,7 @@ def plan_graph(ask: Ask, file: GraphFile, *, on: OnOption = None) -> None:
 
     Example: bailiwick graph plan nightly.yaml
     """
-    _plan(ask, file, on)
+    _plan(ask, file, on=on)
 
 
 @verb(app, "list", lists=True)
@@ -214,7 +231,7 @@ def graph_logs(
 # -- asking ----------------------------------------------------------------------------------
 
 
-def _body(ask: Ask, file: Path, on: str | None) -> NewGraph:
+def _body(ask: Ask, file: Path, *, on: str | None, reused: int | None = None) -> NewGraph:
     from bailiwick.batch.document import FILE_BYTES_MAX
     from bailiwick.cli.offline.policy_files import read_bytes
     from bailiwick.client.bodies import make_body
@@ -224,7 +241,8 @@ def _body(ask: Ask, file: Path, on: str | None) -> NewGraph:
         text = read_bytes("FILE", file, most=FILE_BYTES_MAX).decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidValue("FILE", str(file), "text in UTF-8") from None
-    return make_body(NewGraph, tenant=ask.tenant, project=ask.project, document=text, executor=on)
+    owned = {"tenant": ask.tenant, "project": ask.project}
+    return make_body(NewGraph, **owned, document=text, executor=on, reuses=reused)
 
 
 def _read(ask: Ask, number: int) -> GraphDetail:
@@ -233,10 +251,10 @@ def _read(ask: Ask, number: int) -> GraphDetail:
     return ask.client.send(GRAPH_READ, path={"graph_id": number})
 
 
-def _plan(ask: Ask, file: Path, on: str | None) -> None:
+def _plan(ask: Ask, file: Path, *, on: str | None) -> None:
     from bailiwick.wire.actions.graphs import GRAPH_PLAN
 
-    found = ask.client.send(GRAPH_PLAN, body=_body(ask, file, on))
+    found = ask.client.send(GRAPH_PLAN, body=_body(ask, file, on=on))
     ask.printer.thing(found, name=file.name, draw=lambda: _draw_plan(found))
 
 

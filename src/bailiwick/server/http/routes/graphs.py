@@ -90,7 +90,11 @@ async def report_task(asked: Changing, graph_id: PathNumber, *, body: wire.TaskR
 
 def _draft(body: wire.NewGraph) -> GraphDraft:
     return GraphDraft.read(
-        body.document, tenant=body.tenant, project=body.project, executor=body.executor
+        body.document,
+        tenant=body.tenant,
+        project=body.project,
+        executor=body.executor,
+        reuses=body.reuses,
     )
 
 
@@ -107,6 +111,7 @@ def _graph(found: GraphStanding) -> wire.Graph:
         name=row.name,
         submitter=row.submitter,
         executor=row.executor,
+        reuses=row.reuses,
         phase=row.told_phase,
         cancel_asked=row.cancel_asked,
         tasks=row.tasks,

@@ -27,6 +27,7 @@ def upgrade() -> None:
         sa.Column("digest", sa.String, nullable=False),
         sa.Column("document", sa.String, nullable=False),
         sa.Column("executor", sa.String),
+        sa.Column("reuses", sa.BigInteger),
         sa.Column("tasks", sa.Integer, nullable=False),
         sa.Column("phase", sa.String, nullable=False),
         sa.Column("cancel_asked", sa.Boolean, nullable=False),
