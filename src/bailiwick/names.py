@@ -6,6 +6,7 @@ Rules:
   that importing a part of the package does not cost the time to import all of it.
 """
 
+from bailiwick.apart import Isolation, IsolationFilter
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.resources import Resources
 from bailiwick.scheduler.admission import AdmissionController, Plan
@@ -185,6 +186,8 @@ __all__ = [
     "Impossible",
     "InvalidValue",
     "InvariantBroken",
+    "Isolation",
+    "IsolationFilter",
     "KeptRoom",
     "LargerThanAnyNode",
     "Lease",

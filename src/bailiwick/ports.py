@@ -204,8 +204,11 @@ class JobStore(Protocol):
     def of_entries(self, entry_ids: Sequence[int]) -> dict[int, int]:
         """The number of the job that waits as each of these entries of the queue."""
 
-    def forgettable(self, node: str, *, kept_max: int, before_ms: int) -> list[JobRow]:
-        """Some jobs of a node that are over, beyond the newest so many or ended before then."""
+    def forgettable(self, node: str | None, *, kept_max: int, before_ms: int) -> list[JobRow]:
+        """Some jobs that are over, beyond the newest so many or ended before then.
+
+        Those of a node, or (``None``) of all that have an agent.
+        """
 
     def forget(self, job_id: int) -> None:
         """What the executor kept of this job is gone."""

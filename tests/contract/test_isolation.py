@@ -12,6 +12,7 @@ from tests.support.http_house import HttpHouse, http_house
 
 OPERATOR, AUDITOR, MEMBER = "fleet_operator", "fleet_auditor", "project_member@lab"
 POLICY, PREVIEW, SCRUB = "/v1/isolation/policy", "/v1/isolation/preview", "/v1/isolation/scrub"
+ENFORCE = "/v1/isolation/enforce"
 LEASE = {"tenant": "lab", "project": "p", "resources": {"cpu_milli": 500}}
 APART = "apart: tenant lab only on nodes with zone=inner\nkeep host for tenant lab until scrubbed"
 
@@ -98,3 +99,32 @@ def test_a_waiting_request_that_could_never_run_is_named(house: HttpHouse) -> No
     entry = got.json()["entry_id"]
     tried = house.ask(OPERATOR, "POST", PREVIEW, json={"text": APART}).json()
     assert {"entry_id": entry, "tenant": "lab", "project": "p", "rule": "apart"} in tried["never"]
+
+
+def test_a_policy_is_enforced_without_being_set_and_a_repeated_call_does_it_once(
+    house: HttpHouse,
+) -> None:
+    mine, text = lease(house), {"text": APART}
+    tried = house.ask(OPERATOR, "POST", ENFORCE + "?dry_run=true", json=text).json()
+    assert (tried["seq"], tried["recovered"]) == (None, [])
+    assert house.ask(MEMBER, "GET", f"/v1/leases/{mine}").json()["state"] == "active"
+    key = {"Idempotency-Key": "again"}
+    done = house.ask(OPERATOR, "POST", ENFORCE, json=text, headers=key).json()
+    assert tried["leases"] == done["leases"] == len(done["recovered"]) >= 1
+    told = next(each for each in done["recovered"] if each["lease_id"] == mine)
+    assert (told["rule"], told["kind"], told["domain"]) == ("apart", None, "n1")
+    assert house.ask(MEMBER, "GET", f"/v1/leases/{mine}").json()["state"] == "grace_running"
+    assert house.ask(OPERATOR, "GET", POLICY).json()["version"] == 0
+    assert house.ask(OPERATOR, "POST", ENFORCE, json=text, headers=key).json() == done
+    again = house.ask(OPERATOR, "POST", ENFORCE, json=text).json()
+    assert again == {"seq": None, "violations": 0, "leases": 0, "recovered": []}
+    assert len(house.records("isolation_enforced")) == 1
+
+
+def test_who_may_not_set_a_policy_enforces_none(house: HttpHouse) -> None:
+    mine = lease(house)
+    for who in (AUDITOR, MEMBER):
+        assert house.ask(who, "POST", ENFORCE, json={"text": APART}).status_code == 403
+    assert house.ask(MEMBER, "GET", f"/v1/leases/{mine}").json()["state"] == "active"
+    wrong = house.ask(OPERATOR, "POST", ENFORCE, json={"text": "dedicated hots"})
+    assert wrong.status_code == 422

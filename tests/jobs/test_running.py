@@ -597,7 +597,7 @@ def test_a_loop_that_fails_leaves_no_heart_beating_behind_it(
     (tmp_path / "jobs").rmdir()
     (tmp_path / "jobs").touch()  # nothing can be found there, or started
     beats = Beats(SystemClock())
-    duty = ThisNode(house.loop, beats, executor=DEFAULT, folder=tmp_path)
+    duty = ThisNode(house.loop, beats, executor=DEFAULT, folder=tmp_path, node="here")
     try:
         with pytest.raises(Unavailable):
             duty.run(threading.Event())

@@ -66,6 +66,7 @@ def models() -> list[dict[str, Any]]:
             "settings": {"strategy": "best_fit", "grace_ms": 5, "headroom": {"cpu_milli": 1}},
         },
         {"command": "set_isolation_policy", "text": "dedicated host for tenant lab\n"},
+        {"command": "enforce_isolation", "text": "dedicated host for tenant lab\n"},
         {"command": "scrub_domain", "kind": "host", "domain": "node-f"},
         *money_models(),
         *trust_models(),

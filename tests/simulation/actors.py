@@ -24,6 +24,7 @@ from bailiwick.kernel.fleet.commands import (
     SetQuota,
     SetShare,
 )
+from bailiwick.kernel.isolation.commands import ScrubDomain, SetIsolationPolicy
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.trust import commands as tc
 from bailiwick.kernel.trust.commands import LiftQuarantine, Quarantine
@@ -49,6 +50,7 @@ from bailiwick.vocab.trust import EvidenceKind, Operation, UntrustedReason
 from bailiwick.vocab.values import GIB
 from bailiwick.vocab.words import (
     Dimension,
+    DomainKind,
     Exclusivity,
     HardwareGeneration,
     LeaseClass,
@@ -58,6 +60,7 @@ from bailiwick.vocab.words import (
 )
 from tests.simulation.clock import EPOCH_MS
 from tests.simulation.model import Model
+from tests.support.forbidden_work import small_policy
 from tests.support.wide_open import WIDE
 
 TENANTS = ("acme", "lab", "zoo", "fenced")
@@ -107,7 +110,9 @@ def settings_of(rng: Random) -> Settings:
 class Actors:
     """What is said next."""
 
-    def __init__(self, rng: Random, model: Model, now: Callable[[], int]) -> None:
+    def __init__(
+        self, rng: Random, model: Model, now: Callable[[], int], *, apart: bool = False
+    ) -> None:
         self._rng, self._model, self._now = rng, model, now
         self._nodes = [f"node-{n}" for n in range(rng.randrange(2, 9))]
         self._kinds: tuple[tuple[Callable[[], Said], int], ...] = (
@@ -119,6 +124,8 @@ class Actors:
             (self._liar, rng.choice((1, 4))),
             (self._attest, rng.choice((0, 4, 12))),
         )
+        if apart:
+            self._kinds += ((self._keep_apart, rng.choice((5, 15))),)
 
     def first(self) -> list[Said]:
         """How a cluster begins: some nodes are there, some tenants have quotas."""
@@ -288,6 +295,20 @@ class Actors:
             "stale_grace_s": rng.choice((0, 1, 5)),
         }
         return json.dumps({"pools": {"p": pool} if rng.random() < 0.7 else {}})
+
+    # -- isolation -------------------------------------------------------------------------------
+
+    def _keep_apart(self) -> Said:
+        """A policy is set, changed or lifted, a host is cleaned, a node goes to be relabelled."""
+        rng, node = self._rng, self._rng.choice(self._nodes)
+        pick = rng.randrange(6)
+        if pick == 0:
+            return Said("operator", ScrubDomain(DomainKind.HOST, node))
+        if pick == 1 and node in self._model.nodes:
+            return Said(f"agent:{node}", DepartNode(node))
+        if pick <= 2:
+            return Said(f"agent:{node}", RegisterNode(node, self._inventory()))
+        return Said("operator", SetIsolationPolicy(small_policy(rng, TENANTS)))
 
     # -- operators -----------------------------------------------------------------------------
 

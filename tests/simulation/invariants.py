@@ -21,6 +21,7 @@ from bailiwick.scheduler.quota_policy import QuotaScope
 from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import GENERATIONS
 from tests.simulation.model import DIMENSIONS, Key, Model, Scope, Told, Violation, told_by
+from tests.support.forbidden_work import forbidden
 
 AHEAD_MS_MAX = 2 * 60_000
 """How far a clock that is believed may be ahead: the drift that is borne, and a little skew."""
@@ -174,6 +175,9 @@ class Judge:
         )
         for scope in (*scopes, *model.quotas):
             self._compare_quota(state, scope)
+        broken = forbidden(state, model.isolation, now_ms=model.clock_ms)
+        if broken:
+            raise Violation("who may not be together is apart", f"{broken[:3]}")
 
     def _compare_quota(self, state: State, scope: Scope) -> None:
         used, generations = self.model.used(scope)

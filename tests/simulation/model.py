@@ -126,6 +126,8 @@ class Model:
     settings: dict[str, Any] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
     trust: NaiveTrust = field(default_factory=NaiveTrust)
+    isolation: str = ""
+    """The text of the policy that keeps work apart."""
 
     @property
     def size(self) -> int:
@@ -196,6 +198,10 @@ class Model:
         generations = tuple(body.get("gpu_generations", ()))
         memories = tuple(body.get("gpu_vram_bytes", ()))
         self.nodes[body["node"]] = NaiveNode(body["resources"], generations, memories)
+
+    def _apart(self, body: dict[str, Any], scope: Scope) -> None:
+        del scope
+        self.isolation = "".join(body.get("document", ()))
 
     def _departed(self, body: dict[str, Any], scope: Scope) -> None:
         del scope
@@ -534,10 +540,12 @@ FOLD = {
     "fence_cleared": Model._cleared,
     "checkpoint_reported": Model._checkpoint,
     "token_issued": Model._token,
+    "isolation_policy_set": Model._apart,
     **dict.fromkeys(
         (
             *("policy_changed", "node_enrolled", "node_enrolment_withdrawn"),
             *("attestation_verdict", "token_refused"),
+            *("isolation_violated", "domain_scrubbed"),
         ),
         _nothing,
     ),

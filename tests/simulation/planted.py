@@ -16,6 +16,7 @@ from unittest.mock import patch
 from bailiwick.kernel import Kernel, slices, snapshot
 from bailiwick.kernel.answers import AnswerBook
 from bailiwick.kernel.guards import GuardedAdmission, Guards
+from bailiwick.kernel.isolation import rules as isolation_rules
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work import events as ev
 from bailiwick.kernel.work import lease_events as le
@@ -193,6 +194,7 @@ class Planted:
 
 _HELD_UP = Faults(hold_up=0.08)
 _STEP = "a step fails only by the store"
+_APART = ("who may not be together is apart",)
 _DURABLE = "nothing is told before it is durable"
 
 
@@ -209,7 +211,21 @@ def _believe_every_clock() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _nobody_stands_guard() -> Iterator[None]:
+    with patch.object(isolation_rules, "stand_guard", lambda _: None):
+        yield
+
+
+@contextmanager
+def _nobody_has_to_go() -> Iterator[None]:
+    with patch.object(isolation_rules, "recover_all", lambda *_, **__: iter(())):
+        yield
+
+
 PLANTED: tuple[Planted, ...] = (
+    Planted("a policy that lets everybody in", Plan(faults=Faults()), _nobody_stands_guard, _APART),
+    Planted("a policy that makes nobody go", Plan(faults=Faults()), _nobody_has_to_go, _APART),
     Planted(
         "a replica that believes its wall clock",
         Plan(),

@@ -40,6 +40,9 @@ from tests.simulation.store import (
 
 ACTIONS = 700
 DAY_MS = 86_400_000
+APART_EVERY = 3
+"""One world of so many has policies of isolation."""
+
 CALM_MS = 15_000
 """How long after the last fault somebody must have led and answered."""
 
@@ -142,7 +145,8 @@ class World:
         self.judge = Judge(self._timers, self._at_risk, self.true_ms)
         self.disk = SimDisk(rng)
         self.database = self.plan.database(self.disk, self.judge)
-        self.actors = Actors(rng, self.judge.model, lambda: self.now)
+        apart = seed % APART_EVERY == APART_EVERY - 1
+        self.actors = Actors(rng, self.judge.model, lambda: self.now, apart=apart)
         self._settings = settings_of(rng)
         self._pace = Pace(
             batch_max=rng.choice((1, 8, 1024, 1024)),

@@ -39,6 +39,8 @@ class Rig:
 
     executor: Executor
     reopen: Callable[[], Executor]
+    devices: str = "2,0"
+    """What a job with the devices 2 and 0 is told: a cluster hands devices out itself."""
 
 
 def shell(lease_id: int, text: str, **more: Any) -> JobSpec:
@@ -107,7 +109,7 @@ def check_environment(rig: Rig) -> None:
     text = 'echo "$BAILIWICK_LEASE_ID $MINE [$CUDA_VISIBLE_DEVICES] [$SECRET_OF_THE_SERVER]"'
     rig.executor.start(shell(5, text, env={"MINE": "yes"}, device_indices=(2, 0)))
     ended(rig.executor, 5)
-    assert said(rig.executor, 5, "\n") == "5 yes [2,0] []\n"
+    assert said(rig.executor, 5, "\n") == f"5 yes [{rig.devices}] []\n"
 
 
 def check_warning(rig: Rig) -> None:

@@ -36,6 +36,7 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
     query = {
         "record.watch": "?follow=false&after=0",
         "node.withdraw": "?kind=ed25519",
+        "node.work": "?life=1",
     }.get(action.name, "")
     return path + query, _bodies(tenant).get(action.name)
 
@@ -71,6 +72,8 @@ def _bodies(tenant: str) -> dict[str, Any]:
             "epoch": 1,
             "counters": [{"sequence": 0, "lease_id": 1, "at_ms": 2, "from_ms": 1, "cpu_ms": 1}],
         },
+        "node.observe": {"life": 1, "seen": [{"lease_id": 1, "state": "starting"}]},
+        "node.output": {"life": 1, "pieces": [{"lease_id": 1, "offset": 0, "data": "AA=="}]},
         "node.mode": {"mode": "draining"},
         "node.quarantine": {"reason": "looks-wrong"},
         "node.enrol": {"kind": "ed25519", "parts": {"public_key": "AA=="}},
@@ -83,6 +86,7 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "trust_policy.set": {"document": '{"pools": {}}'},
         "isolation.set": {"text": "dedicated host for tenant bank"},
         "isolation.preview": {"text": "dedicated host for tenant bank"},
+        "isolation.enforce": {"text": "dedicated host for tenant bank"},
         "isolation.scrub": {"kind": "host", "domain": "n1"},
         "lease.token": {"operations": ["mem_read"]},
         "lease.request": {

@@ -47,10 +47,12 @@ from bailiwick.services.rating import Period
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
+from bailiwick.services.work import NodeDesk
 from bailiwick.store import open_store
 from bailiwick.store.graph_rows import GraphBook, NewGraphRow
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
+from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
@@ -221,6 +223,7 @@ def http_house(
                 tables=StoreTables.of(store),
                 jobs=jobs,
                 graphs=Graphs(GraphBook(store), jobs, clock=SystemClock()),
+                desk=NodeDesk(WorkBook(store), clock=clock),
                 executor=LocalExecutor(folder / "jobs"),
             ),
         )

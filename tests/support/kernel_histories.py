@@ -38,6 +38,8 @@ from bailiwick.kernel import (
     Renew,
     ReportCheckpoint,
     ReportTeardown,
+    ScrubDomain,
+    SetIsolationPolicy,
     SetQuota,
     SetShare,
     Settings,
@@ -49,23 +51,26 @@ from bailiwick.kernel import (
 from bailiwick.kernel.answers import Answer
 from bailiwick.scheduler.quota_policy import BurstCredit, Quota, ResourceLimit
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.vocab.errors import BailiwickError, InvariantBroken
+from bailiwick.vocab.errors import BailiwickError, Conflict, InvariantBroken, NotFound
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.trust import EvidenceKind, Operation, UntrustedReason
 from bailiwick.vocab.values import GIB, TenantId
 from bailiwick.vocab.words import (
     Dimension,
+    DomainKind,
     HardwareGeneration,
     LeaseClass,
     PreemptionReason,
     Priority,
 )
+from tests.support.forbidden_work import forbidden, small_policy
 from tests.support.wide_open import wide_settings
 
 START_MS = 1_794_700_800_000
 """2026-11-15 00:00:00 UTC."""
 
 MINUTE, HOUR = 60_000, 3_600_000
+TENANTS = ("lab-a", "lab-b", "lab-c")
 HOPPER, AMPERE = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.NVIDIA_AMPERE
 
 
@@ -162,10 +167,12 @@ def busy_journal(
     settings: Settings | None = None,
     executors: int = 0,
     guarded: bool = False,
+    ruled: bool = False,
 ) -> Campus:
     """A random campus; the same seed gives the same one. So many nodes have an executor.
 
-    On a ``guarded`` one nodes must attest, and do so well, badly or too late.
+    On a ``guarded`` one nodes must attest, and do so well, badly or too late. On a ``ruled`` one
+    policies of isolation come and go, and nothing that they forbid ever stays.
     """
     chance, campus = Random(seed), Campus()
     campus.do(Elect(1, "replica-1"), "kernel")
@@ -189,6 +196,10 @@ def busy_journal(
         if guarded:
             with suppress(BailiwickError):
                 _guard(campus, chance)
+        if ruled:
+            with suppress(Conflict, NotFound):
+                _rule(campus, chance)
+            _check_apart(campus)
         gap = chance.choice((1_000, 2_500, 5_000, 20_000))
         while gap > 0:
             part = min(gap, tick_ms - since_tick)
@@ -197,6 +208,8 @@ def busy_journal(
             if since_tick == tick_ms:
                 campus.do(Tick(), "kernel")
                 since_tick = 0
+        if ruled:
+            _check_apart(campus)
     return campus
 
 
@@ -249,10 +262,29 @@ def _guard(campus: Campus, chance: Random) -> None:
         campus.do(RecordVerdict(name, kind, word, digest, None, until, {"boot": "ok"}), "gate")
 
 
+def _rule(campus: Campus, chance: Random) -> None:
+    """Now and then a policy is set, changed or lifted, a host is cleaned, a node relabelled."""
+    name, roll = f"node-{chance.randrange(6)}", chance.random()
+    if roll < 0.08:
+        campus.do(SetIsolationPolicy(small_policy(chance, TENANTS)))
+    elif roll < 0.1:
+        campus.do(ScrubDomain(DomainKind.HOST, name))
+    elif roll < 0.13:
+        if name in campus.kernel.state.ledger:
+            campus.do(DepartNode(name))
+        labels = {"zone": chance.choice("ab"), "rack": chance.choice(("r1", "r2"))}
+        campus.do(RegisterNode(name, node(8, labels=labels)))
+
+
+def _check_apart(campus: Campus) -> None:
+    state = campus.kernel.state
+    assert forbidden(state, state.isolation.text, now_ms=campus.now_ms) == []
+
+
 def _ask(campus: Campus, chance: Random) -> None:
     gang = chance.choice((1, 1, 1, 1, 2, 3))
     campus.submit(
-        chance.choice(("lab-a", "lab-b", "lab-c")),
+        chance.choice(TENANTS),
         wait=chance.random() < 0.85,
         project=chance.choice((None, "vision", "speech")),
         gpu_count=chance.choice((1, 2, 4, 8)),

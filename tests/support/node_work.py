@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bailiwick.agent.heartbeat import Away
-from bailiwick.agent.jobs import JobAgent, PrintedPiece, Superseded, WorkItem
+from bailiwick.agent.work.jobs import JobAgent, PrintedPiece, Superseded, WorkItem
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.local.teardown import TeardownWaits
 from bailiwick.executors.node.work import Seen

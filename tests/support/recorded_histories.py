@@ -38,7 +38,11 @@ from bailiwick.kernel import (
     encode_command,
 )
 from bailiwick.kernel.fleet.commands import ChangeSettings
-from bailiwick.kernel.isolation.commands import ScrubDomain, SetIsolationPolicy
+from bailiwick.kernel.isolation.commands import (
+    EnforceIsolation,
+    ScrubDomain,
+    SetIsolationPolicy,
+)
 from bailiwick.kernel.machine import Outcome
 from bailiwick.kernel.money.commands import IssueInvoice, ReportFinding, SetRateCard
 from bailiwick.kernel.people.commands import (
@@ -261,7 +265,7 @@ APART = (
 
 def _apart() -> Campus:
     """Three tenants under policies that change, on machines with caches, fabrics and racks."""
-    chance, campus = Random(5), Campus()
+    chance, campus = Random(6), Campus()
     campus.do(ChangeSettings(wide_settings()), "kernel")
     caches = NodeTopology((CacheDomain(8_000), CacheDomain(8_000, numa=1)), (0, 1))
     for number in range(6):
@@ -283,6 +287,8 @@ def _of_apart(chance: Random, campus: Campus, step: int) -> Command:
         version = campus.kernel.state.isolation.version
         text = chance.choice(APART)
         return SetIsolationPolicy(text, chance.choice((None, None, version, version + 1)))
+    if step % 40 == 30:
+        return EnforceIsolation(chance.choice(APART))
     if chance.random() < 0.4:
         leases = list(campus.kernel.state.leases)
         ended = [Release(chance.choice(leases))] if leases else []
@@ -312,7 +318,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     ),
     "money-14": _money,
     "people-20": _people,
-    "apart-5": _apart,
+    "apart-6": _apart,
 }
 
 

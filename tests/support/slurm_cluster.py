@@ -167,19 +167,29 @@ class SlurmCluster:
         until(lambda: " UP" in self.run(*ping, is_checked=False), "the controller answers")
 
     def configure_controller(self, changed: Mapping[str, str], *, partitions: str) -> None:
-        """Start the controller anew with these settings and partitions; nodes stay as they are."""
+        """Give the controller these settings and partitions; nodes stay as they are.
+
+        Other partitions it takes over as it runs; for other settings it is started anew.
+        """
         path = self.folder / "etc/slurm.conf"
-        lines = [
-            line
-            for line in path.read_text().splitlines()
-            if not line.startswith("PartitionName=") and line.partition("=")[0] not in changed
+        before = [
+            line for line in path.read_text().splitlines() if not line.startswith("PartitionName=")
         ]
+        lines = [line for line in before if line.partition("=")[0] not in changed]
         lines += [f"{key}={value}" for key, value in changed.items() if value]
-        controller = self.daemons.pop("slurmctld")
-        controller.terminate()
-        controller.wait(WAIT_S)
-        path.write_text("\n".join([*lines, partitions.strip(), ""]))
-        self.start_controller()
+        text = "\n".join([*lines, partitions.strip(), ""])
+        if {*lines} == {*before}:
+            path.write_text(text)
+            self.run("scontrol", "reconfigure")
+            names = {line.split()[0].partition("=")[2] for line in partitions.splitlines()}
+            shown = ("sinfo", "-h", "-o", "%R")
+            until(lambda: {*self.run(*shown).split()} == names, "the partitions are others")
+        else:
+            controller = self.daemons.pop("slurmctld")
+            controller.terminate()
+            controller.wait(WAIT_S)
+            path.write_text(text)
+            self.start_controller()
         until(self._are_idle, "all nodes are idle")
 
     def kill(self, label: str) -> int:

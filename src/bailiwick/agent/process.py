@@ -17,6 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bailiwick.fleet.node import EXECUTOR_LABEL, NODE_EXECUTOR
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ STATE_DIR = Path("bailiwick-agent")
 KEY_NAME = "ed25519.pem"
 MINT_KEY_NAME = "capability.pem"
 SOCKET_NAME = "mint.sock"
+JOBS_NAME = "jobs"
 ENROLLED_NAME = "enrolled"
 
 Say = Callable[[str], None]
@@ -63,10 +65,12 @@ class AgentOptions:
     key_file: Path | None = None
     firmware: str | None = None
     mint: bool = False
+    run_jobs: bool = False
+    """Run the jobs that are placed here."""
 
 
 def run_agent(options: AgentOptions, say: Say) -> bool:
-    """Report this machine, that it lives and what leases use, until a signal; runs nothing.
+    """Report this machine, that it lives and what leases use, until a signal; run its jobs.
 
     Whether the server heard it: with ``once`` that is known, else it is tried for good.
     """
@@ -85,11 +89,14 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
         signal.signal(number, lambda *_: stop.set())
     name = node_name(options.node)
     labels = labels_given(options.label or ())
+    if options.run_jobs:
+        labels = {**labels, EXECUTOR_LABEL: NODE_EXECUTOR}
 
     attesting = attesting_of(options, say)
     with (
         HttpServer(options.server, options.token_file, ca_file=options.ca_file) as fleet,
         minting_of(options, name, say=say),
+        jobs_of(options, name, say=say),
     ):
         beating = Beating(
             name,
@@ -127,6 +134,40 @@ def attesting_of(options: AgentOptions, say: Say) -> NodeAttestation | None:
     note = NoteFile(options.attest_state / ENROLLED_NAME)
     key = _mint_key(options).public_key().public_bytes_raw() if options.mint else None
     return NodeAttestation(_prover(options), note, say, devices=_devices(), capability_key=key)
+
+
+@contextmanager
+def jobs_of(options: AgentOptions, node: str, *, say: Say) -> Iterator[None]:
+    """Run the jobs of this node meanwhile, if that is wanted; when it ends they go on."""
+    if not options.run_jobs or options.once:
+        yield
+        return
+    import threading
+    import time
+
+    from bailiwick.agent.work.jobs import JobAgent
+    from bailiwick.agent.work.server import HttpWork
+    from bailiwick.executors.registry import DEFAULT
+
+    executor = DEFAULT.open(options.attest_state / JOBS_NAME)
+    stop, life = threading.Event(), time.time_ns() // 1_000_000
+
+    def connect() -> HttpWork:
+        return HttpWork(
+            options.server, options.token_file, node=node, life=life, ca_file=options.ca_file
+        )
+
+    # Connections of their own: a client is for one thread at a time.
+    with connect() as pulling, connect() as telling:
+        agent = JobAgent(executor, telling, address=options.server, say=say)
+        thread = threading.Thread(target=agent.run, args=(stop, pulling), name="jobs", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            agent.wake()
+            thread.join()
 
 
 def _devices() -> Callable[[bytes], Sequence[Evidence]] | None:

@@ -38,19 +38,35 @@ B = TypeVar("B", bound=Model)
 R = TypeVar("R")
 
 TOKEN_CHARS_MAX = 4_096
+TIMEOUT_S = 8.0
 
 
 class HttpServer:
     """One server over HTTP; ``with`` it. The token is whatever the file has now."""
 
-    def __init__(self, server: str, token_file: Path, *, ca_file: str | None = None) -> None:
+    def __init__(
+        self,
+        server: str,
+        token_file: Path,
+        *,
+        ca_file: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
         self._server, self._token_file, self._ca_file = server, token_file, ca_file
+        self._timeout_s = timeout_s
         self._token = read_token(token_file)
         self._client = self._connect()
 
     def _connect(self) -> Client:
         # One try each: the loop itself tries again, and knows for how long.
-        return Client(self._server, self._token, ca_file=self._ca_file, timeout_s=8.0, tries=1)
+        return Client(
+            self._server, self._token, ca_file=self._ca_file, timeout_s=self._timeout_s, tries=1
+        )
+
+    def client(self) -> Client:
+        """The connection, with the token that counts now."""
+        self._renew()
+        return self._client
 
     def _renew(self) -> None:
         """Take up a token that was written since: none lasts as long as an agent does."""

@@ -100,6 +100,10 @@ class JobSpec:
     warn_by_signal: bool = False
     server: str = ""
     """Where the job reaches the server that runs it; empty says nothing to it."""
+    owner: str = ""
+    """Whose it is, ``TENANT`` or ``TENANT/PROJECT``: jobs of different owners are kept apart."""
+    node: str = ""
+    """The node of its lease; empty where there is but one."""
 
     def __post_init__(self) -> None:
         check_amount("lease_id", self.lease_id)
@@ -119,6 +123,8 @@ class JobSpec:
         check_amount("output_bytes_max", self.output_bytes_max)
         check_kind("warn_by_signal", self.warn_by_signal, bool)
         _check_text("server", self.server)
+        _check_text("owner", self.owner)
+        _check_text("node", self.node)
 
     def _check_token(self) -> None:
         # The value is not put into the error: errors are logged.
@@ -280,6 +286,7 @@ _FAULTS: Final = {
     "argv": JobFault.PROGRAM_NOT_RUNNABLE,
     "cwd": JobFault.DIRECTORY_NOT_USABLE,
     "limits": JobFault.LIMITS_NOT_POSSIBLE,
+    "owner": JobFault.NOT_KEPT_APART,
 }
 
 

@@ -8,7 +8,7 @@ Rules:
 - The first row runs what does not say by whom it is to be run.
 
 >>> [kind.label for kind in EXECUTORS]
-['executor=local']
+['executor=local', 'executor=node']
 >>> find_executor("local") is DEFAULT
 True
 """
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bailiwick.executors import local
+from bailiwick.executors import local, node
 from bailiwick.executors.port import Executor
-from bailiwick.fleet.node import EXECUTOR_LABEL
+from bailiwick.fleet.node import EXECUTOR_LABEL, NODE_EXECUTOR
 from bailiwick.vocab.errors import InvalidValue
 
 
@@ -42,7 +42,10 @@ class ExecutorKind:
         return f"{EXECUTOR_LABEL}={self.name}"
 
 
-EXECUTORS: Final = (ExecutorKind("local", local.is_available, local.open_executor),)
+EXECUTORS: Final = (
+    ExecutorKind("local", local.is_available, local.open_executor),
+    ExecutorKind(NODE_EXECUTOR, node.is_available, node.open_executor),
+)
 
 DEFAULT: Final = EXECUTORS[0]
 

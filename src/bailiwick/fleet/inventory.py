@@ -19,11 +19,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from bailiwick.fleet.node import ATTESTED_PREFIX, EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
+from bailiwick.fleet.node import (
+    ATTESTED_PREFIX,
+    EXECUTOR_LABEL,
+    HEARTBEAT_LABEL,
+    JOB_MODE_LABEL,
+    NodeCapacity,
+)
 from bailiwick.fleet.topology import NodeTopology
 from bailiwick.vocab.errors import InvalidValue
 
-REGISTERED_BY: Final = frozenset((HEARTBEAT_LABEL, EXECUTOR_LABEL))
+REGISTERED_BY: Final = frozenset((HEARTBEAT_LABEL, EXECUTOR_LABEL, JOB_MODE_LABEL))
 """The labels that say by whom a machine was registered."""
 
 

@@ -41,6 +41,12 @@ EXECUTOR_LABEL = "executor"
 """The key of the label of a node on which something of ours really runs what leases are for; its
 value is the name of that executor."""
 
+NODE_EXECUTOR = "node"
+"""The name of the executor that runs jobs through a node's own agent."""
+
+JOB_MODE_LABEL = "job-mode"
+"""The key of the label that says how an executor keeps jobs apart on its node."""
+
 ATTESTED_PREFIX = "attested."
 """How the keys of labels begin that only attestation gives; an inventory may not say them."""
 

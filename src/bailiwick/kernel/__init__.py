@@ -24,7 +24,7 @@ from bailiwick.kernel.fleet.commands import (
     SetQuota,
     SetShare,
 )
-from bailiwick.kernel.isolation.commands import ScrubDomain, SetIsolationPolicy
+from bailiwick.kernel.isolation.commands import EnforceIsolation, ScrubDomain, SetIsolationPolicy
 from bailiwick.kernel.machine import Kernel, Outcome
 from bailiwick.kernel.money.commands import (
     IssueInvoice,
@@ -67,6 +67,7 @@ __all__ = [
     "DepartNode",
     "Done",
     "Elect",
+    "EnforceIsolation",
     "EnrolNode",
     "Envelope",
     "Evict",

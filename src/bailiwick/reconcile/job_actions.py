@@ -64,12 +64,23 @@ class JobTools:
 
     jobs: Jobs
     runner: Runner
-    executor: Executor
+    executor: Executor | None
+    """Runs the jobs of this machine, if it runs any."""
     authority: Authority
     clock: Clock
     server: str
     """Where a job reaches this server."""
     say: Callable[[str], None] = field(default=lambda message: None)
+    remote: Callable[[str], Executor] | None = None
+    """Runs the jobs of another node."""
+
+    def executor_of(self, node: str) -> Executor:
+        """Whoever runs the jobs of a node."""
+        if self.executor is not None and node == self.jobs.node:
+            return self.executor
+        if self.remote is None:
+            raise NotFound("executor of node", node)
+        return self.remote(node)
 
 
 class JobActions:
@@ -77,20 +88,21 @@ class JobActions:
 
     def __init__(self, tools: JobTools) -> None:
         self._tools = tools
-        self._executor, self._book = tools.executor, tools.jobs.book
+        self._book = tools.jobs.book
         self._tries: dict[int, int] = {}
 
-    def status(self, lease_id: int) -> JobStatus | None:
+    def status(self, node: str, lease_id: int) -> JobStatus | None:
         """What the executor sees of a lease's job; ``None`` if it knows of none."""
         try:
-            return self._executor.status(lease_id)
+            return self._tools.executor_of(node).status(lease_id)
         except NotFound:
             return None
 
     def start(self, job: JobRow, lease: ObservedLease, *, afresh: bool) -> None:
         """Run the job's command."""
+        executor = self._tools.executor_of(lease.node)
         if afresh:
-            self._executor.forget(lease.lease_id)
+            executor.forget(lease.lease_id)
         try:
             token = self._make_token(job, lease)
         except (Conflict, NotFound, InvalidValue, LimitReached) as error:
@@ -98,7 +110,7 @@ class JobActions:
             return
         begun_ms = self._tools.clock.now_ms()  # before: a short job is over when start comes back
         try:
-            begun = self._executor.start(self._spec(job, lease, token))
+            begun = executor.start(self._spec(job, lease, token))
         except InvalidValue as error:
             self._fail(job, fault_of(error), error)
             return
@@ -125,19 +137,20 @@ class JobActions:
 
     def warn(self, lease: ObservedLease, until_ms: int) -> None:
         """Tell the job that it must be gone by then."""
-        self._executor.warn(lease.lease_id, until_ms)
+        self._tools.executor_of(lease.node).warn(lease.lease_id, until_ms)
 
     def call_off(self, lease: ObservedLease) -> None:
         """Tell the job that it may go on."""
-        self._executor.call_off(lease.lease_id)
+        self._tools.executor_of(lease.node).call_off(lease.lease_id)
 
     def tear_down(self, job: JobRow, lease_id: int, *, verdict: JobVerdict) -> None:
         """End all that is left of the job, and write down how it ended."""
         # The reason is kept from here on: a lease that is fenced meanwhile has forgotten it.
         self._book.change(job.job_id, JobChange(phase=JobPhase.ENDING, reason=verdict.reason))
-        if not self._is_cleared(lease_id):
+        node = job.node or ""
+        if not self._is_cleared(node, lease_id):
             self._tools.say(f"job {job.job_id} may still run: its teardown could not be confirmed")
-        self.end(job, verdict=verdict, status=self.status(lease_id))
+        self.end(job, verdict=verdict, status=self.status(node, lease_id))
 
     def end(self, job: JobRow, *, verdict: JobVerdict, status: JobStatus | None = None) -> None:
         """Have the job's token count no more, then write down how it ended."""
@@ -164,25 +177,25 @@ class JobActions:
         with suppress(NotFound):
             self._call(Release(lease_id), job.correlation_id)
 
-    def report(self, lease_id: int, correlation_id: str) -> None:
+    def report(self, node: str, lease_id: int, *, correlation_id: str) -> None:
         """See whether anything is left under a lease, and tell the kernel."""
-        clean = self._is_cleared(lease_id)
+        clean = self._is_cleared(node, lease_id)
         if not clean:
             self._tools.say(f"something of lease {lease_id} may still run: it is fenced")
         with suppress(NotFound):
             self._call(ReportTeardown(lease_id, clean), correlation_id)
 
-    def clear_stray(self, lease_id: int) -> bool:
+    def clear_stray(self, node: str, lease_id: int) -> bool:
         """End what nobody speaks for; whether nothing of it is left."""
         self._tools.say(f"something of lease {lease_id}, which is gone, is being ended")
-        return self._is_cleared(lease_id)
+        return self._is_cleared(node, lease_id)
 
     def forget(self, old: Iterable[JobRow]) -> None:
         """Remove what is kept of jobs that are over; of one that may still run, nothing."""
         for job in old:
             try:
-                if job.lease_id is not None:
-                    self._executor.forget(job.lease_id)
+                if job.lease_id is not None and job.node is not None:
+                    self._tools.executor_of(job.node).forget(job.lease_id)
             except NotFound:
                 pass
             except BailiwickError as error:
@@ -190,9 +203,9 @@ class JobActions:
                 continue
             self._book.forget(job.job_id)
 
-    def _is_cleared(self, lease_id: int) -> bool:
+    def _is_cleared(self, node: str, lease_id: int) -> bool:
         try:
-            return self._executor.tear_down(lease_id)
+            return self._tools.executor_of(node).tear_down(lease_id)
         except NotFound:
             return True  # nothing was ever started under it
 
@@ -232,6 +245,7 @@ class JobActions:
             device_indices=lease.devices,
             limits=Limits(memory_of(lease, per_core), cpu_milli=lease.cpu_milli or None),
             server=self._tools.server,
+            owner=str(Scope(job.tenant, job.project)),
         )
 
     def _fail(self, job: JobRow, fault: JobFault, error: BailiwickError) -> None:

@@ -47,9 +47,10 @@ LEAVING = (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedLease:
-    """A lease on this node, as the kernel has it."""
+    """A lease on a node where jobs are run, as the kernel has it."""
 
     lease_id: int
+    node: str = ""
     state: RevokeState
     expires_ms: int
     reason: PreemptionReason | None = None

@@ -1,4 +1,4 @@
-"""The loop that runs this node's jobs: it looks, has the next step of each chosen, and does it.
+"""The loop that runs jobs, of this node and of those with an agent: look, choose, do.
 
 Rules:
 
@@ -10,6 +10,9 @@ Rules:
 - Rows are read before the state: a lease that a row names is then there, or gone for good.
 - A lease without a job is not reported while there is a row that may not have learnt of it yet: the
   row would then never know how its lease ended.
+- Of this node all leases are looked at. Of the others those of jobs that live or have just ended,
+  and those on their way out: what a round costs follows the jobs and not the fleet. All of them are
+  looked at once, when the loop begins.
 """
 
 from __future__ import annotations
@@ -21,12 +24,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import assert_never
 
+from bailiwick.fleet.node import EXECUTOR_LABEL, NODE_EXECUTOR
+from bailiwick.kernel.state import State
 from bailiwick.ports import JobChange, JobRow
 from bailiwick.reconcile import job_steps as js
 from bailiwick.reconcile.job_actions import ACTOR, JobActions, JobTools
 from bailiwick.reconcile.job_journal import read_outcomes
 from bailiwick.runtime.replica import View
-from bailiwick.vocab.errors import BailiwickError, InvalidValue, InvariantBroken, Unavailable
+from bailiwick.vocab.errors import BailiwickError, InvariantBroken, Unavailable
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.values import check_integer
 
@@ -58,20 +63,20 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the kernel's state says: this node's leases, who waits, and how far that goes."""
+    """What the kernel's state says: the leases, who waits, and how far that goes."""
 
     leases: dict[int, js.ObservedLease]
     in_line: frozenset[int]
     size: int
     keys_ms: int
+    elsewhere: frozenset[str] = frozenset()
+    """Nodes whose jobs another server runs."""
 
 
 class JobLoop:
     """Runs the jobs of one node, with one executor."""
 
     def __init__(self, tools: JobTools, *, retention: Retention | None = None) -> None:
-        if tools.jobs.node is None:
-            raise InvalidValue("node", None, "the node whose jobs are run here")
         self.node = tools.jobs.node
         self.tools, self._acts = tools, JobActions(tools)
         self._book = tools.jobs.book
@@ -83,6 +88,7 @@ class JobLoop:
         self._warned: set[tuple[int, int]] = set()
         self._in_line_at: dict[int, int] = {}
         self._strays: dict[int, int] | None = None
+        self._known: set[int] | None = None
         self._forget_at = 0.0
 
     @property
@@ -97,7 +103,7 @@ class JobLoop:
 
     def run(self, stop: threading.Event) -> None:
         """Go on until told to stop; the jobs themselves go on after that."""
-        self._strays = None  # another may have run jobs here since the last time
+        self._strays = self._known = None  # another may have run jobs since the last time
         end = self.tools.runner.replica.journal.listen(self._wake.set)
         try:
             with self.tools.jobs.listening(self._wake.set):
@@ -128,9 +134,10 @@ class JobLoop:
             self._strays = dict.fromkeys(self._adopt(), 0)
         live = self._book.live()
         waiting = [job for job in live if job.phase is JobPhase.WAITING]
-        seen = self._look(waiting)
+        begun = [job for job in live if job.phase is not JobPhase.WAITING]
+        seen = self._look(waiting, begun)
         unlearnt = self._plan_waiting(waiting, seen)
-        here = [job for job in live if job.node == self.node and job.phase is not JobPhase.WAITING]
+        here = [job for job in begun if job.node not in seen.elsewhere]
         self._plan_leases(here, seen, unlearnt=unlearnt)
         self._forget_old(seen)
         return len(here)
@@ -138,23 +145,27 @@ class JobLoop:
     # -- looking -----------------------------------------------------------------------------
 
     def _adopt(self) -> list[int]:
-        """All leases of which the executor keeps anything."""
+        """All leases of which this machine's executor keeps anything."""
+        if self.tools.executor is None:
+            return []
         try:
             return [found.lease_id for found in self.tools.executor.adopt()]
         except OSError as error:
             raise Unavailable("the executor", error.strerror) from error
 
-    def _look(self, waiting: Iterable[JobRow]) -> _Seen:
+    def _look(self, waiting: Iterable[JobRow], begun: list[JobRow]) -> _Seen:
         entries = {job.entry_id for job in waiting if job.entry_id is not None}
+        known = {job.lease_id for job in begun if job.lease_id is not None} | (self._known or set())
+        others = {job.node for job in begun if job.node is not None} - {self.node}
 
         def read(view: View) -> _Seen:
-            state, leases = view.state, {}
-            here = state.leases_on(self.node) if self.node in state.ledger else []
-            for lease_id in here:
+            state, leases = view.state, dict[int, js.ObservedLease]()
+            for lease_id in self._leases_in(state, known):
                 handle = state.handle(lease_id)
                 told = state.ledger.told(handle)
                 leases[lease_id] = js.ObservedLease(
                     lease_id=lease_id,
+                    node=str(state.node_of(lease_id)),
                     state=told.state,
                     expires_ms=told.expires_ms,
                     reason=state.ledger.revoking.get(handle),
@@ -164,9 +175,31 @@ class JobLoop:
                     cpu_milli=told.resources.cpu_milli,
                 )
             in_line = frozenset(entries & state.line.entries.keys())
-            return _Seen(leases, in_line, state.size, state.settings.keys_ms)
+            far = frozenset(node for node in others if self._is_elsewhere(state, node))
+            return _Seen(leases, in_line, state.size, state.settings.keys_ms, far)
 
-        return self.tools.runner.read(read)
+        seen = self.tools.runner.read(read)
+        self._known = {i for i, lease in seen.leases.items() if lease.node != self.node}
+        return seen
+
+    def _is_elsewhere(self, state: State, node: str) -> bool:
+        """Whether another server runs the jobs of a node; one that departed has nobody else."""
+        if self.tools.remote is None:
+            return True
+        return node in state.ledger and not _has_agent(state, node)
+
+    def _leases_in(self, state: State, known: Iterable[int]) -> Iterable[int]:
+        """The leases to be looked at: see the module's rules."""
+        own = (
+            [] if self.node is None or self.node not in state.ledger else state.leases_on(self.node)
+        )
+        if self.tools.remote is None:
+            return own
+        others = state.leases if self._known is None else {*known, *state.leaving}
+        found = [
+            i for i in others if i in state.leases and _has_agent(state, str(state.node_of(i)))
+        ]
+        return {*own, *found}
 
     def _plan_waiting(self, waiting: list[JobRow], seen: _Seen) -> set[int]:
         """The next step of those without a lease; the leases that may be theirs all the same."""
@@ -200,7 +233,8 @@ class JobLoop:
             if job is None and lease_id in unlearnt:
                 continue  # reported now, it would be gone before its job knows how it ended
             is_idle = (job is None or job.phase.is_over) and lease is not None
-            status = None if is_idle else self._acts.status(lease_id)
+            node = self._node_of(job, lease)
+            status = None if is_idle else self._acts.status(node, lease_id)
             warned = lease is not None and (lease_id, lease.expires_ms) in self._warned
             step = js.plan_job(job, lease, status=status, is_warned=warned)
             if lease is None and isinstance(step, js.Rest):
@@ -241,9 +275,10 @@ class JobLoop:
         acts, jobs = self._acts, self.tools.jobs
         if isinstance(step, js.ReportGone):
             correlation = ACTOR if job is None else job.correlation_id
-            return lambda: acts.report(key, correlation)
+            node = self._node_of(job, lease)
+            return lambda: acts.report(node, key, correlation_id=correlation)
         if isinstance(step, js.ClearStray):
-            return lambda: self._clear_stray(key)
+            return lambda: self._clear_stray(self._node_of(job, lease), key)
         if job is None:
             raise InvariantBroken(f"{step} was chosen for lease {key}, which has no job")
         if isinstance(step, js.Start | js.Warn | js.CallOff):
@@ -316,9 +351,15 @@ class JobLoop:
         # Who is told to go again is warned again, even if it is by the same time.
         self._warned = {each for each in self._warned if each[0] != lease.lease_id}
 
-    def _clear_stray(self, lease_id: int) -> None:
+    def _node_of(self, job: JobRow | None, lease: js.ObservedLease | None) -> str:
+        """Where a lease is or was; what nobody else speaks for was found on this machine."""
+        if lease is not None:
+            return lease.node
+        return (self.node or "") if job is None or job.node is None else job.node
+
+    def _clear_stray(self, node: str, lease_id: int) -> None:
         assert self._strays is not None
-        if self._acts.clear_stray(lease_id):
+        if self._acts.clear_stray(node, lease_id):
             self._strays.pop(lease_id, None)
             return
         tries = self._strays.get(lease_id, 0) + 1
@@ -336,12 +377,19 @@ class JobLoop:
         self._warned = {each for each in self._warned if each[0] in seen.leases}
         keep = self._retention
         before_ms = self.tools.clock.now_ms() - keep.age_ms_max
+        whose: list[str | None] = [] if self.node is None else [self.node]
+        whose += [] if self.tools.remote is None else [None]
         old = [
             job
-            for job in self._book.forgettable(
-                self.node, kept_max=keep.jobs_max, before_ms=before_ms
-            )
+            for node in whose
+            for job in self._book.forgettable(node, kept_max=keep.jobs_max, before_ms=before_ms)
             if job.lease_id not in seen.leases and job.lease_id not in self._busy
         ]
         if old and _FORGETTING not in self._busy:
             self._begin(_FORGETTING, lambda: self._acts.forget(old))
+
+
+def _has_agent(state: State, node: str) -> bool:
+    """Whether a node's own agent runs its jobs."""
+    labels = state.ledger.entry(node).capacity.labels
+    return labels.get(EXECUTOR_LABEL) == NODE_EXECUTOR

@@ -21,7 +21,12 @@ from bailiwick.agent.machine.inventory import judge, read_machine
 from bailiwick.agent.report import capacity_of
 from bailiwick.executors.registry import DEFAULT, ExecutorKind
 from bailiwick.fleet.inventory import is_same_machine
-from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
+from bailiwick.fleet.node import (
+    EXECUTOR_LABEL,
+    HEARTBEAT_LABEL,
+    JOB_MODE_LABEL,
+    NodeCapacity,
+)
 from bailiwick.kernel import DepartNode, Envelope, RegisterNode
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.runtime.replica import View
@@ -85,16 +90,26 @@ class ThisNode:
     name = "this-node"
 
     def __init__(
-        self, loop: JobLoop, beats: Beats, *, executor: ExecutorKind, folder: Path
+        self,
+        loop: JobLoop,
+        beats: Beats,
+        *,
+        executor: ExecutorKind,
+        folder: Path,
+        node: str,
+        job_mode: str | None = None,
     ) -> None:
+        self._node = node
         self._loop, self._beats, self._folder = loop, beats, folder
         self._labels = {EXECUTOR_LABEL: executor.name, HEARTBEAT_LABEL: "server"}
+        if job_mode is not None:
+            self._labels[JOB_MODE_LABEL] = job_mode
 
     def run(self, stop: threading.Event) -> None:
         """Join the fleet, then run jobs until told to stop."""
         loop, tools = self._loop, self._loop.tools
         capacity = read_capacity(self._folder, self._labels)
-        tools.say(join_fleet(tools.runner, loop.node, capacity=capacity))
+        tools.say(join_fleet(tools.runner, self._node, capacity=capacity))
         silent = threading.Event()  # of this run: the next has a heart of its own
         beating = threading.Thread(target=self._beat, args=(silent,), name="beat", daemon=True)
         beating.start()
@@ -107,6 +122,6 @@ class ThisNode:
     def _beat(self, silent: threading.Event) -> None:
         every_s = self._beats.rule.beat_ms / 1000
         while True:  # until the run is over
-            self._beats.beat(self._loop.node)
+            self._beats.beat(self._node)
             if silent.wait(every_s):
                 return

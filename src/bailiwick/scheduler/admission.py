@@ -42,6 +42,7 @@ from bailiwick.scheduler.explain import (
 )
 from bailiwick.scheduler.gangs.members import MemberPlaces
 from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.kept_apart import PoliciesAsked
 from bailiwick.scheduler.library.kept_room import KeptRoom, ask_with
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.quota import QuotaManager
@@ -97,6 +98,7 @@ class AdmissionController:
         if quotas is not None:
             ledger.attach_quotas(quotas)
         self.places = MemberPlaces(ledger, self.scorer)
+        self.kept_apart = PoliciesAsked(ledger, self.scorer)
         kept = self.headroom.kept.as_tuple()
         self._kept = (self.headroom.priority.rank if any(kept) else 0, *kept)
 
@@ -127,11 +129,14 @@ class AdmissionController:
             lease_id = self._fast(request, now_ms=now_ms, depth=depth)
             if lease_id >= 0:
                 lease = self.ledger.lease(lease_id)
+                self.ledger.watchers.began(request, (lease_id,))
                 return Approved((lease.node,), (lease,))
             counted = lease_id == NO_CAPACITY
         decision = self._decide(request, now_ms=now_ms, keep=True, depth=depth)
         if not counted and not _was_quota(decision):
             self.ledger.note_arrivals(self.scorer.ready(self.ledger, request), request.gang_size)
+        if isinstance(decision, Approved):
+            self.ledger.watchers.began(request, [lease.id for lease in decision.leases])
         return decision
 
     def _admit_with(
@@ -164,6 +169,7 @@ class AdmissionController:
 
     def _fast(self, request: PlacementRequest, *, now_ms: int, depth: int) -> int:
         """The same checks inside the engine; a negative word sends it the long way round."""
+        self.kept_apart.look(now_ms)
         ready = self.scorer.ready(self.ledger, request).at_depth(depth)
         self.ledger.use_headroom(self._kept)
         return self.ledger.place(ready, self.scorer.code, now_ms=now_ms)
@@ -222,6 +228,7 @@ class AdmissionController:
     ) -> AdmissionDecision:
         check_kind("request", request, PlacementRequest)
         check_amount("now_ms", now_ms)
+        self.kept_apart.look(now_ms)
         late = self._deadline(request, now_ms)
         if late is not None:
             return late
@@ -235,7 +242,7 @@ class AdmissionController:
             return no_room
         chosen = self.places.choose(request, now_ms=now_ms, keep=keep, depth=depth)
         if isinstance(chosen, Denied):
-            return chosen
+            return self.kept_apart.told(request, chosen, now_ms=now_ms)
         return replace(chosen, burst=chosen.burst or quota)
 
     @staticmethod

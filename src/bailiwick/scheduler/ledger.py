@@ -32,12 +32,14 @@ from bailiwick.scheduler.engine.protocol import FLAG_RESERVED
 from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.lease import EndedLease, Lease
 from bailiwick.scheduler.leases import LeaseTable
+from bailiwick.scheduler.library.watch import LedgerWatchers
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.node_state import (
     NodeEntry,
     NodeModeTransition,
     NodeUsage,
     resources_of_node,
+    total_of,
 )
 from bailiwick.scheduler.quota import QuotaManager
 from bailiwick.scheduler.request import PlacementRequest
@@ -45,7 +47,6 @@ from bailiwick.scheduler.room_holds import Holds, RoomHold
 from bailiwick.vocab.errors import Conflict, InvariantBroken, Stale
 from bailiwick.vocab.transitions import NodeMode, RevokeState, check_mode_change
 from bailiwick.vocab.values import (
-    MILLI,
     NodeId,
     check_amount,
     check_integer,
@@ -70,6 +71,7 @@ class CapacityLedger(LeaseTable):
         """How many nodes take no leases, by what closes them."""
         self._closed_why: dict[int, FilterReason] = {}
         self.holds = Holds(self)
+        self.watchers = LedgerWatchers()
         self._hold_serial = 0
         self.unit_index: UnitIndex | None = None
         if quotas is not None:
@@ -99,9 +101,10 @@ class CapacityLedger(LeaseTable):
         while len(self.by_handle) <= entry.handle:
             self.by_handle.append(None)
         self.by_handle[entry.handle] = entry
-        self.total += _total(entry.capacity)
+        self.total += total_of(entry.capacity)
         self.handles.count_devices(entry.capacity, 1)
         self.labelled.enter(entry)
+        self.watchers.joined(entry)
 
     def restore_nodes(
         self, nodes: Mapping[int, tuple[str, NodeCapacity]], *, vacant: Sequence[int]
@@ -158,9 +161,10 @@ class CapacityLedger(LeaseTable):
         for members in self.node_sets:
             members.discard(entry.handle)
         self.by_handle[entry.handle] = None
-        self.total -= _total(entry.capacity)
+        self.total -= total_of(entry.capacity)
         self.handles.count_devices(entry.capacity, -1)
         del self.entries[entry.id], self.by_class[entry.machine_class][entry.id]
+        self.watchers.left(entry)
         return ended
 
     def set_mode(self, node_id: str, mode: NodeMode) -> NodeModeTransition:
@@ -203,7 +207,7 @@ class CapacityLedger(LeaseTable):
             fields = self.fields(lease_id)
             if fields.flags & FLAG_RESERVED:
                 reserved += self.resources_of(fields.shape)
-        total, kept = _total(entry.capacity), self.holds.kept_on(entry.handle)
+        total, kept = total_of(entry.capacity), self.holds.kept_on(entry.handle)
         claimed = resources_of_node(kept)
         leased = total - free - reserved - claimed
         return NodeUsage(
@@ -270,12 +274,14 @@ class CapacityLedger(LeaseTable):
         """Give the resources back and say why; what is kept of them for others is kept."""
         ended = super().end(lease_id, cause, now_ms=now_ms, reason=reason)
         self.holds.lease_ended(lease_id, now_ms=now_ms)
+        self.watchers.ended(lease_id, now_ms)
         return ended
 
     def drop(self, lease_id: int, *, now_ms: int) -> None:
         """The same, for a caller that knows what the lease was."""
         super().drop(lease_id, now_ms=now_ms)
         self.holds.lease_ended(lease_id, now_ms=now_ms)
+        self.watchers.ended(lease_id, now_ms)
 
     def fence(
         self,
@@ -305,9 +311,9 @@ class CapacityLedger(LeaseTable):
         self.settle(request, now_ms)
         lease_id = self.take(entry, self.prepare(request), flags=flags, now_ms=now_ms)
         if lease_id < 0:
-            raise Conflict(
-                "node", str(entry.id), "cannot hold the request", hint="ask admission first"
-            )
+            why = "cannot hold the request"
+            raise Conflict("node", str(entry.id), why, hint="ask admission first")
+        self.watchers.began(request, (lease_id,))
         return self.lease(lease_id)
 
     def commit(self, lease_id: int, *, now_ms: int = 0) -> Lease:
@@ -320,6 +326,7 @@ class CapacityLedger(LeaseTable):
             raise Conflict("lease", lease_id, f"is {lease.state}, so it cannot be committed")
         fields = self.fields(lease_id)
         term = lease.expires_ms - lease.granted_ms
+        self.watchers.check_stay(lease_id, ttl_ms=term, now_ms=now_ms)
         flags, expires_ms = fields.flags & ~FLAG_RESERVED, now_ms + term
         self.change(lease_id, fields._replace(flags=flags, expires_ms=expires_ms))
         return self.lease(lease_id)
@@ -351,6 +358,7 @@ class CapacityLedger(LeaseTable):
             raise Conflict("lease", lease_id, f"is {lease.state}, so it cannot be renewed")
         if lease.expires_ms <= now_ms:
             raise Conflict("lease", lease_id, f"expired at {lease.expires_ms}")
+        self.watchers.check_stay(lease_id, ttl_ms=ttl_ms, now_ms=now_ms)
         generation, expires_ms = fields.generation + 1, now_ms + ttl_ms
         self.change(lease_id, fields._replace(generation=generation, expires_ms=expires_ms))
         return self.told(lease_id)
@@ -390,9 +398,3 @@ class CapacityLedger(LeaseTable):
     def _refuse_fence(self, lease_id: int) -> None:
         if self.is_pinned(lease_id):
             raise Conflict("lease", lease_id, "is fenced", hint="an operator clears a fence")
-
-
-def _total(capacity: NodeCapacity) -> Resources:
-    return Resources(
-        capacity.cpu_milli, capacity.mem_bytes, capacity.block_bytes, MILLI * len(capacity.gpus)
-    )

@@ -112,6 +112,29 @@ class RuledFilter(NodeFilter, Protocol):
         """How many nodes each rule closes to the request now, by the rule's name."""
 
 
+class PolicyFilter(GangFilter, RuledFilter, Protocol):
+    """A policy that knows what runs now: what it closes may open again, but for a lasting part."""
+
+    @property
+    def lasting(self) -> NodeFilter:
+        """The part of it that no waiting clears."""
+
+    def look(self, now_ms: int) -> None:
+        """What is asked next is asked as of this time."""
+
+
+def is_policy(rule: NodeFilter) -> TypeGuard[PolicyFilter]:
+    """Whether the filter follows time and what runs, and can say what of it lasts."""
+    return hasattr(rule, "lasting")
+
+
+def look_at(filters: Sequence[NodeFilter], now_ms: int) -> None:
+    """Have the policies among these filters know as of when they are asked."""
+    for each in filters:
+        if is_policy(each):
+            each.look(now_ms)
+
+
 def names_rules(rule: NodeFilter) -> TypeGuard[RuledFilter]:
     """Whether the filter can say which of its rules closes how many nodes."""
     return hasattr(rule, "closed_by")

@@ -9,7 +9,7 @@ from bailiwick.fleet.node import NodeCapacity
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.quota_rows import vram_held
 from bailiwick.vocab.transitions import NodeMode
-from bailiwick.vocab.values import NodeId
+from bailiwick.vocab.values import MILLI, NodeId
 from bailiwick.vocab.words import FilterReason
 
 
@@ -73,6 +73,13 @@ class NodeUsage:
     free: Resources
     device_free_milli: tuple[int, ...]
     lease_count: int
+
+
+def total_of(capacity: NodeCapacity) -> Resources:
+    """All that a machine has."""
+    return Resources(
+        capacity.cpu_milli, capacity.mem_bytes, capacity.block_bytes, MILLI * len(capacity.gpus)
+    )
 
 
 def resources_of_node(amounts: Sequence[int]) -> Resources:

@@ -31,7 +31,7 @@ from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.lease import EndedLease
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.library.kept_room import KeptRoom, keep_room
-from bailiwick.scheduler.node_set import NodeFilter
+from bailiwick.scheduler.node_set import NodeFilter, look_at
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.revoker import LeaseRevoker, RevokeTransition
@@ -166,6 +166,7 @@ class PreemptionManager:
         check_kind("request", request, PlacementRequest)
         kept = check_kind("headroom", headroom or ReservationHeadroom(), ReservationHeadroom)
         terms = self._terms(now_ms)
+        look_at(filters, now_ms)
         ready = ledger.prepare(request, filters)
         search = self._for_gang if request.gang_size > 1 else self._for_one
         seated = search(ledger, ready, terms)

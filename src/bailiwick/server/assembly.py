@@ -3,7 +3,7 @@
 Rules:
 
 - Everything is built here and nowhere else, from the store, the replica and the options.
-- A process that is no node has no executor: it keeps jobs, but runs none.
+- A process that is no node has no executor of its own: it runs jobs of other nodes alone.
 - What is this machine's own (keys, jobs, spans) lies in the process's folder.
 """
 
@@ -14,9 +14,11 @@ import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from bailiwick.executors import registry
+from bailiwick.executors import local, registry
+from bailiwick.executors.local.modes import Apart
 from bailiwick.ports import Clock
 from bailiwick.reconcile.counting import JobCounting
 from bailiwick.reconcile.demo_cell import DemoCell
@@ -41,10 +43,12 @@ from bailiwick.services.jobs import Jobs
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
+from bailiwick.services.work import NodeDesk
 from bailiwick.store import load_or_create_key
 from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.sql_store import SqlStore
+from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 
 JOBS_FOLDER = "jobs"
@@ -64,6 +68,8 @@ class ProcessPlan:
     demo: bool
     capability: bytes = field(repr=False)
     """The key that signs tokens of leases."""
+    apart: Apart = field(default_factory=Apart)
+    """How jobs are kept apart, and what they see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +102,27 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
     graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
     duties.append(GraphLoop(graphs, runner, clock=clock, say=base.say))
-    executor = None
+    desk, kind = NodeDesk(WorkBook(base.store), clock=clock), registry.DEFAULT
+    executor, job_mode = None, None
     if node is not None:
-        kind = registry.DEFAULT
-        executor = WatchedExecutor(kind.open(plan.folder / JOBS_FOLDER), base.telemetry)
-        tools = JobTools(
-            jobs=jobs,
-            runner=runner,
-            executor=executor,
-            authority=base.authority,
-            clock=clock,
-            server=plan.address,
-            say=base.say,
-        )
+        hands = local.open_executor(plan.folder / JOBS_FOLDER, plan.apart)
+        job_mode = hands.mode.value
+        base.say(f"jobs are kept apart by: {job_mode}")
+        executor = WatchedExecutor(hands, base.telemetry)
         duties.append(JobCounting(books.counters, node, executor, clock=clock, say=base.say))
-        loop = JobLoop(tools)
-        duties.append(ThisNode(loop, beats, executor=kind, folder=plan.folder))
+    tools = JobTools(
+        jobs=jobs,
+        runner=runner,
+        executor=executor,
+        authority=base.authority,
+        clock=clock,
+        server=plan.address,
+        say=base.say,
+        remote=lambda other: WatchedExecutor(desk.executor_of(other), base.telemetry),
+    )
+    loop = JobLoop(tools)
+    here = partial(ThisNode, loop, beats, executor=kind, folder=plan.folder, job_mode=job_mode)
+    duties.append(loop if node is None else here(node=node))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
     parts = Parts(
@@ -124,6 +135,8 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         jobs=jobs,
         graphs=graphs,
         executor=executor,
+        desk=desk,
+        job_mode=job_mode,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),
         capabilities=Capabilities(plan.capability, RevocationBook()),

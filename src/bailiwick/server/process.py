@@ -26,6 +26,7 @@ from pathlib import Path
 
 from uuid_utils import uuid7
 
+from bailiwick.executors.local.modes import Apart
 from bailiwick.reconcile.duties import Duties
 from bailiwick.reconcile.this_node import machine_name
 from bailiwick.runtime.replica import Pace, Replica, Role
@@ -69,6 +70,8 @@ class ProcessOptions:
     advertise: str | None = None
     """The host that other replicas reach this one at, if not ``host``."""
     tls: Tls | None = None
+    apart: Apart = field(default_factory=Apart)
+    """How jobs are kept apart on this machine, and what they see of it."""
     is_node: bool = True
     """Whether this machine is a node, and runs jobs."""
     shows_login: bool = True
@@ -157,6 +160,7 @@ class _Process:
             is_open=is_loopback(options.host),
             demo=options.demo,
             capability=options.capability,
+            apart=options.apart,
         )
         parts, tasks = assemble(base, plan)
         duties = Duties(tasks, say=self._say)

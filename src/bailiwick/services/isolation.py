@@ -1,9 +1,10 @@
-"""The isolation policy: read, tried, set, and domains that were cleaned.
+"""The isolation policy: read, tried, set, held against what runs, and domains that were cleaned.
 
 Rules:
 
 - It concerns everybody, so every key is asked for over the fleet.
 - What a policy would do is found on the state as it is, by the code that does it when it is set.
+- What enforcing did is told from its own records: a repeated call is answered with the same.
 - A text that is no policy is refused with every mistake in it, to those alone who may set one.
 """
 
@@ -15,11 +16,18 @@ from bailiwick.iam import FLEET
 from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.placements import Residue
 from bailiwick.isolation.policy import Policy
-from bailiwick.kernel import Done, ScrubDomain, SetIsolationPolicy
+from bailiwick.journal.record import parse_record
+from bailiwick.kernel import Done, EnforceIsolation, ScrubDomain, SetIsolationPolicy
+from bailiwick.kernel.isolation.events import IsolationEnforced, IsolationViolated
 from bailiwick.kernel.isolation.preview import Preview, preview
+from bailiwick.kernel.slices import event_of
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller
+from bailiwick.vocab.errors import InvariantBroken
 from bailiwick.vocab.words import DomainKind
+
+RECORDS_MAX = 2_000
+"""Records that are looked at for what enforcing did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +39,17 @@ class PolicyInForce:
     policy: Policy
     set_ms: int
     residues: tuple[Residue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Enforcement:
+    """How many violations there were, how many leases go for them, and the first of them."""
+
+    seq: int | None
+    """Of the record; none in a dry run, or where nobody had to go."""
+    violations: int = 0
+    leases: int = 0
+    told: tuple[IsolationViolated, ...] = ()
 
 
 async def read_policy(caller: Caller) -> PolicyInForce:
@@ -57,6 +76,26 @@ async def preview_policy(caller: Caller, text: str) -> tuple[Policy, Preview]:
     policy = parse_policy(text)
     found = await caller.read(lambda view: preview(view.state, policy, now_ms=view.now_ms))
     return policy, found
+
+
+async def enforce(caller: Caller, text: str) -> Enforcement:
+    """Evict whoever may not be where it is by this policy; the one in force stays in force."""
+    caller.require(FLEET)
+    command = EnforceIsolation(text)
+    if caller.dry_run:
+        first = await caller.rehearse(command)
+        if not isinstance(first, IsolationEnforced):
+            return Enforcement(None)
+        return Enforcement(None, first.violations, first.leases)
+    done = await caller.change(command)
+    if done.seq is None:
+        return Enforcement(None)
+    lines = await caller.records(done.seq, RECORDS_MAX)
+    head, *behind = (event_of(parse_record(line.rstrip(b"\n"))) for line in lines)
+    if not isinstance(head, IsolationEnforced):
+        raise InvariantBroken(f"record {done.seq} is not what enforcing did")
+    told = [event for event in behind if isinstance(event, IsolationViolated)]
+    return Enforcement(done.seq, head.violations, head.leases, tuple(told[: head.violations]))
 
 
 async def scrub(caller: Caller, kind: DomainKind, *, domain: str) -> Done:

@@ -9,7 +9,7 @@ Rules:
   not leaves the row waiting, to be asked again.
 - No job runs without a bound on its memory: who names none gets some for each core.
 - A job of another is not there: same answer, same words.
-- What a job printed lies on the machine that ran it; another's server says so.
+- What a job printed lies on the machine that ran it, or came from its agent; else that is said.
 - To cancel is to write down the wish, and to take a waiting request out of the queue. What runs is
   ended by the loop that runs it, which is woken and sees the wish.
 """
@@ -299,8 +299,8 @@ async def list_jobs(
     if not caller.may(FLEET):
         own = [scope for scope in caller.principal.roles if caller.may(scope)]
         scopes = [(each.tenant, each.project) for each in own if each.tenant is not None]
-    book = _kept(jobs).book
-    rows = await asyncio.to_thread(book.page, scopes, before=before, limit=limit + 1)
+    page = _kept(jobs).book.page
+    rows = await asyncio.to_thread(page, scopes, before=before, limit=limit + 1)
     kept, following = cut(rows, limit, key=lambda job: job.job_id)
     return await tell_standing(caller, kept), following
 
@@ -308,8 +308,7 @@ async def list_jobs(
 async def read_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> JobStanding:
     """One job."""
     job = await _require_job(caller, _kept(jobs), job_id=job_id)
-    (found,) = await tell_standing(caller, [job])
-    return found
+    return (await tell_standing(caller, [job]))[0]
 
 
 async def cancel_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> Done:
@@ -339,7 +338,7 @@ async def read_output(
     jobs: Jobs | None,
     *,
     wish: OutputWish,
-    executor: Executor | None,
+    executor_of: Callable[[str], Executor | None],
     ending: asyncio.Event | None,
 ) -> OutputPiece:
     """A piece of what a job printed; the answer is held back until there is more."""
@@ -347,28 +346,29 @@ async def read_output(
     job = await _require_job(caller, found, job_id=wish.job_id)
     until = asyncio.get_running_loop().time() + wish.wait_s
     while True:  # bounded by ``wait_s``, and by the server's own ending
-        here = executor if job.node == found.node else None
-        piece = await asyncio.to_thread(_read, job, here, wish=wish)
-        is_ending = ending is not None and ending.is_set()
-        is_late = is_ending or asyncio.get_running_loop().time() >= until
-        if piece.data or piece.is_over or is_late:
+        by = None if job.node is None else executor_of(job.node)
+        piece = await asyncio.to_thread(_read, job, by, wish=wish, own=found.node)
+        is_late = asyncio.get_running_loop().time() >= until
+        if piece.data or piece.is_over or is_late or (ending is not None and ending.is_set()):
             return piece
         await asyncio.sleep(POLL_S)
         job = await asyncio.to_thread(found.get, wish.job_id)
 
 
-def _read(job: JobRow, executor: Executor | None, *, wish: OutputWish) -> OutputPiece:
+def _read(job: JobRow, by: Executor | None, *, wish: OutputWish, own: str | None) -> OutputPiece:
     # The phase was read before the output: a job that was over then prints nothing more.
     data, is_truncated = b"", False
     if job.started_ms is not None and job.lease_id is not None:
         if job.is_forgotten:
             raise NotFound("output of job", job.job_id, hint="it was removed, being old")
-        if executor is None:
-            raise Unavailable(f"the output of job {job.job_id}", f"it lies on node {job.node}")
+        away = Unavailable(f"the output of job {job.job_id}", f"it lies on node {job.node}")
         try:
-            part = executor.read_output(job.lease_id, wish.offset, limit=wish.limit)
+            if by is None:
+                raise away
+            part = by.read_output(job.lease_id, wish.offset, limit=wish.limit)
         except NotFound:
-            raise NotFound("output of job", job.job_id, hint="its folder is gone") from None
+            gone = NotFound("output of job", job.job_id, hint="its folder is gone")
+            raise (gone if job.node == own else away) from None
         data, is_truncated = part.data, part.is_truncated
     is_over = job.phase.is_over and len(data) < wish.limit
     return OutputPiece(wish.offset, data, is_truncated, is_over)
@@ -388,8 +388,8 @@ async def tell_standing(caller: Caller, rows: list[JobRow]) -> list[JobStanding]
 
 async def _require_job(caller: Caller, jobs: Jobs, *, job_id: int) -> JobRow:
     job = await asyncio.to_thread(jobs.book.get, job_id)
-    scope = None if job is None else Scope(job.tenant, job.project)
-    caller.require(await caller.locate(lambda view: scope))
+    at = None if job is None else Scope(job.tenant, job.project)
+    caller.require(await caller.locate(lambda view: at))
     assert job is not None  # it was located
     return job
 

@@ -17,8 +17,8 @@ from typing import Final
 
 from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.liveness import HeartbeatRule, Liveness
-from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
-from bailiwick.iam import FLEET
+from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NODE_EXECUTOR, NodeCapacity
+from bailiwick.iam import FLEET, PrincipalKind
 from bailiwick.kernel import ChangeMode, DepartNode, Done, LiftQuarantine, Quarantine, RegisterNode
 from bailiwick.runtime.replica import Role, View
 from bailiwick.scheduler.node_state import NodeEntry
@@ -164,9 +164,12 @@ async def report_inventory(caller: Caller, node: str, *, tell: Deferred[NodeCapa
     """Say what a machine has; this adds it to the fleet, and said again changes nothing."""
     caller.require_node(node)
     told = tell()
-    if EXECUTOR_LABEL in told.labels:  # it would draw jobs to where nobody runs them
-        expected = f"none of {EXECUTOR_LABEL}: a server gives that to its own machine"
-        raise InvalidValue("labels", told.labels[EXECUTOR_LABEL], expected)
+    executor = told.labels.get(EXECUTOR_LABEL)
+    is_own = caller.principal.kind is PrincipalKind.NODE
+    # Another would draw jobs to where nobody runs them.
+    if executor is not None and not (executor == NODE_EXECUTOR and is_own):
+        expected = f"none but {NODE_EXECUTOR}, of the node's own agent"
+        raise InvalidValue("labels", executor, expected)
     capacity = replace(told, labels={**told.labels, HEARTBEAT_LABEL: REPORTED})
     if not await _is_known(caller, node, wanted=capacity):
         try:
@@ -186,4 +189,7 @@ async def _is_known(caller: Caller, node: str, *, wanted: NodeCapacity) -> bool:
     if found is not None and not is_same_machine(found, wanted):
         hint = "an operator drains it and has it depart; then it can report again"
         raise Conflict("node", node, "is known with another inventory", hint=hint)
+    if found is not None and found.labels.get(EXECUTOR_LABEL) != wanted.labels.get(EXECUTOR_LABEL):
+        hint = "an operator drains it and has it depart; then it can report again"
+        raise Conflict("node", node, "is known with another executor, or none", hint=hint)
     return found is not None

@@ -22,7 +22,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from bailiwick.ports import JobChange, JobRow, NewJobRow
 from bailiwick.store.sql_store import SqlStore
-from bailiwick.store.tables import jobs
+from bailiwick.store.tables import jobs, work
 from bailiwick.vocab.errors import Damaged, LimitReached
 from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
 from bailiwick.vocab.values import check_integer
@@ -122,10 +122,13 @@ class JobBook:
             rows = connection.execute(select(jobs.c.entry_id, jobs.c.job_id).where(which))
             return {row.entry_id: row.job_id for row in rows}
 
-    def forgettable(self, node: str, *, kept_max: int, before_ms: int) -> list[JobRow]:
-        """Some jobs of a node that are over, beyond the newest so many or ended before then."""
+    def forgettable(self, node: str | None, *, kept_max: int, before_ms: int) -> list[JobRow]:
+        """Some jobs that are over, beyond the newest so many or ended before then.
+
+        Those of a node, or (``None``) of all that have an agent.
+        """
         kept = and_(
-            jobs.c.node == node,
+            jobs.c.lease_id.in_(select(work.c.lease_id)) if node is None else jobs.c.node == node,
             jobs.c.lease_id.is_not(None),
             jobs.c.is_forgotten.is_(False),
             jobs.c.phase.not_in(_LIVE),

@@ -54,4 +54,5 @@ class JobFault(StrEnum):
     EXECUTOR_UNAVAILABLE = "executor_unavailable"
     LEASE_GONE = "lease_gone"
     FOLDER_GONE = "folder_gone"
+    NOT_KEPT_APART = "not_kept_apart"
     SUBMISSION_UNKNOWN = "submission_unknown"

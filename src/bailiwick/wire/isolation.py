@@ -1,4 +1,4 @@
-"""The isolation policy on the wire: what it says, what it would do, what was left behind."""
+"""The isolation policy on the wire: what it says, what it would do or did, what was left behind."""
 
 from __future__ import annotations
 
@@ -79,6 +79,28 @@ class IsolationPreview(Model):
     """How many leases would have to go."""
     leavers: list[IsolationLeaver]
     never: list[IsolationNever]
+
+
+class IsolationRecovered(Model):
+    """A lease that was evicted: the rule, where, and beside which leases."""
+
+    lease_id: int
+    rule: str
+    kind: _Kind | None
+    """None for a rule about a node's labels."""
+    domain: str
+    partners: list[int]
+
+
+class IsolationEnforcement(Model):
+    """Who had to go by a policy; the list holds the first of many, and none in a dry run."""
+
+    seq: int | None
+    """Of the record; ``null`` if it was a dry run, or nobody had to go."""
+    violations: int
+    leases: int
+    """How many were evicted: those that broke a rule, and their gangs."""
+    recovered: list[IsolationRecovered]
 
 
 class DomainScrub(Model):

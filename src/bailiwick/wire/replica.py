@@ -32,6 +32,8 @@ class ReplicaState(Model):
     waiting: int
     digest: str | None
     """Of the whole state; replicas of the same size have the same."""
+    job_mode: Literal["sandbox", "users", "trusted", "closed"] | None = None
+    """How jobs are kept apart on this machine; none if it runs no jobs."""
 
 
 class Health(Model):

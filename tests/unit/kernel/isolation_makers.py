@@ -29,6 +29,7 @@ lines = st.sampled_from(
 texts = st.lists(lines, max_size=40).map("\n".join)
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.IsolationPolicySet: st.builds(ev.IsolationPolicySet, ids, texts),
+    ev.IsolationEnforced: st.builds(ev.IsolationEnforced, texts, ids, ids),
     ev.DomainScrubbed: st.builds(ev.DomainScrubbed, kinds, domains),
     ev.IsolationViolated: st.builds(
         ev.IsolationViolated,
@@ -41,5 +42,6 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
 }
 COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     cmd.SetIsolationPolicy: st.builds(cmd.SetIsolationPolicy, texts, st.none() | st.integers(0, 9)),
+    cmd.EnforceIsolation: st.builds(cmd.EnforceIsolation, texts),
     cmd.ScrubDomain: st.builds(cmd.ScrubDomain, kinds, domains),
 }

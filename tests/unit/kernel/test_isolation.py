@@ -10,6 +10,7 @@ from bailiwick.kernel import (
     ChangeSettings,
     ClearFence,
     DepartNode,
+    EnforceIsolation,
     Evict,
     RegisterNode,
     Release,
@@ -187,6 +188,56 @@ def test_work_goes_from_a_node_that_does_not_prove_any_more_what_a_rule_asks_for
     assert digest_of(d.replayed().state) == d.digest
 
 
+# --- a policy that is not set -------------------------------------------------------------------
+
+
+def test_who_breaks_a_policy_that_is_not_set_goes_once_and_the_record_has_its_text() -> None:
+    d = Desk(nodes=[cores(4), cores(4)], grace_ms=1_000)
+    d.do(SetIsolationPolicy("# nothing yet"))
+    bank, lab = d.lease("bank"), d.lease("lab")
+    d.do(EnforceIsolation(VAULT))
+    assert revoked(d) == {lab: "vault"}
+    assert d.kinds[:2] == ["isolation_enforced", "isolation_violated"]
+    head, told = d.last[0].body, d.last[1].body
+    assert (head["document"], head["violations"], head["leases"]) == ((VAULT,), 1, 1)
+    assert (told["rule"], told["domain"], told["partners"]) == ("vault", "n1", (bank,))
+    first = next(r for r in d.last if r.kind == "lease_revoked")
+    assert (first.body["reason"], first.body["preemptor"]) == (RECOVERY, "isolation")
+    book = d.state.isolation
+    assert (book.version, book.text) == (1, "# nothing yet")
+    d.do(EnforceIsolation(VAULT))
+    assert d.last == []
+    d.tick(d.now_ms + 1_000)
+    d.do(EnforceIsolation(VAULT))
+    assert d.last == []
+    assert digest_of(d.replayed().state) == d.digest
+
+
+def test_a_policy_that_is_not_set_makes_nobody_go_who_keeps_it() -> None:
+    d = Desk(nodes=[cores(4)])
+    d.lease("bank"), d.lease("bank")
+    d.do(EnforceIsolation(VAULT))
+    assert d.last == []
+    d.do(EnforceIsolation(""))
+    assert d.last == []
+
+
+def test_a_gang_goes_whole_by_a_policy_that_is_not_set_and_is_counted() -> None:
+    d = Desk(nodes=[cores(2), cores(2)])
+    d.do(Submit(ask("bank", cpu_cores=1)))
+    gang = d.gang(3, "lab")
+    d.do(EnforceIsolation(VAULT))
+    assert revoked(d).keys() == set(gang)
+    assert (d.last[0].body["violations"], d.last[0].body["leases"]) == (1, 3)
+
+
+def test_a_policy_to_enforce_is_checked_like_one_to_set() -> None:
+    with pytest.raises(PolicyRefused, match="line 1, column 11"):
+        EnforceIsolation("dedicated hots for tenant bank")
+    with pytest.raises(InvalidValue, match=str(SEALED_BYTES_MAX)):
+        EnforceIsolation("\n".join("# " + '"' * 900 for _ in range(40)))
+
+
 # --- what is left behind ------------------------------------------------------------------------
 
 
@@ -277,6 +328,9 @@ def test_a_journal_with_policies_is_replayed_to_the_same_records() -> None:
         campus.do(RegisterNode(f"node-{number}", node(2)))
     for tenant in ("bank", "lab", "bank", "lab"):
         campus.submit(tenant, cpu_cores=20, ttl_ms=HOUR)
+    campus.pass_time(MINUTE)
+    campus.do(EnforceIsolation("few: at most 1 of tenant lab per rack"))
+    assert campus.records[-1].kind == "lease_revoked"
     campus.pass_time(MINUTE)
     campus.do(SetIsolationPolicy(f"{VAULT}\nash: keep host for tenant bank until scrubbed"))
     campus.pass_time(2 * HOUR)

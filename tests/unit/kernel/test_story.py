@@ -316,6 +316,7 @@ def stories() -> list[tuple[str, Callable[[], Campus]]]:
         ("plain", lambda: busy_journal(21, steps=150)),
         ("executors", lambda: busy_journal(22, steps=150, executors=3)),
         ("guarded", lambda: busy_journal(23, steps=150, guarded=True)),
+        ("ruled", lambda: busy_journal(26, steps=150, guarded=True, ruled=True)),
         ("money", troubled),
     ]
 

@@ -99,6 +99,16 @@ def test_the_control_of_a_guarded_campus_is_exact_too(seed: int, settings: Setti
     assert report.journal == report.control.tally
 
 
+@pytest.mark.parametrize(("seed", "guarded"), [(0, False), (2, False), (3, True)])
+def test_the_control_of_a_campus_with_policies_is_exact_too(seed: int, guarded: bool) -> None:
+    campus = busy_journal(seed, steps=110, guarded=guarded, ruled=True)
+    told = {record.kind.value for record in campus.records}
+    assert {"isolation_policy_set", "isolation_violated"} <= told
+    report = ask(campus)
+    assert report.fidelity.exact, report.fidelity
+    assert report.journal == report.control.tally
+
+
 def test_a_node_that_never_came_attests_nothing_either() -> None:
     campus = busy_journal(3, steps=110, guarded=True)
     report = ask(campus, "nodes.node-1=absent")

@@ -84,6 +84,10 @@ _RUN_OPTIONS: Final[Mapping[str, Any]] = {
         help="With --attest: mint lease tokens here, with a key of this node's own, for work "
         f"that asks at DIR/{SOCKET_NAME}.",
     ),
+    "run_jobs": typer.Option(
+        "--run-jobs",
+        help="Run the jobs that are placed on this node. They lie in DIR/jobs, and outlive it.",
+    ),
     "block_path": _BLOCK_PATH,
 }
 
@@ -122,7 +126,7 @@ def inventory(
 @app.command()
 @with_options(AgentOptions, _RUN_OPTIONS)
 def run(options: AgentOptions) -> None:
-    """Report this machine, that it lives and what leases use, until a signal; runs nothing.
+    """Report this machine, that it lives and what leases use, and run its jobs, until a signal.
 
     Example: bailiwick agent run --server https://gpu.example:7077 --token-file node-token --ca-file
     ca.pem

@@ -2,7 +2,9 @@
 
 Rules:
 
-- What is watched is only read; nothing is installed or changed there.
+- What is watched is only read; nothing is installed or changed there. With ``--enforce``, which our
+  own fleet alone knows, its server is told to evict what breaks the policy. The server looks for
+  itself: what the audit saw ends nobody's work.
 - Each finding is a line as it is found, each one that is over another. With ``--findings`` they are
   sealed in a journal first.
 - Ends with 3 if anything was found, with 5 if the cluster could not be seen. What could not be seen
@@ -22,15 +24,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli import ExitCode
-from bailiwick.cli.offline.policy_files import load_placements, load_policy
+from bailiwick.cli.offline.policy_files import load_placements, load_policy_text
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.output import Format, emit
+from bailiwick.cli.shared.session import connect, load_session, need_token
 from bailiwick.clusters.live import LIVE_CLUSTERS, LiveCluster, LiveQuestion
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
+    from bailiwick.client.http_client import Client
     from bailiwick.isolation.findings import IsolationFinding
     from bailiwick.tools.isolation_audit import AuditReport, AuditWatch
+    from bailiwick.wire.isolation import IsolationEnforcement, IsolationRecovered
 
 app = typer.Typer(
     help="Watch live placements, and say within seconds which of them break the policy.",
@@ -61,6 +66,9 @@ class AuditOptions:
         Path | None,
         typer.Option("--metrics", metavar="FILE", help="Write metrics there after each look."),
     ] = None
+    enforce: Annotated[
+        bool, typer.Option("--enforce", help="Our own fleet: evict what breaks the policy.")
+    ] = False
     output: Annotated[
         Format, typer.Option("--output", "-o", help="table: a line each; json: a document each.")
     ] = Format.TABLE
@@ -102,6 +110,9 @@ def _cluster_command(cluster: LiveCluster) -> Callable[..., None]:
     @with_options(ClusterAuditOptions)
     def audit_cluster(options: ClusterAuditOptions) -> None:
         """Watch a cluster's placements."""
+        if options.enforce:
+            expected = "only for bailiwick: a cluster that somebody else runs is never changed"
+            raise InvalidValue("--enforce", cluster.name, expected)
         question = LiveQuestion(
             files=tuple(options.files or ()),
             server=options.server,
@@ -144,17 +155,23 @@ def audit_own(options: OwnAuditOptions) -> None:
 
     What is judged is what the journal says runs, whatever the scheduler believed that wrote it.
 
+    With --enforce the server you are logged in at evicts what breaks the policy there
+    (policy_violation_recovery, with the usual grace); it needs scheduler.isolation.set.
+
     Example: bailiwick isolation audit bailiwick --policy policy.txt
     """
     from bailiwick.tools.isolation_journal import watch_journal
 
-    _watch("bailiwick", options, read=watch_journal(options.store))
+    client = connect(need_token(load_session())) if options.enforce else None
+    _watch("bailiwick", options, read=watch_journal(options.store), client=client)
 
 
 # -- watching --------------------------------------------------------------------------------
 
 
-def _watch(name: str, options: AuditOptions, *, read: Callable[[], Any]) -> None:
+def _watch(
+    name: str, options: AuditOptions, *, read: Callable[[], Any], client: Client | None = None
+) -> None:
     from bailiwick.runtime.runner import SystemClock
     from bailiwick.store import JournalWriter, load_or_create_key
     from bailiwick.tools.isolation_audit import AuditFailed, AuditWatch
@@ -168,23 +185,26 @@ def _watch(name: str, options: AuditOptions, *, read: Callable[[], Any]) -> None
         if options.findings is not None and options.key is not None:
             signer = load_or_create_key(options.key, f"audit.{name}")
             journal = stack.enter_context(JournalWriter(options.findings, signer))
-        watch = AuditWatch(name, load_policy(options.policy), read, SystemClock(), journal)
+        text, policy = load_policy_text(options.policy)
+        watch = AuditWatch(name, policy, read, SystemClock(), journal)
         watch.metrics = options.metrics
         try:
-            was_found = _look_on(watch, options)
+            was_found = _look_on(watch, options, Enforcer(client, text))
         except AuditFailed as error:
             typer.echo(f"bailiwick: {error}", err=True)
             raise typer.Exit(ExitCode.UNREACHABLE) from None
     raise typer.Exit(ExitCode.DENIED if was_found else ExitCode.DONE)
 
 
-def _look_on(watch: AuditWatch, options: AuditOptions) -> bool:
+def _look_on(watch: AuditWatch, options: AuditOptions, enforcer: Enforcer) -> bool:
     """Look once, or until somebody ends it; whether anything was found."""
     was_found, told = False, set[str]()
     while True:  # bounded: by whoever watches
         report = watch.look()
         was_found |= bool(report.open)
         _tell(report, options, told=told)
+        if report.open:
+            enforcer.enforce(options)
         if options.once:
             if report.failure:
                 raise typer.Exit(ExitCode.UNREACHABLE)
@@ -246,3 +266,59 @@ def _document(word: str, finding: IsolationFinding) -> dict[str, object]:
             for each in finding.who
         ],
     }
+
+
+# -- enforcing -------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Enforcer:
+    """Has the server evict what breaks the policy; without a client, nothing is done.
+
+    To ask again while they leave does nothing, so every look that finds something asks.
+    """
+
+    client: Client | None
+    text: str
+
+    def enforce(self, options: AuditOptions) -> None:
+        """Ask the server, and say what it did; one that is away is asked at the next look."""
+        from bailiwick.client.bodies import make_body
+        from bailiwick.client.errors import Unreachable
+        from bailiwick.wire.actions.isolation import ISOLATION_ENFORCE
+        from bailiwick.wire.isolation import IsolationPolicyChange
+
+        if self.client is None:
+            return
+        body = make_body(IsolationPolicyChange, text=self.text)
+        try:
+            done = self.client.send(ISOLATION_ENFORCE, body=body)
+        except Unreachable as error:
+            if options.once:
+                raise
+            typer.echo(f"not enforced: {error}", err=True)
+            return
+        _tell_done(done, options)
+
+
+def _tell_done(done: IsolationEnforcement, options: AuditOptions) -> None:
+    from bailiwick.phrases.amounts import plural
+
+    is_json = options.output is Format.JSON
+    for each in done.recovered:
+        plain = {"state": "evicted", "seq": done.seq, **each.model_dump(mode="json")}
+        emit((json.dumps(plain) if is_json else _evicted_line(each)) + "\n")
+    if is_json:
+        return
+    if done.violations:
+        why = plural(done.violations, "violation")
+        emit(f"{plural(done.leases, 'lease')} told to go for {why} (record {done.seq})\n")
+    elif options.once:
+        emit("nobody was told to go: who may not stay is leaving, or has left\n")
+
+
+def _evicted_line(each: IsolationRecovered) -> str:
+    where = f"{'node' if each.kind is None else each.kind.value} {each.domain}"
+    beside = ", ".join(f"lease-{partner}" for partner in each.partners[:8])
+    told = f" beside {beside}" if beside else ""
+    return f"evicted  {each.rule}: {where}: lease-{each.lease_id}{told}"

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bailiwick.cli import ExitCode
-from bailiwick.cli.offline.policy_files import read_text, tell_problems
+from bailiwick.cli.offline.policy_files import load_policy_text
 from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.output import Format, emit
 from bailiwick.cli.shared.screen import make_console, owner, print_rows
@@ -84,7 +83,7 @@ def set_policy(
     from bailiwick.wire.actions.isolation import ISOLATION_PREVIEW, ISOLATION_SET
     from bailiwick.wire.isolation import IsolationPolicyChange
 
-    body = make_body(IsolationPolicyChange, text=_checked(file))
+    body = make_body(IsolationPolicyChange, text=load_policy_text(file)[0])
     tried = ask.client.send(ISOLATION_PREVIEW, body=body)
     if ask.dry_run:
         ask.printer.thing(tried, name=str(tried.leaving), draw=lambda: _draw_preview(tried))
@@ -94,20 +93,6 @@ def set_policy(
     ask.confirm(f"Set this policy in place of version {tried.version}?")
     told = f"version {tried.version + 1} of the policy is in force"
     ask.change(ISOLATION_SET, body=body, etag=f'"{tried.version}"', told=told)
-
-
-def _checked(file: Path) -> str:
-    """The text in a file, if it is a policy; else its problems are told and the command ends."""
-    from bailiwick.isolation.language.parser import parse_policy
-    from bailiwick.isolation.language.text import PolicyRefused
-
-    text = read_text(file)
-    try:
-        parse_policy(text)
-    except PolicyRefused as refused:
-        tell_problems(file, refused)
-        raise typer.Exit(ExitCode.USAGE) from None
-    return text
 
 
 def _draw_preview(found: IsolationPreview) -> None:

@@ -39,6 +39,7 @@ def _draw_status(found: ReplicaState) -> None:
             ("leader", told),
             ("journal", f"{found.size:,} records, epoch {found.epoch}"),
             ("may be old by", f"{found.age_ms:,} ms"),
+            ("jobs kept apart", found.job_mode or "it runs no jobs"),
             ("fleet", f"{found.nodes:,} nodes, {found.leases:,} leases, {found.waiting:,} waiting"),
         ],
     )

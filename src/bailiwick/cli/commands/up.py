@@ -21,6 +21,7 @@ from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.flags import with_options
 
 if TYPE_CHECKING:
+    from bailiwick.executors.local.modes import Apart
     from bailiwick.server.port import Tls
     from bailiwick.server.process import ProcessOptions
 
@@ -93,6 +94,31 @@ class UpOptions:
             "--node/--no-node",
             help="Whether this machine is a node that runs jobs. By default it is, unless "
             "--database or a --host for others is given. Needs Linux.",
+        ),
+    ] = None
+    job_mode: Annotated[
+        str | None,
+        typer.Option(
+            "--job-mode",
+            metavar="sandbox|users",
+            help="How jobs are kept apart from each other and from this server. By default the "
+            "best that this machine allows; a mode that it does not allow is refused.",
+        ),
+    ] = None
+    trust_jobs: Annotated[
+        bool,
+        typer.Option(
+            "--trust-jobs",
+            help="Run jobs as this server's own user, who can read all it has; for the jobs of "
+            "one tenant alone.",
+        ),
+    ] = False
+    job_path: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--job-path",
+            metavar="DIR[:rw]",
+            help="A folder that jobs in a sandbox see, to read unless :rw is added. Repeatable.",
         ),
     ] = None
     tls_cert: Annotated[
@@ -203,11 +229,29 @@ def check_options(options: UpOptions) -> ProcessOptions:
         name=options.name,
         advertise=options.advertise,
         tls=tls,
+        apart=_apart_of(options, folder=folder, key_file=key_file),
         is_node=default and can_be_node() if options.node is None else options.node,
         shows_login=default if options.login is None else options.login,
         demo=options.demo,
         otlp=options.otlp,
         snapshot_every=options.snapshot_every,
+    )
+
+
+def _apart_of(options: UpOptions, *, folder: Path, key_file: Path) -> Apart:
+    from bailiwick import InvalidValue
+    from bailiwick.executors.local.modes import Apart, JobMode, parse_shown
+
+    if options.job_mode is not None and (
+        options.trust_jobs or options.job_mode not in (JobMode.SANDBOX, JobMode.USERS)
+    ):
+        raise InvalidValue("--job-mode", options.job_mode, "sandbox or users, or --trust-jobs")
+    mode = None if options.job_mode is None else JobMode(options.job_mode)
+    hidden = [folder, *(() if key_file.parent == folder else (key_file.parent,))]
+    return Apart(
+        mode=JobMode.TRUSTED if options.trust_jobs else mode,
+        shown=tuple(parse_shown(text) for text in options.job_path or ()),
+        hidden=tuple(path.resolve() for path in hidden),
     )
 
 

@@ -50,12 +50,17 @@ def read_text(path: Path) -> str:
 
 def load_policy(path: Path) -> Policy:
     """The policy in a file; if it is none, its problems are told and the command ends."""
+    return load_policy_text(path)[1]
+
+
+def load_policy_text(path: Path) -> tuple[str, Policy]:
+    """The same, and as it is written."""
     from bailiwick.isolation.language.parser import parse_policy
     from bailiwick.isolation.language.text import PolicyRefused
 
     text = read_text(path)
     try:
-        return parse_policy(text)
+        return text, parse_policy(text)
     except PolicyRefused as refused:
         tell_problems(path, refused)
         raise typer.Exit(ExitCode.USAGE) from None

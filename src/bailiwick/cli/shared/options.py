@@ -5,8 +5,7 @@ Rules:
 - Everything may stand in a job file (``-f``) under the same word; an option beats the file.
 - A job without a word about cores and memory gets one core and 2 GiB; one with GPUs gets one
   core and 16 GiB for each, because frameworks that use one will not even load in less.
-- On a server of this machine a job starts in the folder one stands in; elsewhere only ``--cwd``
-  can know.
+- A job starts in a fresh folder of its own unless ``--cwd`` names one that it can see.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import math
 import os
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
 
@@ -209,8 +207,6 @@ def wish_of(options: WishOptions, ask: Ask, *, defaults: bool = True) -> dict[st
     wish |= typed_words(options)
     if isinstance(options, JobOptions):
         wish |= _typed_job(options)
-        if "cwd" not in wish and _is_here(ask):
-            wish["cwd"] = os.getcwd()
     if "tenant" not in wish:
         wish["tenant"] = ask.tenant
         if "project" not in wish and ask.project is not None:
@@ -279,9 +275,3 @@ def _own(name: str) -> str:
     if value is None:
         raise InvalidValue("--env", name, "NAME=VALUE, or a variable that is set here")
     return f"{name}={value}"
-
-
-def _is_here(ask: Ask) -> bool:
-    from bailiwick.client.connection import is_loopback
-
-    return is_loopback(urlsplit(ask.session.server).hostname or "")

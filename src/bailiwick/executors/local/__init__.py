@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bailiwick.executors.port import Executor
+if TYPE_CHECKING:
+    from bailiwick.executors.local.executor import LocalExecutor
+    from bailiwick.executors.local.modes import Apart
 
 
 def is_available() -> bool:
@@ -16,8 +19,9 @@ def is_available() -> bool:
     return sys.platform == "linux"
 
 
-def open_executor(folder: Path) -> Executor:
-    """The executor whose jobs are kept in this folder."""
+def open_executor(folder: Path, apart: Apart | None = None) -> LocalExecutor:
+    """The executor whose jobs are kept in this folder, kept apart as well as the machine can."""
     from bailiwick.executors.local.executor import LocalExecutor
+    from bailiwick.executors.local.modes import Apart
 
-    return LocalExecutor(folder)
+    return LocalExecutor(folder, apart=apart or Apart())

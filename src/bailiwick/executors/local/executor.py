@@ -7,17 +7,16 @@ Rules:
 - A job sees no more of our environment than is written in ``environment_of``. There is no shell.
 - The supervisor holds a lock on the folder for all its life. So whether it lives is asked of the
   kernel, and not of a number in a file.
-- No sandbox: a job is a process of the user who runs the server (see docs/executor.md).
+- How jobs are kept apart is chosen once (:mod:`bailiwick.executors.local.modes`); nothing here
+  depends on it, but where a job's own files lie.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shutil
 import signal
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +26,12 @@ from bailiwick.executors.local.launch import (
     TOKEN,
     WARNING,
     WORK,
+    Own,
     environment_of,
     is_locked,
     laid_out,
     launch,
+    save_warning,
 )
 from bailiwick.executors.local.limits import (
     Cgroup,
@@ -38,9 +39,17 @@ from bailiwick.executors.local.limits import (
     find_cgroup,
     plan_rlimits,
 )
+from bailiwick.executors.local.modes import Apart, JobMode
 from bailiwick.executors.local.proc import Process, count_threads, is_same, load_boot_id, send
-from bailiwick.executors.local.state import JobState, digest_of, load_counts, load_exit, load_state
-from bailiwick.executors.local.supervisor import save_atomically
+from bailiwick.executors.local.separation import Separation
+from bailiwick.executors.local.state import (
+    JobState,
+    digest_of,
+    load_counts,
+    load_exit,
+    load_state,
+    read_plain,
+)
 from bailiwick.executors.local.teardown import (
     Look,
     Sight,
@@ -71,21 +80,8 @@ _EXPECTED = {
     "argv[0]": "a program that can be run",
     "cwd": "a directory that can be entered",
     "limits": "limits that this machine and user can have",
+    "owner": "a job that can be kept apart from others",
 }
-
-
-def _read_plain(path: Path, offset: int, *, limit: int) -> bytes:
-    """A part of a plain file; a job may have put a link, a pipe or a folder in its place."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
-            return b""
-        raise Unavailable("the job's output", error.strerror) from error
-    try:
-        return os.pread(fd, limit, offset) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
-    finally:
-        os.close(fd)
 
 
 class LocalExecutor:
@@ -98,11 +94,14 @@ class LocalExecutor:
         waits: TeardownWaits | None = None,
         cgroup: Path | None = None,
         look: Look = take_census,
+        apart: Apart | None = None,
     ) -> None:
         if not is_available():
             raise Unavailable("the local executor", "it needs Linux")
         self._root = root.resolve()
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._separation = Separation(self._root, apart or Apart(mode=JobMode.TRUSTED))
+        self.mode = self._separation.mode
         self._waits = waits or TeardownWaits()
         self._parent = find_cgroup(cgroup)
         self._look = look
@@ -115,13 +114,14 @@ class LocalExecutor:
         folder = self._root / str(spec.lease_id)
         if folder.exists():
             raise Conflict("job of lease", spec.lease_id, "was started before")
+        self._root.mkdir(mode=0o700, exist_ok=True)  # somebody may have removed it
+        own = self._separation.plan_own(spec)
         if spec.cwd is not None and not os.path.isdir(spec.cwd):
             raise InvalidValue("cwd", str(spec.cwd), "a directory that exists")
         cgroup = self._make_cgroup(spec)
-        order, unenforced = self._order(spec, folder, cgroup)
+        order, unenforced = self._order(spec, own, cgroup)
         try:
-            self._root.mkdir(mode=0o700, exist_ok=True)  # somebody may have removed it
-            with laid_out(folder, spec, state=order["state"]) as lock:
+            with laid_out(folder, spec, state=order["state"], own=own) as lock:
                 answer = launch(folder, order, lock=lock, wait_s=self._waits.start_s)
         except Unavailable:
             self._undo(spec.lease_id, may_have_run=True)
@@ -146,10 +146,10 @@ class LocalExecutor:
         """Tell the job that it must be gone by then: a file, and SIGUSR1 if it asked for one."""
         check_amount("until_ms", until_ms)
         folder = self._folder(lease_id)
-        body = {"lease_id": lease_id, "until_ms": until_ms}
+        work = self._separation.own_of(lease_id) / WORK
         try:
-            (folder / WORK).mkdir(mode=0o700, exist_ok=True)  # a job may have removed it
-            save_atomically(str(folder / WORK / WARNING), body)
+            work.mkdir(mode=0o700, exist_ok=True)  # a job may have removed it
+            save_warning(work, {"lease_id": lease_id, "until_ms": until_ms})
         except OSError as error:
             raise Unavailable("the job's working directory", error.strerror) from error
         status = self.status(lease_id)
@@ -162,7 +162,8 @@ class LocalExecutor:
     def call_off(self, lease_id: int) -> None:
         """Take the warning back: its file is gone. A signal that was sent cannot be."""
         try:
-            (self._folder(lease_id) / WORK / WARNING).unlink(missing_ok=True)
+            own = self._separation.own_of(int(self._folder(lease_id).name))
+            (own / WORK / WARNING).unlink(missing_ok=True)
         except OSError as error:
             raise Unavailable("the job's working directory", error.strerror) from error
 
@@ -170,7 +171,7 @@ class LocalExecutor:
         """End the job and all it started; whether nothing of it is left."""
         check_amount("lease_id", lease_id)
         folder = self._root / str(lease_id)
-        if not folder.is_dir() and find_bearers(_mark_of(folder)):
+        if not folder.is_dir() and find_bearers(self._mark_of(folder)):
             return False  # somebody removed its folder: it lives, and nothing proves who it is
         folder = self._folder(lease_id)
         try:
@@ -235,7 +236,7 @@ class LocalExecutor:
         check_amount("limit", limit)
         folder = self._folder(lease_id)
         is_truncated = (folder / supervisor.TRUNCATED).exists()
-        data = _read_plain(folder / supervisor.OUTPUT, offset, limit=limit)
+        data = read_plain(folder / supervisor.OUTPUT, offset, limit=limit)
         return OutputPart(data, offset + len(data), is_truncated)
 
     def forget(self, lease_id: int) -> None:
@@ -244,6 +245,7 @@ class LocalExecutor:
         if not self._is_over(folder):
             raise Conflict("job of lease", lease_id, "has not ended", hint="tear it down first")
         try:
+            self._separation.forget(lease_id)
             shutil.rmtree(folder)
         except OSError as error:
             raise Unavailable("the job's folder", error.strerror) from error
@@ -268,13 +270,14 @@ class LocalExecutor:
         return cgroup
 
     def _order(
-        self, spec: JobSpec, folder: Path, cgroup: Cgroup | None
+        self, spec: JobSpec, own: Own, cgroup: Cgroup | None
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """What the supervisor is told, and the limits that will not be held."""
-        cwd = spec.cwd or folder / WORK
+        cwd = spec.cwd or own.folder / WORK
+        uid = os.getuid() if own.uid is None else own.uid
         if cgroup is None:
-            others = count_threads(os.getuid()) if spec.limits.pids_max is not None else 0
-            rlimits, unenforced = plan_rlimits(spec.limits, others=others, is_root=os.getuid() == 0)
+            others = count_threads(uid) if spec.limits.pids_max is not None else 0
+            rlimits, unenforced = plan_rlimits(spec.limits, others=others, is_root=uid == 0)
         else:
             rlimits, unenforced = common_rlimits(spec.limits), ()
         state = JobState(
@@ -289,12 +292,13 @@ class LocalExecutor:
         order = {
             "state": state.to_body(),
             "argv": list(spec.argv),
-            "env": environment_of(spec, folder),
+            "env": environment_of(spec, own),
             "cwd": str(cwd),
             "cgroup": state.cgroup,
             "rlimits": rlimits,
             "cores": list(spec.limits.cores),
             "output_bytes_max": spec.output_bytes_max,
+            **self._separation.plan_walls(spec, own),
         }
         return order, unenforced
 
@@ -329,7 +333,7 @@ class LocalExecutor:
         for who in (state.job, state.supervisor):
             if not is_same(who.pid, who.start_ticks):
                 return _lost_or_just_ended(folder)
-        is_warned = os.path.lexists(folder / WORK / WARNING)
+        is_warned = os.path.lexists(self._separation.own_of(state.lease_id) / WORK / WARNING)
         return Running(state.job.pid, state.job.start_ticks, state.boot_id, is_warned)
 
     def _is_over(self, folder: Path) -> bool:
@@ -363,7 +367,11 @@ class LocalExecutor:
             has_exited = load_exit(folder) is not None
         except Damaged:
             has_exited = False  # the process table will tell
-        return Sight(state, _mark_of(folder), is_supervised, has_exited)
+        return Sight(state, self._mark_of(folder), is_supervised, has_exited)
+
+    def _mark_of(self, folder: Path) -> bytes:
+        own = self._separation.own_of(int(folder.name))
+        return b"BAILIWICK_LEASE_TOKEN_FILE=" + os.fsencode(own / TOKEN)
 
     def _end_supervisor(self, folder: Path, state: JobState) -> bool:
         """It leaves when its last child did; one that is stuck is ended."""
@@ -380,7 +388,7 @@ def _refusal(spec: JobSpec, answer: dict[str, Any]) -> InvalidValue:
     field = str(answer["fault"])
     values = {"argv[0]": spec.argv[0], "cwd": str(spec.cwd), "limits": spec.limits}
     why = os.strerror(answer["errno"]) if answer["errno"] else "it was refused"
-    return InvalidValue(field, values[field], f"{_EXPECTED[field]} ({why})")
+    return InvalidValue(field, values.get(field, spec.owner), f"{_EXPECTED[field]} ({why})")
 
 
 def _lost_or_just_ended(folder: Path) -> Exited | Lost:
@@ -389,7 +397,3 @@ def _lost_or_just_ended(folder: Path) -> Exited | Lost:
     except Damaged:
         return Lost(LostReason.STATE_UNREADABLE)
     return ended or Lost(LostReason.NOT_THE_SAME_PROCESS)
-
-
-def _mark_of(folder: Path) -> bytes:
-    return b"BAILIWICK_LEASE_TOKEN_FILE=" + os.fsencode(folder / TOKEN)

@@ -16,6 +16,7 @@ import fcntl
 import json
 import os
 import pwd
+import secrets
 import select
 import shutil
 import stat
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ from bailiwick.executors.port import JobSpec
 from bailiwick.vocab.errors import Conflict, Unavailable
 
 WORK, TOKEN, LOCK, WARNING = "work", "token", "lock", "PREEMPTION"
+TMP, ROOT = "tmp", "root"
+"""In a sandbox: what the job sees as ``/tmp``, and where its root folder is put."""
 DRAFT = ".new-"
 """How the folder of a job is called before it is complete."""
 
@@ -42,10 +46,26 @@ _KILLED_S = 10.0
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def environment_of(spec: JobSpec, folder: Path) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What is a job's own: where its files lie, and as which user it runs."""
+
+    folder: Path
+    uid: int | None = None
+    """``None``: as the server's own user."""
+    is_apart: bool = False
+    """Whether it is kept from the server's user's home."""
+
+
+def environment_of(spec: JobSpec, own: Own) -> dict[str, str]:
     """All that a job finds in its environment."""
+    folder = own.folder
     devices = ",".join(str(index) for index in spec.device_indices)
-    base = {"PATH": PATH, "HOME": _home(), "LANG": "C.UTF-8"}
+    base = {
+        "PATH": PATH,
+        "HOME": str(folder / WORK) if own.is_apart else _home(),
+        "LANG": "C.UTF-8",
+    }
     ours = {
         "BAILIWICK_LEASE_ID": str(spec.lease_id),
         "BAILIWICK_LEASE_TOKEN": spec.token,
@@ -61,14 +81,20 @@ def environment_of(spec: JobSpec, folder: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def laid_out(folder: Path, spec: JobSpec, *, state: dict[str, Any]) -> Iterator[int]:
+def laid_out(
+    folder: Path, spec: JobSpec, *, state: dict[str, Any], own: Own | None = None
+) -> Iterator[int]:
     """The job's folder with all that must be in it, and its lock held; it appears as a whole."""
     draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=folder.parent))
     lock = os.open(draft / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        (draft / WORK).mkdir(mode=0o700)
-        _save_private(draft / TOKEN, spec.token)
+        if own is None or own.folder == folder:
+            _lay_out_own(draft, spec, own or Own(folder))
+        else:
+            shutil.rmtree(own.folder, ignore_errors=True)  # of a start that was cut short
+            own.folder.mkdir(mode=0o711)
+            _lay_out_own(own.folder, spec, own)
         save_atomically(str(draft / supervisor.STATE), state)
         try:
             draft.rename(folder)
@@ -137,6 +163,35 @@ def is_locked(folder: Path) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def _lay_out_own(folder: Path, spec: JobSpec, own: Own) -> None:
+    """What the job itself may write, and its token."""
+    (folder / WORK).mkdir(mode=0o700)
+    _save_private(folder / TOKEN, spec.token)
+    if own.is_apart:
+        (folder / TMP).mkdir(mode=0o700)
+        (folder / ROOT).mkdir(mode=0o700)
+    if own.uid is not None:
+        for name in (WORK, TOKEN, TMP):
+            os.chown(folder / name, own.uid, own.uid, follow_symlinks=False)
+
+
+def save_warning(work: Path, content: dict[str, Any]) -> None:
+    """Put the warning into a folder that its job may write: no link in it is followed."""
+    folder = os.open(work, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        scratch = f".{WARNING}-{secrets.token_hex(8)}"
+        how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(scratch, how, 0o644, dir_fd=folder), "wb") as file:
+            os.fchmod(file.fileno(), 0o644)
+            file.write(json.dumps(content, sort_keys=True).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(scratch, WARNING, src_dir_fd=folder, dst_dir_fd=folder)
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _save_private(path: Path, text: str) -> None:

@@ -12,8 +12,11 @@ Rules:
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +24,7 @@ from typing import Any
 
 from bailiwick.executors.local.supervisor import EXIT, STATE
 from bailiwick.executors.port import Exited, LimitedBy, UsedInAll
-from bailiwick.vocab.errors import Damaged
+from bailiwick.vocab.errors import Damaged, Unavailable
 from bailiwick.vocab.values import AMOUNT_MAX
 
 FORMAT = 1
@@ -132,6 +135,20 @@ def load_counts(folder: Path) -> UsedInAll | None:
     """What was counted for the job in this folder, once all of it has ended."""
     data = _load(folder / EXIT)
     return None if data is None else parse_counts(data)
+
+
+def read_plain(path: Path, offset: int, *, limit: int) -> bytes:
+    """A part of a plain file; a job may have put a link, a pipe or a folder in its place."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+            return b""
+        raise Unavailable("the job's output", error.strerror) from error
+    try:
+        return os.pread(fd, limit, offset) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    finally:
+        os.close(fd)
 
 
 def _load(path: Path) -> bytes | None:

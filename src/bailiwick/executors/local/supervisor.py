@@ -12,6 +12,8 @@ Rules:
   as long as this process lives. It lives until the last descendant has ended.
 - How the job ended is on disk before its process id can be used again; once the last descendant
   has ended, so is what the kernel counted for all of them together.
+- Walls that are ordered (:mod:`bailiwick.executors.local.sandbox`) stand before the job begins,
+  and the job's process is a child of this one all the same.
 - Output past the bound, or that a full disk refuses, is read and dropped: a job is neither
   blocked nor killed for talking, and the mark ``output.truncated`` says that there was more.
 """
@@ -19,6 +21,7 @@ Rules:
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -93,6 +96,8 @@ class _Watch:
         self._began_ms = _now_ms()
         self._room = int(order["output_bytes_max"])
         self._pid = 0
+        self._walls: Any = None
+        self._cpu_before_s = 0.0
         self._file = os.open(
             self._path(OUTPUT), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600
         )
@@ -110,15 +115,21 @@ class _Watch:
         with contextlib.suppress(BrokenPipeError):  # whoever asked may be dead; the job is not
             os.write(self._ready, json.dumps(answer).encode() + b"\n")
         os.close(self._ready)
-        self._see_through()
+        if self._pid:
+            self._see_through()
 
     def _start(self) -> dict[str, Any]:
         gate, open_gate = os.pipe()
         fault, tell_fault = os.pipe()
-        self._pid = os.fork()
-        if not self._pid:
+        try:
+            is_job = self._fork()
+        except OSError as error:
+            print(error, file=sys.stderr)
+            return {"fault": "owner", "errno": error.errno}
+        if is_job:
             os.close(open_gate)
             _become_job(self._order, gate=gate, fault=tell_fault, output=self._sink)
+        self._cpu_before_s = _cpu_s()
         for fd in (gate, tell_fault, self._sink):
             os.close(fd)
         found: dict[str, Any] = {
@@ -141,6 +152,34 @@ class _Watch:
         field, _, number = told.partition(" ")
         return {"fault": field, "errno": int(number)}
 
+    def _fork(self) -> bool:
+        """Have the job's process; true in that process, which is inside the walls if there are any.
+
+        One that only enters them and ends would be a parent of the job: the job is ours then.
+        """
+        if not self._order.get("walls"):
+            self._pid = os.fork()
+            return not self._pid
+        self._walls = _sandbox().raise_walls(self._folder, self._order["walls"])
+        told, tell = os.pipe()
+        entering = os.fork()
+        if not entering:
+            inside = -1
+            try:
+                inside = self._walls.enter()
+            finally:
+                if inside:
+                    os.write(tell, str(max(inside, 0)).encode())
+                    os._exit(0)
+            return True
+        os.close(tell)
+        os.waitpid(entering, 0)
+        self._pid = int(os.read(told, 20) or b"0")
+        os.close(told)
+        if not self._pid:
+            raise PermissionError(errno.EPERM, "the walls cannot be entered")
+        return False
+
     def _see_through(self) -> None:
         poll = select.poll()
         poll.register(self._source, select.POLLIN)
@@ -157,10 +196,7 @@ class _Watch:
 
     def _counts(self) -> dict[str, int]:
         """CPU time and, from a control group, the most memory: the group's word before ours."""
-        import resource
-
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found = {"cpu_ms": int((used.ru_utime + used.ru_stime) * 1000)}
+        found = {"cpu_ms": int((_cpu_s() - self._cpu_before_s) * 1000)}
         cgroup = self._order["cgroup"]
         if cgroup:
             with contextlib.suppress(OSError, ValueError):
@@ -188,6 +224,8 @@ class _Watch:
                 self._exit = {key: ended.si_status, "ended_ms": _now_ms()}
                 self._save_exit(self._exit | {"emptied": False})
             os.waitpid(ended.si_pid, 0)
+            if ended.si_pid == self._pid and self._walls is not None:
+                self._walls.main_ended()
 
     def _drain(self) -> None:
         """Keep what the pipe holds now; bounded, for others may go on writing."""
@@ -228,6 +266,26 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _cpu_s() -> float:
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _sandbox() -> Any:
+    """The module beside this one, by its path: no folder of ours is searched for modules."""
+    from importlib import util
+
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sandbox.py")
+    spec = util.spec_from_file_location("sandbox", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def _become_job(order: dict[str, Any], *, gate: int, fault: int, output: int) -> None:
     """In the job's own process: take on what was ordered, and become the program."""
     import resource
@@ -255,6 +313,11 @@ def _become_job(order: dict[str, Any], *, gate: int, fault: int, output: int) ->
             resource.setrlimit(which, (held, held))
         if order["cores"]:
             os.sched_setaffinity(0, order["cores"])
+        field = "owner"
+        if order.get("walls") or order.get("user"):
+            walls = _sandbox()
+            walls.drop(order.get("user"))
+            walls.forbid()
         field = "cwd"
         os.chdir(order["cwd"])
         field = "argv[0]"

@@ -6,8 +6,9 @@ Rules:
   are its descendants. Without it: the session of the job's own process if that is still the same
   process; and, if that has ended, members of its session that carry the lease's mark.
 - What may be the job's but cannot be proven is left alone, and the teardown is not clean.
-- First SIGTERM to all, a bounded wait, then SIGKILL, again and again for a bounded time, since
-  a job may start processes faster than one look can see.
+- First SIGTERM to all, once to each, those among them that appear during a bounded wait; then
+  SIGKILL, again and again for a bounded time, since a job may start processes faster than one
+  look can see.
 """
 
 from __future__ import annotations
@@ -106,10 +107,17 @@ def find_bearers(mark: bytes) -> tuple[Process, ...]:
 
 def end_job(look: Callable[[], Census], cgroup: Cgroup | None, *, waits: TeardownWaits) -> bool:
     """Have all of it end; whether nothing is left."""
-    first = look()
-    send(first.ours, signal.SIGTERM)
-    send(first.ours, signal.SIGCONT)  # one that was stopped hears SIGTERM only now
-    if wait_until(lambda: _is_over(look, cgroup), wait_s=waits.term_s if first.ours else 0):
+    asked = set[tuple[int, int]]()
+
+    def ask() -> bool:
+        """Ask all that were not asked yet: one may have been forked after the look before."""
+        late = [who for who in look().ours if (who.pid, who.start_ticks) not in asked]
+        send(late, signal.SIGTERM)
+        send(late, signal.SIGCONT)  # one that was stopped hears SIGTERM only now
+        asked.update((who.pid, who.start_ticks) for who in late)
+        return _is_over(look, cgroup)
+
+    if ask() or (asked and wait_until(ask, wait_s=waits.term_s)):
         return True
     until = time.monotonic() + waits.kill_s
     while time.monotonic() < until:

@@ -59,6 +59,15 @@ class IsolationKinds:
             {"domain_kind": _KIND, "partners": INTEGERS},
         ),
     )
+    ISOLATION_ENFORCED = row(
+        "isolation_enforced",
+        67,
+        ocsf=Ocsf(ENTITY, UPDATE, MEDIUM),
+        scope=FLEET,
+        body=BodySpec(
+            {"digest": DIGEST, "document": TEXTS, "violations": AMOUNT, "leases": AMOUNT}
+        ),
+    )
     ISOLATION_FINDING = row(
         "isolation_finding",
         68,

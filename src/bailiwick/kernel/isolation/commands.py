@@ -1,4 +1,5 @@
-"""Commands about isolation: the policy, and domains that were cleaned."""
+"""Commands about isolation: the policy, another held against what runs, and domains that were
+cleaned."""
 
 from __future__ import annotations
 
@@ -30,14 +31,29 @@ class SetIsolationPolicy:
     if_version: int | None = None
 
     def __post_init__(self) -> None:
-        check_kind("text", self.text, str)
-        parse_policy(self.text)
-        size = len(encode_json(self.text).encode())
-        if size > SEALED_BYTES_MAX:
-            expected = f"at most {SEALED_BYTES_MAX}, with quotes and line ends written out"
-            raise InvalidValue("text", f"{size} bytes", expected)
+        _check_text(self.text)
         if self.if_version is not None:
             check_integer("if_version", self.if_version, low=0, high=INTEGER_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class EnforceIsolation:
+    """Whoever may not be where it is by this policy has to go; the one in force stays in force."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        _check_text(self.text)
+
+
+def _check_text(text: str) -> None:
+    """Raise unless it is a policy that one record can hold."""
+    check_kind("text", text, str)
+    parse_policy(text)
+    size = len(encode_json(text).encode())
+    if size > SEALED_BYTES_MAX:
+        expected = f"at most {SEALED_BYTES_MAX}, with quotes and line ends written out"
+        raise InvalidValue("text", f"{size} bytes", expected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,4 +70,4 @@ class ScrubDomain:
             raise InvalidValue("domain", self.domain, f"1 to {DOMAIN_MAX} characters")
 
 
-IsolationCommand: TypeAlias = SetIsolationPolicy | ScrubDomain
+IsolationCommand: TypeAlias = SetIsolationPolicy | EnforceIsolation | ScrubDomain

@@ -1,5 +1,5 @@
-"""What happened to isolation: a policy was set, a domain scrubbed, a lease found where it may not
-be."""
+"""What happened to isolation: a policy was set or held against what runs, a domain was scrubbed, a
+lease found where it may not be."""
 
 from __future__ import annotations
 
@@ -33,21 +33,58 @@ class IsolationPolicySet(OfFleet):
     @property
     def digest(self) -> str:
         """What the text is known by."""
-        return sha256(self.text.encode()).hexdigest()
+        return _digest(self.text)
 
     def body(self) -> Body:
         """The whole text, in pieces, and its digest."""
-        pieces = [self.text[at : at + TEXT_MAX] for at in range(0, len(self.text), TEXT_MAX)]
-        return {"version": self.version, "digest": self.digest, "document": pieces}
+        return {"version": self.version, **_document(self.text)}
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
         del owner
-        told = cls(body["version"], "".join(body["document"]))
-        if told.digest != body["digest"]:
-            raise InvalidValue("digest", body["digest"], f"{told.digest}, the document's own")
-        return told
+        return cls(body["version"], _text(body))
+
+
+@dataclass(frozen=True, slots=True)
+class IsolationEnforced(OfFleet):
+    """What runs was held against a policy, in force or not, and some of it has to go.
+
+    Who, the records behind it tell; the policy in force stays in force.
+    """
+
+    kind: ClassVar = RecordKind.ISOLATION_ENFORCED
+    text: str
+    violations: int
+    leases: int
+    """How many have to go: those that violate it, and their gangs."""
+
+    def body(self) -> Body:
+        """The whole text, its digest, and how much has to go."""
+        return {**_document(self.text), "violations": self.violations, "leases": self.leases}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        del owner
+        return cls(_text(body), body["violations"], body["leases"])
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _document(text: str) -> Body:
+    """A policy's text as records hold it."""
+    pieces = [text[at : at + TEXT_MAX] for at in range(0, len(text), TEXT_MAX)]
+    return {"digest": _digest(text), "document": pieces}
+
+
+def _text(body: Fields) -> str:
+    text = "".join(body["document"])
+    if _digest(text) != body["digest"]:
+        raise InvalidValue("digest", body["digest"], f"{_digest(text)}, the document's own")
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +139,6 @@ class IsolationViolated(OfFleet):
         return cls(*told, tuple(body.get("partners", ())))
 
 
-IsolationEvent: TypeAlias = IsolationPolicySet | DomainScrubbed | IsolationViolated
+IsolationEvent: TypeAlias = (
+    IsolationPolicySet | IsolationEnforced | DomainScrubbed | IsolationViolated
+)

@@ -2,15 +2,19 @@
 
 Rules:
 
-- When a policy is set, all that runs is looked at. When what a node proved changes, the work on it
-  is held against the rules about nodes. Nothing else puts work in the wrong place: nobody is let in
-  whom a rule forbids, a renewal is judged like a beginning, and where a node is and what it is made
-  of changes only when it departs, with all that runs there.
+- When a policy is set, or held against what runs without being set, all that runs is looked at.
+  When what a node proved changes, the work on it is held against the rules about nodes. Nothing
+  else puts work in the wrong place: nobody is let in whom a rule forbids, a renewal is judged like
+  a beginning, and where a node is and what it is made of changes only when it departs, with all
+  that runs there.
 - Who goes, :mod:`bailiwick.isolation.recovery` says. Each goes with the reason
   ``policy_violation_recovery`` and the usual grace, whatever its class; a record before that says
   which rule, which domain, and beside whom.
 - A lease that is leaving does so. Who was to leave for a claim when the policy was set is not given
-  its place back, should the claim come to nothing: it was not asked whether it may stay.
+  its place back, should the claim come to nothing: it was not asked whether it may stay. A policy
+  that is not set does not change that: who came back is found when it is held against it again.
+- Where nobody has to go, nothing is sealed: to hold the same policy against the same work twice is
+  to do so once.
 """
 
 from __future__ import annotations
@@ -18,11 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from bailiwick.isolation.judge import violations
+from bailiwick.isolation.language.parser import parse_policy
 from bailiwick.isolation.placements import Placement
 from bailiwick.isolation.policy import OnlyOn, Policy
 from bailiwick.isolation.recovery import Breach, who_must_go
 from bailiwick.kernel.events import Event
-from bailiwick.kernel.isolation.events import IsolationViolated
+from bailiwick.kernel.isolation.events import IsolationEnforced, IsolationViolated
 from bailiwick.kernel.isolation.placements import placements
 from bailiwick.kernel.state import State
 from bailiwick.kernel.trust import events as trust
@@ -51,7 +56,18 @@ def breaches(state: State, policy: Policy, *, now_ms: int) -> list[Breach]:
 
 def recover_all(state: State, *, now_ms: int) -> Iterator[Event]:
     """Evict whoever may not be where it is under the policy that is in force."""
-    found = breaches(state, state.isolation.policy, now_ms=now_ms)
+    return _recover(state, breaches(state, state.isolation.policy, now_ms=now_ms), now_ms=now_ms)
+
+
+def enforce(state: State, text: str, *, now_ms: int) -> Iterator[Event]:
+    """Evict whoever may not be where it is under another policy, and say by which."""
+    found = breaches(state, parse_policy(text), now_ms=now_ms)
+    if found:
+        yield IsolationEnforced(text, len(found), sum(len(breach.unit) for breach in found))
+        yield from _recover(state, found, now_ms=now_ms)
+
+
+def _recover(state: State, found: Iterable[Breach], *, now_ms: int) -> Iterator[Event]:
     for breach in found:
         told = (breach.rule, breach.domain, breach.kind)
         partners = tuple(int(partner) for partner in breach.partners)

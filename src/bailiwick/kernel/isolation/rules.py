@@ -5,6 +5,8 @@ Rules:
 - A policy replaces the one before as a whole. To set the same again is a record all the same, and
   looks at all that runs once more.
 - Who says which version it has seen is refused if another is in force.
+- A policy can be held against what runs without being set: who breaks it goes, and nothing keeps
+  the like from coming.
 - Only what is kept for somebody can be scrubbed; a host with all caches and memory nodes in it.
 """
 
@@ -18,7 +20,7 @@ from bailiwick.kernel.isolation import commands as cmd
 from bailiwick.kernel.isolation import events as ev
 from bailiwick.kernel.isolation.book import is_inside
 from bailiwick.kernel.isolation.guard import note_scrub, stand_guard
-from bailiwick.kernel.isolation.recovery import recover_all
+from bailiwick.kernel.isolation.recovery import enforce, recover_all
 from bailiwick.kernel.isolation.residues import recount
 from bailiwick.kernel.slice import NOTHING, Apply, Cause
 from bailiwick.kernel.state import State
@@ -30,6 +32,8 @@ def decide(state: State, command: cmd.IsolationCommand, now_ms: int) -> Iterator
     match command:
         case cmd.SetIsolationPolicy():
             return _set_policy(state, command, now_ms=now_ms)
+        case cmd.EnforceIsolation():
+            return enforce(state, command.text, now_ms=now_ms)
         case cmd.ScrubDomain():
             return _scrub(state, command, now_ms=now_ms)
         case _:
@@ -72,10 +76,12 @@ def _scrubbed(state: State, event: ev.DomainScrubbed, at_ms: int) -> None:
 APPLY: Mapping[type, Apply] = {
     ev.IsolationPolicySet: _set,
     ev.DomainScrubbed: _scrubbed,
+    ev.IsolationEnforced: NOTHING,
     ev.IsolationViolated: NOTHING,
 }
 
 CAUSES: Mapping[type, Cause] = {
     ev.IsolationPolicySet: lambda event: cmd.SetIsolationPolicy(event.text),
+    ev.IsolationEnforced: lambda event: cmd.EnforceIsolation(event.text),
     ev.DomainScrubbed: lambda event: cmd.ScrubDomain(event.domain_kind, event.domain),
 }

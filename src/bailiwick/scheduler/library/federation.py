@@ -6,6 +6,8 @@ Rules:
 - Quota is one: every cell charges the same :class:`~.quota.QuotaManager`.
 - Cells are asked from the one with the most free GPU (then CPU) on; the first that approves gets
   the request. If none does, the answer is the most hopeful denial, with every cell's own beside it.
+- Who is kept out of a cell by an isolation policy alone passes it over: the answer names the rule
+  and its count of closed nodes, whichever cell takes the request, and each cell counts them.
 - A cell that is cut off keeps its leases, its usage still counts, and it takes no new request.
 - A preemption has one owner: the cell with the cheapest victims. While that claim is open, no
   other cell may evict for the same request; a claim whose cell was cut off is void.
@@ -18,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from bailiwick.scheduler.admission import AdmissionController
-from bailiwick.scheduler.decision import Approved, Denied
+from bailiwick.scheduler.decision import Approved, Denied, NodesKeptApart
 from bailiwick.scheduler.preemption import (
     Impossible,
     Obstacle,
@@ -36,10 +38,11 @@ from bailiwick.vocab.words import PendingReason
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The request may run (or runs) in this cell."""
+    """The request may run (or runs) in this cell; a policy keeps it out of those passed over."""
 
     cell: CellId
     decision: Approved
+    passed_over: dict[CellId, NodesKeptApart] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,11 @@ class Unplaced:
     reason: PendingReason
     by_cell: dict[CellId, Denied]
     cut_off: tuple[CellId, ...]
+
+    @property
+    def passed_over(self) -> dict[CellId, NodesKeptApart]:
+        """The cells out of which a policy keeps the request, with the rule and its nodes."""
+        return _passed_over(self.by_cell)
 
 
 FederatedDecision: TypeAlias = Placed | Unplaced
@@ -73,6 +81,8 @@ class Cell:
     reachable: bool = True
     epoch: int = 0
     claims: dict[str, PreemptionClaim] = field(default_factory=dict)
+    kept_apart: int = 0
+    """How many requests that were to be admitted a policy alone kept out of it."""
 
 
 class Federation:
@@ -130,8 +140,9 @@ class Federation:
             ask = cell.admission.admit if keep else cell.admission.evaluate
             decision = ask(request, now_ms=now_ms)
             if isinstance(decision, Approved):
-                return Placed(cell.id, decision)
+                return Placed(cell.id, decision, _passed_over(denials))
             denials[cell.id] = decision
+            cell.kept_apart += keep and isinstance(decision.detail, NodesKeptApart)
         reason = max(
             (d.reason for d in denials.values()),
             key=lambda r: r.rank,
@@ -203,3 +214,8 @@ class Federation:
         if claim.epoch != cell.epoch or cell.claims.get(claim.request_name) is not claim:
             raise Conflict("preemption", claim.request_name, "is void or done", hint="claim anew")
         return cell
+
+
+def _passed_over(denials: dict[CellId, Denied]) -> dict[CellId, NodesKeptApart]:
+    details = {cell: denied.detail for cell, denied in denials.items()}
+    return {cell: why for cell, why in details.items() if isinstance(why, NodesKeptApart)}

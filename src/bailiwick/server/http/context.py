@@ -26,6 +26,7 @@ from bailiwick.services.jobs import Jobs
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.watching import Watchers
+from bailiwick.services.work import NodeDesk
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.wire.base import PRINCIPAL_PATTERN
@@ -58,13 +59,23 @@ class Parts:
     graphs: Graphs | None = None
     """Graphs of tasks, each of which runs as a job."""
     executor: Executor | None = None
+    job_mode: str | None = None
+    """How the executor keeps jobs apart."""
     """Runs the jobs of this machine, and keeps what they print."""
+    desk: NodeDesk | None = None
+    """What is to run on other machines, and what their agents saw."""
     tables: StoreTables | None = None
     """What was metered, counted, found and billed, and the past."""
     gate: Gate | None = None
     """Takes up the keys of nodes, asks them to prove themselves, and judges what they answer."""
     capabilities: Capabilities | None = None
     """Mints tokens for leases, and tells who checks them what counts no more."""
+
+    def executor_of(self, node: str) -> Executor | None:
+        """What keeps the output of a node's jobs, as far as this server reaches it."""
+        if self.jobs is not None and node == self.jobs.node:
+            return self.executor
+        return None if self.desk is None else self.desk.executor_of(node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,11 @@ class Asked(Caller):
     def tables(self) -> StoreTables:
         """The store's tables."""
         return _there(self.house.parts.tables, "the tables", "this server keeps none")
+
+    @property
+    def desk(self) -> NodeDesk:
+        """What is to run on other machines."""
+        return _there(self.house.parts.desk, "work of nodes", "this server keeps none")
 
     @property
     def gate(self) -> Gate:

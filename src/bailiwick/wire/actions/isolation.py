@@ -1,4 +1,4 @@
-"""Who may not meet whom: the policy in force, what another would do, and what was cleaned."""
+"""Who may not meet whom: the policy in force, what another would do or does, what was cleaned."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from bailiwick.wire.actions.action import NOTHING, Action, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.isolation import (
     DomainScrub,
+    IsolationEnforcement,
     IsolationPolicy,
     IsolationPolicyChange,
     IsolationPreview,
@@ -24,6 +25,9 @@ ISOLATION_SET = Action(
 ISOLATION_PREVIEW = Action(
     "isolation.preview", "Preview an isolation policy", "POST", "/v1/isolation/preview",
     _P.ISOLATION_READ, _W.FLEET, IsolationPolicyChange, IsolationPreview, is_question=True)
+ISOLATION_ENFORCE = Action(
+    "isolation.enforce", "Enforce an isolation policy once", "POST", "/v1/isolation/enforce",
+    _P.ISOLATION_SET, _W.FLEET, IsolationPolicyChange, IsolationEnforcement)
 ISOLATION_SCRUB = Action(
     "isolation.scrub", "Scrub a domain", "POST", "/v1/isolation/scrub",
     _P.ISOLATION_SET, _W.FLEET, DomainScrub, Done)

@@ -8,6 +8,7 @@ from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.counting import CounterReport, CountersTaken
 from bailiwick.wire.fleet import Heard, Inventory, ModeChange, NewNode, Node, Quarantine
+from bailiwick.wire.node_work import NodeWork, OutputReport, OutputTaken, WorkReport
 from bailiwick.wire.trust import (
     Attestation,
     Attested,
@@ -76,4 +77,13 @@ NODE_ATTESTATION = Action(
 NODE_TOKEN = Action(
     "node.token", "Let a node mint a lease token", "POST", _NODE + "/lease-tokens",
     _P.NODE_REPORT, _W.FLEET, NodeTokenWish, IssuedLeaseToken)
+NODE_WORK = Action(
+    "node.work", "Read what is to run on a node", "GET", _NODE + "/work",
+    _P.NODE_REPORT, _W.FLEET, NOTHING, NodeWork)
+NODE_OBSERVE = Action(
+    "node.observe", "Report what became of a node's jobs", "POST", _NODE + "/work",
+    _P.NODE_REPORT, _W.FLEET, WorkReport, Done)
+NODE_OUTPUT = Action(
+    "node.output", "Report what a node's jobs printed", "POST", _NODE + "/output",
+    _P.NODE_REPORT, _W.FLEET, OutputReport, OutputTaken)
 # fmt: on

@@ -23,6 +23,7 @@ from bailiwick.server.http.routes import (
     trust,
     usage,
     watch,
+    work,
 )
 
 __all__ = [
@@ -45,4 +46,5 @@ __all__ = [
     "trust",
     "usage",
     "watch",
+    "work",
 ]

@@ -1,4 +1,4 @@
-"""Routes for isolation: the policy, what another would do, and domains that were scrubbed."""
+"""Routes for isolation: the policy, what another would do or does, and what was scrubbed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bailiwick.wire import isolation as wire
 from bailiwick.wire.answers import Done
 
 LEAVERS_MAX = 1_000
-"""Leases of a preview that are told one by one."""
+"""Leases that have to go, told one by one."""
 
 
 @answers("isolation.read")
@@ -61,6 +61,29 @@ async def preview_policy(asked: Here, body: wire.IsolationPolicyChange) -> wire.
         leaving=len(found.leavers),
         leavers=[_leaver(each) for each in found.leavers[:LEAVERS_MAX]],
         never=[_never(each) for each in found.never],
+    )
+
+
+@answers("isolation.enforce")
+async def enforce_policy(
+    asked: Changing, body: wire.IsolationPolicyChange
+) -> wire.IsolationEnforcement:
+    """Evict, with its grace, what runs where a policy forbids it; that policy is not set."""
+    found = await isolation.enforce(asked, body.text)
+    return wire.IsolationEnforcement(
+        seq=found.seq,
+        violations=found.violations,
+        leases=found.leases,
+        recovered=[
+            wire.IsolationRecovered(
+                lease_id=each.lease_id,
+                rule=each.rule,
+                kind=each.domain_kind,
+                domain=each.domain,
+                partners=[*each.partners],
+            )
+            for each in found.told[:LEAVERS_MAX]
+        ],
     )
 
 

@@ -93,7 +93,7 @@ async def read_output(
     parts = asked.house.parts
     wish = OutputWish(job_id=job_id, offset=offset, limit=limit, wait_s=wait_s)
     found = await jobs.read_output(
-        asked, parts.jobs, wish=wish, executor=parts.executor, ending=parts.ending
+        asked, parts.jobs, wish=wish, executor_of=parts.executor_of, ending=parts.ending
     )
     return wire.JobOutput(
         job_id=job_id,

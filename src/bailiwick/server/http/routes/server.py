@@ -60,7 +60,8 @@ async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
     leader = found.leader
     if leader is not None:
         told["leader"] = Leader(name=leader.name, address=leader.address, epoch=leader.epoch)
-    return ReplicaState(**told | {"role": found.role.value})
+    mode = asked.house.parts.job_mode
+    return ReplicaState(**told | {"role": found.role.value, "job_mode": mode})
 
 
 @answers("settings.read")

@@ -142,6 +142,10 @@ class JobAgent:
         if over.is_set():
             self._say("another agent runs the jobs of this node now")
 
+    def wake(self) -> None:
+        """There may be something to do."""
+        self._wake.set()
+
     def join(self, wait_s: float) -> None:
         """Wait for an answer that is still held back."""
         if self._pulling is not None:

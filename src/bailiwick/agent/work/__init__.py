@@ -1,0 +1,1 @@
+"""The jobs of a node: what its agent pulls, makes so and tells."""

@@ -1,0 +1,102 @@
+"""For one executor and each of its jobs: as which user it runs, where its files lie, its walls.
+
+Rules:
+
+- Asked before anything is made: a job that cannot be kept apart from others is refused, with the
+  field ``owner``.
+- Where a job's own files lie is found again without knowing in which mode it was started.
+- What a job could have put in the place of its own files is never followed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from bailiwick.executors.local.launch import TMP, TOKEN, WORK, Own
+from bailiwick.executors.local.modes import (
+    Apart,
+    JobMode,
+    OneTenant,
+    ProjectUsers,
+    choose_mode,
+    open_work_root,
+    sandbox_plan,
+)
+from bailiwick.executors.port import JobSpec
+from bailiwick.vocab.errors import InvalidValue
+
+_USERS, _TENANT = "users.json", "tenant.json"
+
+
+class Separation:
+    """How the jobs of one root folder are kept apart."""
+
+    def __init__(self, root: Path, apart: Apart) -> None:
+        self.mode = choose_mode(apart.mode)
+        self._root = root
+        self._apart = Apart(
+            mode=self.mode,
+            shown=apart.shown,
+            hidden=tuple(dict.fromkeys(path.resolve() for path in (*apart.hidden, root))),
+        )
+        for shown in apart.shown:
+            if any(shown.path.is_relative_to(path) for path in self._apart.hidden):
+                raise InvalidValue("job-path", str(shown.path), "a folder outside the server's own")
+        self._users = ProjectUsers(root / _USERS)
+        self._tenant = OneTenant(root / _TENANT)
+        self._elsewhere: Path | None = None
+        if os.geteuid() == 0:
+            name = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
+            self._elsewhere = Path("/var/tmp") / f"bailiwick-jobs-{name}"
+            if self.mode is JobMode.USERS:
+                self._elsewhere = open_work_root(name)
+
+    def own_of(self, lease_id: int) -> Path:
+        """Where the own files of a lease's job lie."""
+        folder = self._root / str(lease_id)
+        other = None if self._elsewhere is None else self._elsewhere / str(lease_id)
+        return other if other is not None and other.is_dir() else folder
+
+    def plan_own(self, spec: JobSpec) -> Own:
+        """What will be the job's own; ``InvalidValue`` if it cannot be kept apart."""
+        folder = self._root / str(spec.lease_id)
+        tenant = spec.owner.partition("/")[0]
+        match self.mode:
+            case JobMode.SANDBOX:
+                uid = self._users.of(spec.owner) if os.geteuid() == 0 else None
+                return Own(folder, uid, is_apart=True)
+            case JobMode.USERS:
+                assert self._elsewhere is not None
+                uid = self._users.of(spec.owner)
+                return Own(self._elsewhere / str(spec.lease_id), uid, is_apart=True)
+            case JobMode.TRUSTED:
+                if tenant and not self._tenant.admit(tenant):
+                    why = "the one tenant whose jobs are trusted here"
+                    raise InvalidValue("owner", spec.owner, why)
+                return Own(folder)
+            case JobMode.CLOSED:
+                why = "a machine that can keep jobs apart, or a server started with --trust-jobs"
+                raise InvalidValue("owner", spec.owner, why)
+
+    def plan_walls(self, spec: JobSpec, own: Own) -> dict[str, Any]:
+        """What the supervisor is told about it."""
+        user = None if own.uid is None else [own.uid, own.uid]
+        if self.mode is not JobMode.SANDBOX:
+            return {"user": user, "walls": None}
+        mine = [
+            (own.folder / WORK, own.folder / WORK, True),
+            (own.folder / TOKEN, own.folder / TOKEN, False),
+        ]
+        indices, tmp = spec.device_indices, own.folder / TMP
+        plan = sandbox_plan(mine, tmp, apart=self._apart, devices=indices)
+        return {"user": user, "walls": plan | {"user": user}}
+
+    def forget(self, lease_id: int) -> None:
+        """Remove what lies elsewhere of a job that is over."""
+        own = self.own_of(lease_id)
+        if own.parent != self._root:
+            shutil.rmtree(own)

@@ -1,0 +1,159 @@
+"""Work of nodes: agents ask what is to be so, and tell what they saw and what jobs printed.
+
+Rules:
+
+- Only the node itself is told and heard, by its own token: what is to run holds its submitter's
+  secrets, and whoever may report for other machines has no need of them.
+- A node that departed is served all the same: what is to end there must be told.
+- An answer is held back until something changed. Where the change was made it wakes whoever waits;
+  elsewhere the rows are looked at now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from bailiwick.executors.node.executor import NodeExecutor
+from bailiwick.executors.node.work import Seen, WorkRow
+from bailiwick.iam import PrincipalKind
+from bailiwick.ports import Clock
+from bailiwick.services.caller import Caller, Deferred
+from bailiwick.store.work_rows import WorkBook
+
+LOOK_S = 0.5
+"""How often the rows are looked at for an agent that waits."""
+WAITERS_MAX = 4
+"""Answers that are held back for one node at a time: its agent wants one."""
+
+
+class NodeDesk:
+    """The work of all nodes, and who waits for a change of it; from any thread."""
+
+    def __init__(self, book: WorkBook, *, clock: Clock) -> None:
+        self.book, self._clock = book, clock
+        self._lock = threading.Lock()
+        self._waiting: dict[str, list[Callable[[], None]]] = {}
+
+    def executor_of(self, node: str) -> NodeExecutor:
+        """What runs the jobs of that node."""
+        now_ms = self._clock.now_ms
+        return NodeExecutor(self.book, node, now_ms=now_ms, wake=lambda: self.wake(node))
+
+    def wake(self, node: str) -> None:
+        """Something is to be otherwise on that node."""
+        with self._lock:
+            waiting = tuple(self._waiting.get(node, ()))
+        for wake in waiting:
+            wake()
+
+    @contextmanager
+    def listening(self, node: str, wake: Callable[[], None]) -> Iterator[bool]:
+        """Have ``wake`` called whenever something changes there; whether there was room for it."""
+        with self._lock:
+            waiting = self._waiting.setdefault(node, [])
+            has_room = len(waiting) < WAITERS_MAX
+            if has_room:
+                waiting.append(wake)
+        try:
+            yield has_room
+        finally:
+            with self._lock:
+                if has_room:
+                    waiting.remove(wake)
+                if not waiting:
+                    self._waiting.pop(node, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkWish:
+    """What an agent asks: what changed after a version, and how long it waits for that."""
+
+    node: str
+    life: int
+    after: int
+    wait_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedPart:
+    """Some of what a job printed."""
+
+    lease_id: int
+    offset: int
+    data: bytes
+    is_truncated: bool
+
+
+async def read_work(
+    caller: Caller, desk: NodeDesk, *, wish: WorkWish, ending: asyncio.Event | None
+) -> tuple[int, list[WorkRow]]:
+    """What changed for a node; the answer is held back until something has."""
+    _require_self(caller, wish.node)
+    await asyncio.to_thread(desk.book.enter, wish.node, wish.life)
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+    until = loop.time() + wish.wait_s
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(changed.set)
+
+    with desk.listening(wish.node, wake) as may_wait:
+        while True:  # bounded by ``wait_s``, and by the server's own ending
+            changed.clear()
+            found = await asyncio.to_thread(desk.book.due, wish.node, after=wish.after)
+            left_s = until - loop.time()
+            is_ending = ending is not None and ending.is_set()
+            # A version below the agent's: its rows were restored from a copy, and it asks anew.
+            is_other = found[1] or found[0] < wish.after
+            if is_other or left_s <= 0 or is_ending or not may_wait:
+                return found
+            try:
+                await asyncio.wait_for(changed.wait(), min(LOOK_S, left_s))
+            except TimeoutError:
+                continue
+
+
+async def observe(
+    caller: Caller, desk: NodeDesk, *, node: str, life: int, seen: Deferred[list[Seen]]
+) -> None:
+    """Keep what a node's agent saw of its jobs."""
+    _require_self(caller, node)
+    told = seen()
+    if caller.dry_run:
+        return
+    await asyncio.to_thread(desk.book.enter, node, life)
+    await asyncio.to_thread(desk.book.observe, node, told)
+
+
+async def take_output(
+    caller: Caller, desk: NodeDesk, *, node: str, life: int, parts: Deferred[list[PrintedPart]]
+) -> dict[int, int | None]:
+    """Keep what jobs of a node printed; where each goes on."""
+    _require_self(caller, node)
+    told = parts()
+    if caller.dry_run:
+        return {}
+
+    def keep() -> dict[int, int | None]:
+        desk.book.enter(node, life)
+        return {
+            each.lease_id: desk.book.append_output(
+                node,
+                each.lease_id,
+                offset=each.offset,
+                data=each.data,
+                is_truncated=each.is_truncated,
+            )
+            for each in told
+        }
+
+    return await asyncio.to_thread(keep)
+
+
+def _require_self(caller: Caller, node: str) -> None:
+    caller.require_node(node)
+    if caller.principal.kind is not PrincipalKind.NODE:
+        raise caller.refuse("only the node itself is told what runs there", reason="foreign_node")

@@ -1,0 +1,144 @@
+"""Two agents and a server as real processes: jobs run where they land, and each effect once.
+
+What judges is not the product: jobs write down themselves that they ran.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bailiwick.executors.local.executor import LocalExecutor
+from tests.processes.caller import HttpCaller
+from tests.processes.harness import Server, running
+from tests.support.command_line import COMMAND
+from tests.support.waiting import until
+
+TENANT = {"tenant": "main", "project": "default"}
+
+
+@dataclass
+class Agent:
+    """``bailiwick agent run --run-jobs`` of one node."""
+
+    folder: Path
+    node: str
+    server: Server
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.folder.mkdir(exist_ok=True)
+        log = (self.folder / "log").open("ab")
+        words = ["agent", "run", "--run-jobs", "--server", self.server.address]
+        words += ["--token-file", str(self.folder / "token"), "--node", self.node]
+        words += ["--attest-state", str(self.folder), "--label", f"site={self.node}"]
+        self.process = subprocess.Popen([COMMAND, *words], stderr=log, stdout=log)
+        log.close()
+
+    def kill9(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def close(self) -> None:
+        if self.process is not None:
+            with suppress(ProcessLookupError):
+                self.process.terminate()
+            self.process.wait()
+        executor = LocalExecutor(self.folder / "jobs")
+        for found in executor.adopt():
+            executor.tear_down(found.lease_id)
+
+
+@contextmanager
+def agents(server: Server, folder: Path, caller: HttpCaller) -> Iterator[list[Agent]]:
+    """One on each of two nodes that the server knows."""
+    found = []
+    try:
+        for node in ("n1", "n2"):
+            member = {"member": f"node:{node}", "role": "node_agent"}
+            caller.ask("PUT", "/v1/members", member, key=f"member-{node}")
+            wish = {"principal": f"node:{node}", "kind": "node", "ttl_s": 3600}
+            wish |= {"keys": ["scheduler.node.report"]}
+            agent = Agent(folder / node, node, server)
+            agent.folder.mkdir()
+            token = caller.ask("POST", "/v1/tokens", wish, key=f"token-{node}")["token"]
+            (agent.folder / "token").write_text(token)
+            os.chmod(agent.folder / "token", 0o600)
+            found.append(agent)
+            agent.start()
+
+        def all_there() -> bool:
+            rows = caller.ask("GET", "/v1/nodes")["items"]
+            return {"n1", "n2"} <= {row["node"] for row in rows}
+
+        until(all_there, "both nodes are reported")
+        yield found
+    finally:
+        for agent in found:
+            agent.close()
+
+
+def submit(caller: HttpCaller, node: str, text: str, *, key: str) -> int:
+    body: dict[str, Any] = TENANT | {
+        "command": ["/bin/sh", "-c", text],
+        "resources": {"cpu_milli": 100, "mem_bytes": 2**28},
+        "labels": ["executor=node", f"site={node}"],
+        "ttl_ms": 600_000,
+    }
+    return int(caller.ask("POST", "/v1/jobs", body, key=key)["job_id"])
+
+
+def phase(caller: HttpCaller, job_id: int, *wanted: str) -> dict[str, Any]:
+    def look() -> dict[str, Any] | None:
+        found: dict[str, Any] = caller.ask("GET", f"/v1/jobs/{job_id}")
+        return found if found["phase"] in wanted else None
+
+    return until(look, f"job {job_id} is {' or '.join(wanted)}")
+
+
+def output(caller: HttpCaller, job_id: int) -> str:
+    found = caller.ask("GET", f"/v1/jobs/{job_id}/output")
+    return base64.b64decode(found["data"]).decode()
+
+
+def work_of(agent: Agent, job: dict[str, Any]) -> Path:
+    """The folder in which a job runs: what it leaves there can be seen from outside."""
+    return agent.folder / "jobs" / str(job["lease_id"]) / "work"
+
+
+def test_jobs_run_where_they_land_and_outlive_their_agent_and_the_server(tmp_path: Path) -> None:
+    server = Server(tmp_path, "one", "--data-dir", str(tmp_path / "data"))
+    wait = "until [ -e go ]; do sleep 0.05; done"
+    with running(server), server.client() as caller, agents(server, tmp_path, caller) as both:
+        first = submit(caller, "n1", f"echo one >> mark; echo begun; {wait}; echo done", key="a")
+        other = submit(caller, "n2", "echo two >> mark; exit 3", key="b")
+        stays = submit(caller, "n2", "echo three >> mark; sleep 1000", key="c")
+        places = {"two": work_of(both[1], phase(caller, other, "failed"))}
+        assert caller.ask("GET", f"/v1/jobs/{other}")["exit_code"] == 3
+        begun = phase(caller, first, "running")
+        assert begun["node"] == "n1"
+        places["one"] = work_of(both[0], begun)
+        until(lambda: "begun" in output(caller, first), "its output comes while it runs")
+        places["three"] = work_of(both[1], phase(caller, stays, "running"))
+        both[0].kill9()
+        server.kill9()
+        server.start()
+        both[0].start()
+        caller.ask("DELETE", f"/v1/jobs/{stays}", key="cancel")
+        phase(caller, stays, "cancelled")
+        (places["one"] / "go").touch()
+        assert phase(caller, first, "succeeded")["exit_code"] == 0
+        assert output(caller, first) == "begun\ndone\n"
+        again = submit(caller, "n1", "echo $BAILIWICK_SERVER", key="d")
+        phase(caller, again, "succeeded")
+        assert output(caller, again) == f"{server.address}\n"
+        for word, place in places.items():
+            assert (place / "mark").read_text() == f"{word}\n", "its effect happened once"
