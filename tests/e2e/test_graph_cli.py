@@ -107,6 +107,28 @@ def test_what_failed_is_tried_again_from_there(cli: Cli, tmp_path: Path) -> None
     assert [task["attempt"] for task in detail["tasks"]] == [1, 1, 1, 2]
 
 
+def test_an_attempt_reports_what_it_made(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, file, data = tmp_path / "go", tmp_path / "graph.yaml", tmp_path / "data"
+    text = f"""
+tasks:
+  a: {{command: [/bin/sh, -c, "until [ -e {go} ]; do sleep 0.05; done"], outputs: [data]}}
+  b: {{command: [/bin/sh, -c, "echo $TASK_INPUT_DATA"], inputs: {{data: a/data}}}}
+"""
+    file.write_text(text)
+    data.write_bytes(b"")
+    made = cli("graph", "run", str(file), "-o", "name").out.strip()
+    for name, value in (("GRAPH_ID", made[6:]), ("TASK_NAME", "a"), ("TASK_ATTEMPT", "1")):
+        monkeypatch.setenv(name, value)
+    assert cli("graph", "report", "--made", f"data={data}").code == 0
+    assert cli("graph", "report", "--made", "data").code == 2
+    go.touch()
+    assert cli("graph", "watch", made).code == 0
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert cli("graph", "logs", made, "b").out == f"sha256:{empty}\n"
+
+
 def test_a_mistake_is_told_with_its_line_and_a_graph_can_be_ended(cli: Cli, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("tasks:\n  a: {command: [ls], aftr: [b]}\n")

@@ -5,16 +5,22 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bailiwick.iam import Role
 from bailiwick.kernel.people import commands as iam
+from bailiwick.ports import JobChange
+from bailiwick.reconcile.graphs import GraphLoop
+from bailiwick.runtime.runner import SystemClock
 from bailiwick.store.graph_rows import AttemptReport
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase, TaskPhase
+from bailiwick.vocab.jobs import JobPhase
 from tests.jobs.graph_house import KEY, MAPPED, GraphHouse, many
 from tests.jobs.house import TENANT, job_house
 from tests.support.waiting import until
@@ -163,6 +169,73 @@ def test_a_graph_is_written_down_once_for_its_key(own: GraphHouse) -> None:
         own.submit("tasks: {a: {command: ['false']}}", key="k")
     with pytest.raises(InvalidValue, match="line 1"):
         own.submit("tasks: {a: {command: ['true'], after: [b]}}")
+
+
+class Killed(BaseException):
+    """What a loop dies of in a test."""
+
+
+CRASHING = """
+tasks:
+  a: {command: ['true']}
+  b: {command: ['true'], after: [a], retry: {exit_code: 1, pause: 1ms}}
+  c: {command: ['true'], after: [b]}
+"""
+
+
+def end_jobs(own: GraphHouse) -> None:
+    """Have all jobs end, without running them: the first attempt of b fails."""
+    book = own.house.jobs.book
+    for job in book.live():
+        is_bad = (job.key or "").endswith("/b/1")
+        phase, code = (JobPhase.FAILED, 75) if is_bad else (JobPhase.SUCCEEDED, 0)
+        book.change(job.job_id, JobChange(phase=phase, exit_code=code))
+
+
+def run_and_die(own: GraphHouse, patch: pytest.MonkeyPatch, *, at: int, after: bool) -> bool:
+    """Run a graph with a loop that dies once, at that call or after it; whether it did."""
+    calls, loop, jobs, book = count(), own.loop, own.house.jobs, own.graphs.book
+
+    def deadly(call: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*given: Any, **named: Any) -> Any:
+            is_last = next(calls) == at
+            if is_last and not after:
+                raise Killed
+            found = call(*given, **named)
+            if is_last:
+                raise Killed
+            return found
+
+        return made
+
+    row, died = own.submit(CRASHING), False
+    with patch.context() as patched:
+        runner = own.house.runner
+        for thing, name in ((book, "change"), (book, "note_jobs"), (jobs, "submit")):
+            patched.setattr(thing, name, deadly(getattr(thing, name)))
+        patched.setattr(GraphLoop, "_tell", deadly(GraphLoop._tell))
+        while not own.graphs.get(row.graph_id).phase.is_over:  # bounded by the test's own limit
+            try:
+                loop.once()
+            except Killed:
+                loop, died = GraphLoop(own.graphs, runner, clock=SystemClock()), True
+            end_jobs(own)
+    prefix = f"graph-{row.graph_id}/"
+    keys = [job.key for job in jobs.book.page(None) if (job.key or "").startswith(prefix)]
+    assert sorted(map(str, keys)) == [prefix + each for each in ("a/1", "b/1", "b/2", "c/1")]
+    kinds = ("graph_submitted", "graph_task_retried", "graph_ended")
+    told = [each for each in own.records(*kinds) if each.body["graph_id"] == row.graph_id]
+    assert tuple(record.kind.value for record in told) == kinds
+    return died
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_wherever_the_loop_dies_each_attempt_and_each_record_is_made_once(
+    own: GraphHouse, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    died = [at for at in range(24) if run_and_die(own, monkeypatch, at=at, after=after)]
+    assert died == list(range(len(died)))
+    assert len(died) > 12  # every call of a run was the last one once
 
 
 def test_thirty_tasks_outlive_a_server_that_is_killed_in_their_midst(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ class GraphLoop:
 
     def _take_up(self, row: GraphRow) -> _Live:
         """The run as its rows tell it, with what may have been cut short still to do."""
-        graph = load_graph(row.document)
+        graph = load_graph(self._graphs.get(row.graph_id).document)
         done = {} if row.reuses is None else self._book.done_in(row.reuses)
         run = GraphRun(graph, graph_id=row.graph_id, seed=row.graph_id, done=done)
         rows = self._book.tasks_of(row.graph_id)

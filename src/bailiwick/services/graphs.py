@@ -5,7 +5,7 @@ Rules:
 - To submit writes a row; the loop of the leader does the rest, so that no answer waits for a job.
 - A graph that could never run is refused when it is submitted, with the line of each mistake.
 - A graph of another is not there: same answer, same words.
-- What a task runs is told to nobody but the job that runs it, because it may hold secrets.
+- A graph's document is told to nobody, because it may hold secrets: jobs tell their commands.
 - A plan asks the kernel once for each definition; what a map would cost is that for each element.
   How long a task takes is not known beforehand, so its time limit stands for it.
 """

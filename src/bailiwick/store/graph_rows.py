@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, func, insert, literal, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bailiwick.batch.task_state import TaskState
@@ -125,6 +125,10 @@ class GraphChange:
 
 
 _NAMES = tuple(each.name for each in fields(GraphRow))
+# A document may have a megabyte, and the loop looks several times a second.
+_LIGHT = [
+    literal("").label("document") if column.name == "document" else column for column in graphs.c
+]
 
 
 class GraphBook:
@@ -164,9 +168,9 @@ class GraphBook:
         before: int | None = None,
         limit: int = 100,
     ) -> list[GraphRow]:
-        """Graphs of these tenants and projects (``None``: of all), the newest first."""
+        """Graphs of these tenants and projects (``None``: of all), the newest first; no texts."""
         check_integer("limit", limit, low=1, high=PAGE_MAX)
-        query = select(graphs).order_by(graphs.c.graph_id.desc()).limit(limit)
+        query = select(*_LIGHT).order_by(graphs.c.graph_id.desc()).limit(limit)
         if before is not None:
             query = query.where(graphs.c.graph_id < before)
         if scopes is not None:
@@ -177,9 +181,9 @@ class GraphBook:
             return [_graph(row) for row in connection.execute(query)]
 
     def due(self) -> list[GraphRow]:
-        """Those with something left to do, the oldest first."""
+        """Those with something left to do, the oldest first; without their documents."""
         is_due = or_(graphs.c.phase.in_(_LIVE), graphs.c.rerun_asked.is_not(None))
-        query = select(graphs).where(is_due).order_by(graphs.c.graph_id)
+        query = select(*_LIGHT).where(is_due).order_by(graphs.c.graph_id)
         with self._store.reading() as connection:
             return [_graph(row) for row in connection.execute(query)]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bailiwick.cli import ExitCode
+from bailiwick.cli.commands.graph_report import add_report_verb
 from bailiwick.cli.commands.logs import FollowOption, OffsetOption
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.completions import complete_graphs
@@ -226,6 +227,9 @@ def graph_logs(
     if found.job_id is None:
         raise Conflict("task", task, f"is {found.phase}", hint="no attempt of it has begun")
     show_logs(ask, str(found.job_id), follow=follow, offset=offset)
+
+
+add_report_verb(app)
 
 
 # -- asking ----------------------------------------------------------------------------------
