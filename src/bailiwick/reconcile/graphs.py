@@ -248,8 +248,7 @@ class GraphLoop:
                 self._tell(row, retried, f"{number}/{step.attempt}/retried")
             elif isinstance(step, EndGraph):
                 failed = run.counts()[TaskPhase.FAILED]
-                numbers = {"tasks": row.tasks, "failed": failed}
-                ended = gr.NoteGraphEnded(**own, phase=step.phase, **numbers)
+                ended = gr.NoteGraphEnded(**own, phase=step.phase, tasks=row.tasks, failed=failed)
                 self._tell(row, ended, f"{row.version}/ended")
 
     def _tell(self, row: GraphRow, note: gr.GraphCommand, key: str) -> None:

@@ -61,8 +61,14 @@ class GraphDraft:
         reuses: int | None = None,
     ) -> GraphDraft:
         """The graph of a document; refused with every mistake and its line."""
-        graph, own = load_graph(document), {"executor": executor, "reuses": reuses}
-        return cls(tenant=tenant, project=project, document=document, graph=graph, **own)
+        return cls(
+            tenant=tenant,
+            project=project,
+            document=document,
+            graph=load_graph(document),
+            executor=executor,
+            reuses=reuses,
+        )
 
     def row(
         self, principal: Principal, *, correlation_id: str, key: str | None, now_ms: int
