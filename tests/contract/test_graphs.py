@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from bailiwick.batch.task_state import TaskState
 from bailiwick.iam import Permission, Role
 from bailiwick.services.authority import Terms
+from bailiwick.store.graph_rows import GraphChange, TaskRow
+from bailiwick.vocab.graphs import GraphPhase, TaskPhase
 from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, person
 
 SECRET = "hunter2-in-the-environment"
@@ -91,6 +94,17 @@ def test_a_foreign_graph_is_not_there(house: HttpHouse) -> None:
 def test_what_an_attempt_says_is_kept_and_an_unknown_task_is_refused(house: HttpHouse) -> None:
     headers = as_member(house)
     report = {"task": "a", "attempt": 1, "outputs": {"x": "sha256:" + "0" * 64}}
+    path = "/v1/graphs/1/reports"
+    assert house.client.post(path, json=report, headers=headers).status_code == 409
+    book = house.app.state.house.parts.graphs.book
+    begun = TaskState(0)
+    begun.phase, begun.attempt = TaskPhase.SUBMITTED, 1
+    change = GraphChange(
+        phase=GraphPhase.RUNNING, tasks=[TaskRow(0, "a", begun, None)], ended_ms=None
+    )
+    book.change(book.get(1), change)
+    admin = {"authorization": f"Bearer {house.token(person(Role.TENANT_ADMIN, OWN))}"}
+    assert house.client.post(path, json=report, headers=admin).status_code == 409
     good = house.client.post("/v1/graphs/1/reports", json=report, headers=headers)
     assert good.status_code == 200, good.text
     bad = house.client.post("/v1/graphs/1/reports", json=report | {"task": "z"}, headers=headers)

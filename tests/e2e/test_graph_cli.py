@@ -13,6 +13,7 @@ import pytest
 
 from bailiwick.cli.main import main
 from tests.support.http_server import Served, served_jobs
+from tests.support.waiting import until
 
 
 class Told(NamedTuple):
@@ -121,7 +122,8 @@ tasks:
     made = cli("graph", "run", str(file), "-o", "name").out.strip()
     for name, value in (("GRAPH_ID", made[6:]), ("TASK_NAME", "a"), ("TASK_ATTEMPT", "1")):
         monkeypatch.setenv(name, value)
-    assert cli("graph", "report", "--made", f"data={data}").code == 0
+    reported = "graph", "report", "--made", f"data={data}"
+    until(lambda: cli(*reported).code == 0, "the attempt is under way, and reported about")
     assert cli("graph", "report", "--made", "data").code == 2
     go.touch()
     assert cli("graph", "watch", made).code == 0

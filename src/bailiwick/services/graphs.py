@@ -332,6 +332,14 @@ async def report_task(
     number = graph.numbers.get(task)
     if number is None:
         raise NotFound("task", task)
+    if caller.principal.name != row.submitter:  # whose jobs alone are attempts of it
+        raise Conflict("graph", graph_id, "was submitted by another")
+    found = await asyncio.to_thread(kept.book.task_of, graph_id, number)
+    if found is None or (found.state.phase, found.state.attempt) != (
+        TaskPhase.SUBMITTED,
+        report.attempt,
+    ):
+        raise Conflict("task", task, f"has no attempt {report.attempt} under way")
     if not caller.dry_run:
         made = AttemptReport(number, report.attempt, report.outputs, report.checkpoint)
         await asyncio.to_thread(kept.book.report, graph_id, made)

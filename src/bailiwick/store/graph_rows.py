@@ -194,6 +194,13 @@ class GraphBook:
         with self._store.reading() as connection:
             return [_task(row) for row in connection.execute(query)]
 
+    def task_of(self, graph_id: int, number: int) -> TaskRow | None:
+        """That task, if it has begun."""
+        which = and_(graph_tasks.c.graph_id == graph_id, graph_tasks.c.number == number)
+        with self._store.reading() as connection:
+            row = connection.execute(select(graph_tasks).where(which)).one_or_none()
+        return None if row is None else _task(row)
+
     def done_in(self, graph_id: int) -> dict[str, Mapping[str, str]]:
         """The outputs of what a graph has done, by the digest of the work."""
         done = [(task.state.digest, task.state) for task in self.tasks_of(graph_id)]
