@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, insert, literal, or_, select, update
+from sqlalchemy import Connection, Row, Table, and_, bindparam, func, literal, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bailiwick.batch.task_state import TaskState
@@ -249,20 +249,25 @@ class GraphBook:
                 statement = update(graphs).where(taken)
                 # A wish to end was of the run before this one.
                 connection.execute(statement.values(rerun_asked=None, cancel_asked=False))
-            own = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-            for task in change.tasks:
-                values = _spell(graph.graph_id, task)
-                put: Any = own(graph_tasks).values(values)
+            rows = [_spell(graph.graph_id, task) for task in change.tasks]
+            if rows:  # all at once: whoever appends to the journal waits for this
+                put = _insert_into(connection, graph_tasks)
+                after = {name: put.excluded[name] for name in rows[0]}
                 keys = ["graph_id", "number"]
-                connection.execute(put.on_conflict_do_update(index_elements=keys, set_=values))
+                connection.execute(put.on_conflict_do_update(index_elements=keys, set_=after), rows)
         return graph.version + 1
 
     def note_jobs(self, graph_id: int, made: Mapping[int, int]) -> None:
         """The jobs of tasks' last attempts, by the tasks' numbers."""
+        if not made:
+            return
+        which = and_(
+            graph_tasks.c.graph_id == graph_id, graph_tasks.c.number == bindparam("of_task")
+        )
+        statement = update(graph_tasks).where(which).values(job_id=bindparam("of_job"))
         with self._store.changing() as connection:
-            for number, job_id in made.items():
-                which = and_(graph_tasks.c.graph_id == graph_id, graph_tasks.c.number == number)
-                connection.execute(update(graph_tasks).where(which).values(job_id=job_id))
+            pairs = [{"of_task": number, "of_job": job_id} for number, job_id in made.items()]
+            connection.execute(statement, pairs)
 
     # -- jobs and what they tell -------------------------------------------------------------
 
@@ -293,8 +298,7 @@ class GraphBook:
             "checkpoint": report.checkpoint,
         }
         with self._store.changing() as connection:
-            own = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-            put: Any = own(graph_reports).values(values)
+            put = _insert_into(connection, graph_reports).values(values)
             keys = ["graph_id", "number", "attempt"]
             connection.execute(put.on_conflict_do_update(index_elements=keys, set_=values))
 
@@ -334,10 +338,15 @@ def _insert(connection: Connection, new: NewGraphRow) -> int | None:
         "cancel_asked": False,
         "version": 0,
     }
-    own = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    statement: Any = insert(graphs) if new.key is None else own(graphs).on_conflict_do_nothing()
+    statement = _insert_into(connection, graphs).on_conflict_do_nothing()
     graph_id: int | None = connection.scalar(statement.values(values).returning(graphs.c.graph_id))
     return graph_id
+
+
+def _insert_into(connection: Connection, table: Table) -> Any:
+    """Either database can insert or update, each in a dialect of its own."""
+    own = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    return own(table)
 
 
 def _shallow(new: NewGraphRow) -> dict[str, Any]:
