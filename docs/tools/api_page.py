@@ -136,6 +136,7 @@ def _scopes() -> Iterator[str]:
         Where.LEASE: "The tenant and project of the lease in the path.",
         Where.ENTRY: "The tenant and project of the waiting request in the path.",
         Where.JOB: "The tenant and project of the job in the path.",
+        Where.GRAPH: "The tenant and project of the graph in the path.",
         Where.ACCOUNT: "The scope of the service account in the path.",
     }
     rows = [(str(each).replace("_", " "), says.get(each) or plain[each]) for each in Where]

@@ -13,12 +13,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from bailiwick.store import open_store, sqlite_store
+from bailiwick.store.graph_tables import graphs
 from bailiwick.store.migrations import HEAD, REVISIONS, load_scripts, migrate, revision_of
-from bailiwick.store.tables import metadata
 from bailiwick.vocab.errors import InvalidValue, NotFound, Unavailable, UnsupportedSchema
 from tests.store.conftest import Place
 from tests.support.waiting import WAIT_S
 
+metadata = graphs.metadata
 LINES = [b"first\n", b"second\n"]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from bailiwick.wire.actions.action import Action
 from bailiwick.wire.actions.table import ACTIONS
-from tests.support.http_house import FOREIGN, INVOICE, OWN, HttpHouse, price_list
+from tests.support.http_house import FOREIGN, GRAPH, INVOICE, OWN, HttpHouse, price_list
 
 LEASE = {OWN: 1, FOREIGN: 2}
 ENTRY = {OWN: 1, FOREIGN: 2}
@@ -26,6 +26,7 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
         lease_id=LEASE.get(tenant, 99),
         entry_id=ENTRY.get(tenant, 99),
         job_id=JOB.get(tenant, 99),
+        graph_id=JOB.get(tenant, 99),
         seq=FOUNDED.get(tenant, 99),
         correlation_id=f"trace-{tenant}",
         invoice=INVOICE.get(tenant, "inv-none"),
@@ -104,6 +105,10 @@ def _bodies(tenant: str) -> dict[str, Any]:
             "resources": {"cpu_milli": 1000},
             "command": ["true"],
         },
+        "graph.submit": {"tenant": tenant, "project": "p", "document": GRAPH},
+        "graph.plan": {"tenant": tenant, "project": "p", "document": GRAPH},
+        "graph.retry": {"tasks": ["a"]},
+        "graph.report": {"task": "a", "attempt": 1},
         "lease.renew": {"ttl_ms": 1000},
         "lease.evict": {"reason": "operator_drain"},
         "lease.teardown": {"clean": True},

@@ -40,6 +40,7 @@ from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.graphs import Graphs
 from bailiwick.services.invoices import invoice_name
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.rating import Period
@@ -48,6 +49,7 @@ from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.work import NodeDesk
 from bailiwick.store import open_store
+from bailiwick.store.graph_rows import GraphBook, NewGraphRow
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.work_rows import WorkBook
@@ -58,6 +60,7 @@ from tests.support.waiting import WAIT_S
 
 OWN, FOREIGN = "lab", "rival"
 """Each with the project ``p`` and the service account ``bot-TENANT``."""
+GRAPH = "tasks: {a: {command: ['true']}}"
 INVOICE = {tenant: invoice_name(Scope(tenant), Period(0, 1)) for tenant in (OWN, FOREIGN)}
 """Each has this one, of a time long ago and with one line."""
 
@@ -206,6 +209,7 @@ def http_house(
         if parts.capabilities is not None:
             followers.append(follow_revocations(parts.capabilities, runner))
         authority = auth.Authority.from_pem(auth.Authority.new_key())
+        jobs = Jobs(JobBook(store), runner, clock=SystemClock(), node="n1")
         ids = (f"id-{n}" for n in count(1))
         app = make_app(
             runner,
@@ -217,8 +221,9 @@ def http_house(
                 parts,
                 telemetry=telemetry,
                 tables=StoreTables.of(store),
+                jobs=jobs,
+                graphs=Graphs(GraphBook(store), jobs, clock=SystemClock()),
                 desk=NodeDesk(WorkBook(store), clock=clock),
-                jobs=Jobs(JobBook(store), runner, clock=SystemClock(), node="n1"),
                 executor=LocalExecutor(folder / "jobs"),
             ),
         )
@@ -226,6 +231,7 @@ def http_house(
             house = HttpHouse(runner, authority, app, client, telemetry)
             _furnish(house)
             _add_jobs(JobBook(store))
+            _add_graphs(GraphBook(store))
             _add_money(house, InvoiceBook(store))
             # What the first look at the line has to tell is told now, so that no record of it comes
             # between two looks of a test.
@@ -261,6 +267,27 @@ def _add_jobs(book: JobBook) -> None:
             since_seq=0,
         )
         book.insert(row, live_max=2)
+
+
+def _add_graphs(book: GraphBook) -> None:
+    """One of each tenant, over and done with: no loop runs here."""
+    for tenant in (OWN, FOREIGN):
+        new = NewGraphRow(
+            tenant=tenant,
+            project="p",
+            name=None,
+            submitter=person(Role.PROJECT_MEMBER, tenant),
+            submitter_kind="human",
+            submitter_keys=None,
+            correlation_id="setup",
+            key=None,
+            digest="setup",
+            document=GRAPH,
+            executor=None,
+            tasks=1,
+            submitted_ms=1,
+        )
+        book.insert(new, live_max=10)
 
 
 def price_list(**more: Any) -> dict[str, Any]:

@@ -12,8 +12,11 @@ import uvicorn
 from fastapi import FastAPI
 
 from bailiwick.iam import PrincipalKind
+from bailiwick.reconcile.graphs import GraphLoop
 from bailiwick.runtime.runner import SystemClock
+from bailiwick.services.graphs import Graphs
 from bailiwick.services.tables import StoreTables
+from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.sql_store import SqlStore
 from tests.jobs.house import job_house
 from tests.support.http_house import http_house, make_app, make_parts
@@ -80,7 +83,10 @@ def served_jobs(folder: Path) -> Iterator[Served]:
     with job_house(folder, settings=wide_settings(grace_ms=500)) as house:
         store, clock = house.runner.replica.store, SystemClock()
         assert isinstance(store, SqlStore)
-        parts = make_parts(tables=StoreTables.of(store), jobs=house.jobs, executor=house.executor)
+        graphs = Graphs(GraphBook(store), house.jobs, clock=clock)
+        parts = make_parts(
+            tables=StoreTables.of(store), jobs=house.jobs, graphs=graphs, executor=house.executor
+        )
         ids = (f"id-{n}" for n in count(1))
         app = make_app(
             house.runner, house.authority, clock=clock, ids=lambda: next(ids), parts=parts
@@ -99,13 +105,16 @@ def served_jobs(folder: Path) -> Iterator[Served]:
             return minted.token
 
         stop = threading.Event()
-        loop = threading.Thread(target=house.loop.run, args=(stop,))
+        runs = house.loop.run, GraphLoop(graphs, house.runner, clock=clock).run
+        loops = [threading.Thread(target=run, args=(stop,)) for run in runs]
         served = Served(app, token)
         served.open()
-        loop.start()
+        for loop in loops:
+            loop.start()
         try:
             yield served
         finally:
             stop.set()
-            loop.join(WAIT_S)
+            for loop in loops:
+                loop.join(WAIT_S)
             served.close()

@@ -123,11 +123,27 @@ class TaskGraph:
 
     def critical_path(self, lengths_ms: Mapping[str, int]) -> tuple[int, tuple[str, ...]]:
         """The longest way through the graph with these lengths: what no room makes shorter."""
-        order = _order(self.definitions)
+        ends, before = self._ends(lengths_ms)
+        if not ends:
+            return 0, ()
+        at: int | None = max(range(len(ends)), key=ends.__getitem__)
+        total, path = ends[at or 0], list[str]()
+        while at is not None:  # bounded: each is before the last one
+            path.append(self.tasks[at].name)
+            at = before[at]
+        return total, tuple(reversed(path))
+
+    def latest_starts(self, lengths_ms: Mapping[str, int]) -> list[int]:
+        """When each task could start, by its number, if there is room and lengths are these."""
+        ends, _ = self._ends(lengths_ms)
+        return [ends[task.number] - lengths_ms.get(task.name, 0) for task in self.tasks]
+
+    def _ends(self, lengths_ms: Mapping[str, int]) -> tuple[list[int], list[int | None]]:
+        """When each task ends, and the one that it waited for longest."""
         by_group: dict[int, int] = {}  # the task of each group that ends last
         ends = [0] * len(self.tasks)
         before: list[int | None] = [None] * len(self.tasks)
-        for group in order:
+        for group in _order(self.definitions):
             for number in self.groups[group]:
                 task = self.tasks[number]
                 last = (_last(each, by_group) for each in task.awaited)
@@ -138,14 +154,7 @@ class TaskGraph:
                 ends[number] = lengths_ms.get(task.name, 0) + (0 if found is None else ends[found])
             if self.groups[group]:
                 by_group[group] = max(self.groups[group], key=ends.__getitem__)
-        if not ends:
-            return 0, ()
-        at: int | None = max(range(len(ends)), key=ends.__getitem__)
-        total, path = ends[at or 0], list[str]()
-        while at is not None:  # bounded: each is before the last one
-            path.append(self.tasks[at].name)
-            at = before[at]
-        return total, tuple(reversed(path))
+        return ends, before
 
 
 def digest_of(task: Task, results: Sequence[str]) -> str:

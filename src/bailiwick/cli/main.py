@@ -32,6 +32,7 @@ COMMANDS.update(
         "logs": Word("What a job printed; -f follows it.", _DAILY),
         "trace": Word("Everything about one request.", _DAILY),
         "job": Word("Commands that run under leases.", _WORK),
+        "graph": Word("Tasks that stand after each other.", _WORK),
         "lease": Word("Holds on resources.", _WORK),
         "queue": Word("Requests that wait.", _WORK),
         "decision": Word("What was decided, and why.", _WORK),

@@ -19,5 +19,8 @@ from bailiwick.kernel.money.events import MoneyEvent
 from bailiwick.kernel.people.events import PeopleEvent
 from bailiwick.kernel.trust.events import TrustEvent
 from bailiwick.kernel.work.events import WorkEvent
+from bailiwick.kernel.work.graph_events import GraphEvent
 
-Event: TypeAlias = WorkEvent | FleetEvent | MoneyEvent | TrustEvent | PeopleEvent | IsolationEvent
+Event: TypeAlias = (
+    WorkEvent | FleetEvent | MoneyEvent | TrustEvent | PeopleEvent | IsolationEvent | GraphEvent
+)

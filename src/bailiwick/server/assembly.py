@@ -24,6 +24,7 @@ from bailiwick.reconcile.counting import JobCounting
 from bailiwick.reconcile.demo_cell import DemoCell
 from bailiwick.reconcile.departures import Departures
 from bailiwick.reconcile.duties import Duty
+from bailiwick.reconcile.graphs import GraphLoop
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.reconcile.metering import KeepMeter
@@ -37,12 +38,14 @@ from bailiwick.server.keys import SIGNER_NAME
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.work import NodeDesk
 from bailiwick.store import load_or_create_key
+from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.work_rows import WorkBook
@@ -97,6 +100,8 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     duties.append(UsageCheck(runner, books, clock=clock))
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
+    graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
+    duties.append(GraphLoop(graphs, runner, clock=clock, say=base.say))
     desk, kind = NodeDesk(WorkBook(base.store), clock=clock), registry.DEFAULT
     executor, job_mode = None, None
     if node is not None:
@@ -127,6 +132,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         telemetry=base.telemetry,
         metrics_open=plan.is_open,
         jobs=jobs,
+        graphs=graphs,
         executor=executor,
         desk=desk,
         job_mode=job_mode,

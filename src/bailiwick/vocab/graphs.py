@@ -88,5 +88,6 @@ class TaskFault(StrEnum):
     """What is wrong with a task beyond what its job tells."""
 
     INPUT_MISSING = "input_missing"
+    NOT_PERMITTED = "not_permitted"
     OUTPUT_MISSING = "output_missing"
     UPSTREAM_UNFIT = "upstream_unfit"

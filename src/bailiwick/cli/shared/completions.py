@@ -48,6 +48,11 @@ def complete_jobs(incomplete: str) -> list[str]:
     return _names("/v1/jobs", "job_id", incomplete, before="job-")
 
 
+def complete_graphs(incomplete: str) -> list[str]:
+    """Graphs, as ``graph-7``."""
+    return _names("/v1/graphs", "graph_id", incomplete, before="graph-")
+
+
 def complete_leases(incomplete: str) -> list[str]:
     """Leases, as ``lease-12``."""
     return _names("/v1/leases", "lease_id", incomplete, before="lease-")

@@ -1,1 +1,1 @@
-"""What is drawn as a tree: a machine, with what is inside it and around it."""
+"""What is drawn: a machine as a tree, with what is in it and around it; a graph as a picture."""

@@ -20,6 +20,7 @@ from bailiwick.journal.fields import (
 from bailiwick.journal.kinds.row import GPU_GENERATION, PRIORITY, REASON, row
 from bailiwick.journal.ocsf import API, CREATE, DELETE, HIGH, LOW, MEDIUM, UPDATE, Ocsf
 from bailiwick.journal.words import CancelCause
+from bailiwick.vocab.graphs import FailureCategory, GraphPhase
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.words import (
     CapacityDenial,
@@ -267,4 +268,39 @@ class WorkKinds:
         31,
         ocsf=Ocsf(API, UPDATE),
         body=BodySpec({"lease_id": AMOUNT}, {"node": NAME, "digest": DIGEST, "step": AMOUNT}),
+    )
+    # Not what a task runs: that may be secret.
+    GRAPH_SUBMITTED = row(
+        "graph_submitted",
+        80,
+        ocsf=Ocsf(API, CREATE),
+        body=BodySpec({"graph_id": AMOUNT, "tasks": AMOUNT}, {"name": NAME}),
+    )
+    GRAPH_TASK_RETRIED = row(
+        "graph_task_retried",
+        81,
+        ocsf=Ocsf(API, UPDATE, LOW),
+        body=BodySpec(
+            {
+                "graph_id": AMOUNT,
+                "task": TEXT,
+                "attempt": AMOUNT,
+                "category": Words((FailureCategory,)),
+                "pause_ms": AMOUNT,
+            },
+            {"exit_code": AMOUNT, "reason": NAME, "job_id": AMOUNT},
+        ),
+    )
+    GRAPH_ENDED = row(
+        "graph_ended",
+        82,
+        ocsf=Ocsf(API, UPDATE),
+        body=BodySpec(
+            {
+                "graph_id": AMOUNT,
+                "phase": Words((GraphPhase,)),
+                "tasks": AMOUNT,
+                "failed": AMOUNT,
+            }
+        ),
     )

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.kernel.checks import check_grace, check_id
+from bailiwick.kernel.work.graph_commands import GraphCommand
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer, check_kind
@@ -126,5 +127,13 @@ class ClearFence:
 
 
 WorkCommand: TypeAlias = (
-    Submit | Cancel | Renew | Release | ReportCheckpoint | ReportTeardown | Evict | ClearFence
+    Submit
+    | Cancel
+    | Renew
+    | Release
+    | ReportCheckpoint
+    | ReportTeardown
+    | Evict
+    | ClearFence
+    | GraphCommand
 )

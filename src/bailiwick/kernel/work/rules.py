@@ -14,7 +14,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import assert_never
+from typing import assert_never, get_args
 
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.guards import Claim, HeldLease
@@ -30,6 +30,7 @@ from bailiwick.kernel.slice import NOTHING, Apply
 from bailiwick.kernel.state import State
 from bailiwick.kernel.work import commands as cmd
 from bailiwick.kernel.work import events as ev
+from bailiwick.kernel.work import graph_commands as gr
 from bailiwick.kernel.work import lease_events as le
 from bailiwick.kernel.work.ending import (
     check_evictable,
@@ -39,6 +40,7 @@ from bailiwick.kernel.work.ending import (
     give_back,
     tear_down,
 )
+from bailiwick.kernel.work.graph_events import GraphEvent, event_of_graph
 from bailiwick.kernel.work.renewal import renew
 from bailiwick.kernel.work.requests import cancel, submit
 from bailiwick.kernel.work.usage import weight_of
@@ -71,6 +73,8 @@ def decide(state: State, command: cmd.WorkCommand, now_ms: int) -> Iterator[Even
             return _evict(state, command, now_ms)
         case cmd.ClearFence():
             return _clear_fence(state, command)
+        case gr.NoteGraphSubmitted() | gr.NoteGraphTaskRetried() | gr.NoteGraphEnded():
+            return iter((event_of_graph(command),))
         case _:
             assert_never(command)
 
@@ -331,6 +335,8 @@ def _checkpoint(state: State, event: le.CheckpointReported, at_ms: int) -> None:
     )
 
 
+TOLD_ONLY = get_args(GraphEvent)
+
 APPLY: Mapping[type, Apply] = {
     ev.AdmissionApproved: _approved,
     ev.AdmissionDenied: _denied,
@@ -350,4 +356,5 @@ APPLY: Mapping[type, Apply] = {
     le.LeaseFenced: _fenced,
     le.FenceCleared: _cleared,
     le.CheckpointReported: _checkpoint,
+    **dict.fromkeys(TOLD_ONLY, NOTHING),
 }

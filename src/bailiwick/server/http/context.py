@@ -21,6 +21,7 @@ from bailiwick.server.http.forward import Peers
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
 from bailiwick.services.capabilities import Capabilities
+from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
@@ -55,6 +56,8 @@ class Parts:
     """Whether ``/metrics`` needs no token, as on loopback."""
     jobs: Jobs | None = None
     """Commands that run under leases."""
+    graphs: Graphs | None = None
+    """Graphs of tasks, each of which runs as a job."""
     executor: Executor | None = None
     job_mode: str | None = None
     """How the executor keeps jobs apart."""

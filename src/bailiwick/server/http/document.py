@@ -94,6 +94,7 @@ _SCOPES: Final[dict[Where, str]] = {
     Where.LEASE: "where the lease belongs",
     Where.ENTRY: "where the request belongs",
     Where.JOB: "where the job belongs",
+    Where.GRAPH: "where the graph belongs",
     Where.ACCOUNT: "where the service account belongs",
     Where.REACH: "everywhere that the token's owner has a role",
     Where.TRACE: "at some scope; what lies where you lack it is not shown",

@@ -65,6 +65,7 @@ class Where(StrEnum):
     LEASE = "lease"
     ENTRY = "entry"
     JOB = "job"
+    GRAPH = "graph"
     ACCOUNT = "account"
     REACH = "reach"
     """Everywhere that the principal of the token in question has any role."""

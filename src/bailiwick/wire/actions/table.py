@@ -15,6 +15,7 @@ from typing import Any, Final
 from bailiwick.vocab.errors import NotFound
 from bailiwick.wire.actions import (
     budgets,
+    graphs,
     invoices,
     isolation,
     jobs,
@@ -38,6 +39,7 @@ _NOUNS: Final = (
     isolation,
     leases,
     jobs,
+    graphs,
     usage,
     rates,
     budgets,

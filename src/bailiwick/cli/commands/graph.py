@@ -1,0 +1,386 @@
+"""``bailiwick graph``: graphs of tasks, each of which runs as a job."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bailiwick.cli import ExitCode
+from bailiwick.cli.commands.graph_report import add_report_verb
+from bailiwick.cli.commands.logs import FollowOption, OffsetOption
+from bailiwick.cli.shared.ask import Ask, noun, verb
+from bailiwick.cli.shared.completions import complete_graphs
+from bailiwick.cli.shared.output import Columns, Format, draw_details, emit
+from bailiwick.cli.shared.screen import make_console, owner, print_rows, table_of, words
+from bailiwick.cli.shared.units import parse_id
+from bailiwick.phrases.amounts import money, plural, span
+from bailiwick.phrases.times import age, moment
+from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
+from bailiwick.vocab.graphs import GraphPhase, TaskPhase
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bailiwick.wire.graphs import Graph, GraphDetail, GraphPlan, GraphTask, NewGraph
+
+app = noun("Graphs of tasks, each of which runs as a job.")
+
+BAR = 24
+POLL_S = 0.5
+GraphId = Annotated[
+    str, typer.Argument(metavar="GRAPH", help="7 or graph-7.", autocompletion=complete_graphs)
+]
+GraphFile = Annotated[Path, typer.Argument(metavar="FILE", help="A graph's file (YAML).")]
+OnOption = Annotated[
+    str | None, typer.Option("--on", metavar="EXECUTOR", help="Who runs all of its tasks.")
+]
+ReuseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--reuse",
+        metavar="GRAPH",
+        help="What this one has done is not done again.",
+        autocompletion=complete_graphs,
+    ),
+]
+FollowRun = Annotated[bool, typer.Option("--follow", "-f", help="Show it until it is over.")]
+
+
+class GraphForm(StrEnum):
+    """How a graph is shown."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+    DOT = "dot"
+    SVG = "svg"
+
+
+def _done(graph: Graph) -> int:
+    return sum(count for phase, count in graph.counts.items() if phase.is_over)
+
+
+GRAPHS: Columns[Graph] = Columns(
+    ("graph", "owner", "name*", "phase", "done", "submitted"),
+    lambda g: (
+        f"graph-{g.graph_id}",
+        owner(g.tenant, g.project),
+        g.name or "-",
+        g.phase.value,
+        f"{_done(g):,}/{g.tasks:,}",
+        f"{age(g.submitted_ms)} ago",
+    ),
+    lambda g: f"graph-{g.graph_id}",
+    numbers=("done", "submitted"),
+    empty="no graph that you may see; bailiwick graph run FILE runs one",
+)
+
+
+@verb(app, "run", changes=True, scope="project")
+def run_graph(
+    ask: Ask,
+    file: GraphFile,
+    *,
+    on: OnOption = None,
+    reuse: ReuseOption = None,
+    follow: FollowRun = False,
+) -> None:
+    """Run a graph: each task as a job, once what it stands after is over.
+
+    With --follow it ends as the graph does: 0 if it succeeded, 1 if it failed, 3 if cancelled.
+
+    Example: bailiwick graph run nightly.yaml --follow
+    """
+    from bailiwick.wire.actions.graphs import GRAPH_SUBMIT
+
+    if ask.dry_run:
+        _plan(ask, file, on=on)
+        return
+    reused = None if reuse is None else parse_id("graph", reuse)
+    made = ask.client.send(GRAPH_SUBMIT, body=_body(ask, file, on=on, reused=reused))
+    name = f"graph-{made.graph_id}"
+    ask.printer.thing(made, name=name, draw=lambda: _tell(made))
+    if follow:
+        _follow(ask, made.graph_id)
+
+
+@verb(app, "plan", scope="project")
+def plan_graph(ask: Ask, file: GraphFile, *, on: OnOption = None) -> None:
+    """What a graph would lead to: its longest path, its cost, and when each task could start.
+
+    Times and costs are the most that the tasks' time limits allow.
+
+    Example: bailiwick graph plan nightly.yaml
+    """
+    _plan(ask, file, on=on)
+
+
+@verb(app, "list", lists=True)
+def list_graphs(ask: Ask) -> None:
+    """The graphs that you may see.
+
+    Example: bailiwick graph list --watch
+    """
+    from bailiwick.wire.actions.graphs import GRAPH_LIST
+
+    ask.list(GRAPH_LIST, columns=GRAPHS)
+
+
+@verb(app, "show")
+def show_graph(
+    ask: Ask,
+    graph: GraphId,
+    *,
+    output: Annotated[
+        GraphForm, typer.Option("--output", "-o", help="A table, the wire model, or a picture.")
+    ] = GraphForm.TABLE,
+) -> None:
+    """One graph, with all of its tasks; or as a picture.
+
+    Example: bailiwick graph show graph-7 -o svg
+    """
+    from bailiwick.cli.trees.graph_picture import draw_dot, draw_svg
+
+    found = _read(ask, parse_id("graph", graph))
+    if output is GraphForm.DOT:
+        emit(draw_dot(found))
+    elif output is GraphForm.SVG:
+        emit(draw_svg(found))
+    else:
+        printer = replace(ask, output=Format(output.value)).printer
+        name = f"graph-{found.graph.graph_id}"
+        printer.thing(found, name=name, draw=lambda: _draw(found))
+
+
+@verb(app, "watch")
+def watch_graph(ask: Ask, graph: GraphId) -> None:
+    """Show a graph until it is over: a bar for each stage, and what fails.
+
+    It ends as the graph does: 0 if it succeeded, 1 if it failed, 3 if it was cancelled.
+
+    Example: bailiwick graph watch graph-7
+    """
+    _follow(ask, parse_id("graph", graph))
+
+
+@verb(app, "retry", changes=True)
+def retry_graph(
+    ask: Ask,
+    graph: GraphId,
+    *,
+    tasks: Annotated[
+        list[str] | None, typer.Argument(metavar="[TASK]...", help="Only these.")
+    ] = None,
+) -> None:
+    """Try again what did not succeed, of a graph that is over; what is done stays done.
+
+    Example: bailiwick graph retry graph-7 train[3]
+    """
+    from bailiwick.wire.actions.graphs import GRAPH_RETRY
+    from bailiwick.wire.graphs import GraphRetry
+
+    number = parse_id("graph", graph)
+    told = f"graph-{number} is tried again"
+    body = GraphRetry(tasks=tasks or [])
+    ask.change(GRAPH_RETRY, path={"graph_id": number}, body=body, told=told)
+
+
+@verb(app, "cancel", changes=True)
+def cancel_graph(ask: Ask, graph: GraphId) -> None:
+    """End a graph: what waits is not begun, what runs is torn down.
+
+    Example: bailiwick graph cancel graph-7
+    """
+    from bailiwick.wire.actions.graphs import GRAPH_CANCEL
+
+    number = parse_id("graph", graph)
+    ask.change(GRAPH_CANCEL, path={"graph_id": number}, told=f"graph-{number} is to end")
+
+
+@verb(app, "logs")
+def graph_logs(
+    ask: Ask,
+    graph: GraphId,
+    *,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="prep, or train[3].")],
+    follow: FollowOption = False,
+    offset: OffsetOption = 0,
+) -> None:
+    """What the last attempt of a task has printed.
+
+    Example: bailiwick graph logs -f graph-7 train[3]
+    """
+    from bailiwick.cli.commands.logs import show_logs
+
+    number = parse_id("graph", graph)
+    named = {each.name: each for each in _read(ask, number).tasks}
+    found = named.get(task)
+    if found is None:
+        raise NotFound("task", task)
+    if found.job_id is None:
+        raise Conflict("task", task, f"is {found.phase}", hint="no attempt of it has begun")
+    show_logs(ask, str(found.job_id), follow=follow, offset=offset)
+
+
+add_report_verb(app)
+
+
+# -- asking ----------------------------------------------------------------------------------
+
+
+def _body(ask: Ask, file: Path, *, on: str | None, reused: int | None = None) -> NewGraph:
+    from bailiwick.batch.document import FILE_BYTES_MAX
+    from bailiwick.cli.offline.policy_files import read_bytes
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.graphs import NewGraph
+
+    try:
+        text = read_bytes("FILE", file, most=FILE_BYTES_MAX).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidValue("FILE", str(file), "text in UTF-8") from None
+    owned = {"tenant": ask.tenant, "project": ask.project}
+    return make_body(NewGraph, **owned, document=text, executor=on, reuses=reused)
+
+
+def _read(ask: Ask, number: int) -> GraphDetail:
+    from bailiwick.wire.actions.graphs import GRAPH_READ
+
+    return ask.client.send(GRAPH_READ, path={"graph_id": number})
+
+
+def _plan(ask: Ask, file: Path, *, on: str | None) -> None:
+    from bailiwick.wire.actions.graphs import GRAPH_PLAN
+
+    found = ask.client.send(GRAPH_PLAN, body=_body(ask, file, on=on))
+    ask.printer.thing(found, name=file.name, draw=lambda: _draw_plan(found))
+
+
+# -- showing ---------------------------------------------------------------------------------
+
+
+def _tell(made: Graph) -> None:
+    name = f"graph-{made.graph_id}"
+    emit(f"{name}: {plural(made.tasks, 'task')}")
+    for word in ("watch", "show", "cancel"):
+        typer.echo(f"  bailiwick graph {word} {name}", err=True)
+
+
+def _draw_plan(found: GraphPlan) -> None:
+    rows = [
+        (
+            stage.name,
+            f"{stage.tasks:,}",
+            ", ".join(stage.after) or "-",
+            "at once" if not stage.starts_ms else f"after {span(stage.starts_ms)}",
+            span(stage.ttl_ms),
+            "-" if stage.plan is None else stage.plan.plan,
+        )
+        for stage in found.stages
+    ]
+    heads = ("stage", "tasks", "after*", "could start", "at most", "now")
+    print_rows(make_console(), heads, rows=rows, numbers=("tasks",))
+    emit(f"longest path: {' -> '.join(found.critical_path)} ({span(found.critical_ms)} at most)")
+    currency = "" if found.currency is None else f" {found.currency}"
+    emit(f"cost: {money(found.micros_total)}{currency} at most")
+
+
+def _draw(found: GraphDetail) -> None:
+    graph = found.graph
+    rows = [
+        ("name", graph.name or "-"),
+        ("owner", owner(graph.tenant, graph.project)),
+        ("submitted by", graph.submitter),
+        ("phase", graph.phase.value),
+        ("tasks", words({phase.value: count for phase, count in graph.counts.items()})),
+        ("submitted", moment(graph.submitted_ms)),
+        ("ended", "-" if graph.ended_ms is None else moment(graph.ended_ms)),
+    ]
+    draw_details("graph", f"graph-{graph.graph_id}", rows=rows)
+    heads = ("task", "phase", "attempt", "job", "why*")
+    told = [
+        (
+            task.name,
+            task.phase.value,
+            str(task.attempt or "-"),
+            "-" if task.job_id is None else f"job-{task.job_id}",
+            _why(task),
+        )
+        for task in found.tasks
+    ]
+    print_rows(make_console(), heads, rows=told, numbers=("attempt",))
+
+
+def _why(task: GraphTask) -> str:
+    """What failed and was tried again, and why it is where it is."""
+    parts = list[str]()
+    if task.category is not None and task.phase is TaskPhase.FAILED:
+        code = "" if task.exit_code is None else f" {task.exit_code}"
+        parts.append(f"{task.category.value}{code}")
+    if task.reason is not None:
+        parts.append(task.reason)
+    if task.failures and task.phase is not TaskPhase.FAILED:
+        counts = {category.value: count for category, count in task.failures.items()}
+        parts.append(f"tried again after {words(counts)}")
+    return ", ".join(parts) or "-"
+
+
+def _bars(found: GraphDetail) -> Table:
+    from bailiwick.cli.trees.graph_picture import stage_counts
+
+    rows = list[tuple[str, str, str, str]]()
+    for name, counts in stage_counts(found).items():
+        total = sum(counts.values())
+        done = sum(count for phase, count in counts.items() if phase.is_over)
+        full = BAR if not total else BAR * done // total
+        bar = "#" * full + "." * (BAR - full)
+        told = words({phase.value: count for phase, count in counts.items()})
+        rows.append((name, bar, f"{done:,}/{total:,}", told))
+    return table_of(("stage", "progress", "done", "tasks*"), rows, numbers=("done",))
+
+
+def _follow(ask: Ask, number: int) -> None:
+    """Show the graph until it is over, and end as it does."""
+    from rich.live import Live
+
+    from bailiwick.cli.shared.jobs import patiently
+    from bailiwick.cli.shared.screen import Whole
+
+    console, read = make_console(), partial(_read, ask, number)
+    is_live = ask.output is Format.TABLE and console.is_terminal
+    found, before = patiently(read), ""
+    with Live(console=console, auto_refresh=False, screen=False) as live:
+        while True:  # until it is over, or Ctrl-C
+            if is_live:
+                live.update(Whole(_bars(found)), refresh=True)
+            else:
+                before = _say_if_new(ask, found, before)
+            if found.graph.phase.is_over:
+                break
+            time.sleep(POLL_S)
+            found = patiently(read)
+    raise typer.Exit(_exit_code(found.graph.phase))
+
+
+def _say_if_new(ask: Ask, found: GraphDetail, before: str) -> str:
+    graph = found.graph
+    if ask.output is Format.JSON:
+        now = graph.model_dump_json()
+    else:
+        counts = words({phase.value: count for phase, count in graph.counts.items()})
+        now = f"graph-{graph.graph_id}: {graph.phase.value}: {counts}"
+    if now != before:
+        emit(now)
+    return now
+
+
+def _exit_code(phase: GraphPhase) -> ExitCode:
+    if phase is GraphPhase.SUCCEEDED:
+        return ExitCode.DONE
+    return ExitCode.FAULT if phase is GraphPhase.FAILED else ExitCode.DENIED

@@ -1,0 +1,104 @@
+"""The job of one attempt of a task: what is asked for, what is run, and what it is told.
+
+Rules:
+
+- The same attempt makes the same job, however often it is asked: its key then makes it one.
+- A program is told what it needs to go on and to make its effect once, in its environment:
+
+  ======================  ===================================================================
+  ``GRAPH_ID``            the graph's number
+  ``TASK_NAME``           its own name, ``train[3]``
+  ``TASK_KEY``            the same for every attempt: by this an effect is made once
+  ``TASK_ATTEMPT``        1 for the first
+  ``TASK_ITEM``, ``_INDEX``  of an element of a map
+  ``TASK_CHECKPOINT``     where to save its work, and to go on from
+  ``TASK_INPUT_NAME``     the content of the input of that name
+  ======================  ===================================================================
+"""
+
+from __future__ import annotations
+
+import re
+
+from bailiwick.batch import StartTask, Task, TaskGraph
+from bailiwick.executors.port import JobSpec
+from bailiwick.executors.registry import DEFAULT, find_executor
+from bailiwick.fleet.node import EXECUTOR_LABEL
+from bailiwick.kernel import Submit
+from bailiwick.kernel.spelling import cores_of
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.services.jobs import JobDraft
+from bailiwick.store.graph_rows import NewGraphRow
+from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
+
+
+def job_of(
+    graph: NewGraphRow, task: Task, *, step: StartTask, graph_id: int, mem_bytes_per_core: int = 0
+) -> JobDraft:
+    """The job that this step asks for."""
+    made, definition = _request(graph, task), task.definition
+    return JobDraft(
+        tenant=graph.tenant,
+        project=graph.project,
+        name=task.name,
+        tag=definition.tag,
+        request=Submit(made),
+        command=task.command,
+        env=task.env | _told(task, step, graph_id),
+        cwd=definition.cwd,
+        mem_bytes_per_core=mem_bytes_per_core,
+    )
+
+
+def check_jobs(graph: NewGraphRow, tasks: TaskGraph) -> None:
+    """Refuse what could never be submitted, as far as that can be told beforehand."""
+    for group in tasks.groups:
+        for number in group[:1]:
+            task = tasks.tasks[number]
+            step = StartTask(task.name, 1, "-", "-", {}, task.checkpoint)
+            draft = job_of(graph, task, step=step, graph_id=1)
+            JobSpec(1, argv=draft.command, token="-", env=draft.env)
+
+
+def _request(graph: NewGraphRow, task: Task) -> PlacementRequest:
+    definition, needs = task.definition, task.definition.needs
+    labels = dict(needs.labels)
+    named = graph.executor or labels.get(EXECUTOR_LABEL) or DEFAULT.name
+    labels[EXECUTOR_LABEL] = find_executor(named).name
+    deadline = definition.deadline_ms
+    return PlacementRequest(
+        tenant=TenantId(graph.tenant),
+        project=None if graph.project is None else ProjectId(graph.project),
+        tag=None if definition.tag is None else AccountingTag(definition.tag),
+        cpu_cores=cores_of(needs.cpu_milli),
+        mem_bytes=needs.mem_bytes,
+        block_bytes=needs.block_bytes,
+        gpu_count=needs.gpu_count,
+        gpu_milli=needs.gpu_milli,
+        gpu_vram=needs.gpu_vram,
+        generation=needs.generation,
+        exclusivity=needs.exclusivity,
+        labels=labels,
+        priority=definition.priority,
+        lease_class=needs.lease_class,
+        ttl_ms=needs.ttl_ms,
+        deadline_ms=None if deadline is None else graph.submitted_ms + deadline,
+    )
+
+
+def _told(task: Task, step: StartTask, graph_id: int) -> dict[str, str]:
+    told = {
+        "GRAPH_ID": str(graph_id),
+        "TASK_NAME": task.name,
+        "TASK_KEY": step.effect_key,
+        "TASK_ATTEMPT": str(step.attempt),
+    }
+    if task.item is not None:
+        told |= {"TASK_ITEM": task.item, "TASK_INDEX": str(task.index)}
+    if step.checkpoint is not None:
+        told["TASK_CHECKPOINT"] = step.checkpoint
+    return told | {_input_name(name): content for name, content in step.inputs.items()}
+
+
+def _input_name(name: str) -> str:
+    return "TASK_INPUT_" + re.sub(r"[^A-Z0-9]", "_", name.upper())
