@@ -107,11 +107,11 @@ class Outlook:
             closed = presence.closed(who.member, term, everyone=self._ground.everyone)
             there = self._in(kind, handle) if closed >> handle & 1 else ()
             for stay in there:
-                if stay.until_ms > at_ms and self._is_closed_by(who, stay, zone, term):
+                if stay.until_ms > at_ms and self._is_closed_by(who, stay, zone=zone, term=term):
                     found.append(stay.until_ms)
             for stay in meeting:
                 strict = _strictest(term, self._term_of(stay))
-                if self._is_closed_by(who, stay, zone, strict):
+                if self._is_closed_by(who, stay, zone=zone, term=strict):
                     found.append(stay.until_ms)
         found += self._until_fewer(who, handle, at_ms=at_ms, others=meeting)
         found += self._until_scrubbed(who, handle, others=meeting)
@@ -133,7 +133,7 @@ class Outlook:
         return self._compiled.term(stay.from_ms, stay.until_ms)
 
     def _is_closed_by(
-        self, who: Newcomer, stay: Stay, zone: tuple[DomainKind, int | str], term: Term
+        self, who: Newcomer, stay: Stay, *, zone: tuple[DomainKind, int | str], term: Term
     ) -> bool:
         """Whether the work is in the zone, and one whom the newcomer may not meet there."""
         return zone in stay.work.zones and zone[0] in self._apart_in(
@@ -209,9 +209,8 @@ class Outlook:
                 key = number, kind, name
                 nodes = self._ground.terrain.nodes(kind, name) if key in self._ground.stays else ()
                 there = (stay for at in nodes for stay in self._on(at))
-                for stay in (*there, *others):
-                    if key in stay.work.kept:
-                        yield stay.until_ms + _span(each)
+                leaving = (stay for stay in (*there, *others) if key in stay.work.kept)
+                yield from (stay.until_ms + _span(each) for stay in leaving)
 
     def _domains(
         self, who: Newcomer, handle: int, kinds: Iterable[DomainKind]
