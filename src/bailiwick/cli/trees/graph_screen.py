@@ -145,7 +145,7 @@ def draw_bars(found: GraphDetail) -> Table:
 
 def why(task: GraphTask) -> str:
     """Why a task is where it is, and what it was tried again after."""
-    parts, before = list[str](), Counter(task.failures)
+    parts, before = list[str](), Counter[str](task.failures)
     if task.category is not None and task.phase is TaskPhase.FAILED:
         code = "" if task.exit_code is None else f" {task.exit_code}"
         parts.append(f"{task.category.value}{code}")
