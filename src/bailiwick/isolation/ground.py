@@ -51,18 +51,18 @@ class Ground:
         self.everyone = 0
         self.version = 0
         self._shared = {kind: KindPresence(compiled, kind) for kind in compiled.shared_kinds}
-        self._crowds = [Crowd(each) for each in compiled.spreads]
+        self.crowds = [Crowd(each) for each in compiled.spreads]
         self._left: list[int] = [0] * len(compiled.lingers)
         self._left_inside: list[int] = [0] * len(compiled.lingers)
         """The nodes that are, or of which a part is, theirs who left it, by rule."""
         kinds = {each.rule.kind for each in compiled.spreads}.union(
             self._shared, *(each.rule.kinds for each in compiled.lingers)
         )
-        self._terrain = Terrain(kinds, zoned=tuple(self._shared))
-        self.inner = InnerDomains(compiled, self._terrain.inner, crowds=self._crowds)
-        self._work: dict[int, SettledWork] = {}
-        self._residues: list[Residue] = []
-        self._stay: dict[tuple[int, DomainKind, str], int] = {}
+        self.terrain = Terrain(kinds, zoned=tuple(self._shared))
+        self.inner = InnerDomains(compiled, self.terrain.inner, crowds=self.crowds)
+        self.work: dict[int, SettledWork] = {}
+        self.residues: list[Residue] = []
+        self.stays: dict[tuple[int, DomainKind, str], int] = {}
         """How much work there is that will leave something behind, by rule and domain."""
         self._bound: dict[int, RulesBinding] = {}
 
@@ -72,37 +72,37 @@ class Ground:
         """A node is there."""
         with self._lifted(self._reaching(site)):
             self.everyone |= 1 << handle
-            self._terrain.join(handle, site)
+            self.terrain.join(handle, site)
             self.inner.join(handle, site)
             for kind, presence in self._shared.items():
-                presence.join(handle, self._terrain.zone(kind, handle))
-        for crowd in self._crowds:
+                presence.join(handle, self.terrain.zone(kind, handle))
+        for crowd in self.crowds:
             self._fill(crowd, (handle,))
         self._moved()
 
     def leave(self, handle: int) -> None:
         """A node is gone, and all work on it, also such as was only to come."""
-        for key in [key for key, work in self._work.items() if work.handle == handle]:
+        for key in [key for key, work in self.work.items() if work.handle == handle]:
             self._take(key)
-        with self._lifted(self._reaching(self._terrain.sites[handle])):
+        with self._lifted(self._reaching(self.terrain.sites[handle])):
             for kind, presence in self._shared.items():
-                presence.leave(handle, self._terrain.zone(kind, handle))
+                presence.leave(handle, self.terrain.zone(kind, handle))
             self.everyone &= ~(1 << handle)
-            self._terrain.leave(handle)
+            self.terrain.leave(handle)
             self.inner.leave(handle)
-        for crowd in self._crowds:
+        for crowd in self.crowds:
             crowd.full &= ~(1 << handle)
         self._moved()
 
     def _moved(self) -> None:
-        if self._residues:
-            self.use_residues(self._residues)
+        if self.residues:
+            self.use_residues(self.residues)
         self.version += 1
 
     def _reaching(self, site: Site) -> list[int]:
         """Work that may hold something of a fabric of the node."""
-        there = self._terrain.joined_to(site)
-        return [key for key, work in self._work.items() if work.handle in there] if there else []
+        there = self.terrain.joined_to(site)
+        return [key for key, work in self.work.items() if work.handle in there] if there else []
 
     def begin(
         self,
@@ -119,8 +119,8 @@ class Ground:
     def _settled(
         self, member: SubjectClass, handle: int, *, parts: HeldParts, runs: bool
     ) -> SettledWork:
-        zones, held, touches = self._terrain.reached(handle, parts)
-        kinds, spreads, lingers = self._bound_by(member.selected)
+        zones, held, touches = self.terrain.reached(handle, parts)
+        kinds, spreads, lingers = self.bound_by(member.selected)
         if len(kinds) < len(self._shared):
             zones = tuple(zone for zone in zones if zone[0] in kinds)
         inner = tuple((kind, name) for kind in self.inner.kinds for name in held[kind])
@@ -140,7 +140,7 @@ class Ground:
         limits = tuple(counted), tuple(kept)
         return SettledWork(member, handle, parts, runs, zones, *limits, inner, touches)
 
-    def _bound_by(self, selected: int) -> RulesBinding:
+    def bound_by(self, selected: int) -> RulesBinding:
         """What of the policy could ever matter to who is selected so."""
         found = self._bound.get(selected)
         if found is None:
@@ -155,21 +155,21 @@ class Ground:
 
     def _put(self, key: int, work: SettledWork) -> None:
         """The work is there."""
-        self._work[key] = work
+        self.work[key] = work
         for kind, zone in work.zones:
             if self._shared[kind].begin(work.member, zone):
                 self.version += 1
         for number, name in work.domains:
             self._count(number, name, 1)
         for kept in work.kept:
-            self._stay[kept] = self._stay.get(kept, 0) + 1
+            self.stays[kept] = self.stays.get(kept, 0) + 1
         if work.touches:
             self.inner.begin(work.member, work.inner)
             self.inner.note(work.touches)
 
     def _take(self, key: int) -> SettledWork | None:
         """The work is there no more; nothing if it was not known."""
-        work = self._work.pop(key, None)
+        work = self.work.pop(key, None)
         if work is None:
             return None
         for kind, zone in work.zones:
@@ -178,9 +178,9 @@ class Ground:
         for number, name in work.domains:
             self._count(number, name, -1)
         for kept in work.kept:
-            self._stay[kept] -= 1
-            if not self._stay[kept]:
-                del self._stay[kept]
+            self.stays[kept] -= 1
+            if not self.stays[kept]:
+                del self.stays[kept]
         if work.touches:
             self.inner.end(work.member, work.inner)
             self.inner.note(work.touches)
@@ -199,21 +199,21 @@ class Ground:
         for number, each in enumerate(self.compiled.lingers):
             if each.rule.name == residue.rule:
                 self._close(number, residue.kind, residue.domain)
-                self._residues.append(residue)
+                self.residues.append(residue)
                 self.version += 1
 
     def use_residues(self, residues: Iterable[Residue]) -> None:
         """These domains, and no others, are still theirs who left them."""
         residues = list(residues)
-        if not residues and not self._residues:
+        if not residues and not self.residues:
             return
-        self._residues = residues
+        self.residues = residues
         numbers = {each.rule.name: at for at, each in enumerate(self.compiled.lingers)}
         self._left, self._left_inside = [0] * len(numbers), [0] * len(numbers)
         for domain in self.inner.left:
-            self.inner.note(self._terrain.nodes(*domain))
+            self.inner.note(self.terrain.nodes(*domain))
         self.inner.left.clear()
-        for each in self._residues:
+        for each in self.residues:
             if each.rule in numbers:
                 self._close(numbers[each.rule], each.kind, each.domain)
         self.version += 1
@@ -221,14 +221,14 @@ class Ground:
     def _close(self, number: int, kind: DomainKind, name: str) -> None:
         """The domain is theirs whom the rule is about, and left it."""
         if kind not in INNER:
-            self._left[number] |= self._terrain.bits(kind, name)
+            self._left[number] |= self.terrain.bits(kind, name)
             return
-        self._left_inside[number] |= self._terrain.bits(kind, name)
+        self._left_inside[number] |= self.terrain.bits(kind, name)
         self.inner.left[kind, name] = self.inner.left.get((kind, name), 0) | 1 << number
-        self.inner.note(self._terrain.nodes(kind, name))
+        self.inner.note(self.terrain.nodes(kind, name))
 
     def _count(self, number: int, name: str, sign: int) -> None:
-        crowd = self._crowds[number]
+        crowd = self.crowds[number]
         before = crowd.counts.get(name, 0)
         crowd.counts[name] = before + sign
         if not before + sign:
@@ -237,17 +237,17 @@ class Ground:
         if max(before, before + sign) != most:
             return
         if kind in PLACES:
-            bits = self._terrain.bits(kind, name)
+            bits = self.terrain.bits(kind, name)
             crowd.full = crowd.full | bits if before + sign >= most else crowd.full & ~bits
             self.version += 1
         else:
-            self._fill(crowd, self._terrain.nodes(kind, name))
+            self._fill(crowd, self.terrain.nodes(kind, name))
 
     def _fill(self, crowd: Crowd, handles: Iterable[int]) -> None:
         """Which of the nodes have a full domain."""
         rule = crowd.each.rule
         for handle in handles:
-            names = self._terrain.on(handle, rule.kind)
+            names = self.terrain.on(handle, rule.kind)
             if any(crowd.counts.get(name, 0) >= rule.most for name in names):
                 crowd.full |= 1 << handle
             else:
@@ -266,14 +266,14 @@ class Ground:
     ) -> tuple[int, int]:
         """The nodes that are closed whatever is taken of them, and those of which a part is."""
         whole = parts = 0
-        bound = self._bound_by(member.selected)
+        bound = self.bound_by(member.selected)
         for kind, presence in bound.kinds.items():
             if kind not in INNER:
                 whole |= presence.closed(member, term, everyone=self.everyone)
             elif devices or kind is not DomainKind.FABRIC:
                 parts |= presence.closed(member, term, everyone=self.everyone)
         for number in bound.spreads:
-            crowd = self._crowds[number]
+            crowd = self.crowds[number]
             if crowd.full and crowd.binds(member.selected, term, devices=devices):
                 if crowd.each.rule.kind in INNER:
                     parts |= crowd.full
@@ -295,20 +295,20 @@ class Ground:
                 continue
             if presence.meets_itself(member.selected, term):
                 for name in self._tally(kind, placed):
-                    closed |= self._terrain.bits(kind, name)
-        for crowd in self._crowds:
+                    closed |= self.terrain.bits(kind, name)
+        for crowd in self.crowds:
             if not crowd.binds(member.selected, term, devices=devices):
                 continue
             kind, most = crowd.each.rule.kind, crowd.each.rule.most
             for name, count in self._tally(kind, placed).items():
                 if count + crowd.counts.get(name, 0) >= most:
-                    closed |= self._terrain.bits(kind, name)
+                    closed |= self.terrain.bits(kind, name)
         return closed
 
     def _tally(self, kind: DomainKind, placed: Sequence[int]) -> dict[str, int]:
         """How many of these would be in each domain."""
         found: dict[str, int] = {}
-        for name in (name for handle in placed for name in self._terrain.on(handle, kind)):
+        for name in (name for handle in placed for name in self.terrain.on(handle, kind)):
             found[name] = found.get(name, 0) + 1
         return found
 
@@ -330,9 +330,9 @@ class Ground:
         ]
         found: list[int] = []
         for kind, most in limits:
-            if kind is DomainKind.FABRIC and (not devices or self._terrain.has_lone_device(nodes)):
+            if kind is DomainKind.FABRIC and (not devices or self.terrain.has_lone_device(nodes)):
                 continue
-            found.append(most * len(self._terrain.names_of(kind, nodes)))
+            found.append(most * len(self.terrain.names_of(kind, nodes)))
         return min(found, default=None)
 
     def by_rule(self, member: SubjectClass, term: Term, *, devices: bool = True) -> dict[str, int]:
@@ -345,7 +345,7 @@ class Ground:
 
     def broken_by(self, key: int, term: Term) -> set[str]:
         """The rules that work would break if it stayed where it is; what was left is not asked."""
-        work = self._work[key]
+        work = self.work[key]
         with self.without((key,), leaving=False):
             found = self._by_rule(work.member, term, set())
             names = {name for name, bits in found.items() if bits >> work.handle & 1}
@@ -363,7 +363,7 @@ class Ground:
                 continue
             for name, bits in presence.by_rule(member, term, everyone=self.everyone):
                 found[name] = found.get(name, 0) | bits
-        for crowd in self._crowds:
+        for crowd in self.crowds:
             rule = crowd.each.rule
             counts = rule.kind not in INNER or rule.kind in inner
             if counts and crowd.each.binds(member.selected, term):
@@ -380,7 +380,7 @@ class Ground:
         with self._lifted(keys) as gone:
             kept = {each for work in gone for each in work.kept} if leaving else ()
             for number, kind, name in kept:
-                if (number, kind, name) not in self._stay:
+                if (number, kind, name) not in self.stays:
                     self._close(number, kind, name)
             try:
                 yield

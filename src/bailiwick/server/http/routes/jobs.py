@@ -29,8 +29,9 @@ from bailiwick.server.http.spelling import (
     trouble_of_refusal,
 )
 from bailiwick.server.problems import Trouble
-from bailiwick.services import jobs
-from bailiwick.services.jobs import JobDraft, JobStanding, OutputWish, Submitted
+from bailiwick.services.jobs import JobDraft, Submitted, output, use_cases
+from bailiwick.services.jobs.output import OutputWish
+from bailiwick.services.jobs.use_cases import JobStanding
 from bailiwick.services.plans import PricedPlan
 from bailiwick.vocab.errors import BailiwickError, InvalidValue
 from bailiwick.vocab.jobs import JobPhase
@@ -49,13 +50,13 @@ WaitS = Annotated[int, Query(ge=0, le=20, description="How long to wait for some
 async def submit_job(asked: Changing, body: wire.NewJob) -> JSONResponse:
     """Run a command now or, with ``wait``, as soon as there is room."""
     kept = asked.house.parts.jobs
-    found = await jobs.submit_job(asked, kept, scope=scope_of(body), ask=lambda: _draft(body))
+    found = await use_cases.submit_job(asked, kept, scope=scope_of(body), ask=lambda: _draft(body))
     if isinstance(found, PricedPlan):
         return JSONResponse(spell_plan(found).model_dump(mode="json"), 200)
     if found.job.phase is JobPhase.REFUSED:
         raise _refused(found)
     status = 202 if found.job.phase is JobPhase.WAITING else 201
-    (standing,) = await jobs.tell_standing(asked, [found.job])
+    (standing,) = await use_cases.tell_standing(asked, [found.job])
     return JSONResponse(_job(standing).model_dump(mode="json"), status)
 
 
@@ -65,19 +66,19 @@ async def list_jobs(
 ) -> Page[wire.Job]:
     """The jobs that the caller may see, newest first."""
     kept, before = asked.house.parts.jobs, number_in(cursor)
-    return spell_page(await jobs.list_jobs(asked, kept, before=before, limit=limit), _job)
+    return spell_page(await use_cases.list_jobs(asked, kept, before=before, limit=limit), _job)
 
 
 @answers("job.read")
 async def read_job(asked: Here, job_id: PathNumber) -> wire.Job:
     """One job."""
-    return _job(await jobs.read_job(asked, asked.house.parts.jobs, job_id=job_id))
+    return _job(await use_cases.read_job(asked, asked.house.parts.jobs, job_id=job_id))
 
 
 @answers("job.cancel")
 async def cancel_job(asked: Changing, job_id: PathNumber) -> Done:
     """End a job, or take it out of the queue; what runs is torn down soon after."""
-    return spell_done(await jobs.cancel_job(asked, asked.house.parts.jobs, job_id=job_id))
+    return spell_done(await use_cases.cancel_job(asked, asked.house.parts.jobs, job_id=job_id))
 
 
 @answers("job.output")
@@ -92,7 +93,7 @@ async def read_output(
     """A piece of what a job printed; ``wait_s`` holds the answer back until there is more."""
     parts = asked.house.parts
     wish = OutputWish(job_id=job_id, offset=offset, limit=limit, wait_s=wait_s)
-    found = await jobs.read_output(
+    found = await output.read_output(
         asked, parts.jobs, wish=wish, executor_of=parts.executor_of, ending=parts.ending
     )
     return wire.JobOutput(

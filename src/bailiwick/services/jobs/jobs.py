@@ -8,15 +8,12 @@ Rules:
 - What the kernel surely did not do (it said so) ends the job as refused. What may have happened or
   not leaves the row waiting, to be asked again.
 - No job runs without a bound on its memory: who names none gets some for each core.
-- A job of another is not there: same answer, same words.
-- What a job printed lies on the machine that ran it, or came from its agent; else that is said.
 - To cancel is to write down the wish, and to take a waiting request out of the queue. What runs is
   ended by the loop that runs it, which is woken and sees the wish.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import threading
@@ -25,11 +22,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bailiwick.executors.port import Executor
-from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import (
     Cancel,
-    Done,
     Envelope,
     Granted,
     Queued,
@@ -40,26 +34,17 @@ from bailiwick.kernel import (
 )
 from bailiwick.kernel.spelling import denial_body
 from bailiwick.ports import Clock, JobChange, JobRow, JobStore, NewJobRow
-from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.scheduler.request import with_memory
 from bailiwick.services.authority import Principal
-from bailiwick.services.caller import Caller, Deferred
-from bailiwick.services.leases import check_scope
-from bailiwick.services.pages import Rows, cut
-from bailiwick.services.plans import PricedPlan, plan_request
 from bailiwick.vocab.errors import (
     BailiwickError,
     Conflict,
     InvariantBroken,
     NotFound,
     NotLeader,
-    Unavailable,
 )
 from bailiwick.vocab.jobs import JobFault, JobPhase
-
-POLL_S = 0.2
-"""How often a job's output is looked at for whoever waits for more of it."""
 
 LIVE_MAX = 10_000
 """Jobs that may wait or run at a time."""
@@ -250,151 +235,3 @@ class Jobs:
 
     def _learn(self, job: JobRow, change: JobChange) -> None:
         self.book.change(job.job_id, change, only_from=_WAITING)
-
-
-# -- use cases -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class JobStanding:
-    """A job, and in a word what is in its way now or why it ended."""
-
-    job: JobRow
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class OutputPiece:
-    """A piece of what a job printed."""
-
-    offset: int
-    data: bytes
-    is_truncated: bool
-    """Whether the job printed more than was kept."""
-    is_over: bool
-    """Whether the job is over and this was the last piece."""
-
-
-async def submit_job(
-    caller: Caller, jobs: Jobs | None, *, scope: Scope, ask: Deferred[JobDraft]
-) -> PricedPlan | Submitted:
-    """Run a command now or, if it may wait, as soon as there is room; a dry run is a plan."""
-    await check_scope(caller, scope)
-    per_core = await caller.read(lambda view: view.state.settings.job_mem_bytes_per_core)
-    draft = replace(ask(), mem_bytes_per_core=per_core)
-    if caller.dry_run:
-        return await plan_request(caller, draft.submit)
-    submit, word = _kept(jobs).submit, caller.correlation_id
-    return await asyncio.to_thread(
-        submit, draft, principal=caller.principal, correlation_id=word, key=caller.key
-    )
-
-
-async def list_jobs(
-    caller: Caller, jobs: Jobs | None, *, before: int | None, limit: int
-) -> Rows[JobStanding]:
-    """The jobs that the caller may see, newest first."""
-    caller.require_within(FLEET)
-    scopes: list[tuple[str, str | None]] | None = None
-    if not caller.may(FLEET):
-        own = [scope for scope in caller.principal.roles if caller.may(scope)]
-        scopes = [(each.tenant, each.project) for each in own if each.tenant is not None]
-    page = _kept(jobs).book.page
-    rows = await asyncio.to_thread(page, scopes, before=before, limit=limit + 1)
-    kept, following = cut(rows, limit, key=lambda job: job.job_id)
-    return await tell_standing(caller, kept), following
-
-
-async def read_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> JobStanding:
-    """One job."""
-    job = await _require_job(caller, _kept(jobs), job_id=job_id)
-    return (await tell_standing(caller, [job]))[0]
-
-
-async def cancel_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> Done:
-    """End a job, or take it out of the queue; what runs is torn down soon after."""
-    found = _kept(jobs)
-    await _require_job(caller, found, job_id=job_id)
-    if caller.dry_run:
-        await asyncio.to_thread(found.check_cancel, job_id)
-    else:
-        who, word = caller.principal.name, caller.correlation_id
-        await asyncio.to_thread(found.cancel, job_id, actor=who, correlation_id=word)
-    return Done(None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputWish:
-    """Which piece of the output is wanted, and how long to wait for something new."""
-
-    job_id: int
-    offset: int
-    limit: int
-    wait_s: int
-
-
-async def read_output(
-    caller: Caller,
-    jobs: Jobs | None,
-    *,
-    wish: OutputWish,
-    executor_of: Callable[[str], Executor | None],
-    ending: asyncio.Event | None,
-) -> OutputPiece:
-    """A piece of what a job printed; the answer is held back until there is more."""
-    found = _kept(jobs)
-    job = await _require_job(caller, found, job_id=wish.job_id)
-    until = asyncio.get_running_loop().time() + wish.wait_s
-    while True:  # bounded by ``wait_s``, and by the server's own ending
-        by = None if job.node is None else executor_of(job.node)
-        piece = await asyncio.to_thread(_read, job, by, wish=wish, own=found.node)
-        is_late = asyncio.get_running_loop().time() >= until
-        if piece.data or piece.is_over or is_late or (ending is not None and ending.is_set()):
-            return piece
-        await asyncio.sleep(POLL_S)
-        job = await asyncio.to_thread(found.get, wish.job_id)
-
-
-def _read(job: JobRow, by: Executor | None, *, wish: OutputWish, own: str | None) -> OutputPiece:
-    # The phase was read before the output: a job that was over then prints nothing more.
-    data, is_truncated = b"", False
-    if job.started_ms is not None and job.lease_id is not None:
-        if job.is_forgotten:
-            raise NotFound("output of job", job.job_id, hint="it was removed, being old")
-        away = Unavailable(f"the output of job {job.job_id}", f"it lies on node {job.node}")
-        try:
-            if by is None:
-                raise away
-            part = by.read_output(job.lease_id, wish.offset, limit=wish.limit)
-        except NotFound:
-            gone = NotFound("output of job", job.job_id, hint="its folder is gone")
-            raise (gone if job.node == own else away) from None
-        data, is_truncated = part.data, part.is_truncated
-    is_over = job.phase.is_over and len(data) < wish.limit
-    return OutputPiece(wish.offset, data, is_truncated, is_over)
-
-
-async def tell_standing(caller: Caller, rows: list[JobRow]) -> list[JobStanding]:
-    """How jobs stand; those that wait, with what is in their way now."""
-    entries = [job.entry_id for job in rows if job.phase is JobPhase.WAITING and job.entry_id]
-
-    def read(view: View) -> dict[int, str]:
-        blocked = view.state.blocked
-        return {i: told.reason.value for i in entries if (told := blocked.get(i)) is not None}
-
-    reasons = await caller.read(read) if entries else {}
-    return [JobStanding(job, reasons.get(job.entry_id or 0) or job.reason) for job in rows]
-
-
-async def _require_job(caller: Caller, jobs: Jobs, *, job_id: int) -> JobRow:
-    job = await asyncio.to_thread(jobs.book.get, job_id)
-    at = None if job is None else Scope(job.tenant, job.project)
-    caller.require(await caller.locate(lambda view: at))
-    assert job is not None  # it was located
-    return job
-
-
-def _kept(jobs: Jobs | None) -> Jobs:
-    if jobs is None:
-        raise Unavailable("jobs", "this server keeps none")
-    return jobs
