@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from hmac import compare_digest
+from hmac import digest as hmac_digest
 from typing import Any, Final, TypeAlias
 
 from joserfc import jwt
@@ -129,6 +130,11 @@ class Authority:
     def new_key() -> bytes:
         """A new key, as PEM to be kept where only the server can read it."""
         return OKPKey.generate_key(ALGORITHM).as_pem(private=True)
+
+    def key_for(self, purpose: bytes) -> bytes:
+        """32 bytes for something else, from which this key cannot be told."""
+        secret = self._key.as_dict(private=True)["d"]
+        return hmac_digest(str(secret).encode("ascii"), b"bailiwick key for " + purpose, "sha256")
 
     def mint(
         self,
