@@ -15,7 +15,7 @@ import pytest
 from bailiwick.executors.port import JobSpec, LostReason
 from bailiwick.executors.ray import folder as job_folder
 from bailiwick.executors.ray import keeper
-from bailiwick.executors.ray.folder import End, Kept
+from bailiwick.executors.ray.folder import KeptEnd, RaySubmission
 from bailiwick.vocab.errors import Damaged
 from tests.support.executor_conformance import FOR_EVER, shell
 from tests.support.waiting import until
@@ -71,7 +71,7 @@ def await_word(place: Path, word: str) -> None:
     until(lambda: path.exists() and path.read_text() == word, f"it says {word!r}")
 
 
-def end_of(place: Path) -> End:
+def end_of(place: Path) -> KeptEnd:
     found = job_folder.load_end(place)
     assert found is not None
     return found
@@ -98,13 +98,13 @@ def test_of_all_who_try_to_begin_one_does(tmp_path: Path, workers: list[Worker])
     for worker in workers:
         worker.wait()
     assert (tmp_path / "effect").read_text() == "x\n"
-    assert not job_folder.withdraw(place, Kept(NAME, 0, 0))
+    assert not job_folder.withdraw(place, RaySubmission(NAME, 0, 0))
 
 
 def test_a_permit_that_was_withdrawn_is_no_permit(tmp_path: Path, workers: list[Worker]) -> None:
     place = laid_out(tmp_path, shell(1, f"echo x >> {tmp_path}/effect"))
-    assert job_folder.withdraw(place, Kept(NAME, 0, 0))
-    assert job_folder.withdraw(place, Kept(NAME, 0, 0))  # asked again: the same answer
+    assert job_folder.withdraw(place, RaySubmission(NAME, 0, 0))
+    assert job_folder.withdraw(place, RaySubmission(NAME, 0, 0))  # asked again: the same answer
     workers.append(Worker(place))
     workers[0].wait()
     assert not (tmp_path / "effect").exists()

@@ -51,8 +51,8 @@ from bailiwick.executors.port import (
 from bailiwick.executors.ray import keeper
 from bailiwick.executors.ray.folder import (
     WORK,
-    End,
-    Kept,
+    KeptEnd,
+    RaySubmission,
     has_begun,
     lay_out,
     load_end,
@@ -151,7 +151,7 @@ class RayExecutor:
             raise Unavailable("the job's working directory", error.strerror) from error
 
     def tear_down(self, lease_id: int) -> bool:
-        """End the job; whether it is proven that nothing of it is left."""
+        """KeptEnd the job; whether it is proven that nothing of it is left."""
         folder = self._folder(lease_id)
         try:
             kept = load_kept(folder)
@@ -287,11 +287,11 @@ class RayExecutor:
         except Unavailable:
             return None, False
 
-    def _is_lost(self, folder: Path, end: End) -> bool:
+    def _is_lost(self, folder: Path, end: KeptEnd) -> bool:
         """Whether a job ended because it lost its place, and not because we wished it to."""
         return end.is_cut and not (folder / keeper.END).exists()
 
-    def _ended(self, folder: Path, end: End | None, job: RayJob | None) -> JobStatus:
+    def _ended(self, folder: Path, end: KeptEnd | None, job: RayJob | None) -> JobStatus:
         """It lost its place, or nobody is there who could tell how it ended."""
         if end is not None and not self._is_lost(folder, end):
             return Exited(end.code, end.signal, end.ended_ms, end.is_emptied)
@@ -307,7 +307,7 @@ class RayExecutor:
                 return Running(process.pid, process.start_ticks, process.boot_id)
         return Lost(lost_reason(word))
 
-    def _waiting(self, folder: Path, kept: Kept, job: RayJob | None) -> JobStatus:
+    def _waiting(self, folder: Path, kept: RaySubmission, job: RayJob | None) -> JobStatus:
         """The cluster answers, and nothing of the job has run."""
         if job is not None and not job.state.is_over:
             return Starting()

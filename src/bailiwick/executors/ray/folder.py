@@ -36,7 +36,7 @@ _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RaySubmission:
     """What is on disk about a job's one submission."""
 
     name: str
@@ -45,7 +45,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class NodeProcess:
     """The job's own process on its node."""
 
     pid: int
@@ -54,7 +54,7 @@ class Process:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class KeptEnd:
     """How the job ended by its keeper's word."""
 
     code: int | None
@@ -118,7 +118,7 @@ def _order(spec: JobSpec, folder: Path, *, term_s: float) -> dict[str, Any]:
     }
 
 
-def withdraw(folder: Path, kept: Kept) -> bool:
+def withdraw(folder: Path, kept: RaySubmission) -> bool:
     """Take the permit back; whether that came first, so that nothing of it will ever run."""
     try:
         (folder / f"{keeper.PERMIT}-{kept.name}").rename(folder / WITHDRAWN)
@@ -132,16 +132,16 @@ def has_begun(folder: Path) -> bool:
     return (folder / keeper.STARTED).exists()
 
 
-def load_kept(folder: Path) -> Kept:
+def load_kept(folder: Path) -> RaySubmission:
     """The submission; ``Damaged`` if its file does not tell."""
     body = _load_body(folder / STATE) or {}
     name, moment, most = (body.get(k) for k in ("name", "submitted_ms", "output_bytes_max"))
     if not isinstance(name, str) or type(moment) is not int or type(most) is not int:
         raise Damaged("the state file of a job", folder, "has no name or no numbers")
-    return Kept(name, moment, most)
+    return RaySubmission(name, moment, most)
 
 
-def load_process(folder: Path) -> Process | None:
+def load_process(folder: Path) -> NodeProcess | None:
     """The job's process, once its program has taken over."""
     body = _load_body(folder / keeper.PROCESS)
     if body is None:
@@ -149,7 +149,7 @@ def load_process(folder: Path) -> Process | None:
     pid, ticks, boot = _number(body, "pid"), _number(body, "start_ticks"), body.get("boot_id")
     if not isinstance(boot, str):
         raise Damaged("the process file of a job", folder, "names no boot")
-    return Process(pid, ticks, boot)
+    return NodeProcess(pid, ticks, boot)
 
 
 def load_unstarted(folder: Path) -> InvalidValue | None:
@@ -160,7 +160,7 @@ def load_unstarted(folder: Path) -> InvalidValue | None:
     return InvalidValue(str(body.get("fault")), "(on the node)", f"errno {body.get('errno')}")
 
 
-def load_end(folder: Path) -> End | None:
+def load_end(folder: Path) -> KeptEnd | None:
     """How the job ended, once it has."""
     body = _load_body(folder / keeper.EXIT)
     if body is None:
@@ -172,7 +172,7 @@ def load_end(folder: Path) -> End | None:
     is_emptied = body.get("emptied") is True
     counts = [_number(body, k) for k in ("began_ms", "emptied_ms", "cpu_ms")] if is_emptied else []
     ended_ms, is_cut = _number(body, "ended_ms"), body.get("is_cut") is True
-    return End(code, number, ended_ms, is_cut, is_emptied, *counts)
+    return KeptEnd(code, number, ended_ms, is_cut, is_emptied, *counts)
 
 
 def load_lost(folder: Path) -> str | None:

@@ -157,14 +157,18 @@ class RayCluster:
                 raise Unavailable("the token of the cluster", error.strerror) from error
         try:
             with self._http.stream(method, path, json=body, headers=headers) as answer:
-                data = bytearray()
-                for piece in answer.iter_bytes():
-                    data += piece
-                    if len(data) > ANSWER_BYTES_MAX:
-                        raise Unavailable(_WHO, "its answer is longer than can be held")
-                return answer.status_code, data.decode("utf-8", "replace")
+                return answer.status_code, _text_of(answer)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise Unavailable(_WHO, f"{type(error).__name__}: {error}"[:_WORDS_MAX]) from None
+
+
+def _text_of(answer: httpx2.Response) -> str:
+    data = bytearray()
+    for piece in answer.iter_bytes():
+        data += piece
+        if len(data) > ANSWER_BYTES_MAX:
+            raise Unavailable(_WHO, "its answer is longer than can be held")
+    return data.decode("utf-8", "replace")
 
 
 def parse_jobs(told: Any) -> dict[str, RayJob]:

@@ -57,7 +57,7 @@ def main() -> None:
     if not take_permit(folder, name):
         return
     if ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0):
-        save(folder, UNSTARTED, {"fault": "executor", "errno": ctypes.get_errno()})
+        save(os.path.join(folder, UNSTARTED), {"fault": "executor", "errno": ctypes.get_errno()})
         return
     order = load_order(folder)
     devices = sys.argv[5] if len(sys.argv) > 5 else ""
@@ -83,9 +83,9 @@ def load_order(folder: str) -> dict[str, Any]:
     return order
 
 
-def save(folder: str, name: str, content: dict[str, Any]) -> None:
+def save(path: str, content: dict[str, Any]) -> None:
     """The whole of it, durable, under that name; a full disk may have room again."""
-    scratch = os.path.join(folder, f"{name}.{os.getpid()}.new")
+    scratch = f"{path}.{os.getpid()}.new"
     for _ in range(_WRITE_TRIES):
         try:
             fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -93,7 +93,7 @@ def save(folder: str, name: str, content: dict[str, Any]) -> None:
                 file.write(json.dumps({"format": 1} | content).encode())
                 file.flush()
                 os.fsync(fd)
-            return os.rename(scratch, os.path.join(folder, name))
+            return os.rename(scratch, path)
         except FileNotFoundError:
             return None  # the folder was removed: nobody wants to know any more
         except OSError:
@@ -129,10 +129,10 @@ class _Keeper:
         if told:
             field, _, number = told.partition(" ")
             os.waitpid(self._pid, 0)
-            save(self._folder, UNSTARTED, {"fault": field, "errno": int(number)})
+            save(self._path(UNSTARTED), {"fault": field, "errno": int(number)})
             return
         found = {"pid": self._pid, "start_ticks": stat_of(self._pid)[1], "boot_id": boot_id()}
-        save(self._folder, PROCESS, found | {"host": os.uname().nodename})
+        save(self._path(PROCESS), found | {"host": os.uname().nodename})
         self._see_through()
 
     def _start(self) -> str:
@@ -164,7 +164,7 @@ class _Keeper:
             self._look()
         self._drain()
         counts = {"began_ms": self._began_ms, "emptied_ms": now_ms(), "cpu_ms": cpu_ms()}
-        save(self._folder, EXIT, (self._exit or {}) | {"emptied": True} | counts)
+        save(self._path(EXIT), (self._exit or {}) | {"emptied": True} | counts)
 
     def _look(self) -> None:
         """What the server wants, by its files; and what follows from that."""
@@ -185,13 +185,7 @@ class _Keeper:
                 continue
             self._asked.add((pid, ticks))
             with contextlib.suppress(OSError, ValueError, IndexError):
-                handle = os.pidfd_open(pid)
-                try:
-                    if stat_of(pid)[1] == ticks:
-                        signal.pidfd_send_signal(handle, number)
-                        signal.pidfd_send_signal(handle, signal.SIGCONT)
-                finally:
-                    os.close(handle)
+                send(pid, number, ticks=ticks)
 
     def _reap(self) -> bool:
         """Take note of all that ended; whether any child is left."""
@@ -207,7 +201,7 @@ class _Keeper:
                 code = os.waitstatus_to_exitcode(status)
                 told = {"code": code} if code >= 0 else {"signal": -code}
                 self._exit = told | {"ended_ms": now_ms(), "is_cut": self._is_cut}
-                save(self._folder, EXIT, self._exit | {"emptied": False})
+                save(self._path(EXIT), self._exit | {"emptied": False})
 
     def _drain(self) -> None:
         """Keep what the pipe holds now; bounded, for others may go on writing."""
@@ -270,6 +264,17 @@ def become_job(order: dict[str, Any], *, fault: int, output: int) -> None:
         os.write(fault, f"{field} 0".encode())
     finally:
         os._exit(_NOT_STARTED)
+
+
+def send(pid: int, number: int, *, ticks: int) -> None:
+    """A signal to the process that was born then, and to no other that has its id now."""
+    handle = os.pidfd_open(pid)
+    try:
+        if stat_of(pid)[1] == ticks:
+            signal.pidfd_send_signal(handle, number)
+            signal.pidfd_send_signal(handle, signal.SIGCONT)
+    finally:
+        os.close(handle)
 
 
 def descendants() -> list[tuple[int, int]]:
