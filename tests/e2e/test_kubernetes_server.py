@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +16,7 @@ from bailiwick.clusters.accounting import NoAnswer
 from bailiwick.clusters.kubernetes import live
 from bailiwick.clusters.live import LiveQuestion
 from bailiwick.vocab.errors import InvalidValue
+from tests.support.certificates import make_certificate
 
 TOKEN = "a.b.c"
 Answer = tuple[int, bytes]
@@ -173,3 +175,31 @@ def test_a_token_goes_nowhere_without_tls_and_a_wrong_ca_file_is_refused(tmp_pat
         live.watch(LiveQuestion(server="http://cluster.example.org"))
     with pytest.raises(InvalidValue, match="--ca-file"):
         live.watch(LiveQuestion(server="https://127.0.0.1", ca_file=tmp_path / "gone"))
+
+
+def test_over_tls_the_server_must_be_the_one_of_the_ca_file_before_it_gets_the_token(
+    serve: Serve, tmp_path: Path
+) -> None:
+    certificate, key = make_certificate(tmp_path)
+    (tmp_path / "token").write_text(TOKEN)
+    (tmp_path / "other").mkdir()
+    another, _ = make_certificate(tmp_path / "other")
+    server = serve(two_pages)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    # The handshake waits for the handler's thread, so that a refused one ends no listening.
+    server.socket = context.wrap_socket(
+        server.socket, server_side=True, do_handshake_on_connect=False
+    )
+
+    def read_trusting(ca_file: Path | None) -> Any:
+        url = f"https://127.0.0.1:{server.server_port}"
+        question = LiveQuestion(server=url, token_file=tmp_path / "token", ca_file=ca_file)
+        return live.watch(question)()
+
+    for wrong in (None, another):
+        with pytest.raises(NoAnswer, match="CERTIFICATE_VERIFY_FAILED"):
+            read_trusting(wrong)
+    assert server.asked == []
+    assert {*read_trusting(certificate).sites} == {"n1", "n2"}
+    assert {header for _, header in server.asked} == {f"Bearer {TOKEN}"}

@@ -10,20 +10,15 @@ import ssl
 import stat
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
-from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from bailiwick.services.authority import Authority
 from tests.processes.caller import CallFailed, HttpCaller, log_in
 from tests.processes.harness import LISTENS, LOGIN, Server, leader_of, running
 from tests.processes.load import node_command, submit_command
+from tests.support.certificates import make_certificate
 from tests.support.command_line import call, run
 from tests.support.waiting import WAIT_S, until
 
@@ -185,33 +180,3 @@ def test_with_a_certificate_it_speaks_tls_and_nothing_else(tmp_path: Path) -> No
                 plain.ask("GET", "/healthz")
             assert failed.value.code == "unavailable"
         assert server.stop() == 0
-
-
-def make_certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate of its own for 127.0.0.1, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False
-        )
-        .sign(key, hashes.SHA256())
-    )
-    certificate, secret = folder / "cert.pem", folder / "key.pem"
-    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    secret.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return certificate, secret

@@ -29,7 +29,7 @@ from bailiwick.kernel.fleet.events import ClockRepaired
 from bailiwick.kernel.isolation import dump as isolation_dump
 from bailiwick.kernel.isolation import rules as isolation
 from bailiwick.kernel.isolation.commands import IsolationCommand
-from bailiwick.kernel.isolation.recovery import follow_proofs
+from bailiwick.kernel.isolation.recovery import follow_proofs, follow_repair
 from bailiwick.kernel.money import dump as money_dump
 from bailiwick.kernel.money import rules as money
 from bailiwick.kernel.money.commands import MoneyCommand
@@ -53,6 +53,11 @@ from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import InvariantBroken
 
 
+def _decide_fleet(state: State, command: FleetCommand, now_ms: int) -> Iterator[Event]:
+    """What follows for the fleet; and for work when the first leader comes after a repair."""
+    return follow_repair(state, fleet.decide(state, command, now_ms), now_ms=now_ms)
+
+
 def _decide_trust(state: State, command: TrustCommand, now_ms: int) -> Iterator[Event]:
     """What follows from evidence; and for work on nodes that prove something else by it."""
     return follow_proofs(state, trust.decide(state, command, now_ms), now_ms=now_ms)
@@ -68,7 +73,7 @@ SLICES: tuple[Slice, ...] = (
     Slice(
         name="fleet",
         commands=get_args(FleetCommand),
-        decide=fleet.decide,
+        decide=_decide_fleet,
         apply=fleet.APPLY,
         causes=fleet.CAUSES,
         told_only=fleet.TOLD_ONLY,

@@ -10,6 +10,7 @@ from bailiwick.kernel import (
     ChangeSettings,
     ClearFence,
     DepartNode,
+    Elect,
     EnforceIsolation,
     Evict,
     RegisterNode,
@@ -189,6 +190,24 @@ def test_work_goes_from_a_node_that_does_not_prove_any_more_what_a_rule_asks_for
 
 
 # --- a policy that is not set -------------------------------------------------------------------
+
+
+def test_after_a_repair_the_first_leader_looks_who_is_there_at_forbidden_hours() -> None:
+    d = Desk(nodes=[cores(4)], grace_ms=1_000).at(20 * HOUR)
+    d.do(SetIsolationPolicy("day: dedicated host for tenant bank between 08:00 and 18:00"))
+    bank, lab = d.lease("bank", ttl_ms=HOUR), d.lease("lab", ttl_ms=HOUR)
+    repaired = d.kernel.repair_clock(10 * HOUR, actor="operator", why="the clock was wrong")
+    d.lines.extend(repaired.lines)
+    d.at(10 * HOUR).tick()
+    assert d.kinds == []
+    assert decode(encode(d.state), d.digest).isolation.time_moved
+    d.do(Elect(1, "replica-1"))
+    assert d.kinds[:2] == ["leader_elected", "isolation_violated"]
+    assert revoked(d) == {lab: "day"}
+    assert d.phase(bank) == "active"
+    d.do(Elect(2, "replica-2"))
+    assert d.kinds == ["leader_elected"]
+    assert digest_of(d.replayed().state) == d.digest
 
 
 def test_who_breaks_a_policy_that_is_not_set_goes_once_and_the_record_has_its_text() -> None:

@@ -217,6 +217,7 @@ def _elected(state: State, event: ev.LeaderElected, at_ms: int) -> None:
     if event.epoch <= state.epoch:
         raise InvariantBroken(f"epoch {event.epoch} comes after epoch {state.epoch}")
     state.epoch = event.epoch
+    state.isolation.time_moved = False  # it is looked at by this leader, in the same decision
 
 
 APPLY: Mapping[type, Apply] = {

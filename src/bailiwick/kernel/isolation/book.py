@@ -42,6 +42,8 @@ class IsolationBook:
     text: str = ""
     policy: Policy = field(default_factory=Policy)
     set_ms: int = 0
+    time_moved: bool = False
+    """Whether what runs was let in as of another time than is now: the next leader looks at it."""
     residues: dict[ResidueKey, Residue] = field(default_factory=dict)
     counts: dict[ResidueKey, int] = field(default_factory=dict)
     """How many leases of a rule's subjects are in a domain; it follows from the leases."""
@@ -107,7 +109,8 @@ class IsolationBook:
 
     def dump(self, now_ms: int) -> dict[str, Any]:
         """Everything as plain values; what follows from the leases is left out."""
-        return {
+        moved = {"time_moved": True} if self.time_moved else {}
+        return moved | {
             "version": self.version,
             "text": self.text,
             "set_ms": self.set_ms,
@@ -119,6 +122,7 @@ class IsolationBook:
 
     def load(self, plain: dict[str, Any]) -> None:
         """Take up what :meth:`dump` told."""
+        self.time_moved = plain.get("time_moved", False)
         policy = parse_policy(plain["text"])
         self.set_policy(plain["version"], plain["text"], policy=policy, at_ms=plain["set_ms"])
         for rule, kind, domain, left_ms, until_ms in plain["residues"]:

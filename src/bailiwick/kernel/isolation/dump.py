@@ -22,8 +22,9 @@ def load(state: State, plain: Plain) -> None:
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:
-    """What was left behind is kept as long as it had left."""
+    """What was left behind is kept as long as it had left; the hours of a rule are other hours."""
     dumped = plain["isolation"]
+    dumped["time_moved"] = True
     dumped["set_ms"] = clock.past(dumped["set_ms"])
     for row in dumped["residues"]:  # rule, kind, domain, left, until
         row[3] = clock.past(row[3])

@@ -3,10 +3,11 @@
 Rules:
 
 - When a policy is set, or held against what runs without being set, all that runs is looked at.
-  When what a node proved changes, the work on it is held against the rules about nodes. Nothing
-  else puts work in the wrong place: nobody is let in whom a rule forbids, a renewal is judged like
-  a beginning, and where a node is and what it is made of changes only when it departs, with all
-  that runs there.
+  When the journal's time was repaired, the next leader does the same: a rule may have hours. When
+  what a node proved changes, the work on it is held against the rules about nodes. Nothing else
+  puts work in the wrong place: nobody is let in whom a rule forbids, a renewal is judged like a
+  beginning, and where a node is and what it is made of changes only when it departs, with all that
+  runs there.
 - Who goes, :mod:`bailiwick.isolation.recovery` says. Each goes with the reason
   ``policy_violation_recovery`` and the usual grace, whatever its class; a record before that says
   which rule, which domain, and beside whom.
@@ -57,6 +58,14 @@ def breaches(state: State, policy: Policy, *, now_ms: int) -> list[Breach]:
 def recover_all(state: State, *, now_ms: int) -> Iterator[Event]:
     """Evict whoever may not be where it is under the policy that is in force."""
     return _recover(state, breaches(state, state.isolation.policy, now_ms=now_ms), now_ms=now_ms)
+
+
+def follow_repair(state: State, events: Iterator[Event], *, now_ms: int) -> Iterator[Event]:
+    """These events; and, if they elect the first leader after a repair, who has to go."""
+    moved = state.isolation.time_moved
+    yield from events
+    if moved and not state.isolation.time_moved:
+        yield from recover_all(state, now_ms=now_ms)
 
 
 def enforce(state: State, text: str, *, now_ms: int) -> Iterator[Event]:
