@@ -20,6 +20,7 @@ import typer
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.ask import Ask
+from bailiwick.vocab.job_addresses import JobAddress
 from bailiwick.vocab.jobs import JobPhase
 
 if TYPE_CHECKING:
@@ -161,7 +162,12 @@ _WAS = (JobPhase.CANCELLED, JobPhase.PREEMPTED, JobPhase.REFUSED, JobPhase.LOST)
 def sentence_of(job: Job) -> str:
     """The same as a sentence about the job."""
     verb_word = "was " if job.phase in _WAS else "" if job.phase.is_over else "is "
-    return f"job-{job.job_id} {verb_word}{outcome_of(job)}"
+    return f"{name_of(job)} {verb_word}{outcome_of(job)}"
+
+
+def name_of(job: Job) -> str:
+    """What other commands take: ``job-7``, or ``job-7[3]`` of a task of an array."""
+    return str(JobAddress(job.array_id or job.job_id, job.array_index))
 
 
 def read_job(ask: Ask, number: int) -> Job:
