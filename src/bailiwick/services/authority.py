@@ -80,6 +80,8 @@ class Principal:
     single_use: bool = False
     within: tuple[str, ...] | None = None
     """The only tenants and projects in which its token counts; ``roles`` is cut down to them."""
+    lease_id: int | None = None
+    """The only lease for which its token counts, if it is a job's."""
 
     def may(self, permission: Permission, scope: Scope) -> Access:
         """Whether it may do that there."""
@@ -164,6 +166,7 @@ class Authority:
             terms.single_use,
             terms.keys,
             within=terms.within,
+            lease_id=terms.lease_id,
         )
         return Minted(token, command)
 
@@ -257,6 +260,8 @@ class Terms:
     keys: tuple[Permission, ...] | None = None
     single_use: bool = False
     within: tuple[str, ...] | None = None
+    lease_id: int | None = None
+    """The only lease that it is good for."""
 
 
 def _new_secret() -> str:
@@ -291,6 +296,7 @@ def _known(
         None if found.keys is None else frozenset(found.keys),
         found.single_use,
         found.within,
+        found.lease_id,
     )
 
 

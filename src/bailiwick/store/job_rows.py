@@ -48,15 +48,7 @@ class JobBook:
 
     def insert(self, new: NewJobRow, *, live_max: int) -> JobRow:
         """Write a job down; under a key that its submitter used before, the job of then."""
-        with self._store.changing() as connection:
-            known = _known(connection, new)
-            if known is not None:
-                return known
-            _check_room(connection, 1, live_max=live_max)
-            job_id = _insert(connection, new)
-            if job_id is None:
-                return _taken(connection, new)
-            return JobRow(**_shallow(new), job_id=job_id, asks=_asks(new))
+        return self._store.change_together(lambda c: _insert_once(c, new, live_max=live_max))
 
     def insert_array(self, new: NewJobRow, *, indices: Sequence[int], live_max: int) -> JobRow:
         """Write down a task for each index, all or none; the first stands for the array."""
@@ -100,8 +92,8 @@ class JobBook:
                 values["env"] = case((is_last, _NO_ENV), else_=jobs.c.env)
         allowed = [phase.value for phase in only_from if not phase.is_over]
         which = and_(jobs.c.job_id == job_id, jobs.c.phase.in_(allowed))
-        with self._store.changing() as connection:
-            return connection.execute(update(jobs).where(which).values(values)).rowcount == 1
+        statement = update(jobs).where(which).values(values)
+        return self._store.change_together(lambda c: c.execute(statement).rowcount == 1)
 
     def page(
         self,
@@ -234,6 +226,17 @@ def _within(tenant: str, project: str | None) -> Any:
     if project is None:
         return jobs.c.tenant == tenant
     return and_(jobs.c.tenant == tenant, jobs.c.project == project)
+
+
+def _insert_once(connection: Connection, new: NewJobRow, *, live_max: int) -> JobRow:
+    known = _known(connection, new)
+    if known is not None:
+        return known
+    _check_room(connection, 1, live_max=live_max)
+    job_id = _insert(connection, new)
+    if job_id is None:
+        return _taken(connection, new)
+    return JobRow(**_shallow(new), job_id=job_id, asks=_asks(new))
 
 
 def _known(connection: Connection, new: NewJobRow) -> JobRow | None:

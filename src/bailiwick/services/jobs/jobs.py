@@ -194,8 +194,10 @@ class Jobs:
             retry_on=draft.retry_on if draft.retries else (),
             checkpoint=draft.checkpoint,
         )
-        with self._lock:  # nobody looks at the row before it is known to be under way
-            job = self._insert(new, draft.array)
+        # Whoever looks at the row before it is known to be under way may ask the kernel as well:
+        # under the same key, so it is answered the same.
+        job = self._insert(new, draft.array)
+        with self._lock:
             is_ours = job.is_unsubmitted and job.job_id not in self._submitting
             if is_ours:
                 self._submitting.add(job.job_id)
