@@ -151,7 +151,7 @@ class RayExecutor:
             raise Unavailable("the job's working directory", error.strerror) from error
 
     def tear_down(self, lease_id: int) -> bool:
-        """KeptEnd the job; whether it is proven that nothing of it is left."""
+        """End the job; whether it is proven that nothing of it is left."""
         folder = self._folder(lease_id)
         try:
             kept = load_kept(folder)
