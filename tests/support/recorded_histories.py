@@ -362,7 +362,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     ),
     "money-14": _money,
     "people-20": _people,
-    "apart-6": _apart,
+    "apart-7": _apart,
     "graphs-17": _graphs,
 }
 

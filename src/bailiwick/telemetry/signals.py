@@ -44,13 +44,13 @@ PREEMPTION_SIGNALS: Final[dict[PreemptionReason, Signal]] = {
 REFUSALS: Final = (
     *("no_token", "rate_limited", "malformed_token", "bad_signature", "unknown_token"),
     *("revoked_token", "expired_token", "account_disabled"),
-    *("forbidden", "foreign_scope", "beyond_reach", "not_found"),
+    *("forbidden", "foreign_scope", "foreign_lease", "beyond_reach", "not_found"),
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 
 REFUSAL_SIGNALS: Final = (
     *("rate_limited", "bad_signature", "unknown_token", "revoked_token", "account_disabled"),
-    *("foreign_scope", "beyond_reach"),
+    *("foreign_scope", "foreign_lease", "beyond_reach"),
 )
 """Those that no well-behaved caller meets often."""
 

@@ -32,6 +32,9 @@ def leaves() -> Iterator[tuple[str, Any]]:
         yield from walk(word, load_command(word))
 
 
+IN_A_TASK = {"GRAPH_ID": "7", "TASK_NAME": "train", "TASK_ATTEMPT": "1"}
+"""What a graph's task finds in its environment, where its commands are typed."""
+
 LEAVES = {words: command for words, command in leaves() if not command.hidden}
 
 
@@ -44,7 +47,11 @@ def example_of(words: str, command: Any) -> str:
 
 
 @pytest.mark.parametrize("words", LEAVES)
-def test_the_help_has_an_example_that_can_be_typed(words: str) -> None:
+def test_the_help_has_an_example_that_can_be_typed(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in IN_A_TASK.items():
+        monkeypatch.setenv(name, value)
     command = LEAVES[words]
     example = example_of(words, command)
     assert example, f"the help of {words} shows no line that begins: bailiwick {words}"

@@ -15,6 +15,8 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.events import NodeModeChanged
 from bailiwick.kernel.money.events import BudgetStateChanged
@@ -23,7 +25,7 @@ from bailiwick.kernel.state import State
 from bailiwick.kernel.trust.events import AttestationVerdict, NodeQuarantined
 from bailiwick.kernel.work import events as ev
 from bailiwick.kernel.work import lease_events as le
-from bailiwick.kernel.work.ending import claimant_of
+from bailiwick.kernel.work.ending import ATTESTATION, claimant_of
 from bailiwick.vocab.words import BudgetState, PreemptionReason
 
 
@@ -35,6 +37,10 @@ def course_of(state: State, event: Event) -> str | None:
             return book.entries.get(event.entry_id)
         case ev.RequestBlocked() | ev.RequestCancelled() | ev.RoomReserved():
             return book.entries.get(event.entry_id)
+        case le.LeaseRevoked(preemptor=ATTESTATION.preemptor):
+            # Of a gang, who was on the closed node may have gone already, without any grace.
+            own = _of_eviction(state, event.lease_id, event.reason)
+            return own or _of_last_closed(state, state.trust.quarantines)
         case le.LeaseRevoked() | le.LeasePreempted() | le.LeaseFenced():
             return _of_eviction(state, event.lease_id, event.reason)
         case le.LeaseRestored():
@@ -76,7 +82,8 @@ def _of_reason(state: State, lease_id: int, reason: PreemptionReason | None) -> 
         case PreemptionReason.COST_CAP_EVICTION:
             return next((book.budgets.get(s) for s in scopes if _has_cap(state, s)), None)
         case PreemptionReason.POLICY_VIOLATION_RECOVERY:
-            return _of_quarantine(state, lease_id)
+            gang = state.with_gangs([lease_id])
+            return _of_last_closed(state, {str(state.node_of(member)) for member in gang})
         case _:
             return None
 
@@ -91,10 +98,9 @@ def _has_cap(state: State, scope: Owner) -> bool:
     return purse is not None and purse.budget.cap_micros is not None
 
 
-def _of_quarantine(state: State, lease_id: int) -> str | None:
-    """Of the node that was closed last among those on which the lease's gang is."""
+def _of_last_closed(state: State, nodes: Iterable[str]) -> str | None:
+    """In the course of what the last of these nodes was closed."""
     held, book = state.trust.quarantines, state.courses.quarantines
-    nodes = {str(state.node_of(member)) for member in state.with_gangs([lease_id])}
     closed = [node for node in nodes if node in held and node in book]
     newest = max(closed, key=lambda node: held[node].seq, default=None)
     return None if newest is None else book[newest]
