@@ -143,9 +143,31 @@ class JobRow(NewJobRow):
     """Why it was refused, with the numbers; ``None`` if it was not, or before that was kept."""
 
     @property
+    def gang_size(self) -> int:
+        """How many leases it runs on, all at once; read from its request as it was written."""
+        asked = self.request.get("request")
+        size = asked.get("gang_size", 1) if isinstance(asked, Mapping) else 1
+        return size if isinstance(size, int) else 1
+
+    @property
     def is_unsubmitted(self) -> bool:
         """Whether it is not known that the kernel has ever heard of the job."""
         return self.phase is JobPhase.WAITING and self.entry_id is None and self.lease_id is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRow:
+    """A member of a gang: its place among them, its lease, and how it ended."""
+
+    job_id: int
+    rank: int
+    lease_id: int
+    node: str
+    token_id: str | None = None
+    ended_ms: int | None = None
+    """When it was seen that it is over, and torn down as far as that could be."""
+    exit_code: int | None = None
+    signal: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +191,33 @@ class JobChange:
     denial: Mapping[str, Any] | None = None
 
 
+class MemberStore(Protocol):
+    """Where the members of gangs last; its calls may come from any thread."""
+
+    def add(self, job_id: int, leases: Sequence[tuple[int, str]]) -> None:
+        """Write down the leases of a job and their nodes, in the order of their ranks."""
+
+    def of_jobs(self, job_ids: Sequence[int]) -> list[MemberRow]:
+        """The members of these jobs, of all their attempts, by rank."""
+
+    def of_leases(self, lease_ids: Sequence[int]) -> list[MemberRow]:
+        """The members that have these leases."""
+
+    def note_token(self, lease_id: int, token_id: str) -> None:
+        """A member was given a token."""
+
+    def end(
+        self, lease_id: int, *, ended_ms: int, exit_code: int | None, signal: int | None
+    ) -> None:
+        """Write down that a member is over, and how; once."""
+
+
 class JobStore(Protocol):
     """Where jobs last; its calls may come from any thread."""
+
+    @property
+    def members(self) -> MemberStore:
+        """The members of those that run on several leases."""
 
     def insert(self, new: NewJobRow, *, live_max: int) -> JobRow:
         """Write a job down; under a key that its submitter used before, the job of then.

@@ -21,6 +21,7 @@ from sqlalchemy import Connection, Row, and_, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bailiwick.ports import JobChange, JobRow, NewJobRow
+from bailiwick.store.member_rows import MemberBook
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import jobs, work
 from bailiwick.vocab.errors import Damaged, LimitReached
@@ -41,6 +42,7 @@ class JobBook:
 
     def __init__(self, store: SqlStore) -> None:
         self._store = store
+        self.members = MemberBook(store)
 
     def insert(self, new: NewJobRow, *, live_max: int) -> JobRow:
         """Write a job down; under a key that its submitter used before, the job of then."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bailiwick.cli.commands.logs import FollowOption, JobId, OffsetOption, show_logs
+from bailiwick.cli.commands.logs import FollowOption, JobId, MemberOption, OffsetOption, show_logs
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.denials import phrase_denial
 from bailiwick.cli.shared.jobs import outcome_of, read_job, sentence_of
@@ -20,7 +20,7 @@ from bailiwick.phrases.times import age, moment
 from bailiwick.vocab.jobs import JobPhase
 
 if TYPE_CHECKING:
-    from bailiwick.wire.jobs import Job
+    from bailiwick.wire.jobs import Job, JobMember
 
 app = noun("Jobs: commands that run under leases.")
 
@@ -88,6 +88,14 @@ def _terms(found: Job) -> list[tuple[str, str]]:
     ]
 
 
+def _member(each: JobMember) -> str:
+    """Where a member of a gang runs, and how it ended."""
+    told = f"{each.node} (lease-{each.lease_id})"
+    if each.signal is not None:
+        return f"{told}, signal {each.signal}"
+    return told if each.exit_code is None else f"{told}, exit code {each.exit_code}"
+
+
 def draw_job(found: Job) -> None:
     """One job for people."""
     lease = "-" if found.lease_id is None else f"lease-{found.lease_id}"
@@ -109,6 +117,7 @@ def draw_job(found: Job) -> None:
         ("submitted", moment(found.submitted_ms)),
         ("started", "-" if found.started_ms is None else moment(found.started_ms)),
         ("ended", "-" if found.ended_ms is None else moment(found.ended_ms)),
+        *((f"member {each.rank}", _member(each)) for each in found.members),
     ]
     draw_details("job", f"job-{found.job_id}", rows=rows)
 
@@ -127,13 +136,18 @@ def cancel_job(ask: Ask, job: JobId) -> None:
 
 @verb(app, "logs")
 def job_logs(
-    ask: Ask, job: JobId, *, follow: FollowOption = False, offset: OffsetOption = 0
+    ask: Ask,
+    job: JobId,
+    *,
+    follow: FollowOption = False,
+    offset: OffsetOption = 0,
+    member: MemberOption = 0,
 ) -> None:
     """What a job has printed; the same as bailiwick logs.
 
     Example: bailiwick job logs -f job-7
     """
-    show_logs(ask, job, follow=follow, offset=offset)
+    show_logs(ask, job, follow=follow, offset=offset, member=member)
 
 
 def explain_job(ask: Ask, number: int) -> None:

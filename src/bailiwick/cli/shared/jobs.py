@@ -99,13 +99,14 @@ def _stage(ask: Ask, job: Job) -> str:
     return f"{name}: waits {phrase_position(entry.position, entry.is_further)}: {why}"
 
 
-def copy_output(ask: Ask, number: int, *, follow: bool, offset: int = 0) -> None:
+def copy_output(ask: Ask, number: int, *, follow: bool, offset: int = 0, member: int = 0) -> None:
     """Copy what a job printed to stdout, byte for byte."""
     from bailiwick.wire.actions.jobs import JOB_OUTPUT
 
     path, out = {"job_id": number}, sys.stdout.buffer
     while True:  # bounded by the output there is, or with follow by the job's end
         query = {"offset": offset, "limit": CHUNK_BYTES, "wait_s": WAIT_S if follow else 0}
+        query |= {"member": member} if member else {}
         found = patiently(partial(ask.client.send, JOB_OUTPUT, path=path, query=query))
         out.write(base64.b64decode(found.data))
         out.flush()

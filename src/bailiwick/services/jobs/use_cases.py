@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import Done
-from bailiwick.ports import JobRow
+from bailiwick.ports import JobRow, MemberRow
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.jobs import JobDraft, Jobs, Submitted
@@ -30,6 +30,8 @@ class JobStanding:
 
     job: JobRow
     reason: str | None
+    members: tuple[MemberRow, ...] = ()
+    """Those of a gang, where one job is read alone."""
 
 
 async def submit_job(
@@ -64,8 +66,10 @@ async def list_jobs(
 
 async def read_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> JobStanding:
     """One job."""
-    job = await require_job(caller, kept_jobs(jobs), job_id=job_id)
-    return (await tell_standing(caller, [job]))[0]
+    found = kept_jobs(jobs)
+    job = await require_job(caller, found, job_id=job_id)
+    (standing,) = await tell_standing(caller, [job])
+    return replace(standing, members=tuple(await asyncio.to_thread(found.members_of, job)))
 
 
 async def cancel_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> Done:
