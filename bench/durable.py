@@ -25,6 +25,7 @@ from bailiwick.ports import JournalStore, Leader, StoredSnapshot
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.replica import Pace, Replica, Role
 from bailiwick.runtime.runner import Runner, SystemClock
+from bailiwick.runtime.stamps import Stamps
 from bailiwick.store import open_store
 from bench.measure import percentile, say
 from bench.report import Section, Table
@@ -56,9 +57,11 @@ class ForgetfulStore:
     def resign(self) -> None:
         """Nothing to let go."""
 
-    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
+    def append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
+    ) -> None:
         """Count, and forget."""
-        del epoch, first
+        del epoch, first, stamp
         self.records += len(lines)
 
     def size(self) -> int:
@@ -72,6 +75,10 @@ class ForgetfulStore:
         """Nothing is there."""
         del first, limit
         return []
+
+    def last_stamp(self, size: int) -> None:
+        """None."""
+        del size
 
     def save_snapshot(self, snapshot: StoredSnapshot) -> None:
         """Not kept."""
@@ -126,6 +133,7 @@ class Caller:
 def running(store: JournalStore) -> Iterator[Runner]:
     """A leader over the store with a small fleet."""
     replica = Replica(store, SystemClock(), name="bench", pace=Pace(snapshot_every=10**9))
+    replica.stamps = Stamps(bytes(32))  # as every server does
     runner = Runner(replica)
     runner.start()
     if not runner.wait_for(Role.LEADING, wait_s=20):

@@ -9,6 +9,8 @@ Rules every :class:`JournalStore` keeps, whatever it is made of:
 - ``Unavailable`` means that the outcome is not known: the batch may be there or not. Whoever gets
   it reads the journal again before writing on.
 - A snapshot is a cache. A store may lose it, and may hand back a damaged one.
+- A batch is kept with its stamp, in the same step; what a stamp means is for others to say
+  (:mod:`bailiwick.runtime.stamps`).
 
 Rules every :class:`JobStore` keeps:
 
@@ -44,6 +46,15 @@ class StoredSnapshot:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class StoredStamp:
+    """What the leader of an epoch put under a batch, after which there were ``size`` records."""
+
+    size: int
+    epoch: int
+    mark: bytes
+
+
 class Clock(Protocol):
     """The time of day. It may jump; whoever keeps order must not rely on it."""
 
@@ -66,11 +77,16 @@ class JournalStore(Protocol):
     def resign(self) -> None:
         """Let another lead; a store that does not lead does nothing."""
 
-    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
+    def append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
+    ) -> None:
         """Keep these records, the first being number ``first``. A line ends in a newline.
 
         With no lines it only makes sure that this epoch may still write.
         """
+
+    def last_stamp(self, size: int) -> StoredStamp | None:
+        """The newest stamp of a batch that ended with at most so many records; or ``None``."""
 
     def size(self) -> int:
         """How many records there are."""

@@ -11,6 +11,8 @@ from bailiwick import NodeCapacity, PlacementRequest, TenantId
 from bailiwick.kernel import Envelope, RegisterNode, Submit, Tick
 from bailiwick.runtime.replica import Replica, Role, Ticket
 from bailiwick.runtime.runner import SystemClock
+from bailiwick.server.stamping import open_stamps
+from bailiwick.services.authority import Authority
 from bailiwick.store import open_store
 from tests.support.command_line import call
 
@@ -82,3 +84,30 @@ def test_nothing_is_repaired_under_a_server_that_leads(poisoned: Path) -> None:
 def test_a_time_that_is_none_is_told(poisoned: Path) -> None:
     done = call("repair", "clock", *WHY, "--store", str(poisoned), "--yes", "--to", "soon")
     assert done.returncode == 2
+
+
+def test_what_no_leader_wrote_is_shown_taken_out_and_kept(tmp_path: Path) -> None:
+    data, key = tmp_path / "data", Authority.new_key()
+    store = open_store(data)
+    (data / "authority.pem").touch(mode=0o600)
+    (data / "authority.pem").write_bytes(key)
+    replica = Replica(store, SystemClock(), name="one")
+    replica.stamps = open_stamps(data, Authority.from_pem(key))
+    for _ in range(3):
+        replica.step()
+    assert replica.role is Role.LEADING
+    replica.stamps = None  # from here on it is a forger
+    node = RegisterNode("forged", NodeCapacity(cpu_cores=8, mem_bytes=2**30))
+    replica.submit(Ticket(Envelope(node), lambda _: None))
+    replica.step()
+    store.close()
+
+    shown = call("repair", "stamps", "--store", str(data))
+    assert shown.returncode == 0, shown.stderr
+    assert '"forged"' in shown.stdout
+    assert "1 records that no leader" in shown.stderr
+    done = call("repair", "stamps", "--store", str(data), "--cut", "--yes", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (kept,) = tmp_path.glob("bailiwick-cut-*.jsonl")
+    assert b'"forged"' in kept.read_bytes()
+    assert "0 records" in call("repair", "stamps", "--store", str(data)).stderr

@@ -19,6 +19,7 @@ from bailiwick.executors.local.proc import Process
 from bailiwick.executors.local.teardown import Census, Sight
 from bailiwick.executors.port import Exited, JobSpec, Lost, LostReason
 from bailiwick.executors.registry import DEFAULT
+from bailiwick.iam import Role as IamRole
 from bailiwick.kernel import (
     Cancel,
     Envelope,
@@ -32,6 +33,7 @@ from bailiwick.kernel import (
     Submit,
     decode_command,
 )
+from bailiwick.kernel.people import commands as iam
 from bailiwick.ports import JobChange, JobRow
 from bailiwick.reconcile.job_actions import STARTS_MAX, JobActions, JobTools
 from bailiwick.reconcile.job_steps import JobVerdict
@@ -156,6 +158,25 @@ def test_the_token_is_the_submitters_and_carries_a_holders_keys_only(house: JobH
     assert isinstance(who, Principal)
     assert who.name == "ann"
     assert sorted(who.keys or ()) == ["scheduler.lease.hold", "scheduler.lease.read"]
+
+
+def test_the_token_is_for_the_one_lease_and_within_its_submitters_role(house: JobHouse) -> None:
+    job = house.shell("exec sleep 1000")
+    row = house.until(job, P.RUNNING)
+    known = house.runner.read(lambda view: view.state.directory.tokens[row.token_id or ""])
+    assert (known.lease_id, known.within) == (row.lease_id, (TENANT,))
+
+
+@pytest.mark.parametrize("role", [None, IamRole.TENANT_AUDITOR])
+def test_who_may_not_hold_leases_any_more_has_no_job_started(
+    house: JobHouse, role: IamRole | None
+) -> None:
+    job = house.shell("touch ran")
+    house.do(iam.SetMember("ann", role, TENANT, None))
+    found = house.until(job, P.FAILED)
+    assert (found.reason, found.token_id) == ("token_refused", None)
+    assert "may not hold leases in lab any more" in house.said[0]
+    house.quiet()
 
 
 def test_no_job_is_over_while_its_token_still_counts(house: JobHouse, tmp_path: Path) -> None:

@@ -54,7 +54,10 @@ class _Later:
         self._store = store
         self.kept: list[tuple[int, int, Sequence[bytes]]] = []
 
-    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
+    def append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
+    ) -> None:
+        del stamp
         self.kept.append((epoch, first, lines))
 
     def __getattr__(self, name: str) -> object:

@@ -113,8 +113,11 @@ class SimDatabase:
         self._watcher.led(made.epoch)
         return made
 
-    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
+    def append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
+    ) -> None:
         """Keep a batch, if its epoch is the last one made and it begins at the journal's end."""
+        del stamp
         self.check_up()
         if not self.may_append(epoch, first):
             raise Deposed(epoch, self.epoch)
@@ -309,8 +312,11 @@ class SimStore:
         finally:
             self._drop_session()
 
-    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
-        """Keep these records."""
+    def append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
+    ) -> None:
+        """Keep these records; replicas here put no stamps."""
+        del stamp
         database, session = self._database, self._session
         if not self._leads:
             raise Deposed(epoch, database.epoch)
@@ -351,6 +357,10 @@ class SimStore:
             return [line for _, line in self._database.rows[first : first + limit]]
 
         return self._ask(ask)
+
+    def last_stamp(self, size: int) -> None:
+        """None."""
+        del size
 
     def save_snapshot(self, snapshot: StoredSnapshot) -> None:
         """Keep this snapshot."""

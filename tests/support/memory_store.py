@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bailiwick.ports import Leader, StoredSnapshot
+from bailiwick.ports import Leader, StoredSnapshot, StoredStamp
 from bailiwick.vocab.errors import Deposed, Unavailable
 from tests.support.waiting import WAIT_S
 
@@ -17,6 +17,7 @@ class MemoryStore:
 
     lines: list[bytes] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
+    stamps: dict[int, StoredStamp] = field(default_factory=dict)
     kept: dict[int, StoredSnapshot] = field(default_factory=dict)
     known: Leader | None = None
     lets_lead: bool = True
@@ -61,7 +62,9 @@ class MemoryStore:
     def resign(self) -> None:
         """Nothing to let go."""
 
-    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
+    def append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
+    ) -> None:
         """Keep the lines, if the epoch and the number are right and no fault was asked for."""
         if not self.gate.is_set():
             self.at_gate.set()
@@ -75,6 +78,8 @@ class MemoryStore:
         failing = counted or self.is_away
         if not failing or self.keeps_when_failing:
             self.lines.extend(lines)
+            if stamp is not None:
+                self.stamps[len(self.lines)] = StoredStamp(len(self.lines), epoch, stamp)
             if lines:
                 self.batches.append(len(lines))
         if failing:
@@ -87,6 +92,14 @@ class MemoryStore:
     def read(self, first: int, limit: int) -> list[bytes]:
         """Lines from there on."""
         return self.lines[first : first + limit]
+
+    def last_stamp(self, size: int) -> StoredStamp | None:
+        """The newest up to there."""
+        return max(
+            (each for each in self.stamps.values() if each.size <= size),
+            key=lambda each: each.size,
+            default=None,
+        )
 
     def save_snapshot(self, snapshot: StoredSnapshot) -> None:
         """Keep it."""

@@ -59,8 +59,14 @@ from bailiwick.kernel.people.commands import (
     SetMember,
 )
 from bailiwick.kernel.work.commands import Release
+from bailiwick.kernel.work.graph_commands import (
+    NoteGraphEnded,
+    NoteGraphSubmitted,
+    NoteGraphTaskRetried,
+)
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import BailiwickError
+from bailiwick.vocab.graphs import FailureCategory, GraphPhase
 from bailiwick.vocab.values import GIB, TenantId
 from bailiwick.vocab.words import DomainKind, Priority
 from tests.support.kernel_histories import Campus, busy_journal
@@ -306,6 +312,44 @@ def _of_apart(chance: Random, campus: Campus, step: int) -> Command:
     return Submit(request, wait=chance.random() < 0.7)
 
 
+def _graphs() -> Campus:
+    """What a loop tells of its graphs, often twice: it was killed and decides the same again."""
+    chance, campus = Random(17), Campus()
+    sent: list[Envelope] = []
+    for step in range(300):
+        campus.now_ms += chance.choice((0, 1, 200, 4_000))
+        graph_id, command = _of_graphs(chance)
+        key = chance.choice((None, f"graph-{graph_id}/{step}"))
+        envelope = Envelope(command, "graphs", f"req-{graph_id}", key)
+        if sent and chance.random() < 0.3:
+            envelope = chance.choice(sent)
+        sent.append(envelope)
+        with suppress(BailiwickError):
+            campus.lines += campus.kernel.execute(envelope, campus.now_ms).lines
+    return campus
+
+
+def _of_graphs(chance: Random) -> tuple[int, Command]:
+    graph_id = chance.randrange(1, 30)
+    tenant, project = chance.choice((("lab", "vision"), ("lab", None), ("firm", None)))
+    own: dict[str, Any] = {"graph_id": graph_id, "tenant": tenant, "project": project}
+    tasks, failed = chance.randrange(1, 500), chance.randrange(3)
+    retried = NoteGraphTaskRetried(
+        **own,
+        task=chance.choice(("prep", "train[0]", "train[17]")),
+        attempt=chance.randrange(1, 4),
+        category=chance.choice(list(FailureCategory)),
+        pause_ms=chance.choice((0, 10_000)),
+        exit_code=chance.choice((None, 75)),
+        reason=chance.choice((None, "folder_gone")),
+        job_id=chance.choice((None, 12)),
+    )
+    submitted = NoteGraphSubmitted(**own, tasks=tasks, name=chance.choice((None, "nightly")))
+    phase = chance.choice([each for each in GraphPhase if each.is_over])
+    ended = NoteGraphEnded(**own, phase=phase, tasks=tasks, failed=failed)
+    return graph_id, chance.choice([submitted, retried, ended])
+
+
 MAKERS: dict[str, Callable[[], Campus]] = {
     "busy-18": lambda: busy_journal(18, steps=400),
     "busy-22-executors": lambda: busy_journal(22, steps=400, executors=3),
@@ -319,6 +363,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "money-14": _money,
     "people-20": _people,
     "apart-6": _apart,
+    "graphs-17": _graphs,
 }
 
 

@@ -22,7 +22,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from bailiwick.batch.graph import TaskGraph
+from bailiwick.batch.graph import TaskGraph, check_named
 from bailiwick.batch.problems import GraphProblem, GraphRefused, Place, nearest_name
 from bailiwick.batch.task import MAP_MAX, ResourceReq, RetryPolicy, TaskDef, Upstream
 from bailiwick.vocab.errors import InvalidValue
@@ -61,6 +61,8 @@ def load_graph(text: str) -> TaskGraph:
                 problems += error.problems
             except InvalidValue as error:
                 problems.append(GraphProblem((error.field,), str(error)))
+        elif isinstance(plain.get("tasks"), dict):
+            problems += check_named(tasks, [*plain["tasks"]])
     if graph is None or problems:
         raise GraphRefused(map(found.place, problems))
     return graph

@@ -212,6 +212,17 @@ def _check_upstreams(each: TaskDef, known: Mapping[str, TaskDef]) -> Iterable[Gr
         yield from _check_input(each, known, name=name, ref=ref)
 
 
+def check_named(definitions: Iterable[TaskDef], names: Sequence[str]) -> Iterable[GraphProblem]:
+    """Tasks that are named and nowhere written, where some cannot be read and so not checked."""
+    for each in definitions:
+        for at, upstream in enumerate(each.after):
+            found = upstream if isinstance(upstream, str) else upstream.task
+            name, _ = split_name(found) or (found, None)
+            if name not in names:
+                place = ("tasks", each.name, "after", at)
+                yield GraphProblem(place, f"no task {name!r}", nearest_name(name, names))
+
+
 def _are_alike(one: TaskDef, other: TaskDef) -> bool:
     return one.over is not None and other.over is not None and len(one.over) == len(other.over)
 

@@ -194,6 +194,8 @@ class Exited:
     ended_ms: int
     is_emptied: bool
     """Whether all it had started has ended too; only then are its resources surely free."""
+    is_out_of_memory: bool = False
+    """Whether its limit of memory is known to have ended something of it."""
 
 
 @dataclass(frozen=True, slots=True)

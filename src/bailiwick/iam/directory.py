@@ -63,6 +63,8 @@ class Token:
     keys: tuple[Permission, ...] | None = None
     within: tuple[str, ...] | None = None
     """The only tenants and projects in which it counts, if it is so limited."""
+    lease_id: int | None = None
+    """The only lease that it is good for, if it is a job's."""
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ FAULTS: Final[Mapping[JobFault, str]] = {
     JobFault.LEASE_GONE: "its lease was gone before it could start",
     JobFault.FOLDER_GONE: "what is known of it on the machine is gone",
     JobFault.NOT_KEPT_APART: "nothing on that machine keeps it apart from others' jobs",
+    JobFault.OUT_OF_MEMORY: "it took more memory than it had asked for",
     JobFault.SUBMISSION_UNKNOWN: "the server was lost before its request was decided",
 }
 

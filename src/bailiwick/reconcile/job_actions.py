@@ -4,8 +4,9 @@ Rules:
 
 - Each act can be cut short anywhere and done again: the next plan starts from what is there.
 - A token is minted for each start, for whoever submitted the job, with no more keys than a holder
-  needs and than it was submitted with. It counts before the job has it, and is revoked when the job
-  is over.
+  needs and than it was submitted with, and for the one lease. It counts before the job has it, and
+  is revoked when the job is over.
+- Whoever submitted a job and may not hold leases there any more has none of his jobs started.
 - A job that cannot be run as asked fails with a word; an executor that is out of order for a moment
   is tried again, a bounded number of times.
 """
@@ -29,11 +30,12 @@ from bailiwick.executors.port import (
     Limits,
     fault_of,
 )
-from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Scope, check_access
+from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Role, Scope, check_access
 from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
 from bailiwick.kernel.people.commands import RevokeToken
 from bailiwick.ports import Clock, JobChange, JobRow
 from bailiwick.reconcile.job_steps import JobVerdict, ObservedLease
+from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.authority import TTL_S_MAX, Authority, Terms
 from bailiwick.services.jobs import Jobs
@@ -231,7 +233,7 @@ class JobActions:
             token_id=f"job-{job.job_id}-{secrets.token_hex(8)}",
             now_ms=now_ms,
             ttl_s=ttl_s,
-            terms=Terms(keys=_keys_of(job), within=self._bounds_of(job)),
+            terms=Terms(keys=_keys_of(job), within=self._bounds_of(job), lease_id=lease.lease_id),
         )
         self._call(minted.command, job.correlation_id)
         return minted.token, minted.command.token_id
@@ -242,13 +244,23 @@ class JobActions:
             self._call(RevokeToken(token_id), correlation_id)
 
     def _bounds_of(self, job: JobRow) -> tuple[str, ...] | None:
-        """Where a job's token counts: not beyond the role through which its submitter holds it."""
-        roles = self._tools.runner.read(
-            lambda view: dict(view.state.directory.roles.get(job.submitter, {}))
-        )
-        found = check_access(roles, Permission.LEASE_HOLD, scope=Scope(job.tenant, job.project))
-        is_wide = not isinstance(found, Allowed) or found.scope == FLEET
-        return None if is_wide else (str(found.scope),)
+        """Where a job's token counts: not beyond the role through which its submitter holds it.
+
+        Who may not hold a lease there any more gets none, and the job does not start.
+        """
+        scope = Scope(job.tenant, job.project)
+
+        def look(view: View) -> tuple[dict[Scope, Role], bool]:
+            directory = view.state.directory
+            account = directory.accounts.get(job.submitter)
+            is_off = account is not None and not account.is_enabled
+            return dict(directory.roles.get(job.submitter, {})), is_off
+
+        roles, is_off = self._tools.runner.read(look)
+        found = check_access(roles, Permission.LEASE_HOLD, scope=scope)
+        if is_off or not isinstance(found, Allowed):
+            raise Conflict("submitter", job.submitter, f"may not hold leases in {scope} any more")
+        return None if found.scope == FLEET else (str(found.scope),)
 
     def spec_of(self, job: JobRow, lease: ObservedLease, *, token: str) -> JobSpec:
         """What the executor is told to run under this lease."""

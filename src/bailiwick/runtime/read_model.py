@@ -52,7 +52,12 @@ class FollowedState:
         del size
         if self.state is None:
             replica = self._replica
-            kernel, _ = rebuild(replica.store, read_max=replica.pace.read_max, warn=replica.warn)
+            kernel, _ = rebuild(
+                replica.store,
+                read_max=replica.pace.read_max,
+                warn=replica.warn,
+                stamps=replica.stamps,
+            )
             self.indexes, self.state = Indexes(kernel.state), kernel.state
         return self.state.size
 

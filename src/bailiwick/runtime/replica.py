@@ -13,6 +13,7 @@ Rules:
 - Whose clock cannot be believed (:mod:`.steady_clock`) does not lead: it says so, lets another, and
   takes up again once its clock agrees with the others. Time that leaps under a leader (its process
   was stopped for hours) makes it begin anew, as after an outage.
+- A record that no leader of this ledger wrote (:mod:`.stamps`) is damage: it ends the replica.
 - A follower answers reads and says how old they may be; commands it refuses with ``NotLeader``.
 """
 
@@ -32,6 +33,7 @@ from bailiwick.runtime.clock_watch import ClockWatch
 from bailiwick.runtime.feed import Feed
 from bailiwick.runtime.indexes import ByOwner, Indexes, Scan, scan_leases, scan_waiting
 from bailiwick.runtime.rebuild import catch_up, rebuild
+from bailiwick.runtime.stamps import Stamps
 from bailiwick.runtime.steady_clock import SteadyClock
 from bailiwick.vocab.errors import (
     BailiwickError,
@@ -134,6 +136,8 @@ class Replica:
         self.role = Role.STARTING
         self.kernel: Kernel | None = None
         self.leader: Leader | None = None
+        self.stamps: Stamps | None = None
+        """What proves who wrote a batch; without it every record that fits is taken up."""
         self.warn: Callable[[str], None] = lambda message: None
         self.save: Callable[[StoredSnapshot], None] = store.save_snapshot
         self._inbox: deque[Ticket] = deque()
@@ -227,7 +231,7 @@ class Replica:
         busy = False
         if self.kernel is None:
             self.kernel, self._snapshot_size = rebuild(
-                self.store, read_max=self.pace.read_max, warn=self.warn
+                self.store, read_max=self.pace.read_max, warn=self.warn, stamps=self.stamps
             )
             self._found_all(self.kernel, elapsed)
         elif elapsed - self._followed >= self.pace.follow_ms:
@@ -257,9 +261,14 @@ class Replica:
     def _catch_up(self, kernel: Kernel) -> bool:
         """Replay one batch, and hand it on; whether there may be more."""
         first = kernel.state.size
-        lines, steps = catch_up(kernel, self.store, limit=self.pace.read_max)
-        self.journal.publish(first, lines, steps=steps)
-        return len(lines) == self.pace.read_max
+        caught = catch_up(kernel, self.store, limit=self.pace.read_max, stamps=self.stamps)
+        self.journal.publish(first, caught.lines, steps=caught.steps)
+        return caught.is_more
+
+    def _append(self, first: int, lines: list[bytes]) -> None:
+        """Make a batch durable, with what proves that this leader wrote it."""
+        stamp = None if self.stamps is None else self.stamps.make(self._epoch, lines, first=first)
+        self.store.append(self._epoch, first, lines, stamp=stamp)
 
     def _try_to_lead(self, kernel: Kernel) -> None:
         found = self.store.lead(self.name, self.address)
@@ -283,7 +292,7 @@ class Replica:
             batch.add(kernel.execute(change, now))
         # Counted from before the append: once it is there, a later leader may append as well.
         asked = self.clock.elapsed_ms()
-        self.store.append(self._epoch, first, batch.lines)
+        self._append(first, batch.lines)
         self.journal.publish(first, batch.lines, steps=batch.steps)
         self.role, self.known = Role.LEADING, KnownLength(kernel.state.size, asked)
         self._tick_at = asked + self.pace.tick_ms
@@ -323,7 +332,7 @@ class Replica:
             self._tick_at = begun + spent + pause
         snapshot = self._checkpoint(kernel, batch)
         if batch.lines or elapsed - self.known.elapsed_ms >= self.pace.lead_ms:
-            self.store.append(self._epoch, first, batch.lines)
+            self._append(first, batch.lines)
             self.journal.publish(first, batch.lines, steps=batch.steps)
             self.known = KnownLength(kernel.state.size, elapsed)
         for ticket, answer, failure in settled:

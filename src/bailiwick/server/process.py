@@ -39,6 +39,7 @@ from bailiwick.server.http.app import create_app
 from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.port import Port, Tls, open_port
+from bailiwick.server.stamping import open_stamps
 from bailiwick.services.authority import Authority
 from bailiwick.store import open_store
 from bailiwick.store.sql_store import SqlStore
@@ -141,6 +142,7 @@ class _Process:
                 watched, self._clock, name=self._name, address=self._address, pace=pace
             )
             replica.warn = self._say
+            replica.stamps = open_stamps(options.folder, self._authority)
             runner = Runner(replica)
             peers = Peers(runner, self._authority, self._clock, _believed(options.tls))
             keys = self._authority, self._clock

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from hmac import compare_digest
+from hmac import digest as hmac_digest
 from typing import Any, Final, TypeAlias
 
 from joserfc import jwt
@@ -79,6 +80,8 @@ class Principal:
     single_use: bool = False
     within: tuple[str, ...] | None = None
     """The only tenants and projects in which its token counts; ``roles`` is cut down to them."""
+    lease_id: int | None = None
+    """The only lease for which its token counts, if it is a job's."""
 
     def may(self, permission: Permission, scope: Scope) -> Access:
         """Whether it may do that there."""
@@ -130,6 +133,11 @@ class Authority:
         """A new key, as PEM to be kept where only the server can read it."""
         return OKPKey.generate_key(ALGORITHM).as_pem(private=True)
 
+    def key_for(self, purpose: bytes) -> bytes:
+        """32 bytes for something else, from which this key cannot be told."""
+        secret = self._key.as_dict(private=True)["d"]
+        return hmac_digest(str(secret).encode("ascii"), b"bailiwick key for " + purpose, "sha256")
+
     def mint(
         self,
         principal: str,
@@ -158,6 +166,7 @@ class Authority:
             terms.single_use,
             terms.keys,
             within=terms.within,
+            lease_id=terms.lease_id,
         )
         return Minted(token, command)
 
@@ -251,6 +260,8 @@ class Terms:
     keys: tuple[Permission, ...] | None = None
     single_use: bool = False
     within: tuple[str, ...] | None = None
+    lease_id: int | None = None
+    """The only lease that it is good for."""
 
 
 def _new_secret() -> str:
@@ -285,6 +296,7 @@ def _known(
         None if found.keys is None else frozenset(found.keys),
         found.single_use,
         found.within,
+        found.lease_id,
     )
 
 

@@ -7,6 +7,8 @@ Rules:
 - A scope in which the principal has no role at all does not exist for it: the answer is the very
   one for what is not there, for reads and writes alike, because "forbidden" would tell that a
   tenant of that name exists. Where it has some role, it is told which key it lacks.
+- A job's token is good for its one lease: an action that does not name that lease (``for_lease``)
+  is as far from it as what is not there.
 - With an idempotency key the kernel gives the first answer again. A dry run decides the same on the
   same state and changes nothing.
 """
@@ -87,6 +89,8 @@ class Caller:
     key: str | None = None
     """The idempotency key."""
     dry_run: bool = False
+    lease_id: int | None = field(default=None, init=False)
+    """The lease that the action is about, once that is known."""
     cleared: bool = field(default=False, init=False)
     age_ms: int = field(default=0, init=False)
     """How old what was looked at may be; on a leader, nothing."""
@@ -98,11 +102,22 @@ class Caller:
             raise InvariantBroken(f"{self.action} has no key to ask for")
         return self.asks_for
 
+    def for_lease(self, lease_id: int | None) -> None:
+        """Say which lease the action is about, before anything is required."""
+        self.lease_id = lease_id
+
     # -- may he ------------------------------------------------------------------------------
 
     def may(self, scope: Scope) -> bool:
         """Whether the principal has the action's key there; clears nothing."""
+        if not self._is_bound_here:
+            return False
         return isinstance(self.principal.may(self.permission, scope), Allowed)
+
+    @property
+    def _is_bound_here(self) -> bool:
+        bound = self.principal.lease_id
+        return bound is None or bound == self.lease_id
 
     def may_within(self, scope: Scope) -> bool:
         """Whether it has the key there or somewhere inside; clears nothing."""
@@ -111,7 +126,8 @@ class Caller:
 
     def holds(self, permission: Permission, scope: Scope = FLEET) -> bool:
         """Whether the principal has another key than the action's there; clears nothing."""
-        return isinstance(self.principal.may(permission, scope), Allowed)
+        found = self.principal.may(permission, scope)
+        return self._is_bound_here and isinstance(found, Allowed)
 
     def visible_projects(self, tenant: str) -> tuple[str, ...] | None:
         """The projects of the tenant in which it has the action's key; ``None`` for all."""
@@ -179,7 +195,7 @@ class Caller:
         scope, is_repeated = await self.gateway.lookup(seen)
         if scope is not None:
             self.require(scope)
-        elif is_repeated and not self.dry_run:
+        elif is_repeated and not self.dry_run and self._is_bound_here:
             self.cleared = True
         else:
             self.require(await self.locate(find))
@@ -243,6 +259,8 @@ class Caller:
     # -- he may not --------------------------------------------------------------------------
 
     def _denied(self, scope: Scope) -> AccessDenied:
+        if not self._is_bound_here:
+            return self.refuse_hidden("foreign_lease")
         if not sees(self.principal, scope):
             return self.refuse_hidden("foreign_scope")
         refusal = Refusal("forbidden", self.principal.name, self.permission, scope)

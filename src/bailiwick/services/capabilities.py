@@ -137,6 +137,7 @@ async def issue_token(
         state = view.state
         return Scope(*state.owner_of(wish.lease_id)) if wish.lease_id in state.leases else None
 
+    caller.for_lease(wish.lease_id)
     await caller.require_at(owner)
     found = await caller.lookup(owner)
     if found is None or found.tenant is None:

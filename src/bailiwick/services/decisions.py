@@ -87,6 +87,7 @@ async def _require_lease(caller: Caller, history: History, lease_id: int) -> Lea
         state = view.state
         return Scope(*state.owner_of(lease_id)) if lease_id in state.leases else None
 
+    caller.for_lease(lease_id)
     caller.require(await caller.locate(owner))
     if row is None:  # a follower's tables are as new as the leader has made them
         raise Unavailable("the history", f"it does not know lease {lease_id} yet")

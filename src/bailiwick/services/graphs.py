@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from bailiwick.batch import StartTask, Task, TaskGraph, load_graph
 from bailiwick.iam import FLEET, Scope
@@ -327,6 +328,8 @@ async def report_task(
 ) -> Done:
     """Keep what an attempt says of itself: its outputs by content, where it saved its work."""
     kept = _kept(graphs)
+    lease_of = partial(_lease_of, kept, graph_id, task=task, attempt=report.attempt)
+    caller.for_lease(await asyncio.to_thread(lease_of))
     row = await _require_graph(caller, kept, graph_id=graph_id)
     graph = await asyncio.to_thread(load_graph, row.document)
     number = graph.numbers.get(task)
@@ -354,6 +357,15 @@ async def _stand(graphs: Graphs, rows: Sequence[GraphRow]) -> list[GraphStanding
         begun[TaskPhase.BLOCKED] += row.tasks - begun.total()
         found.append(GraphStanding(row, begun))
     return found
+
+
+def _lease_of(graphs: Graphs, graph_id: int, *, task: str, attempt: int) -> int | None:
+    """The lease under which an attempt runs, if it has one."""
+    row = graphs.book.get(graph_id)
+    if row is None:
+        return None
+    job_id = graphs.book.job_under(row.submitter, f"{row.key_prefix}{task}/{attempt}")
+    return None if job_id is None else graphs.jobs.get(job_id).lease_id
 
 
 async def _require_graph(caller: Caller, graphs: Graphs, *, graph_id: int) -> GraphRow:

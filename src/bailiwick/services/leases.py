@@ -160,6 +160,7 @@ async def require_lease(caller: Caller, lease_id: int, *, command: Command | Non
     def owner(view: View) -> Scope | None:
         return lease_scope(view.state, lease_id)
 
+    caller.for_lease(lease_id)
     await caller.require_at(owner, command)
 
 

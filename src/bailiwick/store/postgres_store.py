@@ -48,6 +48,10 @@ WITH claimed AS (
   UPDATE writer SET size = size + %(count)s
   WHERE id = 1 AND epoch = %(epoch)s AND size = %(first)s
   RETURNING epoch
+), stamped AS (
+  INSERT INTO stamps (size, epoch, mark)
+  SELECT %(first)s::bigint + %(count)s, claimed.epoch, %(stamp)b::bytea
+  FROM claimed WHERE %(stamp)b::bytea IS NOT NULL
 )
 INSERT INTO journal (seq, epoch, line)
 SELECT %(first)s::bigint + given.n - 1, claimed.epoch, given.line
@@ -144,15 +148,19 @@ class PostgresStore(SqlStore):
                     self._session.execute("SELECT pg_advisory_unlock_all()")
             self._drop_session()
 
-    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
+    def append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
+    ) -> None:
         """Keep these records, the first being number ``first``. A line ends in a newline."""
         check_lines(first, lines)
         self._check_open(to_write=True)
         with self._writing, self._failures():
-            if not (self._leads and self._append(epoch, first, lines)):
+            if not (self._leads and self._append(epoch, first, lines, stamp=stamp)):
                 raise self._deposed(epoch)
 
-    def _append(self, epoch: int, first: int, lines: Sequence[bytes]) -> bool:
+    def _append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None
+    ) -> bool:
         """Whether the batch was this epoch's and began where the journal ends."""
         session = self._session
         if session is None:
@@ -160,7 +168,8 @@ class PostgresStore(SqlStore):
         try:
             if not lines:
                 return _one(session.execute(_MAY_APPEND, (epoch, first))) is not None
-            given = {"count": len(lines), "epoch": epoch, "first": first, "lines": list(lines)}
+            given: dict[str, Any] = {"count": len(lines), "epoch": epoch, "first": first}
+            given |= {"lines": list(lines), "stamp": stamp}
             return session.execute(_APPEND, given).rowcount == len(lines)
         except BaseException:
             if session.closed or not _is_idle(session):

@@ -19,14 +19,14 @@ from contextlib import AbstractContextManager, contextmanager
 from threading import Lock, RLock
 from typing import ClassVar, TypeVar
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, delete, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from bailiwick.ports import Leader, StoredSnapshot
+from bailiwick.ports import Leader, StoredSnapshot, StoredStamp
 from bailiwick.store import snapshot_rows
 from bailiwick.store.migrations import HEAD, revision_of
-from bailiwick.store.tables import journal, writer
+from bailiwick.store.tables import journal, stamps, writer
 from bailiwick.vocab.errors import BailiwickError, Damaged, Deposed, InvalidValue, Unavailable
 
 T = TypeVar("T")
@@ -63,7 +63,9 @@ class SqlStore(ABC):
         """Let another lead; a store that does not lead does nothing."""
 
     @abstractmethod
-    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
+    def append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
+    ) -> None:
         """Keep these records, the first being number ``first``. A line ends in a newline."""
 
     @abstractmethod
@@ -121,6 +123,22 @@ class SqlStore(ABC):
             if type(line) is not bytes:  # SQLite keeps whatever somebody has put there by hand
                 raise Damaged("journal", f"record {seq} of {self._where}", "it is not bytes")
         return lines
+
+    def last_stamp(self, size: int) -> StoredStamp | None:
+        """The newest stamp of a batch that ended with at most so many records; or ``None``."""
+        query = select(stamps).where(stamps.c.size <= size).order_by(stamps.c.size.desc()).limit(1)
+        row = self._ask(lambda connection: connection.execute(query).one_or_none())
+        return None if row is None else StoredStamp(row.size, row.epoch, bytes(row.mark))
+
+    def cut(self, size: int) -> None:
+        """Keep only so many records; for whoever leads, to take out what no leader wrote."""
+        with self._writing:
+            if not self._leads:
+                raise self._deposed(0)
+            with self.changing() as connection:
+                connection.execute(delete(journal).where(journal.c.seq >= size))
+                connection.execute(delete(stamps).where(stamps.c.size > size))
+                connection.execute(update(writer).values(size=size))
 
     # --- snapshots ---
 

@@ -43,6 +43,7 @@ _TRY_EVERY_S = 0.02
 _PAUSE_S = 0.002
 _CLAIM = "UPDATE writer SET size = size + ? WHERE id = 1 AND epoch = ? AND size = ?"
 _INSERT = "INSERT INTO journal (seq, epoch, line) VALUES (?, ?, ?)"
+_STAMP = "INSERT INTO stamps (size, epoch, mark) VALUES (?, ?, ?)"
 _MEANS_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -88,15 +89,19 @@ class SqliteStore(SqlStore):
             self._drop_session()
             self._lock.release()
 
-    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
+    def append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
+    ) -> None:
         """Keep these records, the first being number ``first``. A line ends in a newline."""
         check_lines(first, lines)
         self._check_open(to_write=True)
         with self._writing, self._failures():
-            if not (self._leads and self._append(epoch, first, lines)):
+            if not (self._leads and self._append(epoch, first, lines, stamp=stamp)):
                 raise self._deposed(epoch)
 
-    def _append(self, epoch: int, first: int, lines: Sequence[bytes]) -> bool:
+    def _append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None
+    ) -> bool:
         """Whether the batch was this epoch's and began where the journal ends."""
         try:
             session = self._session = self._session or self._connect()
@@ -104,6 +109,8 @@ class SqliteStore(SqlStore):
             claimed = session.execute(_CLAIM, (len(lines), epoch, first)).rowcount == 1
             if claimed:
                 session.executemany(_INSERT, zip(count(first), repeat(epoch), lines, strict=False))
+            if claimed and stamp is not None:
+                session.execute(_STAMP, (first + len(lines), epoch, stamp))
             session.execute("COMMIT")
         except BaseException:
             # Whatever was half done goes with the session; the next call has a new one.

@@ -2,7 +2,8 @@
 
 Rules:
 
-- The truth is ``journal`` and ``writer``. ``snapshot`` and ``snapshot_chunk`` are a cache;
+- The truth is ``journal`` and ``writer``; ``stamps`` has what proves who wrote each batch, by how
+  many records there were then. ``snapshot`` and ``snapshot_chunk`` are a cache;
   ``lease_history``, ``decision_history``, ``record_index``, ``node_gpus``, ``usage_by_tenant`` and
   ``usage_by_group`` are folds of the journal that can be thrown away, and ``projection_state`` says
   how far they have come.
@@ -61,6 +62,14 @@ writer = Table(
     Column("address", String, nullable=False),
     Column("size", BigInteger, nullable=False),
     CheckConstraint("id = 1", name="writer_is_one"),
+)
+
+stamps = Table(
+    "stamps",
+    metadata,
+    Column("size", NUMBER, primary_key=True, autoincrement=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("mark", LargeBinary, nullable=False),
 )
 
 # ``upload`` joins a snapshot to its chunks: chunks are written before anybody can see them.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from bailiwick.ports import JournalStore, Leader, StoredSnapshot
+from bailiwick.ports import JournalStore, Leader, StoredSnapshot, StoredStamp
 from bailiwick.telemetry.local_table import LocalTable, TableLimits
 from bailiwick.telemetry.logs import configure_logs
 from bailiwick.telemetry.metrics import Gauges, Metrics
@@ -125,11 +125,13 @@ class WatchedStore:
     def __init__(self, store: JournalStore, metrics: Metrics) -> None:
         self._store, self._metrics = store, metrics
 
-    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
+    def append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
+    ) -> None:
         """Keep these records, and see how long that takes."""
         begun = time.perf_counter()
         try:
-            self._store.append(epoch, first, lines)
+            self._store.append(epoch, first, lines, stamp=stamp)
         except BaseException:
             self._metrics.count("bailiwick_journal_append_failures_total")
             raise
@@ -160,6 +162,10 @@ class WatchedStore:
     def read(self, first: int, limit: int) -> list[bytes]:
         """Lines from number ``first`` on."""
         return self._store.read(first, limit)
+
+    def last_stamp(self, size: int) -> StoredStamp | None:
+        """The newest stamp up to there."""
+        return self._store.last_stamp(size)
 
     def save_snapshot(self, snapshot: StoredSnapshot) -> None:
         """Keep this snapshot."""

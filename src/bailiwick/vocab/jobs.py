@@ -56,3 +56,4 @@ class JobFault(StrEnum):
     FOLDER_GONE = "folder_gone"
     NOT_KEPT_APART = "not_kept_apart"
     SUBMISSION_UNKNOWN = "submission_unknown"
+    OUT_OF_MEMORY = "out_of_memory"

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from bailiwick.batch import GraphRefused, ResourceReq, RetryPolicy, TaskDef, TaskGraph, Upstream
+from bailiwick.batch.document import load_graph
 from bailiwick.batch.graph import TASKS_MAX
 from bailiwick.batch.task import MAP_MAX, pause_ms
 from bailiwick.vocab.errors import InvalidValue
@@ -39,6 +40,17 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     assert "'train' is used twice" in told
     assert "no task 'perp'; did you mean prep?" in told
     assert "no task 'prep[2]': 'prep' is no map" in told
+
+
+def test_names_that_are_nowhere_are_told_beside_words_that_cannot_be_read() -> None:
+    text = "tasks:\n  prep: {comand: [x]}\n  last: {command: [x], after: [prep, pep]}\n"
+    with pytest.raises(GraphRefused) as refused:
+        load_graph(text)
+    assert [(each.line, each.sentence) for each in refused.value.problems] == [
+        (2, "task 'prep' has no command"),
+        (2, "no word 'comand'; did you mean command?"),
+        (3, "no task 'pep'; did you mean prep?"),
+    ]
 
 
 def test_a_map_is_spread_out_and_its_elements_have_their_own_words() -> None:

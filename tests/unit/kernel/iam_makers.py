@@ -62,6 +62,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.booleans(),
         some_keys,
         bounds,
+        st.none() | st.integers(0, 9),
     ),
     ev.AccessTokenRevoked: st.builds(ev.AccessTokenRevoked, names),
     ev.AccessRefused: st.builds(
@@ -94,6 +95,7 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         some_keys,
         st.none() | names,
         bounds,
+        st.none() | st.integers(0, 9),
     ),
     cmd.RevokeToken: st.builds(cmd.RevokeToken, names),
     cmd.NoteRefusal: st.builds(

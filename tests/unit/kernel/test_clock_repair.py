@@ -31,7 +31,7 @@ from bailiwick.ports import Leader
 from bailiwick.runtime.indexes import Indexes, scan_leases
 from bailiwick.runtime.rebuild import rebuild
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.tools.clock_repair import AskedRepair, repair_clock
+from bailiwick.tools.repairs import AskedRepair, repair_clock
 from bailiwick.vocab.clock_repair import ClockRepair
 from bailiwick.vocab.errors import BailiwickError, Conflict, InvalidValue, InvariantBroken
 from bailiwick.vocab.values import TenantId

@@ -63,7 +63,10 @@ class FailingStore:
 
     name = "beyond the port"
 
-    def append(self, epoch: int, first: int, lines: Sequence[bytes]) -> None:
+    def append(
+        self, epoch: int, first: int, lines: Sequence[bytes], *, stamp: bytes | None = None
+    ) -> None:
+        del stamp
         if epoch == 0:
             raise Unavailable("the store", "it is away")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import replace
 from enum import StrEnum
@@ -12,26 +13,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bailiwick.cli import ExitCode
-from bailiwick.cli.commands.graph_report import add_report_verb
 from bailiwick.cli.commands.logs import FollowOption, OffsetOption
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.completions import complete_graphs
-from bailiwick.cli.shared.output import Columns, Format, draw_details, emit
-from bailiwick.cli.shared.screen import make_console, owner, print_rows, table_of, words
+from bailiwick.cli.shared.output import Format, emit
+from bailiwick.cli.shared.screen import make_console
 from bailiwick.cli.shared.units import parse_id
-from bailiwick.phrases.amounts import money, plural, span
-from bailiwick.phrases.times import age, moment
+from bailiwick.cli.trees.graph_screen import (
+    GRAPHS,
+    advice,
+    draw_bars,
+    draw_graph,
+    draw_plan,
+    summary,
+    told_counts,
+)
+from bailiwick.phrases.amounts import plural
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
-from bailiwick.vocab.graphs import GraphPhase, TaskPhase
+from bailiwick.vocab.graphs import GraphPhase
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from bailiwick.wire.graphs import Graph, GraphDetail, GraphPlan, GraphTask, NewGraph
+    from bailiwick.wire.graphs import Graph, GraphDetail, NewGraph
 
 app = noun("Graphs of tasks, each of which runs as a job.")
 
-BAR = 24
 POLL_S = 0.5
 GraphId = Annotated[
     str, typer.Argument(metavar="GRAPH", help="7 or graph-7.", autocompletion=complete_graphs)
@@ -50,6 +55,18 @@ ReuseOption = Annotated[
     ),
 ]
 FollowRun = Annotated[bool, typer.Option("--follow", "-f", help="Show it until it is over.")]
+Outputs = Annotated[
+    list[str] | None,
+    typer.Option("--made", metavar="NAME=FILE", help="An output, or NAME=sha256:... of it."),
+]
+Checkpoint = Annotated[
+    str | None, typer.Option("--checkpoint", metavar="PATH", help="Where the next goes on.")
+]
+OfGraph = Annotated[int, typer.Option("--graph", envvar="GRAPH_ID", help="In a job: its own.")]
+OfTask = Annotated[str, typer.Option("--task", envvar="TASK_NAME", help="In a job: its own.")]
+OfAttempt = Annotated[
+    int, typer.Option("--attempt", envvar="TASK_ATTEMPT", min=1, help="In a job: its own.")
+]
 
 
 class GraphForm(StrEnum):
@@ -61,26 +78,6 @@ class GraphForm(StrEnum):
     NAME = "name"
     DOT = "dot"
     SVG = "svg"
-
-
-def _done(graph: Graph) -> int:
-    return sum(count for phase, count in graph.counts.items() if phase.is_over)
-
-
-GRAPHS: Columns[Graph] = Columns(
-    ("graph", "owner", "name*", "phase", "done", "submitted"),
-    lambda g: (
-        f"graph-{g.graph_id}",
-        owner(g.tenant, g.project),
-        g.name or "-",
-        g.phase.value,
-        f"{_done(g):,}/{g.tasks:,}",
-        f"{age(g.submitted_ms)} ago",
-    ),
-    lambda g: f"graph-{g.graph_id}",
-    numbers=("done", "submitted"),
-    empty="no graph that you may see; bailiwick graph run FILE runs one",
-)
 
 
 @verb(app, "run", changes=True, scope="project")
@@ -156,7 +153,7 @@ def show_graph(
     else:
         printer = replace(ask, output=Format(output.value)).printer
         name = f"graph-{found.graph.graph_id}"
-        printer.thing(found, name=name, draw=lambda: _draw(found))
+        printer.thing(found, name=name, draw=lambda: draw_graph(found))
 
 
 @verb(app, "watch")
@@ -223,13 +220,39 @@ def graph_logs(
     named = {each.name: each for each in _read(ask, number).tasks}
     found = named.get(task)
     if found is None:
-        raise NotFound("task", task)
+        from bailiwick.batch.problems import nearest_name
+
+        near = nearest_name(task, named) or f"bailiwick graph show {graph} lists them"
+        raise NotFound("task", task, hint=f"did you mean {near}?" if near in named else near)
     if found.job_id is None:
         raise Conflict("task", task, f"is {found.phase}", hint="no attempt of it has begun")
     show_logs(ask, str(found.job_id), follow=follow, offset=offset)
 
 
-add_report_verb(app)
+@verb(app, "report", changes=True)
+def report_task(
+    ask: Ask,
+    *,
+    graph: OfGraph,
+    task: OfTask,
+    attempt: OfAttempt,
+    made: Outputs = None,
+    checkpoint: Checkpoint = None,
+) -> None:
+    """Say inside a job what it made, and where it saved its work; said again, the last counts.
+
+    A task that names outputs succeeds only if its attempt has reported all of them.
+
+    Example: bailiwick graph report --made data=data.parquet
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.graphs import GRAPH_REPORT
+    from bailiwick.wire.graphs import TaskReport
+
+    outputs = dict(_output(each) for each in made or ())
+    body = make_body(TaskReport, task=task, attempt=attempt, outputs=outputs, checkpoint=checkpoint)
+    told = f"graph-{graph}: {task}, attempt {attempt} is reported"
+    ask.change(GRAPH_REPORT, path={"graph_id": graph}, body=body, told=told)
 
 
 # -- asking ----------------------------------------------------------------------------------
@@ -245,8 +268,23 @@ def _body(ask: Ask, file: Path, *, on: str | None, reused: int | None = None) ->
         text = read_bytes("FILE", file, most=FILE_BYTES_MAX).decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidValue("FILE", str(file), "text in UTF-8") from None
+    _check(file, text)
     owned = {"tenant": ask.tenant, "project": ask.project}
     return make_body(NewGraph, **owned, document=text, executor=on, reuses=reused)
+
+
+def _check(file: Path, text: str) -> None:
+    """Refuse what is no graph before anybody is asked, each mistake on a line of its own."""
+    from bailiwick.batch import load_graph
+    from bailiwick.batch.problems import GraphRefused
+    from bailiwick.cli.shared.screen import printable
+
+    try:
+        load_graph(text)
+    except GraphRefused as refused:
+        lines = (f"\n  {printable(each.told)}" for each in refused.problems)
+        refused.args = (f"{file} is no graph that could run:{''.join(lines)}",)
+        raise
 
 
 def _read(ask: Ask, number: int) -> GraphDetail:
@@ -259,10 +297,10 @@ def _plan(ask: Ask, file: Path, *, on: str | None) -> None:
     from bailiwick.wire.actions.graphs import GRAPH_PLAN
 
     found = ask.client.send(GRAPH_PLAN, body=_body(ask, file, on=on))
-    ask.printer.thing(found, name=file.name, draw=lambda: _draw_plan(found))
+    ask.printer.thing(found, name=file.name, draw=lambda: draw_plan(found))
 
 
-# -- showing ---------------------------------------------------------------------------------
+# -- showing -------------------------------------------------------------------------------
 
 
 def _tell(made: Graph) -> None:
@@ -270,79 +308,6 @@ def _tell(made: Graph) -> None:
     emit(f"{name}: {plural(made.tasks, 'task')}")
     for word in ("watch", "show", "cancel"):
         typer.echo(f"  bailiwick graph {word} {name}", err=True)
-
-
-def _draw_plan(found: GraphPlan) -> None:
-    rows = [
-        (
-            stage.name,
-            f"{stage.tasks:,}",
-            ", ".join(stage.after) or "-",
-            "at once" if not stage.starts_ms else f"after {span(stage.starts_ms)}",
-            span(stage.ttl_ms),
-            "-" if stage.plan is None else stage.plan.plan,
-        )
-        for stage in found.stages
-    ]
-    heads = ("stage", "tasks", "after*", "could start", "at most", "now")
-    print_rows(make_console(), heads, rows=rows, numbers=("tasks",))
-    emit(f"longest path: {' -> '.join(found.critical_path)} ({span(found.critical_ms)} at most)")
-    currency = "" if found.currency is None else f" {found.currency}"
-    emit(f"cost: {money(found.micros_total)}{currency} at most")
-
-
-def _draw(found: GraphDetail) -> None:
-    graph = found.graph
-    rows = [
-        ("name", graph.name or "-"),
-        ("owner", owner(graph.tenant, graph.project)),
-        ("submitted by", graph.submitter),
-        ("phase", graph.phase.value),
-        ("tasks", words({phase.value: count for phase, count in graph.counts.items()})),
-        ("submitted", moment(graph.submitted_ms)),
-        ("ended", "-" if graph.ended_ms is None else moment(graph.ended_ms)),
-    ]
-    draw_details("graph", f"graph-{graph.graph_id}", rows=rows)
-    heads = ("task", "phase", "attempt", "job", "why*")
-    told = [
-        (
-            task.name,
-            task.phase.value,
-            str(task.attempt or "-"),
-            "-" if task.job_id is None else f"job-{task.job_id}",
-            _why(task),
-        )
-        for task in found.tasks
-    ]
-    print_rows(make_console(), heads, rows=told, numbers=("attempt",))
-
-
-def _why(task: GraphTask) -> str:
-    """What failed and was tried again, and why it is where it is."""
-    parts = list[str]()
-    if task.category is not None and task.phase is TaskPhase.FAILED:
-        code = "" if task.exit_code is None else f" {task.exit_code}"
-        parts.append(f"{task.category.value}{code}")
-    if task.reason is not None:
-        parts.append(task.reason)
-    if task.failures and task.phase is not TaskPhase.FAILED:
-        counts = {category.value: count for category, count in task.failures.items()}
-        parts.append(f"tried again after {words(counts)}")
-    return ", ".join(parts) or "-"
-
-
-def _bars(found: GraphDetail) -> Table:
-    from bailiwick.cli.trees.graph_picture import stage_counts
-
-    rows = list[tuple[str, str, str, str]]()
-    for name, counts in stage_counts(found).items():
-        total = sum(counts.values())
-        done = sum(count for phase, count in counts.items() if phase.is_over)
-        full = BAR if not total else BAR * done // total
-        bar = "#" * full + "." * (BAR - full)
-        told = words({phase.value: count for phase, count in counts.items()})
-        rows.append((name, bar, f"{done:,}/{total:,}", told))
-    return table_of(("stage", "progress", "done", "tasks*"), rows, numbers=("done",))
 
 
 def _follow(ask: Ask, number: int) -> None:
@@ -358,14 +323,25 @@ def _follow(ask: Ask, number: int) -> None:
     with Live(console=console, auto_refresh=False, screen=False) as live:
         while True:  # until it is over, or Ctrl-C
             if is_live:
-                live.update(Whole(_bars(found)), refresh=True)
+                live.update(Whole(draw_bars(found)), refresh=True)
             else:
                 before = _say_if_new(ask, found, before)
             if found.graph.phase.is_over:
                 break
             time.sleep(POLL_S)
             found = patiently(read)
+    _tell_end(ask, found)
     raise typer.Exit(_exit_code(found.graph.phase))
+
+
+def _tell_end(ask: Ask, found: GraphDetail) -> None:
+    """What failed, what was tried again and why, and what to do about it."""
+    if ask.output is not Format.TABLE:
+        return
+    for line in summary(found):
+        emit(line)
+    for line in advice(found):
+        typer.echo(f"  {line}", err=True)
 
 
 def _say_if_new(ask: Ask, found: GraphDetail, before: str) -> str:
@@ -373,7 +349,7 @@ def _say_if_new(ask: Ask, found: GraphDetail, before: str) -> str:
     if ask.output is Format.JSON:
         now = graph.model_dump_json()
     else:
-        counts = words({phase.value: count for phase, count in graph.counts.items()})
+        counts = told_counts(graph.counts.items())
         now = f"graph-{graph.graph_id}: {graph.phase.value}: {counts}"
     if now != before:
         emit(now)
@@ -384,3 +360,17 @@ def _exit_code(phase: GraphPhase) -> ExitCode:
     if phase is GraphPhase.SUCCEEDED:
         return ExitCode.DONE
     return ExitCode.FAULT if phase is GraphPhase.FAILED else ExitCode.DENIED
+
+
+def _output(text: str) -> tuple[str, str]:
+    """An output's name, and what is in it."""
+    name, is_given, where = text.partition("=")
+    if not is_given or not where:
+        raise InvalidValue("--made", text, "NAME=FILE, or NAME=sha256: and 64 digits")
+    if where.startswith("sha256:"):
+        return name, where
+    try:
+        with Path(where).open("rb") as file:
+            return name, "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InvalidValue("--made", text, f"a file that can be read ({error.strerror})") from None

@@ -320,9 +320,10 @@ class SlurmExecutor:
             return Lost(LostReason.OTHER_BOOT)
         now_ms = time.time_ns() // 1_000_000
         code, number = batch.split_code(job.exit_code) if job.state == "FAILED" else (None, 15)
-        if job.state == "OUT_OF_MEMORY":
+        is_over_memory = job.state == "OUT_OF_MEMORY"
+        if is_over_memory:
             code, number = None, 9
-        return Exited(code, number, now_ms, is_emptied=True)
+        return Exited(code, number, now_ms, is_emptied=True, is_out_of_memory=is_over_memory)
 
     # -- ending ------------------------------------------------------------------------------
 

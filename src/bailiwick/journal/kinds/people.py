@@ -92,7 +92,12 @@ class PeopleKinds:
                 "digest": DIGEST,
                 "expires_ms": AMOUNT,
             },
-            {"single_use": AMOUNT, "keys": NAMES, "within": ListOf(PRINCIPAL)},
+            {
+                "single_use": AMOUNT,
+                "keys": NAMES,
+                "within": ListOf(PRINCIPAL),
+                "lease_id": AMOUNT,
+            },
         ),
     )
     ACCESS_TOKEN_REVOKED = row(

@@ -124,6 +124,7 @@ class IssueToken:
     ``within`` (if given) are the only tenants and projects in which it counts, whatever roles its
     principal has or gets elsewhere: who makes a token for another cannot make it reach further
     than himself.
+    ``lease_id`` (if given) is the only lease that it is good for, and it ends with that.
     ``spends`` is the one-time token that it is given for: both count for what they are at once.
     """
 
@@ -136,9 +137,12 @@ class IssueToken:
     keys: tuple[Permission, ...] | None = None
     spends: str | None = None
     within: tuple[str, ...] | None = None
+    lease_id: int | None = None
 
     def __post_init__(self) -> None:
         NAME.check("token_id", self.token_id)
+        if self.lease_id is not None:
+            check_integer("lease_id", self.lease_id, low=0, high=INTEGER_MAX)
         for scope in self.within or ():
             check_kind("within", scope, str)
             Scope.parse(scope)

@@ -39,7 +39,7 @@ def dump(state: State) -> Plain:
                 *(t.token_id, t.principal, t.kind.value, t.digest, t.issued_ms, t.expires_ms),
                 *(int(t.revoked), int(t.single_use)),
                 None if t.keys is None else [key.value for key in t.keys],
-                *([] if t.within is None else [list(t.within)]),
+                *_narrowing(t),
             ]
             for t in directory.tokens.values()
         ],
@@ -61,7 +61,8 @@ def load(state: State, plain: Plain) -> None:
         scope = Scope(tenant, project_name)
         directory.accounts[name] = ServiceAccount(name, scope, bool(is_enabled))
     for row in dumped["tokens"]:
-        token_id, principal, kind, digest, issued, expires, revoked, once, keys, *within = row
+        token_id, principal, kind, digest, issued, expires, revoked, once, keys, *more = row
+        within, lease_id = [*more, None, None][:2]
         directory.tokens[token_id] = Token(
             token_id,
             principal,
@@ -72,8 +73,17 @@ def load(state: State, plain: Plain) -> None:
             bool(revoked),
             bool(once),
             None if keys is None else tuple(Permission(key) for key in keys),
-            tuple(within[0]) if within else None,
+            None if within is None else tuple(within),
+            lease_id,
         )
+
+
+def _narrowing(token: Token) -> list[object]:
+    """What the row of a token ends in: nothing for one that is as wide as its principal."""
+    within = None if token.within is None else list(token.within)
+    if token.lease_id is not None:
+        return [within, token.lease_id]
+    return [] if within is None else [within]
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:

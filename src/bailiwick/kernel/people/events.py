@@ -154,6 +154,7 @@ class AccessTokenIssued(OfFleet):
     single_use: bool = False
     keys: tuple[Permission, ...] | None = None
     within: tuple[str, ...] | None = None
+    lease_id: int | None = None
 
     def body(self) -> Body:
         """Whose it is, until when, and what it is known by."""
@@ -166,6 +167,8 @@ class AccessTokenIssued(OfFleet):
             body["keys"] = [key.value for key in self.keys]
         if self.within is not None:
             body["within"] = list(self.within)
+        if self.lease_id is not None:
+            body["lease_id"] = self.lease_id
         return body
 
     @classmethod
@@ -182,6 +185,7 @@ class AccessTokenIssued(OfFleet):
             bool(body.get("single_use", 0)),
             None if keys is None else tuple(Permission(key) for key in keys),
             None if within is None else tuple(within),
+            body.get("lease_id"),
         )
 
 

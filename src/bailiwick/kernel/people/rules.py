@@ -167,6 +167,7 @@ def _issue(
         command.single_use,
         command.keys,
         command.within,
+        command.lease_id,
     )
 
 
@@ -240,6 +241,7 @@ def _put_token(directory: Directory, event: ev.AccessTokenIssued, *, at_ms: int)
         single_use=event.single_use,
         keys=event.keys,
         within=event.within,
+        lease_id=event.lease_id,
     )
 
 

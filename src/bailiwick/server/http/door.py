@@ -19,6 +19,7 @@ import binascii
 import json
 import re
 from contextlib import suppress
+from dataclasses import replace
 
 from starlette.requests import Request
 
@@ -163,7 +164,8 @@ def _part(view: View, token_id: str) -> Directory:
     token = directory.tokens.get(token_id)
     if token is None:
         return part
-    part.tokens[token_id] = token
+    has_ended = token.lease_id is not None and token.lease_id not in view.state.leases
+    part.tokens[token_id] = replace(token, revoked=True) if has_ended else token
     roles = directory.roles.get(token.principal)
     if roles is not None:
         part.roles[token.principal] = dict(roles)
