@@ -62,6 +62,7 @@ class LostReason(StrEnum):
     OTHER_BOOT = "other_boot"
     NOT_THE_SAME_PROCESS = "not_the_same_process"
     SUPERVISOR_GONE = "supervisor_gone"
+    NODE_LOST = "node_lost"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ LostWord: TypeAlias = Literal[
     "other_boot",
     "not_the_same_process",
     "supervisor_gone",
+    "node_lost",
 ]
 
 _Fault = Annotated[JobFault, Field(strict=False)]

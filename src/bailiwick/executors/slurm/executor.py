@@ -26,6 +26,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bailiwick.executors.folder import DRAFT, load, load_owner, read_plain, save
 from bailiwick.executors.port import (
     Adopted,
     Exited,
@@ -42,16 +43,7 @@ from bailiwick.executors.port import (
     UsedInAll,
 )
 from bailiwick.executors.slurm import batch
-from bailiwick.executors.slurm.folder import (
-    DRAFT,
-    Kept,
-    lay_out,
-    load,
-    load_kept,
-    load_owner,
-    read_plain,
-    save,
-)
+from bailiwick.executors.slurm.folder import Kept, lay_out, load_kept
 from bailiwick.executors.slurm.programs import (
     IS_THERE,
     IS_WAITING,
