@@ -82,7 +82,7 @@ def _whole(job: JobRow, step: gs.WholeStep) -> JobRow:
     match step:
         case js.NoteRunning():
             return replace(job, phase=JobPhase.RUNNING)
-        case gs.BeginEnd(verdict, code, signal):
+        case gs.BeginEnd(verdict, code, signal, _):
             wished = job.cancel_asked or verdict.phase is JobPhase.CANCELLED
             ends = replace(job, phase=JobPhase.ENDING, reason=verdict.reason, cancel_asked=wished)
             return replace(ends, exit_code=code, signal=signal)

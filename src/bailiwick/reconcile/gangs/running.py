@@ -74,7 +74,7 @@ class Gangs:
         try:
             token, token_id = self._acts.mint_token(job, lease)
         except (Conflict, NotFound, InvalidValue, LimitReached):
-            self._begin_end(job, JobVerdict(JobPhase.FAILED, JobFault.TOKEN_REFUSED.value))
+            self._give_up(job, JobFault.TOKEN_REFUSED)
             return
         self._book.members.note_token(row.lease_id, token_id)
         spec = self._acts.spec_of(job, lease, token=token)
@@ -83,35 +83,29 @@ class Gangs:
             executor.start(dataclasses.replace(spec, env=told))
         except InvalidValue as error:
             self._tools.say(f"job {job.job_id} cannot be run on {row.node}: {error}")
-            self._begin_end(job, JobVerdict(JobPhase.FAILED, fault_of(error).value))
+            self._give_up(job, fault_of(error))
         except Unavailable as error:
             tries = self._tries[row.lease_id] = self._tries.get(row.lease_id, 0) + 1
             if tries < STARTS_MAX:
                 raise
             self._tools.say(f"job {job.job_id} cannot be run on {row.node}: {error}")
-            verdict = JobVerdict(JobPhase.FAILED, JobFault.EXECUTOR_UNAVAILABLE.value)
-            self._begin_end(job, verdict)
+            self._give_up(job, JobFault.EXECUTOR_UNAVAILABLE)
         self._tries.pop(row.lease_id, None)
+
+    def _give_up(self, job: JobRow, fault: JobFault) -> None:
+        self.begin_end(job, gs.BeginEnd(JobVerdict(JobPhase.FAILED, fault.value)))
 
     def begin_end(self, job: JobRow, step: gs.BeginEnd) -> None:
         """Write down how the job ends, before anything of it is ended."""
-        self._begin_end(job, step.verdict, exit_code=step.exit_code, signal=step.signal)
-
-    def _begin_end(
-        self,
-        job: JobRow,
-        verdict: JobVerdict,
-        *,
-        exit_code: int | None = None,
-        signal: int | None = None,
-    ) -> None:
+        is_late = step.has_run and job.started_ms is None
         change = JobChange(
             phase=JobPhase.ENDING,
-            reason=verdict.reason,
-            exit_code=exit_code,
-            signal=signal,
+            reason=step.verdict.reason,
+            exit_code=step.exit_code,
+            signal=step.signal,
+            started_ms=self._tools.clock.now_ms() if is_late else None,
             # Of a lease that was given back nobody knows any more, once it is gone.
-            cancel_asked=True if verdict.phase is JobPhase.CANCELLED else None,
+            cancel_asked=True if step.verdict.phase is JobPhase.CANCELLED else None,
         )
         self._book.change(job.job_id, change, only_from=(JobPhase.STARTING, JobPhase.RUNNING))
 

@@ -19,7 +19,7 @@ Rules:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from bailiwick.executors.port import Exited, JobStatus, Lost, LostReason, Running
@@ -47,6 +47,8 @@ class BeginEnd:
     verdict: js.JobVerdict
     exit_code: int | None = None
     signal: int | None = None
+    has_run: bool = False
+    """Whether any member ran, and so may have printed something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,7 @@ def plan_gang(job: JobRow, members: tuple[SeenMember, ...]) -> GangPlan:
     has_run = [isinstance(each.status, Running | Exited) for each in members]
     end = _find_end(job, members)
     if end is not None:
-        if job.phase is JobPhase.STARTING and any(has_run):
-            return GangPlan(js.NoteRunning(), rests)  # what it printed is told of what ran
-        return GangPlan(end, rests)
+        return GangPlan(replace(end, has_run=any(has_run)), rests)
     is_begun = job.phase is JobPhase.STARTING and all(has_run)
     whole = js.NoteRunning() if is_begun else js.Rest()
     return GangPlan(whole, tuple(_plan_member(job, each) for each in members))
