@@ -32,6 +32,8 @@ SECTIONS = (
         "attestation",
         "audit",
         "graphs",
+        "agents",
+        "slurm_jobs",
     ),
 )
 

@@ -25,6 +25,7 @@ from bailiwick.reconcile.demo_cell import DemoCell
 from bailiwick.reconcile.departures import Departures
 from bailiwick.reconcile.duties import Duty
 from bailiwick.reconcile.graphs import GraphLoop
+from bailiwick.reconcile.held.loop import HeldLoop
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.reconcile.metering import KeepMeter
@@ -100,6 +101,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     duties.append(UsageCheck(runner, books, clock=clock))
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
+    duties.append(HeldLoop(jobs, runner, clock=clock, say=base.say))
     graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
     duties.append(GraphLoop(graphs, runner, clock=clock, say=base.say))
     desk, kind = NodeDesk(WorkBook(base.store), clock=clock), registry.DEFAULT

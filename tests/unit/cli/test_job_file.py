@@ -22,6 +22,11 @@ env:
   SEED: 7
   MODE: fast
 cwd: /data/exp
+after: ["job-3:ok", 4]
+array: 0-9%2
+retries: 3
+retry_on: [preempted]
+checkpoint: /data/exp/saved
 gpus: 2
 generation: nvidia_hopper
 models: [NVIDIA H100]

@@ -67,6 +67,7 @@ def environment_of(spec: JobSpec, own: Own) -> dict[str, str]:
         "LANG": "C.UTF-8",
     }
     ours = {
+        **spec.told,
         "BAILIWICK_LEASE_ID": str(spec.lease_id),
         "BAILIWICK_LEASE_TOKEN": spec.token,
         "BAILIWICK_LEASE_TOKEN_FILE": str(folder / TOKEN),
