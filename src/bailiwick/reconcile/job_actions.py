@@ -30,6 +30,7 @@ from bailiwick.executors.port import (
     Limits,
     fault_of,
 )
+from bailiwick.fleet.node import NODE_EXECUTOR
 from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Role, Scope, check_access
 from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
 from bailiwick.kernel.people.commands import RevokeToken
@@ -77,6 +78,8 @@ class JobTools:
     say: Callable[[str], None] = field(default=lambda message: None)
     remote: Callable[[str], Executor] | None = None
     """Runs the jobs of another node."""
+    elsewhere: frozenset[str] = frozenset((NODE_EXECUTOR,))
+    """The executors of other nodes that are run from here."""
 
     def executor_of(self, node: str) -> Executor:
         """Whoever runs the jobs of a node."""

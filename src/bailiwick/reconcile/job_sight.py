@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bailiwick.fleet.node import EXECUTOR_LABEL, NODE_EXECUTOR
+from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.kernel.state import State
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.job_steps import ObservedLease
@@ -76,7 +76,12 @@ class JobSight:
         """Whether another server runs the jobs of a node; one that departed has nobody else."""
         if self._tools.remote is None:
             return True
-        return node in state.ledger and not _has_agent(state, node)
+        return node in state.ledger and not self._is_run_from_here(state, node)
+
+    def _is_run_from_here(self, state: State, node: str) -> bool:
+        """Whether another node's jobs are run from here: by its own agent, or by its cluster."""
+        label = state.ledger.entry(node).capacity.labels.get(EXECUTOR_LABEL)
+        return label in self._tools.elsewhere
 
     def _leases_in(self, state: State, known: Iterable[int]) -> Iterable[int]:
         """The leases to be looked at: see the module's rules."""
@@ -86,12 +91,8 @@ class JobSight:
             return own
         others = state.leases if self._known is None else {*known, *state.leaving}
         found = [
-            i for i in others if i in state.leases and _has_agent(state, str(state.node_of(i)))
+            i
+            for i in others
+            if i in state.leases and self._is_run_from_here(state, str(state.node_of(i)))
         ]
         return {*own, *found}
-
-
-def _has_agent(state: State, node: str) -> bool:
-    """Whether a node's own agent runs its jobs."""
-    labels = state.ledger.entry(node).capacity.labels
-    return labels.get(EXECUTOR_LABEL) == NODE_EXECUTOR

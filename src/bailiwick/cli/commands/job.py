@@ -79,7 +79,7 @@ def list_jobs(
 
 @verb(app, "show")
 def show_job(ask: Ask, job: JobId) -> None:
-    """One job, or an array: what it asked for, how far it has come, what it costs.
+    """One job, or an array: what it asked for, and how far it has come.
 
     Example: bailiwick job show job-7
     """
