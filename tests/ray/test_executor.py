@@ -217,8 +217,11 @@ def a_server_runs_jobs_on_the_clusters_nodes_and_its_death_ends_and_repeats_noth
     try:
         server.start()
         with server.client() as caller:
-            nodes = until(lambda: caller.ask("GET", "/v1/nodes")["items"], "nodes take part")
-            assert HEAD in {node["node"] for node in nodes}
+
+            def nodes() -> set[str]:
+                return {node["node"] for node in caller.ask("GET", "/v1/nodes")["items"]}
+
+            until(lambda: HEAD in nodes(), "the node takes part")
             wait = f"until [ -e {folder}/go ]; do sleep 0.1; done"
             first = submit(
                 "first", f"echo x >> {folder}/effect; {wait}; echo $CUDA_VISIBLE_DEVICES"

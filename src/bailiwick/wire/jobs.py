@@ -57,6 +57,17 @@ class JobAttempt(Model):
     signal: int | None
 
 
+class JobMember(Model):
+    """A member of a job that runs on several leases; its output is told by its rank."""
+
+    rank: int
+    lease_id: int
+    node: str
+    ended_ms: int | None
+    exit_code: int | None
+    signal: int | None
+
+
 class Job(Model):
     """A command under a lease; ``reason`` is the closed word for why it waits or ended."""
 
@@ -83,6 +94,8 @@ class Job(Model):
     """What it asked for; its time limit (``ttl_ms``) among it."""
     denied: Denial | None = None
     """Why it was refused, with the numbers; null for who was not."""
+    members: list[JobMember] = Field(default_factory=list)
+    """Of a gang that has its leases, when it is read alone; of any other, none."""
     is_held: bool = False
     """Whether it is not in the queue yet; ``reason`` tells why."""
     after: list[str] = Field(default_factory=list)
