@@ -29,6 +29,7 @@ from typing import Any, Protocol
 
 from bailiwick.vocab.graphs import FailureCategory
 from bailiwick.vocab.job_addresses import AfterNeed
+from bailiwick.vocab.job_members import MemberEnd, MemberRow
 from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
 
 
@@ -209,29 +210,13 @@ class JobRow(NewJobRow):
     def gang_size(self) -> int:
         """How many leases it runs on, all at once; read from its request as it was written."""
         asked = self.request.get("request")
-        size = asked.get("gang_size", 1) if isinstance(asked, Mapping) else 1
-        return size if isinstance(size, int) else 1
+        return int(asked.get("gang_size", 1)) if isinstance(asked, Mapping) else 1
 
     @property
     def is_unsubmitted(self) -> bool:
         """Whether it is not known that the kernel has ever heard of the job."""
         is_bare = self.entry_id is None and self.lease_id is None
         return self.phase is JobPhase.WAITING and self.asked_ms is not None and is_bare
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberRow:
-    """A member of a gang: its place among them, its lease, and how it ended."""
-
-    job_id: int
-    rank: int
-    lease_id: int
-    node: str
-    token_id: str | None = None
-    ended_ms: int | None = None
-    """When it was seen that it is over, and torn down as far as that could be."""
-    exit_code: int | None = None
-    signal: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,9 +255,7 @@ class MemberStore(Protocol):
     def note_token(self, lease_id: int, token_id: str) -> None:
         """A member was given a token."""
 
-    def end(
-        self, lease_id: int, *, ended_ms: int, exit_code: int | None, signal: int | None
-    ) -> None:
+    def end(self, lease_id: int, how: MemberEnd) -> None:
         """Write down that a member is over, and how; once."""
 
 

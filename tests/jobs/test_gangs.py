@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from bailiwick.kernel import Evict, Release
-from bailiwick.ports import JobRow, MemberRow
+from bailiwick.ports import JobRow
 from bailiwick.reconcile.jobs import Retention
+from bailiwick.vocab.job_members import MemberRow
 from bailiwick.vocab.jobs import JobPhase as P
 from bailiwick.vocab.words import PreemptionReason
 from tests.jobs.house import JobHouse, job_house

@@ -16,9 +16,10 @@ from bailiwick.executors.port import (
     Starting,
     Unstarted,
 )
-from bailiwick.ports import JobRow, MemberRow
+from bailiwick.ports import JobRow
 from bailiwick.reconcile import job_steps as js
 from bailiwick.reconcile.gangs import steps as gs
+from bailiwick.vocab.job_members import MemberRow
 from bailiwick.vocab.jobs import JobFault, JobPhase
 from bailiwick.vocab.transitions import RevokeState as R
 from bailiwick.vocab.words import PreemptionReason

@@ -16,13 +16,14 @@ from urllib.parse import urlsplit
 
 from bailiwick.executors.port import Exited, JobStatus, fault_of
 from bailiwick.fleet.node import ADDRESS_LABEL
-from bailiwick.ports import JobChange, JobRow, MemberRow
+from bailiwick.ports import JobChange, JobRow
 from bailiwick.reconcile.gangs import steps as gs
 from bailiwick.reconcile.gangs.rendezvous import addresses_of, rendezvous_of
 from bailiwick.reconcile.job_actions import STARTS_MAX, JobActions, JobTools
 from bailiwick.reconcile.job_steps import JobVerdict, ObservedLease
 from bailiwick.runtime.replica import View
 from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, NotFound, Unavailable
+from bailiwick.vocab.job_members import MemberEnd, MemberRow
 from bailiwick.vocab.jobs import JobFault, JobPhase
 
 
@@ -119,8 +120,9 @@ class Gangs:
             self._acts.revoke_token(row.token_id, job.correlation_id)
         status = self._acts.status(row.node, row.lease_id)
         code, signal = (status.code, status.signal) if isinstance(status, Exited) else (None, None)
-        ended_ms = self._tools.clock.now_ms()
-        self._book.members.end(row.lease_id, ended_ms=ended_ms, exit_code=code, signal=signal)
+        now_ms = self._tools.clock.now_ms()
+        how = MemberEnd(ended_ms=now_ms, exit_code=code, signal=signal)
+        self._book.members.end(row.lease_id, how)
 
     def end(self, job: JobRow, verdict: JobVerdict) -> None:
         """All of its members are over: so is the job, as was written down when its end began."""

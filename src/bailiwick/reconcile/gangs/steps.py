@@ -23,8 +23,9 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from bailiwick.executors.port import Exited, JobStatus, Lost, LostReason, Running
-from bailiwick.ports import JobRow, MemberRow
+from bailiwick.ports import JobRow
 from bailiwick.reconcile import job_steps as js
+from bailiwick.vocab.job_members import MemberRow
 from bailiwick.vocab.jobs import JobFault, JobPhase
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.words import PreemptionReason

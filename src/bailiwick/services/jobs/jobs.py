@@ -36,7 +36,7 @@ from bailiwick.kernel import (
     encode_command,
 )
 from bailiwick.kernel.spelling import denial_body
-from bailiwick.ports import AfterJob, Clock, JobChange, JobRow, JobStore, MemberRow, NewJobRow
+from bailiwick.ports import AfterJob, Clock, JobChange, JobRow, JobStore, NewJobRow
 from bailiwick.runtime.runner import Runner
 from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.request import with_memory
@@ -54,6 +54,7 @@ from bailiwick.vocab.errors import (
 from bailiwick.vocab.graphs import FailureCategory
 from bailiwick.vocab.job_addresses import AFTER_MAX
 from bailiwick.vocab.job_arrays import ArraySpec
+from bailiwick.vocab.job_members import MemberRow
 from bailiwick.vocab.jobs import HeldReason, JobFault, JobPhase
 from bailiwick.vocab.values import check_integer
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.kernel import Done
-from bailiwick.ports import AfterJob, JobAttempt, JobFilter, JobRow, MemberRow
+from bailiwick.ports import AfterJob, JobAttempt, JobFilter, JobRow
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.jobs import JobDraft, Jobs, Submitted
@@ -24,6 +24,7 @@ from bailiwick.services.pages import Rows, cut
 from bailiwick.services.plans import PricedPlan, plan_request
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.vocab.job_addresses import After, JobAddress
+from bailiwick.vocab.job_members import MemberRow
 from bailiwick.vocab.jobs import JobPhase
 
 

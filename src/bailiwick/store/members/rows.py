@@ -9,15 +9,15 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from sqlalchemy import Row, and_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bailiwick.ports import MemberRow
-from bailiwick.store.member_tables import job_members
+from bailiwick.store.members.tables import job_members
 from bailiwick.store.sql_store import SqlStore
+from bailiwick.vocab.job_members import MemberEnd, MemberRow
 
 _NAMES = tuple(field.name for field in fields(MemberRow))
 
@@ -52,12 +52,10 @@ class MemberBook:
         with self._store.changing() as connection:
             connection.execute(update(job_members).where(which).values(token_id=token_id))
 
-    def end(
-        self, lease_id: int, *, ended_ms: int, exit_code: int | None, signal: int | None
-    ) -> None:
+    def end(self, lease_id: int, how: MemberEnd) -> None:
         """Write down that a member is over, and how."""
         which = and_(job_members.c.lease_id == lease_id, job_members.c.ended_ms.is_(None))
-        values = {"ended_ms": ended_ms, "exit_code": exit_code, "signal": signal}
+        values = asdict(how)
         with self._store.changing() as connection:
             connection.execute(update(job_members).where(which).values(values))
 
