@@ -135,6 +135,8 @@ class NewJobRow:
     submitted_ms: int
     since_seq: int
     """How long the journal was before the job was submitted: what follows from it comes later."""
+    image: str | None = None
+    """The image that is its root."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

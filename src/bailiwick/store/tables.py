@@ -313,6 +313,7 @@ jobs = Table(
     Column("signal", Integer),
     Column("is_forgotten", Boolean, nullable=False),
     Column("denial", String),
+    Column("image", String),
     Index("jobs_by_tenant", "tenant", "job_id"),
     Index("jobs_by_lease", "lease_id"),
     Index("jobs_by_phase", "phase", "job_id"),

@@ -55,4 +55,5 @@ class JobFault(StrEnum):
     LEASE_GONE = "lease_gone"
     FOLDER_GONE = "folder_gone"
     NOT_KEPT_APART = "not_kept_apart"
+    IMAGE_NOT_USABLE = "image_not_usable"
     SUBMISSION_UNKNOWN = "submission_unknown"

@@ -13,6 +13,7 @@ from bailiwick.wire.work import Asked, LeaseRequest
 
 _Phase = Annotated[JobPhase, Field(strict=False)]
 _Word = Annotated[str, Field(max_length=131_071)]
+_IMAGE = r"^[a-z0-9]+([._-][a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$"
 _EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,254}$")]
 
 
@@ -24,6 +25,8 @@ class NewJob(LeaseRequest):
     env: Annotated[dict[_EnvName, _Word], Field(max_length=256)] = Field(default_factory=dict)
     cwd: Annotated[str, Field(pattern=r"^/", max_length=4095)] | None = None
     """An absolute path; without one, a fresh private folder."""
+    image: Annotated[str, Field(pattern=_IMAGE, max_length=255)] | None = None
+    """The OCI image that is its root: ``NAME``, ``NAME:TAG``, either with ``@sha256:DIGEST``."""
     name: Name | None = None
 
 
@@ -53,6 +56,8 @@ class Job(Model):
     """What it asked for; its time limit (``ttl_ms``) among it."""
     denied: Denial | None = None
     """Why it was refused, with the numbers; null for who was not."""
+    image: str | None = None
+    """The image that is its root; null for the machine's own system."""
 
 
 class JobOutput(Model):

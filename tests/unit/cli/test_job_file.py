@@ -22,6 +22,7 @@ env:
   SEED: 7
   MODE: fast
 cwd: /data/exp
+image: tools:v2
 gpus: 2
 generation: nvidia_hopper
 models: [NVIDIA H100]

@@ -136,6 +136,7 @@ WORDS: Final[dict[str, Callable[[str, object], Flat]]] = {
     "command": _command,
     "env": _env,
     "cwd": _plain("cwd"),
+    "image": _plain("image"),
     "gpus": _gpus,
     "generation": _words("gpu_generation", HardwareGeneration),
     "models": _texts("gpu_models"),
@@ -173,7 +174,7 @@ WORD_OF: Final[dict[str, str]] = {
 }
 """The word for a field of the contract, where it has another one."""
 
-JOB_FIELDS: Final = frozenset({"name", "command", "env", "cwd"})
+JOB_FIELDS: Final = frozenset({"name", "command", "env", "cwd", "image"})
 """What a job has and a lease has not."""
 
 

@@ -65,6 +65,7 @@ class JobDraft:
     env: Mapping[str, str] = field(repr=False)
     cwd: str | None
     mem_bytes_per_core: int = 0
+    image: str | None = None
 
     @property
     def submit(self) -> Submit:
@@ -75,6 +76,7 @@ class JobDraft:
     def digest(self) -> str:
         """What tells this wish from another; of the environment, only the names."""
         told = [encode_command(self.request), self.command, sorted(self.env), self.cwd, self.name]
+        told += [] if self.image is None else [self.image]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
@@ -124,6 +126,7 @@ class Jobs:
             command=draft.command,
             env=draft.env,
             cwd=draft.cwd,
+            image=draft.image,
             tag=draft.tag,
             submitted_ms=self._clock.now_ms(),
             since_seq=self._runner.replica.journal.size,

@@ -125,6 +125,7 @@ def _draft(body: wire.NewJob) -> JobDraft:
         command=tuple(body.command),
         env=body.env,
         cwd=body.cwd,
+        image=body.image,
     )
 
 
@@ -175,4 +176,5 @@ def _job(found: JobStanding) -> wire.Job:
         signal=job.signal,
         request=_asked(job),
         denied=None if job.denial is None else spell_kept_denial(job.denial),
+        image=job.image,
     )
