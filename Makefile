@@ -35,7 +35,7 @@ setup: ## Make .venv with the packages for developing, Bailiwick itself and the 
 	@setup/with-python.sh environment.py dev
 
 .PHONY: test-tools
-test-tools: setup ## Install what the tests run on: PostgreSQL, Slurm, a TPM, Coq ...; WITHOUT="slurm coq" leaves some out
+test-tools: setup ## Install what the tests run on: PostgreSQL, Slurm, Ray, a TPM, Coq ...; WITHOUT="slurm coq" leaves some out
 	@setup/with-python.sh test_tools.py
 
 .PHONY: check
@@ -114,6 +114,6 @@ lock: setup ## Resolve pyproject.toml again into requirements/; ARGS=--upgrade m
 
 .PHONY: clean
 clean: ## Remove everything that can be made again, .venv too
-	@rm -rf .venv .alloy .nagini .openapi-client proofs/build build dist bench/out .hypothesis .*_cache
+	@rm -rf .venv .alloy .nagini .openapi-client .ray proofs/build build dist bench/out .hypothesis .*_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find src -name '*.so' -delete

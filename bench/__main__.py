@@ -32,6 +32,7 @@ SECTIONS = (
         "attestation",
         "audit",
         "graphs",
+        "agents",
     ),
 )
 

@@ -134,14 +134,14 @@ async def steady(callers: list[Caller], request: Request, seconds: float) -> lis
 
 
 @contextmanager
-def server(folder: Path) -> Iterator[tuple[str, str]]:
-    """A real server process: its address, and a one-time login."""
+def server(folder: Path, *words: str) -> Iterator[tuple[str, str]]:
+    """A real server process, with no node unless these words say so: its address, and a login."""
     out = folder / "out"
     with out.open("wb") as stdout, (folder / "err").open("wb") as stderr:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "bailiwick.cli.main", "up", "--port", "0", "--no-node"),
-                *("--data-dir", str(folder / "data")),
+                *(sys.executable, "-m", "bailiwick.cli.main", "up", "--port", "0"),
+                *("--data-dir", str(folder / "data"), *(words or ("--no-node",))),
             ],
             stdout=stdout,
             stderr=stderr,

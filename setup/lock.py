@@ -30,6 +30,7 @@ FILES = {
     "server": ["--extra", "server"],
     "dev": ["--extra", "dev"],
     "tpm2": ["--extra", "tpm2"],
+    "ray": ["--extra", "ray"],
 }
 """Of the project itself, each held to the one before."""
 GROUPS = {

@@ -30,6 +30,7 @@ VENV = ROOT / ".venv"
 NAGINI = ROOT / ".nagini"
 OPENAPI_CLIENT = ROOT / ".openapi-client"
 ALLOY = ROOT / ".alloy"
+RAY = ROOT / ".ray"
 LOCKS = ROOT / "requirements"
 LIST = Path(__file__).with_name("test_tools.toml")
 POLICY = Path("/usr/sbin/policy-rc.d")
@@ -249,6 +250,11 @@ def install_openapi_client() -> None:
     install_apart(OPENAPI_CLIENT, "openapi-client.txt", python=sys.executable)
 
 
+def install_ray() -> None:
+    """A whole cluster in an environment of its own: the product speaks to it over HTTP only."""
+    install_apart(RAY, "ray.txt", python=sys.executable)
+
+
 def fetch_site_scripts() -> None:
     """The site's own copies of the scripts it shows diagrams with; npm keeps to locked hashes."""
     python = str(VENV / "bin" / "python")
@@ -310,6 +316,7 @@ STEPS = {
     "build_tpm2": build_tpm2,
     "install_alloy": install_alloy,
     "install_nagini": install_nagini,
+    "install_ray": install_ray,
     "install_fuzzer": install_fuzzer,
 }
 

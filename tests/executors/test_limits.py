@@ -86,6 +86,39 @@ def test_without_a_cgroup_a_job_runs_under_rlimits_and_says_so(tmp_path: Path) -
     ended(executor, 1)
 
 
+OF_OTHERS = "echo oom_kill 2 > {}/memory.events; exit 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("echo oom_kill 3 > {}/memory.events; kill -9 $$", (None, 9, True)),
+        ("echo oom_kill 3 > {}/memory.events; exit 137", (137, None, True)),
+        ("kill -9 $$", (None, 9, False)),  # by whom is not known
+        (OF_OTHERS, (3, None, False)),
+        ("echo nonsense > {}/memory.events; exit 3", (3, None, False)),
+    ],
+)
+def test_who_was_ended_for_its_memory_is_asked_of_its_control_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, found: tuple[object, ...]
+) -> None:
+    group = tmp_path / "cgroup" / "lease-1"
+
+    def make(cgroup: Cgroup) -> None:
+        cgroup.path.mkdir(parents=True)
+        for name in FILES:
+            (cgroup.path / name).touch()
+        (cgroup.path / "memory.events").write_text("low 0\noom_kill 2\n")
+
+    monkeypatch.setattr(Cgroup, "make", make)
+    executor = LocalExecutor(tmp_path / "jobs")
+    monkeypatch.setattr(executor, "_parent", group.parent)
+    started = executor.start(shell(1, text.format(group)))
+    assert started.limited_by is LimitedBy.CGROUP_V2
+    end = ended(executor, 1)
+    assert (end.code, end.signal, end.is_out_of_memory) == found
+
+
 def test_rlimits_stand_in_for_what_they_can() -> None:
     limits = Limits(mem_bytes=1000, cpu_milli=500, pids_max=10, cpu_s=60)
     plan, unenforced = plan_rlimits(limits, others=300, is_root=False)

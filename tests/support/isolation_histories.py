@@ -180,7 +180,12 @@ class History:
             some = [
                 way
                 for way in some
-                if way is not None and sum(cores[at] for at in way) >= request.cpu_milli
+                if way is not None
+                # Whether there is room is for a policy to say only of a part of the cores.
+                and (
+                    sum(cores[at] for at in way) >= request.cpu_milli
+                    or (not free and len(way) == len(cores))
+                )
             ]
         usable = [at for at, left in enumerate(milli) if not free or left >= request.device_milli]
         # Whether it has so many is not for a policy to say.

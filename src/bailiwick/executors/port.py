@@ -62,6 +62,7 @@ class LostReason(StrEnum):
     OTHER_BOOT = "other_boot"
     NOT_THE_SAME_PROCESS = "not_the_same_process"
     SUPERVISOR_GONE = "supervisor_gone"
+    NODE_LOST = "node_lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +199,8 @@ class Exited:
     ended_ms: int
     is_emptied: bool
     """Whether all it had started has ended too; only then are its resources surely free."""
+    is_out_of_memory: bool = False
+    """Whether its limit of memory is known to have ended something of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,11 +114,12 @@ class Ground:
         runs: bool = True,
     ) -> None:
         """Work of a class began on a node, or (if it does not run) is to begin there."""
-        self._put(key, self._settled(member, handle, parts=parts, runs=runs))
+        self._put(key, self.settled(member, handle, parts=parts, runs=runs))
 
-    def _settled(
+    def settled(
         self, member: SubjectClass, handle: int, *, parts: HeldParts, runs: bool
     ) -> SettledWork:
+        """What it is for work of the class to hold these parts of a node."""
         zones, held, touches = self.terrain.reached(handle, parts)
         kinds, spreads, lingers = self.bound_by(member.selected)
         if len(kinds) < len(self._shared):
@@ -294,18 +295,18 @@ class Ground:
             if not devices and kind is DomainKind.FABRIC:
                 continue
             if presence.meets_itself(member.selected, term):
-                for name in self._tally(kind, placed):
+                for name in self.tally(kind, placed):
                     closed |= self.terrain.bits(kind, name)
         for crowd in self.crowds:
             if not crowd.binds(member.selected, term, devices=devices):
                 continue
             kind, most = crowd.each.rule.kind, crowd.each.rule.most
-            for name, count in self._tally(kind, placed).items():
+            for name, count in self.tally(kind, placed).items():
                 if count + crowd.counts.get(name, 0) >= most:
                     closed |= self.terrain.bits(kind, name)
         return closed
 
-    def _tally(self, kind: DomainKind, placed: Sequence[int]) -> dict[str, int]:
+    def tally(self, kind: DomainKind, placed: Sequence[int]) -> dict[str, int]:
         """How many of these would be in each domain."""
         found: dict[str, int] = {}
         for name in (name for handle in placed for name in self.terrain.on(handle, kind)):
@@ -396,4 +397,4 @@ class Ground:
         finally:
             for key, work in gone:
                 member, handle, parts, runs = work[:4]
-                self._put(key, self._settled(member, handle, parts=parts, runs=runs))
+                self._put(key, self.settled(member, handle, parts=parts, runs=runs))

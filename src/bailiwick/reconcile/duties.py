@@ -18,6 +18,7 @@ from bailiwick.vocab.errors import BailiwickError
 
 PAUSE_S, PAUSE_MOST_S = 0.2, 5.0
 END_S = 20.0
+BREATH_S, BREATH_S_MOST = 0.02, 0.2
 
 
 class Duty(Protocol):
@@ -29,6 +30,18 @@ class Duty(Protocol):
 
     def run(self, stop: threading.Event) -> None:
         """Do it; come back soon after ``stop`` is set."""
+
+
+def breath_s(took_s: float) -> float:
+    """How long to rest after a round that took so long, however often one is woken.
+
+    As long as the round, within bounds: a duty that has much to look at leaves the processor to
+    those that do what it decided.
+
+    >>> breath_s(0.001), breath_s(0.05), breath_s(3.0)
+    (0.02, 0.05, 0.2)
+    """
+    return min(max(took_s, BREATH_S), BREATH_S_MOST)
 
 
 class Duties:

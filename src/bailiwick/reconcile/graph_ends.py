@@ -73,4 +73,6 @@ def category_of(end: JobEnd) -> FailureCategory | None:
 def _failed(reason: str | None) -> FailureCategory:
     if reason == JobFault.EXECUTOR_UNAVAILABLE.value:
         return FailureCategory.NODE_LOST
+    if reason == JobFault.OUT_OF_MEMORY.value:
+        return FailureCategory.OUT_OF_MEMORY
     return FailureCategory.DENIED if reason in _NOT_BEGUN else FailureCategory.EXIT_CODE

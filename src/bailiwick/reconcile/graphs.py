@@ -13,6 +13,7 @@ Rules:
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,7 @@ from bailiwick.iam import Allowed, Permission, PrincipalKind, Scope, check_acces
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.work import graph_commands as gr
 from bailiwick.ports import Clock
+from bailiwick.reconcile.duties import breath_s
 from bailiwick.reconcile.graph_ends import result_of
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
@@ -59,7 +61,6 @@ ACTOR = "graphs"
 """Who the kernel is told does this."""
 
 POLL_S, IDLE_S = 0.2, 1.0
-BREATH_S = 0.02
 THREADS = 8
 
 
@@ -108,9 +109,11 @@ class GraphLoop:
         with self._graphs.listening(self._wake.set), self._jobs.listening(self._wake.set):
             while not stop.is_set():  # until told to stop
                 self._wake.clear()
+                began = time.monotonic()
                 is_busy = self.once()
+                breath = breath_s(time.monotonic() - began)
                 self._wake.wait(POLL_S if is_busy else IDLE_S)
-                stop.wait(BREATH_S)
+                stop.wait(breath)
 
     def once(self) -> bool:
         """One round over all graphs; whether any is under way."""

@@ -287,7 +287,10 @@ def _judge(job: JobRow, lease: ObservedLease | None, status: JobStatus | None) -
 
 
 def _by_exit(status: Exited) -> JobVerdict:
-    return JobVerdict(JobPhase.SUCCEEDED if status.code == 0 else JobPhase.FAILED)
+    if status.code == 0:
+        return JobVerdict(JobPhase.SUCCEEDED)
+    reason = JobFault.OUT_OF_MEMORY.value if status.is_out_of_memory else None
+    return JobVerdict(JobPhase.FAILED, reason)
 
 
 def _as_noted(job: JobRow) -> JobVerdict:

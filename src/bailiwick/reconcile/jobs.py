@@ -28,6 +28,7 @@ from bailiwick.fleet.node import EXECUTOR_LABEL, NODE_EXECUTOR
 from bailiwick.kernel.state import State
 from bailiwick.ports import JobChange, JobRow
 from bailiwick.reconcile import job_steps as js
+from bailiwick.reconcile.duties import breath_s
 from bailiwick.reconcile.job_actions import ACTOR, JobActions, JobTools
 from bailiwick.reconcile.job_journal import read_outcomes
 from bailiwick.runtime.replica import View
@@ -37,9 +38,6 @@ from bailiwick.vocab.values import check_integer
 
 POLL_S, IDLE_S = 0.2, 1.0
 """How long to sleep while jobs run, and while none does, if nobody wakes the loop."""
-
-BREATH_S = 0.02
-"""Between two rounds at least, however often it is woken."""
 
 FORGET_EVERY_S = 60.0
 THREADS = 16
@@ -109,9 +107,11 @@ class JobLoop:
             with self.tools.jobs.listening(self._wake.set):
                 while not stop.is_set():  # until told to stop
                     self._wake.clear()
+                    began = time.monotonic()
                     running = self.once()
+                    breath = breath_s(time.monotonic() - began)
                     self._wake.wait(POLL_S if running or self._busy else IDLE_S)
-                    stop.wait(BREATH_S)
+                    stop.wait(breath)
         finally:
             end()
             self.close()

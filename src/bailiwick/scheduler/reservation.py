@@ -5,25 +5,30 @@ Rules:
 - The first entries that are denied for lack of capacity get a reservation each, up to a number: the
   earliest time by which leases, each ending at its expiry, have made room for it, and the nodes
   where. Each reckons with those before it: what they need is not there until they have ended.
-- Those behind may start if they end by that time, or take nothing that any reservation needs.
+- Those behind may start if they end by that time, or take nothing that any reservation needs, and
+  close no place to whom it is kept for by a policy.
 - Who may not have one (its last was lost a short while ago) is passed over.
 - Asking changes nothing. :mod:`.queue` admits and :mod:`bailiwick.kernel` decides by the same turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import takewhile
-from typing import TypeAlias
 
 from bailiwick.scheduler.admission import AdmissionController
-from bailiwick.scheduler.backfill.foresight import RoomSought, RoomStep, foresee
 from bailiwick.scheduler.backfill.kinds import RoomKind
-from bailiwick.scheduler.backfill.projection import FutureRoom, amounts_of, milli_of
-from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, ReservedForOthers
+from bailiwick.scheduler.backfill.openings import PoliciesAhead
+from bailiwick.scheduler.backfill.reserved import Reservation, Reserved
+from bailiwick.scheduler.decision import (
+    AdmissionDecision,
+    Approved,
+    Denied,
+    NodesKeptApart,
+    ReservedForOthers,
+)
 from bailiwick.scheduler.fairness import QueueEntry
-from bailiwick.scheduler.handles import Shape
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.queue import FairQueue
@@ -40,138 +45,6 @@ TRIES_MAX = 16
 """Entries for which a time is sought in one look."""
 
 
-NodeTake: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...]]
-"""A node, and what is taken of it: amounts, and milli of each device."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """When, at the latest, an entry is to start, and the node where each member would fit."""
-
-    entry: QueueEntry
-    at_ms: int
-    nodes: tuple[NodeId, ...]
-
-
-class _Reserved:
-    """When and where an entry will fit and, as a node filter, what that leaves to others."""
-
-    def __init__(
-        self,
-        admission: AdmissionController,
-        entry: QueueEntry,
-        *,
-        now_ms: int,
-        before: Sequence[_Reserved] = (),
-    ) -> None:
-        self.ledger, self.entry, self.now_ms = admission.ledger, entry, now_ms
-        request = entry.request
-        self.shape = admission.places.shape_of(request)
-        self._before = before
-        # By kind, what would be free beyond the request and the headroom it must leave.
-        self._slack: dict[int, int] = {}
-        headroom = admission.headroom
-        if request.priority.rank < headroom.priority.rank:
-            kept, free = headroom.kept.as_tuple(), self.ledger.free.as_tuple()
-            for kind, wanted in enumerate(demand_of(request)[:4]):
-                if kept[kind] and wanted:
-                    self._slack[kind] = free[kind] - kept[kind] - wanted
-        self._ready = self.ledger.prepare(request, admission.scorer.filters)
-        self._rooms: dict[int, FutureRoom] = {}
-        self._taken: list[NodeTake] | None = None
-        self._sets: dict[tuple[Shape, int], NodeSet] = {}
-        self.reservation = Reservation(entry, now_ms, ())
-
-    # -- when and where ----------------------------------------------------------------------
-
-    def find(self, until_ms: int, terms: Mapping[int, int]) -> bool:
-        """Let leases end, earliest first, until the entry fits, and keep that room for it."""
-        request = self.entry.request
-        if request.deadline_ms is not None:
-            until_ms = min(until_ms, request.deadline_ms)
-        mask, steps = self.ledger.mask_of(self._ready), tuple(self._steps())
-        soon_ms = self.now_ms + 1  # now it was denied
-        what = self.shape, request.gang_size, mask
-        sought = RoomSought(*what, soon_ms, until_ms, steps, terms, self._slack)
-        found = foresee(self.ledger, sought)
-        if found is None:
-            return False
-        self._rooms, self._slack = found.rooms, found.slack
-        rooms = self._rooms.values()
-        nodes = tuple(room.node.id for room in rooms for _ in range(room.members))
-        self.reservation = Reservation(self.entry, found.at_ms, nodes)
-        return True
-
-    def _steps(self) -> Iterator[RoomStep]:
-        """What those before this one take meanwhile, and give back."""
-        for other in self._before:
-            kept = other.reservation
-            # Who starts so early that it has ended by then is in nobody's way.
-            from_ms = kept.at_ms - self.entry.request.ttl_ms + 1
-            until_ms = kept.at_ms + other.entry.request.ttl_ms
-            for node, amounts, milli in other.takes():
-                less = tuple(-each for each in amounts), tuple(-each for each in milli)
-                yield RoomStep(from_ms, node, *less)
-                yield RoomStep(until_ms, node, amounts, milli)
-
-    def takes(self) -> list[NodeTake]:
-        """What the entry will take of each node once it has started: amounts, and of devices."""
-        if self._taken is None:
-            shape, self._taken = self.shape, []
-            demand = (*amounts_of(shape), shape.device_count * shape.device_milli)
-            for handle, room in self._rooms.items():
-                amounts = tuple(room.members * amount for amount in demand)
-                milli = tuple(room.milli_for(shape, room.members))
-                self._taken.append((handle, amounts, milli))
-        return self._taken
-
-    # -- who may start beside it -------------------------------------------------------------
-
-    def nodes_for(self, request: PlacementRequest) -> NodeSet:
-        """Where a request that may not have ended by then takes nothing that is kept."""
-        shape, wanted = Shape.of(request), demand_of(request)
-        key = shape, request.gang_size
-        if key not in self._sets:
-            self._sets[key] = members = NodeSet()
-            if all(wanted[kind] <= left for kind, left in self._slack.items() if wanted[kind]):
-                members.bits = bytearray(b"\xff" * (len(self.ledger.by_handle) // 8 + 1))
-            for handle, room in self._rooms.items():
-                if not self._spares(room, shape, members=request.gang_size):
-                    members.discard(handle)
-        return self._sets[key]
-
-    def _spares(self, then: FutureRoom, shape: Shape, *, members: int) -> bool:
-        """Whether what is kept on a node stays, whichever devices the newcomers take of it."""
-        now, need = FutureRoom.now(self.ledger, then.node, shape=shape), self.shape
-        landing = min(members, now.fitting(shape))
-        rows = zip(then.amounts, amounts_of(shape), amounts_of(need), strict=True)
-        if any(free - landing * taken < then.members * kept for free, taken, kept in rows if kept):
-            return False
-        if not (landing and shape.device_count and need.device_count):
-            return True
-        lost = []
-        for index in set(now.serving).intersection(then.serving):
-            free, copies = then.devices[index], min(landing, now.slots(shape, (index,)))
-            rest = free - copies * shape.device_milli
-            lost.append(max(free, 0) // need.device_milli - max(rest, 0) // need.device_milli)
-        worst = sum(sorted(lost, reverse=True)[: landing * shape.device_count])
-        return then.slots(need, then.serving) - worst >= then.members * need.device_count
-
-    def note(self, request: PlacementRequest, places: Iterable[tuple[NodeId, int]]) -> None:
-        """Somebody started beside the reservation: what it may still hold then is taken."""
-        shape = Shape.of(request)
-        for kind in self._slack:
-            self._slack[kind] -= demand_of(request)[kind]
-            self._sets.clear()
-        for node, bits in places:
-            room = self._rooms.get(self.ledger.handle_of(node))
-            if room is not None:
-                milli = milli_of(shape, bits, width=len(room.devices))
-                room.change(amounts_of(shape), milli, sign=-1)
-                self._sets.clear()
-                self._taken = None
-
-
 class Turn:
     """One look at the line: requests asked one by one, under no more than so many reservations.
 
@@ -183,7 +56,7 @@ class Turn:
     ) -> None:
         self.admission, self.now_ms, self.until_ms = admission, now_ms, until_ms
         self._line, self._most = line, line.rules.reservations_max
-        self._reserved: list[_Reserved] = []
+        self._reserved: list[Reserved] = []
         self._tries = TRIES_MAX
         self._vain: set[object] = set()
         self._told: dict[object, Denied] = {}
@@ -191,6 +64,7 @@ class Turn:
         self._places: dict[tuple[RoomKind, tuple[int, ...]], bool] = {}
         self._kinds: dict[int, RoomKind] = {}
         self._starts = 0
+        self._ahead: PoliciesAhead | None = None
         self._has_headroom = any(admission.headroom.kept.as_tuple())
 
     @property
@@ -214,7 +88,7 @@ class Turn:
 
     def ask(self, entry: QueueEntry) -> AdmissionDecision:
         """Whether the entry may start; if it lacks capacity, room may be kept for it from now."""
-        request, bound = entry.request, self._bound(entry.request.ttl_ms)
+        request, bound = entry.request, self._bound(entry.request)
         key = self._key(entry, bound)
         decision: AdmissionDecision
         if key in self._told and self._is_borne(request):
@@ -238,32 +112,32 @@ class Turn:
         A no holds for all of them: it is that of the shortest term. A yes is no promise: of quota,
         money and policies nobody has been asked.
         """
-        return self._has_place(kind, kind.sample, self._bound(kind.shortest_ms))
+        ends_ms = self.now_ms + kind.shortest_ms
+        bound = tuple(each for each in self._reserved if ends_ms > each.reservation.at_ms)
+        return self._has_place(kind, kind.sample, bound)
 
     def may_find_place(self, entry: QueueEntry) -> bool:
         """The same for one entry, with its own term."""
-        bound = self._bound(entry.request.ttl_ms)
+        bound = self._bound(entry.request)
         return self._has_place(self._kind_of(entry), entry.request, bound)
 
     def is_in_vain(self, entry: QueueEntry) -> bool:
         """Whether room is known not to be there for the entry, now or within the horizon."""
-        return self._key(entry, self._bound(entry.request.ttl_ms)) in self._vain
+        return self._key(entry, self._bound(entry.request)) in self._vain
 
     def _has_place(
-        self, kind: RoomKind, request: PlacementRequest, bound: tuple[_Reserved, ...]
+        self, kind: RoomKind, request: PlacementRequest, bound: tuple[Reserved, ...]
     ) -> bool:
         key = kind, (self._starts, *(each.entry.id for each in bound))
         if key not in self._places:
             self._places[key] = self._seek(kind, request, bound)
         return self._places[key]
 
-    def _seek(
-        self, kind: RoomKind, request: PlacementRequest, bound: tuple[_Reserved, ...]
-    ) -> bool:
+    def _seek(self, kind: RoomKind, request: PlacementRequest, bound: tuple[Reserved, ...]) -> bool:
         ledger, headroom = self.admission.ledger, self.admission.headroom
         if self._has_headroom and any(headroom.lacking(request, free=ledger.free)):
             return False
-        sets = self._labelled(kind) + [each.nodes_for(request) for each in bound]
+        sets = self._labelled(kind) + [each.room_for(request) for each in bound]
         shape, mask = ledger.handles.intern_shape(kind.shape), ledger.mask_within(sets)
         if kind.members == 1:
             return ledger.engine.find(self.admission.scorer.code, shape, mask) >= 0
@@ -316,10 +190,22 @@ class Turn:
         return None if planned is None else planned.reservation
 
     def _planned(
-        self, entry: QueueEntry, before: tuple[_Reserved, ...], terms: Mapping[int, int]
-    ) -> _Reserved | None:
-        planned = _Reserved(self.admission, entry, now_ms=self.now_ms, before=before)
-        return planned if planned.find(self.until_ms, terms) else None
+        self, entry: QueueEntry, before: tuple[Reserved, ...], terms: Mapping[int, int]
+    ) -> Reserved | None:
+        ahead = self._look_ahead(terms)
+        planned = Reserved(self.admission, entry, now_ms=self.now_ms, ahead=ahead, before=before)
+        promise = self._line.promises.get(entry.id)
+        nodes = () if promise is None else promise.nodes
+        return planned if planned.find(self.until_ms, terms, promised=nodes) else None
+
+    def _look_ahead(self, terms: Mapping[int, int]) -> PoliciesAhead:
+        """What policies say of the time to come; one look serves all who ask without terms."""
+        filters = self.admission.scorer.filters
+        if terms:
+            return PoliciesAhead(filters, now_ms=self.now_ms, terms=terms)
+        if self._ahead is None:
+            self._ahead = PoliciesAhead(filters, now_ms=self.now_ms, terms=terms)
+        return self._ahead
 
     def withdraw(self, entry: QueueEntry) -> None:
         """Room is kept for the entry no more; others may have it."""
@@ -327,30 +213,29 @@ class Turn:
 
     def admission_for(self, entry: QueueEntry) -> AdmissionController:
         """Who would admit the entry in the way that ``ask`` answered."""
-        bound = self._bound(entry.request.ttl_ms)
+        bound = self._bound(entry.request)
         return self._beside(bound) if bound else self.admission
 
     def started(self, entry: QueueEntry, places: Iterable[tuple[NodeId, int]]) -> None:
         """The entry got leases on these nodes, with these devices (as bits)."""
         taken = tuple(places)
-        for reserved in self._bound(entry.request.ttl_ms):
+        for reserved in self._bound(entry.request):
             reserved.note(entry.request, taken)
         self._foreseen.clear()
         self._starts += 1
 
-    def _bound(self, ttl_ms: int) -> tuple[_Reserved, ...]:
-        """The reservations of which a request of that term must take nothing."""
-        ends_ms = self.now_ms + ttl_ms
-        return tuple(each for each in self._reserved if ends_ms > each.reservation.at_ms)
+    def _bound(self, request: PlacementRequest) -> tuple[Reserved, ...]:
+        """The reservations in whose way the request may be."""
+        return tuple(each for each in self._reserved if each.binds(request))
 
-    def _beside(self, bound: tuple[_Reserved, ...]) -> AdmissionController:
+    def _beside(self, bound: tuple[Reserved, ...]) -> AdmissionController:
         old = self.admission.scorer
         scorer = PlacementScorer(old.strategy, weights=old.weights, filters=(*old.filters, *bound))
         headroom = self.admission.headroom
         return AdmissionController(self.admission.ledger, scorer=scorer, headroom=headroom)
 
     def _evaluate(
-        self, request: PlacementRequest, bound: tuple[_Reserved, ...]
+        self, request: PlacementRequest, bound: tuple[Reserved, ...]
     ) -> AdmissionDecision:
         """What the request would be answered, if it must take nothing that is kept."""
         freely = self.admission.evaluate(request, now_ms=self.now_ms)
@@ -366,10 +251,11 @@ class Turn:
             kept = demand_of(reserved.entry.request)
             columns = zip(RESOURCE_KINDS, free, kept, wanted, strict=False)
             rows += [row for row in columns if row[2] and row[3]][-1:]
-        # INVARIANT: one was kept away from the others, so there is something that two want.
+        if not rows:  # nothing that two want: beside it, who has it kept would be shut out
+            return Denied.because(NodesKeptApart(len(self.admission.ledger)))
         return Denied.because(ReservedForOthers(*rows[0]))
 
-    def _key(self, entry: QueueEntry, bound: tuple[_Reserved, ...]) -> object:
+    def _key(self, entry: QueueEntry, bound: tuple[Reserved, ...]) -> object:
         """Within one call nothing is given back: who asks the same after a no is told the same."""
         request, kept = entry.request, tuple(each.entry.id for each in bound)
         if self.admission.scorer.filters or request.deadline_ms is not None:

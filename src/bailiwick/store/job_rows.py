@@ -44,20 +44,7 @@ class JobBook:
 
     def insert(self, new: NewJobRow, *, live_max: int) -> JobRow:
         """Write a job down; under a key that its submitter used before, the job of then."""
-        with self._store.changing() as connection:
-            known = _known(connection, new)
-            if known is not None:
-                return known
-            count = select(func.count()).select_from(jobs).where(jobs.c.phase.in_(_LIVE))
-            if connection.execute(count).scalar_one() >= live_max:
-                raise LimitReached("jobs that wait or run", live_max)
-            job_id = _insert(connection, new)
-            if job_id is None:
-                known = _known(connection, new)
-                if known is None:
-                    raise Damaged("jobs", "a key", "it is taken, and by no job")
-                return known
-            return JobRow(**_shallow(new), job_id=job_id)
+        return self._store.change_together(lambda c: _insert_once(c, new, live_max=live_max))
 
     def get(self, job_id: int) -> JobRow | None:
         """That job."""
@@ -79,8 +66,8 @@ class JobBook:
                 values["env"] = _NO_ENV
         allowed = [phase.value for phase in only_from if not phase.is_over]
         which = and_(jobs.c.job_id == job_id, jobs.c.phase.in_(allowed))
-        with self._store.changing() as connection:
-            return connection.execute(update(jobs).where(which).values(values)).rowcount == 1
+        statement = update(jobs).where(which).values(values)
+        return self._store.change_together(lambda c: c.execute(statement).rowcount == 1)
 
     def page(
         self,
@@ -152,6 +139,22 @@ def _within(tenant: str, project: str | None) -> Any:
     if project is None:
         return jobs.c.tenant == tenant
     return and_(jobs.c.tenant == tenant, jobs.c.project == project)
+
+
+def _insert_once(connection: Connection, new: NewJobRow, *, live_max: int) -> JobRow:
+    known = _known(connection, new)
+    if known is not None:
+        return known
+    count = select(func.count()).select_from(jobs).where(jobs.c.phase.in_(_LIVE))
+    if connection.execute(count).scalar_one() >= live_max:
+        raise LimitReached("jobs that wait or run", live_max)
+    job_id = _insert(connection, new)
+    if job_id is None:
+        known = _known(connection, new)
+        if known is None:
+            raise Damaged("jobs", "a key", "it is taken, and by no job")
+        return known
+    return JobRow(**_shallow(new), job_id=job_id)
 
 
 def _known(connection: Connection, new: NewJobRow) -> JobRow | None:

@@ -72,6 +72,11 @@ class SqlStore(ABC):
     def changing(self) -> AbstractContextManager[Connection]:
         """A transaction that may write, alone on the rows it has read for update."""
 
+    def change_together(self, act: Callable[[Connection], T]) -> T:
+        """Carry out a small change, durable when it is answered; others may share its commit."""
+        with self.changing() as connection:
+            return act(connection)
+
     @abstractmethod
     def _run_steps(self, steps: Iterator[snapshot_rows.Step]) -> None:
         """Carry out the steps of saving a snapshot without holding up ``append``."""

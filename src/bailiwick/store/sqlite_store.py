@@ -17,15 +17,17 @@ import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count, repeat
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, select, update
 
 from bailiwick.ports import Leader
+from bailiwick.store.group_commit import GroupCommit
 from bailiwick.store.migrations import HEAD, migrate, revision_of
 from bailiwick.store.opening import DATABASE_NAME
 from bailiwick.store.snapshot_rows import Step
@@ -38,6 +40,8 @@ LOCK_NAME = "bailiwick.lock"
 
 BUSY_S = 5.0
 """How long to wait for another writer before giving up."""
+
+T = TypeVar("T")
 
 _TRY_EVERY_S = 0.02
 _PAUSE_S = 0.002
@@ -57,6 +61,7 @@ class SqliteStore(SqlStore):
         self._path = folder / DATABASE_NAME
         super().__init__(_make_engine(self._connect), str(self._path), read_only=read_only)
         self._writes = self._engine.execution_options(begin="BEGIN IMMEDIATE")
+        self._together = GroupCommit(self.changing, self._writing)
         self._lock = _FileLock(folder / LOCK_NAME)
         self._session: sqlite3.Connection | None = None
         try:
@@ -125,6 +130,10 @@ class SqliteStore(SqlStore):
         # Waiting here is fairer than SQLite's own waiting, which sleeps and tries again.
         with self._writing, self._failures(), self._writes.begin() as connection:
             yield connection
+
+    def change_together(self, act: Callable[[Connection], T]) -> T:
+        """Carry out a small change, in one transaction with those that wait when its turn comes."""
+        return self._together.run(act)
 
     def _run_steps(self, steps: Iterator[Step]) -> None:
         for step in steps:

@@ -46,13 +46,16 @@ class WorkBook:
 
     def order(self, node: str, lease_id: int, *, spec: str, now_ms: int) -> None:
         """Have a job run; a lease that was ordered before is a ``Conflict``."""
-        with self._store.changing() as connection:
+
+        def act(connection: Connection) -> None:
             values = {"lease_id": lease_id, "node": node, "version": _next(connection, node)}
             values |= {"wish": Wish.RUN.value, "wished_ms": now_ms, "spec": spec}
             values |= {"output_bytes": 0, "is_truncated": False}
             statement = _or_nothing(connection, work).values(values)
             if connection.scalar(statement.returning(work.c.lease_id)) is None:
                 raise Conflict("job of lease", lease_id, "was started before")
+
+        self._store.change_together(act)
 
     def wish(self, lease_id: int, wish: Wish, *, now_ms: int) -> WorkRow | None:
         """Have it end, or be forgotten; the row as it is then."""
@@ -135,7 +138,8 @@ class WorkBook:
         """Keep what the agent saw of the node's leases; of others, nothing."""
         if len(seen) > ITEMS_MAX:
             raise InvalidValue("seen", len(seen), f"at most {ITEMS_MAX} at once")
-        with self._store.changing() as connection:
+
+        def act(connection: Connection) -> None:
             for each in seen:
                 which = and_(work.c.lease_id == each.lease_id, work.c.node == node)
                 if each.is_forgotten:
@@ -146,6 +150,8 @@ class WorkBook:
                 if not isinstance(each.status, Starting):
                     values["spec"] = None
                 connection.execute(update(work).where(which).values(values))
+
+        self._store.change_together(act)
 
     def append_output(
         self, node: str, lease_id: int, *, offset: int, data: bytes, is_truncated: bool

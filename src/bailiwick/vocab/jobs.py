@@ -57,3 +57,4 @@ class JobFault(StrEnum):
     NOT_KEPT_APART = "not_kept_apart"
     IMAGE_NOT_USABLE = "image_not_usable"
     SUBMISSION_UNKNOWN = "submission_unknown"
+    OUT_OF_MEMORY = "out_of_memory"

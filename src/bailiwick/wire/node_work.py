@@ -17,6 +17,7 @@ LostWord: TypeAlias = Literal[
     "other_boot",
     "not_the_same_process",
     "supervisor_gone",
+    "node_lost",
 ]
 
 _Fault = Annotated[JobFault, Field(strict=False)]
@@ -58,6 +59,8 @@ class SeenJob(Model):
     signal: Annotated[int, Within(1, 255)] | None = None
     ended_ms: Amount | None = None
     is_emptied: bool = False
+    is_out_of_memory: bool = False
+    """Whether its limit of memory is known to have ended something of it."""
     reason: LostWord | None = None
     is_cleared: bool | None = None
     """Once it was ended: whether nothing of it is left."""

@@ -232,6 +232,8 @@ ENDING = replace(JOB, phase=JobPhase.ENDING)
         (RUNNING, lease(R.ACTIVE), ENDED, "succeeded", None),
         (RUNNING, lease(R.ACTIVE), FAILED, "failed", None),
         (RUNNING, lease(R.ACTIVE), Exited(None, 9, 9, False), "failed", None),
+        (RUNNING, lease(R.ACTIVE), Exited(None, 9, 9, True, True), "failed", "out_of_memory"),
+        (RUNNING, lease(R.ACTIVE), Exited(0, None, 9, True, True), "succeeded", None),
         (RUNNING, lease(R.EXPIRED), ENDED, "succeeded", None),
         (RUNNING, lease(R.EXPIRED), RUNS, "expired", None),
         (RUNNING, lease(R.EXPIRED, released=True), RUNS, "cancelled", None),

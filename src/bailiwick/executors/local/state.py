@@ -106,7 +106,8 @@ def parse_exit(data: bytes) -> Exited:
     number = body.amount("signal", limit=64) if "signal" in body.content else None
     if (code is None) == (number is None):
         raise body.damaged("code", "is not one of code and signal")
-    return Exited(code, number, body.amount("ended_ms"), body.flag("emptied"))
+    is_over_memory = "out_of_memory" in body.content and body.flag("out_of_memory")
+    return Exited(code, number, body.amount("ended_ms"), body.flag("emptied"), is_over_memory)
 
 
 def parse_counts(data: bytes) -> UsedInAll | None:

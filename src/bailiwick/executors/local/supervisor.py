@@ -14,6 +14,8 @@ Rules:
   has ended, so is what the kernel counted for all of them together.
 - Walls that are ordered (:mod:`bailiwick.executors.local.sandbox`) stand before the job begins,
   and the job's process is a child of this one all the same.
+- Whether the kernel ended processes because of the job's memory limit is asked of its control
+  group; without one nothing is said of it.
 - Output past the bound, or that a full disk refuses, is read and dropped: a job is neither
   blocked nor killed for talking, and the mark ``output.truncated`` says that there was more.
 """
@@ -100,6 +102,7 @@ class _Watch:
         self._pid = 0
         self._walls: Any = None
         self._cpu_before_s = 0.0
+        self._killed_before = self._killed_for_memory()
         self._file = os.open(
             self._path(OUTPUT), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600
         )
@@ -209,6 +212,17 @@ class _Watch:
                     found["mem_peak_bytes"] = int(peak.read(64))
         return found
 
+    def _killed_for_memory(self) -> int:
+        """How many of the job's processes the kernel has ended because of the group's limit."""
+        if not self._order["cgroup"]:
+            return 0  # who was ended by whom is then not known: a SIGKILL alone proves nothing
+        try:
+            with open(os.path.join(self._order["cgroup"], "memory.events")) as events:
+                told = dict(line.split(" ", 1) for line in events.read(65536).splitlines())
+            return int(told.get("oom_kill", "0"))
+        except (OSError, ValueError):
+            return 0
+
     def _reap(self) -> bool:
         """Take note of all that ended; whether any child is left."""
         if sys.platform != "linux":  # others have no waitid
@@ -224,6 +238,8 @@ class _Watch:
                 self._drain()
                 key = "code" if ended.si_code == os.CLD_EXITED else "signal"
                 self._exit = {key: ended.si_status, "ended_ms": _now_ms()}
+                if self._killed_for_memory() > self._killed_before:
+                    self._exit["out_of_memory"] = True
                 self._save_exit(self._exit | {"emptied": False})
             os.waitpid(ended.si_pid, 0)
             if ended.si_pid == self._pid and self._walls is not None:

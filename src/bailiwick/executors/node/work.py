@@ -147,6 +147,8 @@ def spell_seen(seen: Seen) -> dict[str, Any]:
         case Exited() as found:
             plain |= {"state": "exited", "code": found.code, "signal": found.signal}
             plain |= {"ended_ms": found.ended_ms, "is_emptied": found.is_emptied}
+            if found.is_out_of_memory:  # a server that knows no such word is not told it in vain
+                plain["is_out_of_memory"] = True
         case Lost(reason):
             plain |= {"state": "lost", "reason": reason.value}
         case _:
@@ -175,7 +177,8 @@ def _status(plain: Mapping[str, Any]) -> JobStatus:
             return Running(*ids, is_warned=bool(plain["is_warned"]))
         case "exited":
             how = (plain["code"], plain["signal"], plain["ended_ms"])
-            return Exited(*how, is_emptied=bool(plain["is_emptied"]))
+            over = bool(plain.get("is_out_of_memory"))  # an older agent does not say
+            return Exited(*how, is_emptied=bool(plain["is_emptied"]), is_out_of_memory=over)
         case "lost":
             return Lost(LostReason(plain["reason"]))
         case other:

@@ -26,6 +26,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bailiwick.executors.folder import DRAFT, load, load_owner, read_plain, save
 from bailiwick.executors.port import (
     Adopted,
     Exited,
@@ -42,16 +43,7 @@ from bailiwick.executors.port import (
     UsedInAll,
 )
 from bailiwick.executors.slurm import batch
-from bailiwick.executors.slurm.folder import (
-    DRAFT,
-    Kept,
-    lay_out,
-    load,
-    load_kept,
-    load_owner,
-    read_plain,
-    save,
-)
+from bailiwick.executors.slurm.folder import Kept, lay_out, load_kept
 from bailiwick.executors.slurm.programs import (
     IS_THERE,
     IS_WAITING,
@@ -322,9 +314,10 @@ class SlurmExecutor:
             return Lost(LostReason.OTHER_BOOT)
         now_ms = time.time_ns() // 1_000_000
         code, number = batch.split_code(job.exit_code) if job.state == "FAILED" else (None, 15)
-        if job.state == "OUT_OF_MEMORY":
+        is_over_memory = job.state == "OUT_OF_MEMORY"
+        if is_over_memory:
             code, number = None, 9
-        return Exited(code, number, now_ms, is_emptied=True)
+        return Exited(code, number, now_ms, is_emptied=True, is_out_of_memory=is_over_memory)
 
     # -- ending ------------------------------------------------------------------------------
 

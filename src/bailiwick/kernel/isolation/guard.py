@@ -14,11 +14,13 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from bailiwick.apart.outlook import RequestOutlook
 from bailiwick.fleet.node import ATTESTED_PREFIX
 from bailiwick.isolation.compiled import CompiledPolicy, LimitRule, SubjectClass, Term
 from bailiwick.isolation.ground import Ground
+from bailiwick.isolation.outlook import NEVER_MS
 from bailiwick.isolation.placements import Site
 from bailiwick.isolation.policy import OnlyOn, Policy
 from bailiwick.isolation.terrain import HeldParts
@@ -27,6 +29,7 @@ from bailiwick.kernel.isolation.book import IsolationBook
 from bailiwick.kernel.isolation.open_nodes import OpenNodes, SetSought, copy_of
 from bailiwick.kernel.isolation.subjects import subject_of, subject_of_request
 from bailiwick.kernel.state import State
+from bailiwick.scheduler.backfill.projection import ends_on
 from bailiwick.scheduler.core_book import CoreBook, Cores
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeSet
@@ -49,11 +52,13 @@ class IsolationGuard:
         *,
         book: IsolationBook,
         cores: CoreBook,
+        ids: Mapping[int, int],
     ) -> None:
         self.compiled = CompiledPolicy(policy)
         self.ground = Ground(self.compiled)
         self._open = OpenNodes(self.ground, cores)
-        self._ledger, self._book, self._cores = ledger, book, cores
+        self._ledger, self._book, self._cores, self._ids = ledger, book, cores, ids
+        self.changes = 0
         self._now_ms = 0
         self._left_until_ms = -1
         """When what was left behind is to be asked for again."""
@@ -62,6 +67,8 @@ class IsolationGuard:
         self._terms: dict[int, Term] = {}
         self._asked_last: tuple[PlacementRequest | None, SubjectClass] = None, SubjectClass(0, ())
         self._where: dict[int, HeldLease] = {}
+        self._seats: dict[int, int] = {}
+        """The nodes of those for whom room is kept."""
         for entry in ledger.entries.values():
             self._join(entry)
 
@@ -86,11 +93,14 @@ class IsolationGuard:
         """A lease began, or (below zero) room is kept for one that is to begin."""
         bits = held.devices
         devices = tuple(at for at in range(bits.bit_length()) if bits >> at & 1) if bits else ()
-        self._where[lease_id] = held
+        self._where[lease_id], handle = held, self._handles[held.node]
+        self.changes += 1
+        if lease_id < 0:
+            self._seats[lease_id] = handle
         self.ground.begin(
             lease_id,
             self._class_of(held),
-            handle=self._handles[held.node],
+            handle=handle,
             parts=HeldParts(devices, held.caches),
             runs=lease_id >= 0,
         )
@@ -98,6 +108,9 @@ class IsolationGuard:
     def ended(self, lease_id: int) -> None:
         """What a lease held is free."""
         self._where.pop(lease_id, None)
+        self.changes += 1
+        if lease_id < 0:
+            self._seats.pop(lease_id, None)
         for key in self.ground.end(lease_id):
             left = self._book.residues.get(key)
             if left is not None and self._left_until_ms >= 0:
@@ -107,6 +120,7 @@ class IsolationGuard:
 
     def fleet_changed(self, node: str) -> None:
         """The node came or went."""
+        self.changes += 1
         if node in self._handles:
             self.ground.leave(self._handles.pop(node))
         if node in self._ledger.entries:
@@ -211,6 +225,22 @@ class IsolationGuard:
                 broken.add(each.rule.name)
         return min(broken, default=None)
 
+    def outlook(self, terms: Mapping[int, int]) -> RequestOutlook:
+        """A look ahead; ``terms`` are ends that some leases (by handle) are taken to have."""
+
+        def having(member: SubjectClass, term: Term) -> int:
+            return self._having(self._bound_by(member, term))
+
+        def ends(handle: int) -> Iterator[tuple[int, int]]:
+            for lease, at_ms in ends_on(self._ledger, handle, now_ms=self._now_ms, terms=terms):
+                yield self._ids[lease], NEVER_MS if at_ms is None else at_ms
+            yield from ((seat, NEVER_MS) for seat, at in self._seats.items() if at == handle)
+
+        def class_of(request: PlacementRequest) -> SubjectClass:
+            return self._asked(request)[0]
+
+        return RequestOutlook(self.ground, ends, class_of=class_of, having=having)
+
     def _asked(self, request: PlacementRequest) -> tuple[SubjectClass, Term, bool]:
         known, member = self._asked_last
         if known is not request:
@@ -265,7 +295,8 @@ class IsolationGuard:
 def guard_of(state: State) -> IsolationGuard:
     """A guard for the policy in force that knows of every lease; who adds it tells of claims."""
     book = state.isolation
-    guard = IsolationGuard(book.policy, state.ledger, book=book, cores=state.cores)
+    ledger, cores = state.ledger, state.cores
+    guard = IsolationGuard(book.policy, ledger, book=book, cores=cores, ids=state.ids)
     for lease_id in state.leases:
         labels = state.job_labels.get(lease_id, {})
         parts = state.fields(lease_id).devices, state.cores.caches_of(lease_id)

@@ -9,10 +9,11 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bailiwick.scheduler.engine.protocol import FLAG_PINNED
 from bailiwick.scheduler.handles import Shape
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_state import NodeEntry
@@ -39,6 +40,16 @@ def endings(ledger: CapacityLedger, *, now_ms: int, until_ms: int) -> list[Lease
                 found.append(LeaseEnding(at_ms, lease, node.handle, fields.shape, fields.devices))
     found.sort()
     return found
+
+
+def ends_on(
+    ledger: CapacityLedger, node: int, *, now_ms: int, terms: Mapping[int, int]
+) -> Iterator[tuple[int, int | None]]:
+    """The leases on a node and when each ends, some by ``terms``; ``None``: never."""
+    for lease in ledger.engine.leases_on(node):
+        fields = ledger.fields(lease)
+        at_ms = terms.get(lease, fields.expires_ms)
+        yield lease, None if fields.flags & FLAG_PINNED else max(at_ms, now_ms)
 
 
 def amounts_of(shape: Shape) -> tuple[int, int, int]:

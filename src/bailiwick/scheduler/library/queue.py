@@ -44,12 +44,13 @@ from bailiwick.scheduler.backfill.promises import (
     PromiseSlipped,
     judge,
 )
+from bailiwick.scheduler.backfill.reserved import Reservation
 from bailiwick.scheduler.backfill.rules import DAY_MS, LineRules
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied
 from bailiwick.scheduler.fairness import FairShares, QueueEntry
 from bailiwick.scheduler.queue import FairQueue
 from bailiwick.scheduler.request import PlacementRequest
-from bailiwick.scheduler.reservation import CAPACITY_REASONS, Reservation, Turn, bits_of
+from bailiwick.scheduler.reservation import CAPACITY_REASONS, Turn, bits_of
 from bailiwick.vocab.errors import LimitReached
 from bailiwick.vocab.values import check_amount, check_integer, check_kind
 from bailiwick.vocab.words import ReservationLoss

@@ -131,8 +131,10 @@ class Jobs:
             submitted_ms=self._clock.now_ms(),
             since_seq=self._runner.replica.journal.size,
         )
-        with self._lock:  # nobody looks at the row before it is known to be under way
-            job = self.book.insert(new, live_max=self._live_max)
+        # Whoever looks at the row before it is known to be under way may ask the kernel as well:
+        # under the same key, so it is answered the same.
+        job = self.book.insert(new, live_max=self._live_max)
+        with self._lock:
             is_ours = job.is_unsubmitted and job.job_id not in self._submitting
             if is_ours:
                 self._submitting.add(job.job_id)

@@ -54,7 +54,8 @@ class WrongGuard(IsolationGuard):
     """A guard with one fault."""
 
     def __init__(self, state: State, policy: Policy, fault: Fault) -> None:
-        super().__init__(policy, state.ledger, cores=state.cores, book=state.isolation)
+        books = state.isolation, state.cores
+        super().__init__(policy, state.ledger, book=books[0], cores=books[1], ids=state.ids)
         self._state, self._fault = state, fault.word
 
     def nodes_for(

@@ -30,17 +30,20 @@ NodesKeptApart(nodes=1, rule='vault')
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from bailiwick.apart.outlook import RequestOutlook
 from bailiwick.fleet.node import ATTESTED_PREFIX
 from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.compiled import CompiledPolicy, LimitRule, SubjectClass, Term
 from bailiwick.isolation.ground import Ground
 from bailiwick.isolation.language.parser import parse_policy
+from bailiwick.isolation.outlook import NEVER_MS
 from bailiwick.isolation.placements import Residue, Site
 from bailiwick.isolation.policy import OnlyOn, Policy, Subject
 from bailiwick.isolation.terrain import HeldParts
+from bailiwick.scheduler.backfill.projection import ends_on
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.node_set import NodeFilter, NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
@@ -86,7 +89,9 @@ class Isolation:
         self.compiled = CompiledPolicy(policy)
         self.ground = Ground(self.compiled)
         self.now_ms = 0
-        self._names: list[str] = []
+        self.changes = 0
+        """Another number whenever something came or went."""
+        self.members: list[IsolationFilter] = []
         self._left: dict[_Key, Residue] = {}
         self._next_ms = _NEVER
         """When the first of those is over."""
@@ -102,14 +107,14 @@ class Isolation:
     def over(self, ledger: CapacityLedger, *, cell: str = "") -> IsolationFilter:
         """A filter for admission to this ledger; of several, each has a cell's name."""
         check_kind("ledger", ledger, CapacityLedger)
-        if cell in self._names:
+        if any(cell == each.cell for each in self.members):
             raise Conflict("cell", cell, "is under the policy already", hint="name each cell")
-        if len(self._names) >= LEDGERS_MAX:
+        if len(self.members) >= LEDGERS_MAX:
             raise LimitReached("ledgers under one policy", LEDGERS_MAX)
         if ledger.engine.counters()["leases"]:
             raise Conflict("ledger", cell, "has leases", hint="join before the first lease")
-        self._names.append(cell)
-        return IsolationFilter(self, ledger, cell=cell, number=len(self._names) - 1)
+        self.members.append(IsolationFilter(self, ledger, cell=cell, number=len(self.members)))
+        return self.members[-1]
 
     def look(self, now_ms: int) -> None:
         """What is asked next is asked as of this time."""
@@ -139,6 +144,7 @@ class Isolation:
         self, key: int, member: SubjectClass, *, handle: int, site: Site, devices: tuple[int, ...]
     ) -> None:
         """Work began."""
+        self.changes += 1
         self.ground.begin(key, member, handle=handle, parts=HeldParts(devices))
         lingers = [e.rule for e in self.compiled.lingers if member.selected & e.whose]
         if not lingers:
@@ -152,6 +158,7 @@ class Isolation:
 
     def end(self, key: int, *, now_ms: int) -> None:
         """Work is over; where it was the last of a rule's, something is left behind."""
+        self.changes += 1
         self.ground.end(key)
         at_ms = max(now_ms, self.now_ms)  # nothing is left in the past
         spans = {each.rule.name: each.rule.for_ms for each in self.compiled.lingers}
@@ -307,6 +314,30 @@ class IsolationFilter:
         if most is not None and most < request.gang_size:
             return NodeSet()
         return self._node_set(bits << self._first) if rules else None
+
+    @property
+    def changes(self) -> int:
+        """Another number whenever something came or went."""
+        return self.isolation.changes
+
+    def outlook(self, terms: Mapping[int, int]) -> RequestOutlook:
+        """A look ahead; ``terms`` are ends that some leases here are taken to have."""
+
+        def having(member: SubjectClass, term: Term) -> int:
+            return self._having(self._bound_by(member, term))
+
+        def ends(handle: int) -> Iterator[tuple[int, int]]:
+            cell, node = divmod(handle, NODES_MAX)
+            return self.isolation.members[cell].ends(node, {} if cell != self._number else terms)
+
+        ground, first, class_of = self.isolation.ground, self._first, self._class_of
+        return RequestOutlook(ground, ends, class_of=class_of, having=having, first=first)
+
+    def ends(self, node: int, terms: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+        """The work on a node, and when each ends."""
+        now_ms = self.isolation.now_ms
+        for lease, at_ms in ends_on(self.ledger, node, now_ms=now_ms, terms=terms):
+            yield self._key(lease), NEVER_MS if at_ms is None else at_ms
 
     def _asked(self, request: PlacementRequest) -> _Asked:
         now_ms = self.isolation.now_ms

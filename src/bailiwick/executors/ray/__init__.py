@@ -1,0 +1,28 @@
+"""Jobs as tasks in placement groups of a Ray cluster (2.x), over its HTTP API of jobs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from bailiwick.executors.port import Executor
+from bailiwick.vocab.errors import Unavailable
+
+ADDRESS = "RAY_API_SERVER_ADDRESS"
+"""The variable that Ray's own tools read: where a cluster takes jobs."""
+
+
+def is_available() -> bool:
+    """Whether it was said where the cluster is; nothing of Ray is needed on this machine."""
+    return bool(os.environ.get(ADDRESS))
+
+
+def open_executor(folder: Path) -> Executor:
+    """The executor whose jobs are kept in this folder, which every node of the cluster can see."""
+    from bailiwick.executors.ray.executor import RayExecutor
+    from bailiwick.executors.ray.jobs_api import RayCluster
+
+    address = os.environ.get(ADDRESS)
+    if not address:
+        raise Unavailable("the cluster", f"{ADDRESS} does not say where it is")
+    return RayExecutor(folder, RayCluster(address))

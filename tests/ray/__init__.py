@@ -1,0 +1,1 @@
+"""A real Ray cluster, and what the executor makes of it."""

@@ -1,0 +1,146 @@
+"""A private, real Ray cluster for tests: a head and nodes with GPUs that are only counted.
+
+Everything lives in one folder and on ports that were free. Ray's processes leave whoever started
+them, and its own ``ray stop`` ends every cluster of the machine; so this cluster's processes are
+found, and ended, by a mark in their environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bailiwick.executors.ray.jobs_api import RayCluster
+from setup.test_tools import RAY
+from tests.support.ports import free_ports
+from tests.support.tools import need
+from tests.support.waiting import until
+
+PYTHON = RAY / "bin" / "python"
+HEAD, SPARE = "h1", "h2"
+GPUS = 4
+_MARK = "TEST_RAY_CLUSTER"
+_STORE_BYTES = 80 * 10**6
+
+
+@dataclass
+class TestCluster:
+    """The cluster, and how a test gets at its parts."""
+
+    __test__ = False
+
+    folder: Path
+    mark: str
+    ports: list[int]
+
+    @property
+    def address(self) -> str:
+        """Where it takes jobs."""
+        return f"http://127.0.0.1:{self.ports[1]}"
+
+    def api(self) -> RayCluster:
+        """The cluster as the product speaks to it."""
+        return RayCluster(self.address)
+
+    def start_node(self, name: str) -> None:
+        """A node of this name with GPUs of one generation: the head, or one that joins it."""
+        gcs, dashboard, client, *agents = self.ports
+        is_head = name == HEAD
+        agent = agents[0] if is_head else agents[1]
+        words = ["--head", f"--port={gcs}", f"--dashboard-port={dashboard}"]
+        words += [f"--ray-client-server-port={client}", f"--temp-dir={self.folder}"]
+        if not is_head:
+            words = [f"--address=127.0.0.1:{gcs}"]
+        done = subprocess.run(
+            [
+                *(str(RAY / "bin" / "ray"), "start", *words, "--disable-usage-stats"),
+                *("--node-ip-address=127.0.0.1", "--num-cpus=16", f"--num-gpus={GPUS}"),
+                f"--resources={json.dumps({'GEN_hopper': GPUS})}",
+                f"--labels=bailiwick-node={name}",
+                f"--dashboard-agent-listen-port={agent}",
+                f"--object-store-memory={_STORE_BYTES}",
+                "--include-log-monitor=false",
+                "--no-monitor",
+                *("--min-worker-port=0", "--max-worker-port=0"),
+            ],
+            env=self._environment(),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def kill_raylet(self, name: str) -> None:
+        """Kill the one process that is a node to the cluster, and only that, as the kernel does."""
+        mark = f'"bailiwick-node":"{name}"'.encode()
+        (pid,) = [
+            pid
+            for pid in self._pids()
+            if b"raylet/raylet\0" in _read(pid, "cmdline")
+            and mark in _read(pid, "cmdline").replace(b" ", b"")
+        ]
+        os.kill(pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End all of it."""
+
+        def is_gone() -> bool:
+            for pid in self._pids():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return not self._pids()
+
+        until(is_gone, "nothing of the cluster is left")
+
+    def _pids(self) -> list[int]:
+        mark = f"{_MARK}={self.mark}\0".encode()
+        pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+        return [pid for pid in pids if mark in _read(pid, "environ") and not _is_dead(pid)]
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "PATH": f"{RAY / 'bin'}:/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(self.folder),
+            "LANG": "C.UTF-8",
+            "RAY_prestart_worker_first_driver": "0",
+            # A node that is gone is noticed soon; one that is slow is still waited for.
+            "RAY_health_check_period_ms": "500",
+            "RAY_health_check_failure_threshold": "2",
+            _MARK: self.mark,
+        }
+
+
+@contextmanager
+def ray_cluster() -> Iterator[TestCluster]:
+    """A cluster of one node, for as long as the test needs it."""
+    need("ray")
+    # Sockets are below it: their paths must be short.
+    folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
+    cluster = TestCluster(folder, secrets.token_hex(8), free_ports(5))
+    try:
+        cluster.start_node(HEAD)
+        yield cluster
+    finally:
+        cluster.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _read(pid: int, name: str) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    return b""
+
+
+def _is_dead(pid: int) -> bool:
+    return _read(pid, "stat").rpartition(b")")[2].split()[:1] in ([], [b"Z"])
