@@ -33,6 +33,7 @@ SECTIONS = (
         "audit",
         "graphs",
         "agents",
+        "slurm_jobs",
     ),
 )
 

@@ -15,7 +15,10 @@ Rules every :class:`JournalStore` keeps, whatever it is made of:
 Rules every :class:`JobStore` keeps:
 
 - A number is given to one job and never again. A job that is over does not change any more.
-- A job's environment is kept until it runs or is over, whichever comes first, and then wiped.
+- A job's environment is kept until its last attempt runs or it is over, whichever comes first, and
+  then wiped.
+- A job is let go to the kernel, ended while it is held, or put back after an attempt, each by one
+  transaction that looks whether it may: of several that want it, one has it.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from bailiwick.vocab.graphs import FailureCategory
+from bailiwick.vocab.job_addresses import AfterNeed
 from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
 
 
@@ -110,6 +115,15 @@ class JournalStore(Protocol):
         """Let go of everything; leadership ends."""
 
 
+@dataclass(frozen=True, slots=True)
+class AfterJob:
+    """A job, or a whole array, that must be over before, and how."""
+
+    job_id: int
+    is_array: bool
+    need: AfterNeed
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJobRow:
     """A job as it is first written down: whose, what is asked for, and what is to be run."""
@@ -134,7 +148,18 @@ class NewJobRow:
     tag: str | None
     submitted_ms: int
     since_seq: int
-    """How long the journal was before the job was submitted: what follows from it comes later."""
+    """How long the journal was before the kernel was asked: what follows from it comes later."""
+    asked_ms: int | None = 0
+    """When the kernel was asked for this attempt; ``None``: not yet, the job is held."""
+    after: tuple[AfterJob, ...] = ()
+    array: str | None = None
+    """The array that it is a task of, as it is spelled."""
+    array_index: int | None = None
+    retries: int = 0
+    """How often it may be tried again."""
+    retry_on: tuple[FailureCategory, ...] = ()
+    checkpoint: str | None = None
+    """Where it saves its work, and goes on from."""
     image: str | None = None
     """The image that is its root."""
 
@@ -159,11 +184,34 @@ class JobRow(NewJobRow):
     """Whether what the executor kept of it, its output among it, was removed."""
     denial: Mapping[str, Any] | None = None
     """Why it was refused, with the numbers; ``None`` if it was not, or before that was kept."""
+    array_id: int | None = None
+    """The first task of its array, which stands for the whole of it."""
+    attempt: int = 1
+    asks: int = 1
+    """How often it was let go to the kernel, each time under a key of its own."""
+    retry_at_ms: int | None = None
+    """Before then its next attempt is not made."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is kept back until something else is so."""
+        return self.phase is JobPhase.WAITING and self.asked_ms is None
+
+    @property
+    def has_been_held(self) -> bool:
+        """Whether nobody waits for the answer to its request: it was asked for later."""
+        return self.array is not None or bool(self.after) or self.attempt > 1
+
+    @property
+    def kernel_key(self) -> str:
+        """The key under which the kernel is asked: the same one gives the same answer."""
+        return f"job-{self.job_id}" + ("" if self.asks <= 1 else f"/{self.asks}")
 
     @property
     def is_unsubmitted(self) -> bool:
         """Whether it is not known that the kernel has ever heard of the job."""
-        return self.phase is JobPhase.WAITING and self.entry_id is None and self.lease_id is None
+        is_bare = self.entry_id is None and self.lease_id is None
+        return self.phase is JobPhase.WAITING and self.asked_ms is not None and is_bare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,8 +235,99 @@ class JobChange:
     denial: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFilter:
+    """Which jobs are meant; ``None`` leaves a question open."""
+
+    tenant: str | None = None
+    project: str | None = None
+    submitter: str | None = None
+    name: str | None = None
+    phases: tuple[JobPhase, ...] | None = None
+    array_id: int | None = None
+    array_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobAttempt:
+    """An attempt of a job that is over, and how it ended; the job was to be tried again."""
+
+    attempt: int
+    phase: JobPhase
+    reason: str | None
+    lease_id: int | None
+    node: str | None
+    started_ms: int | None
+    ended_ms: int
+    exit_code: int | None
+    signal: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldJob:
+    """A job that is held, as far as it matters for letting it go."""
+
+    job_id: int
+    tenant: str = ""
+    project: str | None = None
+    after: tuple[AfterJob, ...] = ()
+    array_id: int | None = None
+    limit: int | None = None
+    """How many tasks of its array may be under way at once."""
+    retry_at_ms: int | None = None
+    cancel_asked: bool = False
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFacts:
+    """What is known of the jobs that held ones wait for."""
+
+    phases: Mapping[int, JobPhase]
+    """Of single jobs; one that is missing is gone."""
+    arrays: Mapping[int, frozenset[JobPhase]]
+    """The phases in which any task of an array is."""
+    under_way: Mapping[int, int]
+    """How many tasks of an array are neither held nor over."""
+
+
+class HeldStore(Protocol):
+    """Held jobs; its calls may come from any thread."""
+
+    def held(self) -> list[HeldJob]:
+        """All of them, the oldest first."""
+
+    def facts(self, held: Sequence[HeldJob]) -> HeldFacts:
+        """What they wait for, as it is now."""
+
+    def release(self, job_id: int, *, now_ms: int, since_seq: int) -> bool:
+        """Let one go: from here on the kernel is asked. Whether it was still held."""
+
+    def hold(self, job_id: int, *, asks: int, reason: str | None) -> bool:
+        """Keep one back again of which the kernel surely knows nothing under this ask."""
+
+    def end(self, job_id: int, *, phase: JobPhase, reason: str | None, now_ms: int) -> bool:
+        """Write down how a held job ended; whether it was held."""
+
+    def tell(self, job_id: int, reason: str) -> None:
+        """Write down why a job is held."""
+
+    def requeue(self, job_id: int, *, ended: JobAttempt, retry_at_ms: int, reason: str) -> bool:
+        """End this attempt and hold the job for the next one, unless somebody wants it ended."""
+
+    def attempts(self, job_ids: Sequence[int]) -> dict[int, list[JobAttempt]]:
+        """The attempts of these jobs that are over, in order."""
+
+
 class JobStore(Protocol):
     """Where jobs last; its calls may come from any thread."""
+
+    @property
+    def held(self) -> HeldStore:
+        """Those that are held."""
+
+    def insert_array(self, new: NewJobRow, *, indices: Sequence[int], live_max: int) -> JobRow:
+        """Write down a task for each index, all or none; the first stands for the array."""
 
     def insert(self, new: NewJobRow, *, live_max: int) -> JobRow:
         """Write a job down; under a key that its submitter used before, the job of then.
@@ -208,16 +347,17 @@ class JobStore(Protocol):
         self,
         scopes: Sequence[tuple[str, str | None]] | None,
         *,
+        which: JobFilter | None = None,
         before: int | None = None,
         limit: int = 100,
     ) -> list[JobRow]:
         """Jobs of these tenants and projects (``None``: of all), the newest first."""
 
     def live(self) -> list[JobRow]:
-        """All jobs that are not over, the oldest first."""
+        """All jobs that are neither held nor over, the oldest first."""
 
     def of_leases(self, lease_ids: Sequence[int]) -> list[JobRow]:
-        """The jobs under these leases, over or not."""
+        """The jobs under these leases, over or not; of an earlier attempt, as that one ended."""
 
     def of_entries(self, entry_ids: Sequence[int]) -> dict[int, int]:
         """The number of the job that waits as each of these entries of the queue."""
@@ -228,5 +368,5 @@ class JobStore(Protocol):
         Those of a node, or (``None``) of all that have an agent.
         """
 
-    def forget(self, job_id: int) -> None:
-        """What the executor kept of this job is gone."""
+    def forget(self, lease_id: int) -> None:
+        """What the executor kept of the job under this lease is gone."""

@@ -14,6 +14,7 @@ import pytest
 from bailiwick.iam import Permission
 from bailiwick.kernel import ChangeSettings, Settings
 from bailiwick.ports import JobChange
+from bailiwick.reconcile.held.loop import HeldLoop
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.runtime.runner import SystemClock
@@ -58,13 +59,17 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
             server="http://testserver",
         )
         stop = threading.Event()
-        thread = threading.Thread(target=JobLoop(tools).run, args=(stop,))
-        thread.start()
+        held = HeldLoop(jobs, made.runner, clock=SystemClock())
+        loops = (JobLoop(tools).run, held.run)
+        threads = [threading.Thread(target=run, args=(stop,)) for run in loops]
+        for thread in threads:
+            thread.start()
         try:
             yield made
         finally:
             stop.set()
-            thread.join(WAIT_S)
+            for thread in threads:
+                thread.join(WAIT_S)
             for found in executor.adopt():
                 executor.tear_down(found.lease_id)
 
@@ -333,7 +338,7 @@ def test_output_that_was_removed_is_gone(house: HttpHouse) -> None:
     parts = house.app.state.house.parts
     job = once(house, submit(house, "echo", "x"), is_over)
     until(lambda: parts.executor.status(job["lease_id"]).is_emptied, "nothing of it is left")
-    parts.jobs.book.forget(job["job_id"])
+    parts.jobs.book.forget(job["lease_id"])
     response = house.ask(MEMBER, "GET", f"/v1/jobs/{job['job_id']}/output")
     assert response.status_code == 404
     assert "removed" in response.json()["message"]
@@ -363,3 +368,98 @@ def test_a_job_asked_for_again_is_the_same_job_whatever_its_memory_was_by_then(
     finally:
         house.do(ChangeSettings(Settings()))
     once(house, first, is_over)
+
+
+# -- later, many times, again ------------------------------------------------------------------
+
+
+def listed(house: HttpHouse, who: str = MEMBER, **query: Any) -> list[dict[str, Any]]:
+    response = house.ask(who, "GET", "/v1/jobs", params=query)
+    assert response.status_code == 200, response.text
+    found: list[dict[str, Any]] = response.json()["items"]
+    return found
+
+
+def test_an_array_is_one_answer_and_a_row_for_each_task(house: HttpHouse) -> None:
+    asked = body("/bin/sh", "-c", "echo $BAILIWICK_ARRAY_INDEX", array="3,5-6%1", name="many")
+    response = house.ask(MEMBER, "POST", "/v1/jobs", json=asked)
+    assert response.status_code == 202, response.text
+    head = response.json()
+    assert (head["array_id"], head["array_index"], head["is_held"]) == (head["job_id"], 3, True)
+    assert head["array"] == "3,5-6%1"
+
+    def are_done(_: Any) -> bool:
+        return {job["phase"] for job in listed(house, array_id=head["job_id"])} == {"succeeded"}
+
+    once(house, head, are_done)
+    tasks = listed(house, array_id=head["job_id"])
+    assert [(job["array_index"], job["name"]) for job in tasks] == [
+        (6, "many"),
+        (5, "many"),
+        (3, "many"),
+    ]
+    (one,) = listed(house, array_id=head["job_id"], array_index=5)
+    assert follow(house, one) == b"5\n"
+
+
+def test_a_job_comes_after_another_and_after_a_task_of_an_array(house: HttpHouse) -> None:
+    first = submit(house, "/bin/sh", "-c", "exit 3")
+    tasks = submit(house, "true", array="0-1")
+    after = [f"job-{first['job_id']}:failed", f"job-{tasks['job_id']}[1]", f"{tasks['job_id']}:any"]
+    job = submit(house, "true", after=after)
+    (last,) = listed(house, array_id=tasks["job_id"], array_index=1)
+    told = [f"job-{first['job_id']}:failed", f"job-{last['job_id']}:ok"]
+    assert job["after"] == [*told, f"job-{tasks['job_id']}:any"]
+    assert once(house, job, is_over)["phase"] == "succeeded"
+    never = submit(house, "true", after=[f"job-{first['job_id']}:ok"])
+    found = once(house, never, is_over)
+    assert (found["phase"], found["reason"]) == ("refused", "dependency_never_met")
+
+
+def test_nobody_comes_after_a_job_of_another(house: HttpHouse) -> None:
+    own = submit(house, "true")
+    theirs = body("true", tenant=FOREIGN, after=[f"job-{own['job_id']}"])
+    seen = house.ask(RIVAL, "POST", "/v1/jobs", json=theirs)
+    nothing = house.ask(RIVAL, "POST", "/v1/jobs", json={**theirs, "after": ["job-999999"]})
+    assert (seen.status_code, nothing.status_code) == (422, 422)
+    told = seen.json()["message"].replace(str(own["job_id"]), "999999")
+    assert told == nothing.json()["message"]
+
+
+def test_filters_narrow_what_the_caller_may_see_and_never_widen_it(house: HttpHouse) -> None:
+    own = submit(house, "true", name="filtered")
+    other = house.ask(RIVAL, "POST", "/v1/jobs", json=body("true", tenant=FOREIGN, name="filtered"))
+    assert other.status_code in (201, 202), other.text
+    once(house, own, is_over)
+    numbers = [job["job_id"] for job in listed(house, name="filtered")]
+    assert numbers == [own["job_id"]]
+    assert listed(house, tenant=FOREIGN) == []
+    assert listed(house, RIVAL, array_id=own["job_id"]) == []
+    rivals = listed(house, RIVAL, name="filtered", mine=True)
+    assert [job["job_id"] for job in rivals] == [other.json()["job_id"]]
+    assert listed(house, name="filtered", phase="waiting,running") == []
+    done = listed(house, name="filtered", phase="succeeded", project="p", mine=True)
+    assert [job["job_id"] for job in done] == [own["job_id"]]
+    assert listed(house, name="filtered", project="q") == []
+    assert house.ask(MEMBER, "GET", "/v1/jobs", params={"phase": "gone"}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("array", "5-1"),
+        ("array", "0-9999"),
+        ("array", "1%0"),
+        ("after", ["train"]),
+        ("retries", 101),
+        ("retry_on", ["denied"]),
+        ("checkpoint", "relative"),
+    ],
+)
+def test_what_cannot_be_held_is_refused_with_its_field(
+    house: HttpHouse, field: str, value: Any
+) -> None:
+    more = {field: value} | ({"retries": 1} if field == "retry_on" else {})
+    response = house.ask(MEMBER, "POST", "/v1/jobs", json=body("true", **more))
+    assert response.status_code == 422, response.text
+    assert field in response.text

@@ -9,6 +9,7 @@ import pytest
 
 from bailiwick.executors.ray.jobs_api import RayCluster, RayState, parse_jobs, parse_nodes
 from bailiwick.vocab.errors import InvalidValue, Unavailable
+from bailiwick.vocab.words import HardwareGeneration
 
 OURS = "bw-0123abcd-7-0123456789ab"
 
@@ -52,6 +53,19 @@ def test_a_node_is_ours_by_its_label_and_else_by_its_name_and_the_dead_are_none(
     assert named[0].lacks({"CPU": 8.0, "GPU": 4}) is None
     assert named[0].lacks({"CPU": 8.0, "GPU": 5}) == "GPU"
     assert named[0].lacks({"GEN_ampere": 1}) == "GEN_ampere"
+
+
+@pytest.mark.parametrize("word", ["GEN_hopper", "GEN_nvidia_hopper", "GEN_h100", "GEN_H100"])
+def test_a_node_is_an_inventory_with_the_generation_that_its_resource_names(word: str) -> None:
+    has = {"CPU": 7.5, "memory": 2.0**34, "GPU": 3.0, word: 2.0}
+    labels = {"bailiwick-node": "h1", "site": "a", "ray.io/node-id": "ab", "executor": "local"}
+    labels["attested.x"] = "y"
+    (found,) = parse_nodes(answer(node(resources_total=has, labels=labels)))
+    capacity = found.capacity()
+    assert (capacity.cpu_milli, capacity.mem_bytes) == (7500, 2**34)
+    hopper, other = HardwareGeneration.NVIDIA_HOPPER, HardwareGeneration.OTHER
+    assert [gpu.generation for gpu in capacity.gpus] == [hopper, hopper, other]
+    assert dict(capacity.labels) == {"site": "a"}
 
 
 @pytest.mark.parametrize("told", [None, {}, {"data": None}, answer({"state": "ALIVE"})])

@@ -33,6 +33,7 @@ from bailiwick.kernel import (
 from bailiwick.kernel.answers import Answer
 from bailiwick.kernel.people import commands as iam
 from bailiwick.ports import JobRow, NewJobRow
+from bailiwick.reconcile.held.loop import HeldLoop
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop, Retention
 from bailiwick.runtime.replica import Replica
@@ -55,6 +56,7 @@ SETTINGS = wide_settings(grace_ms=3_600_000, teardown_ms=3_600_000)
 PATIENT = TeardownWaits(start_s=WAIT_S, term_s=WAIT_S, kill_s=WAIT_S)
 KEY = Authority.new_key()
 MANY = 30
+LATER = ("after", "array", "retries", "retry_on", "checkpoint")
 
 
 @dataclass
@@ -66,6 +68,7 @@ class JobHouse:
     executor: LocalExecutor
     loop: JobLoop
     authority: Authority
+    held: HeldLoop
     said: list[str] = field(default_factory=list)
 
     def do(self, command: Command) -> Answer:
@@ -89,7 +92,7 @@ class JobHouse:
         """The job, once it is in one of these phases; rounds are made meanwhile."""
 
         def look() -> JobRow | None:
-            self.loop.once()
+            self.once()
             found = self.job(job)
             assert found.phase in phases or not found.phase.is_over, found
             return found if found.phase in phases else None
@@ -100,8 +103,9 @@ class JobHouse:
         """Make rounds until nobody does anything and no job lives."""
 
         def look() -> bool:
-            self.loop.once()
-            return not self.loop.is_busy and not self.jobs.book.live() and not self.leases()
+            self.once()
+            book, is_busy = self.jobs.book, self.loop.is_busy
+            return not (is_busy or book.held.held() or book.live() or self.leases())
 
         until(look, "nobody does anything and no job lives")
 
@@ -109,10 +113,15 @@ class JobHouse:
         """The first answer that is one; rounds are made meanwhile."""
 
         def look() -> T | None:
-            self.loop.once()
+            self.once()
             return ask()
 
         return until(look, what)
+
+    def once(self) -> None:
+        """A round of either loop."""
+        self.held.once()
+        self.loop.once()
 
     def leases(self) -> dict[int, str]:
         """The leases there are, and their states."""
@@ -144,6 +153,7 @@ def draft_of(*argv: str, **how: Any) -> JobDraft:
         env=how.pop("env", {}),
         cwd=how.pop("cwd", None),
         command=argv,
+        **{word: how.pop(word) for word in LATER if word in how},
         request=submit_of(**how),
     )
 
@@ -233,7 +243,8 @@ def job_house(
             say=said.append,
         )
         house = JobHouse(
-            runner, jobs, executor, JobLoop(tools, retention=retention), authority, said
+            *(runner, jobs, executor, JobLoop(tools, retention=retention), authority),
+            *(HeldLoop(jobs, runner, clock=clock, say=said.append), said),
         )
         _furnish(house, settings)
         try:

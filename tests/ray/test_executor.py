@@ -7,6 +7,7 @@ together, and each tells how it went.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -33,6 +34,7 @@ from bailiwick.executors.ray.executor import RayExecutor, RayWaits
 from bailiwick.executors.ray.jobs_api import RayCluster
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.vocab.jobs import JobFault
+from tests.ray.server import RayServer
 from tests.support.executor_conformance import CHECKS, FOR_EVER, Rig, ended, runs, said, shell
 from tests.support.ray_cluster import GPUS, HEAD, PYTHON, SPARE, TestCluster, ray_cluster
 from tests.support.waiting import WAIT_S, until
@@ -187,8 +189,62 @@ def what_the_cluster_cannot_honour_is_refused_before_it_is_asked(
     assert executor.leases() == ()
 
 
+def a_server_runs_jobs_on_the_clusters_nodes_and_its_death_ends_and_repeats_nothing(
+    cluster: TestCluster, folder: Path
+) -> None:
+    server = RayServer(cluster, folder)
+
+    def submit(key: str, text: str) -> int:
+        body = {
+            "tenant": "main",
+            "project": "default",
+            "command": ["/bin/sh", "-c", text],
+            "resources": {"cpu_milli": 500, "mem_bytes": 2**28},
+            "gpu_count": 1,
+            "gpu_generation": "nvidia_hopper",
+            "labels": ["executor=ray", f"site={HEAD}"],
+            "ttl_ms": 600_000,
+        }
+        return int(caller.ask("POST", "/v1/jobs", body, key=key)["job_id"])
+
+    def phase(job_id: int, wanted: str) -> dict[str, Any]:
+        def look() -> dict[str, Any] | None:
+            found: dict[str, Any] = caller.ask("GET", f"/v1/jobs/{job_id}")
+            return found if found["phase"] == wanted else None
+
+        return until(look, f"job {job_id} is {wanted}")
+
+    try:
+        server.start()
+        with server.client() as caller:
+            nodes = until(lambda: caller.ask("GET", "/v1/nodes")["items"], "nodes take part")
+            assert HEAD in {node["node"] for node in nodes}
+            wait = f"until [ -e {folder}/go ]; do sleep 0.1; done"
+            first = submit(
+                "first", f"echo x >> {folder}/effect; {wait}; echo $CUDA_VISIBLE_DEVICES"
+            )
+            second = submit("second", FOR_EVER)
+            phase(first, "running")
+            phase(second, "running")
+            server.kill9()
+            server.start()
+            caller.ask("DELETE", f"/v1/jobs/{second}", key="cancel")
+            phase(second, "cancelled")
+            (folder / "go").touch()
+            assert phase(first, "succeeded")["node"] == HEAD
+            told = caller.ask("GET", f"/v1/jobs/{first}/output")
+            assert base64.b64decode(told["data"]).strip().isdigit()
+            assert (folder / "effect").read_text() == "x\n"
+    except BaseException:
+        print((folder / "err").read_text()[-3000:])
+        raise
+    finally:
+        server.kill9()
+
+
 Story = Callable[[TestCluster, Path], None]
 STORIES: tuple[Story, ...] = (
+    a_server_runs_jobs_on_the_clusters_nodes_and_its_death_ends_and_repeats_nothing,
     a_job_whose_node_is_lost_is_told_as_that_and_nothing_of_it_is_left,
     a_submit_that_nobody_heard_is_told_as_never_started_and_cannot_begin_any_more,
     a_job_called_back_before_it_had_a_place_never_runs_and_a_silent_cluster_decides_nothing,

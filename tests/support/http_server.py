@@ -11,7 +11,8 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from bailiwick.iam import PrincipalKind
+from bailiwick.iam import PrincipalKind, Role
+from bailiwick.kernel.people.commands import CreateTenant, SetMember
 from bailiwick.reconcile.graphs import GraphLoop
 from bailiwick.runtime.runner import SystemClock
 from bailiwick.services.graphs import Graphs
@@ -78,7 +79,10 @@ def served_house(folder: Path) -> Iterator[Served]:
 
 @contextmanager
 def served_jobs(folder: Path) -> Iterator[Served]:
-    """A house where jobs really run: tenant ``lab``, its admin ``ann``, and the node ``here``."""
+    """A house where jobs really run, on the node ``here``: tenant ``lab`` with its admin ``ann``.
+
+    Another tenant, ``rival``, has the admin ``bob``.
+    """
     (folder / "data").mkdir(parents=True)
     with job_house(folder, settings=wide_settings(grace_ms=500)) as house:
         store, clock = house.runner.replica.store, SystemClock()
@@ -105,7 +109,10 @@ def served_jobs(folder: Path) -> Iterator[Served]:
             return minted.token
 
         stop = threading.Event()
-        runs = house.loop.run, GraphLoop(graphs, house.runner, clock=clock).run
+        house.do(CreateTenant("rival"))
+        house.do(SetMember("bob", Role.TENANT_ADMIN, "rival", None))
+        graph_loop = GraphLoop(graphs, house.runner, clock=clock)
+        runs = house.loop.run, graph_loop.run, house.held.run
         loops = [threading.Thread(target=run, args=(stop,)) for run in runs]
         served = Served(app, token)
         served.open()

@@ -65,7 +65,7 @@ class TestCluster:
                 *(str(RAY / "bin" / "ray"), "start", *words, "--disable-usage-stats"),
                 *("--node-ip-address=127.0.0.1", "--num-cpus=16", f"--num-gpus={GPUS}"),
                 f"--resources={json.dumps({'GEN_hopper': GPUS})}",
-                f"--labels=bailiwick-node={name}",
+                f"--labels=bailiwick-node={name},site={name}",
                 f"--dashboard-agent-listen-port={agent}",
                 f"--object-store-memory={_STORE_BYTES}",
                 "--include-log-monitor=false",

@@ -44,6 +44,14 @@ def load(path: Path) -> str | None:
         return file.read(_FILE_BYTES_MAX).decode("utf-8", "replace")
 
 
+def load_whole(path: Path) -> str | None:
+    """All of a file that only we write; ``None`` if there is none."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
 def save(path: Path, text: str) -> None:
     """The whole of it under that name, for this user alone; or what was there before."""
     scratch = path.with_name(f"{path.name}.{os.getpid()}.new")

@@ -47,6 +47,9 @@ RESERVED = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES
 """Names of the environment that say which devices a job has; so does all of ``BAILIWICK_``."""
 
 
+_OURS: Final = "BAILIWICK_"
+
+
 class LimitedBy(StrEnum):
     """What holds a job to its limits."""
 
@@ -107,6 +110,8 @@ class JobSpec:
     """The node of its lease; empty where there is but one."""
     image: str | None = None
     """The image that is its root; without one, it sees the machine's own system."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """What the job is told of itself, under names that no user can set: all of ``BAILIWICK_``."""
 
     def __post_init__(self) -> None:
         check_amount("lease_id", self.lease_id)
@@ -121,6 +126,10 @@ class JobSpec:
             raise InvalidValue("env", "(not shown)", "names and values")
         for name, value in self.env.items():
             _check_env(name, value)
+        for name, value in self.told.items():
+            _check_text(f"told.{name}", value)
+            if not name.startswith(_OURS):
+                raise InvalidValue("told", name, f"names that begin with {_OURS}")
         _check_indices("device_indices", self.device_indices)
         check_kind("limits", self.limits, Limits)
         check_amount("output_bytes_max", self.output_bytes_max)
@@ -313,7 +322,7 @@ def _check_env(name: object, value: object) -> None:
     # Values are not put into errors: they may be secrets.
     if not isinstance(name, str) or not name or "=" in name or "\0" in name:
         raise InvalidValue("env", name, "names without '=' and NUL")
-    if name in RESERVED or name.startswith("BAILIWICK_"):
+    if name in RESERVED or name.startswith(_OURS):
         raise InvalidValue(f"env.{name}", "(not shown)", "a name that the lease does not set")
     if not isinstance(value, str) or "\0" in value:
         raise InvalidValue(f"env.{name}", "(not shown)", "a text without NUL")

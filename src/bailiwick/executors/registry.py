@@ -8,7 +8,7 @@ Rules:
 - The first row runs what does not say by whom it is to be run.
 
 >>> [kind.label for kind in EXECUTORS]
-['executor=local', 'executor=node']
+['executor=local', 'executor=node', 'executor=ray']
 >>> find_executor("local") is DEFAULT
 True
 """
@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bailiwick.executors import local, node
+from bailiwick.executors import local, node, ray
+from bailiwick.executors.clusters import ClusterExecutor
 from bailiwick.executors.port import Executor
 from bailiwick.fleet.node import EXECUTOR_LABEL, NODE_EXECUTOR
 from bailiwick.vocab.errors import InvalidValue
@@ -35,6 +36,10 @@ class ExecutorKind:
     """Whether it works on this machine."""
     open: Callable[[Path], Executor]
     """The executor itself; it keeps all it must remember in that folder."""
+    open_cluster: Callable[[Path], ClusterExecutor] | None = None
+    """The same, of one whose machines are nodes of ours through it."""
+    needs: str = ""
+    """What it needs to be available, for a person."""
 
     @property
     def label(self) -> str:
@@ -45,9 +50,20 @@ class ExecutorKind:
 EXECUTORS: Final = (
     ExecutorKind("local", local.is_available, local.open_executor),
     ExecutorKind(NODE_EXECUTOR, node.is_available, node.open_executor),
+    ExecutorKind("ray", ray.is_available, ray.open_executor, ray.open_executor, ray.NEEDS),
 )
 
 DEFAULT: Final = EXECUTORS[0]
+
+
+def find_cluster(name: str) -> ExecutorKind:
+    """The executor of this name, which runs jobs on a cluster."""
+    clusters = [kind for kind in EXECUTORS if kind.open_cluster is not None]
+    for kind in clusters:
+        if kind.name == name:
+            return kind
+    known = ", ".join(kind.name for kind in clusters)
+    raise InvalidValue("--jobs-on", name, f"a cluster: {known}")
 
 
 def find_executor(name: str) -> ExecutorKind:

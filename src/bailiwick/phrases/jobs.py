@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from bailiwick.phrases.reasons import REASONS
-from bailiwick.vocab.jobs import JobFault
+from bailiwick.vocab.jobs import HeldReason, JobFault
 from bailiwick.vocab.words import PendingReason, PreemptionReason
 
 FAULTS: Final[Mapping[JobFault, str]] = {
@@ -21,6 +21,15 @@ FAULTS: Final[Mapping[JobFault, str]] = {
     JobFault.NOT_KEPT_APART: "nothing on that machine keeps it apart from others' jobs",
     JobFault.OUT_OF_MEMORY: "it took more memory than it had asked for",
     JobFault.SUBMISSION_UNKNOWN: "the server was lost before its request was decided",
+    JobFault.DEPENDENCY_NEVER_MET: "a job that it comes after did not end as it needs",
+    JobFault.NOT_PERMITTED: "who submitted it may not submit there any more",
+}
+
+HELD: Final[Mapping[HeldReason, str]] = {
+    HeldReason.WAITING_FOR_JOBS: "jobs that it comes after are not over",
+    HeldReason.ARRAY_LIMIT: "as many tasks of its array are under way as may be at once",
+    HeldReason.BETWEEN_ATTEMPTS: "it is about to be tried again",
+    HeldReason.QUEUE_LIMIT: "as many requests wait as may",
 }
 
 
@@ -30,4 +39,6 @@ def phrase_job_reason(word: str) -> str:
         return PreemptionReason(word).human_summary()
     if word in tuple(PendingReason):
         return REASONS[PendingReason(word)]
+    if word in tuple(HeldReason):
+        return HELD[HeldReason(word)]
     return FAULTS[JobFault(word)] if word in tuple(JobFault) else word

@@ -16,7 +16,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import assert_never
 
@@ -30,10 +30,12 @@ from bailiwick.executors.port import (
     Limits,
     fault_of,
 )
+from bailiwick.fleet.node import NODE_EXECUTOR
 from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Role, Scope, check_access
 from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
 from bailiwick.kernel.people.commands import RevokeToken
-from bailiwick.ports import Clock, JobChange, JobRow
+from bailiwick.ports import Clock, JobAttempt, JobChange, JobRow
+from bailiwick.reconcile.held.steps import plan_retry
 from bailiwick.reconcile.job_steps import JobVerdict, ObservedLease
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
@@ -47,7 +49,8 @@ from bailiwick.vocab.errors import (
     NotFound,
     Unavailable,
 )
-from bailiwick.vocab.jobs import JobFault, JobPhase
+from bailiwick.vocab.job_arrays import parse_array
+from bailiwick.vocab.jobs import HeldReason, JobFault, JobPhase
 from bailiwick.vocab.values import MILLI
 
 ACTOR = "jobs"
@@ -75,6 +78,8 @@ class JobTools:
     say: Callable[[str], None] = field(default=lambda message: None)
     remote: Callable[[str], Executor] | None = None
     """Runs the jobs of another node."""
+    elsewhere: frozenset[str] = frozenset((NODE_EXECUTOR,))
+    """The executors of other nodes that are run from here."""
 
     def executor_of(self, node: str) -> Executor:
         """Whoever runs the jobs of a node."""
@@ -155,24 +160,43 @@ class JobActions:
         self.end(job, verdict=verdict, status=self.status(node, lease_id))
 
     def end(self, job: JobRow, *, verdict: JobVerdict, status: JobStatus | None = None) -> None:
-        """Have the job's token count no more, then write down how it ended."""
+        """Have the job's token count no more, then write down how it ended, or that it goes on."""
         # In this order: of a job that is over nobody would think again.
-        found = self._book.get(job.job_id)
-        if found is not None and found.token_id is not None:
+        found = self._book.get(job.job_id) or job
+        if found.token_id is not None:
             with suppress(Conflict, NotFound):
                 self._call(RevokeToken(found.token_id), job.correlation_id)
-        change = JobChange(
-            phase=verdict.phase, reason=verdict.reason, ended_ms=self._tools.clock.now_ms()
-        )
+        now_ms = self._tools.clock.now_ms()
+        change = JobChange(phase=verdict.phase, reason=verdict.reason, ended_ms=now_ms)
         if isinstance(status, Exited):
-            change = JobChange(
-                phase=verdict.phase,
-                reason=verdict.reason,
+            change = replace(
+                change,
                 ended_ms=max(status.ended_ms, job.started_ms or 0),
                 exit_code=status.code,
                 signal=status.signal,
             )
-        self._book.change(job.job_id, change)
+        again_ms = plan_retry(found, verdict, now_ms=now_ms)
+        if again_ms is None or not self._requeue(found, change, again_ms):
+            self._book.change(job.job_id, change)
+        self._tries.pop(job.job_id, None)
+        self._tools.jobs.wake()
+
+    def _requeue(self, job: JobRow, change: JobChange, again_ms: int) -> bool:
+        """Have the job wait for its next attempt; whether it does."""
+        assert change.phase is not None
+        ended = JobAttempt(
+            attempt=job.attempt,
+            phase=change.phase,
+            reason=change.reason,
+            lease_id=job.lease_id,
+            node=job.node,
+            started_ms=job.started_ms,
+            ended_ms=change.ended_ms or 0,
+            exit_code=change.exit_code,
+            signal=change.signal,
+        )
+        word = HeldReason.BETWEEN_ATTEMPTS.value
+        return self._book.held.requeue(job.job_id, ended=ended, retry_at_ms=again_ms, reason=word)
 
     def give_back(self, job: JobRow, lease_id: int) -> None:
         """The job is over: its lease may go."""
@@ -203,7 +227,8 @@ class JobActions:
             except BailiwickError as error:
                 self._tools.say(f"what is kept of job {job.job_id} stays: {error}")
                 continue
-            self._book.forget(job.job_id)
+            if job.lease_id is not None:
+                self._book.forget(job.lease_id)
 
     def _is_cleared(self, node: str, lease_id: int) -> bool:
         try:
@@ -259,6 +284,7 @@ class JobActions:
             limits=Limits(memory_of(lease, per_core), cpu_milli=lease.cpu_milli or None),
             server=self._tools.server,
             owner=str(Scope(job.tenant, job.project)),
+            told=told_of(job),
         )
 
     def _fail(self, job: JobRow, fault: JobFault, error: BailiwickError) -> None:
@@ -274,6 +300,23 @@ def _keys_of(job: JobRow) -> tuple[Permission, ...]:
     if job.submitter_keys is None:
         return _KEYS
     return tuple(key for key in _KEYS if key.value in job.submitter_keys)
+
+
+def told_of(job: JobRow) -> dict[str, str]:
+    """What a job is told of itself, beyond its lease."""
+    told = {"BAILIWICK_JOB_ID": str(job.job_id), "BAILIWICK_ATTEMPT": str(job.attempt)}
+    if job.checkpoint is not None:
+        told["BAILIWICK_CHECKPOINT"] = job.checkpoint
+    if job.array is not None:
+        indices = parse_array(job.array).indices
+        told |= {
+            "BAILIWICK_ARRAY_ID": str(job.array_id),
+            "BAILIWICK_ARRAY_INDEX": str(job.array_index),
+            "BAILIWICK_ARRAY_COUNT": str(len(indices)),
+            "BAILIWICK_ARRAY_MIN": str(indices[0]),
+            "BAILIWICK_ARRAY_MAX": str(indices[-1]),
+        }
+    return told
 
 
 def memory_of(lease: ObservedLease, per_core: int) -> int:

@@ -24,7 +24,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import assert_never
 
-from bailiwick.fleet.node import EXECUTOR_LABEL, NODE_EXECUTOR
+from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.kernel.state import State
 from bailiwick.ports import JobChange, JobRow
 from bailiwick.reconcile import job_steps as js
@@ -186,7 +186,12 @@ class JobLoop:
         """Whether another server runs the jobs of a node; one that departed has nobody else."""
         if self.tools.remote is None:
             return True
-        return node in state.ledger and not _has_agent(state, node)
+        return node in state.ledger and not self._is_run_from_here(state, node)
+
+    def _is_run_from_here(self, state: State, node: str) -> bool:
+        """Whether another node's jobs are run from here: by its own agent, or by its cluster."""
+        label = state.ledger.entry(node).capacity.labels.get(EXECUTOR_LABEL)
+        return label in self.tools.elsewhere
 
     def _leases_in(self, state: State, known: Iterable[int]) -> Iterable[int]:
         """The leases to be looked at: see the module's rules."""
@@ -197,7 +202,9 @@ class JobLoop:
             return own
         others = state.leases if self._known is None else {*known, *state.leaving}
         found = [
-            i for i in others if i in state.leases and _has_agent(state, str(state.node_of(i)))
+            i
+            for i in others
+            if i in state.leases and self._is_run_from_here(state, str(state.node_of(i)))
         ]
         return {*own, *found}
 
@@ -387,9 +394,3 @@ class JobLoop:
         ]
         if old and _FORGETTING not in self._busy:
             self._begin(_FORGETTING, lambda: self._acts.forget(old))
-
-
-def _has_agent(state: State, node: str) -> bool:
-    """Whether a node's own agent runs its jobs."""
-    labels = state.ledger.entry(node).capacity.labels
-    return labels.get(EXECUTOR_LABEL) == NODE_EXECUTOR

@@ -18,13 +18,17 @@ from functools import partial
 from pathlib import Path
 
 from bailiwick.executors import local, registry
+from bailiwick.executors.clusters import ClusterHands, ClusterPlan
 from bailiwick.executors.local.modes import Apart
+from bailiwick.fleet.node import NODE_EXECUTOR
 from bailiwick.ports import Clock
+from bailiwick.reconcile.clusters.nodes import ClusterNodes
 from bailiwick.reconcile.counting import JobCounting
 from bailiwick.reconcile.demo_cell import DemoCell
 from bailiwick.reconcile.departures import Departures
 from bailiwick.reconcile.duties import Duty
 from bailiwick.reconcile.graphs import GraphLoop
+from bailiwick.reconcile.held.loop import HeldLoop
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.jobs import JobLoop
 from bailiwick.reconcile.metering import KeepMeter
@@ -50,6 +54,7 @@ from bailiwick.store.job_rows import JobBook
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
+from bailiwick.vocab.errors import InvalidValue
 
 JOBS_FOLDER = "jobs"
 SIGNER = "bailiwick"
@@ -70,6 +75,8 @@ class ProcessPlan:
     """The key that signs tokens of leases."""
     apart: Apart = field(default_factory=Apart)
     """How jobs are kept apart, and what they see."""
+    clusters: tuple[ClusterPlan, ...] = ()
+    """On which clusters jobs run, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,15 @@ def open_telemetry(folder: Path, name: str, *, otlp: str | None) -> Telemetry:
     return Telemetry.open(folder, otlp=otlp, name=name, logs=LogTerms(level=logging.INFO))
 
 
+def open_cluster(plan: ClusterPlan) -> ClusterHands:
+    """The hands on one cluster; refused if this machine cannot reach one."""
+    kind = registry.find_cluster(plan.kind)
+    if kind.open_cluster is None or not kind.is_available():
+        raise InvalidValue("--jobs-on", plan.kind, "a cluster that this machine can submit to")
+    plan.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return ClusterHands(kind.name, kind.open_cluster(plan.folder), plan.folder)
+
+
 def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     """The parts that the API needs, and what a leader has to do."""
     runner, clock = base.runner, base.clock
@@ -100,9 +116,13 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     duties.append(UsageCheck(runner, books, clock=clock))
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
+    duties.append(HeldLoop(jobs, runner, clock=clock, say=base.say))
     graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
     duties.append(GraphLoop(graphs, runner, clock=clock, say=base.say))
-    desk, kind = NodeDesk(WorkBook(base.store), clock=clock), registry.DEFAULT
+    clusters = tuple(open_cluster(each) for each in plan.clusters)
+    duties += [ClusterNodes(each, runner, beats=beats, say=base.say) for each in clusters]
+    desk = NodeDesk(WorkBook(base.store), clock=clock, clusters=clusters)
+    kind = registry.DEFAULT
     executor, job_mode = None, None
     if node is not None:
         hands = local.open_executor(plan.folder / JOBS_FOLDER, plan.apart)
@@ -118,6 +138,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         server=plan.address,
         say=base.say,
         remote=lambda other: WatchedExecutor(desk.executor_of(other), base.telemetry),
+        elsewhere=frozenset((NODE_EXECUTOR, *(each.name for each in clusters))),
     )
     loop = JobLoop(tools)
     here = partial(ThisNode, loop, beats, executor=kind, folder=plan.folder, job_mode=job_mode)

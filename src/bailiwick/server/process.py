@@ -26,6 +26,7 @@ from pathlib import Path
 
 from uuid_utils import uuid7
 
+from bailiwick.executors.clusters import ClusterPlan
 from bailiwick.executors.local.modes import Apart
 from bailiwick.reconcile.duties import Duties
 from bailiwick.reconcile.this_node import machine_name
@@ -73,6 +74,8 @@ class ProcessOptions:
     tls: Tls | None = None
     apart: Apart = field(default_factory=Apart)
     """How jobs are kept apart on this machine, and what they see of it."""
+    clusters: tuple[ClusterPlan, ...] = ()
+    """On which clusters jobs run, too."""
     is_node: bool = True
     """Whether this machine is a node, and runs jobs."""
     shows_login: bool = True
@@ -163,6 +166,7 @@ class _Process:
             demo=options.demo,
             capability=options.capability,
             apart=options.apart,
+            clusters=options.clusters,
         )
         parts, tasks = assemble(base, plan)
         duties = Duties(tasks, say=self._say)

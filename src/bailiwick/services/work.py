@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from bailiwick.executors.clusters import ClusterHands
 from bailiwick.executors.node.executor import NodeExecutor
 from bailiwick.executors.node.work import Seen, WorkRow
+from bailiwick.executors.port import Executor
 from bailiwick.iam import PrincipalKind
 from bailiwick.ports import Clock
 from bailiwick.services.caller import Caller, Deferred
@@ -33,13 +35,18 @@ WAITERS_MAX = 4
 class NodeDesk:
     """The work of all nodes, and who waits for a change of it; from any thread."""
 
-    def __init__(self, book: WorkBook, *, clock: Clock) -> None:
-        self.book, self._clock = book, clock
+    def __init__(
+        self, book: WorkBook, *, clock: Clock, clusters: Sequence[ClusterHands] = ()
+    ) -> None:
+        self.book, self._clock, self._clusters = book, clock, clusters
         self._lock = threading.Lock()
         self._waiting: dict[str, list[Callable[[], None]]] = {}
 
-    def executor_of(self, node: str) -> NodeExecutor:
-        """What runs the jobs of that node."""
+    def executor_of(self, node: str) -> Executor:
+        """What runs the jobs of that node: the cluster that it is of, or else its agent."""
+        for cluster in self._clusters:
+            if cluster.has(node):
+                return cluster.executor
         now_ms = self._clock.now_ms
         return NodeExecutor(self.book, node, now_ms=now_ms, wake=lambda: self.wake(node))
 

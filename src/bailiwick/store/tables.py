@@ -15,7 +15,8 @@ Rules:
 - ``findings`` is a fold of the journal's findings; ``finding_state`` says how far it has come.
 - ``invoices`` is no fold: what a bill says, under the digest that the journal has of it.
 - ``jobs`` is no fold: what a job was told to run may be secret and is in no journal. It has one row
-  for each job, and the journal knows the job's request by the key ``job-ID``.
+  for each job, and the journal knows the job's request by the key ``job-ID``; ``job_attempts`` has
+  one for each attempt that is over of a job that was tried again.
 - Graphs of tasks are no folds either; their tables stand in :mod:`.graph_tables`.
 - ``work`` is no fold: what is to run on a node and what its agent saw, by lease; ``work_nodes``
   counts its versions, ``work_output`` is what jobs printed there.
@@ -314,11 +315,40 @@ jobs = Table(
     Column("is_forgotten", Boolean, nullable=False),
     Column("denial", String),
     Column("image", String),
+    Column("asked_ms", BigInteger, server_default="0"),
+    Column("asks", Integer, nullable=False, server_default="1"),
+    Column("attempt", Integer, nullable=False, server_default="1"),
+    Column("retry_at_ms", BigInteger),
+    Column("after", String),
+    Column("array_id", BigInteger),
+    Column("array", String),
+    Column("array_index", Integer),
+    Column("retries", Integer, nullable=False, server_default="0"),
+    Column("retry_on", String),
+    Column("checkpoint", String),
     Index("jobs_by_tenant", "tenant", "job_id"),
+    Index("jobs_by_array", "array_id", "array_index"),
     Index("jobs_by_lease", "lease_id"),
     Index("jobs_by_phase", "phase", "job_id"),
     Index("jobs_by_key", "submitter", "key", unique=True),
     sqlite_autoincrement=True,
+)
+
+job_attempts = Table(
+    "job_attempts",
+    metadata,
+    Column("job_id", NUMBER, primary_key=True, autoincrement=False),
+    Column("attempt", NUMBER, primary_key=True, autoincrement=False),
+    Column("phase", String, nullable=False),
+    Column("reason", String),
+    Column("lease_id", BigInteger),
+    Column("node", String),
+    Column("started_ms", BigInteger),
+    Column("ended_ms", BigInteger, nullable=False),
+    Column("exit_code", Integer),
+    Column("signal", Integer),
+    Column("is_forgotten", Boolean, nullable=False),
+    Index("job_attempts_by_lease", "lease_id"),
 )
 
 work_nodes = Table(

@@ -2,7 +2,8 @@
 
 Rules:
 
-- A job goes forward through its phases and never back. A phase that is over stays.
+- A job goes forward through its phases and never back, but for the next attempt of one that is
+  to be tried again, which waits anew. A phase that is over stays.
 - What a lease's end or a denial already has a word for keeps that word; only what can happen to a
   job alone is spelled here.
 
@@ -58,3 +59,14 @@ class JobFault(StrEnum):
     IMAGE_NOT_USABLE = "image_not_usable"
     SUBMISSION_UNKNOWN = "submission_unknown"
     OUT_OF_MEMORY = "out_of_memory"
+    DEPENDENCY_NEVER_MET = "dependency_never_met"
+    NOT_PERMITTED = "not_permitted"
+
+
+class HeldReason(StrEnum):
+    """Why a job is not in the queue yet."""
+
+    WAITING_FOR_JOBS = "waiting_for_jobs"
+    ARRAY_LIMIT = "array_limit"
+    BETWEEN_ATTEMPTS = "between_attempts"
+    QUEUE_LIMIT = "queue_limit"

@@ -6,12 +6,18 @@ from typing import Annotated
 
 from pydantic import Field
 
+from bailiwick.vocab.graphs import FailureCategory
+from bailiwick.vocab.job_addresses import AFTER_MAX
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire.answers import Denial
 from bailiwick.wire.base import Model, Name
 from bailiwick.wire.work import Asked, LeaseRequest
 
 _Phase = Annotated[JobPhase, Field(strict=False)]
+_Category = Annotated[FailureCategory, Field(strict=False)]
+_After = Annotated[
+    str, Field(pattern=r"^(job-)?[1-9][0-9]{0,15}(\[[0-9]{1,6}\])?(:(ok|failed|any))?$")
+]
 _Word = Annotated[str, Field(max_length=131_071)]
 _IMAGE = r"^[a-z0-9]+([._-][a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$"
 _EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,254}$")]
@@ -28,6 +34,30 @@ class NewJob(LeaseRequest):
     image: Annotated[str, Field(pattern=_IMAGE, max_length=255)] | None = None
     """The OCI image that is its root: ``NAME``, ``NAME:TAG``, either with ``@sha256:DIGEST``."""
     name: Name | None = None
+    after: Annotated[list[_After], Field(max_length=AFTER_MAX)] = Field(default_factory=list)
+    """Jobs that must be over before, and how: ``job-3:ok``, ``:failed`` or ``:any``."""
+    array: Annotated[str, Field(pattern=r"^[0-9,:%-]+$", max_length=8_000)] | None = None
+    """One task for each index, such as ``0-99%10``: a hundred, ten of them at once."""
+    retries: Annotated[int, Field(ge=0, le=100)] = 0
+    """How often it may be tried again."""
+    retry_on: Annotated[list[_Category], Field(max_length=6)] | None = None
+    """For which reasons; without a word, when it was preempted or its node was lost."""
+    checkpoint: Annotated[str, Field(pattern=r"^/", max_length=4095)] | None = None
+    """Where it saves its work and goes on from: every attempt is told."""
+
+
+class JobAttempt(Model):
+    """An attempt that is over of a job that was tried again."""
+
+    attempt: int
+    phase: _Phase
+    reason: str | None
+    lease_id: int | None
+    node: str | None
+    started_ms: int | None
+    ended_ms: int
+    exit_code: int | None
+    signal: int | None
 
 
 class Job(Model):
@@ -58,6 +88,21 @@ class Job(Model):
     """Why it was refused, with the numbers; null for who was not."""
     image: str | None = None
     """The image that is its root; null for the machine's own system."""
+    is_held: bool = False
+    """Whether it is not in the queue yet; ``reason`` tells why."""
+    after: list[str] = Field(default_factory=list)
+    """What it comes after."""
+    array_id: int | None = None
+    """The array that it is a task of: the number of its first task."""
+    array_index: int | None = None
+    array: str | None = None
+    """The whole array, as it is spelled."""
+    attempt: int = 1
+    retries: int = 0
+    retry_on: list[_Category] = Field(default_factory=list)
+    checkpoint: str | None = None
+    attempts: list[JobAttempt] = Field(default_factory=list)
+    """Those that are over, if it was tried again."""
 
 
 class JobOutput(Model):

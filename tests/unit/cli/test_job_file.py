@@ -23,6 +23,11 @@ env:
   MODE: fast
 cwd: /data/exp
 image: tools:v2
+after: ["job-3:ok", 4]
+array: 0-9%2
+retries: 3
+retry_on: [preempted]
+checkpoint: /data/exp/saved
 gpus: 2
 generation: nvidia_hopper
 models: [NVIDIA H100]

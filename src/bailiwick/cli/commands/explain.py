@@ -68,16 +68,18 @@ def explain(options: ExplainOptions) -> None:
     kind = "job" if target.isdecimal() else target.partition("-")[0]
     if kind not in _KINDS:
         raise InvalidValue("TARGET", target, "job-7, lease-12, entry-3 or options as for submit")
+    if kind == "job":
+        from bailiwick.cli.commands.job import explain_job
+        from bailiwick.cli.jobs.addresses import find_job
+
+        explain_job(ask, find_job(ask, target).job)
+        return
     number = parse_id(kind, target)
     match kind:
         case "entry":
             explain_entry(ask, number)
-        case "lease":
-            explain_lease(ask, number)
         case _:
-            from bailiwick.cli.commands.job import explain_job
-
-            explain_job(ask, number)
+            explain_lease(ask, number)
 
 
 def explain_rules() -> None:

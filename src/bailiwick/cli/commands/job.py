@@ -3,76 +3,89 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bailiwick.cli.commands.logs import FollowOption, JobId, OffsetOption, show_logs
+from bailiwick.cli.commands.logs import FollowOption, JobId, OffsetOption, TailOption, show_logs
+from bailiwick.cli.jobs.addresses import find_job, tasks_of
+from bailiwick.cli.jobs.lists import (
+    JOBS,
+    LIVE,
+    WIDE,
+    FormatOption,
+    JobFormat,
+    MineOption,
+    NameOption,
+    SortOption,
+    StateOption,
+    query_of,
+    read_jobs,
+    sorted_jobs,
+    words_of,
+)
 from bailiwick.cli.shared.ask import Ask, noun, verb
+from bailiwick.cli.shared.completions import complete_jobs
 from bailiwick.cli.shared.denials import phrase_denial
-from bailiwick.cli.shared.jobs import outcome_of, read_job, sentence_of
-from bailiwick.cli.shared.output import Columns, draw_details
-from bailiwick.cli.shared.screen import asked, owner
-from bailiwick.cli.shared.units import parse_id
-from bailiwick.phrases.amounts import size, span
+from bailiwick.cli.shared.jobs import name_of, outcome_of, read_job, sentence_of
+from bailiwick.cli.shared.output import Format, draw_details
+from bailiwick.cli.shared.screen import asked, make_console, owner, print_rows
+from bailiwick.phrases.amounts import plural, size, span
 from bailiwick.phrases.jobs import phrase_job_reason
-from bailiwick.phrases.times import age, moment
+from bailiwick.phrases.times import moment
+from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.jobs import JobPhase
 
 if TYPE_CHECKING:
     from bailiwick.wire.jobs import Job
 
+JobIds = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[JOB]...", help="7, job-7, job-7[3] or a name.", autocompletion=complete_jobs
+    ),
+]
+
 app = noun("Jobs: commands that run under leases.")
 
 
-def _words(job: Job) -> str:
-    return job.name or shlex.join(job.command)
+@verb(app, "list", lists=True, scope="everywhere")
+def list_jobs(
+    ask: Ask,
+    *,
+    state: StateOption = None,
+    mine: MineOption = False,
+    name: NameOption = None,
+    sort: SortOption = None,
+    output: FormatOption = JobFormat.TABLE,
+) -> None:
+    """The jobs that you may see, newest first.
 
-
-def _ran(job: Job) -> str:
-    if job.started_ms is None:
-        return "-"
-    return (
-        age(job.started_ms) if job.ended_ms is None else span(max(0, job.ended_ms - job.started_ms))
-    )
-
-
-JOBS: Columns[Job] = Columns(
-    ("job", "owner", "phase*", "what*", "node", "submitted", "ran"),
-    lambda j: (
-        f"job-{j.job_id}",
-        owner(j.tenant, j.project),
-        outcome_of(j),
-        _words(j),
-        j.node or "-",
-        f"{age(j.submitted_ms)} ago",
-        _ran(j),
-    ),
-    lambda j: f"job-{j.job_id}",
-    numbers=("submitted", "ran"),
-    empty="no job that you may see; bailiwick submit -- CMD runs one",
-)
-
-
-@verb(app, "list", lists=True)
-def list_jobs(ask: Ask) -> None:
-    """The jobs that you may see.
-
-    Example: bailiwick job list --watch
+    Example: bailiwick job list --mine --state live --sort -ran -o wide
     """
-    from bailiwick.wire.actions.jobs import JOB_LIST
-
-    ask.list(JOB_LIST, columns=JOBS)
+    is_wide = output is JobFormat.WIDE
+    ask.output = Format.TABLE if is_wide else Format(output.value)
+    query = query_of(ask, states=state, mine=mine, name=name)
+    ask.show_rows(lambda: sorted_jobs(read_jobs(ask, query), sort), WIDE if is_wide else JOBS)
 
 
 @verb(app, "show")
 def show_job(ask: Ask, job: JobId) -> None:
-    """One job.
+    """One job, or an array: what it asked for, how far it has come, what it costs.
 
     Example: bailiwick job show job-7
     """
-    found = read_job(ask, parse_id("job", job))
-    ask.printer.thing(found, name=f"job-{found.job_id}", draw=lambda: draw_job(found))
+    found, is_array = find_job(ask, job)
+    if not is_array:
+        ask.printer.thing(found, name=name_of(found), draw=lambda: draw_job(found))
+        return
+    page = tasks_of(ask, found)
+    if ask.output is Format.TABLE:
+        counts = Counter(task.phase.value for task in page.items)
+        rows = [("tasks", found.array or "-"), *((word, str(n)) for word, n in counts.items())]
+        draw_details("array", f"job-{found.array_id}", rows=rows)
+    ask.printer.rows(page, JOBS)
 
 
 def _terms(found: Job) -> list[tuple[str, str]]:
@@ -98,6 +111,7 @@ def draw_job(found: Job) -> None:
         ("asks for", asked(found.request)),
         ("memory", size(found.mem_bytes)),
         *_terms(found),
+        *_later(found),
         ("owner", owner(found.tenant, found.project)),
         ("submitted by", found.submitter),
         ("tag", found.tag or "-"),
@@ -110,41 +124,130 @@ def draw_job(found: Job) -> None:
         ("started", "-" if found.started_ms is None else moment(found.started_ms)),
         ("ended", "-" if found.ended_ms is None else moment(found.ended_ms)),
     ]
-    draw_details("job", f"job-{found.job_id}", rows=rows)
+    draw_details("job", name_of(found), rows=rows)
+    if found.attempts:
+        draw_attempts(found)
 
 
-@verb(app, "cancel", changes=True)
-def cancel_job(ask: Ask, job: JobId) -> None:
-    """End a job, or take it out of the queue.
+def _later(found: Job) -> list[tuple[str, str]]:
+    """What it waits for, what it is a part of, and how often it may be tried."""
+    rows = [("after", ", ".join(found.after))] if found.after else []
+    if found.array is not None:
+        rows.append(("array", f"job-{found.array_id}, tasks {found.array}"))
+    if found.retries:
+        why = ", ".join(found.retry_on)
+        rows.append(("attempt", f"{found.attempt} of {found.retries + 1}; again if {why}"))
+    if found.checkpoint is not None:
+        rows.append(("checkpoint", found.checkpoint))
+    return rows
+
+
+def draw_attempts(found: Job) -> None:
+    """The attempts that are over, for people."""
+    rows = [
+        (
+            str(each.attempt),
+            each.phase.value if each.reason is None else f"{each.phase.value} ({each.reason})",
+            each.node or "-",
+            "-" if each.lease_id is None else f"lease-{each.lease_id}",
+            moment(each.ended_ms),
+        )
+        for each in found.attempts
+    ]
+    heads = ("attempt", "ended as*", "node", "lease", "at")
+    print_rows(make_console(), heads, rows=rows, title="Attempts that are over")
+
+
+@verb(app, "cancel", changes=True, scope="project")
+def cancel_job(
+    ask: Ask,
+    jobs: JobIds = None,
+    *,
+    state: StateOption = None,
+    mine: MineOption = False,
+    name: NameOption = None,
+) -> None:
+    """End jobs, or take them out of the queue: one, a whole array, or all that a filter names.
+
+    Several are shown first, and you are asked.
 
     Example: bailiwick job cancel job-7
+
+    Example: bailiwick job cancel --mine --state waiting --name train
     """
+    is_filter = bool(state or mine or name or any(ask.given.values()))
+    if is_filter is bool(jobs):
+        raise InvalidValue(
+            "JOB", " ".join(jobs or []), "jobs, or a filter such as --mine; not both"
+        )
+    if jobs:
+        found = [task for each in jobs for task in _live_of(ask, each)]
+    else:
+        query = query_of(ask, states=state or [LIVE], mine=mine, name=name)
+        page = read_jobs(ask, query)
+        found = [job for job in page.items if not job.phase.is_over]
+        if not found:
+            typer.echo("no job that is not over is named by that", err=True)
+            return
+    if is_filter or len(found) > 1:
+        if ask.output is Format.TABLE:
+            draw_jobs(found)
+        ask.confirm(f"Cancel {plural(len(found), 'job')}?")
+    _cancel(ask, found)
+
+
+def draw_jobs(found: list[Job]) -> None:
+    """Jobs that are about to be cancelled, for people; not the result, so not on stdout."""
+    for job in found:
+        typer.echo(f"  {sentence_of(job)}: {words_of(job)}", err=True)
+
+
+def _live_of(ask: Ask, text: str) -> list[Job]:
+    """The job that is meant, or those tasks of an array that are not over."""
+    found, is_array = find_job(ask, text)
+    if not is_array:
+        return [found]
+    return [task for task in tasks_of(ask, found).items if not task.phase.is_over]
+
+
+def _cancel(ask: Ask, jobs: list[Job]) -> None:
+    """Cancel each; one of many that has ended meanwhile is no fault."""
+    from bailiwick.client.errors import Refusal
     from bailiwick.wire.actions.jobs import JOB_CANCEL
 
-    number = parse_id("job", job)
-    ask.change(JOB_CANCEL, path={"job_id": number}, told=f"job-{number} is to end")
+    for job in jobs:
+        told = f"{name_of(job)} is to end"
+        try:
+            ask.change(JOB_CANCEL, path={"job_id": job.job_id}, told=told)
+        except Refusal as error:
+            if len(jobs) == 1 or not read_job(ask, job.job_id).phase.is_over:
+                raise
+            typer.echo(f"bailiwick: {error}", err=True)
 
 
 @verb(app, "logs")
 def job_logs(
-    ask: Ask, job: JobId, *, follow: FollowOption = False, offset: OffsetOption = 0
+    ask: Ask,
+    job: JobId,
+    *,
+    follow: FollowOption = False,
+    offset: OffsetOption = 0,
+    tail: TailOption = None,
 ) -> None:
     """What a job has printed; the same as bailiwick logs.
 
     Example: bailiwick job logs -f job-7
     """
-    show_logs(ask, job, follow=follow, offset=offset)
+    show_logs(ask, job, follow=follow, offset=offset, tail=tail)
 
 
-def explain_job(ask: Ask, number: int) -> None:
+def explain_job(ask: Ask, found: Job) -> None:
     """Why a job is where it is: in the queue, under its lease, or over."""
     from bailiwick.cli.commands.explain import explain_entry, explain_lease
-    from bailiwick.cli.shared.output import Format
 
-    found = read_job(ask, number)
     if ask.output is Format.TABLE:
         typer.echo(sentence_of(found))
-        if found.reason is not None and found.phase is not JobPhase.WAITING:
+        if found.reason is not None and (found.is_held or found.phase is not JobPhase.WAITING):
             denied, word = found.denied, found.reason
             why = phrase_job_reason(word) if denied is None else phrase_denial(denied)
             typer.echo(f"why: {why}")
@@ -153,4 +256,4 @@ def explain_job(ask: Ask, number: int) -> None:
     elif found.lease_id is not None:
         explain_lease(ask, found.lease_id)
     elif ask.output is not Format.TABLE:
-        ask.printer.thing(found, name=f"job-{number}", draw=lambda: None)
+        ask.printer.thing(found, name=name_of(found), draw=lambda: None)

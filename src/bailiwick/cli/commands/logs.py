@@ -8,31 +8,46 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.completions import complete_jobs
-from bailiwick.cli.shared.units import parse_id
 
 command = typer.Typer(add_completion=False)
 
 JobId = Annotated[
-    str, typer.Argument(metavar="JOB", help="7 or job-7.", autocompletion=complete_jobs)
+    str,
+    typer.Argument(
+        metavar="JOB", help="7, job-7, job-7[3] or a name.", autocompletion=complete_jobs
+    ),
 ]
 FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job is over.")]
 OffsetOption = Annotated[int, typer.Option("--offset", min=0, help="Start at this byte.")]
+TailOption = Annotated[
+    int | None, typer.Option("--tail", min=0, max=1_000_000, help="Only the last so many lines.")
+]
 
 
-def show_logs(ask: Ask, job: str, *, follow: bool, offset: int) -> None:
+def show_logs(ask: Ask, job: str, *, follow: bool, offset: int, tail: int | None = None) -> None:
     """Copy what a job printed."""
-    from bailiwick.cli.shared.jobs import copy_output
+    from bailiwick.cli.jobs.addresses import find_one
+    from bailiwick.cli.shared.jobs import copy_output, find_tail
 
+    number = find_one(ask, job).job_id
     try:
-        copy_output(ask, parse_id("job", job), follow=follow, offset=offset)
+        begin = offset if tail is None else max(offset, find_tail(ask, number, lines=tail))
+        copy_output(ask, number, follow=follow, offset=begin)
     except KeyboardInterrupt:  # the person has seen enough; the job goes on
         return
 
 
 @verb(command, "logs")
-def logs(ask: Ask, job: JobId, *, follow: FollowOption = False, offset: OffsetOption = 0) -> None:
+def logs(
+    ask: Ask,
+    job: JobId,
+    *,
+    follow: FollowOption = False,
+    offset: OffsetOption = 0,
+    tail: TailOption = None,
+) -> None:
     """What a job has printed, on stdout as it was; -f goes on until the job is over.
 
-    Example: bailiwick logs -f job-7
+    Example: bailiwick logs --tail 20 -f job-7
     """
-    show_logs(ask, job, follow=follow, offset=offset)
+    show_logs(ask, job, follow=follow, offset=offset, tail=tail)

@@ -12,6 +12,9 @@ from bailiwick.cli.shared.ask import Ask
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.options import SubmitOptions, ask_of
 from bailiwick.cli.shared.output import emit
+from bailiwick.phrases.amounts import plural
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.job_arrays import parse_array
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.units import parse_span
 
@@ -23,7 +26,8 @@ command = typer.Typer(add_completion=False)
 
 @command.command(
     help="Run a command under a lease.\n\nbailiwick submit --gpus 2 --generation nvidia_hopper "
-    "--mem 64GiB --ttl 2h --tag exp-7 -- python train.py\n\nEnds with 0 once it is taken (with "
+    "--mem 64GiB --ttl 2h --tag exp-7 -- python train.py\n\nbailiwick submit --array 0-99%10 "
+    "--after job-3:ok --retries 3 -- python part.py\n\nEnds with 0 once it is taken (with "
     "--wait: runs; with --follow: has succeeded), 3 if it is refused, 4 if --timeout is over.",
     context_settings=OWN_ARGUMENTS,
 )
@@ -37,6 +41,8 @@ def submit(options: SubmitOptions) -> None:
     if options.dry_run:
         run_plan(ask, options)
     body = new_job(options, ask)
+    if body.array is not None and options.follow:
+        raise InvalidValue("--follow", body.array, "one job, not an array; logs -f follows a task")
     job = ask.client.send(JOB_SUBMIT, body=body)
     asked_as = ask.client.correlation_id
     if not options.follow and not options.wait:
@@ -78,10 +84,23 @@ def _tell(ask: Ask, job: Job, asked_as: str) -> None:
     ask.printer.thing(job, name=f"job-{job.job_id}", draw=lambda: _draw(job, asked_as))
 
 
+def _draw_array(job: Job) -> None:
+    spec, name = parse_array(job.array or ""), f"job-{job.job_id}"
+    most = "" if spec.limit is None else f", {spec.limit} at once"
+    emit(f"{name} is an array of {plural(len(spec.indices), 'task')}{most}")
+    if job.request is not None:
+        typer.echo(f"  time limit of each: {phrase_limit(job.request.ttl_ms)}", err=True)
+    for words in (f"job show {name}", f"logs -f {name}[{spec.indices[0]}]", f"job cancel {name}"):
+        typer.echo(f"  bailiwick {words}", err=True)
+
+
 def _draw(job: Job, asked_as: str) -> None:
     from bailiwick.cli.shared.jobs import sentence_of
 
     name = f"job-{job.job_id}"
+    if job.array is not None:
+        _draw_array(job)
+        return
     where = ""
     if job.node is not None and job.lease_id is not None:
         where = f" on {job.node} (lease-{job.lease_id})"

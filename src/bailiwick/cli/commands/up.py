@@ -21,6 +21,7 @@ from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.flags import with_options
 
 if TYPE_CHECKING:
+    from bailiwick.executors.clusters import ClusterPlan
     from bailiwick.executors.local.modes import Apart
     from bailiwick.server.port import Tls
     from bailiwick.server.process import ProcessOptions
@@ -119,6 +120,15 @@ class UpOptions:
             "--job-path",
             metavar="DIR[:rw]",
             help="A folder that jobs in a sandbox see, to read unless :rw is added. Repeatable.",
+        ),
+    ] = None
+    jobs_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--jobs-on",
+            metavar="KIND=DIR",
+            help="Run jobs on a cluster too, whose machines then are nodes; DIR is a folder that "
+            "they see as well. Repeatable.",
         ),
     ] = None
     tls_cert: Annotated[
@@ -230,6 +240,7 @@ def check_options(options: UpOptions) -> ProcessOptions:
         advertise=options.advertise,
         tls=tls,
         apart=_apart_of(options, folder=folder, key_file=key_file),
+        clusters=tuple(_cluster_of(text) for text in options.jobs_on or ()),
         is_node=default and can_be_node() if options.node is None else options.node,
         shows_login=default if options.login is None else options.login,
         demo=options.demo,
@@ -253,6 +264,20 @@ def _apart_of(options: UpOptions, *, folder: Path, key_file: Path) -> Apart:
         shown=tuple(parse_shown(text) for text in options.job_path or ()),
         hidden=tuple(path.resolve() for path in hidden),
     )
+
+
+def _cluster_of(text: str) -> ClusterPlan:
+    from bailiwick import InvalidValue
+    from bailiwick.executors.clusters import ClusterPlan
+    from bailiwick.executors.registry import find_cluster
+
+    word, _, folder = text.partition("=")
+    kind = find_cluster(word)
+    if not folder:
+        raise InvalidValue("--jobs-on", text, f"{kind.name}=DIR")
+    if not kind.is_available():
+        raise InvalidValue("--jobs-on", word, f"a cluster ({kind.needs})")
+    return ClusterPlan(kind.name, Path(folder).resolve())
 
 
 def _tls_of(options: UpOptions) -> Tls | None:

@@ -74,6 +74,12 @@ _SCOPE: Final[Kinds] = {
         None,
     ),
 }
+_EVERYWHERE: Final[Kinds] = {
+    "everywhere": (
+        Annotated[bool, typer.Option("--all", "-A", help="In every tenant that you may see.")],
+        False,
+    ),
+}
 
 
 @dataclass
@@ -86,6 +92,8 @@ class Ask:
     watch: bool = False
     dry_run: bool = False
     yes: bool = False
+    everywhere: bool = False
+    """Whether all tenants are meant, and not the session's."""
     given: dict[str, str | None] = field(default_factory=dict)
     """The tenant and project as they were typed."""
 
@@ -206,19 +214,22 @@ def verb(
     *,
     lists: bool = False,
     changes: bool = False,
-    scope: Literal["fleet", "tenant", "project"] = "fleet",
+    scope: Literal["fleet", "tenant", "project", "everywhere"] = "fleet",
     **more: Any,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a command whose first parameter is its :class:`Ask`; the rest are its own.
 
-    ``scope`` is how deep it reaches: with ``tenant`` it can be told one, with ``project`` that too.
+    ``scope`` is how deep it reaches: with ``tenant`` it can be told one, with ``project`` that too,
+    and with ``everywhere`` that neither counts.
     """
     extra = dict(_OUTPUT)
     for wanted, options in ((lists, _LIST), (changes, _CHANGE)):
         if wanted:
             extra |= options
-    depth = ("fleet", "tenant", "project").index(scope)
+    depth = ("fleet", "tenant", "project", "everywhere").index(scope)
     extra |= {option: _SCOPE[option] for option in [*_SCOPE][:depth]}
+    if scope == "everywhere":
+        extra |= _EVERYWHERE
 
     def wrap(command: Callable[..., None]) -> Callable[..., None]:
         for taken in inspect.signature(command).parameters:

@@ -20,6 +20,7 @@ import typer
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.ask import Ask
+from bailiwick.vocab.job_addresses import JobAddress
 from bailiwick.vocab.jobs import JobPhase
 
 if TYPE_CHECKING:
@@ -117,6 +118,50 @@ def copy_output(ask: Ask, number: int, *, follow: bool, offset: int = 0) -> None
             return
 
 
+def find_tail(ask: Ask, number: int, *, lines: int) -> int:
+    """Where the last so many lines of a job's output begin."""
+    from bailiwick.wire.actions.jobs import JOB_OUTPUT
+
+    path = {"job_id": number}
+
+    def read(offset: int, limit: int) -> bytes:
+        query = {"offset": offset, "limit": limit}
+        return base64.b64decode(ask.client.send(JOB_OUTPUT, path=path, query=query).data)
+
+    return tail_offset(read, lines)
+
+
+def tail_offset(read: Callable[[int, int], bytes], lines: int) -> int:
+    """The same, of whatever is read so; its length is found by halving, then it is read backwards.
+
+    >>> text = b"one" + bytes([10]) + b"two" + bytes([10]) + b"thr"
+    >>> [tail_offset(lambda at, most: text[at : at + most], n) for n in range(5)]
+    [11, 8, 4, 0, 0]
+    """
+    low, high = 0, 1
+    while read(high - 1, 1):  # bounded: what is kept of an output is
+        low, high = high, 2 * high
+    while low < high - 1:  # halved each time; ``low`` bytes are there, ``high`` are not
+        middle = (low + high) // 2
+        low, high = (middle, high) if read(middle - 1, 1) else (low, middle)
+    end, found = low, 0
+    is_ended = low > 0 and read(low - 1, 1) == b"\n"
+    wanted = lines + 1 if is_ended else lines
+    if not lines:
+        return low
+    while end > 0:  # a piece nearer to the beginning each time
+        begin = max(0, end - CHUNK_BYTES)
+        piece = read(begin, end - begin)
+        here = piece.count(b"\n")
+        if found + here >= wanted:
+            at = len(piece)
+            for _ in range(wanted - found):  # as many as there are line ends
+                at = piece.rindex(b"\n", 0, at)
+            return begin + at + 1
+        end, found = begin, found + here
+    return 0
+
+
 def patiently(read: Callable[[], T]) -> T:
     """What ``read`` finds; a server that is away is waited for, it may only be starting again."""
     from bailiwick.client.errors import Unreachable
@@ -161,7 +206,12 @@ _WAS = (JobPhase.CANCELLED, JobPhase.PREEMPTED, JobPhase.REFUSED, JobPhase.LOST)
 def sentence_of(job: Job) -> str:
     """The same as a sentence about the job."""
     verb_word = "was " if job.phase in _WAS else "" if job.phase.is_over else "is "
-    return f"job-{job.job_id} {verb_word}{outcome_of(job)}"
+    return f"{name_of(job)} {verb_word}{outcome_of(job)}"
+
+
+def name_of(job: Job) -> str:
+    """What other commands take: ``job-7``, or ``job-7[3]`` of a task of an array."""
+    return str(JobAddress(job.array_id or job.job_id, job.array_index))
 
 
 def read_job(ask: Ask, number: int) -> Job:

@@ -36,6 +36,7 @@ from bailiwick.vocab.errors import InvalidValue
 _CORES, _MEM_GIB = 1, 2
 _GPU_CORES, _GPU_MEM_GIB = 1, 16
 _WHAT, _TERMS, _SCOPE = "What is asked for", "On which terms", "For whom, and how it is told"
+_LATER = "Later, many times, again"
 
 
 def _option(panel: str, *names: str, **more: Any) -> Any:
@@ -152,6 +153,47 @@ class JobOptions(WishOptions):
             "--image",
             metavar="NAME[:TAG]",
             help="Run it in this OCI image, of those that its machine has.",
+        ),
+    ] = None
+    after: Annotated[
+        list[str] | None,
+        _option(
+            _LATER,
+            "--after",
+            metavar="JOB[:ok|failed|any]",
+            help="Only once that job is over so; repeat it.",
+            autocompletion=complete_jobs,
+        ),
+    ] = None
+    array: Annotated[
+        str | None,
+        _option(
+            _LATER,
+            "--array",
+            metavar="0-99%10",
+            help="A task for each index, here ten at once; each is told BAILIWICK_ARRAY_INDEX.",
+        ),
+    ] = None
+    retries: Annotated[
+        int | None,
+        _option(_LATER, "--retries", min=0, max=100, help="Try again so often; see --retry-on."),
+    ] = None
+    retry_on: Annotated[
+        list[str] | None,
+        _option(
+            _LATER,
+            "--retry-on",
+            metavar="WHY",
+            help="preempted, node_lost, exit_code or timeout; without it, the first two.",
+        ),
+    ] = None
+    checkpoint: Annotated[
+        str | None,
+        _option(
+            _LATER,
+            "--checkpoint",
+            metavar="DIR",
+            help="Where it saves its work: each attempt is told BAILIWICK_CHECKPOINT.",
         ),
     ] = None
 
@@ -273,6 +315,14 @@ def _typed_job(options: JobOptions) -> dict[str, object]:
         told["name"] = options.name
     if options.env:
         told["env"] = [each if "=" in each else _own(each) for each in options.env]
+    later = {
+        "after": options.after,
+        "array": options.array,
+        "retries": options.retries,
+        "retry_on": options.retry_on,
+        "checkpoint": options.checkpoint,
+    }
+    told |= {word: value for word, value in later.items() if value not in (None, [])}
     if options.cwd is not None:
         told["cwd"] = str(Path(options.cwd).absolute())
     if options.image is not None:

@@ -22,12 +22,14 @@ from time import time
 from typing import Any, Final
 
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.job_arrays import parse_array
 from bailiwick.vocab.units import parse_bytes, parse_cores, parse_gpus, parse_span
 from bailiwick.vocab.words import Exclusivity, HardwareGeneration, LeaseClass, Priority
 
 Flat = dict[str, Any]
 """Fields of the contract; a dot stands before a field of a field."""
 
+RETRIES_MAX: Final = 100
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 
 
@@ -78,6 +80,17 @@ def _gang(word: str, value: object) -> Flat:
     if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= 4096:
         raise InvalidValue(word, value, "1 to 4096 members")
     return {"gang_size": int(text)}
+
+
+def _array(word: str, value: object) -> Flat:
+    return {"array": str(parse_array(_text(word, value)))}
+
+
+def _retries(word: str, value: object) -> Flat:
+    text = _text(word, value)
+    if not re.fullmatch("[0-9]{1,3}", text) or int(text) > RETRIES_MAX:
+        raise InvalidValue(word, value, f"0 to {RETRIES_MAX} further tries")
+    return {"retries": int(text)}
 
 
 def _deadline(word: str, value: object) -> Flat:
@@ -137,6 +150,11 @@ WORDS: Final[dict[str, Callable[[str, object], Flat]]] = {
     "env": _env,
     "cwd": _plain("cwd"),
     "image": _plain("image"),
+    "after": _texts("after"),
+    "array": _array,
+    "retries": _retries,
+    "retry_on": _texts("retry_on"),
+    "checkpoint": _plain("checkpoint"),
     "gpus": _gpus,
     "generation": _words("gpu_generation", HardwareGeneration),
     "models": _texts("gpu_models"),
@@ -174,7 +192,8 @@ WORD_OF: Final[dict[str, str]] = {
 }
 """The word for a field of the contract, where it has another one."""
 
-JOB_FIELDS: Final = frozenset({"name", "command", "env", "cwd", "image"})
+_LATER: Final = ("after", "array", "retries", "retry_on", "checkpoint")
+JOB_FIELDS: Final = frozenset({"name", "command", "env", "cwd", "image", *_LATER})
 """What a job has and a lease has not."""
 
 

@@ -69,6 +69,7 @@ def environment_of(
         "LANG": "C.UTF-8",
     }
     ours = {
+        **spec.told,
         "BAILIWICK_LEASE_ID": str(spec.lease_id),
         "BAILIWICK_LEASE_TOKEN": spec.token,
         "BAILIWICK_LEASE_TOKEN_FILE": str(folder / TOKEN),

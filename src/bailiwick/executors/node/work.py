@@ -108,7 +108,7 @@ def spell_spec(spec: JobSpec) -> str:
     """A specification as text; its token and environment are in it."""
     plain = {each.name: getattr(spec, each.name) for each in dataclasses.fields(spec)}
     plain["limits"] = dataclasses.asdict(spec.limits)
-    plain["env"] = dict(spec.env)
+    plain |= {"env": dict(spec.env), "told": dict(spec.told)}
     plain["cwd"] = None if spec.cwd is None else str(spec.cwd)
     return json.dumps(plain)
 

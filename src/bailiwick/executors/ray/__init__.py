@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from bailiwick.executors.port import Executor
+from bailiwick.executors.clusters import ClusterExecutor
 from bailiwick.vocab.errors import Unavailable
 
 ADDRESS = "RAY_API_SERVER_ADDRESS"
 """The variable that Ray's own tools read: where a cluster takes jobs."""
+
+NEEDS = f"{ADDRESS} says where it takes jobs, as for Ray's own tools"
+
+PYTHON, TOKEN_FILE = "BAILIWICK_RAY_PYTHON", "BAILIWICK_RAY_TOKEN_FILE"
+"""The cluster's own interpreter, as its head finds it; a token, where the cluster asks for one."""
 
 
 def is_available() -> bool:
@@ -17,7 +22,7 @@ def is_available() -> bool:
     return bool(os.environ.get(ADDRESS))
 
 
-def open_executor(folder: Path) -> Executor:
+def open_executor(folder: Path) -> ClusterExecutor:
     """The executor whose jobs are kept in this folder, which every node of the cluster can see."""
     from bailiwick.executors.ray.executor import RayExecutor
     from bailiwick.executors.ray.jobs_api import RayCluster
@@ -25,4 +30,6 @@ def open_executor(folder: Path) -> Executor:
     address = os.environ.get(ADDRESS)
     if not address:
         raise Unavailable("the cluster", f"{ADDRESS} does not say where it is")
-    return RayExecutor(folder, RayCluster(address))
+    token = os.environ.get(TOKEN_FILE)
+    cluster = RayCluster(address, token_file=Path(token) if token else None)
+    return RayExecutor(folder, cluster, python=os.environ.get(PYTHON) or "python")

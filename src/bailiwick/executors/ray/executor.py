@@ -64,6 +64,7 @@ from bailiwick.executors.ray.folder import (
     withdraw,
 )
 from bailiwick.executors.ray.jobs_api import RayCluster, RayJob, RayNode, RayState
+from bailiwick.fleet.node import NodeCapacity
 from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, NotFound, Unavailable
 from bailiwick.vocab.jobs import JobFault
 from bailiwick.vocab.values import check_amount
@@ -153,7 +154,7 @@ class RayExecutor:
             raise Unavailable("the job's working directory", error.strerror) from error
 
     def tear_down(self, lease_id: int) -> bool:
-        """KeptEnd the job; whether it is proven that nothing of it is left."""
+        """End the job; whether it is proven that nothing of it is left."""
         folder = self._folder(lease_id)
         try:
             kept = load_kept(folder)
@@ -203,6 +204,10 @@ class RayExecutor:
         names = (path.name for path in self._root.iterdir() if path.is_dir())
         found = (int(name) for name in names if name.isdecimal() and str(int(name)) == name)
         return tuple(sorted(found))
+
+    def nodes(self) -> Mapping[str, NodeCapacity]:
+        """The machines of the cluster that are alive."""
+        return {node.name: node.capacity() for node in self._cluster.nodes()}
 
     def usage(self, lease_id: int) -> JobUsage | None:
         """What the node's kernel counted for a job that is over; nothing before."""

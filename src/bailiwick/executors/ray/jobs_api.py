@@ -28,7 +28,12 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from bailiwick.fleet.generation import generation_of
+from bailiwick.fleet.inventory import REGISTERED_BY
+from bailiwick.fleet.node import ATTESTED_PREFIX, GpuDevice, NodeCapacity
 from bailiwick.vocab.errors import InvalidValue, Unavailable
+from bailiwick.vocab.values import check_name
+from bailiwick.vocab.words import HardwareGeneration
 
 WAIT_S: Final = 20.0
 ANSWER_BYTES_MAX: Final = 64 * 2**20
@@ -80,6 +85,7 @@ class RayNode:
     node_id: str
     address: str
     has: Mapping[str, float] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def lacks(self, bundle: Mapping[str, float]) -> str | None:
         """The first thing of which it never has enough."""
@@ -91,6 +97,27 @@ class RayNode:
         return tuple(
             sorted(k for k, v in self.has.items() if k.startswith(GENERATION_PREFIX) and v > 0)
         )
+
+    def capacity(self) -> NodeCapacity:
+        """What it has, as an inventory: a generation counts as far as its resource is told."""
+        gpus = [
+            GpuDevice(_generation(resource))
+            for resource in self.generations
+            for _ in range(int(self.has[resource]))
+        ]
+        rest = int(self.has.get("GPU", 0)) - len(gpus)
+        gpus += [GpuDevice(HardwareGeneration.OTHER)] * max(0, rest)
+        most = int(self.has.get("GPU", 0))
+        cores = int(self.has.get("CPU", 0) * 1000) / 1000
+        mem_bytes = int(self.has.get("memory", 0))
+        return NodeCapacity(cores, mem_bytes, gpus=gpus[:most], labels=self.labels)
+
+
+def _generation(resource: str) -> HardwareGeneration:
+    """``GEN_nvidia_hopper`` and ``GEN_hopper`` by the word, ``GEN_h100`` by the device."""
+    word = resource.removeprefix(GENERATION_PREFIX).lower()
+    found = [each for each in HardwareGeneration if each.value in (word, f"nvidia_{word}")]
+    return found[0] if found else generation_of(word)
 
 
 class RayCluster:
@@ -202,7 +229,20 @@ def _parse_node(row: Any) -> RayNode:
     labels = row.get("labels") or {}
     name = labels.get(NODE_LABEL) or row["node_name"]
     has = {str(key): float(value) for key, value in (row.get("resources_total") or {}).items()}
-    return RayNode(str(name), str(row["node_id"]), str(row["node_ip"]), has)
+    told = {str(key): str(value) for key, value in labels.items() if _is_label(key, value)}
+    return RayNode(str(name), str(row["node_id"]), str(row["node_ip"]), has, told)
+
+
+def _is_label(key: object, value: object) -> bool:
+    """Whether it may be a label of a node of ours too; the cluster's own have a slash."""
+    if key in (NODE_LABEL, *REGISTERED_BY) or str(key).startswith(ATTESTED_PREFIX):
+        return False
+    try:
+        check_name("labels key", key)
+        check_name("labels", value)
+    except InvalidValue:
+        return False
+    return True
 
 
 def last_line(text: str) -> str:

@@ -61,6 +61,7 @@ def assignment(name: str, value: str) -> str:
 def environment_text(spec: JobSpec, folder: Path) -> str:
     """What the job finds in its environment beside what the cluster gives it."""
     ours = {
+        **spec.told,
         "BAILIWICK_LEASE_ID": str(spec.lease_id),
         "BAILIWICK_LEASE_TOKEN": spec.token,
         "BAILIWICK_LEASE_TOKEN_FILE": str(folder / TOKEN),

@@ -5,6 +5,9 @@ Rules:
 - The row is written first, then the kernel is asked under the key ``job-ID``, then the row learns
   what the kernel said. Whoever dies between leaves a row that :meth:`Jobs.resubmit` can finish: the
   same key gives the same answer.
+- A job that comes after others, and a task of an array, is written down and held. Whoever lets it
+  go writes that down first too, and each time asks under a key of its own.
+- A held job has time: what only says "not now" holds it again, and does not end it.
 - What the kernel surely did not do (it said so) ends the job as refused. What may have happened or
   not leaves the row waiting, to be asked again.
 - No job runs without a bound on its memory: who names none gets some for each core.
@@ -33,21 +36,39 @@ from bailiwick.kernel import (
     encode_command,
 )
 from bailiwick.kernel.spelling import denial_body
-from bailiwick.ports import Clock, JobChange, JobRow, JobStore, NewJobRow
+from bailiwick.ports import AfterJob, Clock, JobChange, JobRow, JobStore, NewJobRow
 from bailiwick.runtime.runner import Runner
+from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.request import with_memory
+from bailiwick.scheduler.rights.denials import TooManyWaiting
 from bailiwick.services.authority import Principal
 from bailiwick.vocab.errors import (
     BailiwickError,
     Conflict,
+    InvalidValue,
     InvariantBroken,
+    LimitReached,
     NotFound,
     NotLeader,
 )
-from bailiwick.vocab.jobs import JobFault, JobPhase
+from bailiwick.vocab.graphs import FailureCategory
+from bailiwick.vocab.job_addresses import AFTER_MAX
+from bailiwick.vocab.job_arrays import ArraySpec
+from bailiwick.vocab.jobs import HeldReason, JobFault, JobPhase
+from bailiwick.vocab.values import check_integer
 
 LIVE_MAX = 10_000
 """Jobs that may wait or run at a time."""
+
+RETRIES_MAX = 100
+ARRAY_TEXT_MAX = 65_536
+"""Bytes of command and environment of an array: each of its tasks has a row with them."""
+
+RETRY_ON = (FailureCategory.PREEMPTED, FailureCategory.NODE_LOST)
+"""Why a job is tried again, unless it says otherwise."""
+
+RETRYABLE = (*RETRY_ON, FailureCategory.EXIT_CODE, FailureCategory.TIMEOUT)
+"""Why a job may be tried again; what was refused or cancelled stays so."""
 
 _WAITING = (JobPhase.WAITING,)
 
@@ -66,6 +87,34 @@ class JobDraft:
     cwd: str | None
     mem_bytes_per_core: int = 0
     image: str | None = None
+    after: tuple[AfterJob, ...] = ()
+    array: ArraySpec | None = None
+    retries: int = 0
+    retry_on: tuple[FailureCategory, ...] = RETRY_ON
+    checkpoint: str | None = None
+
+    def __post_init__(self) -> None:
+        check_integer("retries", self.retries, low=0, high=RETRIES_MAX)
+        if len(self.after) > AFTER_MAX:
+            raise InvalidValue("after", len(self.after), f"at most {AFTER_MAX} jobs")
+        for each in self.retry_on:
+            if each not in RETRYABLE:
+                raise InvalidValue("retry_on", each.value, f"one of {', '.join(RETRYABLE)}")
+        held = self.is_held or self.retries
+        if held and not self.request.wait:
+            raise InvalidValue("wait", False, "true, for a job that is to run later or again")
+        if self.array is not None and self._text_bytes() > ARRAY_TEXT_MAX:
+            expected = f"a command and an environment of {ARRAY_TEXT_MAX:,} bytes in an array"
+            raise InvalidValue("command", "(not shown)", expected)
+
+    def _text_bytes(self) -> int:
+        words = (*self.command, *self.env, *self.env.values())
+        return sum(len(word.encode()) for word in words)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the kernel is not asked at once."""
+        return bool(self.after) or self.array is not None
 
     @property
     def submit(self) -> Submit:
@@ -75,7 +124,18 @@ class JobDraft:
 
     def digest(self) -> str:
         """What tells this wish from another; of the environment, only the names."""
-        told = [encode_command(self.request), self.command, sorted(self.env), self.cwd, self.name]
+        told: list[Any] = [
+            encode_command(self.request),
+            self.command,
+            sorted(self.env),
+            self.cwd,
+            self.name,
+        ]
+        after = [(each.job_id, each.is_array, each.need.value) for each in self.after]
+        array = None if self.array is None else str(self.array)
+        later = [after, array, self.retries, list(self.retry_on), self.checkpoint]
+        if self.is_held or self.retries or self.checkpoint:
+            told.append(later)  # so that what has none of it is the same as it ever was
         told += [] if self.image is None else [self.image]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
@@ -130,10 +190,16 @@ class Jobs:
             tag=draft.tag,
             submitted_ms=self._clock.now_ms(),
             since_seq=self._runner.replica.journal.size,
+            asked_ms=None if draft.is_held else self._clock.now_ms(),
+            after=draft.after,
+            array=None if draft.array is None else str(draft.array),
+            retries=draft.retries,
+            retry_on=draft.retry_on if draft.retries else (),
+            checkpoint=draft.checkpoint,
         )
         # Whoever looks at the row before it is known to be under way may ask the kernel as well:
         # under the same key, so it is answered the same.
-        job = self.book.insert(new, live_max=self._live_max)
+        job = self._insert(new, draft.array)
         with self._lock:
             is_ours = job.is_unsubmitted and job.job_id not in self._submitting
             if is_ours:
@@ -141,6 +207,7 @@ class Jobs:
         if job.digest != new.digest:
             raise Conflict("idempotency key", key, "was used for another job", hint="use a new one")
         if not is_ours:
+            self.wake()  # one that is held may be let go at once
             return Submitted(job, None)
         try:
             answer = self._ask(job)
@@ -148,6 +215,23 @@ class Jobs:
             self._submitting.discard(job.job_id)
         self.wake()
         return Submitted(self.get(job.job_id), answer)
+
+    def _insert(self, new: NewJobRow, array: ArraySpec | None) -> JobRow:
+        if array is None:
+            return self.book.insert(new, live_max=self._live_max)
+        return self.book.insert_array(new, indices=array.indices, live_max=self._live_max)
+
+    def let_go(self, job_id: int) -> None:
+        """Ask the kernel for a held job; one that is held no more is left alone."""
+        with self._lock:
+            self._submitting.add(job_id)
+        try:
+            now_ms, size = self._clock.now_ms(), self._runner.replica.journal.size
+            if self.book.held.release(job_id, now_ms=now_ms, since_seq=size):
+                self._ask(self.get(job_id), is_again=True)
+        finally:
+            self._submitting.discard(job_id)
+        self.wake()
 
     def was_cut_short(self, job: JobRow) -> bool:
         """Whether its submission was begun in an earlier life: the kernel may have granted it."""
@@ -158,12 +242,12 @@ class Jobs:
         if job.job_id in self._submitting:
             return
         now_ms = self._clock.now_ms()
-        if now_ms - job.submitted_ms >= keys_ms:
+        if now_ms - (job.asked_ms or job.submitted_ms) >= keys_ms:
             fault = JobFault.SUBMISSION_UNKNOWN.value
             end = JobChange(phase=JobPhase.LOST, reason=fault, ended_ms=now_ms)
             self.book.change(job.job_id, end, only_from=_WAITING)
             return
-        self._ask(job)
+        self._ask(job, is_again=True)
 
     def get(self, job_id: int) -> JobRow:
         """That job; one that is not there is an error."""
@@ -181,9 +265,11 @@ class Jobs:
 
     def cancel(self, job_id: int, *, actor: str, correlation_id: str) -> JobRow:
         """Have a job end: at once if it waits, else as soon as it was torn down."""
-        job = self.check_cancel(job_id)
+        self.check_cancel(job_id)
         if self.book.change(job_id, JobChange(cancel_asked=True)):
-            self.cancel_entry(job, actor=actor, correlation_id=correlation_id)
+            now_ms, over = self._clock.now_ms(), JobPhase.CANCELLED
+            if not self.book.held.end(job_id, phase=over, reason=None, now_ms=now_ms):
+                self.cancel_entry(self.get(job_id), actor=actor, correlation_id=correlation_id)
             self.wake()
         return self.get(job_id)
 
@@ -212,15 +298,21 @@ class Jobs:
         for wake in tuple(self._wakes):
             wake()
 
-    def _ask(self, job: JobRow) -> Granted | Queued | Refused:
-        """Ask the kernel, and have the row learn what it said."""
-        command = decode_command(dict(job.request))
-        key = f"job-{job.job_id}"
+    def _ask(self, job: JobRow, *, is_again: bool = False) -> Granted | Queued | Refused:
+        """Ask the kernel, and have the row learn what it said.
+
+        Asked again, a replica that does not lead says nothing about what became of it before.
+        """
+        envelope = Envelope(
+            decode_command(dict(job.request)), job.submitter, job.correlation_id, job.kernel_key
+        )
         try:
-            answer = self._runner.execute(Envelope(command, job.submitter, job.correlation_id, key))
+            answer = self._runner.execute(envelope)
         except BailiwickError as error:
-            if not error.retryable or isinstance(error, NotLeader):  # surely nothing happened
-                self._refuse(job, error.code.value)
+            if job.has_been_held and isinstance(error, LimitReached):
+                self._hold(job)
+            elif not error.retryable or (isinstance(error, NotLeader) and not is_again):
+                self._refuse(job, error.code.value)  # surely nothing happened
             raise
         match answer:
             case Granted():
@@ -228,11 +320,16 @@ class Jobs:
                 self._learn(job, JobChange(phase=JobPhase.STARTING, lease_id=lease_id, node=node))
             case Queued():
                 self._learn(job, JobChange(entry_id=answer.entry_id, reason=answer.reason.value))
+            case Refused(Denied(detail=TooManyWaiting())) if job.has_been_held:
+                self._hold(job)
             case Refused():
                 self._refuse(job, answer.denied.reason.value, denial=denial_body(answer.denied))
             case _:
                 raise InvariantBroken(f"a job's request was answered with {answer}")
         return answer
+
+    def _hold(self, job: JobRow) -> None:
+        self.book.held.hold(job.job_id, asks=job.asks, reason=HeldReason.QUEUE_LIMIT.value)
 
     def _refuse(self, job: JobRow, reason: str, *, denial: dict[str, Any] | None = None) -> None:
         now_ms, over = self._clock.now_ms(), JobPhase.REFUSED

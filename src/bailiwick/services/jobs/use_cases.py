@@ -3,24 +3,27 @@
 Rules:
 
 - A job of another is not there: same answer, same words.
+- A filter narrows what the caller may see and never widens it.
 - A dry run of a job is a plan of its request; nothing is written down.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bailiwick.iam import FLEET, Scope
+from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.kernel import Done
-from bailiwick.ports import JobRow
+from bailiwick.ports import AfterJob, JobAttempt, JobFilter, JobRow
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.jobs import JobDraft, Jobs, Submitted
 from bailiwick.services.leases import check_scope
 from bailiwick.services.pages import Rows, cut
 from bailiwick.services.plans import PricedPlan, plan_request
-from bailiwick.vocab.errors import Unavailable
+from bailiwick.vocab.errors import InvalidValue, Unavailable
+from bailiwick.vocab.job_addresses import After, JobAddress
 from bailiwick.vocab.jobs import JobPhase
 
 
@@ -30,15 +33,26 @@ class JobStanding:
 
     job: JobRow
     reason: str | None
+    attempts: Sequence[JobAttempt] = ()
+    """Those that are over."""
 
 
 async def submit_job(
-    caller: Caller, jobs: Jobs | None, *, scope: Scope, ask: Deferred[JobDraft]
+    caller: Caller,
+    jobs: Jobs | None,
+    *,
+    scope: Scope,
+    ask: Deferred[JobDraft],
+    after: Deferred[Sequence[After]] = tuple,
 ) -> PricedPlan | Submitted:
-    """Run a command now or, if it may wait, as soon as there is room; a dry run is a plan."""
+    """Run a command now or, if it may wait, as soon as there is room; a dry run is a plan.
+
+    ``after`` are the jobs that must be over before; the caller must be able to see them.
+    """
     await check_scope(caller, scope)
     per_core = await caller.read(lambda view: view.state.settings.job_mem_bytes_per_core)
-    draft = replace(ask(), mem_bytes_per_core=per_core)
+    before = await _resolve(caller, jobs, after())
+    draft = replace(ask(), mem_bytes_per_core=per_core, after=before)
     if caller.dry_run:
         return await plan_request(caller, draft.submit)
     submit, word = kept_jobs(jobs).submit, caller.correlation_id
@@ -47,25 +61,47 @@ async def submit_job(
     )
 
 
+async def _resolve(
+    caller: Caller, jobs: Jobs | None, after: Sequence[After]
+) -> tuple[AfterJob, ...]:
+    """The jobs that are meant; one that the caller may not see is not there."""
+    found: list[AfterJob] = []
+    for each in after:
+        row = await asyncio.to_thread(_find, kept_jobs(jobs), each.address)
+        at = None if row is None else Scope(row.tenant, row.project)
+        if row is None or at is None or not caller.holds(Permission.QUEUE_READ, at):
+            raise InvalidValue("after", str(each), "a job that is there and that you may see")
+        is_array = each.address.index is None and row.array_id == row.job_id
+        found.append(AfterJob(row.job_id, is_array, each.need))
+    return tuple(found)
+
+
+def _find(jobs: Jobs, address: JobAddress) -> JobRow | None:
+    if address.index is None:
+        return jobs.book.get(address.number)
+    which = JobFilter(array_id=address.number, array_index=address.index)
+    return next(iter(jobs.book.page(None, which=which, limit=1)), None)
+
+
 async def list_jobs(
-    caller: Caller, jobs: Jobs | None, *, before: int | None, limit: int
+    caller: Caller, jobs: Jobs | None, *, which: JobFilter, before: int | None, limit: int
 ) -> Rows[JobStanding]:
-    """The jobs that the caller may see, newest first."""
+    """The jobs that the caller may see and that a filter names, newest first."""
     caller.require_within(FLEET)
     scopes: list[tuple[str, str | None]] | None = None
     if not caller.may(FLEET):
         own = [scope for scope in caller.principal.roles if caller.may(scope)]
         scopes = [(each.tenant, each.project) for each in own if each.tenant is not None]
     page = kept_jobs(jobs).book.page
-    rows = await asyncio.to_thread(page, scopes, before=before, limit=limit + 1)
+    rows = await asyncio.to_thread(page, scopes, which=which, before=before, limit=limit + 1)
     kept, following = cut(rows, limit, key=lambda job: job.job_id)
-    return await tell_standing(caller, kept), following
+    return await tell_standing(caller, kept, jobs=jobs), following
 
 
 async def read_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> JobStanding:
     """One job."""
     job = await require_job(caller, kept_jobs(jobs), job_id=job_id)
-    return (await tell_standing(caller, [job]))[0]
+    return (await tell_standing(caller, [job], jobs=jobs))[0]
 
 
 async def cancel_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> Done:
@@ -80,8 +116,14 @@ async def cancel_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> Done:
     return Done(None)
 
 
-async def tell_standing(caller: Caller, rows: list[JobRow]) -> list[JobStanding]:
+async def tell_standing(
+    caller: Caller, rows: list[JobRow], *, jobs: Jobs | None
+) -> list[JobStanding]:
     """How jobs stand; those that wait, with what is in their way now."""
+    again = [job.job_id for job in rows if job.attempt > 1]
+    attempts: dict[int, list[JobAttempt]] = {}
+    if again:
+        attempts = await asyncio.to_thread(kept_jobs(jobs).book.held.attempts, again)
     entries = [job.entry_id for job in rows if job.phase is JobPhase.WAITING and job.entry_id]
 
     def read(view: View) -> dict[int, str]:
@@ -89,7 +131,10 @@ async def tell_standing(caller: Caller, rows: list[JobRow]) -> list[JobStanding]
         return {i: told.reason.value for i in entries if (told := blocked.get(i)) is not None}
 
     reasons = await caller.read(read) if entries else {}
-    return [JobStanding(job, reasons.get(job.entry_id or 0) or job.reason) for job in rows]
+    return [
+        JobStanding(job, reasons.get(job.entry_id or 0) or job.reason, attempts.get(job.job_id, ()))
+        for job in rows
+    ]
 
 
 async def require_job(caller: Caller, jobs: Jobs, *, job_id: int) -> JobRow:

@@ -7,16 +7,17 @@ the decision), and 200 with the plan for a dry run.
 from __future__ import annotations
 
 import base64
+from dataclasses import asdict, replace
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Depends, Query
 from fastapi.responses import JSONResponse
 
 from bailiwick.executors.port import JobSpec
 from bailiwick.executors.registry import DEFAULT, find_executor
 from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.kernel import Refused, Submit, decode_command
-from bailiwick.ports import JobRow
+from bailiwick.ports import AfterJob, JobFilter, JobRow
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber, number_in, spell_page
@@ -30,10 +31,13 @@ from bailiwick.server.http.spelling import (
 )
 from bailiwick.server.problems import Trouble
 from bailiwick.services.jobs import JobDraft, Submitted, output, use_cases
+from bailiwick.services.jobs.jobs import RETRY_ON
 from bailiwick.services.jobs.output import OutputWish
 from bailiwick.services.jobs.use_cases import JobStanding
 from bailiwick.services.plans import PricedPlan
 from bailiwick.vocab.errors import BailiwickError, InvalidValue
+from bailiwick.vocab.job_addresses import After, JobAddress, parse_after
+from bailiwick.vocab.job_arrays import parse_array
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.wire import jobs as wire
 from bailiwick.wire.answers import Done
@@ -46,27 +50,78 @@ Bytes = Annotated[int, Query(ge=1, le=1 << 20, description="Bytes in one answer,
 WaitS = Annotated[int, Query(ge=0, le=20, description="How long to wait for something new.")]
 
 
+Mine = Annotated[bool, Query(description="Only those that the caller submitted.")]
+_PHASES = "|".join(phase.value for phase in JobPhase)
+Phases = Annotated[
+    str | None,
+    Query(
+        pattern=f"^({_PHASES})(,({_PHASES}))*$",
+        max_length=200,
+        description="Only those in one of these phases, with commas between them.",
+    ),
+]
+Word = Annotated[str | None, Query(max_length=63, description="Only those with exactly this.")]
+Number = Annotated[
+    int | None, Query(ge=0, le=INTEGER_MAX, description="Only tasks of this array, or index.")
+]
+
+
+def filter_of(
+    tenant: Word = None,
+    project: Word = None,
+    *,
+    name: Word = None,
+    phase: Phases = None,
+    array_id: Number = None,
+    array_index: Number = None,
+) -> JobFilter:
+    """Which jobs are asked for."""
+    phases = None if phase is None else tuple(map(JobPhase, phase.split(",")))
+    return JobFilter(
+        tenant=tenant,
+        project=project,
+        name=name,
+        phases=phases,
+        array_id=array_id,
+        array_index=array_index,
+    )
+
+
 @answers("job.submit")
 async def submit_job(asked: Changing, body: wire.NewJob) -> JSONResponse:
     """Run a command now or, with ``wait``, as soon as there is room."""
     kept = asked.house.parts.jobs
-    found = await use_cases.submit_job(asked, kept, scope=scope_of(body), ask=lambda: _draft(body))
+    found = await use_cases.submit_job(
+        asked,
+        kept,
+        scope=scope_of(body),
+        ask=lambda: _draft(body),
+        after=lambda: [parse_after(each) for each in body.after],
+    )
     if isinstance(found, PricedPlan):
         return JSONResponse(spell_plan(found).model_dump(mode="json"), 200)
     if found.job.phase is JobPhase.REFUSED:
         raise _refused(found)
     status = 202 if found.job.phase is JobPhase.WAITING else 201
-    (standing,) = await use_cases.tell_standing(asked, [found.job])
+    (standing,) = await use_cases.tell_standing(asked, [found.job], jobs=kept)
     return JSONResponse(_job(standing).model_dump(mode="json"), status)
 
 
 @answers("job.list")
 async def list_jobs(
-    asked: Here, *, cursor: NumberCursor = None, limit: Limit = 100
+    asked: Here,
+    which: Annotated[JobFilter, Depends(filter_of)],
+    *,
+    mine: Mine = False,
+    cursor: NumberCursor = None,
+    limit: Limit = 100,
 ) -> Page[wire.Job]:
-    """The jobs that the caller may see, newest first."""
+    """The jobs that the caller may see and that were asked for, newest first."""
     kept, before = asked.house.parts.jobs, number_in(cursor)
-    return spell_page(await use_cases.list_jobs(asked, kept, before=before, limit=limit), _job)
+    if mine:
+        which = replace(which, submitter=asked.principal.name)
+    rows = await use_cases.list_jobs(asked, kept, which=which, before=before, limit=limit)
+    return spell_page(rows, _job)
 
 
 @answers("job.read")
@@ -115,6 +170,8 @@ def _draft(body: wire.NewJob) -> JobDraft:
     JobSpec(1, argv=tuple(body.command), token="-", env=body.env)
     if body.cwd is not None and "\0" in body.cwd:
         raise InvalidValue("cwd", body.cwd, "a path without NUL")
+    if body.checkpoint is not None and "\0" in body.checkpoint:
+        raise InvalidValue("checkpoint", body.checkpoint, "a path without NUL")
     labels = sorted({*body.labels, *(executors or {DEFAULT.label})})
     return JobDraft(
         tenant=body.tenant,
@@ -126,6 +183,10 @@ def _draft(body: wire.NewJob) -> JobDraft:
         env=body.env,
         cwd=body.cwd,
         image=body.image,
+        array=None if body.array is None else parse_array(body.array),
+        retries=body.retries,
+        retry_on=RETRY_ON if body.retry_on is None else tuple(dict.fromkeys(body.retry_on)),
+        checkpoint=body.checkpoint,
     )
 
 
@@ -153,6 +214,10 @@ def _asked(job: JobRow) -> Asked | None:
     return spell_asked(command.request) if isinstance(command, Submit) else None
 
 
+def _after(each: AfterJob) -> str:
+    return str(After(JobAddress(each.job_id), each.need))
+
+
 def _job(found: JobStanding) -> wire.Job:
     job = found.job
     return wire.Job(
@@ -177,4 +242,14 @@ def _job(found: JobStanding) -> wire.Job:
         request=_asked(job),
         denied=None if job.denial is None else spell_kept_denial(job.denial),
         image=job.image,
+        is_held=job.is_held,
+        after=[_after(each) for each in job.after],
+        array_id=job.array_id,
+        array_index=job.array_index,
+        array=job.array,
+        attempt=job.attempt,
+        retries=job.retries,
+        retry_on=list(job.retry_on),
+        checkpoint=job.checkpoint,
+        attempts=[wire.JobAttempt(**asdict(each)) for each in found.attempts],
     )

@@ -1,0 +1,1 @@
+"""Clusters whose machines are nodes: who of them takes part, and who is missed."""

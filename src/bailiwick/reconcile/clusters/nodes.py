@@ -1,0 +1,112 @@
+"""The machines of a cluster as nodes of the fleet: they join, are heard through it, and are missed.
+
+Rules:
+
+- The cluster is asked now and then. What it lists takes part, under the label of its executor, with
+  what the cluster says it has. What it lists no more is not heard any more, and departs in time.
+- A cluster that does not answer has lost no node: those that were heard last are heard.
+- A name that another already has is not taken: that is said, and the machine stays out.
+- A node that changed stays as it was while leases are held on it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from bailiwick.executors.clusters import ClusterHands
+from bailiwick.fleet.inventory import is_same_machine
+from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
+from bailiwick.kernel import DepartNode, Envelope, RegisterNode
+from bailiwick.runtime.replica import View
+from bailiwick.runtime.runner import Runner
+from bailiwick.services.beats import Beats
+from bailiwick.vocab.errors import BailiwickError, Unavailable
+
+ACTOR = "clusters"
+
+
+class ClusterNodes:
+    """The duty of a server that runs jobs on one cluster."""
+
+    def __init__(
+        self, hands: ClusterHands, runner: Runner, *, beats: Beats, say: Callable[[str], None]
+    ) -> None:
+        self._hands, self._runner, self._beats, self._say = hands, runner, beats, say
+        self._labels = {EXECUTOR_LABEL: hands.name, HEARTBEAT_LABEL: "server"}
+        self._heard: tuple[str, ...] = ()
+        self._said: dict[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        """What it is called in the log."""
+        return f"nodes-of-{self._hands.name}"
+
+    def run(self, stop: threading.Event) -> None:
+        """Ask every now and then, until told to stop."""
+        self._heard = self._runner.read(self._taking_part)  # another may have led since
+        every_s = self._beats.rule.beat_ms / 1000
+        while True:  # until told to stop
+            self.once()
+            if stop.wait(every_s):
+                return
+
+    def once(self) -> tuple[str, ...]:
+        """Ask the cluster; the nodes that were heard through it."""
+        try:
+            self._take_up()
+            self._tell("", f"{self._hands.name}: {len(self._heard)} nodes of the cluster are heard")
+        except Unavailable as error:
+            self._tell("", f"{self._hands.name}: {error}")
+        for node in self._heard:
+            self._beats.beat(node)
+        return self._heard
+
+    def _taking_part(self, view: View) -> tuple[str, ...]:
+        entries = view.state.ledger.entries.values()
+        mine = (e for e in entries if e.capacity.labels.get(EXECUTOR_LABEL) == self._hands.name)
+        return tuple(str(entry.id) for entry in mine)
+
+    def _take_up(self) -> None:
+        found = self._hands.executor.nodes()
+        heard = []
+        for node, told in found.items():
+            capacity = replace(told, labels={**told.labels, **self._labels})
+            try:
+                is_ours = self._join(node, capacity)
+            except Unavailable:
+                raise
+            except BailiwickError as error:
+                self._tell(node, f"node {node} of {self._hands.name} cannot take part: {error}")
+                continue
+            if is_ours:
+                heard.append(node)
+        self._heard = tuple(heard)
+
+    def _join(self, node: str, capacity: NodeCapacity) -> bool:
+        """Have a machine take part as it is; whether it does."""
+
+        def known(view: View) -> tuple[NodeCapacity | None, int]:
+            state = view.state
+            if node not in state.ledger:
+                return None, 0
+            return state.ledger.entry(node).capacity, len(state.leases_on(node))
+
+        before, leases = self._runner.read(known)
+        if before is not None and before.labels.get(EXECUTOR_LABEL) != self._hands.name:
+            self._tell(node, f"node {node} is of {self._hands.name}, but another has that name")
+            return False
+        self._hands.add((node,))  # before anything can be granted there
+        if before is not None and (is_same_machine(before, capacity) or leases):
+            return True
+        if before is not None:
+            self._runner.execute(Envelope(DepartNode(node), ACTOR, f"changed-{node}"))
+        self._runner.execute(Envelope(RegisterNode(node, capacity), ACTOR, f"joins-{node}"))
+        return True
+
+    def _tell(self, about: str, text: str) -> None:
+        """Say what has changed, and only that."""
+        if self._said.get(about) != text:
+            self._said[about] = text
+            self._say(text)
