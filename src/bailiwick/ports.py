@@ -208,10 +208,32 @@ class JobRow(NewJobRow):
         return f"job-{self.job_id}" + ("" if self.asks <= 1 else f"/{self.asks}")
 
     @property
+    def gang_size(self) -> int:
+        """How many leases it runs on, all at once; read from its request as it was written."""
+        asked = self.request.get("request")
+        size = asked.get("gang_size", 1) if isinstance(asked, Mapping) else 1
+        return size if isinstance(size, int) else 1
+
+    @property
     def is_unsubmitted(self) -> bool:
         """Whether it is not known that the kernel has ever heard of the job."""
         is_bare = self.entry_id is None and self.lease_id is None
         return self.phase is JobPhase.WAITING and self.asked_ms is not None and is_bare
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRow:
+    """A member of a gang: its place among them, its lease, and how it ended."""
+
+    job_id: int
+    rank: int
+    lease_id: int
+    node: str
+    token_id: str | None = None
+    ended_ms: int | None = None
+    """When it was seen that it is over, and torn down as far as that could be."""
+    exit_code: int | None = None
+    signal: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +255,27 @@ class JobChange:
     exit_code: int | None = None
     signal: int | None = None
     denial: Mapping[str, Any] | None = None
+
+
+class MemberStore(Protocol):
+    """Where the members of gangs last; its calls may come from any thread."""
+
+    def add(self, job_id: int, leases: Sequence[tuple[int, str]]) -> None:
+        """Write down the leases of a job and their nodes, in the order of their ranks."""
+
+    def of_jobs(self, job_ids: Sequence[int]) -> list[MemberRow]:
+        """The members of these jobs, of all their attempts, by rank."""
+
+    def of_leases(self, lease_ids: Sequence[int]) -> list[MemberRow]:
+        """The members that have these leases."""
+
+    def note_token(self, lease_id: int, token_id: str) -> None:
+        """A member was given a token."""
+
+    def end(
+        self, lease_id: int, *, ended_ms: int, exit_code: int | None, signal: int | None
+    ) -> None:
+        """Write down that a member is over, and how; once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,6 +364,10 @@ class HeldStore(Protocol):
 
 class JobStore(Protocol):
     """Where jobs last; its calls may come from any thread."""
+
+    @property
+    def members(self) -> MemberStore:
+        """The members of those that run on several leases."""
 
     @property
     def held(self) -> HeldStore:

@@ -230,7 +230,7 @@ def test_the_same_key_gives_the_same_job(house: HttpHouse) -> None:
         ({"command": []}, "command"),
         ({"command": [""]}, "argv"),
         ({"command": ["a\0b"]}, "argv"),
-        ({"gang_size": 2}, "gang_size"),
+        ({"gang_size": 257}, "gang_size"),
         ({"env": {"BAILIWICK_LEASE_ID": "1"}}, "BAILIWICK_LEASE_ID"),
         ({"env": {"CUDA_VISIBLE_DEVICES": "0"}}, "CUDA_VISIBLE_DEVICES"),
         ({"env": {"A": "x\0y"}}, "env"),

@@ -73,3 +73,50 @@ def test_jobs_run_where_they_land_and_outlive_their_agent_and_the_server(tmp_pat
         assert output(caller, again) == f"{server.address}\n"
         for word, place in places.items():
             assert (place / "mark").read_text() == f"{word}\n", "its effect happened once"
+
+
+def test_a_gang_over_two_nodes_meets_and_ends_as_one(tmp_path: Path) -> None:
+    server = Server(tmp_path, "one", "--data-dir", str(tmp_path / "data"))
+    # More than half of what a node has, each: the two members cannot share one.
+    meet = (
+        "import os, socket, sys, time\n"
+        "rank, port = int(os.environ['RANK']), int(os.environ['MASTER_PORT'])\n"
+        "place = (os.environ['MASTER_ADDR'], port)\n"
+        "if rank == 0:\n"
+        "    with socket.create_server(place) as door:\n"
+        "        peer = door.accept()[0]\n"
+        "        print('met', peer.recv(10).decode(), flush=True)\n"
+        "    time.sleep(1000)\n"
+        "while True:\n"
+        "    try:\n"
+        "        peer = socket.create_connection(place)\n"
+        "        break\n"
+        "    except OSError:\n"
+        "        time.sleep(0.05)\n"
+        "peer.sendall(b'rank %d' % rank)\n"
+        "print('said it', flush=True)\n"
+        "sys.exit(5)\n"
+    )
+    with running(server), server.client() as caller, agents(server, tmp_path, caller):
+        nodes = {row["node"]: row for row in caller.ask("GET", "/v1/nodes")["items"]}
+        assert "address=127.0.0.1" in nodes["n1"]["labels"]
+        most = min(nodes[name]["resources"]["cpu_milli"] for name in ("n1", "n2"))
+        body: dict[str, Any] = TENANT | {
+            "command": ["/usr/bin/env", "python3", "-c", meet],
+            "resources": {"cpu_milli": most // 2 + 100, "mem_bytes": 2**28},
+            "labels": ["executor=node"],
+            "ttl_ms": 600_000,
+            "gang_size": 2,
+        }
+        job_id = int(caller.ask("POST", "/v1/jobs", body, key="gang")["job_id"])
+        done = phase(caller, job_id, "failed")
+        assert done["exit_code"] == 5
+        assert {each["node"] for each in done["members"]} == {"n1", "n2"}
+        told = [
+            base64.b64decode(
+                caller.ask("GET", f"/v1/jobs/{job_id}/output?member={rank}")["data"]
+            ).decode()
+            for rank in (0, 1)
+        ]
+        assert told == ["met rank 1\n", "said it\n"]
+        until(lambda: not caller.ask("GET", "/v1/leases")["items"], "both leases are given back")

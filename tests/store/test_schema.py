@@ -14,12 +14,14 @@ from alembic.runtime.migration import MigrationContext
 
 from bailiwick.store import open_store, sqlite_store
 from bailiwick.store.graph_tables import graphs
+from bailiwick.store.member_tables import job_members
 from bailiwick.store.migrations import HEAD, REVISIONS, load_scripts, migrate, revision_of
 from bailiwick.vocab.errors import InvalidValue, NotFound, Unavailable, UnsupportedSchema
 from tests.store.conftest import Place
 from tests.support.waiting import WAIT_S
 
 metadata = graphs.metadata
+assert job_members.metadata is metadata
 LINES = [b"first\n", b"second\n"]
 
 

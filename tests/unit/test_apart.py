@@ -24,7 +24,10 @@ from bailiwick import (
     PendingReason,
     PlacementRequest,
     PlacementScorer,
+    Preemptable,
+    PreemptionManager,
     PreemptionReason,
+    Priority,
     WaitingQueue,
 )
 from bailiwick.fleet.topology import DomainKind
@@ -146,6 +149,37 @@ def test_a_gang_is_spread_and_the_queue_starts_who_may() -> None:
     assert [len(each.approved.leases) for each in result.started] == [2, 1]
     assert len({*result.started[0].approved.nodes}) == 2
     assert [each.denied.detail for each in result.waiting] == [NodesKeptApart(2, "rule-1")]
+
+
+def test_nobody_has_to_go_from_what_would_stay_theirs() -> None:
+    big = {"cpu_cores": 8, "mem_bytes": 0}
+    admission = door("keep host for tenant bank until scrubbed", machine(), machine())
+    low = {"priority": Priority.LOW, **big}
+    for tenant in ("bank", "lab"):
+        admission.admit(PlacementRequest(tenant=tenant, **low), now_ms=0)  # type: ignore[arg-type]
+    urgent = PlacementRequest(tenant="acme", priority=Priority.CRITICAL, **big)
+    filters, manager = admission.scorer.filters, PreemptionManager()
+    found = manager.find_victims(admission.ledger, urgent, now_ms=1, filters=filters)
+    assert isinstance(found, Preemptable)
+    assert [str(victim.lease.tenant) for victim in found.victims] == ["lab"]
+    admission.ledger.release(found.victims[0].lease_id, now_ms=1)
+    admission.admit(PlacementRequest(tenant="bank", **low), now_ms=2)  # type: ignore[arg-type]
+    none = manager.find_victims(admission.ledger, urgent, now_ms=3, filters=filters)
+    assert not isinstance(none, Preemptable)
+
+
+def test_the_queue_keeps_room_for_who_is_kept_out() -> None:
+    admission = door("never share host between tenant a and tenant b", machine())
+    queue = WaitingQueue(admission, FairShares(half_life_ms=1_000))
+    admitted(admission, ask("a", ttl_ms=100))
+    entry = queue.submit(ask("b", ttl_ms=50), now_ms=0)
+    for now_ms in range(0, 400, 40):
+        admission.ledger.expire(now_ms)
+        queue.submit(ask("a", ttl_ms=100), now_ms)
+        queue.schedule(now_ms, limit=10)
+        if entry.id not in queue:
+            break
+    assert now_ms == 120
 
 
 def test_a_ledger_joins_before_its_first_lease_and_each_cell_has_a_name() -> None:

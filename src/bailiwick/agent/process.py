@@ -17,7 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bailiwick.fleet.node import EXECUTOR_LABEL, NODE_EXECUTOR
+from bailiwick.fleet.node import ADDRESS_LABEL, EXECUTOR_LABEL, NODE_EXECUTOR
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
     from bailiwick.agent.heartbeat import Beating
     from bailiwick.agent.machine.inventory import judge, read_machine
     from bailiwick.agent.report import capacity_of, labels_given, with_labels
-    from bailiwick.agent.server import HttpServer, node_name
+    from bailiwick.agent.server import HttpServer, node_name, own_address
 
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -90,7 +90,9 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
     name = node_name(options.node)
     labels = labels_given(options.label or ())
     if options.run_jobs:
-        labels = {**labels, EXECUTOR_LABEL: NODE_EXECUTOR}
+        own = own_address(options.server)
+        told = {} if own is None else {ADDRESS_LABEL: own}
+        labels = {**told, **labels, EXECUTOR_LABEL: NODE_EXECUTOR}
 
     attesting = attesting_of(options, say)
     with (

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
+from urllib.parse import urlsplit
 
 from bailiwick.agent.attestation import KindVerdict, NodeTrust, NotAccepted
 from bailiwick.agent.heartbeat import Away, Heard, NotKnown, NotTaken
@@ -278,3 +279,17 @@ def read_token(path: Path) -> str:
     if not token or len(token.split()) != 1:
         raise InvalidValue("--token-file", str(path), "one token and nothing else")
     return token
+
+
+def own_address(server: str) -> str | None:
+    """From which address this machine reaches the server: there other nodes reach it as well.
+
+    Nothing if it cannot be told, or is none that a label can spell.
+    """
+    asked = urlsplit(server)
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((asked.hostname or "", asked.port or 443))  # nothing is sent
+            return str(probe.getsockname()[0])
+    except OSError:
+        return None

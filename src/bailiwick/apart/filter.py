@@ -30,7 +30,8 @@ NodesKeptApart(nodes=1, rule='vault')
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, TypeAlias
 
 from bailiwick.apart.outlook import RequestOutlook
@@ -89,8 +90,6 @@ class Isolation:
         self.compiled = CompiledPolicy(policy)
         self.ground = Ground(self.compiled)
         self.now_ms = 0
-        self.changes = 0
-        """Another number whenever something came or went."""
         self.members: list[IsolationFilter] = []
         self._left: dict[_Key, Residue] = {}
         self._next_ms = _NEVER
@@ -144,7 +143,6 @@ class Isolation:
         self, key: int, member: SubjectClass, *, handle: int, site: Site, devices: tuple[int, ...]
     ) -> None:
         """Work began."""
-        self.changes += 1
         self.ground.begin(key, member, handle=handle, parts=HeldParts(devices))
         lingers = [e.rule for e in self.compiled.lingers if member.selected & e.whose]
         if not lingers:
@@ -158,7 +156,6 @@ class Isolation:
 
     def end(self, key: int, *, now_ms: int) -> None:
         """Work is over; where it was the last of a rule's, something is left behind."""
-        self.changes += 1
         self.ground.end(key)
         at_ms = max(now_ms, self.now_ms)  # nothing is left in the past
         spans = {each.rule.name: each.rule.for_ms for each in self.compiled.lingers}
@@ -166,10 +163,10 @@ class Isolation:
             self._stay[each] -= 1
             if self._stay[each]:
                 continue
-            del self._stay[each]
             span = spans[each[0]]
-            left = Residue(*each, left_ms=at_ms, until_ms=None if span is None else at_ms + span)
-            self._left[each] = left
+            del self._stay[each]
+            until_ms = None if span is None else at_ms + span
+            self._left[each] = Residue(*each, left_ms=at_ms, until_ms=until_ms)
             self._use_left()
 
 
@@ -181,6 +178,7 @@ class IsolationFilter:
     ) -> None:
         self.isolation, self.ledger, self.cell = isolation, ledger, cell
         self._number, self._first = number, number * NODES_MAX
+        self.changes = 0
         self._sets: dict[_Asked, _Kept] = {}
         self._members: dict[int, SubjectClass] = {}
         for entry in ledger.entries.values():
@@ -208,6 +206,7 @@ class IsolationFilter:
 
     def began(self, request: PlacementRequest, lease_ids: Sequence[int]) -> None:
         """These leases were granted."""
+        self.changes += 1
         member = self._class_of(request)
         for lease_id in lease_ids:
             self._members[lease_id] = member
@@ -219,6 +218,7 @@ class IsolationFilter:
 
     def ended(self, lease_id: int, *, now_ms: int) -> None:
         """What a lease held is free."""
+        self.changes += 1
         del self._members[lease_id]
         self.isolation.end(self._key(lease_id), now_ms=now_ms)
 
@@ -279,8 +279,8 @@ class IsolationFilter:
 
     def nodes_beside(self, request: PlacementRequest, placed: Sequence[int]) -> NodeSet | None:
         """Where a further member of a gang may run, with others on these nodes."""
-        member, term, devices = self._asked(request)
-        ground, where = self.isolation.ground, [self._first + handle for handle in placed]
+        (member, term, devices), ground = self._asked(request), self.isolation.ground
+        where = [self._first + handle for handle in placed]
         closed = ground.beside(member, term, placed=where, devices=bool(devices))
         return self._node_set(ground.everyone & ~closed) if closed else None
 
@@ -315,23 +315,19 @@ class IsolationFilter:
             return NodeSet()
         return self._node_set(bits << self._first) if rules else None
 
-    @property
-    def changes(self) -> int:
-        """Another number whenever something came or went."""
-        return self.isolation.changes
+    def without(self, lease_ids: Collection[int]) -> AbstractContextManager[None]:
+        """As if these leases had ended, and had left behind what they will."""
+        return self.isolation.ground.without([self._key(lease_id) for lease_id in lease_ids])
 
     def outlook(self, terms: Mapping[int, int]) -> RequestOutlook:
         """A look ahead; ``terms`` are ends that some leases here are taken to have."""
-
-        def having(member: SubjectClass, term: Term) -> int:
-            return self._having(self._bound_by(member, term))
 
         def ends(handle: int) -> Iterator[tuple[int, int]]:
             cell, node = divmod(handle, NODES_MAX)
             return self.isolation.members[cell].ends(node, {} if cell != self._number else terms)
 
-        ground, first, class_of = self.isolation.ground, self._first, self._class_of
-        return RequestOutlook(ground, ends, class_of=class_of, having=having, first=first)
+        ground, how, having = self.isolation.ground, self._class_of, self._having_for
+        return RequestOutlook(ground, ends, class_of=how, having=having, first=self._first)
 
     def ends(self, node: int, terms: Mapping[int, int]) -> Iterator[tuple[int, int]]:
         """The work on a node, and when each ends."""
@@ -367,6 +363,9 @@ class IsolationFilter:
             bits &= int.from_bytes(nodes.bits, "little")
         return bits
 
+    def _having_for(self, member: SubjectClass, term: Term) -> int:
+        return self._having(self._bound_by(member, term))
+
     def _own(self, bits: int) -> int:
         """Of nodes of all ledgers, those of this one."""
         return bits >> self._first & (1 << NODES_MAX) - 1
@@ -392,6 +391,5 @@ class _Lasting(NamedTuple):
 
 def _handles(bits: int) -> Iterable[int]:
     while bits:
-        low = bits & -bits
-        yield low.bit_length() - 1
-        bits ^= low
+        yield (bits & -bits).bit_length() - 1
+        bits &= bits - 1

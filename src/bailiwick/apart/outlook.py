@@ -30,7 +30,7 @@ class RequestOutlook:
         having: Callable[[SubjectClass, Term], int],
         first: int = 0,
     ) -> None:
-        self._compiled, self._ahead = ground.compiled, Outlook(ground, ends)
+        self._ahead = Outlook(ground, ends)
         self._class_of, self._having, self._first = class_of, having, first
 
     def forget(self) -> None:
@@ -50,7 +50,7 @@ class RequestOutlook:
         at_ms = self._ahead.opens(who, self._first + node, from_ms=from_ms, others=expected)
         if at_ms >= NEVER_MS:
             return None
-        term = self._compiled.term(at_ms, at_ms + request.ttl_ms)
+        term = self._ahead.term(at_ms, at_ms + request.ttl_ms)
         return at_ms if self._having(who.member, term) >> node & 1 else None
 
     def is_spread(self, request: PlacementRequest) -> bool:
@@ -94,5 +94,6 @@ class RequestOutlook:
 
     def _stays_of(self, other: Expected) -> list[Stay]:
         who = self._newcomer(other.request)
-        nodes = (self._first + node for node in other.nodes)
-        return [self._ahead.stay(who, node, from_ms=other.from_ms) for node in nodes]
+        nodes, when = (self._first + node for node in other.nodes), other.from_ms
+        stay, for_good = self._ahead.stay, other.for_good
+        return [stay(who, node, from_ms=when, for_good=for_good) for node in nodes]

@@ -47,6 +47,9 @@ NODE_EXECUTOR = "node"
 JOB_MODE_LABEL = "job-mode"
 """The key of the label that says how an executor keeps jobs apart on its node."""
 
+ADDRESS_LABEL = "address"
+"""The key of the label that says where other nodes reach a node on which jobs run."""
+
 ATTESTED_PREFIX = "attested."
 """How the keys of labels begin that only attestation gives; an inventory may not say them."""
 

@@ -201,7 +201,6 @@ class Ground:
             if each.rule.name == residue.rule:
                 self._close(number, residue.kind, residue.domain)
                 self.residues.append(residue)
-                self.version += 1
 
     def use_residues(self, residues: Iterable[Residue]) -> None:
         """These domains, and no others, are still theirs who left them."""
@@ -221,6 +220,7 @@ class Ground:
 
     def _close(self, number: int, kind: DomainKind, name: str) -> None:
         """The domain is theirs whom the rule is about, and left it."""
+        self.version += 1
         if kind not in INNER:
             self._left[number] |= self.terrain.bits(kind, name)
             return

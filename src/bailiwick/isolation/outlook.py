@@ -6,8 +6,9 @@ Rules:
   of those who are too many, the first to leave; and when what was left behind is over.
 - Who will leave something behind keeps it closed already, until that is over: it may leave sooner,
   and what it leaves counts from then.
-- Somebody who comes then is judged for its term from then on (:mod:`.judge`). Of windows and
-  exceptions those count that are in that term.
+- Somebody who comes then is judged as :mod:`.judge` does, but for the time of day: it may come
+  later than it could, so every window counts as open, and an exception only if it lasts for a day
+  more than the term.
 - A node is open if all of it is: which part will be free is not known.
 - Others who are expected count from when they come. Who is gone, with all it leaves, before they
   come is in nobody's way.
@@ -31,6 +32,9 @@ WORK_MAX = 8192
 
 ROUNDS_MAX = 16
 """Times that are tried until one is in the term that it was reckoned for."""
+
+MARGIN_MS = 24 * 60 * 60 * 1000
+"""By how much later than it could somebody may come, and find the same exceptions."""
 
 NEVER_MS = 2**62
 """After any time: nobody knows when."""
@@ -70,11 +74,15 @@ class Outlook:
         self._stays.clear()
         self._residues = None
 
-    def stay(self, who: Newcomer, handle: int, *, from_ms: int) -> Stay:
+    def stay(self, who: Newcomer, handle: int, *, from_ms: int, for_good: bool = False) -> Stay:
         """Somebody who is expected there, with any part of the node."""
         parts = UNKNOWN_PARTS if who.devices else HeldParts(())
         work = self._ground.settled(who.member, handle, parts=parts, runs=True)
-        return Stay(work, from_ms, from_ms + who.ttl_ms)
+        return Stay(work, from_ms, NEVER_MS if for_good else from_ms + who.ttl_ms)
+
+    def term(self, from_ms: int, until_ms: int) -> Term:
+        """What counts for one who comes then, or somewhat later."""
+        return self._compiled.term(from_ms, until_ms + MARGIN_MS)._replace(windows=-1)
 
     def tail_ms(self, member: SubjectClass) -> int:
         """For how long after its end something is left behind by the class."""
@@ -97,7 +105,7 @@ class Outlook:
 
     def _until(self, who: Newcomer, handle: int, *, at_ms: int, others: Sequence[Stay]) -> int:
         """When all have left who, at this time, are in the way."""
-        term = self._compiled.term(at_ms, at_ms + who.ttl_ms)
+        term = self.term(at_ms, at_ms + who.ttl_ms)
         meeting = [other for other in others if self._meets(who, handle, other, at_ms=at_ms)]
         found = [self._until_left(who, handle)]
         for kind, presence in self._ground.bound_by(who.member.selected).kinds.items():
@@ -130,7 +138,9 @@ class Outlook:
         return max((_span(each) for each in rules if not member.selected & each.whose), default=0)
 
     def _term_of(self, stay: Stay) -> Term:
-        return self._compiled.term(stay.from_ms, stay.until_ms)
+        if stay.until_ms >= NEVER_MS:
+            return Term(0, -1)  # it is one's own gang, and comes when one does
+        return self.term(stay.from_ms, stay.until_ms)
 
     def _is_closed_by(
         self, who: Newcomer, stay: Stay, *, zone: tuple[DomainKind, int | str], term: Term
@@ -151,7 +161,7 @@ class Outlook:
         self, who: Newcomer, handle: int, *, at_ms: int, others: Sequence[Stay]
     ) -> Iterator[int]:
         """When no domain of the node is full."""
-        term = self._compiled.term(at_ms, at_ms + who.ttl_ms)
+        term = self.term(at_ms, at_ms + who.ttl_ms)
         for other in others:
             term = _strictest(term, self._term_of(other))
         for number in self._ground.bound_by(who.member.selected).spreads:
@@ -252,7 +262,7 @@ class Outlook:
         self, who: Newcomer, placed: Sequence[int], *, at_ms: int, others: Sequence[Stay] = ()
     ) -> int:
         """The nodes closed to one more of a gang whose others come to these at that time."""
-        term, closed = self._compiled.term(at_ms, at_ms + who.ttl_ms), 0
+        term, closed = self.term(at_ms, at_ms + who.ttl_ms), 0
         terrain, bound = self._ground.terrain, self._ground.bound_by(who.member.selected)
         for kind, presence in bound.kinds.items():
             if not who.devices and kind is DomainKind.FABRIC:

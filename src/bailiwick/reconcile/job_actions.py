@@ -111,13 +111,14 @@ class JobActions:
         if afresh:
             executor.forget(lease.lease_id)
         try:
-            token = self._make_token(job, lease)
+            token, token_id = self.mint_token(job, lease)
         except (Conflict, NotFound, InvalidValue, LimitReached) as error:
             self._fail(job, JobFault.TOKEN_REFUSED, error)
             return
+        self._book.change(job.job_id, JobChange(token_id=token_id))
         begun_ms = self._tools.clock.now_ms()  # before: a short job is over when start comes back
         try:
-            begun = executor.start(self._spec(job, lease, token))
+            begun = executor.start(self.spec_of(job, lease, token=token))
         except InvalidValue as error:
             self._fail(job, fault_of(error), error)
             return
@@ -155,7 +156,7 @@ class JobActions:
         # The reason is kept from here on: a lease that is fenced meanwhile has forgotten it.
         self._book.change(job.job_id, JobChange(phase=JobPhase.ENDING, reason=verdict.reason))
         node = job.node or ""
-        if not self._is_cleared(node, lease_id):
+        if not self.clear(node, lease_id):
             self._tools.say(f"job {job.job_id} may still run: its teardown could not be confirmed")
         self.end(job, verdict=verdict, status=self.status(node, lease_id))
 
@@ -164,8 +165,7 @@ class JobActions:
         # In this order: of a job that is over nobody would think again.
         found = self._book.get(job.job_id) or job
         if found.token_id is not None:
-            with suppress(Conflict, NotFound):
-                self._call(RevokeToken(found.token_id), job.correlation_id)
+            self.revoke_token(found.token_id, job.correlation_id)
         now_ms = self._tools.clock.now_ms()
         change = JobChange(phase=verdict.phase, reason=verdict.reason, ended_ms=now_ms)
         if isinstance(status, Exited):
@@ -205,7 +205,7 @@ class JobActions:
 
     def report(self, node: str, lease_id: int, *, correlation_id: str) -> None:
         """See whether anything is left under a lease, and tell the kernel."""
-        clean = self._is_cleared(node, lease_id)
+        clean = self.clear(node, lease_id)
         if not clean:
             self._tools.say(f"something of lease {lease_id} may still run: it is fenced")
         with suppress(NotFound):
@@ -214,29 +214,42 @@ class JobActions:
     def clear_stray(self, node: str, lease_id: int) -> bool:
         """End what nobody speaks for; whether nothing of it is left."""
         self._tools.say(f"something of lease {lease_id}, which is gone, is being ended")
-        return self._is_cleared(node, lease_id)
+        return self.clear(node, lease_id)
 
     def forget(self, old: Iterable[JobRow]) -> None:
         """Remove what is kept of jobs that are over; of one that may still run, nothing."""
         for job in old:
             try:
-                if job.lease_id is not None and job.node is not None:
-                    self._tools.executor_of(job.node).forget(job.lease_id)
-            except NotFound:
-                pass
+                self._forget_places(job)
             except BailiwickError as error:
                 self._tools.say(f"what is kept of job {job.job_id} stays: {error}")
                 continue
             if job.lease_id is not None:
                 self._book.forget(job.lease_id)
 
-    def _is_cleared(self, node: str, lease_id: int) -> bool:
+    def _forget_places(self, job: JobRow) -> None:
+        for node, lease_id in self._places_of(job):
+            with suppress(NotFound):
+                self._tools.executor_of(node).forget(lease_id)
+
+    def _places_of(self, job: JobRow) -> list[tuple[str, int]]:
+        """Where something may be kept of a job: under its lease, or under each of its gang's."""
+        if job.gang_size > 1:
+            rows = self._book.members.of_jobs([job.job_id])
+            return [(row.node, row.lease_id) for row in rows if row.ended_ms is not None]
+        if job.lease_id is None or job.node is None:
+            return []
+        return [(job.node, job.lease_id)]
+
+    def clear(self, node: str, lease_id: int) -> bool:
+        """End what is under a lease; whether nothing of it is left."""
         try:
             return self._tools.executor_of(node).tear_down(lease_id)
         except NotFound:
             return True  # nothing was ever started under it
 
-    def _make_token(self, job: JobRow, lease: ObservedLease) -> str:
+    def mint_token(self, job: JobRow, lease: ObservedLease) -> tuple[str, str]:
+        """A token for a job under this lease, which counts from now on; and its number."""
         now_ms = self._tools.clock.now_ms()
         ttl_s = min(max((lease.expires_ms - now_ms) // 1000, 1), TTL_S_MAX)
         minted = self._tools.authority.mint(
@@ -248,8 +261,12 @@ class JobActions:
             terms=Terms(keys=_keys_of(job), within=self._bounds_of(job), lease_id=lease.lease_id),
         )
         self._call(minted.command, job.correlation_id)
-        self._book.change(job.job_id, JobChange(token_id=minted.command.token_id))
-        return minted.token
+        return minted.token, minted.command.token_id
+
+    def revoke_token(self, token_id: str, correlation_id: str) -> None:
+        """Have a token count no more."""
+        with suppress(Conflict, NotFound):
+            self._call(RevokeToken(token_id), correlation_id)
 
     def _bounds_of(self, job: JobRow) -> tuple[str, ...] | None:
         """Where a job's token counts: not beyond the role through which its submitter holds it.
@@ -270,7 +287,8 @@ class JobActions:
             raise Conflict("submitter", job.submitter, f"may not hold leases in {scope} any more")
         return None if found.scope == FLEET else (str(found.scope),)
 
-    def _spec(self, job: JobRow, lease: ObservedLease, token: str) -> JobSpec:
+    def spec_of(self, job: JobRow, lease: ObservedLease, *, token: str) -> JobSpec:
+        """What the executor is told to run under this lease."""
         read = self._tools.runner.read
         per_core = read(lambda view: view.state.settings.job_mem_bytes_per_core)
         return JobSpec(

@@ -26,14 +26,17 @@ _MARKS = (b'"admission_approved"', b'"request_cancelled"')
 def outcomes_in(lines: Iterable[bytes], entry_ids: Collection[int]) -> dict[int, ObservedEntry]:
     """What these lines say about how these entries left the queue."""
     found: dict[int, ObservedEntry] = {}
+    begun: dict[int, list[tuple[int, str]]] = {}
     for line in lines:
         if not any(mark in line for mark in _MARKS):
             continue
         event = event_of(parse_record(line.rstrip(b"\n")))
         match event:
             case ev.AdmissionApproved(entry_id=int(entry_id)) if entry_id in entry_ids:
-                # A job asks for one lease, so the first is the only one.
-                found.setdefault(entry_id, Began(event.lease_ids[0], str(event.nodes[0])))
+                got = begun.setdefault(entry_id, [])
+                got += [(i, str(n)) for i, n in zip(event.lease_ids, event.nodes, strict=True)]
+                if not event.members_left:
+                    found[entry_id] = Began(*got[0], tuple(got[1:]))
             case ev.RequestCancelled() if event.entry_id in entry_ids:
                 found[event.entry_id] = Left(event.cause)
             case _:

@@ -72,6 +72,8 @@ class Began:
 
     lease_id: int
     node: str
+    others: tuple[tuple[int, str], ...] = ()
+    """The leases of the further members of a gang, and their nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +118,11 @@ class CancelEntry:
 
 @dataclass(frozen=True, slots=True)
 class LearnLease:
-    """Write down the lease that it got."""
+    """Write down the lease that it got; a gang, all of them."""
 
     lease_id: int
     node: str
+    others: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +205,7 @@ def plan_entry(job: JobRow, entry: ObservedEntry | None) -> Step:
         case InQueue():
             return CancelEntry() if job.cancel_asked else Rest()
         case Began():
-            return LearnLease(entry.lease_id, entry.node)
+            return LearnLease(entry.lease_id, entry.node, entry.others)
         case Left(CancelCause.ASKED):
             return End(JobVerdict(JobPhase.CANCELLED))
         case Left():
@@ -224,7 +227,7 @@ def plan_job(
     """
     if job is None or job.phase.is_over:
         return _plan_leftover(job, lease, status)
-    verdict = _judge(job, lease, status)
+    verdict = judge(job, lease, status=status)
     if verdict is not None:
         if isinstance(status, Exited) and job.phase is JobPhase.STARTING:
             return NoteRunning()  # it ran: first that is written down, then how it ended
@@ -266,7 +269,9 @@ def is_harmless(status: JobStatus | None) -> bool:
             return False
 
 
-def _judge(job: JobRow, lease: ObservedLease | None, status: JobStatus | None) -> JobVerdict | None:
+def judge(
+    job: JobRow, lease: ObservedLease | None, *, status: JobStatus | None
+) -> JobVerdict | None:
     """How the job ends, if it must; what it does by itself counts until somebody ends it."""
     by_itself = job.phase is not JobPhase.ENDING
     taken = lease is not None and lease.reason is not None and not lease.is_released

@@ -10,28 +10,27 @@ Rules:
 - Rows are read before the state: a lease that a row names is then there, or gone for good.
 - A lease without a job is not reported while there is a row that may not have learnt of it yet: the
   row would then never know how its lease ended.
-- Of this node all leases are looked at. Of the others those of jobs that live or have just ended,
-  and those on their way out: what a round costs follows the jobs and not the fleet. All of them are
-  looked at once, when the loop begins.
+- What is looked at of the kernel's state is said in :mod:`bailiwick.reconcile.job_sight`; what is
+  chosen for a gang, in :mod:`bailiwick.reconcile.gangs.steps`.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
-from bailiwick.fleet.node import EXECUTOR_LABEL
-from bailiwick.kernel.state import State
-from bailiwick.ports import JobChange, JobRow
+from bailiwick.ports import JobRow
 from bailiwick.reconcile import job_steps as js
 from bailiwick.reconcile.duties import breath_s
+from bailiwick.reconcile.gangs import steps as gs
+from bailiwick.reconcile.gangs.running import Gangs
 from bailiwick.reconcile.job_actions import ACTOR, JobActions, JobTools
 from bailiwick.reconcile.job_journal import read_outcomes
-from bailiwick.runtime.replica import View
+from bailiwick.reconcile.job_sight import JobSight, SeenLeases
 from bailiwick.vocab.errors import BailiwickError, InvariantBroken, Unavailable
 from bailiwick.vocab.jobs import JobPhase
 from bailiwick.vocab.values import check_integer
@@ -59,18 +58,6 @@ class Retention:
         check_integer("age_ms_max", self.age_ms_max, low=0, high=2**52)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What the kernel's state says: the leases, who waits, and how far that goes."""
-
-    leases: dict[int, js.ObservedLease]
-    in_line: frozenset[int]
-    size: int
-    keys_ms: int
-    elsewhere: frozenset[str] = frozenset()
-    """Nodes whose jobs another server runs."""
-
-
 class JobLoop:
     """Runs the jobs of one node, with one executor."""
 
@@ -86,7 +73,8 @@ class JobLoop:
         self._warned: set[tuple[int, int]] = set()
         self._in_line_at: dict[int, int] = {}
         self._strays: dict[int, int] | None = None
-        self._known: set[int] | None = None
+        self._sight = JobSight(tools)
+        self._gangs = Gangs(tools, self._acts)
         self._forget_at = 0.0
 
     @property
@@ -101,7 +89,8 @@ class JobLoop:
 
     def run(self, stop: threading.Event) -> None:
         """Go on until told to stop; the jobs themselves go on after that."""
-        self._strays = self._known = None  # another may have run jobs since the last time
+        self._strays = None
+        self._sight.begin_anew()  # another may have run jobs since the last time
         end = self.tools.runner.replica.journal.listen(self._wake.set)
         try:
             with self.tools.jobs.listening(self._wake.set):
@@ -135,9 +124,12 @@ class JobLoop:
         live = self._book.live()
         waiting = [job for job in live if job.phase is JobPhase.WAITING]
         begun = [job for job in live if job.phase is not JobPhase.WAITING]
-        seen = self._look(waiting, begun)
+        self._gangs.read(begun)
+        held = {job.lease_id: job.node for job in begun if job.lease_id and job.node}
+        entries = [job.entry_id for job in waiting if job.entry_id is not None]
+        seen = self._sight.look(entries, held | self._gangs.leases)
         unlearnt = self._plan_waiting(waiting, seen)
-        here = [job for job in begun if job.node not in seen.elsewhere]
+        here = [job for job in begun if not self._nodes_of(job) & seen.elsewhere]
         self._plan_leases(here, seen, unlearnt=unlearnt)
         self._forget_old(seen)
         return len(here)
@@ -153,62 +145,7 @@ class JobLoop:
         except OSError as error:
             raise Unavailable("the executor", error.strerror) from error
 
-    def _look(self, waiting: Iterable[JobRow], begun: list[JobRow]) -> _Seen:
-        entries = {job.entry_id for job in waiting if job.entry_id is not None}
-        known = {job.lease_id for job in begun if job.lease_id is not None} | (self._known or set())
-        others = {job.node for job in begun if job.node is not None} - {self.node}
-
-        def read(view: View) -> _Seen:
-            state, leases = view.state, dict[int, js.ObservedLease]()
-            for lease_id in self._leases_in(state, known):
-                handle = state.handle(lease_id)
-                told = state.ledger.told(handle)
-                leases[lease_id] = js.ObservedLease(
-                    lease_id=lease_id,
-                    node=str(state.node_of(lease_id)),
-                    state=told.state,
-                    expires_ms=told.expires_ms,
-                    reason=state.ledger.revoking.get(handle),
-                    is_released=state.is_released(lease_id),
-                    devices=told.devices,
-                    mem_bytes=told.resources.mem_bytes,
-                    cpu_milli=told.resources.cpu_milli,
-                )
-            in_line = frozenset(entries & state.line.entries.keys())
-            far = frozenset(node for node in others if self._is_elsewhere(state, node))
-            return _Seen(leases, in_line, state.size, state.settings.keys_ms, far)
-
-        seen = self.tools.runner.read(read)
-        self._known = {i for i, lease in seen.leases.items() if lease.node != self.node}
-        return seen
-
-    def _is_elsewhere(self, state: State, node: str) -> bool:
-        """Whether another server runs the jobs of a node; one that departed has nobody else."""
-        if self.tools.remote is None:
-            return True
-        return node in state.ledger and not self._is_run_from_here(state, node)
-
-    def _is_run_from_here(self, state: State, node: str) -> bool:
-        """Whether another node's jobs are run from here: by its own agent, or by its cluster."""
-        label = state.ledger.entry(node).capacity.labels.get(EXECUTOR_LABEL)
-        return label in self.tools.elsewhere
-
-    def _leases_in(self, state: State, known: Iterable[int]) -> Iterable[int]:
-        """The leases to be looked at: see the module's rules."""
-        own = (
-            [] if self.node is None or self.node not in state.ledger else state.leases_on(self.node)
-        )
-        if self.tools.remote is None:
-            return own
-        others = state.leases if self._known is None else {*known, *state.leaving}
-        found = [
-            i
-            for i in others
-            if i in state.leases and self._is_run_from_here(state, str(state.node_of(i)))
-        ]
-        return {*own, *found}
-
-    def _plan_waiting(self, waiting: list[JobRow], seen: _Seen) -> set[int]:
+    def _plan_waiting(self, waiting: list[JobRow], seen: SeenLeases) -> set[int]:
         """The next step of those without a lease; the leases that may be theirs all the same."""
         left = {
             job.entry_id: max(job.since_seq, self._in_line_at.get(job.entry_id, 0))
@@ -224,19 +161,22 @@ class JobLoop:
                 entry = outcomes.get(job.entry_id or 0, js.InQueue())
             step = js.plan_entry(job, entry)
             if isinstance(step, js.LearnLease):
-                unlearnt.add(step.lease_id)
+                unlearnt.update((step.lease_id, *(i for i, _ in step.others)))
             elif self.tools.jobs.was_cut_short(job):
                 unlearnt.update(seen.leases)  # any of them, as far as can be known yet
             self._do(-job.job_id, job, None, step=step, seen=seen)
         return unlearnt
 
-    def _plan_leases(self, here: list[JobRow], seen: _Seen, *, unlearnt: set[int]) -> None:
+    def _plan_leases(self, here: list[JobRow], seen: SeenLeases, *, unlearnt: set[int]) -> None:
         assert self._strays is not None
         jobs = {job.lease_id: job for job in self._book.of_leases(list(seen.leases))}
         jobs |= {job.lease_id: job for job in here}
+        jobs |= self._jobs_of_members([i for i in seen.leases if i not in jobs])
         keys = {*seen.leases, *self._strays, *(job.lease_id or 0 for job in here)}
-        for lease_id in sorted(keys - self._busy.keys()):
+        for lease_id in sorted(keys - self._busy.keys() - self._plan_gangs(here, seen)):
             job, lease = jobs.get(lease_id), seen.leases.get(lease_id)
+            if job is not None and job.gang_size > 1 and not job.phase.is_over:
+                continue  # it has its leases, and learns of them just now
             if job is None and lease_id in unlearnt:
                 continue  # reported now, it would be gone before its job knows how it ended
             is_idle = (job is None or job.phase.is_over) and lease is not None
@@ -248,6 +188,31 @@ class JobLoop:
                 self._strays.pop(lease_id, None)
             self._do(lease_id, job, lease, step=step, seen=seen)
 
+    def _plan_gangs(self, here: list[JobRow], seen: SeenLeases) -> set[int]:
+        """The next steps of gangs that live; all their leases."""
+        for job in (job for job in here if job.gang_size > 1):
+            own = {row.lease_id for row in self._gangs.members[job.job_id]}
+            if self._busy.keys() & {-job.job_id, *own}:
+                continue  # what is seen while one is being started or ended may not last
+            members, plan = self._gangs.plan(job, seen.leases, warned=self._warned)
+            for member, step in zip(members, plan.members, strict=True):
+                self._do_alone(member.row.lease_id, self._act_of_member(job, member, step))
+            self._do_alone(-job.job_id, self._act_of_whole(job, plan.whole))
+        return set(self._gangs.leases)
+
+    def _jobs_of_members(self, lease_ids: list[int]) -> dict[int | None, JobRow]:
+        """The jobs of gangs' further leases; those of an earlier attempt, as over."""
+        found: dict[int | None, JobRow] = {}
+        for row in self._book.members.of_leases(lease_ids):
+            job = self._book.get(row.job_id)
+            if job is not None:
+                is_old = row.ended_ms is not None and not job.phase.is_over
+                found[row.lease_id] = replace(job, phase=JobPhase.LOST) if is_old else job
+        return found
+
+    def _nodes_of(self, job: JobRow) -> set[str | None]:
+        return {job.node, *(row.node for row in self._gangs.members.get(job.job_id, ()))}
+
     # -- doing -------------------------------------------------------------------------------
 
     def _do(
@@ -257,13 +222,44 @@ class JobLoop:
         lease: js.ObservedLease | None,
         *,
         step: js.Step,
-        seen: _Seen,
+        seen: SeenLeases,
     ) -> None:
-        if isinstance(step, js.Rest) or key in self._busy:
-            return
-        if self._pauses.get(key, (0.0, 0.0))[0] > time.monotonic():
-            return
-        self._begin(key, self._act_of(key, job, lease, step=step, seen=seen))
+        if not isinstance(step, js.Rest):
+            self._do_alone(key, self._act_of(key, job, lease, step=step, seen=seen))
+
+    def _do_alone(self, key: int, act: Callable[[], None] | None) -> None:
+        """Begin an act, unless one is under way there or failed just now."""
+        is_paused = self._pauses.get(key, (0.0, 0.0))[0] > time.monotonic()
+        if act is not None and key not in self._busy and not is_paused:
+            self._begin(key, act)
+
+    def _act_of_member(
+        self, job: JobRow, member: gs.SeenMember, step: gs.MemberStep
+    ) -> Callable[[], None] | None:
+        match step:
+            case js.Rest():
+                return None
+            case gs.EndMember():
+                return lambda: self._gangs.end_member(job, member.row)
+            case js.Start():
+                return lambda: self._gangs.start(job, member, afresh=step.afresh)
+            case js.Warn() | js.CallOff():
+                return self._act_under_lease(job, member.lease, step)
+            case _:
+                assert_never(step)
+
+    def _act_of_whole(self, job: JobRow, step: gs.WholeStep) -> Callable[[], None] | None:
+        match step:
+            case js.Rest():
+                return None
+            case js.NoteRunning():
+                return lambda: self._acts.note_running(job)
+            case gs.BeginEnd():
+                return lambda: self._gangs.begin_end(job, step)
+            case js.End():
+                return lambda: self._gangs.end(job, step.verdict)
+            case _:
+                assert_never(step)
 
     def _begin(self, key: int, act: Callable[[], None]) -> None:
         if self._pool is None:
@@ -277,7 +273,7 @@ class JobLoop:
         lease: js.ObservedLease | None,
         *,
         step: js.Step,
-        seen: _Seen,
+        seen: SeenLeases,
     ) -> Callable[[], None]:
         acts, jobs = self._acts, self.tools.jobs
         if isinstance(step, js.ReportGone):
@@ -346,8 +342,7 @@ class JobLoop:
                 future.result()
 
     def _learn(self, job: JobRow, step: js.LearnLease) -> None:
-        there = JobChange(phase=JobPhase.STARTING, lease_id=step.lease_id, node=step.node)
-        self._book.change(job.job_id, there, only_from=(JobPhase.WAITING,))
+        self.tools.jobs.learn_leases(job, ((step.lease_id, step.node), *step.others))
 
     def _warn(self, lease: js.ObservedLease, until_ms: int) -> None:
         self._acts.warn(lease, until_ms)
@@ -375,7 +370,7 @@ class JobLoop:
             del self._strays[lease_id]
             self.tools.say(f"something of lease {lease_id} could not be ended: look at it")
 
-    def _forget_old(self, seen: _Seen) -> None:
+    def _forget_old(self, seen: SeenLeases) -> None:
         """Now and then, remove what is kept of old jobs."""
         now = time.monotonic()
         if now < self._forget_at:

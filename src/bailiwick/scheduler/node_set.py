@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, TypeGuard
 
 from bailiwick.scheduler.request import PlacementRequest
@@ -121,6 +122,9 @@ class PolicyFilter(GangFilter, RuledFilter, Protocol):
 
     def look(self, now_ms: int) -> None:
         """What is asked next is asked as of this time."""
+
+    def without(self, lease_ids: Collection[int]) -> AbstractContextManager[None]:
+        """As if these leases had ended, and had left behind what they will."""
 
 
 def is_policy(rule: NodeFilter) -> TypeGuard[PolicyFilter]:

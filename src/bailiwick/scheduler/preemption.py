@@ -11,6 +11,8 @@ Rules:
   if a bound cut the search short); for gangs see :mod:`.victims.gangs`.
 - Room that is kept for more urgent work (``headroom``) stays free: who is in its way goes as well,
   wherever it runs (:mod:`.victims.headroom`). So a request for which room was made is admitted.
+- Where a policy would close what victims leave, for what they leave behind, nobody is evicted
+  (:mod:`.library.left_behind`).
 - Work that evicted others carries the depth of that cascade, so a chain of evictions ends.
 - Every eviction carries one of the nine reasons.
 - What victims leave can be kept for the request they leave it for (``hold_for``): then nobody goes
@@ -31,6 +33,7 @@ from bailiwick.scheduler.handles import Prepared
 from bailiwick.scheduler.lease import EndedLease
 from bailiwick.scheduler.ledger import CapacityLedger
 from bailiwick.scheduler.library.kept_room import KeptRoom, keep_room
+from bailiwick.scheduler.library.left_behind import TRIES_MAX, Shunned, closed_after
 from bailiwick.scheduler.node_set import NodeFilter, look_at
 from bailiwick.scheduler.placement import PlacementScorer
 from bailiwick.scheduler.request import PlacementRequest
@@ -167,13 +170,26 @@ class PreemptionManager:
         kept = check_kind("headroom", headroom or ReservationHeadroom(), ReservationHeadroom)
         terms = self._terms(now_ms)
         look_at(filters, now_ms)
-        ready = ledger.prepare(request, filters)
-        search = self._for_gang if request.gang_size > 1 else self._for_one
-        seated = search(ledger, ready, terms)
-        if isinstance(seated, Impossible):
-            return seated
-        seated = replace(seated, filters=tuple(filters), headroom=kept)
-        return self._beside(kept, seated, ledger=ledger, request=request, terms=terms)
+        shunned = 0
+        for _ in range(TRIES_MAX):
+            less = (Shunned(shunned, nodes=len(ledger.by_handle)),) if shunned else ()
+            ready = ledger.prepare(request, (*filters, *less))
+            search = self._for_gang if request.gang_size > 1 else self._for_one
+            seated = search(ledger, ready, terms)
+            if isinstance(seated, Impossible):
+                return seated
+            seated = replace(seated, filters=tuple(filters), headroom=kept)
+            found = self._beside(kept, seated, ledger=ledger, request=request, terms=terms)
+            if isinstance(found, Impossible):
+                return found
+            gone = [victim.lease_id for victim in found.victims]
+            closed = closed_after(filters, request, gone=gone)
+            if found.node is not None:
+                closed &= 1 << ledger.handle_of(found.node)
+            if not closed:
+                return found
+            shunned |= closed  # they would have to go for nothing
+        return Impossible(Obstacle.NOT_ELIGIBLE, {Obstacle.NOT_ELIGIBLE: shunned.bit_count()})
 
     def preempt(
         self,

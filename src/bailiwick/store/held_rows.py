@@ -124,7 +124,15 @@ class HeldBook:
             jobs.c.asked_ms.is_not(None),
             jobs.c.cancel_asked.is_(False),
         )
-        gone = ("asked_ms", "entry_id", "lease_id", "node", "token_id", "started_ms")
+        gone: tuple[str, ...] = (
+            "asked_ms",
+            "entry_id",
+            "lease_id",
+            "node",
+            "token_id",
+            "started_ms",
+        )
+        gone += ("exit_code", "signal")  # a gang's are written down when its end begins
         values: dict[str, Any] = {
             **dict.fromkeys(gone),
             "phase": _WAITING,

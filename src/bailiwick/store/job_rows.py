@@ -23,6 +23,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from bailiwick.ports import JobChange, JobFilter, JobRow, NewJobRow
 from bailiwick.store.held_rows import HeldBook, parse_after_cell, spell_after_cell
+from bailiwick.store.member_rows import MemberBook
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import job_attempts, jobs, work
 from bailiwick.vocab.errors import Damaged, LimitReached
@@ -44,6 +45,7 @@ class JobBook:
 
     def __init__(self, store: SqlStore) -> None:
         self._store = store
+        self.members = MemberBook(store)
         self.held = HeldBook(store)
 
     def insert(self, new: NewJobRow, *, live_max: int) -> JobRow:

@@ -17,7 +17,8 @@ Rules:
 - ``jobs`` is no fold: what a job was told to run may be secret and is in no journal. It has one row
   for each job, and the journal knows the job's request by the key ``job-ID``; ``job_attempts`` has
   one for each attempt that is over of a job that was tried again.
-- Graphs of tasks are no folds either; their tables stand in :mod:`.graph_tables`.
+- Graphs of tasks are no folds either; their tables stand in :mod:`.graph_tables`. The members of
+  jobs that run on several leases stand in :mod:`.member_tables`.
 - ``work`` is no fold: what is to run on a node and what its agent saw, by lease; ``work_nodes``
   counts its versions, ``work_output`` is what jobs printed there.
 - ``writer`` has one row. Its ``size`` is the number of the next record, and whoever appends holds

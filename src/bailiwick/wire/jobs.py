@@ -60,6 +60,17 @@ class JobAttempt(Model):
     signal: int | None
 
 
+class JobMember(Model):
+    """A member of a job that runs on several leases; its output is told by its rank."""
+
+    rank: int
+    lease_id: int
+    node: str
+    ended_ms: int | None
+    exit_code: int | None
+    signal: int | None
+
+
 class Job(Model):
     """A command under a lease; ``reason`` is the closed word for why it waits or ended."""
 
@@ -88,6 +99,8 @@ class Job(Model):
     """Why it was refused, with the numbers; null for who was not."""
     image: str | None = None
     """The image that is its root; null for the machine's own system."""
+    members: list[JobMember] = Field(default_factory=list)
+    """Of a gang that has its leases, when it is read alone; of any other, none."""
     is_held: bool = False
     """Whether it is not in the queue yet; ``reason`` tells why."""
     after: list[str] = Field(default_factory=list)

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bailiwick.cli.commands.logs import FollowOption, JobId, OffsetOption, TailOption, show_logs
+from bailiwick.cli.commands.logs import (
+    FollowOption,
+    JobId,
+    MemberOption,
+    OffsetOption,
+    TailOption,
+    show_logs,
+)
 from bailiwick.cli.jobs.addresses import find_job, tasks_of
 from bailiwick.cli.jobs.lists import (
     JOBS,
@@ -38,7 +45,7 @@ from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.jobs import JobPhase
 
 if TYPE_CHECKING:
-    from bailiwick.wire.jobs import Job
+    from bailiwick.wire.jobs import Job, JobMember
 
 JobIds = Annotated[
     list[str] | None,
@@ -72,7 +79,7 @@ def list_jobs(
 
 @verb(app, "show")
 def show_job(ask: Ask, job: JobId) -> None:
-    """One job, or an array: what it asked for, how far it has come, what it costs.
+    """One job, or an array: what it asked for, and how far it has come.
 
     Example: bailiwick job show job-7
     """
@@ -101,6 +108,14 @@ def _terms(found: Job) -> list[tuple[str, str]]:
     ]
 
 
+def _member(each: JobMember) -> str:
+    """Where a member of a gang runs, and how it ended."""
+    told = f"{each.node} (lease-{each.lease_id})"
+    if each.signal is not None:
+        return f"{told}, signal {each.signal}"
+    return told if each.exit_code is None else f"{told}, exit code {each.exit_code}"
+
+
 def draw_job(found: Job) -> None:
     """One job for people."""
     lease = "-" if found.lease_id is None else f"lease-{found.lease_id}"
@@ -123,6 +138,7 @@ def draw_job(found: Job) -> None:
         ("submitted", moment(found.submitted_ms)),
         ("started", "-" if found.started_ms is None else moment(found.started_ms)),
         ("ended", "-" if found.ended_ms is None else moment(found.ended_ms)),
+        *((f"member {each.rank}", _member(each)) for each in found.members),
     ]
     draw_details("job", name_of(found), rows=rows)
     if found.attempts:
@@ -232,13 +248,14 @@ def job_logs(
     *,
     follow: FollowOption = False,
     offset: OffsetOption = 0,
+    member: MemberOption = 0,
     tail: TailOption = None,
 ) -> None:
     """What a job has printed; the same as bailiwick logs.
 
     Example: bailiwick job logs -f job-7
     """
-    show_logs(ask, job, follow=follow, offset=offset, tail=tail)
+    show_logs(ask, job, follow=follow, offset=offset, tail=tail, member=member)
 
 
 def explain_job(ask: Ask, found: Job) -> None:

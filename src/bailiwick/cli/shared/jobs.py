@@ -100,13 +100,14 @@ def _stage(ask: Ask, job: Job) -> str:
     return f"{name}: waits {phrase_position(entry.position, entry.is_further)}: {why}"
 
 
-def copy_output(ask: Ask, number: int, *, follow: bool, offset: int = 0) -> None:
+def copy_output(ask: Ask, number: int, *, follow: bool, offset: int = 0, member: int = 0) -> None:
     """Copy what a job printed to stdout, byte for byte."""
     from bailiwick.wire.actions.jobs import JOB_OUTPUT
 
     path, out = {"job_id": number}, sys.stdout.buffer
     while True:  # bounded by the output there is, or with follow by the job's end
         query = {"offset": offset, "limit": CHUNK_BYTES, "wait_s": WAIT_S if follow else 0}
+        query |= {"member": member} if member else {}
         found = patiently(partial(ask.client.send, JOB_OUTPUT, path=path, query=query))
         out.write(base64.b64decode(found.data))
         out.flush()
@@ -118,14 +119,14 @@ def copy_output(ask: Ask, number: int, *, follow: bool, offset: int = 0) -> None
             return
 
 
-def find_tail(ask: Ask, number: int, *, lines: int) -> int:
+def find_tail(ask: Ask, number: int, *, lines: int, member: int = 0) -> int:
     """Where the last so many lines of a job's output begin."""
     from bailiwick.wire.actions.jobs import JOB_OUTPUT
 
     path = {"job_id": number}
 
     def read(offset: int, limit: int) -> bytes:
-        query = {"offset": offset, "limit": limit}
+        query = {"offset": offset, "limit": limit} | ({"member": member} if member else {})
         return base64.b64decode(ask.client.send(JOB_OUTPUT, path=path, query=query).data)
 
     return tail_offset(read, lines)

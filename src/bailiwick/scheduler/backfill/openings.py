@@ -26,6 +26,8 @@ class Expected(NamedTuple):
     request: PlacementRequest
     nodes: tuple[int, ...]
     from_ms: int
+    for_good: bool = False
+    """Whether nobody is to wait for its end: so it is with members of one gang."""
 
 
 class PolicyOutlook(Protocol):

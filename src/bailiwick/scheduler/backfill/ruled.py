@@ -183,7 +183,7 @@ class RuledForesight:
         for _ in range(ROUNDS_MAX):
             before_ms = at_ms
             for number, handle in enumerate(places):
-                gang = Expected(self.request, tuple(places[:number]), at_ms)
+                gang = Expected(self.request, tuple(places[:number]), at_ms, for_good=True)
                 others = (*self.others, gang) if number else self.others
                 found = self.ahead.opens(self.request, handle, from_ms=at_ms, others=others)
                 if found is None or found > until_ms:

@@ -6,7 +6,8 @@ Rules:
   or gives it up: amounts and devices, and the quota of its owner (:mod:`..holds`). Everybody else
   is told that this is not free, and fits beside it.
 - Nobody has to go for nothing: room is kept only where the request would be admitted once all its
-  victims are gone, by the same checks, quota and headroom among them. Else nobody is evicted.
+  victims are gone, by the same checks, quota and headroom among them, and in spite of what they
+  leave behind. Else nobody is evicted.
 - Its owner is admitted wherever it fits first, and what was kept is then free for others.
 - Room that cannot come about any more (teardown failed, a node is gone) is kept no longer: its
   owner is asked like anybody else, and has to find victims anew.
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from bailiwick.scheduler.decision import AdmissionDecision, Approved, Denied, VictimsLeaving
 from bailiwick.scheduler.ledger import CapacityLedger
+from bailiwick.scheduler.library.left_behind import taken_for_gone
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.scheduler.room_holds import RoomHold, Seat
 from bailiwick.vocab.errors import Conflict
@@ -49,7 +51,8 @@ def keep_room(
 ) -> KeptRoom:
     """Keep what these leases leave for the request; an error if that would not let it in."""
     ledger, gone = admission.ledger, tuple(admission.ledger.with_gangs(victims))
-    with ledger.holds.shadow(gone=gone, now_ms=now_ms):
+    left = taken_for_gone(admission.scorer.filters, gone)
+    with ledger.holds.shadow(gone=gone, now_ms=now_ms), left:
         decision = admission.evaluate(request, now_ms=now_ms)
     if isinstance(decision, Denied):
         why = f"would not let the request in ({decision.reason})"

@@ -36,7 +36,7 @@ from bailiwick.kernel import (
     encode_command,
 )
 from bailiwick.kernel.spelling import denial_body
-from bailiwick.ports import AfterJob, Clock, JobChange, JobRow, JobStore, NewJobRow
+from bailiwick.ports import AfterJob, Clock, JobChange, JobRow, JobStore, MemberRow, NewJobRow
 from bailiwick.runtime.runner import Runner
 from bailiwick.scheduler.decision import Denied
 from bailiwick.scheduler.request import with_memory
@@ -256,6 +256,13 @@ class Jobs:
             raise NotFound("job", job_id)
         return found
 
+    def members_of(self, job: JobRow) -> list[MemberRow]:
+        """The members of a gang that has its leases, by rank; of any other job, none."""
+        if job.gang_size == 1 or job.lease_id is None:
+            return []
+        rows = self.book.members.of_jobs([job.job_id])
+        return [row for row in rows if row.lease_id >= job.lease_id]  # not of earlier attempts
+
     def check_cancel(self, job_id: int) -> JobRow:
         """The job, if it may still be cancelled or was; else the error."""
         job = self.get(job_id)
@@ -316,8 +323,7 @@ class Jobs:
             raise
         match answer:
             case Granted():
-                lease_id, node = answer.lease_ids[0], answer.nodes[0]
-                self._learn(job, JobChange(phase=JobPhase.STARTING, lease_id=lease_id, node=node))
+                self.learn_leases(job, tuple(zip(answer.lease_ids, answer.nodes, strict=True)))
             case Queued():
                 self._learn(job, JobChange(entry_id=answer.entry_id, reason=answer.reason.value))
             case Refused(Denied(detail=TooManyWaiting())) if job.has_been_held:
@@ -327,6 +333,13 @@ class Jobs:
             case _:
                 raise InvariantBroken(f"a job's request was answered with {answer}")
         return answer
+
+    def learn_leases(self, job: JobRow, leases: tuple[tuple[int, str], ...]) -> None:
+        """Write down what a job got: the first lease in its row, before that all as members."""
+        if len(leases) > 1:
+            self.book.members.add(job.job_id, leases)
+        lease_id, node = leases[0]
+        self._learn(job, JobChange(phase=JobPhase.STARTING, lease_id=lease_id, node=node))
 
     def _hold(self, job: JobRow) -> None:
         self.book.held.hold(job.job_id, asks=job.asks, reason=HeldReason.QUEUE_LIMIT.value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bailiwick.executors.port import Executor
 from bailiwick.ports import JobRow
@@ -43,6 +43,8 @@ class OutputWish:
     offset: int
     limit: int
     wait_s: int
+    member: int = 0
+    """Whose, of a gang."""
 
 
 async def read_output(
@@ -58,6 +60,8 @@ async def read_output(
     job = await require_job(caller, found, job_id=wish.job_id)
     until = asyncio.get_running_loop().time() + wish.wait_s
     while True:  # bounded by ``wait_s``, and by the server's own ending
+        if job.gang_size > 1 or wish.member:
+            job = await asyncio.to_thread(_as_member, found, job, wish.member)
         by = None if job.node is None else executor_of(job.node)
         piece = await asyncio.to_thread(_read, job, by, wish=wish, own=found.node)
         is_late = asyncio.get_running_loop().time() >= until
@@ -65,6 +69,18 @@ async def read_output(
             return piece
         await asyncio.sleep(POLL_S)
         job = await asyncio.to_thread(found.get, wish.job_id)
+
+
+def _as_member(jobs: Jobs, job: JobRow, rank: int) -> JobRow:
+    """The job as this member of it has it: under its own lease, on its own node."""
+    if job.gang_size > 1 and job.lease_id is None:
+        return job  # nobody has printed anything yet
+    for row in jobs.members_of(job):
+        if row.rank == rank:
+            return replace(job, lease_id=row.lease_id, node=row.node)
+    if job.gang_size == 1 and not rank:
+        return job
+    raise NotFound("member of the job", rank, hint=f"it has {job.gang_size}, counted from 0")
 
 
 def _read(job: JobRow, by: Executor | None, *, wish: OutputWish, own: str | None) -> OutputPiece:

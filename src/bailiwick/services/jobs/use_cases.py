@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.kernel import Done
-from bailiwick.ports import AfterJob, JobAttempt, JobFilter, JobRow
+from bailiwick.ports import AfterJob, JobAttempt, JobFilter, JobRow, MemberRow
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.jobs import JobDraft, Jobs, Submitted
@@ -33,6 +33,8 @@ class JobStanding:
 
     job: JobRow
     reason: str | None
+    members: tuple[MemberRow, ...] = ()
+    """Those of a gang, where one job is read alone."""
     attempts: Sequence[JobAttempt] = ()
     """Those that are over."""
 
@@ -100,8 +102,10 @@ async def list_jobs(
 
 async def read_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> JobStanding:
     """One job."""
-    job = await require_job(caller, kept_jobs(jobs), job_id=job_id)
-    return (await tell_standing(caller, [job], jobs=jobs))[0]
+    found = kept_jobs(jobs)
+    job = await require_job(caller, found, job_id=job_id)
+    (standing,) = await tell_standing(caller, [job], jobs=jobs)
+    return replace(standing, members=tuple(await asyncio.to_thread(found.members_of, job)))
 
 
 async def cancel_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> Done:
@@ -132,7 +136,11 @@ async def tell_standing(
 
     reasons = await caller.read(read) if entries else {}
     return [
-        JobStanding(job, reasons.get(job.entry_id or 0) or job.reason, attempts.get(job.job_id, ()))
+        JobStanding(
+            job,
+            reasons.get(job.entry_id or 0) or job.reason,
+            attempts=attempts.get(job.job_id, ()),
+        )
         for job in rows
     ]
 

@@ -17,6 +17,7 @@ from bailiwick.executors.port import JobSpec
 from bailiwick.executors.registry import DEFAULT, find_executor
 from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.kernel import Refused, Submit, decode_command
+from bailiwick.kernel.owner import MEMBERS_MAX
 from bailiwick.ports import AfterJob, JobFilter, JobRow
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
@@ -47,6 +48,7 @@ from bailiwick.wire.work import Asked
 
 Offset = Annotated[int, Query(ge=0, le=INTEGER_MAX, description="The first byte wanted.")]
 Bytes = Annotated[int, Query(ge=1, le=1 << 20, description="Bytes in one answer, at most.")]
+Rank = Annotated[int, Query(ge=0, le=MEMBERS_MAX, description="Whose output, of a gang.")]
 WaitS = Annotated[int, Query(ge=0, le=20, description="How long to wait for something new.")]
 
 
@@ -144,10 +146,11 @@ async def read_output(
     offset: Offset = 0,
     limit: Bytes = 65_536,
     wait_s: WaitS = 0,
+    member: Rank = 0,
 ) -> wire.JobOutput:
     """A piece of what a job printed; ``wait_s`` holds the answer back until there is more."""
     parts = asked.house.parts
-    wish = OutputWish(job_id=job_id, offset=offset, limit=limit, wait_s=wait_s)
+    wish = OutputWish(job_id=job_id, offset=offset, limit=limit, wait_s=wait_s, member=member)
     found = await output.read_output(
         asked, parts.jobs, wish=wish, executor_of=parts.executor_of, ending=parts.ending
     )
@@ -163,8 +166,8 @@ async def read_output(
 
 def _draft(body: wire.NewJob) -> JobDraft:
     """A job that could be run, as far as that can be told beforehand."""
-    if body.gang_size != 1:
-        raise InvalidValue("gang_size", body.gang_size, "1: a job runs on one machine")
+    if body.gang_size > MEMBERS_MAX:
+        raise InvalidValue("gang_size", body.gang_size, f"at most {MEMBERS_MAX} members of a job")
     named = [label.partition("=") for label in body.labels]
     executors = {find_executor(value).label for key, _, value in named if key == EXECUTOR_LABEL}
     JobSpec(1, argv=tuple(body.command), token="-", env=body.env)
@@ -242,6 +245,17 @@ def _job(found: JobStanding) -> wire.Job:
         request=_asked(job),
         denied=None if job.denial is None else spell_kept_denial(job.denial),
         image=job.image,
+        members=[
+            wire.JobMember(
+                rank=each.rank,
+                lease_id=each.lease_id,
+                node=each.node,
+                ended_ms=each.ended_ms,
+                exit_code=each.exit_code,
+                signal=each.signal,
+            )
+            for each in found.members
+        ],
         is_held=job.is_held,
         after=[_after(each) for each in job.after],
         array_id=job.array_id,
