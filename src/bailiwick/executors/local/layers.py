@@ -15,7 +15,7 @@ import stat
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import GIB
@@ -54,7 +54,7 @@ class Unpacking:
     def add(self, layer: IO[bytes]) -> None:
         """Put one more layer, a plain tar, over what is there."""
         self._fresh = set()
-        counted = _Counted(layer, self)
+        counted = cast("IO[bytes]", _Counted(layer, self))  # a stream is only ever read
         with tarfile.open(fileobj=counted, mode="r|") as tar:
             for member in tar:
                 self._entries += 1
