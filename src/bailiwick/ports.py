@@ -161,6 +161,8 @@ class NewJobRow:
     retry_on: tuple[FailureCategory, ...] = ()
     checkpoint: str | None = None
     """Where it saves its work, and goes on from."""
+    image: str | None = None
+    """The image that is its root."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

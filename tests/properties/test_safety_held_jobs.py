@@ -59,6 +59,21 @@ def is_open(after: AfterJob, found: HeldFacts) -> bool:
     return any(not phase.is_over for phase in known)
 
 
+@given(st.lists(st.sampled_from((None, 1, 2, 3)), min_size=2, max_size=6), st.integers(0, 3))
+def test_tasks_that_are_let_go_together_count_for_one_another(
+    limits: list[int | None], under_way: int
+) -> None:
+    jobs = [HeldJob(job_id=at, array_id=50, limit=limit) for at, limit in enumerate(limits)]
+    steps = plan_held(jobs, HeldFacts({}, {}, {50: under_way}), now_ms=NOW_MS)
+    used = under_way
+    for job, step in zip(jobs, steps, strict=True):
+        if job.limit is not None and used >= job.limit:
+            assert step == KeepHeld(job.job_id, H.ARRAY_LIMIT)
+        else:
+            assert step == LetGo(job.job_id)
+            used += 1
+
+
 @given(st.lists(helds, max_size=8), facts)
 def test_each_held_job_gets_the_step_that_the_rules_give_it(
     told: list[dict[str, Any]], found: HeldFacts

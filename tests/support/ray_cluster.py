@@ -2,7 +2,7 @@
 
 Everything lives in one folder and on ports that were free. Ray's processes leave whoever started
 them, and its own ``ray stop`` ends every cluster of the machine; so this cluster's processes are
-found, and ended, by a mark in their environment.
+found, and ended, by a mark in their environment or by the folder in which they are.
 """
 
 from __future__ import annotations
@@ -104,9 +104,16 @@ class TestCluster:
         until(is_gone, "nothing of the cluster is left")
 
     def _pids(self) -> list[int]:
-        mark = f"{_MARK}={self.mark}\0".encode()
         pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
-        return [pid for pid in pids if mark in _read(pid, "environ") and not _is_dead(pid)]
+        return [pid for pid in pids if self._is_mine(pid) and not _is_dead(pid)]
+
+    def _is_mine(self, pid: int) -> bool:
+        """By the mark; who gave itself a title wrote over that, but is in the cluster's folder."""
+        if f"{_MARK}={self.mark}\0".encode() in _read(pid, "environ"):
+            return True
+        with suppress(OSError):
+            return Path(os.readlink(f"/proc/{pid}/cwd")).is_relative_to(self.folder)
+        return False
 
     def _environment(self) -> dict[str, str]:
         return {

@@ -108,6 +108,8 @@ class JobSpec:
     """Whose it is, ``TENANT`` or ``TENANT/PROJECT``: jobs of different owners are kept apart."""
     node: str = ""
     """The node of its lease; empty where there is but one."""
+    image: str | None = None
+    """The image that is its root; without one, it sees the machine's own system."""
     told: Mapping[str, str] = field(default_factory=dict)
     """What the job is told of itself, under names that no user can set: all of ``BAILIWICK_``."""
 
@@ -135,6 +137,8 @@ class JobSpec:
         _check_text("server", self.server)
         _check_text("owner", self.owner)
         _check_text("node", self.node)
+        if self.image is not None:
+            _check_text("image", self.image)
 
     def _check_token(self) -> None:
         # The value is not put into the error: errors are logged.
@@ -299,6 +303,7 @@ _FAULTS: Final = {
     "cwd": JobFault.DIRECTORY_NOT_USABLE,
     "limits": JobFault.LIMITS_NOT_POSSIBLE,
     "owner": JobFault.NOT_KEPT_APART,
+    "image": JobFault.IMAGE_NOT_USABLE,
 }
 
 

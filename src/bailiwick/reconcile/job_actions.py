@@ -296,6 +296,7 @@ class JobActions:
             argv=job.command,
             token=token,
             cwd=None if job.cwd is None else Path(job.cwd),
+            image=job.image,
             env=job.env,
             device_indices=lease.devices,
             limits=Limits(memory_of(lease, per_core), cpu_milli=lease.cpu_milli or None),

@@ -315,6 +315,7 @@ jobs = Table(
     Column("signal", Integer),
     Column("is_forgotten", Boolean, nullable=False),
     Column("denial", String),
+    Column("image", String),
     Column("asked_ms", BigInteger, server_default="0"),
     Column("asks", Integer, nullable=False, server_default="1"),
     Column("attempt", Integer, nullable=False, server_default="1"),

@@ -56,6 +56,7 @@ class JobFault(StrEnum):
     LEASE_GONE = "lease_gone"
     FOLDER_GONE = "folder_gone"
     NOT_KEPT_APART = "not_kept_apart"
+    IMAGE_NOT_USABLE = "image_not_usable"
     SUBMISSION_UNKNOWN = "submission_unknown"
     OUT_OF_MEMORY = "out_of_memory"
     DEPENDENCY_NEVER_MET = "dependency_never_met"

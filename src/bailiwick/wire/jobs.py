@@ -19,6 +19,7 @@ _After = Annotated[
     str, Field(pattern=r"^(job-)?[1-9][0-9]{0,15}(\[[0-9]{1,6}\])?(:(ok|failed|any))?$")
 ]
 _Word = Annotated[str, Field(max_length=131_071)]
+_IMAGE = r"^[a-z0-9]+([._-][a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$"
 _EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,254}$")]
 
 
@@ -30,6 +31,8 @@ class NewJob(LeaseRequest):
     env: Annotated[dict[_EnvName, _Word], Field(max_length=256)] = Field(default_factory=dict)
     cwd: Annotated[str, Field(pattern=r"^/", max_length=4095)] | None = None
     """An absolute path; without one, a fresh private folder."""
+    image: Annotated[str, Field(pattern=_IMAGE, max_length=255)] | None = None
+    """The OCI image that is its root: ``NAME``, ``NAME:TAG``, either with ``@sha256:DIGEST``."""
     name: Name | None = None
     after: Annotated[list[_After], Field(max_length=AFTER_MAX)] = Field(default_factory=list)
     """Jobs that must be over before, and how: ``job-3:ok``, ``:failed`` or ``:any``."""
@@ -94,6 +97,8 @@ class Job(Model):
     """What it asked for; its time limit (``ttl_ms``) among it."""
     denied: Denial | None = None
     """Why it was refused, with the numbers; null for who was not."""
+    image: str | None = None
+    """The image that is its root; null for the machine's own system."""
     members: list[JobMember] = Field(default_factory=list)
     """Of a gang that has its leases, when it is read alone; of any other, none."""
     is_held: bool = False

@@ -22,6 +22,7 @@ env:
   SEED: 7
   MODE: fast
 cwd: /data/exp
+image: tools:v2
 after: ["job-3:ok", 4]
 array: 0-9%2
 retries: 3

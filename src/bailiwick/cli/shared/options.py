@@ -147,6 +147,14 @@ class JobOptions(WishOptions):
         typer.Option("--env", metavar="NAME[=VALUE]", help="Repeat it; without a value, yours."),
     ] = None
     cwd: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="Where it starts.")] = None
+    image: Annotated[
+        str | None,
+        typer.Option(
+            "--image",
+            metavar="NAME[:TAG]",
+            help="Run it in this OCI image, of those that its machine has.",
+        ),
+    ] = None
     after: Annotated[
         list[str] | None,
         _option(
@@ -317,6 +325,8 @@ def _typed_job(options: JobOptions) -> dict[str, object]:
     told |= {word: value for word, value in later.items() if value not in (None, [])}
     if options.cwd is not None:
         told["cwd"] = str(Path(options.cwd).absolute())
+    if options.image is not None:
+        told["image"] = options.image
     return told
 
 

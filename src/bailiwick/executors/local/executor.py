@@ -119,7 +119,7 @@ class LocalExecutor:
             own = self._separation.plan_own(spec)
         except OSError as error:
             raise Unavailable("the local executor", error.strerror) from error
-        if spec.cwd is not None and not os.path.isdir(spec.cwd):
+        if spec.cwd is not None and spec.image is None and not os.path.isdir(spec.cwd):
             raise InvalidValue("cwd", str(spec.cwd), "a directory that exists")
         cgroup = self._make_cgroup(spec)
         order, unenforced = self._order(spec, own, cgroup)
@@ -294,7 +294,7 @@ class LocalExecutor:
         order = {
             "state": state.to_body(),
             "argv": list(spec.argv),
-            "env": environment_of(spec, own),
+            "env": environment_of(spec, own, image_env=self._separation.image_env(spec)),
             "cwd": str(cwd),
             "cgroup": state.cgroup,
             "rlimits": rlimits,

@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,9 @@ class Own:
     """Whether it is kept from the server's user's home."""
 
 
-def environment_of(spec: JobSpec, own: Own) -> dict[str, str]:
+def environment_of(
+    spec: JobSpec, own: Own, *, image_env: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """All that a job finds in its environment."""
     folder = own.folder
     devices = ",".join(str(index) for index in spec.device_indices)
@@ -78,7 +80,7 @@ def environment_of(spec: JobSpec, own: Own) -> dict[str, str]:
     }
     if spec.server:
         ours["BAILIWICK_SERVER"] = spec.server
-    return base | dict(spec.env) | ours
+    return base | dict(image_env or {}) | {"HOME": base["HOME"]} | dict(spec.env) | ours
 
 
 @contextlib.contextmanager

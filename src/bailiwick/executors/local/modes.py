@@ -40,6 +40,11 @@ SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 SECRET: Final = ("/etc/bailiwick", "/sys/fs/cgroup", "/sys/kernel/security")
 EMPTY: Final = ("/home", "/mnt", "/root", "/run", "/srv", "/var")
 
+_MADE: Final = ("/dev", "/proc", "/sys", "/tmp")
+_KEPT_EMPTY: Final = ("/run",)
+_GIVEN: Final = ("/etc/resolv.conf", "/etc/hosts")
+"""Of the machine's own files, all that a job in an image sees."""
+
 _NVIDIA: Final = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset")
 _GPUS = Path("/proc/driver/nvidia/gpus")
 _TRY_S = 30.0
@@ -72,6 +77,8 @@ class Apart:
     shown: tuple[ShownFolder, ...] = ()
     hidden: tuple[Path, ...] = ()
     """What no job sees, wherever it lies."""
+    images: Path | None = None
+    """Where images lie; ``None``: in ``images`` beside the folder of jobs."""
 
 
 def choose_mode(wish: JobMode | None) -> JobMode:
@@ -148,6 +155,64 @@ def sandbox_plan(
         "own": [(str(source), str(path), is_writable) for source, path, is_writable in own],
         "devices": device_paths(devices),
     }
+
+
+def image_plan(
+    root: Path,
+    own: Sequence[tuple[Path, Path, bool]],
+    *,
+    tmp: Path,
+    apart: Apart,
+    devices: Sequence[int],
+) -> dict[str, Any]:
+    """As :func:`sandbox_plan`, with an image in the place of the machine's own system."""
+    named = [(str(each.path), str(each.path), each.is_writable) for each in apart.shown]
+    mine = [(str(source), str(path), is_writable) for source, path, is_writable in own]
+    needed = [path for _, path, _ in (*named, *mine)]
+    empty, links, shown = _spread(str(root), [*needed, *_KEPT_EMPTY])
+    shown += [(str(tmp), "/tmp", True), ("/sys", "/sys", False)]
+    inner = [(path, path, False) for path in _GIVEN if (root / path[1:]).is_file()]
+    given = [
+        row for row in inner if os.path.isfile(row[0]) and not (root / row[1][1:]).is_symlink()
+    ]
+    covers = ["/sys", *needed]
+    hidden = [*SECRET, *(str(path) for path in apart.hidden)]
+    return {
+        "links": links,
+        "empty": [*empty, *_KEPT_EMPTY],
+        "shown": [*shown, *sorted(named)],
+        "hidden": [path for path in hidden if any(path.startswith(f"{c}/") for c in covers)],
+        "own": [*given, *mine],
+        "devices": device_paths(devices),
+    }
+
+
+def _spread(
+    root: str, needed: Sequence[str]
+) -> tuple[list[str], list[tuple[str, str]], list[tuple[str, str, bool]]]:
+    """An image's files as they are shown: as few pieces as leave room for what is put between.
+
+    A link or a file where a folder is needed is left out: nothing is ever mounted through a link.
+    """
+    empty: list[str] = []
+    links: list[tuple[str, str]] = []
+    shown: list[tuple[str, str, bool]] = []
+    todo = ["/"]
+    while todo:  # bounded by the folders above what is needed
+        folder = todo.pop()
+        for name in sorted(os.listdir(root + folder)):
+            path = os.path.join(folder, name)
+            is_above = any(each == path or each.startswith(f"{path}/") for each in needed)
+            if path in _MADE:
+                continue
+            if os.path.islink(root + path):
+                links += [] if is_above else [(path, os.readlink(root + path))]
+            elif not is_above:
+                shown.append((root + path, path, False))
+            elif os.path.isdir(root + path) and path not in needed:
+                empty.append(path)
+                todo.append(path)
+    return empty, links, shown
 
 
 def _python_folders() -> list[str]:

@@ -13,9 +13,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bailiwick.executors.local.images import Images
 from bailiwick.executors.local.launch import TMP, TOKEN, WORK, Own
 from bailiwick.executors.local.modes import (
     Apart,
@@ -23,6 +25,7 @@ from bailiwick.executors.local.modes import (
     OneTenant,
     ProjectUsers,
     choose_mode,
+    image_plan,
     open_work_root,
     sandbox_plan,
 )
@@ -30,6 +33,7 @@ from bailiwick.executors.port import JobSpec
 from bailiwick.vocab.errors import InvalidValue
 
 _USERS, _TENANT = "users.json", "tenant.json"
+_IMAGES, _UNPACKED = "images", ".images"
 
 
 class Separation:
@@ -43,6 +47,7 @@ class Separation:
             shown=apart.shown,
             hidden=tuple(dict.fromkeys(path.resolve() for path in (*apart.hidden, root))),
         )
+        self._images = Images(apart.images or root.parent / _IMAGES, root / _UNPACKED)
         for shown in apart.shown:
             if any(shown.path.is_relative_to(path) for path in self._apart.hidden):
                 raise InvalidValue("job-path", str(shown.path), "a folder outside the server's own")
@@ -64,6 +69,11 @@ class Separation:
     def plan_own(self, spec: JobSpec) -> Own:
         """What will be the job's own; ``InvalidValue`` if it cannot be kept apart."""
         folder = self._root / str(spec.lease_id)
+        if spec.image is not None and self.mode is not JobMode.SANDBOX:
+            why = f"a machine that runs jobs in a sandbox; here the mode is {self.mode}"
+            raise InvalidValue("image", spec.image, why)
+        if spec.image is not None:
+            self._images.unpacked(spec.image)
         tenant = spec.owner.partition("/")[0]
         match self.mode:
             case JobMode.SANDBOX:
@@ -92,8 +102,16 @@ class Separation:
             (own.folder / TOKEN, own.folder / TOKEN, False),
         ]
         indices, tmp = spec.device_indices, own.folder / TMP
-        plan = sandbox_plan(mine, tmp, apart=self._apart, devices=indices)
+        if spec.image is None:
+            plan = sandbox_plan(mine, tmp, apart=self._apart, devices=indices)
+        else:
+            root = self._images.unpacked(spec.image).root
+            plan = image_plan(root, mine, tmp=tmp, apart=self._apart, devices=indices)
         return {"user": user, "walls": plan | {"user": user}}
+
+    def image_env(self, spec: JobSpec) -> Mapping[str, str]:
+        """What the job's image puts into its environment; nothing without one."""
+        return {} if spec.image is None else self._images.unpacked(spec.image).env
 
     def forget(self, lease_id: int) -> None:
         """Remove what lies elsewhere of a job that is over."""

@@ -26,10 +26,12 @@ import contextlib
 import errno
 import json
 import os
+import resource
 import select
 import signal
 import sys
 import time
+import warnings  # noqa: F401  # the last step to a program asks for it
 from typing import Any
 
 STATE, EXIT, OUTPUT, TRUNCATED = "state.json", "exit.json", "output", "output.truncated"
@@ -283,14 +285,17 @@ def _now_ms() -> int:
 
 
 def _cpu_s() -> float:
-    import resource
-
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def _sandbox() -> Any:
-    """The module beside this one, by its path: no folder of ours is searched for modules."""
+    """The module beside this one, by its path: no folder of ours is searched for modules.
+
+    Once it is loaded it stays: inside the walls another file may lie there.
+    """
+    if "sandbox" in sys.modules:
+        return sys.modules["sandbox"]
     from importlib import util
 
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sandbox.py")
@@ -299,13 +304,14 @@ def _sandbox() -> Any:
     assert spec.loader is not None
     module = util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    sys.modules["sandbox"] = module
     return module
 
 
 def _become_job(order: dict[str, Any], *, gate: int, fault: int, output: int) -> None:
     """In the job's own process: take on what was ordered, and become the program."""
-    import resource
-
+    if order.get("walls"):
+        sys.meta_path.clear()  # what lies inside is the job's: no module is read from there
     if sys.platform != "linux":  # real-time signals and affinity
         raise OSError("only on Linux")
 

@@ -118,6 +118,8 @@ class RayExecutor:
         folder = self._root / str(spec.lease_id)
         if folder.exists():
             raise Conflict("job of lease", spec.lease_id, "was started before")
+        if spec.image is not None:
+            raise InvalidValue("image", spec.image, "none: this executor runs jobs without images")
         self._check(spec)
         ask = self._ask(spec)
         name = f"bw-{self._owner}-{spec.lease_id}-{secrets.token_hex(6)}"

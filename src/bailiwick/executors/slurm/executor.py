@@ -114,6 +114,8 @@ class SlurmExecutor:
         folder = self._root / str(spec.lease_id)
         if folder.exists():
             raise Conflict("job of lease", spec.lease_id, "was started before")
+        if spec.image is not None:
+            raise InvalidValue("image", spec.image, "none: this executor runs jobs without images")
         name = f"bw-{self._owner}-{spec.lease_id}-{secrets.token_hex(6)}"
         asked = self._submission(spec, folder, name=name)
         lay_out(spec, folder, name=name)

@@ -87,6 +87,7 @@ class JobDraft:
     env: Mapping[str, str] = field(repr=False)
     cwd: str | None
     mem_bytes_per_core: int = 0
+    image: str | None = None
     after: tuple[AfterJob, ...] = ()
     array: ArraySpec | None = None
     retries: int = 0
@@ -136,6 +137,7 @@ class JobDraft:
         later = [after, array, self.retries, list(self.retry_on), self.checkpoint]
         if self.is_held or self.retries or self.checkpoint:
             told.append(later)  # so that what has none of it is the same as it ever was
+        told += [] if self.image is None else [self.image]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
@@ -185,6 +187,7 @@ class Jobs:
             command=draft.command,
             env=draft.env,
             cwd=draft.cwd,
+            image=draft.image,
             tag=draft.tag,
             submitted_ms=self._clock.now_ms(),
             since_seq=self._runner.replica.journal.size,

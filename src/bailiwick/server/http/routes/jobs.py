@@ -185,6 +185,7 @@ def _draft(body: wire.NewJob) -> JobDraft:
         command=tuple(body.command),
         env=body.env,
         cwd=body.cwd,
+        image=body.image,
         array=None if body.array is None else parse_array(body.array),
         retries=body.retries,
         retry_on=RETRY_ON if body.retry_on is None else tuple(dict.fromkeys(body.retry_on)),
@@ -243,6 +244,7 @@ def _job(found: JobStanding) -> wire.Job:
         signal=job.signal,
         request=_asked(job),
         denied=None if job.denial is None else spell_kept_denial(job.denial),
+        image=job.image,
         members=[
             wire.JobMember(
                 rank=each.rank,
