@@ -29,7 +29,7 @@ from typing import Any, Protocol
 
 from bailiwick.vocab.graphs import FailureCategory
 from bailiwick.vocab.job_addresses import AfterNeed
-from bailiwick.vocab.job_members import MemberEnd, MemberRow
+from bailiwick.vocab.job_members import MemberStore
 from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
 
 
@@ -240,25 +240,6 @@ class JobChange:
     exit_code: int | None = None
     signal: int | None = None
     denial: Mapping[str, Any] | None = None
-
-
-class MemberStore(Protocol):
-    """Where the members of gangs last; its calls may come from any thread."""
-
-    def add(self, job_id: int, leases: Sequence[tuple[int, str]]) -> None:
-        """Write down the leases of a job and their nodes, in the order of their ranks."""
-
-    def of_jobs(self, job_ids: Sequence[int]) -> list[MemberRow]:
-        """The members of these jobs, of all their attempts, by rank."""
-
-    def of_leases(self, lease_ids: Sequence[int]) -> list[MemberRow]:
-        """The members that have these leases."""
-
-    def note_token(self, lease_id: int, token_id: str) -> None:
-        """A member was given a token."""
-
-    def end(self, lease_id: int, how: MemberEnd) -> None:
-        """Write down that a member is over, and how; once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
