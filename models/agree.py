@@ -14,6 +14,12 @@ CASES = {
     "dedicated": AgreeCase(
         "vault: dedicated host for tenant bank", ("forgets_host", "frees_early"), depth=3
     ),
+    "claim": AgreeCase(
+        "vault: dedicated host for tenant bank",
+        ("claim_uncounted",),
+        FleetShape(hosts=1, seats=3),
+        fault_depth=3,
+    ),
     "cache": AgreeCase(
         "never share cache between tenant a and tenant b",
         ("forgets_cache",),

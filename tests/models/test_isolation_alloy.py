@@ -43,8 +43,22 @@ def found() -> dict[str, Found]:
     """What came of every command of one policy's model, in the smallest world that shows it."""
     need("alloy")
     world = make_world(parse_policy(CHECKED))
-    model = make_model(world, CheckScope(jobs=3, steps=3, fault_steps=6))
+    model = _with_steps_of_faults(make_model(world, CheckScope(jobs=3, steps=3, fault_steps=6)))
     return {each.command.name: each for each in run_check(world, model)}
+
+
+def _with_steps_of_faults(model: AlloyModel) -> AlloyModel:
+    """The same, with the check of one step of each wrong scheduler, too."""
+    named = {each.name: each for each in model.commands}
+    whole, step = named["holds"], named["one_step"]
+    commands, spelled = list(model.commands), dict(model.spelled)
+    for name in (each.name for each in model.commands if each.fault is not None):
+        told = model.spelled[name].replace(f" {name} ", f" step_{name} ")
+        told = told.replace(whole.body, step.body).replace(named[name].steps, step.steps)
+        spelled[f"step_{name}"] = told
+        # Its history begins anywhere, so it is none to tell: that there is one is the answer.
+        commands.append(Command(f"step_{name}", False, True, "one step is wrong"))
+    return replace(model, commands=tuple(commands), spelled=spelled)
 
 
 def test_everything_is_as_expected(found: dict[str, Found]) -> None:
@@ -67,6 +81,16 @@ def test_a_seeded_fault_is_found_and_the_judge_agrees_which_rule_it_breaks(
     history = found[f"fault_{fault}"].history
     assert history is not None
     assert rule in {each.rule for each in history.broken}
+
+
+def test_one_step_from_a_sound_state_is_enough_to_find_every_seeded_fault(
+    found: dict[str, Found],
+) -> None:
+    """So that one step keeps every rule says something: of a wrong scheduler it does not."""
+    told = {name: each.is_found for name, each in found.items() if name.startswith("step_")}
+    faults = [name for name in found if name.startswith("fault_")]
+    assert told == dict.fromkeys((f"step_{name}" for name in faults), True)
+    assert len(faults) >= 5
 
 
 def test_the_scheduler_in_python_does_what_alloy_found_step_by_step(

@@ -97,6 +97,11 @@ class PartyRule:
     """Which of a class's parties counts."""
 
 
+def in_force(rule: PairRule | PartyRule, term: Term) -> bool:
+    """Whether the rule counts at any time of the term."""
+    return not rule.window or bool(term.windows & rule.window)
+
+
 @dataclass(frozen=True, slots=True)
 class ExceptedPair:
     """Whom no rule about sharing keeps apart, in these kinds of domain."""

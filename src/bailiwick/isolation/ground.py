@@ -30,7 +30,7 @@ from contextlib import contextmanager
 
 from bailiwick.fleet.topology import INSIDE_HOST, PLACES, DomainKind
 from bailiwick.isolation.compiled import CompiledPolicy, SubjectClass, Term
-from bailiwick.isolation.inner import Crowd, InnerDomains
+from bailiwick.isolation.inner import Crowd, InnerDomain, InnerDomains
 from bailiwick.isolation.placements import Residue, Site
 from bailiwick.isolation.presence import KEPT_MAX, KindPresence
 from bailiwick.isolation.terrain import (
@@ -122,24 +122,20 @@ class Ground:
         """What it is for work of the class to hold these parts of a node."""
         zones, held, touches = self.terrain.reached(handle, parts)
         kinds, spreads, lingers = self.bound_by(member.selected)
-        if len(kinds) < len(self._shared):
-            zones = tuple(zone for zone in zones if zone[0] in kinds)
-        inner = tuple((kind, name) for kind in self.inner.kinds for name in held[kind])
+        inner: tuple[InnerDomain, ...] = ()
+        if touches:  # else it is in no part of a machine that counts
+            inner = tuple((kind, name) for kind in self.inner.kinds for name in held[kind])
         if not spreads and not lingers:
-            return SettledWork(member, handle, parts, runs, zones, (), (), inner, touches)
-        counted = [
-            (number, name)
-            for number in spreads
-            for name in held[self.compiled.spreads[number].rule.kind]
-        ]
+            return SettledWork(member, handle, parts, runs, kinds, zones, (), (), inner, touches)
+        counted = [(n, each) for n in spreads for each in held[self.crowds[n].each.rule.kind]]
         kept = [
             (number, kind, name)
             for number in (lingers if runs else ())
             for kind in self.compiled.lingers[number].rule.kinds
             for name in held[kind]
         ]
-        limits = tuple(counted), tuple(kept)
-        return SettledWork(member, handle, parts, runs, zones, *limits, inner, touches)
+        limits = kinds, zones, tuple(counted), tuple(kept)
+        return SettledWork(member, handle, parts, runs, *limits, inner, touches)
 
     def bound_by(self, selected: int) -> RulesBinding:
         """What of the policy could ever matter to who is selected so."""
@@ -157,15 +153,17 @@ class Ground:
     def _put(self, key: int, work: SettledWork) -> None:
         """The work is there."""
         self.work[key] = work
+        member, kinds = work.member, work.kinds
         for kind, zone in work.zones:
-            if self._shared[kind].begin(work.member, zone):
+            presence = kinds.get(kind)
+            if presence is not None and presence.begin(member, zone):
                 self.version += 1
         for number, name in work.domains:
             self._count(number, name, 1)
         for kept in work.kept:
             self.stays[kept] = self.stays.get(kept, 0) + 1
         if work.touches:
-            self.inner.begin(work.member, work.inner)
+            self.inner.begin(member, work.inner)
             self.inner.note(work.touches)
 
     def _take(self, key: int) -> SettledWork | None:
@@ -173,8 +171,10 @@ class Ground:
         work = self.work.pop(key, None)
         if work is None:
             return None
+        member, kinds = work.member, work.kinds
         for kind, zone in work.zones:
-            if self._shared[kind].end(work.member, zone):
+            presence = kinds.get(kind)
+            if presence is not None and presence.end(member, zone):
                 self.version += 1
         for number, name in work.domains:
             self._count(number, name, -1)
@@ -183,16 +183,16 @@ class Ground:
             if not self.stays[kept]:
                 del self.stays[kept]
         if work.touches:
-            self.inner.end(work.member, work.inner)
+            self.inner.end(member, work.inner)
             self.inner.note(work.touches)
         return work
 
     def end(self, key: int) -> tuple[tuple[str, DomainKind, str], ...]:
         """The work is over, if it was known; by which rules it leaves something, and where."""
         work = self._take(key)
-        lingers = self.compiled.lingers
         if work is None or not work.kept:
             return ()
+        lingers = self.compiled.lingers
         return tuple((lingers[number].rule.name, kind, name) for number, kind, name in work.kept)
 
     def add_residue(self, residue: Residue) -> None:
@@ -267,23 +267,23 @@ class Ground:
     ) -> tuple[int, int]:
         """The nodes that are closed whatever is taken of them, and those of which a part is."""
         whole = parts = 0
-        bound = self.bound_by(member.selected)
-        for kind, presence in bound.kinds.items():
+        selected, everyone = member.selected, self.everyone
+        kinds, spreads, lingers = self.bound_by(selected)
+        for kind, presence in kinds.items():
             if kind not in INNER:
-                whole |= presence.closed(member, term, everyone=self.everyone)
+                whole |= presence.closed(member, term, everyone=everyone)
             elif devices or kind is not DomainKind.FABRIC:
-                parts |= presence.closed(member, term, everyone=self.everyone)
-        for number in bound.spreads:
+                parts |= presence.closed(member, term, everyone=everyone)
+        for number in spreads:
             crowd = self.crowds[number]
-            if crowd.full and crowd.binds(member.selected, term, devices=devices):
+            if crowd.full and crowd.binds(selected, term, devices=devices):
                 if crowd.each.rule.kind in INNER:
                     parts |= crowd.full
                 else:
                     whole |= crowd.full
-        for number, each in enumerate(self.compiled.lingers):
-            if not member.selected & each.whose:
-                whole |= self._left[number]
-                parts |= self._left_inside[number]
+        for number, left in enumerate(self._left):
+            if number not in lingers:
+                whole, parts = whole | left, parts | self._left_inside[number]
         return whole, parts
 
     def beside(

@@ -14,7 +14,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -59,6 +59,8 @@ class _Layout(NamedTuple):
 
     caches: tuple[tuple[InnerDomain, ...], ...]
     devices: tuple[tuple[InnerDomain, ...], ...]
+    domains: tuple[InnerDomain, ...]
+    """All of these, each once."""
 
 
 class InnerDomains:
@@ -97,7 +99,8 @@ class InnerDomains:
             numa_or_none = near[index] if index < len(near) else None
             numas = every if numa_or_none is None else (numa_or_none,)
             devices.append(_of(kinds, site, fabric=fabric, numas=numas))
-        self._layouts[handle] = _Layout(tuple(caches), tuple(devices))
+        every_one = dict.fromkeys(each for domains in (*caches, *devices) for each in domains)
+        self._layouts[handle] = _Layout(tuple(caches), tuple(devices), tuple(every_one))
         self.note((handle,))
 
     def leave(self, handle: int) -> None:
@@ -143,14 +146,13 @@ class InnerDomains:
 
     def open_parts(self, member: SubjectClass, term: Term, *, handle: int) -> OpenParts:
         """What of the node is open to somebody of the class for the term."""
-        layout, known = self._layouts[handle], dict[InnerDomain, bool]()
-        for domain in {each for parts in layout for domains in parts for each in domains}:
-            known[domain] = self._is_closed(member, term, domain)
-        return OpenParts(*(_open_of(parts, known) for parts in layout))
+        caches, devices, domains = self._layouts[handle]
+        closed = {domain for domain in domains if self._is_closed(member, term, domain)}
+        return OpenParts(_open_of(caches, closed), _open_of(devices, closed))
 
     def all_parts(self, handle: int) -> OpenParts:
         """All caches and devices of a node."""
-        caches, devices = self._layouts[handle]
+        caches, devices, _ = self._layouts[handle]
         return OpenParts((1 << len(caches)) - 1, (1 << len(devices)) - 1)
 
     def _is_closed(self, member: SubjectClass, term: Term, domain: InnerDomain) -> bool:
@@ -159,7 +161,7 @@ class InnerDomains:
             for other in self._classes.get(domain, ()):
                 if kind in self._apart_in(member, other, term):
                     return True
-        if any(True for _ in self._full(member, term, domain)):
+        if self._crowds and any(True for _ in self._full(member, term, domain)):
             return True
         left = self.left.get(domain, 0)
         for number, each in enumerate(self._compiled.lingers if left else ()):
@@ -196,11 +198,11 @@ class InnerDomains:
         return found
 
 
-def _open_of(parts: Iterable[Iterable[InnerDomain]], closed: Mapping[InnerDomain, bool]) -> int:
+def _open_of(parts: Iterable[Iterable[InnerDomain]], closed: set[InnerDomain]) -> int:
     """The parts of which no domain is closed, as bits."""
     bits = 0
     for index, domains in enumerate(parts):
-        if not any(closed[domain] for domain in domains):
+        if closed.isdisjoint(domains):
             bits |= 1 << index
     return bits
 

@@ -21,11 +21,11 @@ from typing import TypeAlias
 from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.compiled import (
     CompiledPolicy,
-    PairRule,
     Party,
     PartyRule,
     SubjectClass,
     Term,
+    in_force,
 )
 
 ZoneKey: TypeAlias = int | str
@@ -49,9 +49,7 @@ class Zone:
     @property
     def bits(self) -> int:
         """Its nodes."""
-        if len(self.nodes) == 1:
-            return 1 << next(iter(self.nodes))
-        return self.several
+        return self.several or (1 << next(iter(self.nodes)) if self.nodes else 0)
 
     def change(self, handle: int, *, joins: bool) -> None:
         """A node is of it, or is no more."""
@@ -166,46 +164,55 @@ class KindPresence:
 
     def begin(self, member: SubjectClass, key: ZoneKey) -> bool:
         """Work of the class began in the zone; whether it is the first of its class there."""
-        zone = self.zones[key]
-        before = zone.classes.get(member, 0)
-        zone.classes[member] = before + 1
+        zone, selected = self.zones[key], member.selected
+        classes = zone.classes
+        before = classes.get(member, 0)
+        classes[member] = before + 1
         if before:
             return False
         bits = zone.bits
-        if len(zone.classes) == 1:
+        if len(classes) == 1:
             self._empty ^= bits  # they were all in it
-        count = zone.selected.get(member.selected, 0)
-        zone.selected[member.selected] = count + 1
+        count = zone.selected.get(selected, 0)
+        zone.selected[selected] = count + 1
         if not count:
-            self._see(member.selected, self.within.get(member.selected, 0) | bits)
+            self._see(selected, self.within.get(selected, 0) | bits)
         for way, counts in zip(self._ways, zone.parties, strict=True):
             party = member.parties[way]
-            counts[party] = counts.get(party, 0) + 1
-            if counts[party] == 1 and len(counts) == 1:
+            count = counts.get(party, 0)
+            counts[party] = count + 1
+            if count:
+                continue
+            if len(counts) == 1:
                 self._give(way, party, bits)
-            elif counts[party] == 1 and len(counts) == 2:
+            elif len(counts) == 2:
                 self._take(way, next(each for each in counts if each != party), bits)
         self._changed(key, zone)
         return True
 
     def end(self, member: SubjectClass, key: ZoneKey) -> bool:
         """Work of the class left the zone; whether it was the last of its class there."""
-        zone = self.zones[key]
-        zone.classes[member] -= 1
-        if zone.classes[member]:
+        zone, selected = self.zones[key], member.selected
+        classes = zone.classes
+        count = classes[member] - 1
+        if count:
+            classes[member] = count
             return False
         bits = zone.bits
-        del zone.classes[member]
-        if not zone.classes:
+        del classes[member]
+        if not classes:
             self._empty |= bits
-        zone.selected[member.selected] -= 1
-        if not zone.selected[member.selected]:
-            del zone.selected[member.selected]
-            self._see(member.selected, self.within[member.selected] ^ bits)
+        count = zone.selected[selected] - 1
+        if count:
+            zone.selected[selected] = count
+        else:
+            del zone.selected[selected]
+            self._see(selected, self.within[selected] ^ bits)
         for way, counts in zip(self._ways, zone.parties, strict=True):
             party = member.parties[way]
-            counts[party] -= 1
-            if counts[party]:
+            count = counts[party] - 1
+            if count:
+                counts[party] = count
                 continue
             del counts[party]
             if not counts:
@@ -221,11 +228,9 @@ class KindPresence:
 
     def _take(self, way: int, party: Party, bits: int) -> None:
         own = self._own[way]
-        left = own.get(party, 0) ^ bits
-        if left:
-            own[party] = left
-        else:
-            own.pop(party, None)
+        own[party] = own.get(party, 0) ^ bits
+        if not own[party]:
+            del own[party]
 
     def _see(self, selected: int, bits: int) -> None:
         """Where somebody is who is selected so has changed."""
@@ -252,7 +257,7 @@ class KindPresence:
     def _changed(self, key: ZoneKey, zone: Zone) -> None:
         if not self._spared:
             return
-        alone = tuple(next(iter(each)) if len(each) == 1 else None for each in zone.parties)
+        alone = tuple([next(iter(each)) if len(each) == 1 else None for each in zone.parties])
         for each in self._spared.values():
             if each.own != alone or key in each.closed:
                 each.changed.add(key)
@@ -263,8 +268,8 @@ class KindPresence:
         """The nodes where the class would meet somebody whom it may not."""
         enemies = self._enemies_of(member.selected, term)
         bits = enemies.bits if enemies.fresh else enemies.where(self.within)
-        if enemies.shared is not None:
-            bits |= enemies.shared.where(self.within)
+        if (shared := enemies.shared) is not None:
+            bits |= shared.bits if shared.fresh else shared.where(self.within)
         if enemies.is_excepted:
             return bits | self._spared_of(member, term).bits
         for rule in enemies.parties:
@@ -288,7 +293,7 @@ class KindPresence:
     ) -> Iterator[tuple[str, int]]:
         """Each rule in force that closes nodes to the class, and which."""
         for rule in self._pairs:
-            if not _in_force(rule, term):
+            if not in_force(rule, term):
                 continue
             bits = 0
             for selected, there in self.within.items():
@@ -325,7 +330,7 @@ class KindPresence:
             if len(self._enemies) >= KEPT_MAX:
                 self._forget()
             found = _Enemies(selected=selected, term=term)
-            found.parties = tuple(rule for rule in self._parties if _in_force(rule, term))
+            found.parties = tuple(rule for rule in self._parties if in_force(rule, term))
             found.is_excepted = bool(found.parties) and self._has_exception(selected, term)
             found.aloof = self._aloof_from(selected, term)
             found.shared = self._all_of(found.aloof) if found.aloof else None
@@ -338,7 +343,7 @@ class KindPresence:
         """The selectors of those whom some rule keeps from everybody else, this one among them."""
         aloof = 0
         for rule in () if self._has_exception(selected, term) else self._pairs:
-            if rule.others and not selected & rule.first and _in_force(rule, term):
+            if rule.others and not selected & rule.first and in_force(rule, term):
                 aloof |= rule.first
         return aloof
 
@@ -365,7 +370,7 @@ class KindPresence:
         if found is None:
             if len(self._spared) >= KEPT_MAX:
                 self._spared.clear()
-            ways = {rule.way for rule in self._parties if _in_force(rule, term)}
+            ways = {rule.way for rule in self._parties if in_force(rule, term)}
             own = tuple(member.parties[way] for way in self._ways)
             found = _Spared(set(self.zones), tuple(sorted(ways)), own)
             self._spared[member, term] = found
@@ -392,7 +397,3 @@ class KindPresence:
             if any(other.parties[way] != member.parties[way] for way in kept.ways):
                 return True
         return False
-
-
-def _in_force(rule: PairRule | PartyRule, term: Term) -> bool:
-    return not rule.window or bool(term.windows & rule.window)

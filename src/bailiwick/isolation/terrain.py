@@ -59,6 +59,8 @@ class SettledWork(NamedTuple):
     parts: HeldParts
     runs: bool
     """Whether it is there, and not only to come: then it leaves something behind."""
+    kinds: Mapping[DomainKind, KindPresence]
+    """Those that matter to it: of its zones only those of these kinds are told of it."""
     zones: tuple[tuple[DomainKind, ZoneKey], ...]
     domains: tuple[tuple[int, str], ...]
     """What it counts for, by the place of the rule about how many."""
@@ -82,6 +84,7 @@ class Terrain:
         self._reaches: dict[int, dict[HeldParts, Reach]] = {}
         self.inner = frozenset(kinds).intersection(INNER)
         """The kinds that count of which a machine may have several."""
+        self._only_fabrics = self.inner == {DomainKind.FABRIC}
         self._outer: dict[int, tuple[tuple[DomainKind, ZoneKey], ...]] = {}
         """The zones of whatever is on a node."""
         self._bare: dict[int, Domains] = {}
@@ -150,9 +153,11 @@ class Terrain:
         """The zones and domains of work that holds these parts of a node."""
         if not self.inner:
             return self._outer[handle], self._on[handle], ()
-        if not parts.devices and parts.devices is not None and self.inner == {DomainKind.FABRIC}:
+        if self._only_fabrics and not parts.devices and parts.devices is not None:
             return self._outer[handle], self._bare[handle], ()
-        known = self._reaches.setdefault(handle, {})
+        known = self._reaches.get(handle)
+        if known is None:
+            known = self._reaches[handle] = {}
         found = known.get(parts)
         if found is None:
             held = self._held(handle, parts)
@@ -173,7 +178,7 @@ class Terrain:
     def _held(self, handle: int, parts: HeldParts) -> Domains:
         """The domains of work that holds these parts; working out all kinds is dear."""
         site, (devices, caches) = self.sites[handle], parts
-        if self.inner == {DomainKind.FABRIC} and devices is not None:
+        if self._only_fabrics and devices is not None:
             fabrics = frozenset(filter(None, (site.fabrics[index] for index in devices)))
             return {**self._on[handle], DomainKind.FABRIC: fabrics}
         return site.domains(caches=caches, devices=devices)

@@ -149,7 +149,7 @@ class Prepared(NamedTuple):
 
     def beside(self, sets: list[NodeSet]) -> Prepared:
         """The same, kept to these sets of nodes as well."""
-        return self._replace(sets=self.sets + sets)
+        return Prepared(*self[:5], self.sets + sets, *self[6:])
 
     def at_depth(self, depth: int) -> Prepared:
         """The same, for work that evicted others in a cascade so deep."""

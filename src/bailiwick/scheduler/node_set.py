@@ -19,6 +19,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain
 from typing import NamedTuple, Protocol, TypeGuard
 
 from bailiwick.scheduler.request import PlacementRequest
@@ -34,15 +35,24 @@ HANDLE_MAX = 2**31 - 1
 class NodeSet:
     """Some of a ledger's nodes."""
 
-    __slots__ = ("bits", "caches", "devices", "version")
+    __slots__ = ("_devices", "_limited", "bits", "caches", "version")
 
     def __init__(self, size: int = 0) -> None:
         self.bits = bytearray(-(-size // 8))
         self.version = 0
-        self.devices: dict[int, int] = {}
-        """Of which nodes only these devices may be used, as bits; all of any other node."""
+        self.devices = {}
         self.caches: dict[int, int] = {}
         """Under which caches of a node cores may be taken, as bits; anywhere on any other node."""
+
+    @property
+    def devices(self) -> dict[int, int]:
+        """Of which nodes only these devices may be used, as bits; all of any other node."""
+        return self._devices
+
+    @devices.setter
+    def devices(self, limits: dict[int, int]) -> None:
+        self._devices = limits
+        self._limited: tuple[int, array[int]] | None = None
 
     def add(self, handle: int) -> None:
         """Put a node in."""
@@ -62,20 +72,37 @@ class NodeSet:
 
     def limit_devices(self, handle: int, devices: int | None) -> None:
         """Only these devices of the node may be used; ``None``: all."""
-        self._limit(self.devices, handle, devices)
+        if self._limit(self._devices, handle, devices):
+            self._limited = None
 
     def limit_caches(self, handle: int, caches: int | None) -> None:
         """Only cores under these caches of the node may be taken; ``None``: under any."""
         self._limit(self.caches, handle, caches)
 
-    def _limit(self, kept: dict[int, int], handle: int, bits: int | None) -> None:
+    def limited(self) -> tuple[int, array[int]]:
+        """The nodes with a limit on devices, as bits, and each of them with those, by handle.
+
+        Joined anew only if one changed, which is far more seldom than that nodes come and go.
+        """
+        if self._limited is None:
+            rows = sorted(self._devices.items())
+            found = bytearray((rows[-1][0] >> 3) + 1 if rows else 0)
+            for handle, _ in rows:
+                found[handle >> 3] |= 1 << (handle & 7)
+            joined = array("q", chain.from_iterable(rows))
+            self._limited = int.from_bytes(found, "little"), joined
+        return self._limited
+
+    def _limit(self, kept: dict[int, int], handle: int, bits: int | None) -> bool:
+        """Whether that is another limit than before."""
         if kept.get(handle) == bits:
-            return
+            return False
         if bits is None:
             del kept[handle]
         else:
             kept[handle] = check_integer("bits", bits, low=0, high=2**256 - 1)
         self.version += 1
+        return True
 
     def grow(self, size: int) -> None:
         """Make room for handles below ``size``, doubling so that growth stays cheap."""
@@ -177,6 +204,16 @@ def caches_within(sets: Sequence[NodeSet], handle: int) -> int | None:
     return found
 
 
+def _limits_of(sets: Sequence[NodeSet], within: Sequence[int]) -> tuple[int, array[int]]:
+    """The limits of nodes that are in reach, of all sets together."""
+    both = NodeSet()
+    for part in sets:
+        for handle, bits in part.devices.items():
+            if within[handle >> 3] >> (handle & 7) & 1:
+                both.devices[handle] = both.devices.get(handle, ALL_DEVICES) & bits
+    return both.limited()
+
+
 class MaskCache:
     """Intersections of node sets, kept while every part is unchanged."""
 
@@ -190,6 +227,8 @@ class MaskCache:
         for part in sets if by_device else ():
             if part.devices:
                 return self._by_device(sets, size)
+        if len(sets) == 1 and size <= 8 * len(sets[0].bits):  # as it is for most
+            return Reach(sets[0].bits)
         mask = self.intersection(sets, size)
         if self._last.mask is not mask:
             self._last = Reach(mask)
@@ -201,16 +240,12 @@ class MaskCache:
         kept = self._reach.get(key)
         if kept is not None and kept[0] == versions:
             return kept[2]
-        mask = bytearray(self.intersection(sets, size) or b"")
-        limits: dict[int, int] = {}
-        for part in sets:
-            for handle, bits in part.devices.items():
-                if mask[handle >> 3] >> (handle & 7) & 1:
-                    limits[handle] = limits.get(handle, ALL_DEVICES) & bits
-        rows = array("q")
-        for handle, bits in sorted(limits.items()):
-            mask[handle >> 3] &= ~(1 << (handle & 7))
-            rows.extend((handle, bits))
+        both = self.intersection(sets, size) or b""
+        nodes, limited = int.from_bytes(both, "little"), [p for p in sets if p.devices]
+        bits, rows = limited[0].limited()
+        if len(limited) > 1 or nodes & bits != bits:
+            bits, rows = _limits_of(limited, both)
+        mask = bytearray((nodes ^ bits).to_bytes(len(both), "little"))
         if len(self._reach) >= 256:
             self._reach.clear()
         self._reach[key] = (versions, list(sets), Reach(mask, rows))

@@ -65,8 +65,12 @@ class IsolationGuard:
         self._handles: dict[str, int] = {}
         self._classes: dict[object, SubjectClass] = {}
         self._terms: dict[int, Term] = {}
+        self._sought: dict[object, SetSought] = {}
+        """What was sought by whom at this time: class and term of the same are the same."""
         self._asked_last: tuple[PlacementRequest | None, SubjectClass] = None, SubjectClass(0, ())
         self._where: dict[int, HeldLease] = {}
+        self._devices: dict[int, tuple[int, ...]] = {}
+        """Which devices some bits are, as was asked before."""
         self._seats: dict[int, int] = {}
         """The nodes of those for whom room is kept."""
         for entry in ledger.entries.values():
@@ -79,6 +83,7 @@ class IsolationGuard:
         if now_ms != self._now_ms:
             self._now_ms = now_ms
             self._terms.clear()
+            self._sought.clear()
         if now_ms >= self._left_until_ms and self.compiled.lingers:
             left = self._book.residues_at(now_ms)
             ends = (each.until_ms for each in left if each.until_ms is not None)
@@ -92,7 +97,7 @@ class IsolationGuard:
     def granted(self, lease_id: int, held: HeldLease) -> None:
         """A lease began, or (below zero) room is kept for one that is to begin."""
         bits = held.devices
-        devices = tuple(at for at in range(bits.bit_length()) if bits >> at & 1) if bits else ()
+        devices = (self._devices.get(bits) or self._devices_in(bits)) if bits else ()
         self._where[lease_id], handle = held, self._handles[held.node]
         self.changes += 1
         if lease_id < 0:
@@ -104,6 +109,13 @@ class IsolationGuard:
             parts=HeldParts(devices, held.caches),
             runs=lease_id >= 0,
         )
+
+    def _devices_in(self, bits: int) -> tuple[int, ...]:
+        if len(self._devices) >= CLASSES_MAX:
+            self._devices.clear()
+        found = tuple(at for at in range(bits.bit_length()) if bits >> at & 1)
+        self._devices[bits] = found
+        return found
 
     def ended(self, lease_id: int) -> None:
         """What a lease held is free."""
@@ -146,9 +158,18 @@ class IsolationGuard:
             return copy_of(self._nodes_for(asked, freed=self._freed(without)))
 
     def _as_asked(self, request: PlacementRequest) -> SetSought:
-        member, term, _ = self._asked(request)
         count, milli = request.device_count, request.cpu_milli
-        return self._open.sought(member, term, devices=count, cpu_milli=milli)
+        who = request.tenant, request.project, *request.job_labels.items()
+        key = who, request.ttl_ms, count, milli
+        found = self._sought.get(key)
+        if found is None:
+            if len(self._sought) >= CLASSES_MAX:
+                self._sought.clear()
+            member, term, _ = self._asked(request)
+            found = self._open.sought(member, term, devices=count, cpu_milli=milli)
+            self._sought[key] = found
+        self._asked_last = request, found.member
+        return found
 
     def _nodes_for(
         self, asked: SetSought, *, freed: Mapping[int, list[Cores]] | None = None
@@ -259,11 +280,18 @@ class IsolationGuard:
         return member, term, bool(request.device_count)
 
     def _class_of(self, held: HeldLease) -> SubjectClass:
+        known, member = self._asked_last
+        if (
+            known is not None
+            and held.job_labels is known.job_labels
+            and held.owner == (known.tenant, known.project)
+        ):
+            return member  # it was asked for just now
         key = held.owner.tenant, held.owner.project, tuple(held.job_labels.items())
-        member = self._classes.get(key)
-        if member is None:
-            member = self.compiled.class_of(subject_of(held.owner, held.job_labels))
-        return member
+        found = self._classes.get(key)
+        if found is None:
+            found = self.compiled.class_of(subject_of(held.owner, held.job_labels))
+        return found
 
     def _bound_by(self, member: SubjectClass, term: Term) -> list[LimitRule[OnlyOn]]:
         """The rules about nodes that bind the class within the term."""

@@ -15,6 +15,7 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -34,6 +35,8 @@ LIMITS_MAX = 1 << 19
 TOLD_MAX = TEXT_MAX // 20
 """Caches of one lease that a record surely has room to tell of."""
 
+_SOME = re.compile(rb"[^\0]")
+
 
 class SetSought(NamedTuple):
     """What a set is kept for: a class, a term, and what one member takes."""
@@ -47,12 +50,24 @@ class SetSought(NamedTuple):
 class _Kept:
     """One set that was handed out, and what it was joined from."""
 
-    __slots__ = ("bits", "labels", "nodes", "partial", "serial", "usable", "version", "versions")
+    __slots__ = (
+        "bits",
+        "labelled",
+        "labels",
+        "nodes",
+        "partial",
+        "serial",
+        "usable",
+        "version",
+        "versions",
+    )
 
     def __init__(self, labels: list[NodeSet]) -> None:
         self.nodes, self.bits, self.labels = NodeSet(), -1, labels
         self.version = self.serial = -1
         self.versions: list[int] = []
+        self.labelled = -1
+        """The nodes with every label, as of these versions."""
         self.partial = self.usable = 0
         """The nodes of which a part is closed, and those of them where what is open will do."""
 
@@ -93,34 +108,52 @@ class OpenNodes:
                 self._sets.clear()
                 self._limits = 0
             kept = self._sets[asked] = _Kept(labels())
-        ground, versions = self._ground, [each.version for each in kept.labels]
-        now = ground.version, ground.inner.serial
-        if (kept.version, kept.serial) == now and kept.versions == versions:
+        ground, has_news = self._ground, False
+        if kept.labels:
+            has_news = self._read_labels(kept)
+        serial = ground.inner.serial
+        if kept.version == ground.version and kept.serial == serial and not has_news:
             return kept.nodes
-        whole, parts = ground.closed_to(asked.member, asked.term, devices=bool(asked.devices))
-        self._look(kept, asked, parts & ground.everyone & ~whole, freed=freed or {})
-        kept.version, kept.serial, kept.versions = *now, versions
-        bits = ground.everyone & ~(whole | parts) | kept.usable
-        for labelled in kept.labels:
-            bits &= int.from_bytes(labelled.bits, "little")
+        everyone = ground.everyone
+        whole, parts = ground.closed_to(asked.member, asked.term, devices=asked.devices > 0)
+        partial = parts & (everyone ^ everyone & whole) if parts else 0
+        if partial or kept.partial:
+            self._look(kept, asked, partial, freed=freed or {})
+        kept.version, kept.serial = ground.version, serial
+        # No complement: of so long numbers that takes several times as long.
+        bits = everyone ^ everyone & (whole | parts) | kept.usable
+        if kept.labels:
+            bits &= kept.labelled
         if bits != kept.bits:
             kept.bits = bits
             kept.nodes.bits = bytearray(bits.to_bytes(bytes_count, "little"))
             kept.nodes.version += 1
         return kept.nodes
 
+    @staticmethod
+    def _read_labels(kept: _Kept) -> bool:
+        """Bring up to date which nodes have the labels; whether it may be others than before."""
+        versions = [each.version for each in kept.labels]
+        if versions == kept.versions:
+            return False
+        kept.versions, kept.labelled = versions, -1
+        for labelled in kept.labels:
+            kept.labelled &= int.from_bytes(labelled.bits, "little")
+        return True
+
     def _look(
         self, kept: _Kept, asked: SetSought, partial: int, *, freed: Mapping[int, list[Cores]]
     ) -> None:
         """Bring up to date what is open of nodes of which a part is closed."""
-        if not partial and not kept.partial:
-            return
         changed = self._ground.inner.changed_since(kept.serial) if kept.serial >= 0 else None
         if changed is None:
             todo = set(handles_of(partial | kept.partial))
         else:
-            todo = {handle for handle in changed if partial >> handle & 1}
-            todo.update(handles_of(partial ^ kept.partial))
+            todo = set(handles_of(partial ^ kept.partial))
+            if changed:
+                told = partial.to_bytes(-(-partial.bit_length() // 8), "little")
+                end = 8 * len(told)
+                todo.update(h for h in set(changed) if h < end and told[h >> 3] >> (h & 7) & 1)
         nodes, before = kept.nodes, _limits_in(kept.nodes)
         for handle in todo:
             caches = devices = None
@@ -171,10 +204,11 @@ def copy_of(nodes: NodeSet) -> NodeSet:
 
 
 def handles_of(bits: int) -> Iterator[int]:
-    """The nodes that are in a set of bits."""
-    for at, byte in enumerate(bits.to_bytes(-(-bits.bit_length() // 8), "little")):
-        if byte:
-            yield from (8 * at + bit for bit in range(8) if byte >> bit & 1)
+    """The nodes that are in a set of bits: few, so bytes without any are skipped by a pattern."""
+    told = bits.to_bytes(-(-bits.bit_length() // 8), "little")
+    for match in _SOME.finditer(told):
+        at, byte = 8 * match.start(), match[0][0]
+        yield from (at + bit for bit in range(8) if byte >> bit & 1)
 
 
 def _limits_in(nodes: NodeSet) -> int:

@@ -41,12 +41,6 @@ def domains_of(state: State, lease_id: int, *, site: Site) -> dict[DomainKind, f
     return site.domains(caches=caches, devices=_indices(state.fields(lease_id).devices))
 
 
-def placement_of(state: State, lease_id: int) -> Placement:
-    """One lease, where it is."""
-    (found,) = placements(state, (lease_id,))
-    return found
-
-
 def placements(state: State, lease_ids: Iterable[int] | None = None) -> Iterator[Placement]:
     """These leases, or all of them, by their numbers."""
     sites: dict[int, Site] = {}

@@ -11,12 +11,13 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from bailiwick.fleet.topology import DomainKind
 from bailiwick.isolation.placements import Residue
 from bailiwick.isolation.policy import Linger
 from bailiwick.kernel.isolation.book import ResidueKey
-from bailiwick.kernel.isolation.placements import placement_of
+from bailiwick.kernel.isolation.placements import domains_of, site_of
 from bailiwick.kernel.state import State
 
 
@@ -62,6 +63,10 @@ def _kept_by(state: State, lease_id: int) -> Iterator[tuple[ResidueKey, Linger]]
     """The rules by which a lease leaves something behind, and in which domains."""
     labels = state.job_labels.get(lease_id, {})
     theirs = state.isolation.lingers_of(state.owner_of(lease_id), labels)
-    domains = placement_of(state, lease_id).domains if theirs else {}
+    node = state.node_of(lease_id) if theirs else ""
+    domains: Mapping[DomainKind, Iterable[str]] = {DomainKind.HOST: (node,)}
+    if any(kind is not DomainKind.HOST for rule in theirs for kind in rule.kinds):
+        # Only then: working out what it holds of a machine is dear.
+        domains = domains_of(state, lease_id, site=site_of(state.ledger.entry(node)))
     for rule, kind in ((each, kind) for each in theirs for kind in each.kinds):
         yield from (((rule.name, kind, domain), rule) for domain in domains[kind])

@@ -5,10 +5,12 @@ The model says what a scheduler should do; this asks the very code that decides.
 
 Rules:
 
-- A sequence is made of requests of every sort of work, for one seat or a whole node, calm or
-  urgent, and for a gang of two where a rule counts; of leases that are given back or evicted, of
-  confirmed teardowns, of nodes that depart and are registered again or prove other labels, of
-  scrubbed domains, and of time that passes.
+- A sequence is made of requests of every sort of work, for one seat, all seats of a node or all but
+  one (so that beside room that is kept for somebody a seat can be free), calm or urgent, and for a
+  gang of two where a rule counts; of small ones that will not wait, which are decided on before
+  those who wait have started; of leases that are given back or evicted, of confirmed teardowns, of
+  nodes that depart and are registered again or prove other labels, of scrubbed domains, and of time
+  that passes.
 - Where a policy has windows or exceptions, terms are short or long: a long one reaches every window
   and outlasts every exception, a short one reaches none. Exceptions end when that is so.
 - All sequences of a length are tried, the shortest first. States that differ in ids and times alone
@@ -72,6 +74,7 @@ LONG_MS = 8 * 24 * TTL_MS
 """A term that reaches every window, whichever day of the week it opens."""
 _BEGIN_MS = 1_000
 _GIB = 2**30
+_SEAT_MILLI = 1_000
 _ACTIVE = "active"
 _EVIDENCE = "0" * 64
 
@@ -203,7 +206,10 @@ def _run(
 
 def _choices(world: ModelWorld, state: State, now_ms: int) -> Iterator[Command]:
     """Whatever can be tried next."""
-    yield from (Submit(each) for each in _requests(world))
+    for request in _requests(world):
+        yield Submit(request)
+        if request.priority is Priority.LOW and request.cpu_milli == _SEAT_MILLI:
+            yield Submit(request, wait=False)
     for lease_id in state.leases:
         if str(state.phase(lease_id)) == _ACTIVE:
             yield Release(lease_id)
@@ -229,7 +235,8 @@ def _requests(world: ModelWorld) -> Iterator[PlacementRequest]:
     terms = (TTL_MS, LONG_MS) if world.marks else (TTL_MS,)
     gangs = (1, 2) if any(isinstance(rule, Spread) for rule in world.policy.rules) else (1,)
     has_devices = any(site.fabrics for site in world.sites)
-    sizes = [(count, 1) for count in sorted({1, whole})] + [(1, gang) for gang in gangs[1:]]
+    counts = {1, max(1, whole - 1), whole}
+    sizes = [(count, 1) for count in sorted(counts)] + [(1, gang) for gang in gangs[1:]]
     for subject, (count, gang), priority, ttl_ms in product(
         world.subjects, sizes, (Priority.LOW, Priority.CRITICAL), terms
     ):
@@ -253,7 +260,8 @@ def _signature(state: State, now_ms: int) -> object:
             each.node,
             str(state.cores.of(int(each.id))),
             state.fields(int(each.id)).devices,
-            state.fields(int(each.id)).shape,
+            # By what it is: numbers of shapes are given in the order of asking.
+            state.ledger.handles.shapes[state.fields(int(each.id)).shape],
             state.fields(int(each.id)).priority,
             str(state.phase(int(each.id))),
             state.fields(int(each.id)).expires_ms - now_ms > 2 * TTL_MS,
@@ -279,10 +287,9 @@ def _signature(state: State, now_ms: int) -> object:
 
 def _tell(command: Command) -> str:
     match command:
-        case Submit(request=request):
-            return (
-                f"{request.tenant} asks for {request.cpu_milli // 1000}, {request.priority.value}"
-            )
+        case Submit(request=request, wait=waits):
+            asked = f"{request.cpu_milli // _SEAT_MILLI}, {request.priority.value}"
+            return f"{request.tenant} asks for {asked}{'' if waits else ', and will not wait'}"
         case Tick():
             return "time passes"
         case _:

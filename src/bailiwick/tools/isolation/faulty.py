@@ -6,8 +6,7 @@ Rules:
   (:class:`bailiwick.kernel.guards.PolicyGuard`); nothing else of the kernel is changed. But for
   labels that change: no guard notices them, so there the kernel's own look at what runs knows
   nothing of the rules about nodes.
-- Each fault is the twin of one of the model (:mod:`bailiwick.isolation.model.faults`). That
-  claims are not counted is not among those that short sequences show: four commands do not.
+- Each fault is the twin of one of the model (:mod:`bailiwick.isolation.model.faults`).
 """
 
 from __future__ import annotations
