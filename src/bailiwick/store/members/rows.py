@@ -1,4 +1,4 @@
-"""Members of gangs as rows, on either database; see :class:`bailiwick.vocab.job_members.MemberStore`.
+"""Members of gangs as rows, on either database; see :mod:`bailiwick.vocab.job_members`.
 
 Rules:
 
