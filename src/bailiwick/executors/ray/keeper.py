@@ -268,6 +268,8 @@ def become_job(order: dict[str, Any], *, fault: int, output: int) -> None:
 
 def send(pid: int, number: int, *, ticks: int) -> None:
     """A signal to the process that was born then, and to no other that has its id now."""
+    if sys.platform != "linux":  # others have no handles to processes
+        raise OSError(errno.ENOSYS, "a keeper needs Linux")
     handle = os.pidfd_open(pid)
     try:
         if stat_of(pid)[1] == ticks:
