@@ -22,6 +22,7 @@ from bench.report import Section
 SECTIONS = (
     *("quality", "hotpath", "victims", "memory", "growth", "isolation", "journal"),
     *(
+        "isolation_check",
         "journal_disk",
         "durable",
         "restart",
