@@ -68,6 +68,7 @@ def models() -> list[dict[str, Any]]:
         {"command": "set_isolation_policy", "text": "dedicated host for tenant lab\n"},
         {"command": "enforce_isolation", "text": "dedicated host for tenant lab\n"},
         {"command": "scrub_domain", "kind": "host", "domain": "node-f"},
+        *graph_models(),
         *money_models(),
         *trust_models(),
         *iam_models(),
@@ -94,6 +95,17 @@ def test_twisted_commands_never_break_anything() -> None:
                 raise AssertionError((seed, plain)) from error
         assert not kernel.is_lost, (seed, plain)
     assert decided > ROUNDS // 20
+
+
+def graph_models() -> list[dict[str, Any]]:
+    """What the loop of graphs tells."""
+    own = {"tenant": "lab", "graph_id": 1}
+    failed = {"task": "train", "attempt": 1, "category": "exit_code", "exit_code": 3}
+    return [
+        {"command": "note_graph_submitted", **own, "tasks": 2, "name": "nightly"},
+        {"command": "note_graph_task_retried", **own, **failed, "pause_ms": 5, "job_id": 1},
+        {"command": "note_graph_ended", **own, "phase": "failed", "tasks": 2, "failed": 1},
+    ]
 
 
 def money_models() -> list[dict[str, Any]]:

@@ -262,7 +262,7 @@ def story_of(check: Callable[[Rig], None]) -> Story:
 
     def run(cluster: TestCluster, folder: Path) -> None:
         api = cluster.api()
-        rig = Rig(open_at(folder, api), lambda: open_at(folder, api), devices="0,1")
+        rig = Rig(open_at(folder, api), lambda: open_at(folder, api), devices=r"(\d),(?!\1)\d")
         try:
             check(rig)
         finally:

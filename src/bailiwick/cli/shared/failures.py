@@ -70,6 +70,7 @@ EXTRAS: Final[dict[str, str]] = {
     "psutil": "agent",
     "psycopg": "server",
     "pynvml": "agent",
+    "ray": "ray",
     "sqlalchemy": "server",
     "starlette": "server",
     "structlog": "server",
