@@ -34,7 +34,9 @@ def _project() -> dict[str, object]:
 
 
 def test_every_package_that_is_imported_is_always_there_or_has_an_extra() -> None:
-    modules = (ROOT / "src/bailiwick").rglob("*.py")
+    package = ROOT / "src/bailiwick"
+    # A driver runs with the cluster's own Python, which has what it imports.
+    modules = {*package.rglob("*.py")} - {package / "executors/ray/driver.py"}
     names = {name for path in modules for name in _imported(path)}
     strangers = names - set(sys.stdlib_module_names) - {"bailiwick"} - ALWAYS
     assert strangers - set(EXTRAS) == set()

@@ -70,7 +70,6 @@ EXTRAS: Final[dict[str, str]] = {
     "psutil": "agent",
     "psycopg": "server",
     "pynvml": "agent",
-    "ray": "ray",
     "sqlalchemy": "server",
     "starlette": "server",
     "structlog": "server",
