@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from bailiwick.vocab.apps import AppLifecycle, ArtifactLifecycle, ArtifactTrust, Channel
 from bailiwick.vocab.errors import IllegalTransition
@@ -53,11 +53,11 @@ CHANNEL_EDGES: Final[Mapping[Channel, frozenset[Channel]]] = {
     _C.PROD: frozenset(),
 }
 
-_TABLES: Final[Mapping[type[StrEnum], tuple[str, Mapping[StrEnum, frozenset[StrEnum]]]]] = {
-    AppLifecycle: ("app_lifecycle", {**APP_EDGES}),
-    ArtifactLifecycle: ("artifact_lifecycle", {**ARTIFACT_EDGES}),
-    ArtifactTrust: ("artifact_trust", {**TRUST_EDGES}),
-    Channel: ("artifact_channel", {**CHANNEL_EDGES}),
+_TABLES: Final[Mapping[type[StrEnum], tuple[str, Mapping[Any, frozenset[Any]]]]] = {
+    AppLifecycle: ("app_lifecycle", APP_EDGES),
+    ArtifactLifecycle: ("artifact_lifecycle", ARTIFACT_EDGES),
+    ArtifactTrust: ("artifact_trust", TRUST_EDGES),
+    Channel: ("artifact_channel", CHANNEL_EDGES),
 }
 
 
