@@ -27,6 +27,11 @@ def status(ask: Ask) -> None:
     ask.printer.thing(found, name=found.name, draw=lambda: _draw_status(found))
 
 
+def _agents(found: ReplicaState) -> str:
+    told = [f"{count:,} {mode}" for mode, count in found.agents.items()]
+    return ", ".join(told) or "no node runs any"
+
+
 def _draw_status(found: ReplicaState) -> None:
     leader = found.leader
     told = "nobody is known" if leader is None else f"{leader.name} at {leader.address}"
@@ -40,6 +45,7 @@ def _draw_status(found: ReplicaState) -> None:
             ("journal", f"{found.size:,} records, epoch {found.epoch}"),
             ("may be old by", f"{found.age_ms:,} ms"),
             ("jobs kept apart", found.job_mode or "it runs no jobs"),
+            ("jobs on agents", _agents(found)),
             ("fleet", f"{found.nodes:,} nodes, {found.leases:,} leases, {found.waiting:,} waiting"),
         ],
     )

@@ -21,6 +21,7 @@ from bailiwick.server.http.params import IfMatchDigest, digest_in
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import server
 from bailiwick.services.caller import Hidden
+from bailiwick.services.nodes import count_agents
 from bailiwick.telemetry.metrics import CONTENT_TYPE
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.telemetry.timeline import TimelineRow
@@ -60,8 +61,10 @@ async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
     leader = found.leader
     if leader is not None:
         told["leader"] = Leader(name=leader.name, address=leader.address, epoch=leader.epoch)
-    mode = asked.house.parts.job_mode
-    return ReplicaState(**told | {"role": found.role.value, "job_mode": mode})
+    parts = asked.house.parts
+    agents = {} if parts.desk is None else await count_agents(asked, parts.desk)
+    told |= {"role": found.role.value, "job_mode": parts.job_mode, "agents": agents}
+    return ReplicaState(**told)
 
 
 @answers("settings.read")
