@@ -22,6 +22,7 @@ class ErrorCode(StrEnum):
     ILLEGAL_TRANSITION = "illegal_transition"
     STALE = "stale"
     LIMIT_REACHED = "limit_reached"
+    OVERLAY_BROADENS = "overlay_broadens"
     UNAVAILABLE = "unavailable"
     NOT_LEADER = "not_leader"
     DEPOSED = "deposed"
@@ -126,6 +127,19 @@ class LimitReached(BailiwickError):
         super().__init__(f"{what}: the limit of {limit} is reached")
         self.what = what
         self.limit = limit
+
+
+class OverlayBroadens(BailiwickError):
+    """A line of a policy would allow what a wider one does not."""
+
+    code = ErrorCode.OVERLAY_BROADENS
+
+    def __init__(self, what: str, value: str, *, source: str) -> None:
+        super().__init__(
+            f"{what}: {_shown(value)} is more than the line of {source} allows",
+            hint="an overlay only narrows; see app entitlement explain",
+        )
+        self.what, self.value, self.source = what, value, source
 
 
 class Unavailable(BailiwickError):
