@@ -77,7 +77,7 @@ def open_executor(folder: Path) -> Executor:
         Edit(
             "executors/registry.py",
             "from bailiwick.executors import sample\n",
-            after="from bailiwick.executors import local, node, ray\n",
+            after="from bailiwick.executors import local, node, ray, slurm\n",
         ),
         Edit(
             "executors/registry.py",

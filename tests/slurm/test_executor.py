@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import bailiwick.executors.slurm.executor as slurm_executor
 from bailiwick.executors.port import JobSpec, Limits, Lost, LostReason, Running, Starting, UsedInAll
 from bailiwick.executors.slurm.executor import SlurmExecutor, SlurmWaits
 from bailiwick.executors.slurm.programs import SlurmPrograms, Submission
@@ -74,10 +74,10 @@ def test_a_submit_whose_answer_was_lost_is_found_by_its_name_and_runs_once(
 
 
 def test_a_submit_that_the_cluster_lost_is_told_as_never_started(
-    cluster: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: SlurmCluster, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(slurm_executor, "LOST_AFTER_S", 0.5)
-    executor = SlurmExecutor(tmp_path, programs=Deaf(cluster, has_heard=False), waits=PATIENT)
+    waits = replace(PATIENT, lost_s=0.5)
+    executor = SlurmExecutor(tmp_path, programs=Deaf(cluster, has_heard=False), waits=waits)
     executor.start(shell(1, "true"))
     lost = Lost(LostReason.NEVER_STARTED)
     until(lambda: executor.status(1) == lost, "it is told as never started")

@@ -8,7 +8,7 @@ Rules:
 - The first row runs what does not say by whom it is to be run.
 
 >>> [kind.label for kind in EXECUTORS]
-['executor=local', 'executor=node', 'executor=ray']
+['executor=local', 'executor=node', 'executor=ray', 'executor=slurm']
 >>> find_executor("local") is DEFAULT
 True
 """
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bailiwick.executors import local, node, ray
+from bailiwick.executors import local, node, ray, slurm
 from bailiwick.executors.clusters import ClusterExecutor
 from bailiwick.executors.port import Executor
 from bailiwick.fleet.node import EXECUTOR_LABEL, NODE_EXECUTOR
@@ -36,8 +36,9 @@ class ExecutorKind:
     """Whether it works on this machine."""
     open: Callable[[Path], Executor]
     """The executor itself; it keeps all it must remember in that folder."""
-    open_cluster: Callable[[Path], ClusterExecutor] | None = None
-    """The same, of one whose machines are nodes of ours through it."""
+    open_cluster: Callable[[Path, str], ClusterExecutor] | None = None
+    """The same, of one whose machines are nodes of ours through it; and where that is, if not
+    where this machine finds it by itself."""
     needs: str = ""
     """What it needs to be available, for a person."""
 
@@ -51,6 +52,9 @@ EXECUTORS: Final = (
     ExecutorKind("local", local.is_available, local.open_executor),
     ExecutorKind(NODE_EXECUTOR, node.is_available, node.open_executor),
     ExecutorKind("ray", ray.is_available, ray.open_executor, ray.open_executor, ray.NEEDS),
+    ExecutorKind(
+        "slurm", slurm.is_available, slurm.open_executor, slurm.open_executor, slurm.NEEDS
+    ),
 )
 
 DEFAULT: Final = EXECUTORS[0]

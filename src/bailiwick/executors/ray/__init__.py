@@ -22,12 +22,15 @@ def is_available() -> bool:
     return bool(os.environ.get(ADDRESS))
 
 
-def open_executor(folder: Path) -> ClusterExecutor:
-    """The executor whose jobs are kept in this folder, which every node of the cluster can see."""
+def open_executor(folder: Path, where: str = "") -> ClusterExecutor:
+    """The executor whose jobs are kept in this folder, which every node of the cluster can see.
+
+    ``where`` is the cluster's address, if it is not the one that the environment tells.
+    """
     from bailiwick.executors.ray.executor import RayExecutor
     from bailiwick.executors.ray.jobs_api import RayCluster
 
-    address = os.environ.get(ADDRESS)
+    address = where or os.environ.get(ADDRESS)
     if not address:
         raise Unavailable("the cluster", f"{ADDRESS} does not say where it is")
     token = os.environ.get(TOKEN_FILE)
