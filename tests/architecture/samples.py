@@ -82,7 +82,7 @@ def open_executor(folder: Path) -> Executor:
         Edit(
             "executors/registry.py",
             ' ExecutorKind("sample", sample.is_available, sample.open_executor),',
-            after='ExecutorKind("local", local.is_available, local.open_executor),',
+            after="ExecutorKind(LOCAL_EXECUTOR, local.is_available, local.open_executor),",
         ),
     ),
     """

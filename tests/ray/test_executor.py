@@ -34,7 +34,7 @@ from bailiwick.executors.ray.executor import RayExecutor, RayWaits
 from bailiwick.executors.ray.jobs_api import RayCluster
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.vocab.jobs import JobFault
-from tests.ray.server import RayServer
+from tests.support.cluster_server import ClusterServer
 from tests.support.executor_conformance import CHECKS, FOR_EVER, Rig, ended, runs, said, shell
 from tests.support.ray_cluster import GPUS, HEAD, PYTHON, SPARE, TestCluster, ray_cluster
 from tests.support.waiting import WAIT_S, until
@@ -192,7 +192,8 @@ def what_the_cluster_cannot_honour_is_refused_before_it_is_asked(
 def a_server_runs_jobs_on_the_clusters_nodes_and_its_death_ends_and_repeats_nothing(
     cluster: TestCluster, folder: Path
 ) -> None:
-    server = RayServer(cluster, folder)
+    env = {"RAY_API_SERVER_ADDRESS": cluster.address, "BAILIWICK_RAY_PYTHON": str(PYTHON)}
+    server = ClusterServer(folder, f"ray={folder / 'jobs'}", env=env)
 
     def submit(key: str, text: str) -> int:
         body = {
@@ -239,7 +240,7 @@ def a_server_runs_jobs_on_the_clusters_nodes_and_its_death_ends_and_repeats_noth
             assert base64.b64decode(told["data"]).strip().isdigit()
             assert (folder / "effect").read_text() == "x\n"
     except BaseException:
-        print((folder / "err").read_text()[-3000:])
+        print(server.errors)
         raise
     finally:
         server.kill9()

@@ -63,6 +63,14 @@ class ClusterPlan:
     """Where it is, if not where the environment says: see each executor."""
 
 
+class Reach(StrEnum):
+    """Whether a cluster answers."""
+
+    NOT_ASKED = "not_asked"
+    REACHABLE = "reachable"
+    UNREACHABLE = "unreachable"
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterLook:
     """How a cluster was found when it was last asked."""
@@ -85,16 +93,22 @@ class ClusterLook:
         return replace(self, asked_ms=now_ms, trouble=trouble)
 
     @property
-    def is_reachable(self) -> bool | None:
-        """Whether it answered; nothing before it was asked."""
-        return None if self.asked_ms is None else self.asked_ms == self.answered_ms
+    def state(self) -> Reach:
+        """Whether it answered the last time."""
+        if self.asked_ms is None:
+            return Reach.NOT_ASKED
+        return Reach.UNREACHABLE if self.trouble else Reach.REACHABLE
 
 
 class ClusterHands:
     """One cluster that was opened, and the nodes that were ever its own; from any thread."""
 
-    def __init__(self, name: str, executor: ClusterExecutor, folder: Path) -> None:
-        self.name, self.executor, self.folder = name, executor, folder
+    def __init__(
+        self, name: str, executor: ClusterExecutor, *, folder: Path, where: str = ""
+    ) -> None:
+        self.name, self.executor = name, executor
+        self.title = f"{name}@{where}" if where else name
+        """What tells it from others, for a person."""
         self.look = ClusterLook()
         """Written by whoever asks the cluster, read by all."""
         self._path = folder / _NODES

@@ -104,7 +104,8 @@ def open_cluster(plan: ClusterPlan) -> ClusterHands:
     if kind.open_cluster is None or not (plan.where or kind.is_available()):
         raise InvalidValue("--jobs-on", plan.kind, "a cluster that this machine can submit to")
     plan.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return ClusterHands(kind.name, kind.open_cluster(plan.folder, plan.where), plan.folder)
+    executor = kind.open_cluster(plan.folder, plan.where)
+    return ClusterHands(kind.name, executor, folder=plan.folder, where=plan.where)
 
 
 def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
@@ -158,6 +159,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         executor=executor,
         desk=desk,
         job_mode=job_mode,
+        clusters=clusters,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),
         capabilities=Capabilities(plan.capability, RevocationBook()),

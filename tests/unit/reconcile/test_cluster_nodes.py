@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.executors.clusters import ClusterExecutor, ClusterHands, ClusterNode, Gate
+from bailiwick.executors.clusters import ClusterExecutor, ClusterHands, ClusterNode, Gate, Reach
 from bailiwick.fleet.node import EXECUTOR_LABEL, NodeCapacity
 from bailiwick.kernel import ChangeMode, Envelope
 from bailiwick.reconcile.clusters.gates import Agreement, agree, way_back
@@ -108,7 +108,7 @@ class House:
     def hands(self, name: str, cluster: PaperCluster, *, kind: str = "paper") -> ClusterHands:
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
-        return ClusterHands(kind, cast(ClusterExecutor, cluster), folder)
+        return ClusterHands(kind, cast(ClusterExecutor, cluster), folder=folder)
 
     def duty(self, hands: ClusterHands, *others: ClusterHands) -> ClusterNodes:
         say = self.said.append
@@ -165,7 +165,7 @@ def test_a_cluster_that_lets_us_close_nothing_is_still_heard(house: House) -> No
     house.change("h1", M.DRAINING)
     cluster.may_close = False
     assert duty.once() == ("h1",)
-    assert hands.look.is_reachable
+    assert hands.look.state is Reach.REACHABLE
     assert any("stays as it is" in each for each in house.said)
 
 
@@ -182,18 +182,15 @@ def test_two_clusters_of_a_kind_keep_their_nodes_and_one_name_is_taken_once(hous
 def test_how_a_cluster_was_found_is_kept_and_its_silence_is_told(house: House) -> None:
     cluster = PaperCluster(h1=Gate.OPEN)
     hands = house.hands("one", cluster)
-    assert hands.look.is_reachable is None
+    assert hands.look.state is Reach.NOT_ASKED
     duty = house.duty(hands)
     duty.once()
-    assert (hands.look.is_reachable, hands.look.nodes) == (True, 1)
+    assert (hands.look.state, hands.look.nodes) == (Reach.REACHABLE, 1)
     seen_ms = hands.look.answered_ms
     cluster.is_there = False
     assert duty.once() == ("h1",)  # it has lost no node
     look = hands.look
-    assert (look.is_reachable, look.nodes, look.answered_ms) in (
-        (False, 1, seen_ms),
-        (True, 1, look.asked_ms),  # within the same millisecond
-    )
+    assert (look.state, look.nodes, look.answered_ms) == (Reach.UNREACHABLE, 1, seen_ms)
     assert "is away" in look.trouble
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bailiwick.executors.abilities import Abilities
 from bailiwick.executors.clusters import ClusterExecutor
 from bailiwick.vocab.errors import Unavailable
 
@@ -12,6 +13,9 @@ ADDRESS = "RAY_API_SERVER_ADDRESS"
 """The variable that Ray's own tools read: where a cluster takes jobs."""
 
 NEEDS = f"{ADDRESS} says where it takes jobs, as for Ray's own tools"
+
+CAN = Abilities(gpu_step_milli=1000, images=False)
+"""Parts of a core it gives; of a device it would give a whole one."""
 
 PYTHON, TOKEN_FILE = "BAILIWICK_RAY_PYTHON", "BAILIWICK_RAY_TOKEN_FILE"
 """The cluster's own interpreter, as its head finds it; a token, where the cluster asks for one."""

@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
+from bailiwick.executors.abilities import Abilities
 from bailiwick.executors.clusters import ClusterExecutor
 from bailiwick.vocab.errors import InvalidValue
 
@@ -16,6 +17,9 @@ ACCOUNT, PARTITION, QOS = (f"BAILIWICK_SLURM_{word}" for word in ("ACCOUNT", "PA
 """Under what jobs are submitted; the account may name ``{tenant}`` and ``{project}``."""
 
 NEEDS = "sbatch, squeue, scancel, sinfo and scontrol are on this machine"
+
+CAN = Abilities(gpu_step_milli=1000, core_step_milli=1000, images=False)
+"""It hands out whole cores and whole devices."""
 
 _PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol", "sinfo")
 
