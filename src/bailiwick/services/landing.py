@@ -26,7 +26,7 @@ from bailiwick.executors.abilities import (
 )
 from bailiwick.executors.registry import EXECUTORS, OWN, find_executor
 from bailiwick.fleet.node import EXECUTOR_LABEL, NAME_LABEL
-from bailiwick.iam import Permission
+from bailiwick.iam import FLEET, Permission
 from bailiwick.runtime.replica import View
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.services.caller import Caller
@@ -106,7 +106,8 @@ def _executors(view: View, names: Iterable[str]) -> dict[str, str | None]:
 
 async def _choices(caller: Caller) -> str:
     words = ", ".join(kind.name for kind in EXECUTORS)
-    if not caller.holds(Permission.NODE_READ):
+    scopes = (FLEET, *caller.principal.roles)
+    if not any(caller.holds(Permission.NODE_READ, scope) for scope in scopes):
         return f"one of {words}, or a node that runs jobs"
 
     def read(view: View) -> list[str]:

@@ -170,6 +170,8 @@ class SlurmExecutor:
         try:
             # First, that what may still be on its way to the cluster cannot begin.
             save(folder / batch.CURRENT, "none")
+            if self._status(folder) == Lost(LostReason.PLACE_TAKEN):
+                save(folder / batch.TAKEN, "")  # once it is cancelled nobody else tells
             name = load_kept(folder).name
             return self._cancel(name)
         except (Damaged, Unavailable, OSError):

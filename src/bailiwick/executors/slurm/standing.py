@@ -50,6 +50,8 @@ class Facts:
     ended: Exited | None = None
     has_begun: bool = False
     is_warned: bool = False
+    was_taken: bool = False
+    """Whether it was found to have lost its place before it was ended from here."""
 
 
 def read_facts(folder: Path) -> Facts:
@@ -62,6 +64,7 @@ def read_facts(folder: Path) -> Facts:
         ended=None if written is None else batch.parse_exit(written)[0],
         has_begun=(folder / batch.STARTED).is_dir(),
         is_warned=os.path.lexists(folder / batch.WORK / batch.WARNING),
+        was_taken=(folder / batch.TAKEN).exists(),
     )
 
 
@@ -79,6 +82,8 @@ def judge(
         is_directory = facts.unstarted.strip() == "cwd"
         fault = JobFault.DIRECTORY_NOT_USABLE if is_directory else JobFault.PROGRAM_NOT_RUNNABLE
         return Unstarted(fault)
+    if facts.was_taken:
+        return Lost(LostReason.PLACE_TAKEN)
     ended, has_succeeded = facts.ended, facts.ended is not None and facts.ended.code == 0
     if job is not None and facts.has_begun and not has_succeeded and _is_taken(job):
         return Lost(LostReason.PLACE_TAKEN)
