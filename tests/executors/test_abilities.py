@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from bailiwick.executors.abilities import (
     Abilities,
-    Asked,
     Honoured,
     ImageNotHonoured,
+    JobDemand,
     check_honoured,
 )
 from bailiwick.executors.registry import EXECUTORS, OWN, find_executor, labels_for
@@ -23,16 +23,16 @@ STEPS = st.sampled_from([1, 250, 1000])
 @given(
     st.builds(Abilities, gpu_step_milli=STEPS, core_step_milli=STEPS, images=st.booleans()),
     st.builds(
-        Asked,
+        JobDemand,
         gpu_milli=st.sampled_from([0, 1, 250, 500, 1000]),
         cpu_milli=st.integers(0, 4000),
         image=st.sampled_from([None, "tool"]),
     ),
 )
-def test_it_is_honoured_if_every_part_can_be_given(can: Abilities, asked: Asked) -> None:
+def test_it_is_honoured_if_every_part_can_be_given(can: Abilities, asked: JobDemand) -> None:
     gpu_steps = {n * can.gpu_step_milli for n in range(1001)}
     core_steps = {n * can.core_step_milli for n in range(4001)}
-    found = check_honoured(asked, "there", can)
+    found = check_honoured(asked, "there", can=can)
     is_given = (
         asked.gpu_milli in gpu_steps
         and asked.cpu_milli in core_steps
@@ -61,13 +61,13 @@ def test_it_is_honoured_if_every_part_can_be_given(can: Abilities, asked: Asked)
 def test_what_each_executor_can(name: str, shares: bool, parts: bool, images: bool) -> None:
     can = find_executor(name).can
 
-    def honours(asked: Asked) -> bool:
-        return isinstance(check_honoured(asked, name, can), Honoured)
+    def honours(asked: JobDemand) -> bool:
+        return isinstance(check_honoured(asked, name, can=can), Honoured)
 
-    assert honours(Asked(gpu_milli=500)) == shares
-    assert honours(Asked(cpu_milli=500)) == parts
-    assert honours(Asked(image="tool")) == images
-    assert honours(Asked(gpu_milli=1000, cpu_milli=3000))
+    assert honours(JobDemand(gpu_milli=500)) == shares
+    assert honours(JobDemand(cpu_milli=500)) == parts
+    assert honours(JobDemand(image="tool")) == images
+    assert honours(JobDemand(gpu_milli=1000, cpu_milli=3000))
 
 
 # -- where a job may land --------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bailiwick.executors.clusters import Gate
+from bailiwick.executors.clusters import NodeGate
 from bailiwick.executors.port import (
     Exited,
     JobStatus,
@@ -14,9 +14,9 @@ from bailiwick.executors.port import (
     Starting,
     Unstarted,
 )
+from bailiwick.executors.slurm.job_status import Facts, judge
 from bailiwick.executors.slurm.nodes import parse_nodes
 from bailiwick.executors.slurm.programs import QueuedJob, Submission
-from bailiwick.executors.slurm.standing import Facts, judge
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.vocab.jobs import JobFault
 from bailiwick.vocab.words import HardwareGeneration as G
@@ -46,16 +46,16 @@ def test_devices_without_a_type_and_more_than_a_node_may_have(gres: str, count: 
 @pytest.mark.parametrize(
     ("state", "reason", "gate"),
     [
-        ("idle", "none", Gate.OPEN),
-        ("mixed*", "none", Gate.OPEN),
-        ("idle+cloud+powered_down", "none", Gate.OPEN),
-        ("idle+drain", "disk | bailiwick", Gate.CLOSED),
-        ("mixed+drain", "bailiwick: closed there", Gate.CLOSED_BY_US),
-        ("idle+maint", "none", Gate.CLOSED),
-        ("allocated+reserved", "none", Gate.CLOSED),
+        ("idle", "none", NodeGate.OPEN),
+        ("mixed*", "none", NodeGate.OPEN),
+        ("idle+cloud+powered_down", "none", NodeGate.OPEN),
+        ("idle+drain", "disk | bailiwick", NodeGate.CLOSED),
+        ("mixed+drain", "bailiwick: closed there", NodeGate.CLOSED_BY_US),
+        ("idle+maint", "none", NodeGate.CLOSED),
+        ("allocated+reserved", "none", NodeGate.CLOSED),
     ],
 )
-def test_a_gate_is_open_or_closed_by_somebody(state: str, reason: str, gate: Gate) -> None:
+def test_a_gate_is_open_or_closed_by_somebody(state: str, reason: str, gate: NodeGate) -> None:
     assert parse_nodes(row(state, reason=reason))["h1"].gate is gate
 
 

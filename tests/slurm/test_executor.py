@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from bailiwick.executors.clusters import Gate
+from bailiwick.executors.clusters import NodeGate
 from bailiwick.executors.port import (
     JobSpec,
     Limits,
@@ -395,11 +395,11 @@ def test_a_node_is_told_with_what_it_has_and_a_drain_of_others_is_not_ours(
         "a1": 8,
     }
     assert executor.set_open("h1", is_open=False)
-    assert executor.nodes()["h1"].gate is Gate.CLOSED_BY_US
+    assert executor.nodes()["h1"].gate is NodeGate.CLOSED_BY_US
     assert executor.set_open("h1", is_open=True)
-    assert executor.nodes()["h1"].gate is Gate.OPEN
+    assert executor.nodes()["h1"].gate is NodeGate.OPEN
     cluster.run("scontrol", "update", "nodename=h1", "state=drain", "reason=disk")
-    assert executor.nodes()["h1"].gate is Gate.CLOSED
+    assert executor.nodes()["h1"].gate is NodeGate.CLOSED
     cluster.run("scontrol", "update", "nodename=h1", "state=resume")
 
 

@@ -7,9 +7,9 @@ Rules:
 - The first that cannot be honoured is told, in the order of the union below.
 
 >>> whole = Abilities(gpu_step_milli=1000, core_step_milli=1000, images=False)
->>> check_honoured(Asked(gpu_milli=500), "there", whole)
+>>> check_honoured(JobDemand(gpu_milli=500), "there", can=whole)
 GpuShareNotHonoured(executor='there', asked_milli=500, step_milli=1000)
->>> check_honoured(Asked(cpu_milli=2000), "there", whole)
+>>> check_honoured(JobDemand(cpu_milli=2000), "there", can=whole)
 Honoured()
 """
 
@@ -35,7 +35,7 @@ EVERYTHING: Final = Abilities()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class JobDemand:
     """What a job asks for, as far as not every executor has it."""
 
     gpu_milli: int = 0
@@ -82,7 +82,7 @@ NotHonoured: TypeAlias = GpuShareNotHonoured | CoreShareNotHonoured | ImageNotHo
 HonourDecision: TypeAlias = Honoured | NotHonoured
 
 
-def check_honoured(asked: Asked, executor: str, can: Abilities) -> HonourDecision:
+def check_honoured(asked: JobDemand, executor: str, *, can: Abilities) -> HonourDecision:
     """Whether an executor can honour what is asked for."""
     if asked.gpu_milli % can.gpu_step_milli:
         return GpuShareNotHonoured(executor, asked.gpu_milli, can.gpu_step_milli)

@@ -27,7 +27,7 @@ from bailiwick.vocab.errors import Damaged, Unavailable
 _NODES = "nodes.json"
 
 
-class Gate(StrEnum):
+class NodeGate(StrEnum):
     """Whether a cluster gives new work to one of its machines, and who said no."""
 
     OPEN = "open"
@@ -40,7 +40,7 @@ class ClusterNode:
     """A machine of a cluster that is there."""
 
     capacity: NodeCapacity
-    gate: Gate = Gate.OPEN
+    gate: NodeGate = NodeGate.OPEN
 
 
 class ClusterExecutor(Executor, Protocol):
@@ -63,7 +63,7 @@ class ClusterPlan:
     """Where it is, if not where the environment says: see each executor."""
 
 
-class Reach(StrEnum):
+class ClusterReach(StrEnum):
     """Whether a cluster answers."""
 
     NOT_ASKED = "not_asked"
@@ -93,11 +93,11 @@ class ClusterLook:
         return replace(self, asked_ms=now_ms, trouble=trouble)
 
     @property
-    def state(self) -> Reach:
+    def state(self) -> ClusterReach:
         """Whether it answered the last time."""
         if self.asked_ms is None:
-            return Reach.NOT_ASKED
-        return Reach.UNREACHABLE if self.trouble else Reach.REACHABLE
+            return ClusterReach.NOT_ASKED
+        return ClusterReach.UNREACHABLE if self.trouble else ClusterReach.REACHABLE
 
 
 class ClusterHands:

@@ -31,7 +31,7 @@ from bailiwick.services.authority import Principal
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.graph_jobs import check_jobs, first_jobs
 from bailiwick.services.jobs import JobDraft, Jobs
-from bailiwick.services.landing import WorkAsked, judge_landing, require_landing
+from bailiwick.services.jobs.landing import WorkAsked, judge_landing, require_landing
 from bailiwick.services.leases import check_scope
 from bailiwick.services.pages import Rows, cut
 from bailiwick.services.plans import PricedPlan, plan_request

@@ -13,7 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bailiwick.executors.clusters import ClusterExecutor, ClusterHands, ClusterNode, Gate, Reach
+from bailiwick.executors.clusters import (
+    ClusterExecutor,
+    ClusterHands,
+    ClusterNode,
+    ClusterReach,
+    NodeGate,
+)
 from bailiwick.fleet.node import EXECUTOR_LABEL, NodeCapacity
 from bailiwick.kernel import ChangeMode, Envelope
 from bailiwick.reconcile.clusters.gates import Agreement, agree, way_back
@@ -39,12 +45,12 @@ ACTS = st.sampled_from(
 
 @given(st.lists(ACTS, max_size=30))
 def test_both_sides_agree_and_what_others_closed_there_is_never_opened(acts: list[str]) -> None:
-    mode, gate, is_noted = M.ACCEPTING, Gate.OPEN, False
+    mode, gate, is_noted = M.ACCEPTING, NodeGate.OPEN, False
     for act in (*acts, *(["look"] * 4)):
         if act == "drain there":
-            gate = Gate.CLOSED
+            gate = NodeGate.CLOSED
         elif act == "resume there":
-            gate = Gate.OPEN
+            gate = NodeGate.OPEN
         elif act != "look":
             wanted = NodeMode(act.removeprefix("mode "))
             mode = wanted if wanted in NODE_MODE_EDGES[mode] else mode
@@ -62,14 +68,14 @@ def test_both_sides_agree_and_what_others_closed_there_is_never_opened(acts: lis
                         mode = each
                     is_noted = False
                 case Agreement.CLOSE_THERE:
-                    assert gate is Gate.OPEN
-                    gate, is_noted = Gate.CLOSED_BY_US, False
+                    assert gate is NodeGate.OPEN
+                    gate, is_noted = NodeGate.CLOSED_BY_US, False
                 case Agreement.OPEN_THERE:
-                    assert gate is Gate.CLOSED_BY_US
-                    gate, is_noted = Gate.OPEN, False
+                    assert gate is NodeGate.CLOSED_BY_US
+                    gate, is_noted = NodeGate.OPEN, False
     # In the end a node takes work on both sides or on neither, but where only a person goes on.
     if mode not in (M.FENCE_LOST, M.RETURNING):
-        assert (mode is M.ACCEPTING) == (gate is Gate.OPEN)
+        assert (mode is M.ACCEPTING) == (gate is NodeGate.OPEN)
 
 
 # -- the duty --------------------------------------------------------------------------------
@@ -78,7 +84,7 @@ def test_both_sides_agree_and_what_others_closed_there_is_never_opened(acts: lis
 class PaperCluster:
     """A cluster of which the test says what it has."""
 
-    def __init__(self, **nodes: Gate) -> None:
+    def __init__(self, **nodes: NodeGate) -> None:
         self.gates = dict(nodes)
         self.is_there = self.may_close = True
 
@@ -90,7 +96,7 @@ class PaperCluster:
     def set_open(self, node: str, *, is_open: bool) -> bool:
         if not self.may_close:
             raise Unavailable("the cluster", "access denied")
-        self.gates[node] = Gate.OPEN if is_open else Gate.CLOSED_BY_US
+        self.gates[node] = NodeGate.OPEN if is_open else NodeGate.CLOSED_BY_US
         return True
 
 
@@ -134,43 +140,46 @@ def house(tmp_path: Path) -> Iterator[House]:
 def test_what_the_cluster_closes_is_closed_here_and_opened_again_also_after_a_restart(
     house: House,
 ) -> None:
-    cluster = PaperCluster(h1=Gate.OPEN, h2=Gate.CLOSED)
+    cluster = PaperCluster(h1=NodeGate.OPEN, h2=NodeGate.CLOSED)
     duty = house.duty(house.hands("one", cluster))
     assert duty.once() == ("h1", "h2")
     assert (house.mode("h1"), house.mode("h2").value[:5]) == (M.ACCEPTING, "drain")
-    cluster.gates = {"h1": Gate.CLOSED, "h2": Gate.OPEN}
+    cluster.gates = {"h1": NodeGate.CLOSED, "h2": NodeGate.OPEN}
     house.duty(house.hands("one", cluster)).once()  # another life: who closed it was kept
     assert (house.mode("h1").value[:5], house.mode("h2")) == ("drain", M.ACCEPTING)
 
 
 def test_what_is_closed_here_is_closed_there_and_opened_with_it(house: House) -> None:
-    cluster = PaperCluster(h1=Gate.OPEN)
+    cluster = PaperCluster(h1=NodeGate.OPEN)
     duty = house.duty(house.hands("one", cluster))
     duty.once()
     house.change("h1", M.DRAINING)
     duty.once()
-    assert cluster.gates["h1"] is Gate.CLOSED_BY_US
+    assert cluster.gates["h1"] is NodeGate.CLOSED_BY_US
     if house.mode("h1") is M.DRAINED:
         house.change("h1", M.RETURNING)
     house.change("h1", M.ACCEPTING)
     duty.once()
-    assert cluster.gates["h1"] is Gate.OPEN
+    assert cluster.gates["h1"] is NodeGate.OPEN
 
 
 def test_a_cluster_that_lets_us_close_nothing_is_still_heard(house: House) -> None:
-    cluster = PaperCluster(h1=Gate.OPEN)
+    cluster = PaperCluster(h1=NodeGate.OPEN)
     hands = house.hands("one", cluster)
     duty = house.duty(hands)
     duty.once()
     house.change("h1", M.DRAINING)
     cluster.may_close = False
     assert duty.once() == ("h1",)
-    assert hands.look.state is Reach.REACHABLE
+    assert hands.look.state is ClusterReach.REACHABLE
     assert any("stays as it is" in each for each in house.said)
 
 
 def test_two_clusters_of_a_kind_keep_their_nodes_and_one_name_is_taken_once(house: House) -> None:
-    one, two = PaperCluster(a=Gate.OPEN, b=Gate.OPEN), PaperCluster(b=Gate.OPEN, c=Gate.OPEN)
+    one, two = (
+        PaperCluster(a=NodeGate.OPEN, b=NodeGate.OPEN),
+        PaperCluster(b=NodeGate.OPEN, c=NodeGate.OPEN),
+    )
     first, second = house.hands("one", one), house.hands("two", two)
     duties = [house.duty(first, first, second), house.duty(second, first, second)]
     assert [duty.once() for duty in duties] == [("a", "b"), ("c",)]
@@ -180,21 +189,21 @@ def test_two_clusters_of_a_kind_keep_their_nodes_and_one_name_is_taken_once(hous
 
 
 def test_how_a_cluster_was_found_is_kept_and_its_silence_is_told(house: House) -> None:
-    cluster = PaperCluster(h1=Gate.OPEN)
+    cluster = PaperCluster(h1=NodeGate.OPEN)
     hands = house.hands("one", cluster)
-    assert hands.look.state is Reach.NOT_ASKED
+    assert hands.look.state is ClusterReach.NOT_ASKED
     duty = house.duty(hands)
     duty.once()
-    assert (hands.look.state, hands.look.nodes) == (Reach.REACHABLE, 1)
+    assert (hands.look.state, hands.look.nodes) == (ClusterReach.REACHABLE, 1)
     seen_ms = hands.look.answered_ms
     cluster.is_there = False
     assert duty.once() == ("h1",)  # it has lost no node
     look = hands.look
-    assert (look.state, look.nodes, look.answered_ms) == (Reach.UNREACHABLE, 1, seen_ms)
+    assert (look.state, look.nodes, look.answered_ms) == (ClusterReach.UNREACHABLE, 1, seen_ms)
     assert "is away" in look.trouble
 
 
 def test_a_node_bears_the_name_of_its_executor(house: House) -> None:
-    house.duty(house.hands("one", PaperCluster(h1=Gate.OPEN), kind="cluster")).once()
+    house.duty(house.hands("one", PaperCluster(h1=NodeGate.OPEN), kind="cluster")).once()
     labels = house.runner.read(lambda view: view.state.ledger.entry("h1").capacity.labels)
     assert labels[EXECUTOR_LABEL] == "cluster"

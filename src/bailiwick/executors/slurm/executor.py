@@ -52,7 +52,8 @@ from bailiwick.executors.port import (
 )
 from bailiwick.executors.slurm import batch
 from bailiwick.executors.slurm.folder import lay_out, load_kept
-from bailiwick.executors.slurm.nodes import SlurmNode
+from bailiwick.executors.slurm.job_status import LOST_AFTER_S, is_over, judge, read_facts
+from bailiwick.executors.slurm.nodes import SlurmMachine
 from bailiwick.executors.slurm.programs import (
     IS_THERE,
     IS_WAITING,
@@ -60,7 +61,6 @@ from bailiwick.executors.slurm.programs import (
     SlurmPrograms,
     Submission,
 )
-from bailiwick.executors.slurm.standing import LOST_AFTER_S, is_over, judge, read_facts
 from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, Unavailable
 from bailiwick.vocab.values import check_amount
 
@@ -114,7 +114,7 @@ class SlurmExecutor:
         self._answered_at = -_FRESH_S
         self._tenant = OneTenant(self._root / _TENANT)
         self._asking = threading.Lock()
-        self._listed: Mapping[str, SlurmNode] = {}
+        self._listed: Mapping[str, SlurmMachine] = {}
         self._listed_at = -_LISTED_S
 
     # -- the port ----------------------------------------------------------------------------
@@ -266,7 +266,7 @@ class SlurmExecutor:
             gpus=gpus,
         )
 
-    def _node(self, name: str) -> SlurmNode | None:
+    def _node(self, name: str) -> SlurmMachine | None:
         """A node as it was told lately; one that is not there the cluster itself refuses."""
         with self._asking:
             is_old = self._listed_at < time.monotonic() - _LISTED_S
@@ -274,7 +274,7 @@ class SlurmExecutor:
                 self._list()
             return self._listed.get(name)
 
-    def _list(self) -> Mapping[str, SlurmNode]:
+    def _list(self) -> Mapping[str, SlurmMachine]:
         self._listed = self._programs.nodes(self._settings.partition)
         self._listed_at = time.monotonic()
         return self._listed

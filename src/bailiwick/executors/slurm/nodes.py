@@ -12,7 +12,7 @@ Rules:
 
 >>> node = parse_nodes("h1|64|2|64000|mixed|gpu:hopper:4(S:0-1)|none")["h1"]
 >>> node.cores, node.gpus, node.gate
-(32, ('hopper', 'hopper', 'hopper', 'hopper'), <Gate.OPEN: 'open'>)
+(32, ('hopper', 'hopper', 'hopper', 'hopper'), <NodeGate.OPEN: 'open'>)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bailiwick.executors.clusters import ClusterNode, Gate
+from bailiwick.executors.clusters import ClusterNode, NodeGate
 from bailiwick.fleet.node import DEVICES_MAX, GpuDevice, NodeCapacity
 from bailiwick.vocab.errors import Unavailable
 
@@ -43,7 +43,7 @@ _CLOSED: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class SlurmNode:
+class SlurmMachine:
     """One machine of the cluster that is there."""
 
     name: str
@@ -52,7 +52,7 @@ class SlurmNode:
     mem_bytes: int
     gpus: tuple[str, ...]
     """The type of each device in the order of the machine's list; empty where it has no type."""
-    gate: Gate
+    gate: NodeGate
 
     def told(self) -> ClusterNode:
         """The same as a node of the fleet; devices past what a node may have stay out."""
@@ -64,7 +64,7 @@ class SlurmNode:
         return Counter(self.gpus[index] if index < len(self.gpus) else "" for index in indices)
 
 
-def parse_nodes(text: str) -> dict[str, SlurmNode]:
+def parse_nodes(text: str) -> dict[str, SlurmMachine]:
     """The nodes that are there; a node of several partitions is told several times."""
     found = {}
     for line in text.splitlines():
@@ -78,9 +78,9 @@ def parse_nodes(text: str) -> dict[str, SlurmNode]:
             continue
         each = max(1, int(threads))
         kinds = tuple(kind for kind, n in _GRES.findall(gres) for _ in range(int(n)))
-        gate = Gate.OPEN
+        gate = NodeGate.OPEN
         if not words.isdisjoint(_CLOSED):
-            gate = Gate.CLOSED_BY_US if reason.startswith(OUR_REASON) else Gate.CLOSED
+            gate = NodeGate.CLOSED_BY_US if reason.startswith(OUR_REASON) else NodeGate.CLOSED
         cores, mem_bytes = int(cpus) // each, int(mem_mb) * 2**20
-        found[name] = SlurmNode(name, cores, each, mem_bytes, kinds, gate)
+        found[name] = SlurmMachine(name, cores, each, mem_bytes, kinds, gate)
     return found

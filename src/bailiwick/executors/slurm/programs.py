@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from bailiwick.executors.slurm.nodes import FORMAT, OUR_REASON, SlurmNode, parse_nodes
+from bailiwick.executors.slurm.nodes import FORMAT, OUR_REASON, SlurmMachine, parse_nodes
 from bailiwick.vocab.errors import Damaged, InvalidValue, Unavailable
 
 WAIT_S: Final = 30.0
@@ -130,7 +130,7 @@ class SlurmPrograms:
         """End a job, or with options send it a signal; one that is gone is no error."""
         self._call(("scancel", "--quiet", *options, str(job_id)))
 
-    def nodes(self, partition: str = "") -> dict[str, SlurmNode]:
+    def nodes(self, partition: str = "") -> dict[str, SlurmMachine]:
         """The nodes that are there, of one partition or of all."""
         which = (f"--partition={partition}",) if partition else ()
         return parse_nodes(self._ask(("sinfo", "--noheader", "--Node", *which, f"-O{FORMAT}")))

@@ -8,9 +8,9 @@ Rules:
 - What others closed in the cluster is never opened from here.
 - A node that is fenced stays as it is on both sides: only a person knows.
 
->>> agree(NodeMode.ACCEPTING, Gate.CLOSED, is_noted=False)
+>>> agree(NodeMode.ACCEPTING, NodeGate.CLOSED, is_noted=False)
 <Agreement.CLOSE_HERE: 'close_here'>
->>> agree(NodeMode.DRAINED, Gate.OPEN, is_noted=False)
+>>> agree(NodeMode.DRAINED, NodeGate.OPEN, is_noted=False)
 <Agreement.CLOSE_THERE: 'close_there'>
 """
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-from bailiwick.executors.clusters import Gate
+from bailiwick.executors.clusters import NodeGate
 from bailiwick.vocab.transitions import NodeMode
 
 
@@ -36,17 +36,17 @@ class Agreement(StrEnum):
 _CLOSED: Final = (NodeMode.DRAINING, NodeMode.DRAINED, NodeMode.MAINTENANCE)
 
 
-def agree(mode: NodeMode, gate: Gate, *, is_noted: bool) -> Agreement:
+def agree(mode: NodeMode, gate: NodeGate, *, is_noted: bool) -> Agreement:
     """The next step for a node; ``is_noted``: ours was closed because the cluster had closed it."""
     if mode is NodeMode.ACCEPTING:
-        if gate is Gate.CLOSED:
+        if gate is NodeGate.CLOSED:
             return Agreement.CLOSE_HERE
-        return Agreement.OPEN_THERE if gate is Gate.CLOSED_BY_US else Agreement.NOTHING
-    if mode in _CLOSED and gate is Gate.OPEN:
+        return Agreement.OPEN_THERE if gate is NodeGate.CLOSED_BY_US else Agreement.NOTHING
+    if mode in _CLOSED and gate is NodeGate.OPEN:
         if is_noted and mode is not NodeMode.MAINTENANCE:
             return Agreement.OPEN_HERE
         return Agreement.CLOSE_THERE
-    if mode is NodeMode.RETURNING and is_noted and gate is Gate.OPEN:
+    if mode is NodeMode.RETURNING and is_noted and gate is NodeGate.OPEN:
         return Agreement.OPEN_HERE
     return Agreement.NOTHING
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from bailiwick.executors.clusters import ClusterHands, ClusterLook, Gate
+from bailiwick.executors.clusters import ClusterHands, ClusterLook, NodeGate
 from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
 from bailiwick.kernel import ChangeMode, DepartNode, Envelope, RegisterNode
@@ -125,7 +125,7 @@ class ClusterNodes:
         self._runner.execute(Envelope(RegisterNode(node, capacity), ACTOR, f"joins-{node}"))
         return True
 
-    def _agree(self, node: str, gate: Gate) -> None:
+    def _agree(self, node: str, gate: NodeGate) -> None:
         """Have both sides of a node agree whether it takes new work."""
         hands = self._hands
         mode = self._runner.read(lambda view: view.state.ledger.entry(node).mode)

@@ -20,7 +20,7 @@ from bailiwick.ports import AfterJob, JobAttempt, JobFilter, JobRow
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.jobs import JobDraft, Jobs, Submitted
-from bailiwick.services.landing import WorkAsked, require_landing
+from bailiwick.services.jobs.landing import WorkAsked, require_landing
 from bailiwick.services.leases import check_scope
 from bailiwick.services.pages import Rows, cut
 from bailiwick.services.plans import PricedPlan, plan_request

@@ -12,7 +12,7 @@ from bailiwick.server.http.params import Limit, NumberCursor, PathNumber, number
 from bailiwick.server.http.spelling import spell_done, spell_plan
 from bailiwick.services import graphs
 from bailiwick.services.graphs import GraphDraft, GraphStanding, PlannedStage, TaskStanding
-from bailiwick.services.landing import refusal_of
+from bailiwick.services.jobs.landing import refusal_of
 from bailiwick.store.graph_rows import AttemptReport
 from bailiwick.vocab.graphs import TaskPhase
 from bailiwick.wire import graphs as wire

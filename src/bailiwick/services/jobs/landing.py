@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from bailiwick.executors.abilities import (
-    Asked,
     CoreShareNotHonoured,
     GpuShareNotHonoured,
     HonourDecision,
     Honoured,
     ImageNotHonoured,
+    JobDemand,
     NotHonoured,
     check_honoured,
 )
@@ -89,9 +89,9 @@ def _landing(labels: Mapping[str, str], known: Mapping[str, str | None]) -> tupl
 def _judge(asked: WorkAsked, executors: Iterable[str]) -> HonourDecision:
     request = asked.request
     milli, cpu_milli = request.device_milli, request.cpu_milli
-    wish = Asked(gpu_milli=milli, cpu_milli=cpu_milli, image=asked.image)
+    wish = JobDemand(gpu_milli=milli, cpu_milli=cpu_milli, image=asked.image)
     for executor in executors:
-        found = check_honoured(wish, executor, find_executor(executor).can)
+        found = check_honoured(wish, executor, can=find_executor(executor).can)
         if not isinstance(found, Honoured):
             return found
     return Honoured()
