@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bailiwick.executors.port import Exited, JobStatus
 from bailiwick.kernel import Envelope, Evict, ReportCheckpoint, decode_command
 from bailiwick.kernel.people import commands as iam
 from bailiwick.ports import AfterJob, JobFilter, JobRow
@@ -246,6 +248,24 @@ def test_tries_are_counted_and_then_it_is_over(house: JobHouse) -> None:
     job = house.shell("exit 7", retries=1, retry_on=(FailureCategory.EXIT_CODE,))
     found = house.until(job, P.FAILED)
     assert (found.attempt, found.exit_code, found.asks) == (2, 7, 2)
+    house.quiet()
+
+
+@pytest.mark.parametrize(("why", "attempts"), [("out_of_memory", 2), ("exit_code", 1)])
+def test_a_job_that_its_memory_ended_is_tried_again_if_it_says_so(
+    house: JobHouse, monkeypatch: pytest.MonkeyPatch, *, why: str, attempts: int
+) -> None:
+    """Not every machine has control groups that tell: here the executor says that it did."""
+    real = house.executor.status
+
+    def status(lease_id: int) -> JobStatus:
+        found = real(lease_id)
+        return replace(found, is_out_of_memory=True) if isinstance(found, Exited) else found
+
+    monkeypatch.setattr(house.executor, "status", status)
+    job = house.shell("kill -9 $$", retries=1, retry_on=(FailureCategory(why),))
+    found = house.until(job, P.FAILED)
+    assert (found.reason, found.signal, found.attempt) == ("out_of_memory", 9, attempts)
     house.quiet()
 
 

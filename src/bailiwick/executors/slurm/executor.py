@@ -20,6 +20,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Mapping
@@ -64,6 +65,7 @@ LOST_AFTER_S = 15.0
 
 _OWNER = "owner"
 _CORE_MILLI = 1000
+_OVER_MEMORY = "OUT_OF_MEMORY"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +274,11 @@ class SlurmExecutor:
         has_begun = (folder / batch.STARTED).is_dir()
         if ended is not None:
             is_emptied = is_known and (job is None or _is_over(job))
-            return Exited(ended.code, ended.signal, ended.ended_ms, is_emptied)
+            if job is not None and not is_emptied and ended.signal == signal.SIGKILL:
+                # Whether its memory was the reason the cluster says once all of it is over.
+                return self._told(job, folder, has_begun=True)
+            is_over_memory = job is not None and job.state == _OVER_MEMORY
+            return Exited(ended.code, ended.signal, ended.ended_ms, is_emptied, is_over_memory)
         if not is_known:
             return self._last_seen(folder, kept, has_begun=has_begun)
         if job is None:
@@ -314,7 +320,7 @@ class SlurmExecutor:
             return Lost(LostReason.OTHER_BOOT)
         now_ms = time.time_ns() // 1_000_000
         code, number = batch.split_code(job.exit_code) if job.state == "FAILED" else (None, 15)
-        is_over_memory = job.state == "OUT_OF_MEMORY"
+        is_over_memory = job.state == _OVER_MEMORY
         if is_over_memory:
             code, number = None, 9
         return Exited(code, number, now_ms, is_emptied=True, is_out_of_memory=is_over_memory)

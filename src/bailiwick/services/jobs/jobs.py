@@ -51,7 +51,7 @@ from bailiwick.vocab.errors import (
     NotFound,
     NotLeader,
 )
-from bailiwick.vocab.graphs import FailureCategory
+from bailiwick.vocab.graphs import RETRYABLE, FailureCategory
 from bailiwick.vocab.job_addresses import AFTER_MAX
 from bailiwick.vocab.job_arrays import ArraySpec
 from bailiwick.vocab.job_members import MemberRow
@@ -67,9 +67,6 @@ ARRAY_TEXT_MAX = 65_536
 
 RETRY_ON = (FailureCategory.PREEMPTED, FailureCategory.NODE_LOST)
 """Why a job is tried again, unless it says otherwise."""
-
-RETRYABLE = (*RETRY_ON, FailureCategory.EXIT_CODE, FailureCategory.TIMEOUT)
-"""Why a job may be tried again; what was refused or cancelled stays so."""
 
 _WAITING = (JobPhase.WAITING,)
 
