@@ -196,14 +196,14 @@ class Jobs:
             checkpoint=draft.checkpoint,
         )
         # Whoever looks at the row before it is known to be under way may ask the kernel as well:
-        # under the same key, so it is answered the same.
+        # under the same key, so it is answered the same, and the first answer counts.
         job = self._insert(new, draft.array)
+        if job.digest != new.digest:
+            raise Conflict("idempotency key", key, "was used for another job", hint="use a new one")
         with self._lock:
             is_ours = job.is_unsubmitted and job.job_id not in self._submitting
             if is_ours:
                 self._submitting.add(job.job_id)
-        if job.digest != new.digest:
-            raise Conflict("idempotency key", key, "was used for another job", hint="use a new one")
         if not is_ours:
             self.wake()  # one that is held may be let go at once
             return Submitted(job, None)
@@ -347,4 +347,5 @@ class Jobs:
         self._learn(job, JobChange(phase=over, reason=reason, ended_ms=now_ms, denial=denial))
 
     def _learn(self, job: JobRow, change: JobChange) -> None:
-        self.book.change(job.job_id, change, only_from=_WAITING)
+        # Two may have asked under one key, and the faster one's job may be at its next attempt.
+        self.book.change(job.job_id, change, only_from=_WAITING, only_ask=job.asks)
