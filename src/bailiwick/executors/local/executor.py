@@ -20,6 +20,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from bailiwick.executors.folder import begin_since
 from bailiwick.executors.local import is_available, supervisor
 from bailiwick.executors.local.launch import (
     DRAFT,
@@ -48,6 +49,7 @@ from bailiwick.executors.local.state import (
     load_counts,
     load_exit,
     load_state,
+    lost_or_just_ended,
     read_plain,
 )
 from bailiwick.executors.local.teardown import (
@@ -232,12 +234,15 @@ class LocalExecutor:
         """Where the job's output is kept: standard output and error as they came, in one file."""
         return (self._folder(lease_id) / supervisor.OUTPUT,)
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
+    ) -> OutputPart:
         """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
         check_amount("offset", offset)
         check_amount("limit", limit)
         folder = self._folder(lease_id)
         is_truncated = (folder / supervisor.TRUNCATED).exists()
+        offset = begin_since(folder, offset, since_ms=since_ms)
         data = read_plain(folder / supervisor.OUTPUT, offset, limit=limit)
         return OutputPart(data, offset + len(data), is_truncated)
 
@@ -333,7 +338,7 @@ class LocalExecutor:
             return Lost(LostReason.SUPERVISOR_GONE)
         for who in (state.job, state.supervisor):
             if not is_same(who.pid, who.start_ticks):
-                return _lost_or_just_ended(folder)
+                return lost_or_just_ended(folder)
         is_warned = os.path.lexists(self._separation.own_of(state.lease_id) / WORK / WARNING)
         return Running(state.job.pid, state.job.start_ticks, state.boot_id, is_warned)
 
@@ -390,11 +395,3 @@ def _refusal(spec: JobSpec, answer: dict[str, Any]) -> InvalidValue:
     values = {"argv[0]": spec.argv[0], "cwd": str(spec.cwd), "limits": spec.limits}
     why = os.strerror(answer["errno"]) if answer["errno"] else "it was refused"
     return InvalidValue(field, values.get(field, spec.owner), f"{_EXPECTED[field]} ({why})")
-
-
-def _lost_or_just_ended(folder: Path) -> Exited | Lost:
-    try:
-        ended = load_exit(folder)
-    except Damaged:
-        return Lost(LostReason.STATE_UNREADABLE)
-    return ended or Lost(LostReason.NOT_THE_SAME_PROCESS)

@@ -27,7 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bailiwick.executors.folder import DRAFT, load, load_owner, read_plain, save
+from bailiwick.executors.folder import DRAFT, load, load_owner, read_plain, save, timeless
 from bailiwick.executors.port import (
     Adopted,
     Exited,
@@ -197,11 +197,15 @@ class SlurmExecutor:
         """Where the job's output is kept."""
         return (self._folder(lease_id) / batch.OUTPUT,)
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
+    ) -> OutputPart:
         """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
         check_amount("offset", offset)
         check_amount("limit", limit)
         folder = self._folder(lease_id)
+        if since_ms:
+            raise timeless(lease_id)  # the cluster writes the file, and no times
         most = load_kept(folder).output_bytes_max
         data, size = read_plain(folder / batch.OUTPUT, offset, limit=min(limit, most - offset))
         return OutputPart(data, offset + len(data), size > most)
