@@ -209,8 +209,8 @@ def test_attempts_are_shown(ann: Cli) -> None:
     told = done(ann("job", "show", name))
     assert "2 of 2; again if exit_code" in told
     assert "Attempts that are over" in told
-    assert done(ann("logs", name, "--attempt", "1")) == "try 1"
-    assert done(ann("logs", name)) == "try 2"
+    assert done(ann("logs", name, "--attempt", "1")) == "try 1\n"
+    assert done(ann("logs", name)) == "try 2\n"
 
 
 def over(cli: Cli, name: str) -> bool:
