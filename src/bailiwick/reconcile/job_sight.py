@@ -80,7 +80,7 @@ class JobSight:
         return (self._node or "") if job is None or job.node is None else job.node
 
     def places_of(
-        self, keys: Iterable[int], jobs: Mapping[int | None, JobRow], seen: SeenLeases
+        self, keys: Iterable[int], jobs: Mapping[int | None, JobRow], *, seen: SeenLeases
     ) -> dict[int, str]:
         """Of which leases it matters what became of their jobs, and where they are."""
         found = dict[int, str]()

@@ -174,7 +174,7 @@ class JobLoop:
         jobs |= self._jobs_of_members([i for i in seen.leases if i not in jobs])
         keys = {*seen.leases, *self._strays, *(job.lease_id or 0 for job in here)}
         keys -= self._busy.keys() | self._plan_gangs(here, seen)
-        statuses = self._acts.statuses(self._sight.places_of(keys, jobs, seen))
+        statuses = self._acts.statuses(self._sight.places_of(keys, jobs, seen=seen))
         for lease_id in sorted(keys):
             job, lease = jobs.get(lease_id), seen.leases.get(lease_id)
             if job is not None and job.gang_size > 1 and not job.phase.is_over:

@@ -123,7 +123,7 @@ class LocalExecutor:
         try:
             with laid_out(folder, spec, state=order["state"], own=own) as lock:
                 wait_s = self._waits.start_s
-                answer = launch(self._starter, folder, order, lock=lock, wait_s=wait_s)
+                answer = launch(self._starter, folder, order=order, lock=lock, wait_s=wait_s)
         except (Unavailable, OSError) as error:
             self._undo(spec.lease_id, may_have_run=True)
             if isinstance(error, Unavailable):

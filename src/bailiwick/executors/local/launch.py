@@ -159,7 +159,7 @@ class Starter:
             command = (sys.executable, "-I", "-S", "-B", "-X", "utf8", starter.__file__)
             subprocess.run(
                 [*command, str(self._root)],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={},
@@ -177,7 +177,7 @@ class Starter:
 
 
 def launch(
-    begin: Starter, folder: Path, order: dict[str, Any], *, lock: int, wait_s: float
+    begin: Starter, folder: Path, *, order: dict[str, Any], lock: int, wait_s: float
 ) -> dict[str, Any]:
     """Start a supervisor and hear from it, in bounded time."""
     until = time.monotonic() + wait_s
