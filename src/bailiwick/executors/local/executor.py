@@ -28,10 +28,12 @@ from bailiwick.executors.local.launch import (
     WARNING,
     WORK,
     Own,
+    Starter,
     environment_of,
     is_locked,
     laid_out,
     launch,
+    refusal_of,
     save_warning,
 )
 from bailiwick.executors.local.limits import (
@@ -58,6 +60,7 @@ from bailiwick.executors.local.teardown import (
     TeardownWaits,
     end_job,
     find_bearers,
+    has_left,
     take_census,
     wait_until,
 )
@@ -77,13 +80,6 @@ from bailiwick.executors.port import (
 )
 from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, NotFound, Unavailable
 from bailiwick.vocab.values import check_amount
-
-_EXPECTED = {
-    "argv[0]": "a program that can be run",
-    "cwd": "a directory that can be entered",
-    "limits": "limits that this machine and user can have",
-    "owner": "a job that can be kept apart from others",
-}
 
 
 class LocalExecutor:
@@ -105,6 +101,7 @@ class LocalExecutor:
         self._separation = Separation(self._root, apart or Apart(mode=JobMode.TRUSTED))
         self.mode = self._separation.mode
         self._waits = waits or TeardownWaits()
+        self._starter = Starter(self._root)
         self._parent = find_cgroup(cgroup)
         self._look = look
         self._boot_id = load_boot_id()
@@ -127,7 +124,8 @@ class LocalExecutor:
         order, unenforced = self._order(spec, own, cgroup)
         try:
             with laid_out(folder, spec, state=order["state"], own=own) as lock:
-                answer = launch(folder, order, lock=lock, wait_s=self._waits.start_s)
+                wait_s = self._waits.start_s
+                answer = launch(self._starter, folder, order=order, lock=lock, wait_s=wait_s)
         except (Unavailable, OSError) as error:
             self._undo(spec.lease_id, may_have_run=True)
             if isinstance(error, Unavailable):
@@ -135,7 +133,7 @@ class LocalExecutor:
             raise Unavailable("the local executor", error.strerror) from error
         if "fault" in answer:
             self._undo(spec.lease_id)
-            raise _refusal(spec, answer)
+            raise refusal_of(spec, answer)
         return JobStarted(
             lease_id=spec.lease_id,
             pid=answer["pid"],
@@ -185,7 +183,8 @@ class LocalExecutor:
             if state.boot_id != self._boot_id:
                 return True
             cgroup = Cgroup(Path(state.cgroup)) if state.cgroup else None
-            is_clean = end_job(
+            is_told = self.mode is not JobMode.TRUSTED and has_left(folder, cgroup)
+            is_clean = is_told or end_job(
                 lambda: self._look(self._sight(folder, state)), cgroup, waits=self._waits
             )
         except (Damaged, OSError):
@@ -387,11 +386,3 @@ class LocalExecutor:
             who = state.supervisor
             send([Process(who.pid, 0, 0, "?", 0, who.start_ticks)], signal.SIGKILL)
         return wait_until(lambda: not is_locked(folder), wait_s=self._waits.kill_s)
-
-
-def _refusal(spec: JobSpec, answer: dict[str, Any]) -> InvalidValue:
-    """The job could not be run as asked: which field it was."""
-    field = str(answer["fault"])
-    values = {"argv[0]": spec.argv[0], "cwd": str(spec.cwd), "limits": spec.limits}
-    why = os.strerror(answer["errno"]) if answer["errno"] else "it was refused"
-    return InvalidValue(field, values.get(field, spec.owner), f"{_EXPECTED[field]} ({why})")

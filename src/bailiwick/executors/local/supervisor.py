@@ -1,8 +1,9 @@
 """One small process beside each job: it starts the job, keeps its output and writes how it ended.
 
 It belongs to nobody once it runs, so the end of a job is known even if the server was killed.
-It is started by its path (``python -I -S supervisor.py``) and imports nothing of Bailiwick: the
-package's own imports would cost more time than all that is done here.
+It is a copy of :mod:`bailiwick.executors.local.starter`, or is started by its path (``python -I -S
+supervisor.py``). It imports nothing of Bailiwick: the package's own imports would cost more time
+than all that is done here.
 
 Rules:
 
@@ -69,9 +70,20 @@ def load_start_ticks(pid: int) -> int:
 
 
 def main() -> None:
-    """Read the order from standard input, leave the one who gave it, and run the job."""
+    """Run the job whose order comes from standard input."""
     folder, ready, lock = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    order = json.loads(sys.stdin.buffer.read())
+    supervise(folder, json.loads(sys.stdin.buffer.read()), ready=ready, lock=lock)
+
+
+def preload() -> None:
+    """Have all at hand that a supervisor needs: whoever copies this process does so once."""
+    import ctypes  # noqa: F401
+
+    _sandbox()
+
+
+def supervise(folder: str, order: dict[str, Any], *, ready: int, lock: int) -> None:
+    """Leave the one who gave the order, and run the job."""
     for fd in (ready, lock):
         os.set_inheritable(fd, False)
     if os.fork():
