@@ -87,8 +87,14 @@ def _as_attempt(jobs: Jobs, job: JobRow, attempt: int) -> JobRow:
     """The job as it was when this attempt of it ended."""
     for ended in jobs.book.held.attempts([job.job_id]).get(job.job_id, ()):
         if ended.attempt == attempt:
-            told = {"phase": ended.phase, "lease_id": ended.lease_id, "node": ended.node}
-            return replace(job, **told, started_ms=ended.started_ms, is_forgotten=False)
+            return replace(
+                job,
+                phase=ended.phase,
+                lease_id=ended.lease_id,
+                node=ended.node,
+                started_ms=ended.started_ms,
+                is_forgotten=False,
+            )
     raise NotFound("attempt of the job", attempt, hint=f"it is at its attempt {job.attempt}")
 
 
