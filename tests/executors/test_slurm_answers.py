@@ -81,6 +81,7 @@ NOW, SENT = 1_000_000, 990_000
 BEGUN = Facts("bw", SENT, has_begun=True)
 DONE = Facts("bw", SENT, has_begun=True, ended=Exited(0, None, 5, False))
 TERMED = Facts("bw", SENT, has_begun=True, ended=Exited(None, 15, 5, False))
+KILLED = Facts("bw", SENT, has_begun=True, ended=Exited(None, 9, 5, False))
 SENT_ONLY = Facts("bw", SENT)
 TAKEN = Lost(LostReason.PLACE_TAKEN)
 
@@ -117,6 +118,9 @@ RUNS = Running(7, 20261116200001, "slurm-me", False)
         (TERMED, job("REQUEUED"), TAKEN),
         (TERMED, job("CANCELLED"), Exited(None, 15, 5, True)),
         (TERMED, None, Exited(None, 15, 5, True)),
+        (KILLED, job("COMPLETING"), RUNS),
+        (KILLED, job("OUT_OF_MEMORY"), Exited(None, 9, 5, True, True)),
+        (KILLED, job("FAILED", 137), Exited(None, 9, 5, True)),
         (DONE, job("COMPLETING"), Exited(0, None, 5, False)),
         (DONE, job("PREEMPTED"), Exited(0, None, 5, True)),  # it was faster
         # Ended while the controller was away: by its own clock, whatever is charged for it.

@@ -205,7 +205,7 @@ def story_of(check: Callable[[Rig], None]) -> Story:
 
     def run(cluster: SlurmCluster, folder: Path) -> None:
         again = lambda: open_at(cluster, folder)  # noqa: E731
-        rig = Rig(again(), again, devices=r"(\d),(?!\1)\d")
+        rig = Rig(again(), again, devices=r"(\d),(?!\1)\d", keeps_times=False)
         try:
             check(rig)
         finally:

@@ -229,8 +229,6 @@ def plan_job(
         return _plan_leftover(job, lease, status)
     verdict = judge(job, lease, status=status)
     if verdict is not None:
-        if isinstance(status, Exited) and job.phase is JobPhase.STARTING:
-            return NoteRunning()  # it ran: first that is written down, then how it ended
         return End(verdict) if status is None else TearDown(verdict)
     if isinstance(status, Starting):
         return Rest()

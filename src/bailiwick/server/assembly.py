@@ -140,6 +140,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         server=plan.address,
         say=base.say,
         remote=lambda other: WatchedExecutor(desk.executor_of(other), base.telemetry),
+        remote_statuses=desk.statuses_of,
         elsewhere=frozenset((NODE_EXECUTOR, *(each.name for each in clusters))),
     )
     loop = JobLoop(tools)

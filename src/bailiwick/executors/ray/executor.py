@@ -31,7 +31,15 @@ from pathlib import Path
 from typing import Any
 
 from bailiwick.executors.clusters import ClusterNode
-from bailiwick.executors.folder import folder_of, leases_in, load_owner, open_root, read_plain, save
+from bailiwick.executors.folder import (
+    begin_since,
+    folder_of,
+    leases_in,
+    load_owner,
+    open_root,
+    read_plain,
+    save,
+)
 from bailiwick.executors.local.modes import OneTenant
 from bailiwick.executors.port import (
     Adopted,
@@ -222,12 +230,15 @@ class RayExecutor:
         """Where the job's output is kept."""
         return (folder_of(self._root, lease_id) / keeper.OUTPUT,)
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
+    ) -> OutputPart:
         """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
         check_amount("offset", offset)
         check_amount("limit", limit)
         folder = folder_of(self._root, lease_id)
         is_truncated = (folder / keeper.TRUNCATED).exists()
+        offset = begin_since(folder, offset, since_ms=since_ms)
         data, _ = read_plain(folder / keeper.OUTPUT, offset, limit=limit)
         return OutputPart(data, offset + len(data), is_truncated)
 

@@ -39,6 +39,11 @@ from bailiwick.vocab.jobs import JobFault
 LOST_AFTER_S: Final = 15.0
 """So long a submission may be on its way before one that nobody knows is called lost."""
 
+_OVER_MEMORY: Final = "OUT_OF_MEMORY"
+_WHOSE_DOING: Final = (signal.SIGTERM, signal.SIGKILL)
+"""After one of these the cluster has yet to say whether it was its doing: it had preempted the job,
+or its memory was the reason."""
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -88,8 +93,10 @@ def judge(
     if job is not None and facts.has_begun and not has_succeeded and _is_taken(job):
         return Lost(LostReason.PLACE_TAKEN)
     is_there = job is not None and not is_over(job)
-    if ended is not None and not (is_there and ended.signal == signal.SIGTERM):
-        return Exited(ended.code, ended.signal, ended.ended_ms, is_known and not is_there)
+    if ended is not None and not (is_there and ended.signal in _WHOSE_DOING):
+        is_over_memory = job is not None and job.state == _OVER_MEMORY
+        is_emptied = is_known and not is_there
+        return Exited(ended.code, ended.signal, ended.ended_ms, is_emptied, is_over_memory)
     if job is not None:
         return _told(job, facts, whose=whose, now_ms=now_ms)
     if facts.has_begun:
@@ -112,7 +119,7 @@ def _is_taken(job: QueuedJob) -> bool:
 
 
 def _told(job: QueuedJob, facts: Facts, *, whose: str, now_ms: int) -> JobStatus:
-    """By the controller's word; one that ended by SIGTERM may have been preempted, and waits."""
+    """By the controller's word."""
     if not is_over(job):
         ticks = int("".join(filter(str.isdecimal, job.submitted)))  # tells jobs of one id apart
         if not facts.has_begun:
@@ -122,7 +129,7 @@ def _told(job: QueuedJob, facts: Facts, *, whose: str, now_ms: int) -> JobStatus
         return Lost(LostReason.NODE_LOST)
     if not facts.has_begun:
         return Lost(LostReason.NEVER_STARTED)
-    if job.state == "OUT_OF_MEMORY":
+    if job.state == _OVER_MEMORY:
         return Exited(None, 9, now_ms, is_emptied=True, is_out_of_memory=True)
     code, number = batch.split_code(job.exit_code) if job.state == "FAILED" else (None, 15)
     return Exited(code, number, now_ms, is_emptied=True)
