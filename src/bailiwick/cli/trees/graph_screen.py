@@ -128,7 +128,7 @@ def draw_graph(found: GraphDetail) -> None:
     ]
     print_rows(make_console(), heads, rows=told, numbers=("attempt",))
     if found.tried_again:
-        heads = ("ended", "task", "attempt", "node", "job", "why*")
+        columns = ("ended", "task", "attempt", "node", "job", "why*")
         past = [
             (
                 clock(each.ended_ms),
@@ -140,7 +140,7 @@ def draw_graph(found: GraphDetail) -> None:
             )
             for each in found.tried_again
         ]
-        print_rows(make_console(), heads, rows=past, title="tried again", numbers=("attempt",))
+        print_rows(make_console(), columns, rows=past, title="tried again", numbers=("attempt",))
 
 
 def told_counts(counts: Iterable[tuple[TaskPhase, int]]) -> str:
