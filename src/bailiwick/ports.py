@@ -350,9 +350,17 @@ class JobStore(Protocol):
         """That job."""
 
     def change(
-        self, job_id: int, change: JobChange, *, only_from: Sequence[JobPhase] = LIVE_PHASES
+        self,
+        job_id: int,
+        change: JobChange,
+        *,
+        only_from: Sequence[JobPhase] = LIVE_PHASES,
+        only_ask: int | None = None,
     ) -> bool:
-        """Write down what became known, if the job is in one of these phases; whether it was."""
+        """Write down what became known, if the job is in one of these phases; whether it was.
+
+        What the kernel said to an ask (``only_ask``) counts while that is the last one.
+        """
 
     def page(
         self,

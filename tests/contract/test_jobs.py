@@ -148,6 +148,24 @@ def test_output_is_any_bytes_in_pieces_of_any_size(house: HttpHouse) -> None:
     assert house.ask(MEMBER, "GET", path, params={"wait_s": 21}).status_code == 422
 
 
+def test_output_is_told_of_any_attempt_and_since_any_time(house: HttpHouse) -> None:
+    text = 'echo "try $BAILIWICK_ATTEMPT"; exit 7'
+    job = submit(house, "/bin/sh", "-c", text, retries=1, retry_on=["exit_code"])
+    found = once(house, job, is_over)
+    path, late_ms = f"/v1/jobs/{job['job_id']}/output", found["ended_ms"] + 3_600_000
+
+    def told(**params: Any) -> tuple[bytes, int, bool]:
+        part = house.ask(MEMBER, "GET", path, params=params).json()
+        return base64.b64decode(part["data"]), part["offset"], part["is_over"]
+
+    assert told() == told(attempt=2) == (b"try 2\n", 0, True)
+    assert told(attempt=1) == (b"try 1\n", 0, True)
+    assert told(attempt=1, since_ms=job["submitted_ms"]) == (b"try 1\n", 0, True)
+    assert told(attempt=1, since_ms=late_ms) == (b"", 6, True)
+    assert house.ask(MEMBER, "GET", path, params={"attempt": 3}).status_code == 404
+    assert house.ask(RIVAL, "GET", path, params={"attempt": 1}).status_code == 404
+
+
 def test_a_job_that_waits_says_why_and_is_cancelled(house: HttpHouse) -> None:
     first = submit(house, "sleep", "1000", resources={"cpu_milli": 4000})
     response = house.ask(

@@ -16,6 +16,7 @@ from bailiwick.cli.shared.completions import (
     complete_classes,
     complete_exclusivities,
     complete_priorities,
+    complete_retries,
 )
 from bailiwick.server.process import ProcessOptions, _welcome
 from tests.support.http_server import Served, served_jobs
@@ -159,8 +160,9 @@ def test_closed_words_are_completed() -> None:
     assert complete_priorities("h") == ["high"]
     assert complete_classes("s") == ["standard", "spot"]
     assert complete_exclusivities("device") == ["device_exclusive"]
+    assert complete_retries("o") == ["out_of_memory"]
     options = {option.name: option for option in load_command("submit").params}
-    for name in ("priority", "lease_class", "exclusivity"):
+    for name in ("priority", "lease_class", "exclusivity", "retry_on"):
         assert options[name]._custom_shell_complete is not None
 
 

@@ -14,8 +14,11 @@ import secrets
 import stat
 from pathlib import Path
 
-from bailiwick.vocab.errors import Damaged
+from bailiwick.executors.output_times import NAME, begin_of, load_rows
+from bailiwick.vocab.errors import Conflict, Damaged
 
+OUTPUT = "output"
+"""The file of what a job printed, whoever ran it."""
 DRAFT = ".new-"
 """How the folder of a job is called before it is complete."""
 
@@ -61,6 +64,22 @@ def save(path: Path, text: str) -> None:
         file.flush()
         os.fsync(fd)
     scratch.replace(path)
+
+
+def begin_since(folder: Path, offset: int, *, since_ms: int) -> int:
+    """Where to read a job's output that came at that time or later, from ``offset`` at least."""
+    if not since_ms:
+        return offset
+    rows = load_rows(str(folder / NAME))
+    if rows is None and (folder / OUTPUT).exists():
+        raise timeless(folder.name)
+    return max(offset, begin_of(rows or [], since_ms))
+
+
+def timeless(lease_id: object) -> Conflict:
+    """Nobody can say which of this output came when."""
+    why = "does not say when it came, where this job ran"
+    return Conflict("output of lease", lease_id, why, hint="leave --since out; --tail counts lines")
 
 
 def read_plain(path: Path, offset: int, *, limit: int) -> tuple[bytes, int]:

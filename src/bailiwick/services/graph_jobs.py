@@ -52,6 +52,8 @@ _NOT_BEGUN = frozenset(
         JobFault.DIRECTORY_NOT_USABLE.value,
         JobFault.LIMITS_NOT_POSSIBLE.value,
         JobFault.TOKEN_REFUSED.value,
+        JobFault.NOT_KEPT_APART.value,
+        JobFault.IMAGE_NOT_USABLE.value,
     )
 )
 

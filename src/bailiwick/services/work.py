@@ -153,6 +153,8 @@ async def take_output(
     if caller.dry_run:
         return {}
 
+    now_ms = caller.clock.now_ms()
+
     def keep() -> dict[int, int | None]:
         desk.book.enter(node, life)
         return {
@@ -162,6 +164,7 @@ async def take_output(
                 offset=each.offset,
                 data=each.data,
                 is_truncated=each.is_truncated,
+                at_ms=now_ms,
             )
             for each in told
         }

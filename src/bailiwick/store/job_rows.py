@@ -79,7 +79,12 @@ class JobBook:
         return None if row is None else _job(row)
 
     def change(
-        self, job_id: int, change: JobChange, *, only_from: Sequence[JobPhase] = LIVE_PHASES
+        self,
+        job_id: int,
+        change: JobChange,
+        *,
+        only_from: Sequence[JobPhase] = LIVE_PHASES,
+        only_ask: int | None = None,
     ) -> bool:
         """Write down what became known, if the job is in one of these phases; whether it was."""
         values = {name: value for name, value in asdict(change).items() if value is not None}
@@ -94,6 +99,8 @@ class JobBook:
                 values["env"] = case((is_last, _NO_ENV), else_=jobs.c.env)
         allowed = [phase.value for phase in only_from if not phase.is_over]
         which = and_(jobs.c.job_id == job_id, jobs.c.phase.in_(allowed))
+        if only_ask is not None:  # and who is held again was asked for in vain, or ran already
+            which = and_(which, jobs.c.asks == only_ask, jobs.c.asked_ms.is_not(None))
         statement = update(jobs).where(which).values(values)
         return self._store.change_together(lambda c: c.execute(statement).rowcount == 1)
 

@@ -27,6 +27,8 @@ def test_every_end_means_something(phase: JobPhase) -> None:
     [
         (JobPhase.FAILED, None, F.EXIT_CODE),
         (JobPhase.FAILED, "program_not_runnable", F.DENIED),
+        (JobPhase.FAILED, "image_not_usable", F.DENIED),
+        (JobPhase.FAILED, "not_kept_apart", F.DENIED),
         (JobPhase.FAILED, "out_of_memory", F.OUT_OF_MEMORY),
         (JobPhase.FAILED, "executor_unavailable", F.NODE_LOST),
         (JobPhase.PREEMPTED, "priority_preemption", F.PREEMPTED),

@@ -214,7 +214,7 @@ def graph_logs(
 
     Example: bailiwick graph logs -f graph-7 train[3]
     """
-    from bailiwick.cli.commands.logs import show_logs
+    from bailiwick.cli.commands.logs import LogsOptions, show_logs
 
     number = parse_id("graph", graph)
     named = {each.name: each for each in _read(ask, number).tasks}
@@ -226,7 +226,7 @@ def graph_logs(
         raise NotFound("task", task, hint=f"did you mean {near}?" if near in named else near)
     if found.job_id is None:
         raise Conflict("task", task, f"is {found.phase}", hint="no attempt of it has begun")
-    show_logs(ask, str(found.job_id), follow=follow, offset=offset)
+    show_logs(ask, LogsOptions(job=str(found.job_id), follow=follow, offset=offset))
 
 
 @verb(app, "report", changes=True)

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bailiwick.cli.commands.logs import (
-    FollowOption,
-    JobId,
-    MemberOption,
-    OffsetOption,
-    TailOption,
-    show_logs,
-)
+from bailiwick.cli.commands.logs import JobId, LogsOptions, show_logs
 from bailiwick.cli.jobs.addresses import find_job, tasks_of
 from bailiwick.cli.jobs.lists import (
     JOBS,
@@ -35,9 +28,11 @@ from bailiwick.cli.jobs.lists import (
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.completions import complete_jobs
 from bailiwick.cli.shared.denials import phrase_denial
+from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.jobs import name_of, outcome_of, read_job, sentence_of
 from bailiwick.cli.shared.output import Format, draw_details
 from bailiwick.cli.shared.screen import asked, make_console, owner, print_rows
+from bailiwick.cli.shared.session import load_session
 from bailiwick.phrases.amounts import plural, size, span
 from bailiwick.phrases.jobs import phrase_job_reason
 from bailiwick.phrases.times import moment
@@ -241,21 +236,14 @@ def _cancel(ask: Ask, jobs: list[Job]) -> None:
             typer.echo(f"bailiwick: {error}", err=True)
 
 
-@verb(app, "logs")
-def job_logs(
-    ask: Ask,
-    job: JobId,
-    *,
-    follow: FollowOption = False,
-    offset: OffsetOption = 0,
-    member: MemberOption = 0,
-    tail: TailOption = None,
-) -> None:
+@app.command("logs")
+@with_options(LogsOptions)
+def job_logs(options: LogsOptions) -> None:
     """What a job has printed; the same as bailiwick logs.
 
     Example: bailiwick job logs -f job-7
     """
-    show_logs(ask, job, follow=follow, offset=offset, tail=tail, member=member)
+    show_logs(Ask(load_session(), output=options.output), options)
 
 
 def explain_job(ask: Ask, found: Job) -> None:

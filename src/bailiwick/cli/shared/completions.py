@@ -82,6 +82,13 @@ def complete_priorities(incomplete: str) -> list[str]:
     return [word.value for word in Priority if word.startswith(incomplete)]
 
 
+def complete_retries(incomplete: str) -> list[str]:
+    """Why a job may be tried again; needs no server."""
+    from bailiwick.vocab.graphs import RETRYABLE
+
+    return [word.value for word in RETRYABLE if word.startswith(incomplete)]
+
+
 def complete_classes(incomplete: str) -> list[str]:
     """Classes of leases, which need no server."""
     from bailiwick.vocab.words import LeaseClass

@@ -27,6 +27,7 @@ from bailiwick.cli.shared.completions import (
     complete_jobs,
     complete_priorities,
     complete_projects,
+    complete_retries,
     complete_tenants,
 )
 from bailiwick.cli.shared.output import Format
@@ -184,7 +185,9 @@ class JobOptions(WishOptions):
             _LATER,
             "--retry-on",
             metavar="WHY",
-            help="preempted, node_lost, exit_code or timeout; without it, the first two.",
+            help="preempted, node_lost, exit_code, out_of_memory or timeout; without it, the "
+            "first two.",
+            autocompletion=complete_retries,
         ),
     ] = None
     checkpoint: Annotated[

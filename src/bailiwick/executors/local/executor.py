@@ -20,6 +20,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from bailiwick.executors.folder import begin_since
 from bailiwick.executors.local import is_available, supervisor
 from bailiwick.executors.local.launch import (
     DRAFT,
@@ -50,6 +51,7 @@ from bailiwick.executors.local.state import (
     load_counts,
     load_exit,
     load_state,
+    lost_or_just_ended,
     read_plain,
 )
 from bailiwick.executors.local.teardown import (
@@ -231,12 +233,15 @@ class LocalExecutor:
         """Where the job's output is kept: standard output and error as they came, in one file."""
         return (self._folder(lease_id) / supervisor.OUTPUT,)
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
+    ) -> OutputPart:
         """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
         check_amount("offset", offset)
         check_amount("limit", limit)
         folder = self._folder(lease_id)
         is_truncated = (folder / supervisor.TRUNCATED).exists()
+        offset = begin_since(folder, offset, since_ms=since_ms)
         data = read_plain(folder / supervisor.OUTPUT, offset, limit=limit)
         return OutputPart(data, offset + len(data), is_truncated)
 
@@ -332,7 +337,7 @@ class LocalExecutor:
             return Lost(LostReason.SUPERVISOR_GONE)
         for who in (state.job, state.supervisor):
             if not is_same(who.pid, who.start_ticks):
-                return _lost_or_just_ended(folder)
+                return lost_or_just_ended(folder)
         is_warned = os.path.lexists(self._separation.own_of(state.lease_id) / WORK / WARNING)
         return Running(state.job.pid, state.job.start_ticks, state.boot_id, is_warned)
 
@@ -381,11 +386,3 @@ class LocalExecutor:
             who = state.supervisor
             send([Process(who.pid, 0, 0, "?", 0, who.start_ticks)], signal.SIGKILL)
         return wait_until(lambda: not is_locked(folder), wait_s=self._waits.kill_s)
-
-
-def _lost_or_just_ended(folder: Path) -> Exited | Lost:
-    try:
-        ended = load_exit(folder)
-    except Damaged:
-        return Lost(LostReason.STATE_UNREADABLE)
-    return ended or Lost(LostReason.NOT_THE_SAME_PROCESS)

@@ -111,12 +111,14 @@ class NodeExecutor:
         self._get(lease_id)
         return ()
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
+    ) -> OutputPart:
         """A piece of what has come of the output so far."""
         check_amount("offset", offset)
         check_amount("limit", limit)
         self._get(lease_id)
-        return self._store.read_output(lease_id, offset, limit=limit)
+        return self._store.read_output(lease_id, offset, limit=limit, since_ms=since_ms)
 
     def forget(self, lease_id: int) -> None:
         """Have all removed that is kept of a job that has ended."""

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bailiwick.executors.folder import DRAFT, load_owner, read_plain, save
+from bailiwick.executors.folder import DRAFT, begin_since, load_owner, read_plain, save
 from bailiwick.executors.local.modes import OneTenant
 from bailiwick.executors.port import (
     Adopted,
@@ -223,12 +223,15 @@ class RayExecutor:
         """Where the job's output is kept."""
         return (self._folder(lease_id) / keeper.OUTPUT,)
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
+    ) -> OutputPart:
         """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
         check_amount("offset", offset)
         check_amount("limit", limit)
         folder = self._folder(lease_id)
         is_truncated = (folder / keeper.TRUNCATED).exists()
+        offset = begin_since(folder, offset, since_ms=since_ms)
         data, _ = read_plain(folder / keeper.OUTPUT, offset, limit=limit)
         return OutputPart(data, offset + len(data), is_truncated)
 

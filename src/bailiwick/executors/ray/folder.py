@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bailiwick.executors import output_times
 from bailiwick.executors.folder import DRAFT, load, save
 from bailiwick.executors.port import JobSpec, LostReason
 from bailiwick.executors.ray import driver, keeper
@@ -80,7 +81,7 @@ def lay_out(
         save(draft / TOKEN, spec.token)
         save(draft / keeper.ORDER, json.dumps(_order(spec, folder, term_s=term_s)))
         save(draft / driver.ASK, json.dumps(ask))
-        for program in (driver, keeper):
+        for program in (driver, keeper, output_times):
             source = Path(program.__file__ or "")
             save(draft / source.name, source.read_text(encoding="utf-8"))
         save(draft / STATE, json.dumps({"format": 1} | told))

@@ -20,13 +20,14 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bailiwick.executors.folder import DRAFT, load, load_owner, read_plain, save
+from bailiwick.executors.folder import DRAFT, load, load_owner, read_plain, save, timeless
 from bailiwick.executors.port import (
     Adopted,
     Exited,
@@ -64,6 +65,7 @@ LOST_AFTER_S = 15.0
 
 _OWNER = "owner"
 _CORE_MILLI = 1000
+_OVER_MEMORY = "OUT_OF_MEMORY"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,11 +197,15 @@ class SlurmExecutor:
         """Where the job's output is kept."""
         return (self._folder(lease_id) / batch.OUTPUT,)
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
+    ) -> OutputPart:
         """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
         check_amount("offset", offset)
         check_amount("limit", limit)
         folder = self._folder(lease_id)
+        if since_ms:
+            raise timeless(lease_id)  # the cluster writes the file, and no times
         most = load_kept(folder).output_bytes_max
         data, size = read_plain(folder / batch.OUTPUT, offset, limit=min(limit, most - offset))
         return OutputPart(data, offset + len(data), size > most)
@@ -272,7 +278,11 @@ class SlurmExecutor:
         has_begun = (folder / batch.STARTED).is_dir()
         if ended is not None:
             is_emptied = is_known and (job is None or _is_over(job))
-            return Exited(ended.code, ended.signal, ended.ended_ms, is_emptied)
+            if job is not None and not is_emptied and ended.signal == signal.SIGKILL:
+                # Whether its memory was the reason the cluster says once all of it is over.
+                return self._told(job, folder, has_begun=True)
+            is_over_memory = job is not None and job.state == _OVER_MEMORY
+            return Exited(ended.code, ended.signal, ended.ended_ms, is_emptied, is_over_memory)
         if not is_known:
             return self._last_seen(folder, kept, has_begun=has_begun)
         if job is None:
@@ -314,7 +324,7 @@ class SlurmExecutor:
             return Lost(LostReason.OTHER_BOOT)
         now_ms = time.time_ns() // 1_000_000
         code, number = batch.split_code(job.exit_code) if job.state == "FAILED" else (None, 15)
-        is_over_memory = job.state == "OUT_OF_MEMORY"
+        is_over_memory = job.state == _OVER_MEMORY
         if is_over_memory:
             code, number = None, 9
         return Exited(code, number, now_ms, is_emptied=True, is_out_of_memory=is_over_memory)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import asdict, replace
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from fastapi import Depends, Query
 from fastapi.responses import JSONResponse
@@ -32,7 +32,7 @@ from bailiwick.server.http.spelling import (
 )
 from bailiwick.server.problems import Trouble
 from bailiwick.services.jobs import JobDraft, Submitted, output, use_cases
-from bailiwick.services.jobs.jobs import RETRY_ON
+from bailiwick.services.jobs.jobs import RETRIES_MAX, RETRY_ON
 from bailiwick.services.jobs.output import OutputWish
 from bailiwick.services.jobs.use_cases import JobStanding
 from bailiwick.services.plans import PricedPlan
@@ -49,6 +49,12 @@ from bailiwick.wire.work import Asked
 Offset = Annotated[int, Query(ge=0, le=INTEGER_MAX, description="The first byte wanted.")]
 Bytes = Annotated[int, Query(ge=1, le=1 << 20, description="Bytes in one answer, at most.")]
 Rank = Annotated[int, Query(ge=0, le=MEMBERS_MAX, description="Whose output, of a gang.")]
+Attempt = Annotated[
+    int | None, Query(ge=1, le=RETRIES_MAX + 1, description="Of this attempt; else the last one.")
+]
+SinceMs = Annotated[
+    int, Query(ge=0, le=INTEGER_MAX, description="Only what came at this time or later.")
+]
 WaitS = Annotated[int, Query(ge=0, le=20, description="How long to wait for something new.")]
 
 
@@ -138,6 +144,21 @@ async def cancel_job(asked: Changing, job_id: PathNumber) -> Done:
     return spell_done(await use_cases.cancel_job(asked, asked.house.parts.jobs, job_id=job_id))
 
 
+class WhichOutput(NamedTuple):
+    """Whose output, and of when."""
+
+    member: int
+    attempt: int | None
+    since_ms: int
+
+
+def which_output(
+    member: Rank = 0, attempt: Attempt = None, *, since_ms: SinceMs = 0
+) -> WhichOutput:
+    """Whose output is asked for, and of when."""
+    return WhichOutput(member, attempt, since_ms)
+
+
 @answers("job.output")
 async def read_output(
     asked: Here,
@@ -146,11 +167,11 @@ async def read_output(
     offset: Offset = 0,
     limit: Bytes = 65_536,
     wait_s: WaitS = 0,
-    member: Rank = 0,
+    which: Annotated[WhichOutput, Depends(which_output)],
 ) -> wire.JobOutput:
     """A piece of what a job printed; ``wait_s`` holds the answer back until there is more."""
     parts = asked.house.parts
-    wish = OutputWish(job_id=job_id, offset=offset, limit=limit, wait_s=wait_s, member=member)
+    wish = OutputWish(job_id=job_id, offset=offset, limit=limit, wait_s=wait_s, **which._asdict())
     found = await output.read_output(
         asked, parts.jobs, wish=wish, executor_of=parts.executor_of, ending=parts.ending
     )
