@@ -29,7 +29,7 @@ from bailiwick.kernel import Done
 from bailiwick.ports import Clock
 from bailiwick.services.authority import Principal
 from bailiwick.services.caller import Caller, Deferred
-from bailiwick.services.graph_jobs import check_jobs, first_jobs
+from bailiwick.services.graph_jobs import PastAttempt, check_jobs, find_past_attempts, first_jobs
 from bailiwick.services.jobs import JobDraft, Jobs
 from bailiwick.services.jobs.landing import WorkAsked, judge_landing, require_landing
 from bailiwick.services.leases import check_scope
@@ -121,6 +121,7 @@ class GraphDetail:
     standing: GraphStanding
     graph: TaskGraph
     tasks: tuple[TaskStanding, ...]
+    tried_again: tuple[PastAttempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +251,7 @@ async def submit_graph(
     await check_scope(caller, scope)
     draft, kept = await asyncio.to_thread(ask), _kept(graphs)
     word, who = caller.correlation_id, caller.principal
-    now_ms = caller.clock.now_ms()
-    new = draft.row(who, correlation_id=word, key=None, now_ms=now_ms)
+    new = draft.row(who, correlation_id=word, key=None, now_ms=caller.clock.now_ms())
     firsts = await asyncio.to_thread(first_jobs, new, draft.graph)
     await require_landing(caller, [_work(job) for job in firsts if job is not None])
     row = await asyncio.to_thread(
@@ -314,7 +314,8 @@ async def read_graph(caller: Caller, graphs: Graphs | None, *, graph_id: int) ->
     graph = await asyncio.to_thread(load_graph, row.document)
     begun = {found.number: found for found in rows}
     tasks = tuple(TaskStanding(task, begun.get(task.number)) for task in graph.tasks)
-    return GraphDetail(standing, graph, tasks)
+    again = await asyncio.to_thread(find_past_attempts, kept.jobs.book, row, tasks=rows)
+    return GraphDetail(standing, graph, tasks, tuple(again))
 
 
 async def cancel_graph(caller: Caller, graphs: Graphs | None, *, graph_id: int) -> Done:
