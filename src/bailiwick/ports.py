@@ -378,6 +378,9 @@ class JobStore(Protocol):
     def of_leases(self, lease_ids: Sequence[int]) -> list[JobRow]:
         """The jobs under these leases, over or not; of an earlier attempt, as that one ended."""
 
+    def under_keys(self, submitter: str, keys: Sequence[str]) -> list[JobRow]:
+        """The jobs that one submitted under these keys, the oldest first."""
+
     def of_entries(self, entry_ids: Sequence[int]) -> dict[int, int]:
         """The number of the job that waits as each of these entries of the queue."""
 

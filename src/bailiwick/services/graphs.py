@@ -27,7 +27,7 @@ from bailiwick.kernel import Done
 from bailiwick.ports import Clock
 from bailiwick.services.authority import Principal
 from bailiwick.services.caller import Caller, Deferred
-from bailiwick.services.graph_jobs import check_jobs, job_of
+from bailiwick.services.graph_jobs import PastAttempt, check_jobs, find_past_attempts, job_of
 from bailiwick.services.jobs import Jobs
 from bailiwick.services.leases import check_scope
 from bailiwick.services.pages import Rows, cut
@@ -118,6 +118,7 @@ class GraphDetail:
     standing: GraphStanding
     graph: TaskGraph
     tasks: tuple[TaskStanding, ...]
+    tried_again: tuple[PastAttempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +303,8 @@ async def read_graph(caller: Caller, graphs: Graphs | None, *, graph_id: int) ->
     graph = await asyncio.to_thread(load_graph, row.document)
     begun = {found.number: found for found in rows}
     tasks = tuple(TaskStanding(task, begun.get(task.number)) for task in graph.tasks)
-    return GraphDetail(standing, graph, tasks)
+    again = await asyncio.to_thread(find_past_attempts, kept.jobs.book, row, tasks=rows)
+    return GraphDetail(standing, graph, tasks, tuple(again))
 
 
 async def cancel_graph(caller: Caller, graphs: Graphs | None, *, graph_id: int) -> Done:

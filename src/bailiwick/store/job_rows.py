@@ -142,6 +142,17 @@ class JobBook:
             found = [_job(row) for row in connection.execute(query)]
             return found + [_earlier(row) for row in connection.execute(earlier)]
 
+    def under_keys(self, submitter: str, keys: Sequence[str]) -> list[JobRow]:
+        """The jobs that one submitted under these keys, the oldest first."""
+        found = list[JobRow]()
+        with self._store.reading() as connection:
+            for first in range(0, len(keys), 500):
+                which = and_(
+                    jobs.c.submitter == submitter, jobs.c.key.in_(keys[first : first + 500])
+                )
+                found += [_job(row) for row in connection.execute(select(jobs).where(which))]
+        return sorted(found, key=lambda job: job.job_id)
+
     def of_entries(self, entry_ids: Sequence[int]) -> dict[int, int]:
         """The number of the job that waits as each of these entries of the queue."""
         which = and_(jobs.c.phase == JobPhase.WAITING.value, jobs.c.entry_id.in_(entry_ids))

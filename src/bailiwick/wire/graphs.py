@@ -77,12 +77,28 @@ class GraphStage(Model):
     after: list[str]
 
 
+class PastAttempt(Model):
+    """An attempt of a task that was followed by another: why, when, and where it ran."""
+
+    task: str
+    attempt: int
+    category: _Category
+    reason: str | None
+    exit_code: int | None
+    node: str | None
+    job_id: int
+    started_ms: int | None
+    ended_ms: int | None
+
+
 class GraphDetail(Model):
     """A graph with all of its tasks."""
 
     graph: Graph
     stages: list[GraphStage]
     tasks: list[GraphTask]
+    tried_again: list[PastAttempt] = Field(default_factory=list)
+    """In the order in which they ended; of very many, the last thousand."""
 
 
 class PlannedStage(Model):

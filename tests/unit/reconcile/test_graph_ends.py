@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bailiwick.batch import TaskFailed, TaskSucceeded
-from bailiwick.reconcile.graph_ends import category_of, result_of
+from bailiwick.reconcile.graph_ends import result_of
+from bailiwick.services.graph_jobs import category_of
 from bailiwick.store.graph_rows import JobEnd
 from bailiwick.vocab.graphs import FailureCategory as F
 from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase

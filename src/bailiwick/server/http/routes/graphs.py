@@ -11,6 +11,7 @@ from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber, number_in, spell_page
 from bailiwick.server.http.spelling import spell_done, spell_plan
 from bailiwick.services import graphs
+from bailiwick.services.graph_jobs import PastAttempt
 from bailiwick.services.graphs import GraphDraft, GraphStanding, PlannedStage, TaskStanding
 from bailiwick.store.graph_rows import AttemptReport
 from bailiwick.vocab.graphs import TaskPhase
@@ -59,6 +60,7 @@ async def read_graph(asked: Here, graph_id: PathNumber) -> wire.GraphDetail:
             for each, group in pairs
         ],
         tasks=[_task(each) for each in found.tasks],
+        tried_again=[_past(each) for each in found.tried_again],
     )
 
 
@@ -137,6 +139,21 @@ def _task(found: TaskStanding) -> wire.GraphTask:
         job_id=None if row is None else row.job_id,
         outputs={} if state is None else dict(state.outputs),
         checkpoint=None if state is None else state.reported or state.checkpoint,
+    )
+
+
+def _past(found: PastAttempt) -> wire.PastAttempt:
+    job = found.job
+    return wire.PastAttempt(
+        task=found.task,
+        attempt=found.attempt,
+        category=found.category,
+        reason=found.reason,
+        exit_code=job.exit_code,
+        node=job.node,
+        job_id=job.job_id,
+        started_ms=job.started_ms,
+        ended_ms=job.ended_ms,
     )
 
 
