@@ -73,6 +73,17 @@ class JobMember(Model):
     signal: int | None
 
 
+class JobCost(Model):
+    """What a job has cost so far, as its invoice will have it, and what an hour of it costs."""
+
+    currency: str
+    cost_micros: int
+    micros_per_hour: int | None
+    """At the prices of now: of what it holds or, while it waits, asks for; null once it is over."""
+    is_upper_bound: bool
+    """Whether it is not known which GPUs it gets: then the dearest that would do count."""
+
+
 class Job(Model):
     """A command under a lease; ``reason`` is the closed word for why it waits or ended."""
 
@@ -118,6 +129,8 @@ class Job(Model):
     checkpoint: str | None = None
     attempts: list[JobAttempt] = Field(default_factory=list)
     """Those that are over, if it was tried again."""
+    cost: JobCost | None = None
+    """What it costs, when it is read alone; of every member and every attempt."""
 
 
 class JobOutput(Model):

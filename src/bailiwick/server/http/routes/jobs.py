@@ -31,6 +31,7 @@ from bailiwick.server.http.spelling import (
 )
 from bailiwick.server.problems import Trouble
 from bailiwick.services.jobs import JobDraft, Submitted, output, use_cases
+from bailiwick.services.jobs.costs import JobCost
 from bailiwick.services.jobs.jobs import RETRIES_MAX, RETRY_ON
 from bailiwick.services.jobs.output import OutputWish
 from bailiwick.services.jobs.use_cases import JobStanding
@@ -134,7 +135,9 @@ async def list_jobs(
 @answers("job.read")
 async def read_job(asked: Here, job_id: PathNumber) -> wire.Job:
     """One job."""
-    return _job(await use_cases.read_job(asked, asked.house.parts.jobs, job_id=job_id))
+    parts = asked.house.parts
+    meter = None if parts.tables is None else parts.tables.meter
+    return _job(await use_cases.read_job(asked, parts.jobs, job_id=job_id, meter=meter))
 
 
 @answers("job.cancel")
@@ -239,6 +242,17 @@ def _after(each: AfterJob) -> str:
     return str(After(JobAddress(each.job_id), each.need))
 
 
+def _cost(found: JobCost | None) -> wire.JobCost | None:
+    if found is None:
+        return None
+    return wire.JobCost(
+        currency=found.currency,
+        cost_micros=min(found.cost_micros, INTEGER_MAX),
+        micros_per_hour=found.micros_per_hour,
+        is_upper_bound=found.is_upper_bound,
+    )
+
+
 def _job(found: JobStanding) -> wire.Job:
     job = found.job
     return wire.Job(
@@ -284,4 +298,5 @@ def _job(found: JobStanding) -> wire.Job:
         retry_on=list(job.retry_on),
         checkpoint=job.checkpoint,
         attempts=[wire.JobAttempt(**asdict(each)) for each in found.attempts],
+        cost=_cost(found.cost),
     )
