@@ -23,6 +23,7 @@ from bailiwick.vocab.errors import (
     IllegalTransition,
     InvalidValue,
     InvariantBroken,
+    NotHonoured,
     NotLeader,
     OverlayBroadens,
     Stale,
@@ -62,6 +63,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
     ),
     ErrorCode.STALE: Row(412, True, "it changed since you read it; read it again"),
     ErrorCode.LIMIT_REACHED: Row(409, False, "a limit of the server itself is reached"),
+    ErrorCode.NOT_HONOURED: Row(
+        409, False, "whoever would run it cannot give that; `details` has the numbers"
+    ),
     ErrorCode.OVERLAY_BROADENS: Row(
         409, False, "a line about an app allows more than a wider one; `details` has which"
     ),
@@ -157,6 +161,9 @@ def _details(error: BailiwickError) -> Details:
             return {"held": error.held, "current": error.current}
         case IllegalTransition():
             return {"current": error.current, "allowed": list(error.allowed)}
+        case NotHonoured():
+            about: Details = {"what": error.what, "executor": error.executor}
+            return about | {"asked": error.asked, "step": error.step}
         case OverlayBroadens():
             return {"what": error.what, "value": error.value, "source": error.source}
         case NotLeader():
