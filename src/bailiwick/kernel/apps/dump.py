@@ -81,8 +81,8 @@ def load(state: State, plain: Plain) -> None:
         )
     for row in dumped["artifacts"]:
         tenant, project, digest, kind, source, lifecycle, trust, channel, revision = row
-        words = (ArtifactLifecycle(lifecycle), ArtifactTrust(trust), Channel(channel))
-        found = Artifact(digest, ArtifactKind(kind), source, *words, revision)
+        known = (ArtifactLifecycle(lifecycle), ArtifactTrust(trust), Channel(channel))
+        found = Artifact(digest, ArtifactKind(kind), source, *known, revision)
         book.artifacts[Scope(tenant, project), digest] = found
 
 
