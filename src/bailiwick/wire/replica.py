@@ -18,6 +18,21 @@ class Leader(Model):
     epoch: int
 
 
+class ClusterState(Model):
+    """A cluster on which jobs run, as this process last found it."""
+
+    cluster: str
+    """The word of its executor, and where it is if that was said."""
+    state: Literal["not_asked", "reachable", "unreachable"]
+    """Only the leader asks; ``not_asked`` is what everybody else says."""
+    nodes: int
+    """Machines of it that took part when it last answered."""
+    asked_ms: int | None
+    answered_ms: int | None
+    trouble: str
+    """For a person, if it did not answer."""
+
+
 class ReplicaState(Model):
     """One server process: what it does, how far its journal is, and how old its answers may be."""
 
@@ -39,6 +54,8 @@ class ReplicaState(Model):
     """How jobs are kept apart on this machine; none if it runs no jobs."""
     agents: dict[str, int] = Field(default_factory=dict)
     """How many nodes run jobs with their own agent, by how those keep them apart."""
+    clusters: list[ClusterState] = Field(default_factory=list)
+    """Those that this process was told to run jobs on."""
 
 
 class Health(Model):

@@ -1,8 +1,9 @@
 """One small process beside each job: it starts the job, keeps its output and writes how it ended.
 
 It belongs to nobody once it runs, so the end of a job is known even if the server was killed.
-It is started by its path (``python -I -S supervisor.py``) and imports nothing of Bailiwick: the
-package's own imports would cost more time than all that is done here.
+It is a copy of :mod:`bailiwick.executors.local.starter`, or is started by its path (``python -I -S
+supervisor.py``). It imports nothing of Bailiwick: the package's own imports would cost more time
+than all that is done here.
 
 Rules:
 
@@ -69,9 +70,20 @@ def load_start_ticks(pid: int) -> int:
 
 
 def main() -> None:
-    """Read the order from standard input, leave the one who gave it, and run the job."""
+    """Run the job whose order comes from standard input."""
     folder, ready, lock = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    order = json.loads(sys.stdin.buffer.read())
+    supervise(folder, json.loads(sys.stdin.buffer.read()), ready=ready, lock=lock)
+
+
+def preload() -> None:
+    """Have all at hand that a supervisor needs: whoever copies this process does so once."""
+    import ctypes  # noqa: F401
+
+    _sandbox()
+
+
+def supervise(folder: str, order: dict[str, Any], *, ready: int, lock: int) -> None:
+    """Leave the one who gave the order, and run the job."""
     for fd in (ready, lock):
         os.set_inheritable(fd, False)
     if os.fork():
@@ -98,7 +110,8 @@ class _Watch:
         self._folder, self._order, self._ready = folder, order, ready
         self._exit: dict[str, Any] | None = None
         self._began_ms = _now_ms()
-        self._room = int(order["output_bytes_max"])
+        self._room, self._kept = int(order["output_bytes_max"]), 0
+        self._times: Any = None
         self._pid = 0
         self._walls: Any = None
         self._cpu_before_s = 0.0
@@ -189,6 +202,8 @@ class _Watch:
         poll = select.poll()
         poll.register(self._source, select.POLLIN)
         poll.register(self._wake, select.POLLIN)
+        times = _beside("..", "output_times.py")
+        self._times = times.OutputTimes(self._path(times.NAME))
         while self._reap():  # until nothing of the job is left: that is what this process is for
             for fd, _ in poll.poll(_POLL_MS):
                 if fd == self._wake:
@@ -263,6 +278,9 @@ class _Watch:
         except OSError:
             self._room = written = 0
         self._room -= written
+        self._kept += written
+        if written and self._times is not None:
+            self._times.note(self._kept, _now_ms())
         if written < len(data):
             self._room = 0
             os.close(os.open(self._path(TRUNCATED), os.O_WRONLY | os.O_CREAT, 0o600))
@@ -290,21 +308,26 @@ def _cpu_s() -> float:
 
 
 def _sandbox() -> Any:
-    """The module beside this one, by its path: no folder of ours is searched for modules.
+    return _beside("sandbox.py")
+
+
+def _beside(*path: str) -> Any:
+    """A module beside this one, by its path: no folder of ours is searched for modules.
 
     Once it is loaded it stays: inside the walls another file may lie there.
     """
-    if "sandbox" in sys.modules:
-        return sys.modules["sandbox"]
+    name = path[-1].removesuffix(".py")
+    if name in sys.modules:
+        return sys.modules[name]
     from importlib import util
 
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sandbox.py")
-    spec = util.spec_from_file_location("sandbox", path)
+    at = os.path.join(os.path.dirname(os.path.abspath(__file__)), *path)
+    spec = util.spec_from_file_location(name, at)
     assert spec is not None
     assert spec.loader is not None
     module = util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    sys.modules["sandbox"] = module
+    sys.modules[name] = module
     return module
 
 

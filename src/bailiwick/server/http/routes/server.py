@@ -9,6 +9,7 @@ from fastapi import Path, Query, Response
 from fastapi.responses import PlainTextResponse
 from starlette.requests import Request
 
+from bailiwick.executors.clusters import ClusterHands
 from bailiwick.fleet.resources import Resources
 from bailiwick.iam import FLEET
 from bailiwick.kernel import Settings
@@ -30,7 +31,7 @@ from bailiwick.wire import settings as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import PRINCIPAL_PATTERN
 from bailiwick.wire.fleet import Held
-from bailiwick.wire.replica import Health, Leader, ReplicaState
+from bailiwick.wire.replica import ClusterState, Health, Leader, ReplicaState
 from bailiwick.wire.traces import Timeline, TimelineEntry
 
 Digest = Annotated[
@@ -64,7 +65,19 @@ async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
     parts = asked.house.parts
     agents = {} if parts.desk is None else await count_agents(asked, parts.desk)
     told |= {"role": found.role.value, "job_mode": parts.job_mode, "agents": agents}
-    return ReplicaState(**told)
+    return ReplicaState(**told, clusters=[_cluster(each) for each in parts.clusters])
+
+
+def _cluster(hands: ClusterHands) -> ClusterState:
+    look = hands.look
+    return ClusterState(
+        cluster=hands.title,
+        state=look.state.value,
+        nodes=look.nodes,
+        asked_ms=look.asked_ms,
+        answered_ms=look.answered_ms,
+        trouble=look.trouble,
+    )
 
 
 @answers("settings.read")
