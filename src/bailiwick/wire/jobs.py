@@ -34,6 +34,8 @@ class NewJob(LeaseRequest):
     image: Annotated[str, Field(pattern=_IMAGE, max_length=255)] | None = None
     """The OCI image that is its root: ``NAME``, ``NAME:TAG``, either with ``@sha256:DIGEST``."""
     name: Name | None = None
+    on: Name | None = None
+    """Who runs it (``local``, ``node`` or a cluster's word), or the one node it is to run on."""
     after: Annotated[list[_After], Field(max_length=AFTER_MAX)] = Field(default_factory=list)
     """Jobs that must be over before, and how: ``job-3:ok``, ``:failed`` or ``:any``."""
     array: Annotated[str, Field(pattern=r"^[0-9,:%-]+$", max_length=8_000)] | None = None

@@ -4,6 +4,7 @@ Rules:
 
 - A job of another is not there: same answer, same words.
 - A filter narrows what the caller may see and never widens it.
+- What nobody who may run a job could honour is refused before a lease is asked for.
 - A dry run of a job is a plan of its request; nothing is written down.
 """
 
@@ -20,6 +21,7 @@ from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.costs import JobCost, read_cost
 from bailiwick.services.jobs.jobs import JobDraft, Jobs, Submitted
+from bailiwick.services.jobs.landing import WorkAsked, require_landing
 from bailiwick.services.leases import check_scope
 from bailiwick.services.pages import Rows, cut
 from bailiwick.services.plans import PricedPlan, plan_request
@@ -60,6 +62,7 @@ async def submit_job(
     per_core = await caller.read(lambda view: view.state.settings.job_mem_bytes_per_core)
     before = await _resolve(caller, jobs, after())
     draft = replace(ask(), mem_bytes_per_core=per_core, after=before)
+    await require_landing(caller, [WorkAsked(draft.request.request, draft.image)])
     if caller.dry_run:
         return await plan_request(caller, draft.submit)
     submit, word = kept_jobs(jobs).submit, caller.correlation_id

@@ -14,15 +14,14 @@ from fastapi import Depends, Query
 from fastapi.responses import JSONResponse
 
 from bailiwick.executors.port import JobSpec
-from bailiwick.executors.registry import DEFAULT, find_executor
-from bailiwick.fleet.node import EXECUTOR_LABEL
+from bailiwick.executors.registry import labels_for
 from bailiwick.kernel import Refused, Submit, decode_command
 from bailiwick.kernel.owner import MEMBERS_MAX
 from bailiwick.ports import AfterJob, JobFilter, JobRow
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber, number_in, spell_page
-from bailiwick.server.http.parsing import scope_of, submit_of
+from bailiwick.server.http.parsing import labels_of, scope_of, submit_of
 from bailiwick.server.http.spelling import (
     spell_asked,
     spell_done,
@@ -192,14 +191,12 @@ def _draft(body: wire.NewJob) -> JobDraft:
     """A job that could be run, as far as that can be told beforehand."""
     if body.gang_size > MEMBERS_MAX:
         raise InvalidValue("gang_size", body.gang_size, f"at most {MEMBERS_MAX} members of a job")
-    named = [label.partition("=") for label in body.labels]
-    executors = {find_executor(value).label for key, _, value in named if key == EXECUTOR_LABEL}
     JobSpec(1, argv=tuple(body.command), token="-", env=body.env)
     if body.cwd is not None and "\0" in body.cwd:
         raise InvalidValue("cwd", body.cwd, "a path without NUL")
     if body.checkpoint is not None and "\0" in body.checkpoint:
         raise InvalidValue("checkpoint", body.checkpoint, "a path without NUL")
-    labels = sorted({*body.labels, *(executors or {DEFAULT.label})})
+    labels = [f"{k}={v}" for k, v in sorted(labels_for(body.on, labels_of(body.labels)).items())]
     return JobDraft(
         tenant=body.tenant,
         project=body.project,
