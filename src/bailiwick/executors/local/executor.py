@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bailiwick.executors.local import is_available, supervisor
+from bailiwick.executors.local.inside import LocalInside, enter
 from bailiwick.executors.local.launch import (
     DRAFT,
     TOKEN,
@@ -31,6 +32,7 @@ from bailiwick.executors.local.launch import (
     is_locked,
     laid_out,
     launch,
+    refusal_of,
     save_warning,
 )
 from bailiwick.executors.local.limits import (
@@ -74,14 +76,8 @@ from bailiwick.executors.port import (
     UsedByProcesses,
 )
 from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, NotFound, Unavailable
+from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.values import check_amount
-
-_EXPECTED = {
-    "argv[0]": "a program that can be run",
-    "cwd": "a directory that can be entered",
-    "limits": "limits that this machine and user can have",
-    "owner": "a job that can be kept apart from others",
-}
 
 
 class LocalExecutor:
@@ -133,7 +129,7 @@ class LocalExecutor:
             raise Unavailable("the local executor", error.strerror) from error
         if "fault" in answer:
             self._undo(spec.lease_id)
-            raise _refusal(spec, answer)
+            raise refusal_of(spec, answer)
         return JobStarted(
             lease_id=spec.lease_id,
             pid=answer["pid"],
@@ -168,6 +164,15 @@ class LocalExecutor:
             (own / WORK / WARNING).unlink(missing_ok=True)
         except OSError as error:
             raise Unavailable("the job's working directory", error.strerror) from error
+
+    def enter(self, lease_id: int, wish: ExecWish) -> LocalInside:
+        """Start a further program inside a job that runs."""
+        folder = self._folder(lease_id)
+
+        def runs() -> bool:
+            return isinstance(self._status(folder), Running)
+
+        return enter(folder, wish, wait_s=self._waits.start_s, runs=runs)
 
     def tear_down(self, lease_id: int) -> bool:
         """End the job and all it started; whether nothing of it is left."""
@@ -382,14 +387,6 @@ class LocalExecutor:
             who = state.supervisor
             send([Process(who.pid, 0, 0, "?", 0, who.start_ticks)], signal.SIGKILL)
         return wait_until(lambda: not is_locked(folder), wait_s=self._waits.kill_s)
-
-
-def _refusal(spec: JobSpec, answer: dict[str, Any]) -> InvalidValue:
-    """The job could not be run as asked: which field it was."""
-    field = str(answer["fault"])
-    values = {"argv[0]": spec.argv[0], "cwd": str(spec.cwd), "limits": spec.limits}
-    why = os.strerror(answer["errno"]) if answer["errno"] else "it was refused"
-    return InvalidValue(field, values.get(field, spec.owner), f"{_EXPECTED[field]} ({why})")
 
 
 def _lost_or_just_ended(folder: Path) -> Exited | Lost:

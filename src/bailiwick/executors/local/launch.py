@@ -32,7 +32,7 @@ from typing import Any
 from bailiwick.executors.local import supervisor
 from bailiwick.executors.local.supervisor import save_atomically
 from bailiwick.executors.port import JobSpec
-from bailiwick.vocab.errors import Conflict, Unavailable
+from bailiwick.vocab.errors import Conflict, InvalidValue, Unavailable
 
 WORK, TOKEN, LOCK, WARNING = "work", "token", "lock", "PREEMPTION"
 TMP, ROOT = "tmp", "root"
@@ -44,6 +44,14 @@ _KILLED_S = 10.0
 """How long a process that was killed may take to be gone."""
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+_EXPECTED = {
+    "argv[0]": "a program that can be run",
+    "cwd": "a directory that can be entered",
+    "limits": "limits that this machine and user can have",
+    "owner": "a job that can be kept apart from others",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +147,14 @@ def launch(folder: Path, order: dict[str, Any], *, lock: int, wait_s: float) -> 
             process.wait(max(wait_s, _KILLED_S))
             raise Unavailable("the job's supervisor", f"not ready in {wait_s:g} s") from None
         return _hear(heard, until)
+
+
+def refusal_of(spec: JobSpec, answer: dict[str, Any]) -> InvalidValue:
+    """The job could not be run as asked: which field it was."""
+    field = str(answer["fault"])
+    values = {"argv[0]": spec.argv[0], "cwd": str(spec.cwd), "limits": spec.limits}
+    why = os.strerror(answer["errno"]) if answer["errno"] else "it was refused"
+    return InvalidValue(field, values.get(field, spec.owner), f"{_EXPECTED[field]} ({why})")
 
 
 def _hear(heard: int, until: float) -> dict[str, Any]:
