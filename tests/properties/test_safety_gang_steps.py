@@ -120,6 +120,10 @@ def naive_end(job: JobRow, world: tuple[gs.SeenMember, ...]) -> JobPhase | None:
     """How the gang ends by the words of its rules, without any cleverness."""
     alone = [js.judge(job, each.lease, status=each.status) for each in world]
     told = [verdict.phase for verdict in alone if verdict is not None]
+    if not {JobPhase.CANCELLED, JobPhase.PREEMPTED} & {*told}:
+        gone = js.JobVerdict(JobPhase.LOST, JobFault.LEASE_GONE.value)
+        if gone in alone:  # what ends before its term elsewhere ends for that
+            return JobPhase.LOST
     for phase in (JobPhase.CANCELLED, JobPhase.PREEMPTED, JobPhase.EXPIRED, JobPhase.LOST):
         if phase in told:
             return phase

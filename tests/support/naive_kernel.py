@@ -120,6 +120,11 @@ class NaiveKernel:
     trust: NaiveTrust = field(default_factory=NaiveTrust)
     part: tuple[int, int] | None = None
     """The gang that is being told, and how many members are still to come."""
+    torn: dict[int, str] = field(default_factory=dict)
+    """Leases of gangs that lost a member with this node: that they are torn down is told next."""
+    split: set[int | None] = field(default_factory=set)
+    """Gangs that lose members with the node that is being told."""
+    confirms: bool = False
 
     def read(self, record: Record) -> None:
         """One more record."""
@@ -136,6 +141,11 @@ class NaiveKernel:
         read = getattr(self, f"_{record.kind}")
         if self.part is not None:
             assert record.kind == "admission_approved", "a gang was told in part"
+        if self.torn:
+            departed = self.torn.pop(record.body["lease_id"])
+            assert (record.kind, record.body["departed"]) == ("lease_revoked", departed)
+        else:
+            assert "departed" not in record.body
         read(dict(record.body), owner)
 
     # -- nodes -------------------------------------------------------------------------------
@@ -148,17 +158,24 @@ class NaiveKernel:
         self.machines[body["node"]] = machine
 
     def _node_departed(self, body: dict[str, Any], owner: Scope) -> None:
-        gangs = {self.holds[i].gang for i in body["lease_ids"]} - {None}
         for lease_id in body["lease_ids"]:
             hold = self.holds.pop(lease_id)
             assert hold.node == body["node"] or hold.gang is not None
+            is_there = hold.node != body["node"] and self._confirmed(hold)
+            assert not is_there, "freed, though nobody has looked whether it is free"
+            self.split |= {hold.gang} - {None}
         if not body.get("leases_left"):
             assert not [h for h in self.holds.values() if h.node == body["node"]]
-            left = [h for h in self.holds.values() if h.gang in gangs]
-            assert all(h.phase == "fenced" for h in left), "half a gang is left"
+            left = {i: h for i, h in self.holds.items() if h.gang in self.split}
+            assert all(h.phase == "fenced" or self._confirmed(h) for h in left.values())
+            ends = (i for i, h in left.items() if h.phase in ("active", "grace_running"))
+            self.torn, self.split = dict.fromkeys(ends, body["node"]), set()
             del self.machines[body["node"]]
             for claim in self._claims():
                 claim.node_left(body["node"])
+
+    def _confirmed(self, hold: Hold) -> bool:
+        return self.confirms or self.machines[hold.node].executor
 
     def _node_mode_changed(self, body: dict[str, Any], owner: Scope) -> None:
         machine = self.machines[body["node"]]
@@ -251,6 +268,7 @@ class NaiveKernel:
 
     def _settings_changed(self, body: dict[str, Any], owner: Scope) -> None:
         assert owner == ("", None)
+        self.confirms = bool(body.get("confirm_teardown"))
 
     def _leader_elected(self, body: dict[str, Any], owner: Scope) -> None:
         assert body["epoch"] > self.epoch

@@ -1,66 +1,24 @@
 """What is wrong with a graph, all of it, each with the place where it stands.
 
-Rules:
-
-- Every problem is told, up to a bound, and not only the first.
-- A graph that was built in Python has no lines: its problems name the task and the field.
-
->>> GraphProblem(("tasks", "train", "after"), "no task 'prp'", nearest="prep").sentence
-"no task 'prp'; did you mean prep?"
+Where a mistake stands and how it is told is :mod:`bailiwick.documents`' business; a graph that was
+built in Python has no lines, and its problems name the task and the field.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import Final, TypeAlias
+from bailiwick.documents.problems import (
+    NEAR_MAX,
+    PROBLEMS_MAX,
+    DocumentRefused,
+    Place,
+    nearest_name,
+)
+from bailiwick.documents.problems import DocumentProblem as GraphProblem
 
-from bailiwick.vocab.errors import InvalidValue
-
-PROBLEMS_MAX: Final = 50
-NEAR_MAX: Final = 1_000
-"""Names that are looked through for one that may have been meant."""
-
-Place: TypeAlias = tuple[str | int, ...]
-"""Where something stands in a graph's document: the keys and numbers that lead to it."""
+__all__ = ["NEAR_MAX", "PROBLEMS_MAX", "GraphProblem", "GraphRefused", "Place", "nearest_name"]
 
 
-@dataclass(frozen=True, slots=True)
-class GraphProblem:
-    """One thing that is wrong with a graph."""
-
-    place: Place
-    text: str
-    nearest: str = ""
-    """What may have been meant; empty if nothing is near."""
-    line: int | None = None
-    column: int | None = None
-
-    @property
-    def sentence(self) -> str:
-        """What is wrong, without the place."""
-        return f"{self.text}; did you mean {self.nearest}?" if self.nearest else self.text
-
-    @property
-    def told(self) -> str:
-        """What is wrong, and where."""
-        if self.line is not None:
-            return f"line {self.line}, column {self.column}: {self.sentence}"
-        return f"{'.'.join(map(str, self.place))}: {self.sentence}" if self.place else self.sentence
-
-
-class GraphRefused(InvalidValue):
+class GraphRefused(DocumentRefused):
     """It is no graph that could run; everything that is wrong with it."""
 
-    def __init__(self, problems: Iterable[GraphProblem]) -> None:
-        told = sorted(problems, key=lambda each: (each.line or 0, each.column or 0))
-        self.problems: Final = tuple(told[:PROBLEMS_MAX])
-        super().__init__("graph", "this one", "no mistakes")
-        self.args = ("\n".join(each.told for each in self.problems),)
-
-
-def nearest_name(found: object, known: Iterable[str]) -> str:
-    """The known name that is nearest to what was found; empty if none is near."""
-    close = get_close_matches(str(found)[:64], [*known][:NEAR_MAX], 1)
-    return close[0] if close else ""
+    what = "graph"

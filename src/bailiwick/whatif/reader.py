@@ -340,10 +340,10 @@ class HistoryReader:
                 self._step(record, held, StepWord.RELEASE)
             case RevokeState.FORCED_TEARDOWN if held.graced == self._key:
                 pass  # there was no grace
-            case RevokeState.FORCED_TEARDOWN | RevokeState.EXPIRED:
+            case RevokeState.FORCED_TEARDOWN | RevokeState.EXPIRED if event.departed is None:
                 self._tick(record)
             case _:
-                pass  # a checkpoint, told before
+                pass  # a checkpoint, or a node of its gang that departed: told before
         torn = event.after not in (RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
         if torn and event.expires_ms is not None:
             held.tearing = now, event.expires_ms

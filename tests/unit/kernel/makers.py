@@ -339,6 +339,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.none() | principals,
         st.none() | ids,
         st.none() | names,
+        st.none() | names,
     ),
     LeaseRestored: st.builds(LeaseRestored, owners, ids, ids, times, st.none() | principals),
     LeaseReleased: st.builds(LeaseReleased, owners, ids, names, resources),

@@ -10,11 +10,13 @@ from bailiwick.kernel import (
     Done,
     Evict,
     Granted,
+    Refused,
     Release,
     Renew,
     ReportCheckpoint,
     ReportTeardown,
     Submit,
+    digest_of,
 )
 from bailiwick.vocab.errors import Conflict, IllegalTransition, NotFound, Stale
 from bailiwick.vocab.words import LeaseClass, PreemptionReason
@@ -344,6 +346,40 @@ def test_a_node_takes_its_leases_and_their_gangs_with_it() -> None:
     assert d.kinds == ["node_departed"]
     assert (d.last[0].body["lease_ids"], d.last[0].body["last_seen_ms"]) == (gang, 900)
     assert (list(d.state.ledger.entries), d.free_cores(), d.state.leases) == (["n1"], 2, {})
+
+
+def test_of_a_gang_that_loses_a_node_the_others_are_torn_down_and_free_when_that_is_told() -> None:
+    runs = {"labels": {"executor": "node"}}
+    d = Desk(nodes=[cores(2, **runs), cores(2, **runs)], teardown_ms=100)
+    gang = d.gang(4)
+    here = [i for i in gang if str(d.state.node_of(i)) == "n1"]
+    there = [i for i in gang if i not in here]
+    d.do(DepartNode("n1"))
+    assert d.kinds == ["node_departed", "lease_revoked", "lease_revoked"]
+    assert d.last[0].body["lease_ids"] == tuple(here)
+    assert {(r.body["departed"], r.body["after"]) for r in d.last[1:]} == {("n1", "expired")}
+    assert ([d.phase(i) for i in there], d.free_cores("n2")) == (["expired"] * 2, 0)
+    assert isinstance(d.beside(), Refused), "it may still run there"
+    d.do(ReportTeardown(there[0], True))
+    assert (d.kinds, d.free_cores("n2")) == (["lease_expired"], 1)
+    assert d.tick(1_100) == ["lease_fenced"]
+    assert (d.phase(there[1]), d.free_cores("n2")) == ("fenced", 1)
+    assert digest_of(d.replayed().state) == d.digest
+
+
+def test_of_a_gang_on_its_way_out_each_goes_on_from_where_it_is() -> None:
+    d = Desk(nodes=[cores(1), cores(3)], confirm_teardown=True, teardown_ms=100)
+    gang = d.gang(4)
+    elsewhere = [i for i in gang if str(d.state.node_of(i)) == "n2"]
+    d.do(Evict(gang, R.OPERATOR_DRAIN, grace_ms=1_000))
+    d.do(ReportCheckpoint(elsewhere[0]))
+    d.do(ReportTeardown(elsewhere[0], False))
+    d.do(ReportCheckpoint(elsewhere[1]))
+    d.at(1_050).do(DepartNode("n1"))
+    phases = [d.phase(i) for i in elsewhere]
+    assert phases == ["fenced", "checkpoint_reported", "forced_teardown"]
+    assert [r.body.get("reason") for r in d.last if r.kind == "lease_revoked"] == ["operator_drain"]
+    assert d.tick(1_150) == ["lease_fenced", "lease_fenced"]
 
 
 def test_the_leases_of_a_large_node_are_told_in_several_records() -> None:

@@ -210,6 +210,7 @@ class WorkKinds:
                 "preemptor": PRINCIPAL,
                 "generation": AMOUNT,
                 "rule": NAME,
+                "departed": NAME,
             },
         ),
     )

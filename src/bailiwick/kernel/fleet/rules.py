@@ -3,6 +3,8 @@
 Rules:
 
 - A drain closes a node and evicts what runs there; it ends by itself when nothing does any more.
+- A node that departs takes its leases with it. Of their gangs, leases on other nodes are freed with
+  them only where nobody has to confirm a teardown.
 - Critical work is spared by a maintenance window.
 - A setting by which usage was counted already cannot change.
 """
@@ -21,7 +23,7 @@ from bailiwick.kernel.precondition import check_seen, quota_digest, settings_dig
 from bailiwick.kernel.slice import NOTHING, Apply, Cause
 from bailiwick.kernel.state import State
 from bailiwick.kernel.trust.rules import close_again, gate
-from bailiwick.kernel.work.ending import evict_active
+from bailiwick.kernel.work.ending import end_with_gang, evict_active, is_confirmed
 from bailiwick.kernel.work.rules import end_lease
 from bailiwick.scheduler.evictions import plan_burst
 from bailiwick.vocab.errors import Conflict, InvariantBroken, LimitReached
@@ -37,7 +39,7 @@ def decide(state: State, command: cmd.FleetCommand, now_ms: int) -> Iterator[Eve
         case cmd.RegisterNode():
             return _register(state, command)
         case cmd.DepartNode():
-            return _depart(state, command)
+            return _depart(state, command, now_ms)
         case cmd.ChangeMode():
             return _change_mode(state, command, now_ms)
         case cmd.SetQuota():
@@ -63,14 +65,17 @@ def _register(state: State, command: cmd.RegisterNode) -> Iterator[Event]:
     yield from close_again(state, command.node)
 
 
-def _depart(state: State, command: cmd.DepartNode) -> Iterator[Event]:
-    entry = state.ledger.entry(command.node)
-    on_node = [state.ids[h] for h in state.ledger.engine.leases_on(entry.handle)]
-    lost = sorted(state.with_gangs(on_node))
+def _depart(state: State, command: cmd.DepartNode, now_ms: int) -> Iterator[Event]:
+    on_node = state.leases_on(command.node)
+    here, gangs = frozenset(on_node), state.with_gangs(on_node)
+    # Of a gang, who is elsewhere may still run there: its machine has not gone.
+    stays = {i: None for i in gangs if i not in here and is_confirmed(state, i)}
+    lost = [i for i in gangs if i not in stays]
     for at in range(0, max(len(lost), 1), MEMBERS_MAX):
         part = tuple(lost[at : at + MEMBERS_MAX])
         left = max(len(lost) - at - MEMBERS_MAX, 0)
         yield ev.NodeDeparted(command.node, part, left, command.last_seen_ms)
+    yield from end_with_gang(state, list(stays), departed=command.node, now_ms=now_ms)
 
 
 def _change_mode(state: State, command: cmd.ChangeMode, now_ms: int) -> Iterator[Event]:

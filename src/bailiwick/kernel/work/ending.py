@@ -11,6 +11,8 @@ Rules:
   down like what is taken from him, because something of his may still run. Its end is told as a
   release all the same. (The setting alone is about leases that are taken away: without an executor
   a holder's word is all there is.)
+- A gang that loses a member with its node loses all of them. Those on other nodes are torn down
+  like any that must go, and are free only once that was reported.
 - A lease that has to go is told for whom: the tenant that claims its room, ``attestation`` if its
   node is not trusted, ``isolation`` (with the rule) if it is where it may not be, else the operator
   or the scheduler, by the reason.
@@ -132,6 +134,28 @@ def give_back(state: State, lease_id: int, *, now_ms: int) -> Iterator[Event]:
     until = now_ms + state.settings.teardown_ms
     by = None if reason is None else _preemptor(state, lease_id, reason)
     yield le.LeaseRevoked(owner, lease_id, before, through, reason, until, True, by)
+
+
+def end_with_gang(
+    state: State, lease_ids: list[int], *, departed: str, now_ms: int
+) -> Iterator[Event]:
+    """Leases whose gang lost a member with its node: what runs under them has to be proven gone.
+
+    Those that are on their way out already go on as they were.
+    """
+    through = {
+        RevokeState.ACTIVE: RevokeState.EXPIRED,
+        RevokeState.GRACE_RUNNING: RevokeState.FORCED_TEARDOWN,
+    }
+    until = now_ms + state.settings.teardown_ms
+    for lease_id in lease_ids:
+        before, owner = state.phase(lease_id), state.owner_of(lease_id)
+        if before not in through:
+            continue
+        reason = state.ledger.revoking.get(state.handle(lease_id))
+        by = None if reason is None else _preemptor(state, lease_id, reason)
+        step = (before, through[before], reason, until)
+        yield le.LeaseRevoked(owner, lease_id, *step, preemptor=by, departed=departed)
 
 
 def tear_down(state: State, lease_id: int, *, through: RevokeState, now_ms: int) -> Iterator[Event]:

@@ -66,7 +66,8 @@ class LeaseRevoked:
 
     ``is_released``: because its holder gave it back, on a node where that must be confirmed.
     ``preemptor``: for whom it has to go, if it has to. ``generation``: whose tokens end with the
-    warning; if the lease gets its place back, it has the next one.
+    warning; if the lease gets its place back, it has the next one. ``departed``: the node that
+    took a member of its gang with it; it is on another itself.
     """
 
     kind: ClassVar = RecordKind.LEASE_REVOKED
@@ -81,6 +82,7 @@ class LeaseRevoked:
     generation: int | None = None
     rule: str | None = None
     """The rule of isolation that it breaks where it is."""
+    departed: str | None = None
 
     def body(self) -> Body:
         """The lease, the edge of the revoke table, and why."""
@@ -96,6 +98,8 @@ class LeaseRevoked:
             body["generation"] = self.generation
         if self.rule is not None:
             body["rule"] = self.rule
+        if self.departed is not None:
+            body["departed"] = self.departed
         return body | ({"released": 1} if self.is_released else {})
 
     @classmethod
@@ -113,6 +117,7 @@ class LeaseRevoked:
             body.get("preemptor"),
             body.get("generation"),
             body.get("rule"),
+            body.get("departed"),
         )
 
 

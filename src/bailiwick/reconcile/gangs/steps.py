@@ -11,8 +11,10 @@ Rules:
   torn down, with its word or its exit code, and is how the job ended whatever the others do then.
 - The job has succeeded if each of its members has ended with 0. One that has ended with 0 keeps its
   lease until the others have.
-- Of several ends that are seen at once the one that explains the others counts: a wish, then what
-  the kernel took, then what was lost, then what could not be begun, then the earliest exit.
+- Of several ends that are seen at once the one that explains the others counts: a wish, then a
+  reason for which the kernel took a lease, then a node that is gone (what its gang holds elsewhere
+  ends before its term), then a term that is over, then what was lost in another way, then what
+  could not be begun, then the earliest exit.
 - The job is over once each member was torn down, or that was tried in vain: what may be left of one
   fences its own lease alone.
 """
@@ -106,10 +108,11 @@ def _plan_member(job: JobRow, member: SeenMember) -> MemberStep:
 _WEIGHT: Final = {
     JobPhase.CANCELLED: 0,
     JobPhase.PREEMPTED: 1,
-    JobPhase.EXPIRED: 2,
-    JobPhase.LOST: 3,
-    JobPhase.FAILED: 4,
+    JobPhase.EXPIRED: 3,
+    JobPhase.LOST: 4,
+    JobPhase.FAILED: 5,
 }
+_OF_A_NODE_GONE: Final = 2
 _LAST: Final = _WEIGHT[JobPhase.FAILED]
 
 
@@ -134,7 +137,9 @@ def _find_end(job: JobRow, members: tuple[SeenMember, ...]) -> BeginEnd | None:
 
 def _urgency(end: tuple[js.JobVerdict, SeenMember]) -> tuple[int, int, int]:
     verdict, member = end
-    weight, status = _WEIGHT[verdict.phase], member.status
+    is_gone = verdict == js.JobVerdict(JobPhase.LOST, JobFault.LEASE_GONE.value)
+    weight = _OF_A_NODE_GONE if is_gone else _WEIGHT[verdict.phase]
+    status = member.status
     at_ms = status.ended_ms if isinstance(status, Exited) and weight == _LAST else -1
     return weight, at_ms, member.row.rank
 

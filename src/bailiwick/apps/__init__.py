@@ -1,0 +1,1 @@
+"""What an app is, who may use it how, and what it is made of: decided from values alone."""

@@ -1,0 +1,69 @@
+"""The lives of apps and artifacts, as tables.
+
+The table is the rule: the kernel, the property tests and the manual all read these.
+
+>>> check_move(AppLifecycle.RETIRED, AppLifecycle.PUBLISHED)
+Traceback (most recent call last):
+...
+bailiwick.vocab.errors.IllegalTransition: app_lifecycle: retired -> published is not allowed; \
+from retired: none, it is terminal
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final, TypeAlias
+
+from bailiwick.vocab.apps import AppLifecycle, ArtifactLifecycle, ArtifactTrust, Channel
+from bailiwick.vocab.errors import IllegalTransition
+
+_A, _L, _T, _C = AppLifecycle, ArtifactLifecycle, ArtifactTrust, Channel
+
+Life: TypeAlias = AppLifecycle | ArtifactLifecycle | ArtifactTrust | Channel
+
+APP_EDGES: Final[Mapping[AppLifecycle, frozenset[AppLifecycle]]] = {
+    _A.DRAFT: frozenset({_A.PUBLISHED, _A.RETIRED}),
+    _A.PUBLISHED: frozenset({_A.DEPRECATED, _A.RETIRED}),
+    _A.DEPRECATED: frozenset({_A.PUBLISHED, _A.RETIRED}),
+    _A.RETIRED: frozenset(),
+}
+"""Of an app and of each of its versions. A deprecation can be taken back, a retirement cannot."""
+
+ARTIFACT_EDGES: Final[Mapping[ArtifactLifecycle, frozenset[ArtifactLifecycle]]] = {
+    _L.PUBLISHED: frozenset({_L.PROMOTED, _L.DEPRECATED, _L.RETIRED}),
+    _L.PROMOTED: frozenset({_L.DEPRECATED, _L.RETIRED}),
+    _L.DEPRECATED: frozenset({_L.PROMOTED, _L.RETIRED}),
+    _L.RETIRED: frozenset(),
+}
+
+# What is revoked stays so: the same bytes do not become good again.
+TRUST_EDGES: Final[Mapping[ArtifactTrust, frozenset[ArtifactTrust]]] = {
+    _T.UNVERIFIED: frozenset({_T.VERIFIED, _T.FAILED_VERIFICATION, _T.REVOKED}),
+    _T.VERIFIED: frozenset({_T.FAILED_VERIFICATION, _T.REVOKED}),
+    _T.FAILED_VERIFICATION: frozenset({_T.VERIFIED, _T.REVOKED}),
+    _T.REVOKED: frozenset(),
+}
+
+# One step at a time, and never back: what must leave production is deprecated, retired or revoked.
+CHANNEL_EDGES: Final[Mapping[Channel, frozenset[Channel]]] = {
+    _C.DEV: frozenset({_C.TEST}),
+    _C.TEST: frozenset({_C.STAGING}),
+    _C.STAGING: frozenset({_C.PROD}),
+    _C.PROD: frozenset(),
+}
+
+_TABLES: Final[Mapping[type[StrEnum], tuple[str, Mapping[Any, frozenset[Any]]]]] = {
+    AppLifecycle: ("app_lifecycle", APP_EDGES),
+    ArtifactLifecycle: ("artifact_lifecycle", ARTIFACT_EDGES),
+    ArtifactTrust: ("artifact_trust", TRUST_EDGES),
+    Channel: ("artifact_channel", CHANNEL_EDGES),
+}
+
+
+def check_move(current: Life, wanted: Life) -> None:
+    """Refuse an edge that the table of these words does not have."""
+    machine, edges = _TABLES[type(current)]
+    allowed = edges[current]
+    if wanted not in allowed:
+        raise IllegalTransition(machine, current, wanted, tuple(sorted(allowed)))
