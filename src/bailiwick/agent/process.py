@@ -147,8 +147,10 @@ def jobs_of(options: AgentOptions, node: str, *, say: Say) -> Iterator[None]:
     import threading
     import time
 
+    from bailiwick.agent.work.execs import ExecAgent, HttpExecs
     from bailiwick.agent.work.jobs import JobAgent
     from bailiwick.agent.work.server import HttpWork
+    from bailiwick.executors.execs import Enterable
     from bailiwick.executors.registry import DEFAULT
 
     executor = DEFAULT.open(options.attest_state / JOBS_NAME)
@@ -159,6 +161,14 @@ def jobs_of(options: AgentOptions, node: str, *, say: Say) -> Iterator[None]:
             options.server, options.token_file, node=node, life=life, ca_file=options.ca_file
         )
 
+    def enter() -> HttpExecs:
+        return HttpExecs(
+            options.server, options.token_file, node=node, life=life, ca_file=options.ca_file
+        )
+
+    if isinstance(executor, Enterable):
+        execs = ExecAgent(executor, enter, say=say)
+        threading.Thread(target=execs.run, args=(stop,), name="execs", daemon=True).start()
     # Connections of their own: a client is for one thread at a time.
     with connect() as pulling, connect() as telling:
         agent = JobAgent(executor, telling, address=options.server, say=say)

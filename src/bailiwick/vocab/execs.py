@@ -42,6 +42,13 @@ class ExecEnd(StrEnum):
     LOST = "lost"
 
 
+class CopyDirection(StrEnum):
+    """Which way files are copied: into a job, or out of it."""
+
+    IN = "in"
+    OUT = "out"
+
+
 @dataclass(frozen=True, slots=True)
 class ExecOutcome:
     """How a run ended; with a code or a signal if its program is known to have ended so."""
