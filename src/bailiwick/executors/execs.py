@@ -85,7 +85,11 @@ def pump(inside: Inside, far: FarEnd) -> None:
     """Move bytes both ways until the program has ended or the caller wants no more."""
     over, gone = threading.Event(), threading.Event()
     feeding = threading.Thread(
-        target=_feed, args=(inside, far, over, gone), name="exec-input", daemon=True
+        target=_feed,
+        args=(inside, far),
+        kwargs={"over": over, "gone": gone},
+        name="exec-input",
+        daemon=True,
     )
     feeding.start()
     try:
@@ -103,7 +107,7 @@ def pump(inside: Inside, far: FarEnd) -> None:
         inside.leave()
 
 
-def _feed(inside: Inside, far: FarEnd, over: threading.Event, gone: threading.Event) -> None:
+def _feed(inside: Inside, far: FarEnd, *, over: threading.Event, gone: threading.Event) -> None:
     """What is typed, until nothing more comes; ``gone`` tells that the caller is."""
     offset = 0
     try:

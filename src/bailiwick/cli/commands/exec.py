@@ -26,8 +26,8 @@ MemberOption = Annotated[
 def run_exec(
     ask: Ask,
     job: JobId,
-    words: Words = None,
     *,
+    words: Words = None,
     stdin: InputOption = False,
     tty: TtyOption = False,
     member: MemberOption = 0,

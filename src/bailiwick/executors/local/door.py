@@ -26,7 +26,7 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 NAME = "door"
@@ -40,7 +40,7 @@ _GRACE_S = 2.0
 _KILL_ROUNDS = 50
 
 
-class House:
+class Supervised:
     """What the supervisor has for those who come in."""
 
     def __init__(
@@ -116,13 +116,13 @@ class Guest:
         self.files = []
 
 
-class Door:
+class JobDoor:
     """Where programs are let into a job; asked by the supervisor's own loop."""
 
-    def __init__(self, house: House, poll: select.poll) -> None:
-        self._poll, self._house = poll, house
+    def __init__(self, job: Supervised, poll: select.poll) -> None:
+        self._poll, self._job = poll, job
         self._guests: dict[int, Guest] = {}
-        at = os.open(house.folder, os.O_RDONLY | os.O_DIRECTORY)
+        at = os.open(job.folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             path = f"/proc/self/fd/{at}/{NAME}.new"  # the folder's own may be too long
             with contextlib.suppress(FileNotFoundError):
@@ -158,9 +158,7 @@ class Door:
         """A child is about to be reaped; with a guest's program goes all of its session."""
         for guest in list(self._guests.values()):
             if guest.pid == pid:
-                for _ in range(_KILL_ROUNDS):  # they may start others meanwhile
-                    if not end_session(pid, signal.SIGKILL):
-                        break
+                _kill_session(pid)
                 self._learn(guest)
                 guest.tell(end | {"job_over": self._socket.fileno() < 0})
                 self._dismiss(guest)
@@ -177,7 +175,7 @@ class Door:
             self._poll.unregister(self._socket.fileno())
             self._socket.close()
             with contextlib.suppress(OSError):
-                os.unlink(os.path.join(self._house.folder, NAME))
+                os.unlink(os.path.join(self._job.folder, NAME))
 
     def _accept(self) -> None:
         try:
@@ -227,7 +225,7 @@ class Door:
             guest.terminal = wish.get("terminal")
             if guest.terminal is None and len(guest.files) != _FILES:
                 raise ValueError("no files")
-            guest.pid, guest.fault = self._house.let_in(wish, guest)
+            guest.pid, guest.fault = self._job.let_in(wish, guest)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             guest.tell({"fault": "owner", "errno": getattr(error, "errno", None) or 0})
             self._dismiss(guest)
@@ -273,15 +271,17 @@ def end_session(session: int, number: signal.Signals) -> int:
     for name in os.listdir("/proc"):
         if not name.isdigit() or not _is_of(int(name), session):
             continue
-        with contextlib.suppress(OSError):
-            handle = os.pidfd_open(int(name))
-            try:
-                if _is_of(int(name), session):  # and not one that took over the id
-                    signal.pidfd_send_signal(handle, number)
-                    reached += 1
-            finally:
-                os.close(handle)
+        with contextlib.suppress(OSError), _closing(os.pidfd_open(int(name))) as handle:
+            if _is_of(int(name), session):  # and not one that took over the id
+                signal.pidfd_send_signal(handle, number)
+                reached += 1
     return reached
+
+
+def _kill_session(session: int) -> None:
+    for _ in range(_KILL_ROUNDS):  # they may start others meanwhile
+        if not end_session(session, signal.SIGKILL):
+            return
 
 
 def _is_of(pid: int, session: int) -> bool:
@@ -291,3 +291,11 @@ def _is_of(pid: int, session: int) -> bool:
     except OSError:
         return False
     return int(words[3]) == session and words[0] not in (b"Z", b"X")
+
+
+@contextlib.contextmanager
+def _closing(fd: int) -> Iterator[int]:
+    try:
+        yield fd
+    finally:
+        os.close(fd)

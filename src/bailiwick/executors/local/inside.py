@@ -235,15 +235,13 @@ def _reach(folder: Path, until: float, runs: Callable[[], bool]) -> socket.socke
         raise NotFound("job of lease", folder.name) from None
     door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
-        while runs():  # bounded by ``until``
-            try:
+        while runs() and time.monotonic() < until:
+            with contextlib.suppress(OSError):
                 door.connect(f"/proc/self/fd/{at}/{NAME}")
                 return door
-            except OSError:
-                if time.monotonic() >= until:
-                    raise Conflict("job of lease", folder.name, "cannot be entered") from None
             time.sleep(LOOK_S)
-        raise Conflict("job of lease", folder.name, "does not run")
+        why = "cannot be entered" if runs() else "does not run"
+        raise Conflict("job of lease", folder.name, why)
     except BaseException:
         door.close()
         raise

@@ -208,7 +208,7 @@ class _Watch:
         with contextlib.suppress(OSError):  # a job that nobody can enter runs all the same
             door = _beside("door")
             how = {"fork": self._fork, "hold": self._hold, "become": become_job}
-            self._door = door.Door(door.House(self._folder, self._order, **how), poll)
+            self._door = door.JobDoor(door.Supervised(self._folder, self._order, **how), poll)
         while self._reap():  # until nothing of the job is left: that is what this process is for
             for fd, _ in poll.poll(_POLL_MS):
                 if fd == self._wake:

@@ -133,7 +133,7 @@ class ExecChannel:
                 return None
             return Typed(bytes(self._typed), self._is_closed, terminal)
 
-    def push(self, offset: int, stream: ExecStream, data: bytes) -> int:
+    def push(self, offset: int, stream: ExecStream, *, data: bytes) -> int:
         """Take what the program wrote; up to where it was taken."""
         self.program_s = time.monotonic()
         with self._changed:
@@ -224,7 +224,7 @@ class ChannelEnd:
         end = self._offset + len(data)
         while self._offset < end:  # until he has it, or it is over
             left = data[len(data) - (end - self._offset) :]
-            taken = self._channel.push(self._offset, stream, left)
+            taken = self._channel.push(self._offset, stream, data=left)
             if taken == self._offset:
                 self._channel.wait(1.0)
             self._offset = taken

@@ -61,7 +61,7 @@ async def open_exec(
     before = desk.repeated(caller.principal.name, caller.key)
     if before is not None:
         return before
-    job = await asyncio.to_thread(as_member, jobs, job, member)
+    job = await asyncio.to_thread(as_member, jobs, job, rank=member)
     lease_id, node = _running(job)
     executor = _way_in(house, jobs, node=node, job_id=job_id)
     desk.check_room(caller.principal.name)
@@ -253,7 +253,7 @@ async def push_written(
     channel.begin()
 
     def take() -> int | None:
-        taken = channel.push(part.offset, part.stream, part.data)
+        taken = channel.push(part.offset, part.stream, data=part.data)
         return taken if taken > part.offset or not part.data else None
 
     try:

@@ -61,7 +61,7 @@ async def read_output(
     until = asyncio.get_running_loop().time() + wish.wait_s
     while True:  # bounded by ``wait_s``, and by the server's own ending
         if job.gang_size > 1 or wish.member:
-            job = await asyncio.to_thread(as_member, found, job, wish.member)
+            job = await asyncio.to_thread(as_member, found, job, rank=wish.member)
         by = None if job.node is None else executor_of(job.node)
         piece = await asyncio.to_thread(_read, job, by, wish=wish, own=found.node)
         is_late = asyncio.get_running_loop().time() >= until
@@ -71,7 +71,7 @@ async def read_output(
         job = await asyncio.to_thread(found.get, wish.job_id)
 
 
-def as_member(jobs: Jobs, job: JobRow, rank: int) -> JobRow:
+def as_member(jobs: Jobs, job: JobRow, *, rank: int) -> JobRow:
     """The job as this member of it has it: under its own lease, on its own node."""
     if job.gang_size > 1 and job.lease_id is None:
         return job  # nobody has printed anything yet

@@ -46,7 +46,7 @@ async def open_exec(asked: Changing, job_id: PathNumber, *, body: wire.NewExec) 
 
 @answers("job.exec_type")
 async def type_in(
-    asked: Changing, job_id: PathNumber, exec_id: PathExec, *, body: wire.ExecInput
+    asked: Changing, job_id: PathNumber, *, exec_id: PathExec, body: wire.ExecInput
 ) -> wire.ExecTaken:
     """What its caller typed, from an offset on; the answer says up to where there was room."""
 
@@ -61,7 +61,7 @@ async def type_in(
 
 @answers("job.exec_read")
 async def read_exec(
-    asked: Here, job_id: PathNumber, exec_id: PathExec, *, body: wire.ExecQuestion
+    asked: Here, job_id: PathNumber, *, exec_id: PathExec, body: wire.ExecQuestion
 ) -> wire.ExecOutput:
     """What the program wrote from an offset on; ``wait_s`` holds the answer back."""
     found = await execs.read_exec(
@@ -89,7 +89,7 @@ async def read_exec(
 
 
 @answers("job.exec_end")
-async def end_exec(asked: Changing, job_id: PathNumber, exec_id: PathExec) -> Done:
+async def end_exec(asked: Changing, job_id: PathNumber, *, exec_id: PathExec) -> Done:
     """End the program, if it has not ended; its exit is then not waited for."""
     await execs.end_exec(asked, house_of(asked), job_id=job_id, exec_id=exec_id)
     return spell_done(KernelDone(None))
@@ -114,7 +114,7 @@ async def due_execs(asked: Here, node: PathName, *, body: wire.NodeExecsQuestion
 
 @answers("node.exec_typed")
 async def pull_typed(
-    asked: Here, node: PathName, exec_id: PathExec, *, body: wire.NodeTypedQuestion
+    asked: Here, node: PathName, *, exec_id: PathExec, body: wire.NodeTypedQuestion
 ) -> wire.NodeTyped:
     """What was typed into a program of a node, from an offset on; ``wait_s`` holds it back."""
     call = AgentCall(node=node, life=body.life, exec_id=exec_id, wait_s=body.wait_s)
@@ -133,7 +133,7 @@ async def pull_typed(
 
 @answers("node.exec_wrote")
 async def push_written(
-    asked: Changing, node: PathName, exec_id: PathExec, *, body: wire.NodeWritten
+    asked: Changing, node: PathName, *, exec_id: PathExec, body: wire.NodeWritten
 ) -> wire.NodeWrittenTaken:
     """What a program of a node wrote, or how it ended; ``wait_s`` waits for room."""
     call = AgentCall(node=node, life=body.life, exec_id=exec_id, wait_s=body.wait_s)
