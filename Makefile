@@ -87,6 +87,10 @@ prove: test-tools ## The metering proofs from nothing: Coq, Nagini, oracle, all 
 properties: setup ## The property tests again, with many more examples (long)
 	@HYPOTHESIS_PROFILE=long $(PYTEST) --timeout 3600 tests/properties $(ARGS)
 
+.PHONY: graphs
+graphs: test-tools ## Graphs of a thousand tasks while servers, agents and cluster nodes are killed (long)
+	@$(BIN)/python -m pytest -m long --timeout 7200 tests/processes tests/ray tests/slurm $(ARGS)
+
 .PHONY: fuzz
 fuzz: test-tools ## Parsers of evidence and tokens under atheris; ARGS="nitro --runs 1000000 --seconds 600"
 	@$(BIN)/python -m tests.fuzz $(ARGS)

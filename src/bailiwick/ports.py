@@ -350,9 +350,17 @@ class JobStore(Protocol):
         """That job."""
 
     def change(
-        self, job_id: int, change: JobChange, *, only_from: Sequence[JobPhase] = LIVE_PHASES
+        self,
+        job_id: int,
+        change: JobChange,
+        *,
+        only_from: Sequence[JobPhase] = LIVE_PHASES,
+        only_ask: int | None = None,
     ) -> bool:
-        """Write down what became known, if the job is in one of these phases; whether it was."""
+        """Write down what became known, if the job is in one of these phases; whether it was.
+
+        What the kernel said to an ask (``only_ask``) counts while that is the last one.
+        """
 
     def page(
         self,
@@ -369,6 +377,9 @@ class JobStore(Protocol):
 
     def of_leases(self, lease_ids: Sequence[int]) -> list[JobRow]:
         """The jobs under these leases, over or not; of an earlier attempt, as that one ended."""
+
+    def under_keys(self, submitter: str, keys: Sequence[str]) -> list[JobRow]:
+        """The jobs that one submitted under these keys, the oldest first."""
 
     def of_entries(self, entry_ids: Sequence[int]) -> dict[int, int]:
         """The number of the job that waits as each of these entries of the queue."""

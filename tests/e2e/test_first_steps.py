@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from bailiwick.cli.shared.completions import (
     complete_classes,
     complete_exclusivities,
     complete_priorities,
+    complete_retries,
 )
 from bailiwick.server.process import ProcessOptions, _welcome
 from tests.support.http_server import Served, served_jobs
@@ -71,6 +73,7 @@ def test_the_time_limit_is_told_before_at_and_after_submitting(cli: Cli) -> None
     assert "time limit: 2h;" in told.err
     shown = cli("job", "show", told.out.split()[0]).out
     assert "2h" in next(line for line in shown.splitlines() if line.startswith("time limit"))
+    assert re.search(r"^(cost|cost so far) +[0-9.]+ credit", shown, re.MULTILINE)
 
 
 def test_a_refused_job_keeps_its_numbers(cli: Cli) -> None:
@@ -159,8 +162,9 @@ def test_closed_words_are_completed() -> None:
     assert complete_priorities("h") == ["high"]
     assert complete_classes("s") == ["standard", "spot"]
     assert complete_exclusivities("device") == ["device_exclusive"]
+    assert complete_retries("o") == ["out_of_memory"]
     options = {option.name: option for option in load_command("submit").params}
-    for name in ("priority", "lease_class", "exclusivity"):
+    for name in ("priority", "lease_class", "exclusivity", "retry_on"):
         assert options[name]._custom_shell_complete is not None
 
 

@@ -195,14 +195,22 @@ def test_the_last_lines_of_an_output_are_read_alone(ann: Cli) -> None:
     assert done(ann("logs", name, "--tail", "2")) == "line 2999\nend"
     assert done(ann("logs", name, "--tail", "0")) == ""
     assert done(ann("job", "logs", "-f", name, "--tail", "9999")).startswith("line 0\n")
+    assert done(ann("logs", name, "--tail", "1", "--since", "1h")) == "end"
+    assert done(ann("logs", name, "-f", "--tail", "1", "--since", "2999-01-01")) == ""
+    assert ann("logs", name, "--since", "soon").code == 2
+
+
+TRIES = 'echo "try $BAILIWICK_ATTEMPT"; exit 4'
 
 
 def test_attempts_are_shown(ann: Cli) -> None:
-    name = made(ann, "--retries", "1", "--retry-on", "exit_code", "--", "sh", "-c", "exit 4")
+    name = made(ann, "--retries", "1", "--retry-on", "exit_code", "--", "sh", "-c", TRIES)
     until(lambda: over(ann, name), "both attempts are over")
     told = done(ann("job", "show", name))
     assert "2 of 2; again if exit_code" in told
     assert "Attempts that are over" in told
+    assert done(ann("logs", name, "--attempt", "1")) == "try 1\n"
+    assert done(ann("logs", name)) == "try 2\n"
 
 
 def over(cli: Cli, name: str) -> bool:

@@ -10,9 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bailiwick.executors.port import JobSpec
+import bailiwick.executors.slurm.executor as slurm_executor
+from bailiwick.executors.port import Exited, JobSpec, Running
 from bailiwick.executors.slurm import batch
-from bailiwick.executors.slurm.programs import parse_queue, parse_used
+from bailiwick.executors.slurm.executor import SlurmExecutor
+from bailiwick.executors.slurm.programs import (
+    QueuedJob,
+    SlurmPrograms,
+    Submission,
+    parse_queue,
+    parse_used,
+)
 from bailiwick.vocab.errors import Damaged, InvalidValue
 
 WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=30)
@@ -106,3 +114,45 @@ def test_only_our_jobs_are_read_from_the_queue_whatever_others_are_called() -> N
 def test_what_accounts_cannot_tell_is_not_made_up() -> None:
     assert parse_used("") is None
     assert parse_used("1-02:03:04.5|\n|12K\n") == (93_784_500, 12 * 1024)
+
+
+class Recorded(SlurmPrograms):
+    """A cluster that answers as one was recorded; of a job that its memory limit ended, here."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.line, self.name = "17|{}|{}|2026-11-16T20:00:01|0:125", ""
+        self.state = "RUNNING"
+
+    def submit(self, asked: Submission) -> int:
+        self.name = asked.name
+        return 17
+
+    def queue(self) -> dict[str, QueuedJob]:
+        return parse_queue(self.line.format(self.state, self.name))
+
+
+@pytest.mark.parametrize("has_script_told", [True, False])
+def test_a_job_that_its_memory_limit_ended_is_told_as_such_by_the_clusters_own_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_script_told: bool
+) -> None:
+    """The kernel ends the program; the script writes 137 down, or is ended with it."""
+    monkeypatch.setattr(slurm_executor, "_FRESH_S", 0.0)
+    cluster = Recorded()
+    executor = SlurmExecutor(tmp_path, programs=cluster)
+    executor.start(JobSpec(7, ("true",), token="t"))
+    (tmp_path / "7" / batch.STARTED).mkdir()
+    if has_script_told:
+        (tmp_path / "7" / batch.EXIT).write_text("137 1000 2000")
+    for state in ("RUNNING", "COMPLETING"):
+        cluster.state = state
+        assert isinstance(executor.status(7), Running)  # why it ended is not known yet
+    cluster.state = "OUT_OF_MEMORY"
+    found = executor.status(7)
+    assert isinstance(found, Exited)
+    assert (found.signal, found.is_emptied, found.is_out_of_memory) == (9, True, True)
+    if has_script_told:
+        cluster.state = "FAILED"
+        found = executor.status(7)
+        assert isinstance(found, Exited)
+        assert (found.signal, found.ended_ms, found.is_out_of_memory) == (9, 2000, False)

@@ -41,6 +41,7 @@ from bailiwick.runtime.replica import Role as ReplicaRole
 from bailiwick.runtime.runner import Runner, SystemClock
 from bailiwick.services.authority import Authority, Principal
 from bailiwick.services.jobs import JobDraft, Jobs, Submitted
+from bailiwick.services.jobs.jobs import LIVE_MAX
 from bailiwick.store import open_store
 from bailiwick.store.job_rows import JobBook
 from bailiwick.vocab.jobs import JobPhase
@@ -222,6 +223,7 @@ def job_house(
     settings: Settings = SETTINGS,
     look: Look = take_census,
     retention: Retention | None = None,
+    live_max: int = LIVE_MAX,
 ) -> Iterator[JobHouse]:
     """All of it, on a folder that may hold what an earlier one left; ends with no job running."""
     clock = SystemClock()
@@ -229,7 +231,8 @@ def job_house(
     runner.start()
     try:
         assert runner.wait_for(ReplicaRole.LEADING, wait_s=WAIT_S)
-        jobs = Jobs(JobBook(runner.replica.store), runner, clock=clock, node=NODE)
+        book = JobBook(runner.replica.store)
+        jobs = Jobs(book, runner, clock=clock, node=NODE, live_max=live_max)
         executor = LocalExecutor(folder / "jobs", waits=PATIENT, look=look)
         said: list[str] = []
         authority = Authority.from_pem(KEY)

@@ -122,6 +122,32 @@ tasks:
     assert (tasks["c"].state.phase, tasks["c"].state.reason) == (TaskPhase.FAILED, "output_missing")
 
 
+def test_it_runs_with_what_there_is_and_the_rest_is_added_as_room_comes(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    with job_house(tmp_path, live_max=3) as house:
+        own = GraphHouse.of(house)
+        row = own.submit(
+            f"""
+running_max: 8
+tasks:
+  a: {{command: [/bin/sh, -c, 'echo $TASK_KEY $TASK_ATTEMPT >> {mark}'], map: 8, cpus: 2}}
+  b: {{command: [/bin/sh, -c, 'echo $TASK_KEY $TASK_ATTEMPT >> {mark}'], after: [a]}}
+"""
+        )
+        live = list[int]()
+
+        def look() -> bool:
+            own.rounds()
+            live.append(len(house.jobs.book.live()))
+            return own.graphs.get(row.graph_id).phase in OVER
+
+        until(look, "the graph is over")
+        assert own.graphs.get(row.graph_id).phase is SUCCEEDED
+        assert max(live) == 3, "two run on four cores, one waits, and the others are not given up"
+        assert {task.state.attempt for task in own.tasks(row).values()} == {1}
+        assert len(mark.read_text().splitlines()) == 9
+
+
 def test_what_another_graph_has_done_is_not_done_again(own: GraphHouse, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     text = f"""

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bailiwick.executors.port import Exited, JobStatus
 from bailiwick.kernel import Envelope, Evict, ReportCheckpoint, decode_command
 from bailiwick.kernel.people import commands as iam
-from bailiwick.ports import AfterJob, JobFilter, JobRow
-from bailiwick.vocab.errors import InvalidValue, LimitReached
+from bailiwick.ports import AfterJob, JobFilter, JobRow, NewJobRow
+from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached
 from bailiwick.vocab.graphs import FailureCategory
 from bailiwick.vocab.job_addresses import AfterNeed
 from bailiwick.vocab.job_arrays import parse_array
 from bailiwick.vocab.jobs import JobPhase as P
 from bailiwick.vocab.words import PreemptionReason
-from tests.jobs.house import TENANT, JobHouse, job_house
+from tests.jobs.house import TENANT, JobHouse, job_house, new_row
 from tests.support.wide_open import wide_settings
 
 WAITS = "until [ -e go ]; do sleep 0.02; done"
@@ -138,6 +140,37 @@ def test_a_held_job_that_was_let_go_by_a_server_that_died_runs_once(
     house.quiet()
 
 
+def test_a_loop_that_is_faster_than_the_submission_leaves_its_answer_without_effect(
+    house: JobHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row is seen before it is known to be under way: asked for, run, failed, held again."""
+    book, real = house.jobs.book, house.jobs.book.insert
+
+    def insert(new: NewJobRow, *, live_max: int) -> JobRow:
+        job = real(new, live_max=live_max)
+        house.rounds(lambda: house.job(job).attempt == 2 or None, "the next attempt is held")
+        return job
+
+    monkeypatch.setattr(book, "insert", insert)
+    job = house.shell("exit 7", retries=1, retry_on=(FailureCategory.EXIT_CODE,))
+    assert (job.phase, job.is_held, job.lease_id, job.attempt) == (P.WAITING, True, None, 2)
+    found = house.until(job, P.FAILED)
+    assert (found.attempt, found.asks) == (2, 2)
+    house.quiet()
+    assert house.kinds().count("admission_approved") == 2
+
+
+def test_another_job_under_the_key_of_one_that_was_cut_short_does_not_keep_it_from_being_asked_for(
+    house: JobHouse,
+) -> None:
+    one = replace(new_row(house), key="k", asked_ms=house.runner.read(lambda view: view.now_ms))
+    cut = house.jobs.book.insert(one, live_max=10)  # and the server died
+    with pytest.raises(Conflict):
+        house.submit("false", key="k")
+    assert house.jobs.was_cut_short(house.job(cut))
+    house.until(cut, P.SUCCEEDED)
+
+
 # -- arrays ----------------------------------------------------------------------------------
 
 
@@ -246,6 +279,24 @@ def test_tries_are_counted_and_then_it_is_over(house: JobHouse) -> None:
     job = house.shell("exit 7", retries=1, retry_on=(FailureCategory.EXIT_CODE,))
     found = house.until(job, P.FAILED)
     assert (found.attempt, found.exit_code, found.asks) == (2, 7, 2)
+    house.quiet()
+
+
+@pytest.mark.parametrize(("why", "attempts"), [("out_of_memory", 2), ("exit_code", 1)])
+def test_a_job_that_its_memory_ended_is_tried_again_if_it_says_so(
+    house: JobHouse, monkeypatch: pytest.MonkeyPatch, *, why: str, attempts: int
+) -> None:
+    """Not every machine has control groups that tell: here the executor says that it did."""
+    real = house.executor.status
+
+    def status(lease_id: int) -> JobStatus:
+        found = real(lease_id)
+        return replace(found, is_out_of_memory=True) if isinstance(found, Exited) else found
+
+    monkeypatch.setattr(house.executor, "status", status)
+    job = house.shell("kill -9 $$", retries=1, retry_on=(FailureCategory(why),))
+    found = house.until(job, P.FAILED)
+    assert (found.reason, found.signal, found.attempt) == ("out_of_memory", 9, attempts)
     house.quiet()
 
 

@@ -276,3 +276,88 @@ def no_process_left_behind(folder: Path) -> Iterator[None]:
         for pid in processes_of(folder):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+TASKS, AT_ONCE = 12, 3
+
+
+def test_held_jobs_go_on_after_a_kill_and_none_runs_twice(tmp_path: Path) -> None:
+    """An array with a limit, what comes after it, what never can, and what is tried again."""
+    marks = tmp_path / "marks"
+    marks.touch()
+    options = ("--data-dir", str(tmp_path / "data"), "--trust-jobs")
+    server = Server(tmp_path, "alone", *options, is_node=True)
+    with no_process_left_behind(tmp_path), running(server):
+        server.wait_for_its_node()
+        with server.client() as client:
+            numbers = submit_held(client, marks)
+            for least in (1, 6, TASKS):
+                until(lambda n=least: len(told(marks, "ends")) >= n, f"{least} tasks are over")
+                server.kill9()
+                server.start()
+            jobs = {word: over(client, job_id) for word, job_id in numbers.items()}
+            tasks = client.ask("GET", f"/v1/jobs?array_id={numbers['array']}")["items"]
+            assert client.ask("GET", "/v1/leases")["items"] == []
+        until(lambda: not processes_of(tmp_path), "no process of a job is left")
+        assert "Traceback" not in server.errors
+        assert server.stop() == 0
+    assert [job["phase"] for job in tasks] == ["succeeded"] * TASKS
+    assert sorted(map(int, told(marks, "begins"))) == [*range(TASKS)]
+    assert_at_once(marks.read_text().splitlines())
+    words = marks.read_text().split()
+    assert (words.count("next"), words.count("never")) == (1, 0)
+    assert words.index("next") > max(i for i, word in enumerate(words) if word == "ends")
+    assert (jobs["next"]["phase"], jobs["never"]["phase"]) == ("succeeded", "refused")
+    assert jobs["never"]["reason"] == "dependency_never_met"
+    assert (jobs["again"]["phase"], jobs["again"]["attempt"]) == ("succeeded", 2)
+    assert words.count("again") == 2
+
+
+def submit_held(client: HttpCaller, marks: Path) -> dict[str, int]:
+    """The jobs, by what they are called here."""
+
+    def submit(word: str, does: str, **more: Any) -> int:
+        asked = TENANT | {"resources": {"cpu_milli": 50, "mem_bytes": 64 * 2**20}} | more
+        body = asked | {"command": ["/bin/sh", "-c", does]}
+        return int(client.ask("POST", "/v1/jobs", body, key=word)["job_id"])
+
+    task = f"echo begins $BAILIWICK_ARRAY_INDEX >> {marks}; sleep 0.3; "
+    task += f"echo ends $BAILIWICK_ARRAY_INDEX >> {marks}"
+    array = submit("array", task, array=f"0-{TASKS - 1}%{AT_ONCE}")
+    after = [f"job-{array}:ok"]
+    again = f"echo again >> {marks}; [ $BAILIWICK_ATTEMPT = 2 ]"
+    return {
+        "array": array,
+        "next": submit("next", f"echo next >> {marks}", after=after),
+        "never": submit("never", f"echo never >> {marks}", after=[f"job-{array}:failed"]),
+        "again": submit("again", again, after=after, retries=1, retry_on=["exit_code"]),
+    }
+
+
+def told(marks: Path, word: str) -> list[str]:
+    """Which tasks have left this word, in order."""
+    lines = (line.split() for line in marks.read_text().splitlines())
+    return [line[1] for line in lines if line[0] == word]
+
+
+def assert_at_once(lines: list[str]) -> None:
+    """No more tasks have begun at any time than may run at once."""
+    run: set[str] = set()
+    for line in lines:
+        word, _, number = line.partition(" ")
+        if word == "begins":
+            run.add(number)
+        run -= {number} if word == "ends" else set()
+        assert len(run) <= AT_ONCE, line
+
+
+def over(client: HttpCaller, job_id: int) -> dict[str, Any]:
+    """The job, once it is over."""
+    found: dict[str, Any] = {}
+
+    def is_over() -> bool:
+        found.update(client.ask("GET", f"/v1/jobs/{job_id}"))
+        return found["phase"] in OVER
+
+    until(is_over, f"job {job_id} is over")
+    return found

@@ -34,6 +34,7 @@ from bailiwick.executors.ray.executor import RayExecutor, RayWaits
 from bailiwick.executors.ray.jobs_api import RayCluster
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.vocab.jobs import JobFault
+from tests.ray.graph_survives import a_graph_outlives_the_node_that_runs_it
 from tests.ray.server import RayServer
 from tests.support.executor_conformance import CHECKS, FOR_EVER, Rig, ended, runs, said, shell
 from tests.support.ray_cluster import GPUS, HEAD, PYTHON, SPARE, TestCluster, ray_cluster
@@ -239,7 +240,7 @@ def a_server_runs_jobs_on_the_clusters_nodes_and_its_death_ends_and_repeats_noth
             assert base64.b64decode(told["data"]).strip().isdigit()
             assert (folder / "effect").read_text() == "x\n"
     except BaseException:
-        print((folder / "err").read_text()[-3000:])
+        print(server.errors)
         raise
     finally:
         server.kill9()
@@ -247,6 +248,7 @@ def a_server_runs_jobs_on_the_clusters_nodes_and_its_death_ends_and_repeats_noth
 
 Story = Callable[[TestCluster, Path], None]
 STORIES: tuple[Story, ...] = (
+    a_graph_outlives_the_node_that_runs_it,
     a_server_runs_jobs_on_the_clusters_nodes_and_its_death_ends_and_repeats_nothing,
     a_job_whose_node_is_lost_is_told_as_that_and_nothing_of_it_is_left,
     a_submit_that_nobody_heard_is_told_as_never_started_and_cannot_begin_any_more,
@@ -290,3 +292,10 @@ def test_a_cluster_keeps_the_promises_of_the_port_and_runs_nothing_twice(
         for name, future in begun.items():
             with subtests.test(name):
                 future.result()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_a_graph_of_a_thousand_tasks_outlives_a_node(tmp_path: Path) -> None:
+    with ray_cluster() as cluster:
+        a_graph_outlives_the_node_that_runs_it(cluster, tmp_path, elements=1_000)

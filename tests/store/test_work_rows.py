@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
+from bailiwick.executors.node.executor import NodeExecutor, statuses_of
 from bailiwick.executors.node.work import (
     ITEMS_MAX,
     PIECE_BYTES_MAX,
@@ -13,10 +14,10 @@ from bailiwick.executors.node.work import (
     parse_spec,
     spell_spec,
 )
-from bailiwick.executors.port import Exited, JobSpec, Limits, Running, Starting
+from bailiwick.executors.port import Exited, JobSpec, JobStatus, Limits, Running, Starting
 from bailiwick.store.tables import work
 from bailiwick.store.work_rows import WorkBook
-from bailiwick.vocab.errors import Conflict, InvalidValue
+from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from tests.store.conftest import Place
 
 SECRET = "hunter2-in-the-environment"
@@ -43,6 +44,24 @@ def test_a_lease_is_ordered_once_and_only_its_node_is_told(place: Place) -> None
     found = book.get(7)
     assert found is not None
     assert found.seen is None, "another node's word counts nothing"
+
+
+def test_many_are_told_at_once_as_they_are_one_by_one(place: Place) -> None:
+    book = WorkBook(place.open())
+    for lease_id in range(1, 9):
+        book.order(f"n{lease_id % 2}", lease_id, spec=spell_spec(SPEC), now_ms=1)
+    book.observe("n0", [Seen(2, RUNS), Seen(4, Exited(3, None, 9, True), True)])
+    book.wish(6, Wish.FORGET, now_ms=2)
+    asked = {lease_id: f"n{lease_id % 2}" for lease_id in range(1, 12)} | {8: "n1"}
+
+    def alone(lease_id: int, node: str) -> JobStatus | None:
+        try:
+            return NodeExecutor(book, node, now_ms=lambda: 3).status(lease_id)
+        except NotFound:
+            return None
+
+    assert statuses_of(book, asked) == {each: alone(each, node) for each, node in asked.items()}
+    assert statuses_of(book, {}) == {}
 
 
 def test_what_is_to_be_so_only_goes_forward_and_each_change_is_told_once(place: Place) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -42,6 +43,8 @@ class Rig:
     reopen: Callable[[], Executor]
     devices: str = "2,0"
     """What a job with the devices 2 and 0 is told, a pattern: a cluster hands them out itself."""
+    keeps_times: bool = True
+    """Whether it can say what was printed when."""
 
 
 def shell(lease_id: int, text: str, **more: Any) -> JobSpec:
@@ -211,6 +214,29 @@ def check_output(rig: Rig) -> None:
     assert rig.executor.read_output(1, 6).data == b""
 
 
+def check_since(rig: Rig) -> None:
+    """What was printed since a time is told alone, or it is said that nobody knows."""
+    waits = 'until [ -e "$BAILIWICK_PREEMPTION_FILE" ]; do sleep 0.05; done'
+    text = f"echo one; {waits}; echo two; {FOR_EVER}"
+    rig.executor.start(shell(1, text))
+    said(rig.executor, 1, "one")
+    time.sleep(1.1)  # times are told to the second
+    at_ms = time.time_ns() // 1_000_000
+    rig.executor.warn(1, at_ms + 3_600_000)
+    said(rig.executor, 1, "two")
+    if rig.keeps_times:
+        part = rig.executor.read_output(1, 0, since_ms=at_ms)
+        assert (part.data, part.next_offset) == (b"two\n", 8)
+        assert rig.executor.read_output(1, 6, since_ms=at_ms).data == b"o\n"
+        assert rig.executor.read_output(1, 0, since_ms=1).data == b"one\ntwo\n"
+        late = rig.executor.read_output(1, 0, since_ms=at_ms + 86_400_000)
+        assert (late.data, late.next_offset) == (b"", 8)
+    else:
+        with pytest.raises(Conflict):
+            rig.executor.read_output(1, 0, since_ms=at_ms)
+    assert rig.executor.tear_down(1)
+
+
 def check_truncation(rig: Rig) -> None:
     """Output past the bound is dropped; the job goes on and the reader is told."""
     text = "import sys; sys.stdout.write('x' * 300_000); sys.stdout.flush(); sys.exit(7)"
@@ -233,5 +259,6 @@ CHECKS: tuple[Callable[[Rig], None], ...] = (
     check_forgetting,
     check_refusal,
     check_output,
+    check_since,
     check_truncation,
 )

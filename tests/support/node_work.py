@@ -75,6 +75,7 @@ class DirectServer:
                 offset=each.offset,
                 data=each.data,
                 is_truncated=each.is_truncated,
+                at_ms=time.time_ns() // 1_000_000,
             )
             for each in pieces
         }

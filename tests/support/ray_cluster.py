@@ -26,7 +26,7 @@ from tests.support.tools import need
 from tests.support.waiting import until
 
 PYTHON = RAY / "bin" / "python"
-HEAD, SPARE = "h1", "h2"
+HEAD, SPARE, DOOMED = NODES = ("h1", "h2", "h3")
 GPUS = 4
 _MARK = "TEST_RAY_CLUSTER"
 _STORE_BYTES = 80 * 10**6
@@ -55,7 +55,7 @@ class TestCluster:
         """A node of this name with GPUs of one generation: the head, or one that joins it."""
         gcs, dashboard, client, *agents = self.ports
         is_head = name == HEAD
-        agent = agents[0] if is_head else agents[1]
+        agent = agents[NODES.index(name)]
         words = ["--head", f"--port={gcs}", f"--dashboard-port={dashboard}"]
         words += [f"--ray-client-server-port={client}", f"--temp-dir={self.folder}"]
         if not is_head:
@@ -134,7 +134,7 @@ def ray_cluster() -> Iterator[TestCluster]:
     need("ray")
     # Sockets are below it: their paths must be short.
     folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
-    cluster = TestCluster(folder, secrets.token_hex(8), free_ports(5))
+    cluster = TestCluster(folder, secrets.token_hex(8), free_ports(3 + len(NODES)))
     try:
         cluster.start_node(HEAD)
         yield cluster

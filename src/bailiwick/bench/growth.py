@@ -152,10 +152,11 @@ def _curves(
 
 
 def _points(fleet: GrownFleet, size: Size, *, calls_max: int) -> Iterator[tuple[Case, Point]]:
-    for case in Case:
-        with _no_collection():
+    # Once for all cases: in a process that holds much, to collect takes longer than to measure.
+    with _no_collection():
+        for case in Case:
             took_us = list(_times_us(fleet, _CALLS[case], calls_max=calls_max))
-        yield case, Point(size, median(took_us), mean(took_us), len(took_us))
+            yield case, Point(size, median(took_us), mean(took_us), len(took_us))
 
 
 def _times_us(

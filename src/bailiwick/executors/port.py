@@ -66,6 +66,8 @@ class LostReason(StrEnum):
     NOT_THE_SAME_PROCESS = "not_the_same_process"
     SUPERVISOR_GONE = "supervisor_gone"
     NODE_LOST = "node_lost"
+    PLACE_TAKEN = "place_taken"
+    """A cluster of others took the job's place back for something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +293,14 @@ class Executor(Protocol):
     def output(self, lease_id: int) -> tuple[Path, ...]:
         """Where the job's output is kept."""
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
-        """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
+    ) -> OutputPart:
+        """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs.
+
+        With ``since_ms``, only of what came then or later (and at most a little of what came
+        before); who keeps no times answers with a ``Conflict``.
+        """
 
     def forget(self, lease_id: int) -> None:
         """Remove all that is kept of a job that has ended."""

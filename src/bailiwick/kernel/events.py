@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from bailiwick.kernel.apps.events import AppEvent
 from bailiwick.kernel.fleet.events import FleetEvent
 from bailiwick.kernel.isolation.events import IsolationEvent
 from bailiwick.kernel.money.events import MoneyEvent
@@ -29,6 +30,7 @@ Event: TypeAlias = (
     | TrustEvent
     | PeopleEvent
     | IsolationEvent
+    | AppEvent
     | GraphEvent
     | ExecEvent
 )

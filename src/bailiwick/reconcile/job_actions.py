@@ -14,7 +14,7 @@ Rules:
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -51,6 +51,7 @@ from bailiwick.vocab.errors import (
 )
 from bailiwick.vocab.job_arrays import parse_array
 from bailiwick.vocab.jobs import HeldReason, JobFault, JobPhase
+from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.values import MILLI
 
 ACTOR = "jobs"
@@ -78,6 +79,11 @@ class JobTools:
     say: Callable[[str], None] = field(default=lambda message: None)
     remote: Callable[[str], Executor] | None = None
     """Runs the jobs of another node."""
+    remote_statuses: Callable[[Mapping[int, str]], Mapping[int, JobStatus | None]] = field(
+        default=lambda leases: {}
+    )
+    """What is known of leases on other nodes (each with its node), of all that can be told at once:
+    the others are asked for one by one."""
     elsewhere: frozenset[str] = frozenset((NODE_EXECUTOR,))
     """The executors of other nodes that are run from here."""
 
@@ -104,6 +110,14 @@ class JobActions:
             return self._tools.executor_of(node).status(lease_id)
         except NotFound:
             return None
+
+    def statuses(self, places: Mapping[int, str]) -> dict[int, JobStatus | None]:
+        """The same of many leases, each on its node."""
+        others = {each: node for each, node in places.items() if node != self._tools.jobs.node}
+        found = dict(self._tools.remote_statuses(others)) if others else {}
+        for lease_id in places.keys() - found.keys():
+            found[lease_id] = self.status(places[lease_id], lease_id)
+        return found
 
     def start(self, job: JobRow, lease: ObservedLease, *, afresh: bool) -> None:
         """Run the job's command."""
@@ -151,14 +165,25 @@ class JobActions:
         """Tell the job that it may go on."""
         self._tools.executor_of(lease.node).call_off(lease.lease_id)
 
-    def tear_down(self, job: JobRow, lease_id: int, *, verdict: JobVerdict) -> None:
-        """End all that is left of the job, and write down how it ended."""
-        # The reason is kept from here on: a lease that is fenced meanwhile has forgotten it.
-        self._book.change(job.job_id, JobChange(phase=JobPhase.ENDING, reason=verdict.reason))
+    def tear_down(
+        self, job: JobRow, lease_id: int, *, verdict: JobVerdict, lease: ObservedLease | None = None
+    ) -> None:
+        """End all that is left of the job, write down how it ended, and give its lease back."""
         node = job.node or ""
-        if not self.clear(node, lease_id):
+        status = self.status(node, lease_id)
+        is_over = isinstance(status, Exited) and status.is_emptied
+        if not is_over:
+            # The reason is kept from here on: a lease that is fenced meanwhile has forgotten it.
+            self._book.change(job.job_id, JobChange(phase=JobPhase.ENDING, reason=verdict.reason))
+        is_clean = self.clear(node, lease_id)
+        if not is_clean:
             self._tools.say(f"job {job.job_id} may still run: its teardown could not be confirmed")
-        self.end(job, verdict=verdict, status=self.status(node, lease_id))
+        self.end(job, verdict=verdict, status=status if is_over else self.status(node, lease_id))
+        if is_clean and lease is not None and lease.state is RevokeState.ACTIVE:
+            # What the next rounds would do, at once; if another was quicker, they see to the rest.
+            with suppress(Conflict):
+                self.give_back(job, lease_id)
+                self._report(lease_id, is_clean, job.correlation_id)
 
     def end(self, job: JobRow, *, verdict: JobVerdict, status: JobStatus | None = None) -> None:
         """Have the job's token count no more, then write down how it ended, or that it goes on."""
@@ -169,9 +194,11 @@ class JobActions:
         now_ms = self._tools.clock.now_ms()
         change = JobChange(phase=verdict.phase, reason=verdict.reason, ended_ms=now_ms)
         if isinstance(status, Exited):
+            if found.phase in _BEFORE_RUNNING:  # it was over when it was first seen
+                change = replace(change, started_ms=status.ended_ms)
             change = replace(
                 change,
-                ended_ms=max(status.ended_ms, job.started_ms or 0),
+                ended_ms=max(status.ended_ms, found.started_ms or 0),
                 exit_code=status.code,
                 signal=status.signal,
             )
@@ -190,7 +217,7 @@ class JobActions:
             reason=change.reason,
             lease_id=job.lease_id,
             node=job.node,
-            started_ms=job.started_ms,
+            started_ms=change.started_ms or job.started_ms,
             ended_ms=change.ended_ms or 0,
             exit_code=change.exit_code,
             signal=change.signal,
@@ -208,8 +235,11 @@ class JobActions:
         clean = self.clear(node, lease_id)
         if not clean:
             self._tools.say(f"something of lease {lease_id} may still run: it is fenced")
+        self._report(lease_id, clean, correlation_id)
+
+    def _report(self, lease_id: int, is_clean: bool, correlation_id: str) -> None:
         with suppress(NotFound):
-            self._call(ReportTeardown(lease_id, clean), correlation_id)
+            self._call(ReportTeardown(lease_id, is_clean), correlation_id)
 
     def clear_stray(self, node: str, lease_id: int) -> bool:
         """End what nobody speaks for; whether nothing of it is left."""
@@ -302,6 +332,7 @@ class JobActions:
             limits=Limits(memory_of(lease, per_core), cpu_milli=lease.cpu_milli or None),
             server=self._tools.server,
             owner=str(Scope(job.tenant, job.project)),
+            node=lease.node,
             told=told_of(job),
         )
 

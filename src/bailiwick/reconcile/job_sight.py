@@ -9,11 +9,12 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bailiwick.fleet.node import EXECUTOR_LABEL
 from bailiwick.kernel.state import State
+from bailiwick.ports import JobRow
 from bailiwick.reconcile.job_actions import JobTools
 from bailiwick.reconcile.job_steps import ObservedLease
 from bailiwick.runtime.replica import View
@@ -71,6 +72,24 @@ class JobSight:
         seen = self._tools.runner.read(read)
         self._known = {i for i, lease in seen.leases.items() if lease.node != self._node}
         return seen
+
+    def node_of(self, job: JobRow | None, lease: ObservedLease | None) -> str:
+        """Where a lease is or was; what nobody else speaks for was found on this machine."""
+        if lease is not None:
+            return lease.node
+        return (self._node or "") if job is None or job.node is None else job.node
+
+    def places_of(
+        self, keys: Iterable[int], jobs: Mapping[int | None, JobRow], *, seen: SeenLeases
+    ) -> dict[int, str]:
+        """Of which leases it matters what became of their jobs, and where they are."""
+        found = dict[int, str]()
+        for lease_id in keys:
+            job, lease = jobs.get(lease_id), seen.leases.get(lease_id)
+            is_left = job is None or job.phase.is_over
+            if lease is None or not is_left:  # else only the lease is left
+                found[lease_id] = self.node_of(job, lease)
+        return found
 
     def _is_elsewhere(self, state: State, node: str) -> bool:
         """Whether another server runs the jobs of a node; one that departed has nobody else."""

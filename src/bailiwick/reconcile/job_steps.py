@@ -229,8 +229,6 @@ def plan_job(
         return _plan_leftover(job, lease, status)
     verdict = judge(job, lease, status=status)
     if verdict is not None:
-        if isinstance(status, Exited) and job.phase is JobPhase.STARTING:
-            return NoteRunning()  # it ran: first that is written down, then how it ended
         return End(verdict) if status is None else TearDown(verdict)
     if isinstance(status, Starting):
         return Rest()
@@ -300,7 +298,7 @@ def _by_exit(status: Exited) -> JobVerdict:
 
 def _as_noted(job: JobRow) -> JobVerdict:
     """What was written down when its end began."""
-    if job.reason in tuple(PreemptionReason):
+    if job.reason in (*PreemptionReason, LostReason.PLACE_TAKEN):
         return JobVerdict(JobPhase.PREEMPTED, job.reason)
     return JobVerdict(JobPhase.EXPIRED)
 
@@ -313,6 +311,8 @@ def _by_processes(job: JobRow, status: JobStatus | None) -> JobVerdict | None:
         case Lost(LostReason.NEVER_STARTED):
             was_there = job.phase in (JobPhase.RUNNING, JobPhase.ENDING)
             return JobVerdict(JobPhase.LOST, status.reason.value) if was_there else None
+        case Lost(LostReason.PLACE_TAKEN):
+            return JobVerdict(JobPhase.PREEMPTED, status.reason.value)
         case Lost():
             return JobVerdict(JobPhase.LOST, status.reason.value)
         case Unstarted():

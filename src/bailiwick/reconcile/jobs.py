@@ -169,19 +169,19 @@ class JobLoop:
 
     def _plan_leases(self, here: list[JobRow], seen: SeenLeases, *, unlearnt: set[int]) -> None:
         assert self._strays is not None
-        jobs = {job.lease_id: job for job in self._book.of_leases(list(seen.leases))}
-        jobs |= {job.lease_id: job for job in here}
+        jobs: dict[int | None, JobRow] = {job.lease_id: job for job in here}
+        jobs |= {j.lease_id: j for j in self._book.of_leases(list(seen.leases.keys() - jobs))}
         jobs |= self._jobs_of_members([i for i in seen.leases if i not in jobs])
         keys = {*seen.leases, *self._strays, *(job.lease_id or 0 for job in here)}
-        for lease_id in sorted(keys - self._busy.keys() - self._plan_gangs(here, seen)):
+        keys -= self._busy.keys() | self._plan_gangs(here, seen)
+        statuses = self._acts.statuses(self._sight.places_of(keys, jobs, seen=seen))
+        for lease_id in sorted(keys):
             job, lease = jobs.get(lease_id), seen.leases.get(lease_id)
             if job is not None and job.gang_size > 1 and not job.phase.is_over:
                 continue  # it has its leases, and learns of them just now
             if job is None and lease_id in unlearnt:
                 continue  # reported now, it would be gone before its job knows how it ended
-            is_idle = (job is None or job.phase.is_over) and lease is not None
-            node = self._node_of(job, lease)
-            status = None if is_idle else self._acts.status(node, lease_id)
+            status = statuses.get(lease_id)
             warned = lease is not None and (lease_id, lease.expires_ms) in self._warned
             step = js.plan_job(job, lease, status=status, is_warned=warned)
             if lease is None and isinstance(step, js.Rest):
@@ -278,10 +278,10 @@ class JobLoop:
         acts, jobs = self._acts, self.tools.jobs
         if isinstance(step, js.ReportGone):
             correlation = ACTOR if job is None else job.correlation_id
-            node = self._node_of(job, lease)
+            node = self._sight.node_of(job, lease)
             return lambda: acts.report(node, key, correlation_id=correlation)
         if isinstance(step, js.ClearStray):
-            return lambda: self._clear_stray(self._node_of(job, lease), key)
+            return lambda: self._clear_stray(self._sight.node_of(job, lease), key)
         if job is None:
             raise InvariantBroken(f"{step} was chosen for lease {key}, which has no job")
         if isinstance(step, js.Start | js.Warn | js.CallOff):
@@ -297,7 +297,7 @@ class JobLoop:
             case js.NoteRunning():
                 return lambda: acts.note_running(job)
             case js.TearDown():
-                return lambda: acts.tear_down(job, key, verdict=step.verdict)
+                return lambda: acts.tear_down(job, key, verdict=step.verdict, lease=lease)
             case js.End():
                 return lambda: acts.end(job, verdict=step.verdict)
             case js.GiveBack():
@@ -352,12 +352,6 @@ class JobLoop:
         self._acts.call_off(lease)
         # Who is told to go again is warned again, even if it is by the same time.
         self._warned = {each for each in self._warned if each[0] != lease.lease_id}
-
-    def _node_of(self, job: JobRow | None, lease: js.ObservedLease | None) -> str:
-        """Where a lease is or was; what nobody else speaks for was found on this machine."""
-        if lease is not None:
-            return lease.node
-        return (self.node or "") if job is None or job.node is None else job.node
 
     def _clear_stray(self, node: str, lease_id: int) -> None:
         assert self._strays is not None

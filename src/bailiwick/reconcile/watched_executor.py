@@ -95,9 +95,11 @@ class WatchedExecutor:
         """Where the job's output is kept."""
         return self._executor.output(lease_id)
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
+    ) -> OutputPart:
         """Some of the output."""
-        return self._executor.read_output(lease_id, offset, limit=limit)
+        return self._executor.read_output(lease_id, offset, limit=limit, since_ms=since_ms)
 
     def forget(self, lease_id: int) -> None:
         """Remove all that is kept of a job that has ended."""

@@ -102,10 +102,11 @@ def open_telemetry(folder: Path, name: str, *, otlp: str | None) -> Telemetry:
 def open_cluster(plan: ClusterPlan) -> ClusterHands:
     """The hands on one cluster; refused if this machine cannot reach one."""
     kind = registry.find_cluster(plan.kind)
-    if kind.open_cluster is None or not kind.is_available():
+    if kind.open_cluster is None or not (plan.where or kind.is_available()):
         raise InvalidValue("--jobs-on", plan.kind, "a cluster that this machine can submit to")
     plan.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return ClusterHands(kind.name, kind.open_cluster(plan.folder), plan.folder)
+    executor = kind.open_cluster(plan.folder, plan.where)
+    return ClusterHands(kind.name, executor, folder=plan.folder, where=plan.where)
 
 
 def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
@@ -121,7 +122,8 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
     duties.append(GraphLoop(graphs, runner, clock=clock, say=base.say))
     clusters = tuple(open_cluster(each) for each in plan.clusters)
-    duties += [ClusterNodes(each, runner, beats=beats, say=base.say) for each in clusters]
+    nodes_of = partial(ClusterNodes, runner=runner, beats=beats, say=base.say, others=clusters)
+    duties += [nodes_of(each) for each in clusters]
     desk = NodeDesk(WorkBook(base.store), clock=clock, clusters=clusters)
     kind = registry.DEFAULT
     executor, job_mode = None, None
@@ -139,6 +141,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         server=plan.address,
         say=base.say,
         remote=lambda other: WatchedExecutor(desk.executor_of(other), base.telemetry),
+        remote_statuses=desk.statuses_of,
         elsewhere=frozenset((NODE_EXECUTOR, *(each.name for each in clusters))),
     )
     loop = JobLoop(tools)
@@ -159,6 +162,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         execs=ExecDesk(runner),
         desk=desk,
         job_mode=job_mode,
+        clusters=clusters,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),
         capabilities=Capabilities(plan.capability, RevocationBook()),

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bailiwick.executors.clusters import ClusterHands
-from bailiwick.executors.node.executor import NodeExecutor
+from bailiwick.executors.node.executor import NodeExecutor, statuses_of
 from bailiwick.executors.node.work import Seen, WorkRow
-from bailiwick.executors.port import Executor
+from bailiwick.executors.port import Executor, JobStatus
 from bailiwick.iam import PrincipalKind
 from bailiwick.ports import Clock
 from bailiwick.services.caller import Caller, Deferred
@@ -49,6 +49,15 @@ class NodeDesk:
                 return cluster.executor
         now_ms = self._clock.now_ms
         return NodeExecutor(self.book, node, now_ms=now_ms, wake=lambda: self.wake(node))
+
+    def statuses_of(self, leases: Mapping[int, str]) -> dict[int, JobStatus | None]:
+        """What agents last saw of leases, each on its node; clusters' are not told here."""
+        ours = {
+            lease_id: node
+            for lease_id, node in leases.items()
+            if not any(cluster.has(node) for cluster in self._clusters)
+        }
+        return statuses_of(self.book, ours) if ours else {}
 
     def wake(self, node: str) -> None:
         """Something is to be otherwise on that node."""
@@ -144,6 +153,8 @@ async def take_output(
     if caller.dry_run:
         return {}
 
+    now_ms = caller.clock.now_ms()
+
     def keep() -> dict[int, int | None]:
         desk.book.enter(node, life)
         return {
@@ -153,6 +164,7 @@ async def take_output(
                 offset=each.offset,
                 data=each.data,
                 is_truncated=each.is_truncated,
+                at_ms=now_ms,
             )
             for each in told
         }

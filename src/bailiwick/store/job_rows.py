@@ -79,7 +79,12 @@ class JobBook:
         return None if row is None else _job(row)
 
     def change(
-        self, job_id: int, change: JobChange, *, only_from: Sequence[JobPhase] = LIVE_PHASES
+        self,
+        job_id: int,
+        change: JobChange,
+        *,
+        only_from: Sequence[JobPhase] = LIVE_PHASES,
+        only_ask: int | None = None,
     ) -> bool:
         """Write down what became known, if the job is in one of these phases; whether it was."""
         values = {name: value for name, value in asdict(change).items() if value is not None}
@@ -94,6 +99,8 @@ class JobBook:
                 values["env"] = case((is_last, _NO_ENV), else_=jobs.c.env)
         allowed = [phase.value for phase in only_from if not phase.is_over]
         which = and_(jobs.c.job_id == job_id, jobs.c.phase.in_(allowed))
+        if only_ask is not None:  # and who is held again was asked for in vain, or ran already
+            which = and_(which, jobs.c.asks == only_ask, jobs.c.asked_ms.is_not(None))
         statement = update(jobs).where(which).values(values)
         return self._store.change_together(lambda c: c.execute(statement).rowcount == 1)
 
@@ -134,6 +141,17 @@ class JobBook:
         with self._store.reading() as connection:
             found = [_job(row) for row in connection.execute(query)]
             return found + [_earlier(row) for row in connection.execute(earlier)]
+
+    def under_keys(self, submitter: str, keys: Sequence[str]) -> list[JobRow]:
+        """The jobs that one submitted under these keys, the oldest first."""
+        found = list[JobRow]()
+        with self._store.reading() as connection:
+            for first in range(0, len(keys), 500):
+                which = and_(
+                    jobs.c.submitter == submitter, jobs.c.key.in_(keys[first : first + 500])
+                )
+                found += [_job(row) for row in connection.execute(select(jobs).where(which))]
+        return sorted(found, key=lambda job: job.job_id)
 
     def of_entries(self, entry_ids: Sequence[int]) -> dict[int, int]:
         """The number of the job that waits as each of these entries of the queue."""

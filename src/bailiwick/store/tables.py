@@ -382,4 +382,5 @@ work_output = Table(
     Column("lease_id", NUMBER, primary_key=True, autoincrement=False),
     Column("first_byte", NUMBER, primary_key=True, autoincrement=False),
     Column("data", LargeBinary, nullable=False),
+    Column("at_ms", NUMBER),
 )

@@ -18,6 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from bailiwick.executors.folder import timeless
 from bailiwick.executors.node.work import (
     ITEMS_MAX,
     OUTPUT_KEPT_BYTES,
@@ -154,9 +155,16 @@ class WorkBook:
         self._store.change_together(act)
 
     def append_output(
-        self, node: str, lease_id: int, *, offset: int, data: bytes, is_truncated: bool
+        self,
+        node: str,
+        lease_id: int,
+        *,
+        offset: int,
+        data: bytes,
+        is_truncated: bool,
+        at_ms: int | None = None,
     ) -> int | None:
-        """Keep a piece of output; where to go on, or ``None`` if nothing is wanted of it."""
+        """Keep a piece of output that came now; where to go on, or ``None`` if none is wanted."""
         if len(data) > PIECE_BYTES_MAX:
             raise InvalidValue("data", len(data), f"at most {PIECE_BYTES_MAX} bytes")
         with self._store.changing() as connection:
@@ -169,19 +177,23 @@ class WorkBook:
                 return int(found.output_bytes)
             kept = data[: max(0, OUTPUT_KEPT_BYTES - offset)]
             if kept:
-                values = {"lease_id": lease_id, "first_byte": offset, "data": kept}
-                connection.execute(work_output.insert().values(values))
+                row = {"lease_id": lease_id, "first_byte": offset, "data": kept, "at_ms": at_ms}
+                connection.execute(work_output.insert().values(row))
             is_cut = is_truncated or len(kept) < len(data)
             if kept or is_cut != found.is_truncated:
                 changed = {"output_bytes": offset + len(kept), "is_truncated": is_cut}
                 connection.execute(update(work).where(which).values(changed))
             return None if len(kept) < len(data) else offset + len(kept)
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int) -> OutputPart:
-        """A piece of the output, as far as it has come."""
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int, since_ms: int = 0
+    ) -> OutputPart:
+        """A piece of the output, as far as it has come; with ``since_ms``, of what came since."""
         c = work_output.c
         mine = c.lease_id == lease_id
         with self._store.reading() as connection:
+            if since_ms:
+                offset = max(offset, _begin_since(connection, lease_id, since_ms))
             cut = select(work.c.is_truncated).where(work.c.lease_id == lease_id)
             is_cut = bool(connection.scalar(cut))
             last = select(func.max(c.first_byte)).where(mine, c.first_byte <= offset)
@@ -193,6 +205,18 @@ class WorkBook:
             data = b"".join(connection.scalars(query))
         data = data[offset - first :][:limit]
         return OutputPart(data, offset + len(data), is_cut)
+
+
+def _begin_since(connection: Connection, lease_id: int, since_ms: int) -> int:
+    """Where the output begins that came at that time or later."""
+    c = work_output.c
+    mine = c.lease_id == lease_id
+    if connection.scalar(select(c.lease_id).where(mine, c.at_ms.is_(None)).limit(1)) is not None:
+        raise timeless(lease_id)  # it came before times were kept
+    first = select(func.min(c.first_byte)).where(mine, c.at_ms >= since_ms)
+    size = select(work.c.output_bytes).where(work.c.lease_id == lease_id)
+    found: int | None = connection.scalar(first)
+    return (connection.scalar(size) or 0) if found is None else found
 
 
 def _or_nothing(connection: Connection, table: Any) -> Any:

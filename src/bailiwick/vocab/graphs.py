@@ -76,6 +76,16 @@ class FailureCategory(StrEnum):
     DENIED = "denied"
 
 
+RETRYABLE = (
+    FailureCategory.PREEMPTED,
+    FailureCategory.NODE_LOST,
+    FailureCategory.EXIT_CODE,
+    FailureCategory.OUT_OF_MEMORY,
+    FailureCategory.TIMEOUT,
+)
+"""Why a job may be tried again; what was refused or cancelled stays so."""
+
+
 class UpstreamResult(StrEnum):
     """What must have become of a task for one that stands after it to start."""
 

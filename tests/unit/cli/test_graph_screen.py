@@ -9,8 +9,9 @@ import pytest
 
 from bailiwick.cli.trees.graph_picture import draw_svg, state_of
 from bailiwick.cli.trees.graph_screen import TOLD_MAX, advice, summary, why
+from bailiwick.phrases.times import clock
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase, TaskPhase
-from bailiwick.wire.graphs import Graph, GraphDetail, GraphStage, GraphTask
+from bailiwick.wire.graphs import Graph, GraphDetail, GraphStage, GraphTask, PastAttempt
 
 LOST, CODE = FailureCategory.NODE_LOST, FailureCategory.EXIT_CODE
 
@@ -48,6 +49,25 @@ def test_what_was_tried_again_is_told_with_why_also_if_it_came_right() -> None:
         "bailiwick graph retry graph-7",
     ]
     assert why(task("d", TaskPhase.SUCCEEDED)) == "-"
+
+
+def test_each_attempt_that_was_followed_by_another_is_told_with_when_where_and_why() -> None:
+    past = PastAttempt(
+        task="b", attempt=1, category=CODE, reason=None, exit_code=75, node="n1", job_id=3,
+        started_ms=0, ended_ms=1_000,
+    )  # fmt: skip
+    lost = {"category": LOST, "exit_code": None, "reason": "other_boot", "attempt": 2}
+    silent = {"reason": "output_missing", "exit_code": 0, "node": None, "attempt": 3}
+    found = detail(task("b", TaskPhase.SUCCEEDED, failures={CODE: 1, LOST: 1}))
+    again = [past, *(past.model_copy(update=each) for each in (lost, silent))]
+    found = found.model_copy(update={"tried_again": again})
+    at = clock(1_000)
+    assert list(summary(found)) == [
+        "graph-7: tried again after 1 exit_code, 1 node_lost: b",
+        f"  {at}: b, attempt 1 on n1: exit_code 75",
+        f"  {at}: b, attempt 2 on n1: node_lost, other_boot",
+        f"  {at}: b, attempt 3: exit_code 0, output_missing",
+    ]
 
 
 def test_of_many_that_failed_a_few_are_named() -> None:

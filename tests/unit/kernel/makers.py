@@ -99,6 +99,7 @@ from bailiwick.vocab.words import (
 )
 from tests.unit.journal.makers import amounts, hashes, names, principals
 from tests.unit.kernel import (
+    app_makers,
     exec_makers,
     graph_makers,
     iam_makers,
@@ -370,6 +371,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     **money_makers.EVENTS,
     **trust_makers.EVENTS,
     **isolation_makers.EVENTS,
+    **app_makers.EVENTS,
     **iam_makers.EVENTS,
 }
 graces = st.none() | st.integers(0, 2**52)
@@ -406,5 +408,6 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     **money_makers.COMMANDS,
     **trust_makers.COMMANDS,
     **isolation_makers.COMMANDS,
+    **app_makers.COMMANDS,
     **iam_makers.COMMANDS,
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bailiwick.batch import TaskFailed, TaskSucceeded
-from bailiwick.reconcile.graph_ends import category_of, result_of
+from bailiwick.reconcile.graph_ends import result_of
+from bailiwick.services.graph_jobs import category_of
 from bailiwick.store.graph_rows import JobEnd
 from bailiwick.vocab.graphs import FailureCategory as F
 from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
@@ -26,6 +27,8 @@ def test_every_end_means_something(phase: JobPhase) -> None:
     [
         (JobPhase.FAILED, None, F.EXIT_CODE),
         (JobPhase.FAILED, "program_not_runnable", F.DENIED),
+        (JobPhase.FAILED, "image_not_usable", F.DENIED),
+        (JobPhase.FAILED, "not_kept_apart", F.DENIED),
         (JobPhase.FAILED, "out_of_memory", F.OUT_OF_MEMORY),
         (JobPhase.FAILED, "executor_unavailable", F.NODE_LOST),
         (JobPhase.PREEMPTED, "priority_preemption", F.PREEMPTED),

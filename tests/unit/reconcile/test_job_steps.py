@@ -244,6 +244,7 @@ ENDING = replace(JOB, phase=JobPhase.ENDING)
         (RUNNING, None, ENDED, "succeeded", None),
         (RUNNING, lease(R.ACTIVE), None, "lost", "folder_gone"),
         (RUNNING, lease(R.ACTIVE), Lost(LostReason.OTHER_BOOT), "lost", "other_boot"),
+        (RUNNING, lease(R.ACTIVE), Lost(LostReason.PLACE_TAKEN), "preempted", "place_taken"),
         (RUNNING, lease(R.FENCED), RUNS, "expired", None),
         (replace(ENDING, reason="operator_drain"), lease(R.FENCED), ENDED, "preempted",
          "operator_drain"),
@@ -272,10 +273,11 @@ def test_how_a_job_ended(
     assert (step.verdict.phase, step.verdict.reason) == (phase, reason)
 
 
-def test_a_job_that_was_ordered_is_left_alone_and_then_noted_even_if_it_is_over_by_then() -> None:
+def test_a_job_that_was_ordered_is_left_alone_until_it_runs_or_is_over() -> None:
     assert js.plan_job(JOB, lease(R.ACTIVE), status=Starting()) == js.Rest()
     assert js.plan_job(JOB, lease(R.ACTIVE), status=RUNS) == js.NoteRunning()
-    assert js.plan_job(JOB, lease(R.ACTIVE), status=ENDED) == js.NoteRunning()
+    step = js.plan_job(JOB, lease(R.ACTIVE), status=ENDED)
+    assert step == js.TearDown(js.JobVerdict(JobPhase.SUCCEEDED))
 
 
 def test_a_job_that_runs_is_warned_once_and_left_alone() -> None:

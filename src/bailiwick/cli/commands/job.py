@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bailiwick.cli.commands.logs import (
-    FollowOption,
-    JobId,
-    MemberOption,
-    OffsetOption,
-    TailOption,
-    show_logs,
-)
+from bailiwick.cli.commands.logs import JobId, LogsOptions, show_logs
 from bailiwick.cli.jobs.addresses import find_job, tasks_of
 from bailiwick.cli.jobs.lists import (
     JOBS,
@@ -35,9 +28,12 @@ from bailiwick.cli.jobs.lists import (
 from bailiwick.cli.shared.ask import Ask, noun, verb
 from bailiwick.cli.shared.completions import complete_jobs
 from bailiwick.cli.shared.denials import phrase_denial
+from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.jobs import name_of, outcome_of, read_job, sentence_of
 from bailiwick.cli.shared.output import Format, draw_details
+from bailiwick.cli.shared.periods import spell_money
 from bailiwick.cli.shared.screen import asked, make_console, owner, print_rows
+from bailiwick.cli.shared.session import load_session
 from bailiwick.phrases.amounts import plural, size, span
 from bailiwick.phrases.jobs import phrase_job_reason
 from bailiwick.phrases.times import moment
@@ -108,6 +104,19 @@ def _terms(found: Job) -> list[tuple[str, str]]:
     ]
 
 
+def _money(found: Job) -> list[tuple[str, str]]:
+    """What it costs an hour, and has cost so far."""
+    cost = found.cost
+    if cost is None:
+        return []
+    most = "at most " if cost.is_upper_bound else ""
+    rows = [("cost so far", f"{spell_money(cost.cost_micros)} {cost.currency}")]
+    if cost.micros_per_hour is not None:
+        price = f"{most}{spell_money(cost.micros_per_hour)} {cost.currency} an hour"
+        rows = [("price", price), *rows]
+    return rows if not found.phase.is_over else [("cost", rows[0][1])]
+
+
 def _member(each: JobMember) -> str:
     """Where a member of a gang runs, and how it ended."""
     told = f"{each.node} (lease-{each.lease_id})"
@@ -126,6 +135,7 @@ def draw_job(found: Job) -> None:
         ("asks for", asked(found.request)),
         ("memory", size(found.mem_bytes)),
         *_terms(found),
+        *_money(found),
         *_later(found),
         ("owner", owner(found.tenant, found.project)),
         ("submitted by", found.submitter),
@@ -241,21 +251,14 @@ def _cancel(ask: Ask, jobs: list[Job]) -> None:
             typer.echo(f"bailiwick: {error}", err=True)
 
 
-@verb(app, "logs")
-def job_logs(
-    ask: Ask,
-    job: JobId,
-    *,
-    follow: FollowOption = False,
-    offset: OffsetOption = 0,
-    member: MemberOption = 0,
-    tail: TailOption = None,
-) -> None:
+@app.command("logs")
+@with_options(LogsOptions)
+def job_logs(options: LogsOptions) -> None:
     """What a job has printed; the same as bailiwick logs.
 
     Example: bailiwick job logs -f job-7
     """
-    show_logs(ask, job, follow=follow, offset=offset, tail=tail, member=member)
+    show_logs(Ask(load_session(), output=options.output), options)
 
 
 def explain_job(ask: Ask, found: Job) -> None:

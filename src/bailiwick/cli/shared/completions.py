@@ -43,6 +43,14 @@ def complete_nodes(incomplete: str) -> list[str]:
     return _names("/v1/nodes", "node", incomplete)
 
 
+def complete_places(incomplete: str) -> list[str]:
+    """Who may run a job: executors, which need no server, and nodes."""
+    from bailiwick.executors.registry import EXECUTORS
+
+    words = [kind.name for kind in EXECUTORS if kind.name.startswith(incomplete)]
+    return words + [node for node in complete_nodes(incomplete) if node not in words]
+
+
 def complete_jobs(incomplete: str) -> list[str]:
     """Jobs, as ``job-7``."""
     return _names("/v1/jobs", "job_id", incomplete, before="job-")
@@ -80,6 +88,13 @@ def complete_priorities(incomplete: str) -> list[str]:
     from bailiwick.vocab.words import Priority
 
     return [word.value for word in Priority if word.startswith(incomplete)]
+
+
+def complete_retries(incomplete: str) -> list[str]:
+    """Why a job may be tried again; needs no server."""
+    from bailiwick.vocab.graphs import RETRYABLE
+
+    return [word.value for word in RETRYABLE if word.startswith(incomplete)]
 
 
 def complete_classes(incomplete: str) -> list[str]:

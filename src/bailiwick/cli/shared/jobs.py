@@ -13,8 +13,9 @@ import base64
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import typer
 
@@ -25,7 +26,7 @@ from bailiwick.vocab.jobs import JobPhase
 
 if TYPE_CHECKING:
     from bailiwick.cli.shared.ask import Ask
-    from bailiwick.wire.jobs import Job
+    from bailiwick.wire.jobs import Job, JobOutput
 
 T = TypeVar("T")
 
@@ -100,15 +101,29 @@ def _stage(ask: Ask, job: Job) -> str:
     return f"{name}: waits {phrase_position(entry.position, entry.is_further)}: {why}"
 
 
-def copy_output(ask: Ask, number: int, *, follow: bool, offset: int = 0, member: int = 0) -> None:
-    """Copy what a job printed to stdout, byte for byte."""
-    from bailiwick.wire.actions.jobs import JOB_OUTPUT
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What was printed by one job, member and attempt."""
 
-    path, out = {"job_id": number}, sys.stdout.buffer
+    number: int
+    member: int = 0
+    attempt: int | None = None
+
+    def read(self, ask: Ask, offset: int, **more: int) -> JobOutput:
+        """A piece of it."""
+        from bailiwick.wire.actions.jobs import JOB_OUTPUT
+
+        query: dict[str, Any] = {"offset": offset, **more, "attempt": self.attempt}
+        query |= {"member": self.member} if self.member else {}
+        return ask.client.send(JOB_OUTPUT, path={"job_id": self.number}, query=query)
+
+
+def copy_output(ask: Ask, printed: Printed, *, follow: bool, offset: int = 0) -> None:
+    """Copy what a job printed to stdout, byte for byte."""
+    out = sys.stdout.buffer
     while True:  # bounded by the output there is, or with follow by the job's end
-        query = {"offset": offset, "limit": CHUNK_BYTES, "wait_s": WAIT_S if follow else 0}
-        query |= {"member": member} if member else {}
-        found = patiently(partial(ask.client.send, JOB_OUTPUT, path=path, query=query))
+        wait_s = WAIT_S if follow else 0
+        found = patiently(partial(printed.read, ask, offset, limit=CHUNK_BYTES, wait_s=wait_s))
         out.write(base64.b64decode(found.data))
         out.flush()
         is_end = found.next_offset == offset
@@ -119,17 +134,18 @@ def copy_output(ask: Ask, number: int, *, follow: bool, offset: int = 0, member:
             return
 
 
-def find_tail(ask: Ask, number: int, *, lines: int, member: int = 0) -> int:
+def find_tail(ask: Ask, printed: Printed, *, lines: int) -> int:
     """Where the last so many lines of a job's output begin."""
-    from bailiwick.wire.actions.jobs import JOB_OUTPUT
-
-    path = {"job_id": number}
 
     def read(offset: int, limit: int) -> bytes:
-        query = {"offset": offset, "limit": limit} | ({"member": member} if member else {})
-        return base64.b64decode(ask.client.send(JOB_OUTPUT, path=path, query=query).data)
+        return base64.b64decode(printed.read(ask, offset, limit=limit).data)
 
     return tail_offset(read, lines)
+
+
+def find_since(ask: Ask, printed: Printed, *, since_ms: int) -> int:
+    """Where the output begins that came at that time or later."""
+    return printed.read(ask, 0, limit=1, since_ms=since_ms).offset
 
 
 def tail_offset(read: Callable[[int, int], bytes], lines: int) -> int:
@@ -181,7 +197,7 @@ def patiently(read: Callable[[], T]) -> T:
 
 def follow_job(ask: Ask, number: int) -> Job:
     """Copy the output until the job is over, then tell how it ended."""
-    copy_output(ask, number, follow=True)
+    copy_output(ask, Printed(number), follow=True)
     job = patiently(partial(read_job, ask, number))
     while not job.phase.is_over:  # bounded: its output has ended, only its record is to come
         time.sleep(POLL_S)

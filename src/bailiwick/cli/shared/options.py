@@ -25,8 +25,10 @@ from bailiwick.cli.shared.completions import (
     complete_exclusivities,
     complete_generations,
     complete_jobs,
+    complete_places,
     complete_priorities,
     complete_projects,
+    complete_retries,
     complete_tenants,
 )
 from bailiwick.cli.shared.output import Format
@@ -155,6 +157,15 @@ class JobOptions(WishOptions):
             help="Run it in this OCI image, of those that its machine has.",
         ),
     ] = None
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="EXECUTOR|NODE",
+            help="Who runs it, or the one node; without it, any machine that runs jobs itself.",
+            autocompletion=complete_places,
+        ),
+    ] = None
     after: Annotated[
         list[str] | None,
         _option(
@@ -184,7 +195,9 @@ class JobOptions(WishOptions):
             _LATER,
             "--retry-on",
             metavar="WHY",
-            help="preempted, node_lost, exit_code or timeout; without it, the first two.",
+            help="preempted, node_lost, exit_code, out_of_memory or timeout; without it, the "
+            "first two.",
+            autocompletion=complete_retries,
         ),
     ] = None
     checkpoint: Annotated[
@@ -229,6 +242,15 @@ class ExplainOptions(WishOptions):
     lease: Annotated[
         bool, typer.Option("--lease", help="As lease request would ask, not as submit would.")
     ] = False
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="EXECUTOR|NODE",
+            help="As submit --on would.",
+            autocompletion=complete_places,
+        ),
+    ] = None
     rules: Annotated[bool, typer.Option("--rules", help="Only who may evict whom.")] = False
 
 
@@ -327,6 +349,8 @@ def _typed_job(options: JobOptions) -> dict[str, object]:
         told["cwd"] = str(Path(options.cwd).absolute())
     if options.image is not None:
         told["image"] = options.image
+    if options.on is not None:
+        told["on"] = options.on
     return told
 
 

@@ -61,6 +61,12 @@ def parse_time(name: str, text: str) -> int:
     return found
 
 
+def parse_since(name: str, text: str) -> int:
+    """The same, where a span alone is so long ago: ``10m``."""
+    is_span = re.fullmatch(r"[0-9].*(ms|d|h|m|s)", text) is not None
+    return max(1, parse_time(name, f"-{text}" if is_span else text))
+
+
 def parse_month(name: str, text: str) -> tuple[int, int]:
     """Begin and end of a calendar month, in UTC."""
     found = _MONTH.fullmatch(text)

@@ -135,7 +135,7 @@ def asked(found: Asked | None) -> str:
     parts = [f"{milli(gpus)} GPU{'' if gpus <= 1000 else 's'}"] if gpus else []
     if gpus and found.gpu_generation is not None:
         parts[0] += f" {found.gpu_generation.value}"
-    parts.append(f"{milli(found.cpu_milli)} cores")
+    parts.append(f"{milli(found.cpu_milli)} core{'' if found.cpu_milli == 1000 else 's'}")
     parts += [size(each) for each in (found.mem_bytes,) if each]
     told = ", ".join(parts)
     return told if found.gang_size == 1 else f"{found.gang_size} x ({told})"

@@ -17,13 +17,20 @@ from bailiwick.cli.shared.output import Columns, draw_details, emit
 from bailiwick.cli.shared.screen import make_console, owner, print_rows, table_of
 from bailiwick.cli.trees.graph_picture import stage_counts
 from bailiwick.phrases.amounts import money, plural, span
-from bailiwick.phrases.times import age, moment
+from bailiwick.phrases.times import age, clock, moment
 from bailiwick.vocab.graphs import TaskPhase
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bailiwick.wire.graphs import Graph, GraphDetail, GraphPlan, GraphTask, PlannedStage
+    from bailiwick.wire.graphs import (
+        Graph,
+        GraphDetail,
+        GraphPlan,
+        GraphTask,
+        PastAttempt,
+        PlannedStage,
+    )
 
 BAR: Final = 24
 TOLD_MAX: Final = 10
@@ -62,7 +69,7 @@ def draw_plan(found: GraphPlan) -> None:
             ", ".join(stage.after) or "-",
             "at once" if not stage.starts_ms else f"after {span(stage.starts_ms)}",
             span(stage.ttl_ms),
-            "-" if stage.plan is None else stage.plan.plan,
+            _now(stage),
         )
         for stage in found.stages
     ]
@@ -75,11 +82,24 @@ def draw_plan(found: GraphPlan) -> None:
     emit(f"cost: {money(found.micros_total)}{currency} at most")
 
 
+def _now(stage: PlannedStage) -> str:
+    if stage.unhonoured is not None:
+        return "refuse"
+    return "-" if stage.plan is None else stage.plan.plan
+
+
 def _tell_obstacle(stage: PlannedStage) -> None:
     """Why a task of it would not begin at once, were it submitted now."""
     from bailiwick.cli.shared.denials import phrase_denial
     from bailiwick.wire.answers import WouldQueue, WouldRefuse
 
+    if stage.unhonoured is not None:
+        bad = stage.unhonoured
+        steps = "" if bad.step is None else f"; {bad.executor} gives steps of {bad.step}"
+        emit(
+            f"{stage.name} would be refused: {bad.executor} cannot honour {bad.what} "
+            f"({bad.asked} asked for{steps})"
+        )
     match stage.plan:
         case WouldRefuse(denied=denied):
             emit(f"{stage.name} would be refused: {phrase_denial(denied)}")
@@ -120,6 +140,20 @@ def draw_graph(found: GraphDetail) -> None:
         for task in found.tasks
     ]
     print_rows(make_console(), heads, rows=told, numbers=("attempt",))
+    if found.tried_again:
+        columns = ("ended", "task", "attempt", "node", "job", "why*")
+        past = [
+            (
+                clock(each.ended_ms),
+                each.task,
+                str(each.attempt),
+                each.node or "-",
+                f"job-{each.job_id}",
+                why_again(each),
+            )
+            for each in found.tried_again
+        ]
+        print_rows(make_console(), columns, rows=past, title="tried again", numbers=("attempt",))
 
 
 def told_counts(counts: Iterable[tuple[TaskPhase, int]]) -> str:
@@ -157,6 +191,13 @@ def why(task: GraphTask) -> str:
     return ", ".join(parts) or "-"
 
 
+def why_again(past: PastAttempt) -> str:
+    """Why an attempt was followed by another."""
+    code = "" if past.exit_code is None else f" {past.exit_code}"
+    reason = "" if past.reason in (None, past.category.value) else f", {past.reason}"
+    return f"{past.category.value}{code}{reason}"
+
+
 def retried(tasks: Sequence[GraphTask]) -> dict[str, int]:
     """How many attempts were followed by another, by why they failed."""
     found = Counter[str]()
@@ -174,6 +215,10 @@ def summary(found: GraphDetail) -> Iterator[str]:
     counts = retried(found.tasks)
     if counts:
         yield f"{name}: tried again after {_times(counts)}: {_some([t.name for t in again])}"
+    for past in found.tried_again[-TOLD_MAX:]:
+        where = "" if past.node is None else f" on {past.node}"
+        when = clock(past.ended_ms)
+        yield f"  {when}: {past.task}, attempt {past.attempt}{where}: {why_again(past)}"
     failed = [each for each in found.tasks if each.phase is TaskPhase.FAILED]
     for task in failed[:TOLD_MAX]:
         yield f"{name}: {task.name} failed: {why(task)}"

@@ -20,6 +20,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from bailiwick.executors.folder import begin_since
 from bailiwick.executors.local import is_available, supervisor
 from bailiwick.executors.local.inside import LocalInside, enter
 from bailiwick.executors.local.launch import (
@@ -28,6 +29,7 @@ from bailiwick.executors.local.launch import (
     WARNING,
     WORK,
     Own,
+    Starter,
     environment_of,
     is_locked,
     laid_out,
@@ -50,6 +52,7 @@ from bailiwick.executors.local.state import (
     load_counts,
     load_exit,
     load_state,
+    lost_or_just_ended,
     read_plain,
 )
 from bailiwick.executors.local.teardown import (
@@ -58,6 +61,7 @@ from bailiwick.executors.local.teardown import (
     TeardownWaits,
     end_job,
     find_bearers,
+    has_left,
     take_census,
     wait_until,
 )
@@ -99,6 +103,7 @@ class LocalExecutor:
         self._separation = Separation(self._root, apart or Apart(mode=JobMode.TRUSTED))
         self.mode = self._separation.mode
         self._waits = waits or TeardownWaits()
+        self._starter = Starter(self._root)
         self._parent = find_cgroup(cgroup)
         self._look = look
         self._boot_id = load_boot_id()
@@ -121,7 +126,8 @@ class LocalExecutor:
         order, unenforced = self._order(spec, own, cgroup)
         try:
             with laid_out(folder, spec, state=order["state"], own=own) as lock:
-                answer = launch(folder, order, lock=lock, wait_s=self._waits.start_s)
+                wait_s = self._waits.start_s
+                answer = launch(self._starter, folder, order=order, lock=lock, wait_s=wait_s)
         except (Unavailable, OSError) as error:
             self._undo(spec.lease_id, may_have_run=True)
             if isinstance(error, Unavailable):
@@ -188,7 +194,8 @@ class LocalExecutor:
             if state.boot_id != self._boot_id:
                 return True
             cgroup = Cgroup(Path(state.cgroup)) if state.cgroup else None
-            is_clean = end_job(
+            is_told = self.mode is not JobMode.TRUSTED and has_left(folder, cgroup)
+            is_clean = is_told or end_job(
                 lambda: self._look(self._sight(folder, state)), cgroup, waits=self._waits
             )
         except (Damaged, OSError):
@@ -237,12 +244,15 @@ class LocalExecutor:
         """Where the job's output is kept: standard output and error as they came, in one file."""
         return (self._folder(lease_id) / supervisor.OUTPUT,)
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
+    ) -> OutputPart:
         """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
         check_amount("offset", offset)
         check_amount("limit", limit)
         folder = self._folder(lease_id)
         is_truncated = (folder / supervisor.TRUNCATED).exists()
+        offset = begin_since(folder, offset, since_ms=since_ms)
         data = read_plain(folder / supervisor.OUTPUT, offset, limit=limit)
         return OutputPart(data, offset + len(data), is_truncated)
 
@@ -338,7 +348,7 @@ class LocalExecutor:
             return Lost(LostReason.SUPERVISOR_GONE)
         for who in (state.job, state.supervisor):
             if not is_same(who.pid, who.start_ticks):
-                return _lost_or_just_ended(folder)
+                return lost_or_just_ended(folder)
         is_warned = os.path.lexists(self._separation.own_of(state.lease_id) / WORK / WARNING)
         return Running(state.job.pid, state.job.start_ticks, state.boot_id, is_warned)
 
@@ -387,11 +397,3 @@ class LocalExecutor:
             who = state.supervisor
             send([Process(who.pid, 0, 0, "?", 0, who.start_ticks)], signal.SIGKILL)
         return wait_until(lambda: not is_locked(folder), wait_s=self._waits.kill_s)
-
-
-def _lost_or_just_ended(folder: Path) -> Exited | Lost:
-    try:
-        ended = load_exit(folder)
-    except Damaged:
-        return Lost(LostReason.STATE_UNREADABLE)
-    return ended or Lost(LostReason.NOT_THE_SAME_PROCESS)

@@ -4,7 +4,7 @@ Rules:
 
 - The folder appears under its name as a whole, with the lock held: nobody ever sees half of it.
 - The lock goes on to the supervisor, and is held for as long as that lives.
-- The command, its environment and the token travel through a pipe: none is in an argument list,
+- The command, its environment and the token travel through a socket: none is in an argument list,
   and none but the token (a file of mode 0600) is on disk.
 """
 
@@ -19,17 +19,20 @@ import pwd
 import secrets
 import select
 import shutil
+import socket
 import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bailiwick.executors.local import supervisor
+from bailiwick.executors.local import starter, supervisor
 from bailiwick.executors.local.supervisor import save_atomically
 from bailiwick.executors.port import JobSpec
 from bailiwick.vocab.errors import Conflict, InvalidValue, Unavailable
@@ -39,9 +42,6 @@ TMP, ROOT = "tmp", "root"
 """In a sandbox: what the job sees as ``/tmp``, and where its root folder is put."""
 DRAFT = ".new-"
 """How the folder of a job is called before it is complete."""
-
-_KILLED_S = 10.0
-"""How long a process that was killed may take to be gone."""
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -119,42 +119,81 @@ def laid_out(
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def launch(folder: Path, order: dict[str, Any], *, lock: int, wait_s: float) -> dict[str, Any]:
-    """Start a supervisor and hear from it, in bounded time."""
-    until = time.monotonic() + wait_s
-    with contextlib.ExitStack() as stack:
-        heard, ready = os.pipe()
-        stack.callback(os.close, heard)
-        with contextlib.closing(os.fdopen(ready, "wb")) as end:
-            errors = stack.enter_context((folder / "supervisor.err").open("wb"))
-            process = subprocess.Popen(
-                [
-                    *(sys.executable, "-I", "-S", "-B", "-X", "utf8", supervisor.__file__),
-                    *(str(folder), str(end.fileno()), str(lock)),
-                ],
-                stdin=subprocess.PIPE,
+class Starter:
+    """Has supervisors begun; from any thread. What begins them is begun with the first."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lock = threading.Lock()
+        self._orders: socket.socket | None = None
+
+    def send(self, order: dict[str, Any], files: Sequence[int], *, wait_s: float) -> None:
+        """Have a supervisor begin with these files; whether it does, it tells by itself."""
+        body = json.dumps(order).encode()
+        head = f"{len(body):0{starter.HEAD_BYTES}d}".encode()
+        with self._lock:
+            is_new = self._orders is None
+            try:
+                self._send(head, files, body=body, wait_s=wait_s)
+            except (BrokenPipeError, ConnectionResetError):
+                self._close()
+                if is_new:
+                    raise
+                self._send(head, files, body=body, wait_s=wait_s)  # it had gone
+            except OSError:
+                self._close()  # half of an order is on its way: nobody goes on with it
+                raise
+
+    def _send(self, head: bytes, files: Sequence[int], *, body: bytes, wait_s: float) -> None:
+        if self._orders is None:
+            self._orders = self._begin(wait_s)
+        self._orders.settimeout(wait_s)
+        socket.send_fds(self._orders, [head], files)
+        self._orders.sendall(body)
+
+    def _begin(self, wait_s: float) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        weakref.finalize(self, ours.close)  # then it leaves
+        with theirs:
+            # The root is there for people: it says whose supervisors these are.
+            command = (sys.executable, "-I", "-S", "-B", "-X", "utf8", starter.__file__)
+            subprocess.run(
+                [*command, str(self._root)],
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
-                stderr=errors,
+                stderr=subprocess.DEVNULL,
                 env={},
                 cwd="/",
-                pass_fds=(end.fileno(), lock),
                 start_new_session=True,
+                timeout=wait_s,
+                check=True,
             )
+        return ours
+
+    def _close(self) -> None:
+        if self._orders is not None:
+            self._orders.close()
+        self._orders = None
+
+
+def launch(
+    begin: Starter, folder: Path, *, order: dict[str, Any], lock: int, wait_s: float
+) -> dict[str, Any]:
+    """Start a supervisor and hear from it, in bounded time."""
+    until = time.monotonic() + wait_s
+    heard, ready = os.pipe()
+    with (
+        contextlib.closing(os.fdopen(heard, "rb")),
+        contextlib.closing(os.fdopen(ready, "wb")) as end,
+        (folder / "supervisor.err").open("wb") as errors,
+    ):
+        files = (ready, lock, errors.fileno())
         try:
-            process.communicate(json.dumps(order).encode(), timeout=wait_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(max(wait_s, _KILLED_S))
-            raise Unavailable("the job's supervisor", f"not ready in {wait_s:g} s") from None
+            begin.send({"folder": str(folder), "order": order}, files, wait_s=wait_s)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise Unavailable("the job's supervisor", f"it was not begun: {error}") from None
+        end.close()
         return _hear(heard, until)
-
-
-def refusal_of(spec: JobSpec, answer: dict[str, Any]) -> InvalidValue:
-    """The job could not be run as asked: which field it was."""
-    field = str(answer["fault"])
-    values = {"argv[0]": spec.argv[0], "cwd": str(spec.cwd), "limits": spec.limits}
-    why = os.strerror(answer["errno"]) if answer["errno"] else "it was refused"
-    return InvalidValue(field, values.get(field, spec.owner), f"{_EXPECTED[field]} ({why})")
 
 
 def _hear(heard: int, until: float) -> dict[str, Any]:
@@ -167,6 +206,14 @@ def _hear(heard: int, until: float) -> dict[str, Any]:
         told += piece
     answer: dict[str, Any] = json.loads(told)
     return answer
+
+
+def refusal_of(spec: JobSpec, answer: dict[str, Any]) -> InvalidValue:
+    """The job could not be run as asked: which field it was."""
+    field = str(answer["fault"])
+    values = {"argv[0]": spec.argv[0], "cwd": str(spec.cwd), "limits": spec.limits}
+    why = os.strerror(answer["errno"]) if answer["errno"] else "it was refused"
+    return InvalidValue(field, values.get(field, spec.owner), f"{_EXPECTED[field]} ({why})")
 
 
 def is_locked(folder: Path) -> bool:

@@ -65,10 +65,16 @@ def parse_stat(data: bytes) -> Process:
         raise Damaged("a line of the process table", "stat", error) from None
 
 
+def _read(path: str) -> bytes:
+    """A file of the process table, of which one look reads hundreds."""
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
 def load_process(pid: int) -> Process | None:
     """That process, or ``None`` if there is none."""
     try:
-        return parse_stat((PROC / str(pid) / "stat").read_bytes())
+        return parse_stat(_read(f"{PROC}/{pid}/stat"))
     except _GONE:
         return None
 
@@ -107,7 +113,7 @@ def descendants(processes: dict[int, Process], root: int) -> list[Process]:
 def carries(pid: int, mark: bytes) -> bool:
     """Whether a process was started with this entry in its environment (ours to read or not)."""
     try:
-        return mark in (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+        return mark in _read(f"{PROC}/{pid}/environ").split(b"\0")
     except OSError:
         return False
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bailiwick.executors.local.supervisor import EXIT, STATE
-from bailiwick.executors.port import Exited, LimitedBy, UsedInAll
+from bailiwick.executors.port import Exited, LimitedBy, Lost, LostReason, UsedInAll
 from bailiwick.vocab.errors import Damaged, Unavailable
 from bailiwick.vocab.values import AMOUNT_MAX
 
@@ -130,6 +130,14 @@ def load_exit(folder: Path) -> Exited | None:
     """How the job in this folder ended, ``None`` if that is not written."""
     data = _load(folder / EXIT)
     return None if data is None else parse_exit(data)
+
+
+def lost_or_just_ended(folder: Path) -> Exited | Lost:
+    """What became of a job whose processes are others now."""
+    try:
+        return load_exit(folder) or Lost(LostReason.NOT_THE_SAME_PROCESS)
+    except Damaged:
+        return Lost(LostReason.STATE_UNREADABLE)
 
 
 def load_counts(folder: Path) -> UsedInAll | None:

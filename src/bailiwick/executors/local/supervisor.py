@@ -1,8 +1,9 @@
 """One small process beside each job: it starts the job, keeps its output and writes how it ended.
 
 It belongs to nobody once it runs, so the end of a job is known even if the server was killed.
-It is started by its path (``python -I -S supervisor.py``) and imports nothing of Bailiwick: the
-package's own imports would cost more time than all that is done here.
+It is a copy of :mod:`bailiwick.executors.local.starter`, or is started by its path (``python -I -S
+supervisor.py``). It imports nothing of Bailiwick: the package's own imports would cost more time
+than all that is done here.
 
 Rules:
 
@@ -72,9 +73,20 @@ def load_start_ticks(pid: int) -> int:
 
 
 def main() -> None:
-    """Read the order from standard input, leave the one who gave it, and run the job."""
+    """Run the job whose order comes from standard input."""
     folder, ready, lock = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    order = json.loads(sys.stdin.buffer.read())
+    supervise(folder, json.loads(sys.stdin.buffer.read()), ready=ready, lock=lock)
+
+
+def preload() -> None:
+    """Have all at hand that a supervisor needs: whoever copies this process does so once."""
+    import ctypes  # noqa: F401
+
+    _sandbox()
+
+
+def supervise(folder: str, order: dict[str, Any], *, ready: int, lock: int) -> None:
+    """Leave the one who gave the order, and run the job."""
     for fd in (ready, lock):
         os.set_inheritable(fd, False)
     if os.fork():
@@ -101,7 +113,8 @@ class _Watch:
         self._folder, self._order, self._ready = folder, order, ready
         self._exit: dict[str, Any] | None = None
         self._began_ms = _now_ms()
-        self._room = int(order["output_bytes_max"])
+        self._room, self._kept = int(order["output_bytes_max"]), 0
+        self._times: Any = None
         self._pid = 0
         self._walls: Any = None
         self._door: Any = None
@@ -164,9 +177,7 @@ class _Watch:
 
     def _hold(self, pid: int) -> None:
         """Put a process into the job's control group, if it has one."""
-        if self._order["cgroup"]:
-            with open(os.path.join(self._order["cgroup"], "cgroup.procs"), "w") as procs:
-                procs.write(str(pid))
+        _beside("cgroups.py").join(self._order["cgroup"], pid)
 
     def _raise_walls(self) -> None:
         """The walls that are ordered; this process and all of the job are one domain then."""
@@ -205,8 +216,10 @@ class _Watch:
         poll = self._poll
         poll.register(self._source, select.POLLIN)
         poll.register(self._wake, select.POLLIN)
+        times = _beside("..", "output_times.py")
+        self._times = times.OutputTimes(self._path(times.NAME))
         with contextlib.suppress(OSError):  # a job that nobody can enter runs all the same
-            door = _beside("door")
+            door = _beside("door.py")
             how = {"fork": self._fork, "hold": self._hold, "become": become_job}
             self._door = door.JobDoor(door.Supervised(self._folder, self._order, **how), poll)
         while self._reap():  # until nothing of the job is left: that is what this process is for
@@ -220,32 +233,14 @@ class _Watch:
             if self._door is not None:
                 self._door.tick()
         self._drain()
-        counts = {"began_ms": self._began_ms, "emptied_ms": _now_ms(), **self._counts()}
+        counts = {"began_ms": self._began_ms, "emptied_ms": _now_ms()}
+        counts["cpu_ms"] = int((_cpu_s() - self._cpu_before_s) * 1000)
+        counts |= _beside("cgroups.py").counts(self._order["cgroup"])  # its word before ours
         self._save_exit((self._exit or {}) | {"emptied": True} | counts)
 
-    def _counts(self) -> dict[str, int]:
-        """CPU time and, from a control group, the most memory: the group's word before ours."""
-        found = {"cpu_ms": int((_cpu_s() - self._cpu_before_s) * 1000)}
-        cgroup = self._order["cgroup"]
-        if cgroup:
-            with contextlib.suppress(OSError, ValueError):
-                with open(os.path.join(cgroup, "cpu.stat")) as stat:
-                    told = dict(line.split(" ", 1) for line in stat.read(65536).splitlines())
-                found["cpu_ms"] = int(told.get("usage_usec", "")) // 1000
-                with open(os.path.join(cgroup, "memory.peak")) as peak:
-                    found["mem_peak_bytes"] = int(peak.read(64))
-        return found
-
     def _killed_for_memory(self) -> int:
-        """How many of the job's processes the kernel has ended because of the group's limit."""
-        if not self._order["cgroup"]:
-            return 0  # who was ended by whom is then not known: a SIGKILL alone proves nothing
-        try:
-            with open(os.path.join(self._order["cgroup"], "memory.events")) as events:
-                told = dict(line.split(" ", 1) for line in events.read(65536).splitlines())
-            return int(told.get("oom_kill", "0"))
-        except (OSError, ValueError):
-            return 0
+        found: int = _beside("cgroups.py").killed_for_memory(self._order["cgroup"])
+        return found
 
     def _reap(self) -> bool:
         """Take note of all that ended; whether any child is left."""
@@ -292,6 +287,9 @@ class _Watch:
         except OSError:
             self._room = written = 0
         self._room -= written
+        self._kept += written
+        if written and self._times is not None:
+            self._times.note(self._kept, _now_ms())
         if written < len(data):
             self._room = 0
             os.close(os.open(self._path(TRUNCATED), os.O_WRONLY | os.O_CREAT, 0o600))
@@ -319,20 +317,21 @@ def _cpu_s() -> float:
 
 
 def _sandbox() -> Any:
-    return _beside("sandbox")
+    return _beside("sandbox.py")
 
 
-def _beside(name: str) -> Any:
-    """The module beside this one, by its path: no folder of ours is searched for modules.
+def _beside(*path: str) -> Any:
+    """A module beside this one, by its path: no folder of ours is searched for modules.
 
     Once it is loaded it stays: inside the walls another file may lie there.
     """
+    name = path[-1].removesuffix(".py")
     if name in sys.modules:
         return sys.modules[name]
     from importlib import util
 
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")
-    spec = util.spec_from_file_location(name, path)
+    at = os.path.join(os.path.dirname(os.path.abspath(__file__)), *path)
+    spec = util.spec_from_file_location(name, at)
     assert spec is not None
     assert spec.loader is not None
     module = util.module_from_spec(spec)

@@ -17,8 +17,10 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
+from bailiwick.executors.local.launch import is_locked
 from bailiwick.executors.local.limits import Cgroup
 from bailiwick.executors.local.proc import (
     Process,
@@ -29,7 +31,7 @@ from bailiwick.executors.local.proc import (
     load_processes,
     send,
 )
-from bailiwick.executors.local.state import JobState
+from bailiwick.executors.local.state import JobState, load_exit
 
 _LOOK_EVERY_S = 0.02
 _DOUBT_S = 0.5
@@ -111,11 +113,12 @@ def end_job(look: Callable[[], Census], cgroup: Cgroup | None, *, waits: Teardow
 
     def ask() -> bool:
         """Ask all that were not asked yet: one may have been forked after the look before."""
-        late = [who for who in look().ours if (who.pid, who.start_ticks) not in asked]
+        census = look()
+        late = [who for who in census.ours if (who.pid, who.start_ticks) not in asked]
         send(late, signal.SIGTERM)
         send(late, signal.SIGCONT)  # one that was stopped hears SIGTERM only now
         asked.update((who.pid, who.start_ticks) for who in late)
-        return _is_over(look, cgroup)
+        return _is_over(look if late else lambda: census, cgroup)
 
     if ask() or (asked and wait_until(ask, wait_s=waits.term_s)):
         return True
@@ -131,6 +134,17 @@ def end_job(look: Callable[[], Census], cgroup: Cgroup | None, *, waits: Teardow
             return True
         time.sleep(_LOOK_EVERY_S)
     return _is_over(look, cgroup)
+
+
+def has_left(folder: Path, cgroup: Cgroup | None) -> bool:
+    """Whether the supervisor left after the last of its job did, as it says itself.
+
+    That is enough where a job cannot write its supervisor's files.
+    """
+    if is_locked(folder) or (cgroup is not None and cgroup.is_populated()):
+        return False
+    ended = load_exit(folder)
+    return ended is not None and ended.is_emptied
 
 
 def wait_until(is_so: Callable[[], bool], *, wait_s: float) -> bool:

@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bailiwick.executors.node.work import Wish, WorkRow, WorkStore, spell_spec
@@ -111,12 +111,14 @@ class NodeExecutor:
         self._get(lease_id)
         return ()
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int = 65536) -> OutputPart:
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
+    ) -> OutputPart:
         """A piece of what has come of the output so far."""
         check_amount("offset", offset)
         check_amount("limit", limit)
         self._get(lease_id)
-        return self._store.read_output(lease_id, offset, limit=limit)
+        return self._store.read_output(lease_id, offset, limit=limit, since_ms=since_ms)
 
     def forget(self, lease_id: int) -> None:
         """Have all removed that is kept of a job that has ended."""
@@ -131,6 +133,15 @@ class NodeExecutor:
         if row is None or row.node != self._node or row.wish is Wish.FORGET:
             raise NotFound("job of lease", lease_id)
         return row
+
+
+def statuses_of(store: WorkStore, leases: Mapping[int, str]) -> dict[int, JobStatus | None]:
+    """What is known of the jobs of these leases, each on its node; ``None`` of what is not kept."""
+    found: dict[int, JobStatus | None] = dict.fromkeys(leases)
+    for row in store.find(list(leases)):
+        if row.node == leases[row.lease_id] and row.wish is not Wish.FORGET:
+            found[row.lease_id] = status_of(row)
+    return found
 
 
 def status_of(row: WorkRow) -> JobStatus:

@@ -97,8 +97,10 @@ class WorkStore(Protocol):
     def of_node(self, node: str) -> list[int]:
         """The leases of a node that are not to be forgotten."""
 
-    def read_output(self, lease_id: int, offset: int, *, limit: int) -> OutputPart:
-        """A piece of the output, as far as it has come."""
+    def read_output(
+        self, lease_id: int, offset: int, *, limit: int, since_ms: int = 0
+    ) -> OutputPart:
+        """A piece of the output, as far as it has come; with ``since_ms``, of what came since."""
 
 
 # -- spelling --------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from typing import Any
 
 PERMIT, STARTED, ORDER, PROCESS = "permit", "started", "order.json", "process.json"
 UNSTARTED, EXIT, OUTPUT, TRUNCATED = "unstarted.json", "exit.json", "output", "output.truncated"
-END, WARNING = "end", "work/PREEMPTION"
+END, WARNING, TIMES = "end", "work/PREEMPTION", "output_times.py"
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _CHUNK_BYTES = 65536
@@ -108,7 +108,8 @@ class _Keeper:
         self._folder, self._order, self._leash = folder, order, leash
         self._exit: dict[str, Any] | None = None
         self._began_ms = now_ms()
-        self._room = int(order["output_bytes_max"])
+        self._room, self._kept = int(order["output_bytes_max"]), 0
+        self._times: Any = None
         self._pid = 0
         self._is_cut = self._is_signalled = False
         self._killing_at: float | None = None
@@ -149,6 +150,8 @@ class _Keeper:
 
     def _see_through(self) -> None:
         poll = select.poll()
+        times = load_times(self._folder)
+        self._times = times.OutputTimes(self._path(times.NAME))
         for fd in (self._source, self._wake, self._leash):
             poll.register(fd, select.POLLIN)
         while self._reap():  # until nothing of the job is left: that is what this process is for
@@ -221,6 +224,9 @@ class _Keeper:
         except OSError:
             self._room = written = 0
         self._room -= written
+        self._kept += written
+        if written and self._times is not None:
+            self._times.note(self._kept, now_ms())
         if written < len(data):
             self._room = 0
             with contextlib.suppress(OSError):
@@ -264,6 +270,18 @@ def become_job(order: dict[str, Any], *, fault: int, output: int) -> None:
         os.write(fault, f"{field} 0".encode())
     finally:
         os._exit(_NOT_STARTED)
+
+
+def load_times(folder: str) -> Any:
+    """The module that lies in the folder beside this one."""
+    from importlib import util
+
+    spec = util.spec_from_file_location("output_times", os.path.join(folder, TIMES))
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def send(pid: int, number: int, *, ticks: int) -> None:

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bailiwick.ports import AfterJob, HeldFacts, HeldJob, JobRow
-from bailiwick.reconcile.graph_ends import category_of
 from bailiwick.reconcile.job_steps import JobVerdict
+from bailiwick.services.graph_jobs import category_of
 from bailiwick.store.graph_rows import JobEnd
 from bailiwick.vocab.graphs import FailureCategory
 from bailiwick.vocab.jobs import HeldReason, JobFault, JobPhase

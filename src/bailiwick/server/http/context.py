@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 
+from bailiwick.executors.clusters import ClusterHands
 from bailiwick.executors.port import Executor
 from bailiwick.journal.keys import Signer
 from bailiwick.runtime.gateway import Gateway
@@ -60,9 +61,11 @@ class Parts:
     graphs: Graphs | None = None
     """Graphs of tasks, each of which runs as a job."""
     executor: Executor | None = None
+    """Runs the jobs of this machine, and keeps what they print."""
     job_mode: str | None = None
     """How the executor keeps jobs apart."""
-    """Runs the jobs of this machine, and keeps what they print."""
+    clusters: tuple[ClusterHands, ...] = ()
+    """Where jobs run, too."""
     execs: ExecDesk | None = None
     """Programs that people run inside jobs."""
     desk: NodeDesk | None = None

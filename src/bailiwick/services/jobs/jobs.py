@@ -51,7 +51,7 @@ from bailiwick.vocab.errors import (
     NotFound,
     NotLeader,
 )
-from bailiwick.vocab.graphs import FailureCategory
+from bailiwick.vocab.graphs import RETRYABLE, FailureCategory
 from bailiwick.vocab.job_addresses import AFTER_MAX
 from bailiwick.vocab.job_arrays import ArraySpec
 from bailiwick.vocab.job_members import MemberRow
@@ -67,9 +67,6 @@ ARRAY_TEXT_MAX = 65_536
 
 RETRY_ON = (FailureCategory.PREEMPTED, FailureCategory.NODE_LOST)
 """Why a job is tried again, unless it says otherwise."""
-
-RETRYABLE = (*RETRY_ON, FailureCategory.EXIT_CODE, FailureCategory.TIMEOUT)
-"""Why a job may be tried again; what was refused or cancelled stays so."""
 
 _WAITING = (JobPhase.WAITING,)
 
@@ -199,14 +196,14 @@ class Jobs:
             checkpoint=draft.checkpoint,
         )
         # Whoever looks at the row before it is known to be under way may ask the kernel as well:
-        # under the same key, so it is answered the same.
+        # under the same key, so it is answered the same, and the first answer counts.
         job = self._insert(new, draft.array)
+        if job.digest != new.digest:
+            raise Conflict("idempotency key", key, "was used for another job", hint="use a new one")
         with self._lock:
             is_ours = job.is_unsubmitted and job.job_id not in self._submitting
             if is_ours:
                 self._submitting.add(job.job_id)
-        if job.digest != new.digest:
-            raise Conflict("idempotency key", key, "was used for another job", hint="use a new one")
         if not is_ours:
             self.wake()  # one that is held may be let go at once
             return Submitted(job, None)
@@ -350,4 +347,5 @@ class Jobs:
         self._learn(job, JobChange(phase=over, reason=reason, ended_ms=now_ms, denial=denial))
 
     def _learn(self, job: JobRow, change: JobChange) -> None:
-        self.book.change(job.job_id, change, only_from=_WAITING)
+        # Two may have asked under one key, and the faster one's job may be at its next attempt.
+        self.book.change(job.job_id, change, only_from=_WAITING, only_ask=job.asks)

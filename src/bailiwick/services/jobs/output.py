@@ -45,6 +45,10 @@ class OutputWish:
     wait_s: int
     member: int = 0
     """Whose, of a gang."""
+    attempt: int | None = None
+    """Of which attempt; ``None``: the last one."""
+    since_ms: int = 0
+    """Only what came at that time or later."""
 
 
 async def read_output(
@@ -60,8 +64,7 @@ async def read_output(
     job = await require_job(caller, found, job_id=wish.job_id)
     until = asyncio.get_running_loop().time() + wish.wait_s
     while True:  # bounded by ``wait_s``, and by the server's own ending
-        if job.gang_size > 1 or wish.member:
-            job = await asyncio.to_thread(as_member, found, job, rank=wish.member)
+        job = await asyncio.to_thread(_as_wished, found, job, wish)
         by = None if job.node is None else executor_of(job.node)
         piece = await asyncio.to_thread(_read, job, by, wish=wish, own=found.node)
         is_late = asyncio.get_running_loop().time() >= until
@@ -71,11 +74,36 @@ async def read_output(
         job = await asyncio.to_thread(found.get, wish.job_id)
 
 
+def _as_wished(jobs: Jobs, job: JobRow, wish: OutputWish) -> JobRow:
+    """The job as that attempt, and that member of it, had it."""
+    if wish.attempt not in (None, job.attempt):
+        job = _as_attempt(jobs, job, wish.attempt or 0)
+    if job.gang_size > 1 or wish.member:
+        job = as_member(jobs, job, rank=wish.member)
+    return job
+
+
+def _as_attempt(jobs: Jobs, job: JobRow, attempt: int) -> JobRow:
+    """The job as it was when this attempt of it ended."""
+    for ended in jobs.book.held.attempts([job.job_id]).get(job.job_id, ()):
+        if ended.attempt == attempt:
+            return replace(
+                job,
+                phase=ended.phase,
+                lease_id=ended.lease_id,
+                node=ended.node,
+                started_ms=ended.started_ms,
+                is_forgotten=False,
+            )
+    raise NotFound("attempt of the job", attempt, hint=f"it is at its attempt {job.attempt}")
+
+
 def as_member(jobs: Jobs, job: JobRow, *, rank: int) -> JobRow:
     """The job as this member of it has it: under its own lease, on its own node."""
     if job.gang_size > 1 and job.lease_id is None:
         return job  # nobody has printed anything yet
-    for row in jobs.members_of(job):
+    # By lease: of the attempts that came later, members have later ones.
+    for row in sorted(jobs.members_of(job), key=lambda each: each.lease_id):
         if row.rank == rank:
             return replace(job, lease_id=row.lease_id, node=row.node)
     if job.gang_size == 1 and not rank:
@@ -85,7 +113,7 @@ def as_member(jobs: Jobs, job: JobRow, *, rank: int) -> JobRow:
 
 def _read(job: JobRow, by: Executor | None, *, wish: OutputWish, own: str | None) -> OutputPiece:
     # The phase was read before the output: a job that was over then prints nothing more.
-    data, is_truncated = b"", False
+    data, is_truncated, offset = b"", False, wish.offset
     if job.started_ms is not None and job.lease_id is not None:
         if job.is_forgotten:
             raise NotFound("output of job", job.job_id, hint="it was removed, being old")
@@ -93,10 +121,13 @@ def _read(job: JobRow, by: Executor | None, *, wish: OutputWish, own: str | None
         try:
             if by is None:
                 raise away
-            part = by.read_output(job.lease_id, wish.offset, limit=wish.limit)
+            part = by.read_output(
+                job.lease_id, wish.offset, limit=wish.limit, since_ms=wish.since_ms
+            )
         except NotFound:
             gone = NotFound("output of job", job.job_id, hint="its folder is gone")
             raise (gone if job.node == own else away) from None
         data, is_truncated = part.data, part.is_truncated
+        offset = part.next_offset - len(data)
     is_over = job.phase.is_over and len(data) < wish.limit
-    return OutputPiece(wish.offset, data, is_truncated, is_over)
+    return OutputPiece(offset, data, is_truncated, is_over)

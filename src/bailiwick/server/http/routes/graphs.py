@@ -11,7 +11,9 @@ from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber, number_in, spell_page
 from bailiwick.server.http.spelling import spell_done, spell_plan
 from bailiwick.services import graphs
+from bailiwick.services.graph_jobs import PastAttempt
 from bailiwick.services.graphs import GraphDraft, GraphStanding, PlannedStage, TaskStanding
+from bailiwick.services.jobs.landing import refusal_of
 from bailiwick.store.graph_rows import AttemptReport
 from bailiwick.vocab.graphs import TaskPhase
 from bailiwick.wire import graphs as wire
@@ -59,6 +61,7 @@ async def read_graph(asked: Here, graph_id: PathNumber) -> wire.GraphDetail:
             for each, group in pairs
         ],
         tasks=[_task(each) for each in found.tasks],
+        tried_again=[_past(each) for each in found.tried_again],
     )
 
 
@@ -140,6 +143,21 @@ def _task(found: TaskStanding) -> wire.GraphTask:
     )
 
 
+def _past(found: PastAttempt) -> wire.PastAttempt:
+    job = found.job
+    return wire.PastAttempt(
+        task=found.task,
+        attempt=found.attempt,
+        category=found.category,
+        reason=found.reason,
+        exit_code=job.exit_code,
+        node=job.node,
+        job_id=job.job_id,
+        started_ms=job.started_ms,
+        ended_ms=job.ended_ms,
+    )
+
+
 def _plan(found: graphs.GraphPlan) -> wire.GraphPlan:
     prices = [stage.plan.price for stage in found.stages if stage.plan is not None]
     return wire.GraphPlan(
@@ -153,6 +171,11 @@ def _plan(found: graphs.GraphPlan) -> wire.GraphPlan:
 
 
 def _stage(found: PlannedStage) -> wire.PlannedStage:
+    bad = None
+    if found.unhonoured is not None:
+        told = refusal_of(found.unhonoured)
+        word = found.unhonoured.word
+        bad = wire.NotHonoured(what=word, executor=told.executor, asked=told.asked, step=told.step)
     return wire.PlannedStage(
         name=found.name,
         tasks=found.tasks,
@@ -160,4 +183,5 @@ def _stage(found: PlannedStage) -> wire.PlannedStage:
         starts_ms=found.starts_ms,
         ttl_ms=found.ttl_ms,
         plan=None if found.plan is None else spell_plan(found.plan),
+        unhonoured=bad,
     )
