@@ -77,12 +77,12 @@ def open_executor(folder: Path) -> Executor:
         Edit(
             "executors/registry.py",
             "from bailiwick.executors import sample\n",
-            after="from bailiwick.executors import local, node, ray\n",
+            after="from bailiwick.executors import local, node, ray, slurm\n",
         ),
         Edit(
             "executors/registry.py",
             ' ExecutorKind("sample", sample.is_available, sample.open_executor),',
-            after='ExecutorKind("local", local.is_available, local.open_executor),',
+            after="ExecutorKind(LOCAL_EXECUTOR, local.is_available, local.open_executor),",
         ),
     ),
     """

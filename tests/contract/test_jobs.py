@@ -166,6 +166,39 @@ def test_output_is_told_of_any_attempt_and_since_any_time(house: HttpHouse) -> N
     assert house.ask(RIVAL, "GET", path, params={"attempt": 1}).status_code == 404
 
 
+def test_a_job_tells_its_price_and_at_last_costs_what_its_usage_does(house: HttpHouse) -> None:
+    text = '[ "$BAILIWICK_ATTEMPT" = 2 ] && until [ -e go ]; do sleep 0.05; done; exit 7'
+    how: dict[str, Any] = {"retries": 1, "retry_on": ["exit_code"], "tag": "costs"}
+    job = submit(house, "/bin/sh", "-c", text, **how)
+
+    def runs_again(found: dict[str, Any]) -> bool:
+        return runs(found) and found["attempt"] == 2
+
+    found = once(house, job, runs_again)
+    cost, mem_bytes = found["cost"], found["mem_bytes"]
+    per_hour = 20_000 + round(2_000 * mem_bytes / 2**30)
+    assert (cost["currency"], cost["micros_per_hour"]) == ("credit", per_hour)
+    assert cost["is_upper_bound"] is False
+    path = f"/v1/jobs/{job['job_id']}"
+    later = house.ask(MEMBER, "GET", path).json()["cost"]["cost_micros"]
+    assert later >= cost["cost_micros"] > 0
+    house.ask(MEMBER, "DELETE", path)
+    once(house, job, is_over)
+    until(lambda: not is_held(house, found["lease_id"]), "its lease is given back")
+    over = house.ask(MEMBER, "GET", path).json()["cost"]
+    rows = house.ask(f"tenant_admin@{OWN}", "GET", f"/v1/tenants/{OWN}/usage").json()["rows"]
+    (row,) = [each for each in rows if each["tag"] == "costs"]
+    assert (over["cost_micros"], over["micros_per_hour"]) == (row["cost_micros"], None)
+    assert row["leases"] == 2
+    assert house.ask(RIVAL, "GET", path).status_code == 404
+    listed = house.ask(MEMBER, "GET", "/v1/jobs").json()["items"]
+    assert {each["cost"] for each in listed} == {None}
+
+
+def is_held(house: HttpHouse, lease_id: int) -> bool:
+    return house.ask(MEMBER, "GET", f"/v1/leases/{lease_id}").status_code == 200
+
+
 def test_a_job_that_waits_says_why_and_is_cancelled(house: HttpHouse) -> None:
     first = submit(house, "sleep", "1000", resources={"cpu_milli": 4000})
     response = house.ask(
@@ -175,7 +208,8 @@ def test_a_job_that_waits_says_why_and_is_cancelled(house: HttpHouse) -> None:
     job = response.json()
     assert (job["phase"], job["lease_id"], job["node"]) == ("waiting", None, None)
     assert job["entry_id"] is not None
-    assert once(house, job, waits_for_room)
+    cost = once(house, job, waits_for_room)["cost"]
+    assert (cost["cost_micros"], cost["micros_per_hour"] > 0) == (0, True)
     waiting = house.ask(MEMBER, "GET", f"/v1/jobs/{job['job_id']}/output").json()
     assert (waiting["data"], waiting["is_over"]) == ("", False)
     path = f"/v1/jobs/{job['job_id']}"

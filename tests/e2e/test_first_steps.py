@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,6 +73,7 @@ def test_the_time_limit_is_told_before_at_and_after_submitting(cli: Cli) -> None
     assert "time limit: 2h;" in told.err
     shown = cli("job", "show", told.out.split()[0]).out
     assert "2h" in next(line for line in shown.splitlines() if line.startswith("time limit"))
+    assert re.search(r"^(cost|cost so far) +[0-9.]+ credit", shown, re.MULTILINE)
 
 
 def test_a_refused_job_keeps_its_numbers(cli: Cli) -> None:

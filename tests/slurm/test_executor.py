@@ -1,54 +1,72 @@
-"""The executor of a real Slurm cluster keeps the promises of the port, and loses no submit."""
+"""The executor of a real Slurm cluster keeps the promises of the port, and loses no submit.
+
+Most of a job's time on a cluster is waiting for its daemons. So the port's checks and the stories
+that leave the cluster as it is are begun together, and each tells how it went; what breaks the
+cluster comes after them.
+"""
 
 from __future__ import annotations
 
+import base64
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import bailiwick.executors.slurm.executor as slurm_executor
-from bailiwick.executors.port import JobSpec, Limits, Lost, LostReason, Running, Starting, UsedInAll
+from bailiwick.executors.clusters import NodeGate
+from bailiwick.executors.port import (
+    JobSpec,
+    Limits,
+    Lost,
+    LostReason,
+    Running,
+    Starting,
+    UsedInAll,
+    fault_of,
+)
 from bailiwick.executors.slurm.executor import SlurmExecutor, SlurmWaits
 from bailiwick.executors.slurm.programs import SlurmPrograms, Submission
 from bailiwick.vocab.errors import InvalidValue, Unavailable
+from bailiwick.vocab.jobs import JobFault
+from tests.processes.caller import CallFailed
+from tests.support.cluster_server import ClusterServer
 from tests.support.executor_conformance import CHECKS, FOR_EVER, Rig, ended, runs, said, shell
 from tests.support.slurm_cluster import SlurmCluster, slurm_cluster
 from tests.support.waiting import until
 
 PATIENT = SlurmWaits(term_s=2.0, kill_s=60.0)
+AT_ONCE = 8
+FAR = {"b1": ("ampere", 2), "b2": ("ampere", 2)}
+"""The nodes of the other cluster."""
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[SlurmCluster]:
-    with slurm_cluster() as found:
-        found.run("sacctmgr", "-iQ", "add", "account", "uni")
-        found.run("sacctmgr", "-iQ", "add", "user", "root", "account=uni")
-        yield found
+def clusters() -> Iterator[tuple[SlurmCluster, SlurmCluster]]:
+    """A cluster, and a small one beside it."""
+    with ThreadPoolExecutor(2) as pool, slurm_cluster() as found, slurm_cluster(nodes=FAR) as far:
+        for _ in pool.map(add_accounts, (found, far)):
+            pass
+        yield found, far
+
+
+def add_accounts(cluster: SlurmCluster) -> None:
+    """Those that jobs are submitted under."""
+    for account in ("uni", "default"):
+        cluster.run("sacctmgr", "-iQ", "add", "account", account)
+        cluster.run("sacctmgr", "-iQ", "add", "user", "root", f"account={account}")
+
+
+@pytest.fixture(scope="module")
+def cluster(clusters: tuple[SlurmCluster, SlurmCluster]) -> SlurmCluster:
+    return clusters[0]
 
 
 def open_at(cluster: SlurmCluster, folder: Path) -> SlurmExecutor:
     return SlurmExecutor(folder, programs=SlurmPrograms(cluster.env), waits=PATIENT)
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
-def test_a_cluster_keeps_the_promises_of_the_port(
-    cluster: SlurmCluster,
-    tmp_path: Path,
-    *,
-    check: Callable[[Rig], None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("SECRET_OF_THE_SERVER", "leak")
-    folder = tmp_path / "jobs"
-    opened = open_at(cluster, folder)
-    rig = Rig(opened, lambda: open_at(cluster, folder), devices="0,1", keeps_times=False)
-    try:
-        check(rig)
-    finally:
-        for lease_id in rig.executor.leases():
-            rig.executor.tear_down(lease_id)
 
 
 class Deaf(SlurmPrograms):
@@ -65,7 +83,7 @@ class Deaf(SlurmPrograms):
         raise Unavailable("the cluster", "timed out")
 
 
-def test_a_submit_whose_answer_was_lost_is_found_by_its_name_and_runs_once(
+def a_submit_whose_answer_was_lost_is_found_by_its_name_and_runs_once(
     cluster: SlurmCluster, tmp_path: Path
 ) -> None:
     executor = SlurmExecutor(tmp_path, programs=Deaf(cluster, has_heard=True), waits=PATIENT)
@@ -74,11 +92,11 @@ def test_a_submit_whose_answer_was_lost_is_found_by_its_name_and_runs_once(
     assert (tmp_path / "effect").read_text() == "x\n"
 
 
-def test_a_submit_that_the_cluster_lost_is_told_as_never_started(
-    cluster: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def a_submit_that_the_cluster_lost_is_told_as_never_started(
+    cluster: SlurmCluster, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(slurm_executor, "LOST_AFTER_S", 0.5)
-    executor = SlurmExecutor(tmp_path, programs=Deaf(cluster, has_heard=False), waits=PATIENT)
+    waits = replace(PATIENT, lost_s=0.5)
+    executor = SlurmExecutor(tmp_path, programs=Deaf(cluster, has_heard=False), waits=waits)
     executor.start(shell(1, "true"))
     lost = Lost(LostReason.NEVER_STARTED)
     until(lambda: executor.status(1) == lost, "it is told as never started")
@@ -88,7 +106,7 @@ def test_a_submit_that_the_cluster_lost_is_told_as_never_started(
     assert ended(again, 1).code == 4
 
 
-def test_a_submission_that_was_replaced_does_nothing_when_it_comes_back(
+def a_submission_that_was_replaced_does_nothing_when_it_comes_back(
     cluster: SlurmCluster, tmp_path: Path
 ) -> None:
     executor = open_at(cluster, tmp_path)
@@ -110,7 +128,7 @@ class Held(SlurmPrograms):
         super().__init__(cluster.env | {"SBATCH_HOLD": "1"})
 
 
-def test_limits_become_what_the_cluster_gives_and_what_it_cannot_give_is_refused(
+def limits_become_what_the_cluster_gives_and_what_it_cannot_give_is_refused(
     cluster: SlurmCluster, tmp_path: Path
 ) -> None:
     executor = open_at(cluster, tmp_path)
@@ -130,9 +148,7 @@ def test_limits_become_what_the_cluster_gives_and_what_it_cannot_give_is_refused
     assert executor.leases() == (1,)
 
 
-def test_what_a_job_used_is_told_by_the_clusters_accounts(
-    cluster: SlurmCluster, tmp_path: Path
-) -> None:
+def what_a_job_used_is_told_by_the_clusters_accounts(cluster: SlurmCluster, tmp_path: Path) -> None:
     executor = open_at(cluster, tmp_path)
     assert_over = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
     executor.start(shell(1, assert_over))
@@ -140,6 +156,251 @@ def test_what_a_job_used_is_told_by_the_clusters_accounts(
     used = until(lambda: executor.usage(1), "the accounts tell")
     assert isinstance(used, UsedInAll)
     assert used.began_ms <= used.emptied_ms
+
+
+def what_the_cluster_takes_back_is_told_as_that_and_does_nothing_the_next_time(
+    cluster: SlurmCluster, tmp_path: Path
+) -> None:
+    executor = open_at(cluster, tmp_path)
+    executor.start(shell(1, f"echo x >> {tmp_path}/effect; echo up; {FOR_EVER}"))
+    said(executor, 1, "up")
+    requeue(cluster, runs(executor, 1).pid)
+    until(lambda: executor.status(1) == Lost(LostReason.PLACE_TAKEN), "it is told")
+    assert executor.tear_down(1)
+    assert executor.status(1) == Lost(LostReason.PLACE_TAKEN)
+    assert (tmp_path / "effect").read_text() == "x\n"
+
+
+def requeue(cluster: SlurmCluster, number: int) -> None:
+    """Have the cluster put a job into its queue again, as its operators can."""
+    cluster.run("scontrol", "update", f"jobid={number}", "requeue=1")
+    cluster.run("scontrol", "requeue", str(number))
+
+
+def jobs_of_a_second_tenant_are_refused_before_they_are_submitted(
+    cluster: SlurmCluster, tmp_path: Path
+) -> None:
+    executor = open_at(cluster, tmp_path)
+    executor.start(shell(1, "true", owner="one/p"))
+    with pytest.raises(InvalidValue) as refused:
+        executor.start(shell(2, "true", owner="two/p"))
+    assert fault_of(refused.value) is JobFault.NOT_KEPT_APART
+    assert executor.leases() == (1,)
+
+
+Story = Callable[[SlurmCluster, Path], None]
+STORIES: tuple[Story, ...] = (
+    what_a_job_used_is_told_by_the_clusters_accounts,
+    a_submit_whose_answer_was_lost_is_found_by_its_name_and_runs_once,
+    a_submit_that_the_cluster_lost_is_told_as_never_started,
+    a_submission_that_was_replaced_does_nothing_when_it_comes_back,
+    limits_become_what_the_cluster_gives_and_what_it_cannot_give_is_refused,
+    what_the_cluster_takes_back_is_told_as_that_and_does_nothing_the_next_time,
+    jobs_of_a_second_tenant_are_refused_before_they_are_submitted,
+)
+
+
+def story_of(check: Callable[[Rig], None]) -> Story:
+    """A check of the port on this cluster."""
+
+    def run(cluster: SlurmCluster, folder: Path) -> None:
+        again = lambda: open_at(cluster, folder)  # noqa: E731
+        rig = Rig(again(), again, devices=r"(\d),(?!\1)\d", keeps_times=False)
+        try:
+            check(rig)
+        finally:
+            for lease_id in rig.executor.leases():
+                rig.executor.tear_down(lease_id)
+
+    return run
+
+
+# -- a server ------------------------------------------------------------------------------------
+
+
+class Jobs:
+    """What a user of a server does, through its API."""
+
+    def __init__(self, server: ClusterServer) -> None:
+        self.call = server.client().ask
+
+    def body(self, text: str, on: str, **more: Any) -> dict[str, Any]:
+        wanted = {"cpu_milli": 1000, "mem_bytes": 2**28}
+        command = ["/bin/sh", "-c", text]
+        named = {"tenant": "main", "project": "default", "on": on, "command": command}
+        return named | {"resources": wanted, "ttl_ms": 600_000} | more
+
+    def submit(self, key: str, text: str, on: str, **more: Any) -> int:
+        body = self.body(text, on, **more)
+        return int(self.call("POST", "/v1/jobs", body, key=key)["job_id"])
+
+    def phase(self, job_id: int, wanted: str) -> dict[str, Any]:
+        def look() -> dict[str, Any] | None:
+            found = self.call("GET", f"/v1/jobs/{job_id}")
+            return found if found["phase"] == wanted else None
+
+        return until(look, f"job {job_id} is {wanted}")
+
+    def mode(self, node: str) -> str:
+        return str(self.call("GET", f"/v1/nodes/{node}")["mode"])
+
+    def nodes(self) -> set[str]:
+        return {node["node"] for node in self.call("GET", "/v1/nodes")["items"]}
+
+    def says(self, job_id: int) -> str:
+        told = self.call("GET", f"/v1/jobs/{job_id}/output")
+        return base64.b64decode(told["data"]).decode()
+
+
+def number_of(cluster: SlurmCluster, lease_id: int) -> int | None:
+    """The number that a cluster has for the job of a lease, and has it under the right account."""
+    for line in cluster.run("squeue", "-h", "-o", "%i|%j|%a").splitlines():
+        number, name, account = line.split("|")
+        if name.startswith("bw-") and name.split("-")[2] == str(lease_id) and account == "default":
+            return int(number)
+    return None
+
+
+def a_server_runs_jobs_on_two_clusters_and_through_its_own_death(
+    near: SlurmCluster, far: SlurmCluster, folder: Path
+) -> None:
+    places = [
+        f"slurm@{each.env['SLURM_CONF']}={folder / name}"
+        for each, name in ((near, "near"), (far, "far"))
+    ]
+    server = ClusterServer(folder, *places, env={"BAILIWICK_SLURM_ACCOUNT": "{project}"})
+    try:
+        server.start()
+        jobs = Jobs(server)
+        until(lambda: {"h1", "a1", "b1", "b2"} <= jobs.nodes(), "the nodes take part")
+        gpu = {"gpu_count": 1, "gpu_generation": "nvidia_hopper"}
+        wait = f"until [ -e {folder}/go ]; do sleep 0.1; done"
+        text = f"echo x >> {folder}/effect; {wait}; echo $CUDA_VISIBLE_DEVICES"
+        first = jobs.submit("first", text, "slurm", **gpu)
+        long = jobs.submit("long", FOR_EVER, "slurm")
+        there = jobs.submit("far", "echo $SLURMD_NODENAME", "b1")
+        again = f"[ $BAILIWICK_ATTEMPT = 2 ] && exit; {FOR_EVER}"
+        taken = jobs.submit("taken", again, "a1", retries=1)
+        what_it_cannot_honour_is_refused_before_a_lease(jobs)
+        leases = {each: jobs.phase(each, "running")["lease_id"] for each in (first, long, taken)}
+        numbers = {each: number_of(near, lease) for each, lease in leases.items()}
+        requeue(near, numbers[taken] or 0)
+        assert jobs.phase(there, "succeeded")["node"] == "b1"
+        assert jobs.says(there) == "b1\n"
+        far.run("scontrol", "update", "nodename=b1", "state=drain", "reason=disk")
+        jobs.call("PUT", "/v1/nodes/b2/mode", {"mode": "draining"}, key="drain")
+        server.kill9()
+        server.start()
+        jobs.call("DELETE", f"/v1/jobs/{long}", key="cancel")
+        (folder / "go").touch()
+        told = jobs.phase(taken, "succeeded")
+        ends = [(each["phase"], each["reason"]) for each in told["attempts"]]
+        assert ends == [("preempted", "place_taken")]
+        jobs.phase(long, "cancelled")
+        until(lambda: number_of(near, leases[long]) is None, "the cluster has it no more")
+        jobs.phase(first, "succeeded")
+        assert jobs.says(first).strip().isdigit()
+        assert (folder / "effect").read_text() == "x\n"
+        what_was_held_is_metered_and_explained(jobs, leases[first])
+        both_sides_of_a_node_agree(jobs, far)
+        status = {each["cluster"]: each for each in jobs.call("GET", "/v1/replica")["clusters"]}
+        assert [(each["state"], each["nodes"]) for each in status.values()] == [
+            ("reachable", 3),
+            ("reachable", 2),
+        ]
+    except BaseException:
+        print(server.errors)
+        raise
+    finally:
+        server.kill9()
+
+
+def what_it_cannot_honour_is_refused_before_a_lease(jobs: Jobs) -> None:
+    for more, what in (
+        ({"gpu_milli": 500}, "gpu_share"),
+        ({"resources": {"cpu_milli": 500, "mem_bytes": 1}}, "core_share"),
+        ({"image": "tool"}, "image"),
+    ):
+        with pytest.raises(CallFailed, match=f"slurm cannot honour {what}") as refused:
+            jobs.submit(f"no-{what}", "true", "slurm", **more)
+        assert refused.value.code == "not_honoured"
+    known = jobs.call("GET", "/v1/jobs")["items"]
+    assert {each["phase"] for each in known}.isdisjoint({"refused", "failed"})
+
+
+def what_was_held_is_metered_and_explained(jobs: Jobs, lease_id: int) -> None:
+    def metered() -> bool:
+        rows = jobs.call("GET", "/v1/tenants/main/usage")["rows"]
+        return any(r["generation"] == "nvidia_hopper" and r["gpu_micro_seconds"] for r in rows)
+
+    until(metered, "its GPU time is metered")
+    told = jobs.call("GET", f"/v1/leases/{lease_id}/explain")["items"]
+    assert any(each["kind"] == "admission_approved" for each in told), [
+        each["kind"] for each in told
+    ]
+
+
+def both_sides_of_a_node_agree(jobs: Jobs, far: SlurmCluster) -> None:
+    def state(node: str) -> str:
+        return far.run("sinfo", "-hN", "-n", node, "-O", "statecomplete:").strip()
+
+    until(lambda: jobs.mode("b1").startswith("drain"), "what is closed there is closed here")
+    until(lambda: "drain" in state("b2"), "what is closed here is closed there")
+    far.run("scontrol", "update", "nodename=b1", "state=resume")
+    if jobs.mode("b2") == "drained":
+        jobs.call("PUT", "/v1/nodes/b2/mode", {"mode": "returning"}, key="returns")
+    jobs.call("PUT", "/v1/nodes/b2/mode", {"mode": "accepting"}, key="opens")
+    until(lambda: jobs.mode("b1") == "accepting", "what is opened there is opened here")
+    until(lambda: "drain" not in state("b2"), "what is opened here is opened there")
+
+
+# -- the tests -----------------------------------------------------------------------------------
+
+
+def test_clusters_keep_the_promises_of_the_port_and_serve_a_server(
+    clusters: tuple[SlurmCluster, SlurmCluster],
+    subtests: pytest.Subtests,
+    tmp_path: Path,
+    *,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_SERVER", "leak")
+    near, far = clusters
+    stories = {story.__name__: story for story in STORIES}
+    stories |= {check.__name__: story_of(check) for check in CHECKS}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        serving = a_server_runs_jobs_on_two_clusters_and_through_its_own_death
+        folder = tmp_path / "server"
+        folder.mkdir()
+        begun: dict[str, Future[None]] = {
+            serving.__name__: pool.submit(serving, near, far, folder),
+        }
+        for number, (name, story) in enumerate(stories.items()):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            begun[name] = pool.submit(story, near, folder)
+        for name, future in begun.items():
+            with subtests.test(name):
+                future.result()
+
+
+def test_a_node_is_told_with_what_it_has_and_a_drain_of_others_is_not_ours(
+    cluster: SlurmCluster, tmp_path: Path
+) -> None:
+    executor = open_at(cluster, tmp_path)
+    found = executor.nodes()
+    assert {name: len(node.capacity.gpus) for name, node in found.items()} == {
+        "h1": 4,
+        "h2": 4,
+        "a1": 8,
+    }
+    assert executor.set_open("h1", is_open=False)
+    assert executor.nodes()["h1"].gate is NodeGate.CLOSED_BY_US
+    assert executor.set_open("h1", is_open=True)
+    assert executor.nodes()["h1"].gate is NodeGate.OPEN
+    cluster.run("scontrol", "update", "nodename=h1", "state=drain", "reason=disk")
+    assert executor.nodes()["h1"].gate is NodeGate.CLOSED
+    cluster.run("scontrol", "update", "nodename=h1", "state=resume")
 
 
 def test_a_job_whose_node_is_lost_is_lost(cluster: SlurmCluster, tmp_path: Path) -> None:
@@ -160,8 +421,9 @@ def test_a_job_that_the_controller_runs_again_after_a_crash_does_nothing_twice(
     executor.start(shell(1, f"echo x >> {tmp_path}/effect; echo up; {FOR_EVER}"))
     said(executor, 1, "up")
     cluster.kill("slurmctld")
-    assert isinstance(executor.status(1), Running)  # nobody answers: the last that was seen
-    assert not executor.tear_down(1)
+    hasty = SlurmExecutor(tmp_path, programs=SlurmPrograms(cluster.hasty_env), waits=PATIENT)
+    assert isinstance(hasty.status(1), Running)  # nobody answers: the last that was seen
+    assert not hasty.tear_down(1)
     cluster.start_controller()
     # Whether the controller knows it as running, runs it again or has forgotten it is a matter of
     # what it had saved: in each case the program ran once, and what became of it is told.

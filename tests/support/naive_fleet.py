@@ -119,6 +119,16 @@ class NaiveFleet:
         """The lease, and its gang if it has one."""
         return self.members_of(self.leases[lease_id].gang) or [lease_id]
 
+    def labels_of(self, name: str) -> dict[str, str]:
+        """All labels of a node; what it says of its own name does not count."""
+        own = self.nodes[name].capacity.labels
+        found = {**own, **self.nodes[name].attested, "node-name": name}
+        if "executor" in own:
+            found["runs-jobs"] = "yes"
+        if own.get("executor") in ("local", "node"):
+            found["runs-jobs-itself"] = "yes"
+        return found
+
     def serves(self, device: GpuDevice, request: PlacementRequest) -> bool:
         """Whether the request may get the device."""
         small = self.memory_max is None or device.vram_bytes <= self.memory_max
@@ -140,7 +150,7 @@ class NaiveFleet:
             ("quarantined", not node.quarantined),
             ("attestation", not node.gated),
             ("gpu_kind", not request.device_count or usable),
-            ("labels", request.labels.items() <= {**node.capacity.labels, **node.attested}.items()),
+            ("labels", request.labels.items() <= self.labels_of(name).items()),
             ("policy", allowed is None or name in allowed),
             ("cpu", cpu >= request.cpu_milli),
             ("memory", mem >= request.mem_bytes),
@@ -300,6 +310,8 @@ CAPACITIES = [
     NodeCapacity(cpu_cores=12, mem_bytes=48, gpus=(H100, A40, MIG)),
     NodeCapacity(cpu_cores=2.5, mem_bytes=8, gpus=(MI300,), labels={"net": "ib"}),
     NodeCapacity(cpu_cores=0, mem_bytes=64),
+    NodeCapacity(cpu_cores=3, mem_bytes=16, labels={"executor": "ray", "node-name": "n1"}),
+    NodeCapacity(cpu_cores=5, mem_bytes=16, labels={"executor": "node"}),
 ]
 TENANTS: list[Scope] = [
     ("red", None),
@@ -344,6 +356,7 @@ def requests(draw: st.DrawFn, *, gang_max: int = 1, small: bool = False) -> Plac
         terms |= draw(gpu_terms())
     if not small and draw(st.integers(0, 3)) == 0:
         wishes = [{"zone": "a"}, {"zone": "b", "net": "ib"}, {"net": "ib"}]
+        wishes += [{"runs-jobs": "yes"}, {"runs-jobs-itself": "yes"}, {"node-name": "n1"}]
         terms["labels"] = draw(st.sampled_from([*wishes, {"attested.tpm2.boot": "ok"}]))
     return PlacementRequest(
         tenant=tenant,  # type: ignore[arg-type]

@@ -48,6 +48,8 @@ class SlurmCluster:
     ports: list[int]
     node_words: Mapping[str, str] = field(default_factory=dict)
     """What the configuration says of a node's cores, and more; without it, that there are 64."""
+    nodes: Mapping[str, tuple[str, int]] = field(default_factory=lambda: NODES)
+    """The type of each node's GPUs, and how many it has."""
     daemons: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -61,6 +63,15 @@ class SlurmCluster:
             "JOB_LOG": str(self.folder / "jobs.log"),
             "TZ": "UTC",
         }
+
+    @property
+    def hasty_env(self) -> dict[str, str]:
+        """The same for who does not wait long for a controller that is away."""
+        path = self.folder / "etc/hasty.conf"
+        if not path.exists():
+            told = (self.folder / "etc/slurm.conf").read_text()
+            path.write_text(f"{told}MessageTimeout=2\n")
+        return self.env | {"SLURM_CONF": str(path)}
 
     @property
     def logs(self) -> Path:
@@ -155,7 +166,7 @@ class SlurmCluster:
         add = ("sacctmgr", "-iQ", "add", "cluster", "test")
         until(lambda: self._is_ready(*add), "the accounting answers")
         self.start_controller()
-        for name in NODES:
+        for name in self.nodes:
             (at / "spool" / name).mkdir()
             self._daemon("slurmd", "-D", "-N", name, label=name)
         until(self._are_idle, "all nodes are idle")
@@ -240,7 +251,7 @@ class SlurmCluster:
 
     def _are_idle(self) -> bool:
         rows = self.run("scontrol", "-o", "show", "node").splitlines()
-        return sum(" State=IDLE " in row for row in rows) == len(NODES)
+        return sum(" State=IDLE " in row for row in rows) == len(self.nodes)
 
     def _daemon(self, *words: str, label: str | None = None) -> None:
         name = label or words[0]
@@ -266,26 +277,30 @@ class SlurmCluster:
         _write(at / "etc/slurmdbd.conf", told.encode(), mode=0o600)
         conf = SLURM_CONF.format(at=at, me=me, host=host, port=controller, dbd=accounting)
         gres = "AutoDetect=off\n"
-        for (name, (kind, count)), port in zip(NODES.items(), nodes, strict=True):
+        for (name, (kind, count)), port in zip(self.nodes.items(), nodes, strict=True):
             where = f"NodeHostname={host} NodeAddr=127.0.0.1 Port={port}"
             words = self.node_words.get(name, "CPUs=64")
             conf += f"NodeName={name} {where} {words} RealMemory=64000 Gres=gpu:{kind}:{count}\n"
             gres += f"NodeName={name} Name=gpu Type={kind} File={at}/dev/gpu[0-{count - 1}]\n"
-        for index in range(max(count for _, count in NODES.values())):
+        for index in range(max(count for _, count in self.nodes.values())):
             (at / f"dev/gpu{index}").symlink_to("/dev/null")
         _write(at / "etc/slurm.conf", conf.encode())
         _write(at / "etc/gres.conf", gres.encode())
 
 
 @contextmanager
-def slurm_cluster(node_words: Mapping[str, str] | None = None) -> Iterator[SlurmCluster]:
+def slurm_cluster(
+    node_words: Mapping[str, str] | None = None,
+    *,
+    nodes: Mapping[str, tuple[str, int]] = NODES,
+) -> Iterator[SlurmCluster]:
     """A cluster for as long as the block lasts."""
     need("slurm")
     shm = Path("/dev/shm")
     base = shm if os.access(shm, os.W_OK) else None
     folder = Path(tempfile.mkdtemp(prefix="bw-slurm-", dir=base))
     folder.chmod(0o755)  # munge insists that everybody may pass through
-    cluster = SlurmCluster(folder, free_ports(2 + len(NODES)), node_words or {})
+    cluster = SlurmCluster(folder, free_ports(2 + len(nodes)), node_words or {}, nodes)
     try:
         cluster.start()
         yield cluster

@@ -3,6 +3,8 @@
 Rules:
 
 - A file is written whole, or the former one stays; all of it is for this user alone.
+- The folder of a job is named by its lease and appears as a whole, once: of two who lay one out for
+  the same lease one succeeds.
 - A job may put anything in a file's place: links are not followed, sizes are bounded.
 """
 
@@ -11,11 +13,15 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from bailiwick.executors.output_times import NAME, begin_of, load_rows
-from bailiwick.vocab.errors import Conflict, Damaged
+from bailiwick.vocab.errors import Conflict, Damaged, NotFound, Unavailable
+from bailiwick.vocab.values import check_amount
 
 OUTPUT = "output"
 """The file of what a job printed, whoever ran it."""
@@ -23,6 +29,46 @@ DRAFT = ".new-"
 """How the folder of a job is called before it is complete."""
 
 _FILE_BYTES_MAX = 65536
+
+
+def open_root(root: Path) -> Path:
+    """The folder of all jobs, made if it is not there; starts that were cut short are cleared."""
+    found = root.resolve()
+    found.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for draft in found.glob(f"{DRAFT}*"):
+        shutil.rmtree(draft, ignore_errors=True)
+    return found
+
+
+def leases_in(root: Path) -> tuple[int, ...]:
+    """The leases of which there is a folder."""
+    names = (path.name for path in root.iterdir() if path.is_dir())
+    found = (int(name) for name in names if name.isdecimal() and str(int(name)) == name)
+    return tuple(sorted(found))
+
+
+def folder_of(root: Path, lease_id: int) -> Path:
+    """The folder of a lease's job; one that is not there is an error."""
+    check_amount("lease_id", lease_id)
+    folder = root / str(lease_id)
+    if not folder.is_dir():
+        raise NotFound("job of lease", lease_id)
+    return folder
+
+
+@contextlib.contextmanager
+def drafted(folder: Path) -> Iterator[Path]:
+    """A folder to lay a job out in; at the end it has its name, or there is nothing of it."""
+    draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=folder.parent))
+    try:
+        yield draft
+        draft.rename(folder)
+    except OSError as error:
+        if folder.exists():
+            raise Conflict("job of lease", folder.name, "was started before") from None
+        raise Unavailable("the job's folder", error.strerror) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def load_owner(path: Path) -> str:

@@ -66,6 +66,8 @@ class LostReason(StrEnum):
     NOT_THE_SAME_PROCESS = "not_the_same_process"
     SUPERVISOR_GONE = "supervisor_gone"
     NODE_LOST = "node_lost"
+    PLACE_TAKEN = "place_taken"
+    """A cluster of others took the job's place back for something else."""
 
 
 @dataclass(frozen=True, slots=True)

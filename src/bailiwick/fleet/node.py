@@ -4,6 +4,7 @@ Rules:
 
 - Everything is an exact integer: milli-cores, bytes, and 1000 milli-shares per device.
 - Devices are listed one by one; their order is the order of the machine's own indices.
+- Some labels are nobody's to say: they follow from what the node is (``implied_labels``).
 - ``gpu_vram`` alone (no device list) means one device of generation ``other`` with that memory.
 - How cores and devices hang together is told as well, or not at all: caches that hold fewer cores
   than the node offers would leave some that lie nowhere. They may hold more: a node may keep cores
@@ -43,6 +44,18 @@ value is the name of that executor."""
 
 NODE_EXECUTOR = "node"
 """The name of the executor that runs jobs through a node's own agent."""
+
+LOCAL_EXECUTOR = "local"
+"""The name of the executor that runs jobs on the server's own machine."""
+
+NAME_LABEL, RUNS_JOBS_LABEL, RUNS_ITSELF_LABEL = "node-name", "runs-jobs", "runs-jobs-itself"
+"""The keys of labels that follow from what a node is: see :func:`implied_labels`."""
+
+YES = "yes"
+"""The value of a label that only says that something is so."""
+
+IMPLIED_LABELS = frozenset((NAME_LABEL, RUNS_JOBS_LABEL, RUNS_ITSELF_LABEL))
+"""What an inventory says under one of these keys does not count."""
 
 JOB_MODE_LABEL = "job-mode"
 """The key of the label that says how an executor keeps jobs apart on its node."""
@@ -134,6 +147,20 @@ class NodeCapacity:
     def gpu_milli(self) -> int:
         """All milli-shares of all devices."""
         return MILLI * len(self.gpus)
+
+
+def implied_labels(name: str, labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels that follow from a node's name and its executor; nobody has to say them.
+
+    >>> implied_labels("n1", {"executor": "node"})
+    {'node-name': 'n1', 'runs-jobs': 'yes', 'runs-jobs-itself': 'yes'}
+    """
+    implied, executor = {NAME_LABEL: name}, labels.get(EXECUTOR_LABEL)
+    if executor is not None:
+        implied[RUNS_JOBS_LABEL] = YES
+    if executor in (LOCAL_EXECUTOR, NODE_EXECUTOR):
+        implied[RUNS_ITSELF_LABEL] = YES
+    return implied
 
 
 def check_labels(field_name: str, labels: object) -> Mapping[str, str]:

@@ -332,6 +332,7 @@ class JobActions:
             limits=Limits(memory_of(lease, per_core), cpu_milli=lease.cpu_milli or None),
             server=self._tools.server,
             owner=str(Scope(job.tenant, job.project)),
+            node=lease.node,
             told=told_of(job),
         )
 

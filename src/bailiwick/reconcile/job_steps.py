@@ -298,7 +298,7 @@ def _by_exit(status: Exited) -> JobVerdict:
 
 def _as_noted(job: JobRow) -> JobVerdict:
     """What was written down when its end began."""
-    if job.reason in tuple(PreemptionReason):
+    if job.reason in (*PreemptionReason, LostReason.PLACE_TAKEN):
         return JobVerdict(JobPhase.PREEMPTED, job.reason)
     return JobVerdict(JobPhase.EXPIRED)
 
@@ -311,6 +311,8 @@ def _by_processes(job: JobRow, status: JobStatus | None) -> JobVerdict | None:
         case Lost(LostReason.NEVER_STARTED):
             was_there = job.phase in (JobPhase.RUNNING, JobPhase.ENDING)
             return JobVerdict(JobPhase.LOST, status.reason.value) if was_there else None
+        case Lost(LostReason.PLACE_TAKEN):
+            return JobVerdict(JobPhase.PREEMPTED, status.reason.value)
         case Lost():
             return JobVerdict(JobPhase.LOST, status.reason.value)
         case Unstarted():

@@ -4,6 +4,7 @@ Rules:
 
 - Labels of the inventory are indexed when a node joins. Those that attestation gives are indexed
   from the first time somebody asks for one: a node attests much, and much of it is new every time.
+  So are those that follow from what a node is: each has a name of its own.
 - A set that was handed out stays the one that is kept up to date.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from bailiwick.fleet.node import ATTESTED_PREFIX
+from bailiwick.fleet.node import ATTESTED_PREFIX, IMPLIED_LABELS
 from bailiwick.scheduler.node_set import NodeSet
 from bailiwick.scheduler.node_state import NodeEntry
 from bailiwick.vocab.errors import InvalidValue
@@ -34,15 +35,20 @@ class LabelIndex:
         if found is None:
             found = self._sets[label] = NodeSet()
             key, value = label
-            for entry in self._entries.values() if key.startswith(ATTESTED_PREFIX) else ():
-                if entry.attested.get(key) == value:
+            is_late = key.startswith(ATTESTED_PREFIX) or key in IMPLIED_LABELS
+            for entry in self._entries.values() if is_late else ():
+                if entry.attested.get(key, entry.implied.get(key)) == value:
                     found.add(entry.handle)
         return found
 
     def enter(self, entry: NodeEntry) -> None:
         """A node joined, with the labels of its inventory."""
         for label in entry.capacity.labels.items():
-            self.nodes_with(label).add(entry.handle)
+            if label[0] not in IMPLIED_LABELS:
+                self.nodes_with(label).add(entry.handle)
+        for label in entry.implied.items():
+            if label in self._sets:
+                self._sets[label].add(entry.handle)
 
     def leave(self, entry: NodeEntry) -> None:
         """A node is gone."""

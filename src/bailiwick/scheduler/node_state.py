@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bailiwick.fleet.node import NodeCapacity
+from bailiwick.fleet.node import NodeCapacity, implied_labels
 from bailiwick.fleet.resources import NOTHING, Resources
 from bailiwick.scheduler.quota_rows import vram_held
 from bailiwick.vocab.transitions import NodeMode
@@ -52,10 +52,17 @@ class NodeEntry:
         gpus = enumerate(self.capacity.gpus)
         return sum(vram_held(gpu.vram_bytes, milli) for i, gpu in gpus if devices >> i & 1)
 
+    @property
+    def implied(self) -> Mapping[str, str]:
+        """The labels that follow from what it is."""
+        return implied_labels(str(self.id), self.capacity.labels)
+
     def has_labels(self, wanted: Mapping[str, str]) -> bool:
-        """Whether it has all of these labels, from its inventory or by attestation."""
-        own, proven = self.capacity.labels, self.attested
-        return all(own.get(key, proven.get(key)) == value for key, value in wanted.items())
+        """Whether it has all of these labels: implied, of its inventory, or by attestation."""
+        if not wanted:
+            return True
+        told = {**self.attested, **self.capacity.labels, **self.implied}
+        return wanted.items() <= told.items()
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,10 +101,11 @@ def open_telemetry(folder: Path, name: str, *, otlp: str | None) -> Telemetry:
 def open_cluster(plan: ClusterPlan) -> ClusterHands:
     """The hands on one cluster; refused if this machine cannot reach one."""
     kind = registry.find_cluster(plan.kind)
-    if kind.open_cluster is None or not kind.is_available():
+    if kind.open_cluster is None or not (plan.where or kind.is_available()):
         raise InvalidValue("--jobs-on", plan.kind, "a cluster that this machine can submit to")
     plan.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return ClusterHands(kind.name, kind.open_cluster(plan.folder), plan.folder)
+    executor = kind.open_cluster(plan.folder, plan.where)
+    return ClusterHands(kind.name, executor, folder=plan.folder, where=plan.where)
 
 
 def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
@@ -120,7 +121,8 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
     duties.append(GraphLoop(graphs, runner, clock=clock, say=base.say))
     clusters = tuple(open_cluster(each) for each in plan.clusters)
-    duties += [ClusterNodes(each, runner, beats=beats, say=base.say) for each in clusters]
+    nodes_of = partial(ClusterNodes, runner=runner, beats=beats, say=base.say, others=clusters)
+    duties += [nodes_of(each) for each in clusters]
     desk = NodeDesk(WorkBook(base.store), clock=clock, clusters=clusters)
     kind = registry.DEFAULT
     executor, job_mode = None, None
@@ -158,6 +160,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         executor=executor,
         desk=desk,
         job_mode=job_mode,
+        clusters=clusters,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),
         capabilities=Capabilities(plan.capability, RevocationBook()),

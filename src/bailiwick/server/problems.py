@@ -23,6 +23,7 @@ from bailiwick.vocab.errors import (
     IllegalTransition,
     InvalidValue,
     InvariantBroken,
+    NotHonoured,
     NotLeader,
     Stale,
 )
@@ -61,6 +62,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
     ),
     ErrorCode.STALE: Row(412, True, "it changed since you read it; read it again"),
     ErrorCode.LIMIT_REACHED: Row(409, False, "a limit of the server itself is reached"),
+    ErrorCode.NOT_HONOURED: Row(
+        409, False, "whoever would run it cannot give that; `details` has the numbers"
+    ),
     ErrorCode.UNAVAILABLE: Row(503, True, "no answer in time; it may have taken effect or not"),
     ErrorCode.NOT_LEADER: Row(503, True, "another replica decides; `details` may say which"),
     ErrorCode.DEPOSED: Row(503, True, "another replica took over meanwhile"),
@@ -153,6 +157,9 @@ def _details(error: BailiwickError) -> Details:
             return {"held": error.held, "current": error.current}
         case IllegalTransition():
             return {"current": error.current, "allowed": list(error.allowed)}
+        case NotHonoured():
+            about: Details = {"what": error.what, "executor": error.executor}
+            return about | {"asked": error.asked, "step": error.step}
         case NotLeader():
             return {"leader": error.address}
         case _:

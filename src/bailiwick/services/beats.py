@@ -45,6 +45,10 @@ class Beats:
         self._heard: dict[str, tuple[int, int]] = {}
         self._since = self._looked = clock.elapsed_ms()
 
+    def now_ms(self) -> int:
+        """The time of day, by the clock that beats are kept with."""
+        return self._clock.now_ms()
+
     def beat(self, node: str) -> None:
         """The node lives."""
         check_name("node", node)

@@ -28,8 +28,8 @@ from typing import assert_never
 
 from bailiwick.batch import StartTask, Task, TaskGraph
 from bailiwick.executors.port import JobSpec
-from bailiwick.executors.registry import DEFAULT, find_executor
-from bailiwick.fleet.node import EXECUTOR_LABEL
+from bailiwick.executors.registry import labels_for
+from bailiwick.fleet.node import EXECUTOR_LABEL, NAME_LABEL
 from bailiwick.kernel import Submit
 from bailiwick.kernel.spelling import cores_of
 from bailiwick.ports import JobRow, JobStore
@@ -40,6 +40,9 @@ from bailiwick.vocab.errors import ErrorCode
 from bailiwick.vocab.graphs import FailureCategory, TaskFault
 from bailiwick.vocab.jobs import JobFault, JobPhase
 from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
+
+_WHERE = (EXECUTOR_LABEL, NAME_LABEL)
+"""What a task says of its place, which counts only if the whole graph has none."""
 
 _PASSING = frozenset(
     (ErrorCode.NOT_LEADER.value, ErrorCode.UNAVAILABLE.value, ErrorCode.DEPOSED.value)
@@ -76,21 +79,30 @@ def job_of(
     )
 
 
+def first_jobs(graph: NewGraphRow, tasks: TaskGraph) -> list[JobDraft | None]:
+    """What one task of each definition would be submitted as; nothing for an empty map."""
+    found: list[JobDraft | None] = []
+    for group in tasks.groups:
+        if not group:
+            found.append(None)
+            continue
+        task = tasks.tasks[group[0]]
+        step = StartTask(task.name, 1, "-", "-", {}, task.checkpoint)
+        found.append(job_of(graph, task, step=step, graph_id=1))
+    return found
+
+
 def check_jobs(graph: NewGraphRow, tasks: TaskGraph) -> None:
     """Refuse what could never be submitted, as far as that can be told beforehand."""
-    for group in tasks.groups:
-        for number in group[:1]:
-            task = tasks.tasks[number]
-            step = StartTask(task.name, 1, "-", "-", {}, task.checkpoint)
-            draft = job_of(graph, task, step=step, graph_id=1)
+    for draft in first_jobs(graph, tasks):
+        if draft is not None:
             JobSpec(1, argv=draft.command, token="-", env=draft.env)
 
 
 def _request(graph: NewGraphRow, task: Task) -> PlacementRequest:
     definition, needs = task.definition, task.definition.needs
-    labels = dict(needs.labels)
-    named = graph.executor or labels.get(EXECUTOR_LABEL) or DEFAULT.name
-    labels[EXECUTOR_LABEL] = find_executor(named).name
+    labels = {k: v for k, v in needs.labels.items() if graph.executor is None or k not in _WHERE}
+    labels = labels_for(graph.executor, labels)
     deadline = definition.deadline_ms
     return PlacementRequest(
         tenant=TenantId(graph.tenant),

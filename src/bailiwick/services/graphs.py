@@ -3,7 +3,8 @@
 Rules:
 
 - To submit writes a row; the loop of the leader does the rest, so that no answer waits for a job.
-- A graph that could never run is refused when it is submitted, with the line of each mistake.
+- A graph that could never run is refused when it is submitted, with the line of each mistake. So is
+  one of whose tasks one asks for what nobody who may run it could honour; a plan tells which.
 - A graph of another is not there: same answer, same words.
 - A graph's document is told to nobody, because it may hold secrets: jobs tell their commands.
 - A plan asks the kernel once for each definition; what a map would cost is that for each element.
@@ -21,14 +22,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from bailiwick.batch import StartTask, Task, TaskGraph, load_graph
+from bailiwick.batch import Task, TaskGraph, load_graph
+from bailiwick.executors.abilities import Honoured, NotHonoured
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import Done
 from bailiwick.ports import Clock
 from bailiwick.services.authority import Principal
 from bailiwick.services.caller import Caller, Deferred
-from bailiwick.services.graph_jobs import PastAttempt, check_jobs, find_past_attempts, job_of
-from bailiwick.services.jobs import Jobs
+from bailiwick.services.graph_jobs import PastAttempt, check_jobs, find_past_attempts, first_jobs
+from bailiwick.services.jobs import JobDraft, Jobs
+from bailiwick.services.jobs.landing import WorkAsked, judge_landing, require_landing
 from bailiwick.services.leases import check_scope
 from bailiwick.services.pages import Rows, cut
 from bailiwick.services.plans import PricedPlan, plan_request
@@ -134,7 +137,9 @@ class PlannedStage:
     starts_ms: int
     ttl_ms: int
     plan: PricedPlan | None
-    """Nothing for an empty map."""
+    """Nothing for an empty map, or for what cannot be honoured."""
+    unhonoured: NotHonoured | None = None
+    """What nobody who may run it could give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +251,9 @@ async def submit_graph(
     await check_scope(caller, scope)
     draft, kept = await asyncio.to_thread(ask), _kept(graphs)
     word, who = caller.correlation_id, caller.principal
+    new = draft.row(who, correlation_id=word, key=None, now_ms=caller.clock.now_ms())
+    firsts = await asyncio.to_thread(first_jobs, new, draft.graph)
+    await require_landing(caller, [_work(job) for job in firsts if job is not None])
     row = await asyncio.to_thread(
         kept.submit, draft, principal=who, correlation_id=word, key=caller.key
     )
@@ -265,17 +273,20 @@ async def plan_graph(caller: Caller, *, scope: Scope, ask: Deferred[GraphDraft])
     path_ms, path = graph.critical_path(lengths)
     starts = graph.latest_starts(lengths)
     stages, total = list[PlannedStage](), 0
-    for definition, group in zip(graph.definitions, graph.groups, strict=True):
+    firsts = await asyncio.to_thread(first_jobs, new, graph)
+    for definition, group, job in zip(graph.definitions, graph.groups, firsts, strict=True):
         plan: PricedPlan | None = None
-        if group:
-            task = graph.tasks[group[0]]
-            step = StartTask(task.name, 1, "-", "-", {}, task.checkpoint)
-            plan = await plan_request(caller, job_of(new, task, step=step, graph_id=1).submit)
-            total += plan.price.micros_total * len(group)
+        bad: NotHonoured | None = None
+        if job is not None:
+            (found,) = await judge_landing(caller, [_work(job)])
+            bad = None if isinstance(found, Honoured) else found
+            if bad is None:
+                plan = await plan_request(caller, job.submit)
+                total += plan.price.micros_total * len(group)
         begins = max((starts[at] for at in group), default=0)
         ttl_ms = definition.needs.ttl_ms
         after = tuple(each.task for each in definition.upstreams)
-        stages.append(PlannedStage(definition.name, len(group), after, begins, ttl_ms, plan))
+        stages.append(PlannedStage(definition.name, len(group), after, begins, ttl_ms, plan, bad))
     return GraphPlan(tuple(stages), path, path_ms, total)
 
 
@@ -349,6 +360,10 @@ async def report_task(
         made = AttemptReport(number, report.attempt, report.outputs, report.checkpoint)
         await asyncio.to_thread(kept.book.report, graph_id, made)
     return Done(None)
+
+
+def _work(job: JobDraft) -> WorkAsked:
+    return WorkAsked(job.request.request, job.image)
 
 
 async def _stand(graphs: Graphs, rows: Sequence[GraphRow]) -> list[GraphStanding]:

@@ -109,9 +109,12 @@ def _shown(victim: pl.PlannedVictim, command: Submit, *, principal: Principal) -
 
 
 def price_of(
-    planned: pl.Plan, command: Submit, *, card: RateCard, fleet: Iterable[HardwareGeneration]
+    planned: pl.Plan | None, command: Submit, *, card: RateCard, fleet: Iterable[HardwareGeneration]
 ) -> PlanPrice:
-    """What the plan costs; ``fleet`` are the generations that could serve the request."""
+    """What the plan costs, or (``None``) a request of which no place is known.
+
+    ``fleet`` are the generations that could serve the request.
+    """
     request = command.request
     members: Mapping[HardwareGeneration | None, int]
     is_bound = False

@@ -22,6 +22,7 @@ class ErrorCode(StrEnum):
     ILLEGAL_TRANSITION = "illegal_transition"
     STALE = "stale"
     LIMIT_REACHED = "limit_reached"
+    NOT_HONOURED = "not_honoured"
     UNAVAILABLE = "unavailable"
     NOT_LEADER = "not_leader"
     DEPOSED = "deposed"
@@ -126,6 +127,21 @@ class LimitReached(BailiwickError):
         super().__init__(f"{what}: the limit of {limit} is reached")
         self.what = what
         self.limit = limit
+
+
+class NotHonoured(BailiwickError):
+    """Whoever would run it cannot give what is asked for, and never could."""
+
+    code = ErrorCode.NOT_HONOURED
+
+    def __init__(self, what: str, executor: str, *, asked: int | str, step: int | None) -> None:
+        steps = "" if step is None else f", it gives steps of {step}"
+        super().__init__(
+            f"{executor} cannot honour {what}: asked for {asked}{steps}",
+            hint="ask for what it gives, or for another place to run",
+        )
+        self.what, self.executor = what, executor
+        self.asked, self.step = asked, step
 
 
 class Unavailable(BailiwickError):

@@ -63,6 +63,14 @@ class JobFault(StrEnum):
     NOT_PERMITTED = "not_permitted"
 
 
+class Unhonoured(StrEnum):
+    """What an executor cannot honour of what a job asks for."""
+
+    GPU_SHARE = "gpu_share"
+    CORE_SHARE = "core_share"
+    IMAGE = "image"
+
+
 class HeldReason(StrEnum):
     """Why a job is not in the queue yet."""
 

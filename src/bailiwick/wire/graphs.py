@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase, TaskPhase
+from bailiwick.vocab.jobs import Unhonoured
 from bailiwick.wire.answers import Plan
 from bailiwick.wire.base import Model, Name, Number, Within
 
@@ -25,6 +26,7 @@ class NewGraph(Model):
     document: Annotated[str, Field(min_length=1, max_length=1 << 20)]
     """YAML; what is wrong with it is told with its line."""
     executor: Name | None = None
+    """An executor's word, or the name of the one node on which all of it is to run."""
     reuses: Number | None = None
     """A graph of the same project: what it has done is not done again, unless it has changed."""
 
@@ -101,6 +103,15 @@ class GraphDetail(Model):
     """In the order in which they ended; of very many, the last thousand."""
 
 
+class NotHonoured(Model):
+    """What nobody who may run it could give: what was asked for, and in which steps it is given."""
+
+    what: Annotated[Unhonoured, Field(strict=False)]
+    executor: str
+    asked: int | str
+    step: int | None
+
+
 class PlannedStage(Model):
     """One definition: what one of its tasks would get now, and when it could start.
 
@@ -113,6 +124,8 @@ class PlannedStage(Model):
     starts_ms: int
     ttl_ms: int
     plan: Plan | None
+    unhonoured: NotHonoured | None = None
+    """Why it would be refused before anybody is asked for a lease."""
 
 
 class GraphPlan(Model):

@@ -34,6 +34,8 @@ class NewJob(LeaseRequest):
     image: Annotated[str, Field(pattern=_IMAGE, max_length=255)] | None = None
     """The OCI image that is its root: ``NAME``, ``NAME:TAG``, either with ``@sha256:DIGEST``."""
     name: Name | None = None
+    on: Name | None = None
+    """Who runs it (``local``, ``node`` or a cluster's word), or the one node it is to run on."""
     after: Annotated[list[_After], Field(max_length=AFTER_MAX)] = Field(default_factory=list)
     """Jobs that must be over before, and how: ``job-3:ok``, ``:failed`` or ``:any``."""
     array: Annotated[str, Field(pattern=r"^[0-9,:%-]+$", max_length=8_000)] | None = None
@@ -69,6 +71,17 @@ class JobMember(Model):
     ended_ms: int | None
     exit_code: int | None
     signal: int | None
+
+
+class JobCost(Model):
+    """What a job has cost so far, as its invoice will have it, and what an hour of it costs."""
+
+    currency: str
+    cost_micros: int
+    micros_per_hour: int | None
+    """At the prices of now: of what it holds or, while it waits, asks for; null once it is over."""
+    is_upper_bound: bool
+    """Whether it is not known which GPUs it gets: then the dearest that would do count."""
 
 
 class Job(Model):
@@ -116,6 +129,8 @@ class Job(Model):
     checkpoint: str | None = None
     attempts: list[JobAttempt] = Field(default_factory=list)
     """Those that are over, if it was tried again."""
+    cost: JobCost | None = None
+    """What it costs, when it is read alone; of every member and every attempt."""
 
 
 class JobOutput(Model):

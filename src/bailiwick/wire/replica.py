@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from bailiwick.wire.base import Model
 
 
@@ -13,6 +15,21 @@ class Leader(Model):
     name: str
     address: str
     epoch: int
+
+
+class ClusterState(Model):
+    """A cluster on which jobs run, as this process last found it."""
+
+    cluster: str
+    """The word of its executor, and where it is if that was said."""
+    state: Literal["not_asked", "reachable", "unreachable"]
+    """Only the leader asks; ``not_asked`` is what everybody else says."""
+    nodes: int
+    """Machines of it that took part when it last answered."""
+    asked_ms: int | None
+    answered_ms: int | None
+    trouble: str
+    """For a person, if it did not answer."""
 
 
 class ReplicaState(Model):
@@ -34,6 +51,8 @@ class ReplicaState(Model):
     """Of the whole state; replicas of the same size have the same."""
     job_mode: Literal["sandbox", "users", "trusted", "closed"] | None = None
     """How jobs are kept apart on this machine; none if it runs no jobs."""
+    clusters: list[ClusterState] = Field(default_factory=list)
+    """Those that this process was told to run jobs on."""
 
 
 class Health(Model):

@@ -244,6 +244,7 @@ ENDING = replace(JOB, phase=JobPhase.ENDING)
         (RUNNING, None, ENDED, "succeeded", None),
         (RUNNING, lease(R.ACTIVE), None, "lost", "folder_gone"),
         (RUNNING, lease(R.ACTIVE), Lost(LostReason.OTHER_BOOT), "lost", "other_boot"),
+        (RUNNING, lease(R.ACTIVE), Lost(LostReason.PLACE_TAKEN), "preempted", "place_taken"),
         (RUNNING, lease(R.FENCED), RUNS, "expired", None),
         (replace(ENDING, reason="operator_drain"), lease(R.FENCED), ENDED, "preempted",
          "operator_drain"),

@@ -23,7 +23,7 @@ from bailiwick.cli.shared.options import ExplainOptions, ask_of, typed_words, wi
 from bailiwick.cli.shared.output import Columns, Format
 from bailiwick.cli.shared.screen import make_console, owner, print_rows, printable
 from bailiwick.cli.shared.units import parse_id
-from bailiwick.executors.registry import DEFAULT
+from bailiwick.executors.registry import labels_for
 from bailiwick.phrases.amounts import amount, span
 from bailiwick.phrases.estimates import phrase_estimate, phrase_position
 from bailiwick.phrases.nodes import FILTERS
@@ -98,13 +98,17 @@ def _explain_wish(ask: Ask, options: ExplainOptions) -> None:
 
     fields = body_of(wish_of(options, ask), is_job=False)
     if not options.lease:
-        fields["labels"] = sorted({*fields.get("labels", ()), DEFAULT.label})
+        asked = dict(text.partition("=")[::2] for text in fields.get("labels", ()))
+        told = labels_for(options.on, asked)
+        fields["labels"] = [f"{key}={value}" for key, value in sorted(told.items())]
     body = make_body(LeaseRequest, **fields)
     found = ask.client.send(REQUEST_EXPLAIN, body=body)
     ask.printer.thing(found, name=found.plan.plan, draw=lambda: _draw_explanation(found))
     if ask.output is Format.TABLE and not options.lease and FilterReason.LABELS in found.fallen:
         typer.echo(
-            f"nodes without {DEFAULT.label} run no jobs; --lease asks for a lease alone", err=True
+            "a job needs a node that runs jobs, and without --on one that runs them itself; "
+            "--lease asks for a lease alone",
+            err=True,
         )
 
 

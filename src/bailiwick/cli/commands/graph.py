@@ -15,7 +15,7 @@ import typer
 from bailiwick.cli import ExitCode
 from bailiwick.cli.commands.logs import FollowOption, OffsetOption
 from bailiwick.cli.shared.ask import Ask, noun, verb
-from bailiwick.cli.shared.completions import complete_graphs
+from bailiwick.cli.shared.completions import complete_graphs, complete_places
 from bailiwick.cli.shared.output import Format, emit
 from bailiwick.cli.shared.screen import make_console
 from bailiwick.cli.shared.units import parse_id
@@ -43,7 +43,13 @@ GraphId = Annotated[
 ]
 GraphFile = Annotated[Path, typer.Argument(metavar="FILE", help="A graph's file (YAML).")]
 OnOption = Annotated[
-    str | None, typer.Option("--on", metavar="EXECUTOR", help="Who runs all of its tasks.")
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="EXECUTOR|NODE",
+        help="Who runs all of its tasks, or the one node.",
+        autocompletion=complete_places,
+    ),
 ]
 ReuseOption = Annotated[
     str | None,
@@ -93,7 +99,7 @@ def run_graph(
 
     With --follow it ends as the graph does: 0 if it succeeded, 1 if it failed, 3 if cancelled.
 
-    Example: bailiwick graph run nightly.yaml --follow
+    Example: bailiwick graph run nightly.yaml --follow --on n1
     """
     from bailiwick.wire.actions.graphs import GRAPH_SUBMIT
 

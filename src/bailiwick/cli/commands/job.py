@@ -31,6 +31,7 @@ from bailiwick.cli.shared.denials import phrase_denial
 from bailiwick.cli.shared.flags import with_options
 from bailiwick.cli.shared.jobs import name_of, outcome_of, read_job, sentence_of
 from bailiwick.cli.shared.output import Format, draw_details
+from bailiwick.cli.shared.periods import spell_money
 from bailiwick.cli.shared.screen import asked, make_console, owner, print_rows
 from bailiwick.cli.shared.session import load_session
 from bailiwick.phrases.amounts import plural, size, span
@@ -103,6 +104,19 @@ def _terms(found: Job) -> list[tuple[str, str]]:
     ]
 
 
+def _money(found: Job) -> list[tuple[str, str]]:
+    """What it costs an hour, and has cost so far."""
+    cost = found.cost
+    if cost is None:
+        return []
+    most = "at most " if cost.is_upper_bound else ""
+    rows = [("cost so far", f"{spell_money(cost.cost_micros)} {cost.currency}")]
+    if cost.micros_per_hour is not None:
+        price = f"{most}{spell_money(cost.micros_per_hour)} {cost.currency} an hour"
+        rows = [("price", price), *rows]
+    return rows if not found.phase.is_over else [("cost", rows[0][1])]
+
+
 def _member(each: JobMember) -> str:
     """Where a member of a gang runs, and how it ended."""
     told = f"{each.node} (lease-{each.lease_id})"
@@ -121,6 +135,7 @@ def draw_job(found: Job) -> None:
         ("asks for", asked(found.request)),
         ("memory", size(found.mem_bytes)),
         *_terms(found),
+        *_money(found),
         *_later(found),
         ("owner", owner(found.tenant, found.project)),
         ("submitted by", found.submitter),

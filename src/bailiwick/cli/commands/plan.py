@@ -29,8 +29,8 @@ command = typer.Typer(add_completion=False)
 
 NO_SUCH_HARDWARE: Final = "no_such_hardware"
 ONLY_EXECUTORS: Final = (
-    "a job lands only on nodes that run jobs (those with the label executor); bailiwick lease "
-    "request asks for any node"
+    "without --on a job lands only on machines that run jobs themselves (executor=local or node); "
+    "bailiwick lease request asks for any node"
 )
 
 # What follows the command's first word is the command's own, options too.

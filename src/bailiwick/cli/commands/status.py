@@ -8,16 +8,17 @@ import typer
 
 from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.output import draw_details
+from bailiwick.cli.shared.screen import printable
 
 if TYPE_CHECKING:
-    from bailiwick.wire.replica import ReplicaState
+    from bailiwick.wire.replica import ClusterState, ReplicaState
 
 command = typer.Typer(add_completion=False)
 
 
 @verb(command, "status")
 def status(ask: Ask) -> None:
-    """How the server that answers stands: its role, its journal, who leads.
+    """How the server that answers stands: its role, its journal, who leads, its clusters.
 
     Example: bailiwick status
     """
@@ -25,6 +26,20 @@ def status(ask: Ask) -> None:
 
     found = ask.client.send(REPLICA_READ)
     ask.printer.thing(found, name=found.name, draw=lambda: _draw_status(found))
+
+
+def _told_cluster(found: ClusterState) -> str:
+    """How a cluster was last found."""
+    from bailiwick.phrases.amounts import plural
+    from bailiwick.phrases.times import age
+
+    if found.asked_ms is None:
+        return "not asked yet; the leader asks"
+    told = f"{found.state}, {plural(found.nodes, 'node')}, asked {age(found.asked_ms)} ago"
+    if found.state == "unreachable":
+        last = "never" if found.answered_ms is None else f"{age(found.answered_ms)} ago"
+        told += f", last answered {last}: {found.trouble}"
+    return printable(told)
 
 
 def _draw_status(found: ReplicaState) -> None:
@@ -40,6 +55,7 @@ def _draw_status(found: ReplicaState) -> None:
             ("journal", f"{found.size:,} records, epoch {found.epoch}"),
             ("may be old by", f"{found.age_ms:,} ms"),
             ("jobs kept apart", found.job_mode or "it runs no jobs"),
+            *((f"cluster {each.cluster}", _told_cluster(each)) for each in found.clusters),
             ("fleet", f"{found.nodes:,} nodes, {found.leases:,} leases, {found.waiting:,} waiting"),
         ],
     )

@@ -126,9 +126,10 @@ class UpOptions:
         list[str] | None,
         typer.Option(
             "--jobs-on",
-            metavar="KIND=DIR",
+            metavar="KIND[@WHERE]=DIR",
             help="Run jobs on a cluster too, whose machines then are nodes; DIR is a folder that "
-            "they see as well. Repeatable.",
+            "they see as well. WHERE is its configuration file or its address, if not "
+            "where the environment says. Repeatable.",
         ),
     ] = None
     tls_cert: Annotated[
@@ -240,7 +241,7 @@ def check_options(options: UpOptions) -> ProcessOptions:
         advertise=options.advertise,
         tls=tls,
         apart=_apart_of(options, folder=folder, key_file=key_file),
-        clusters=tuple(_cluster_of(text) for text in options.jobs_on or ()),
+        clusters=_clusters_of(options.jobs_on or []),
         is_node=default and can_be_node() if options.node is None else options.node,
         shows_login=default if options.login is None else options.login,
         demo=options.demo,
@@ -266,18 +267,28 @@ def _apart_of(options: UpOptions, *, folder: Path, key_file: Path) -> Apart:
     )
 
 
+def _clusters_of(texts: list[str]) -> tuple[ClusterPlan, ...]:
+    from bailiwick import InvalidValue
+
+    found = tuple(_cluster_of(text) for text in texts)
+    if len({each.folder for each in found}) < len(found):
+        raise InvalidValue("--jobs-on", " ".join(texts), "a folder of its own for each cluster")
+    return found
+
+
 def _cluster_of(text: str) -> ClusterPlan:
     from bailiwick import InvalidValue
     from bailiwick.executors.clusters import ClusterPlan
     from bailiwick.executors.registry import find_cluster
 
-    word, _, folder = text.partition("=")
+    named, _, folder = text.partition("=")
+    word, _, where = named.partition("@")
     kind = find_cluster(word)
     if not folder:
         raise InvalidValue("--jobs-on", text, f"{kind.name}=DIR")
-    if not kind.is_available():
+    if not where and not kind.is_available():
         raise InvalidValue("--jobs-on", word, f"a cluster ({kind.needs})")
-    return ClusterPlan(kind.name, Path(folder).resolve())
+    return ClusterPlan(kind.name, Path(folder).resolve(), where)
 
 
 def _tls_of(options: UpOptions) -> Tls | None:

@@ -43,6 +43,14 @@ def complete_nodes(incomplete: str) -> list[str]:
     return _names("/v1/nodes", "node", incomplete)
 
 
+def complete_places(incomplete: str) -> list[str]:
+    """Who may run a job: executors, which need no server, and nodes."""
+    from bailiwick.executors.registry import EXECUTORS
+
+    words = [kind.name for kind in EXECUTORS if kind.name.startswith(incomplete)]
+    return words + [node for node in complete_nodes(incomplete) if node not in words]
+
+
 def complete_jobs(incomplete: str) -> list[str]:
     """Jobs, as ``job-7``."""
     return _names("/v1/jobs", "job_id", incomplete, before="job-")

@@ -25,6 +25,7 @@ from bailiwick.cli.shared.completions import (
     complete_exclusivities,
     complete_generations,
     complete_jobs,
+    complete_places,
     complete_priorities,
     complete_projects,
     complete_retries,
@@ -156,6 +157,15 @@ class JobOptions(WishOptions):
             help="Run it in this OCI image, of those that its machine has.",
         ),
     ] = None
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="EXECUTOR|NODE",
+            help="Who runs it, or the one node; without it, any machine that runs jobs itself.",
+            autocompletion=complete_places,
+        ),
+    ] = None
     after: Annotated[
         list[str] | None,
         _option(
@@ -232,6 +242,15 @@ class ExplainOptions(WishOptions):
     lease: Annotated[
         bool, typer.Option("--lease", help="As lease request would ask, not as submit would.")
     ] = False
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="EXECUTOR|NODE",
+            help="As submit --on would.",
+            autocompletion=complete_places,
+        ),
+    ] = None
     rules: Annotated[bool, typer.Option("--rules", help="Only who may evict whom.")] = False
 
 
@@ -330,6 +349,8 @@ def _typed_job(options: JobOptions) -> dict[str, object]:
         told["cwd"] = str(Path(options.cwd).absolute())
     if options.image is not None:
         told["image"] = options.image
+    if options.on is not None:
+        told["on"] = options.on
     return told
 
 

@@ -150,6 +150,7 @@ WORDS: Final[dict[str, Callable[[str, object], Flat]]] = {
     "env": _env,
     "cwd": _plain("cwd"),
     "image": _plain("image"),
+    "on": _plain("on"),
     "after": _texts("after"),
     "array": _array,
     "retries": _retries,
@@ -193,7 +194,7 @@ WORD_OF: Final[dict[str, str]] = {
 """The word for a field of the contract, where it has another one."""
 
 _LATER: Final = ("after", "array", "retries", "retry_on", "checkpoint")
-JOB_FIELDS: Final = frozenset({"name", "command", "env", "cwd", "image", *_LATER})
+JOB_FIELDS: Final = frozenset({"name", "command", "env", "cwd", "image", "on", *_LATER})
 """What a job has and a lease has not."""
 
 

@@ -69,7 +69,7 @@ def draw_plan(found: GraphPlan) -> None:
             ", ".join(stage.after) or "-",
             "at once" if not stage.starts_ms else f"after {span(stage.starts_ms)}",
             span(stage.ttl_ms),
-            "-" if stage.plan is None else stage.plan.plan,
+            _now(stage),
         )
         for stage in found.stages
     ]
@@ -82,11 +82,24 @@ def draw_plan(found: GraphPlan) -> None:
     emit(f"cost: {money(found.micros_total)}{currency} at most")
 
 
+def _now(stage: PlannedStage) -> str:
+    if stage.unhonoured is not None:
+        return "refuse"
+    return "-" if stage.plan is None else stage.plan.plan
+
+
 def _tell_obstacle(stage: PlannedStage) -> None:
     """Why a task of it would not begin at once, were it submitted now."""
     from bailiwick.cli.shared.denials import phrase_denial
     from bailiwick.wire.answers import WouldQueue, WouldRefuse
 
+    if stage.unhonoured is not None:
+        bad = stage.unhonoured
+        steps = "" if bad.step is None else f"; {bad.executor} gives steps of {bad.step}"
+        emit(
+            f"{stage.name} would be refused: {bad.executor} cannot honour {bad.what} "
+            f"({bad.asked} asked for{steps})"
+        )
     match stage.plan:
         case WouldRefuse(denied=denied):
             emit(f"{stage.name} would be refused: {phrase_denial(denied)}")

@@ -30,7 +30,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bailiwick.executors.folder import DRAFT, begin_since, load_owner, read_plain, save
+from bailiwick.executors.clusters import ClusterNode
+from bailiwick.executors.folder import (
+    begin_since,
+    folder_of,
+    leases_in,
+    load_owner,
+    open_root,
+    read_plain,
+    save,
+)
 from bailiwick.executors.local.modes import OneTenant
 from bailiwick.executors.port import (
     Adopted,
@@ -64,8 +73,7 @@ from bailiwick.executors.ray.folder import (
     withdraw,
 )
 from bailiwick.executors.ray.jobs_api import RayCluster, RayJob, RayNode, RayState
-from bailiwick.fleet.node import NodeCapacity
-from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, NotFound, Unavailable
+from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, Unavailable
 from bailiwick.vocab.jobs import JobFault
 from bailiwick.vocab.values import check_amount
 
@@ -98,8 +106,7 @@ class RayExecutor:
         python: str = "python",
         waits: RayWaits | None = None,
     ) -> None:
-        self._root = root.resolve()
-        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._root = open_root(root)
         self._cluster, self._waits = cluster, waits or RayWaits()
         self._python = python
         """The cluster's own interpreter, the one that has Ray, as its head finds it."""
@@ -108,8 +115,6 @@ class RayExecutor:
         self._turn = threading.Lock()
         self._answer: Mapping[str, RayJob] = {}
         self._answered_at = -FRESH_S
-        for draft in self._root.glob(f"{DRAFT}*"):
-            shutil.rmtree(draft, ignore_errors=True)  # of a start that was cut short
 
     # -- the port ----------------------------------------------------------------------------
 
@@ -138,7 +143,7 @@ class RayExecutor:
     def warn(self, lease_id: int, until_ms: int) -> None:
         """Tell the job that it must be gone by then: a file, and SIGUSR1 if it asked for one."""
         check_amount("until_ms", until_ms)
-        folder = self._folder(lease_id)
+        folder = folder_of(self._root, lease_id)
         body = json.dumps({"lease_id": lease_id, "until_ms": until_ms})
         try:
             (folder / WORK).mkdir(mode=0o700, exist_ok=True)
@@ -149,13 +154,13 @@ class RayExecutor:
     def call_off(self, lease_id: int) -> None:
         """Take the warning back: its file is gone. A signal that was sent cannot be."""
         try:
-            (self._folder(lease_id) / keeper.WARNING).unlink(missing_ok=True)
+            (folder_of(self._root, lease_id) / keeper.WARNING).unlink(missing_ok=True)
         except OSError as error:
             raise Unavailable("the job's working directory", error.strerror) from error
 
     def tear_down(self, lease_id: int) -> bool:
         """End the job; whether it is proven that nothing of it is left."""
-        folder = self._folder(lease_id)
+        folder = folder_of(self._root, lease_id)
         try:
             kept = load_kept(folder)
             if withdraw(folder, kept) or _never_ran(folder):
@@ -173,7 +178,7 @@ class RayExecutor:
 
     def status(self, lease_id: int) -> JobStatus:
         """What has become of the job."""
-        folder = self._folder(lease_id)
+        folder = folder_of(self._root, lease_id)
         try:
             kept, end = load_kept(folder), load_end(folder)
             unstarted, process = load_unstarted(folder), load_process(folder)
@@ -201,18 +206,20 @@ class RayExecutor:
 
     def leases(self) -> tuple[int, ...]:
         """The leases of which there is a folder."""
-        names = (path.name for path in self._root.iterdir() if path.is_dir())
-        found = (int(name) for name in names if name.isdecimal() and str(int(name)) == name)
-        return tuple(sorted(found))
+        return leases_in(self._root)
 
-    def nodes(self) -> Mapping[str, NodeCapacity]:
+    def nodes(self) -> Mapping[str, ClusterNode]:
         """The machines of the cluster that are alive."""
-        return {node.name: node.capacity() for node in self._cluster.nodes()}
+        return {node.name: ClusterNode(node.capacity()) for node in self._cluster.nodes()}
+
+    def set_open(self, node: str, *, is_open: bool) -> bool:
+        """Nothing: this API of the cluster closes no machine. We place nothing there ourselves."""
+        return False
 
     def usage(self, lease_id: int) -> JobUsage | None:
         """What the node's kernel counted for a job that is over; nothing before."""
         try:
-            end = load_end(self._folder(lease_id))
+            end = load_end(folder_of(self._root, lease_id))
         except Damaged:
             return None
         if end is None or not end.is_emptied:
@@ -221,7 +228,7 @@ class RayExecutor:
 
     def output(self, lease_id: int) -> tuple[Path, ...]:
         """Where the job's output is kept."""
-        return (self._folder(lease_id) / keeper.OUTPUT,)
+        return (folder_of(self._root, lease_id) / keeper.OUTPUT,)
 
     def read_output(
         self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
@@ -229,7 +236,7 @@ class RayExecutor:
         """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
         check_amount("offset", offset)
         check_amount("limit", limit)
-        folder = self._folder(lease_id)
+        folder = folder_of(self._root, lease_id)
         is_truncated = (folder / keeper.TRUNCATED).exists()
         offset = begin_since(folder, offset, since_ms=since_ms)
         data, _ = read_plain(folder / keeper.OUTPUT, offset, limit=limit)
@@ -237,7 +244,7 @@ class RayExecutor:
 
     def forget(self, lease_id: int) -> None:
         """Remove all that is kept of a job that has ended, its own working directory included."""
-        folder = self._folder(lease_id)
+        folder = folder_of(self._root, lease_id)
         with suppress(Damaged):
             kept, end = load_kept(folder), load_end(folder)
             is_over = end is not None and end.is_emptied
@@ -340,13 +347,6 @@ class RayExecutor:
             if time.monotonic() >= until:
                 return False
             time.sleep(_LOOK_S)
-
-    def _folder(self, lease_id: int) -> Path:
-        check_amount("lease_id", lease_id)
-        folder = self._root / str(lease_id)
-        if not folder.is_dir():
-            raise NotFound("job of lease", lease_id)
-        return folder
 
 
 def _never_ran(folder: Path) -> bool:

@@ -15,8 +15,6 @@ Rules:
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from bailiwick.executors import output_times
-from bailiwick.executors.folder import DRAFT, load, save
+from bailiwick.executors.folder import drafted, load, save
 from bailiwick.executors.port import JobSpec, LostReason
 from bailiwick.executors.ray import driver, keeper
-from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, Unavailable
+from bailiwick.vocab.errors import Damaged, InvalidValue
 
 WORK, TOKEN, STATE = "work", "token", "state.json"
 WITHDRAWN = "withdrawn"
@@ -75,8 +73,7 @@ def lay_out(
     """The job's folder with all that must be in it; it appears as a whole."""
     now_ms = time.time_ns() // 1_000_000
     told = {"name": name, "submitted_ms": now_ms, "output_bytes_max": spec.output_bytes_max}
-    draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=folder.parent))
-    try:
+    with drafted(folder) as draft:
         (draft / WORK).mkdir(mode=0o700)
         save(draft / TOKEN, spec.token)
         save(draft / keeper.ORDER, json.dumps(_order(spec, folder, term_s=term_s)))
@@ -86,13 +83,6 @@ def lay_out(
             save(draft / source.name, source.read_text(encoding="utf-8"))
         save(draft / STATE, json.dumps({"format": 1} | told))
         save(draft / f"{keeper.PERMIT}-{name}", "")
-        draft.rename(folder)
-    except OSError as error:
-        if folder.exists():
-            raise Conflict("job of lease", spec.lease_id, "was started before") from None
-        raise Unavailable("the job's folder", error.strerror) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _order(spec: JobSpec, folder: Path, *, term_s: float) -> dict[str, Any]:

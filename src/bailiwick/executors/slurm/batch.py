@@ -10,6 +10,7 @@ The folder lies on a file system that the node sees too. Files in it, by the nam
   controller it may do so, without a word.
 - ``environment`` holds the user's variables and the token, for this user alone; the script reads it
   and removes it before the program runs. None of it is in an argument list, nor at the controller.
+- ``taken`` is written by us: the cluster had taken the job's place back before we ended it.
 - ``unstarted`` names what could not be had, if the program never ran; ``exit`` how it ended.
 
 Rules:
@@ -40,7 +41,7 @@ CURRENT, STARTED, ENVIRONMENT, UNSTARTED, EXIT = (
     "unstarted",
     "exit",
 )
-OUTPUT, BATCH, STATE = "output", "batch", "state.json"
+OUTPUT, BATCH, STATE, TAKEN = "output", "batch", "state.json", "taken"
 
 SUPERSEDED = 124
 """What a script ends with that found another in its place."""

@@ -9,7 +9,10 @@ Rules:
 - The same job is the same (cluster, number, time of submission). A number alone proves nothing.
 - What a cluster that does not answer knows is not made up: the last that was seen still holds.
 - ``tear_down`` is true only if the controller says that nothing of the job is left.
-- What the cluster cannot give (a part of a core) is refused before it is asked.
+- What the cluster cannot give (a part of a core) is refused before it is asked; so are jobs of a
+  second tenant, because all of them run as one user there.
+- A place that the cluster took back (it preempted the job, or put it into its queue again) is told
+  as that. What runs the next time does nothing: whether there is a next time is decided here.
 - The output is what the job printed, whole, on the cluster's file system; past the bound it is not
   read.
 """
@@ -17,20 +20,28 @@ Rules:
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shutil
-import signal
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bailiwick.executors.folder import DRAFT, load, load_owner, read_plain, save, timeless
+from bailiwick.executors.clusters import ClusterNode
+from bailiwick.executors.folder import (
+    folder_of,
+    leases_in,
+    load,
+    load_owner,
+    open_root,
+    read_plain,
+    save,
+    timeless,
+)
+from bailiwick.executors.local.modes import OneTenant
 from bailiwick.executors.port import (
     Adopted,
-    Exited,
     JobOrdered,
     JobSpec,
     JobStatus,
@@ -38,34 +49,30 @@ from bailiwick.executors.port import (
     Lost,
     LostReason,
     OutputPart,
-    Running,
-    Starting,
-    Unstarted,
     UsedInAll,
 )
 from bailiwick.executors.slurm import batch
-from bailiwick.executors.slurm.folder import Kept, lay_out, load_kept
+from bailiwick.executors.slurm.folder import lay_out, load_kept
+from bailiwick.executors.slurm.job_status import LOST_AFTER_S, is_over, judge, read_facts
+from bailiwick.executors.slurm.nodes import SlurmMachine
 from bailiwick.executors.slurm.programs import (
     IS_THERE,
     IS_WAITING,
-    NODE_LOST,
     QueuedJob,
     SlurmPrograms,
     Submission,
 )
-from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, NotFound, Unavailable
-from bailiwick.vocab.jobs import JobFault
+from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, Unavailable
 from bailiwick.vocab.values import check_amount
 
 _FRESH_S = 0.25
 """How long one answer of the controller serves all who ask."""
 
-LOST_AFTER_S = 15.0
-"""So long a submission may be on its way before one that nobody knows is called lost."""
+_LISTED_S = 60.0
+"""How long the list of nodes serves those who submit to one of them."""
 
-_OWNER = "owner"
+_OWNER, _TENANT = "owner", "tenant.json"
 _CORE_MILLI = 1000
-_OVER_MEMORY = "OUT_OF_MEMORY"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +81,7 @@ class SlurmWaits:
 
     term_s: float = 5.0
     kill_s: float = 20.0
+    lost_s: float = LOST_AFTER_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +105,7 @@ class SlurmExecutor:
         settings: SlurmSettings | None = None,
         waits: SlurmWaits | None = None,
     ) -> None:
-        self._root = root.resolve()
-        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._root = open_root(root)
         self._programs = programs or SlurmPrograms()
         self._settings = settings or SlurmSettings()
         self._waits = waits or SlurmWaits()
@@ -106,8 +113,10 @@ class SlurmExecutor:
         self._turn = threading.Lock()
         self._answer: dict[str, QueuedJob] = {}
         self._answered_at = -_FRESH_S
-        for draft in self._root.glob(f"{DRAFT}*"):
-            shutil.rmtree(draft, ignore_errors=True)  # of a start that was cut short
+        self._tenant = OneTenant(self._root / _TENANT)
+        self._asking = threading.Lock()
+        self._listed: Mapping[str, SlurmMachine] = {}
+        self._listed_at = -_LISTED_S
 
     # -- the port ----------------------------------------------------------------------------
 
@@ -118,6 +127,9 @@ class SlurmExecutor:
             raise Conflict("job of lease", spec.lease_id, "was started before")
         if spec.image is not None:
             raise InvalidValue("image", spec.image, "none: this executor runs jobs without images")
+        tenant = spec.owner.partition("/")[0]
+        if tenant and not self._tenant.admit(tenant):
+            raise InvalidValue("owner", spec.owner, "the one tenant whose jobs this cluster runs")
         name = f"bw-{self._owner}-{spec.lease_id}-{secrets.token_hex(6)}"
         asked = self._submission(spec, folder, name=name)
         lay_out(spec, folder, name=name)
@@ -133,7 +145,7 @@ class SlurmExecutor:
     def warn(self, lease_id: int, until_ms: int) -> None:
         """Tell the job that it must be gone by then: a file, and SIGUSR1 if it asked for one."""
         check_amount("until_ms", until_ms)
-        folder = self._folder(lease_id)
+        folder = folder_of(self._root, lease_id)
         body = json.dumps({"lease_id": lease_id, "until_ms": until_ms})
         try:
             (folder / batch.WORK).mkdir(mode=0o700, exist_ok=True)
@@ -149,16 +161,18 @@ class SlurmExecutor:
     def call_off(self, lease_id: int) -> None:
         """Take the warning back: its file is gone. A signal that was sent cannot be."""
         try:
-            (self._folder(lease_id) / batch.WORK / batch.WARNING).unlink(missing_ok=True)
+            (folder_of(self._root, lease_id) / batch.WORK / batch.WARNING).unlink(missing_ok=True)
         except OSError as error:
             raise Unavailable("the job's working directory", error.strerror) from error
 
     def tear_down(self, lease_id: int) -> bool:
         """Cancel the job; whether the controller says that nothing of it is left."""
-        folder = self._folder(lease_id)
+        folder = folder_of(self._root, lease_id)
         try:
             # First, that what may still be on its way to the cluster cannot begin.
             save(folder / batch.CURRENT, "none")
+            if self._status(folder) == Lost(LostReason.PLACE_TAKEN):
+                save(folder / batch.TAKEN, "")  # once it is cancelled nobody else tells
             name = load_kept(folder).name
             return self._cancel(name)
         except (Damaged, Unavailable, OSError):
@@ -166,7 +180,7 @@ class SlurmExecutor:
 
     def status(self, lease_id: int) -> JobStatus:
         """What has become of the job."""
-        return self._status(self._folder(lease_id))
+        return self._status(folder_of(self._root, lease_id))
 
     def adopt(self) -> tuple[Adopted, ...]:
         """All jobs there are."""
@@ -174,19 +188,27 @@ class SlurmExecutor:
 
     def leases(self) -> tuple[int, ...]:
         """The leases of which there is a folder."""
-        names = (path.name for path in self._root.iterdir() if path.is_dir())
-        found = (int(name) for name in names if name.isdecimal() and str(int(name)) == name)
-        return tuple(sorted(found))
+        return leases_in(self._root)
+
+    def nodes(self) -> Mapping[str, ClusterNode]:
+        """The machines of the cluster, or of its partition, that are there."""
+        with self._asking:
+            return {name: node.told() for name, node in self._list().items()}
+
+    def set_open(self, node: str, *, is_open: bool) -> bool:
+        """Have the cluster drain a machine, or take it up again."""
+        self._programs.set_drained(node, is_drained=not is_open)
+        return True
 
     def usage(self, lease_id: int) -> JobUsage | None:
         """What the cluster accounted for a job that is over; nothing before."""
-        folder = self._folder(lease_id)
+        folder = folder_of(self._root, lease_id)
         try:
             job = self._queue().get(load_kept(folder).name)
             ended, began_ms = batch.parse_exit(load(folder / batch.EXIT) or "")
         except (Damaged, Unavailable):
             return None
-        if job is None or not _is_over(job):
+        if job is None or not is_over(job):
             return None
         used = self._programs.used(job.job_id)
         if used is None:
@@ -195,7 +217,7 @@ class SlurmExecutor:
 
     def output(self, lease_id: int) -> tuple[Path, ...]:
         """Where the job's output is kept."""
-        return (self._folder(lease_id) / batch.OUTPUT,)
+        return (folder_of(self._root, lease_id) / batch.OUTPUT,)
 
     def read_output(
         self, lease_id: int, offset: int, *, limit: int = 65536, since_ms: int = 0
@@ -203,7 +225,7 @@ class SlurmExecutor:
         """Up to ``limit`` bytes of the output, from ``offset`` on; also while the job runs."""
         check_amount("offset", offset)
         check_amount("limit", limit)
-        folder = self._folder(lease_id)
+        folder = folder_of(self._root, lease_id)
         if since_ms:
             raise timeless(lease_id)  # the cluster writes the file, and no times
         most = load_kept(folder).output_bytes_max
@@ -212,12 +234,12 @@ class SlurmExecutor:
 
     def forget(self, lease_id: int) -> None:
         """Remove all that is kept of a job that has ended, its own working directory included."""
-        folder = self._folder(lease_id)
+        folder = folder_of(self._root, lease_id)
         try:
             job = self._queue(is_fresh=True).get(load_kept(folder).name)
         except Damaged:
             job = None
-        if job is not None and not _is_over(job):
+        if job is not None and not is_over(job):
             raise Conflict("job of lease", lease_id, "has not ended", hint="tear it down first")
         try:
             shutil.rmtree(folder)
@@ -231,7 +253,9 @@ class SlurmExecutor:
         if cpu_milli % _CORE_MILLI:
             raise InvalidValue("limits.cpu_milli", cpu_milli, "whole cores: a cluster shares none")
         cwd = spec.cwd or folder / batch.WORK
-        gpus = len(spec.device_indices)
+        node = self._node(spec.node) if spec.node else None
+        indices = spec.device_indices
+        gpus = node.gres_of(indices) if node is not None else {"": len(indices)} if indices else {}
         tenant, _, project = spec.owner.partition("/")
         return Submission(
             name=name,
@@ -242,11 +266,23 @@ class SlurmExecutor:
             account=self._settings.account.format(tenant=tenant, project=project or tenant),
             partition=self._settings.partition,
             qos=self._settings.qos,
-            cores=cpu_milli // _CORE_MILLI,
+            cores=cpu_milli // _CORE_MILLI * (1 if node is None else node.threads),
             mem_bytes=spec.limits.mem_bytes,
             gpus=gpus,
-            gpu_type=self._programs.gpu_type(spec.node) if gpus and spec.node else "",
         )
+
+    def _node(self, name: str) -> SlurmMachine | None:
+        """A node as it was told lately; one that is not there the cluster itself refuses."""
+        with self._asking:
+            is_old = self._listed_at < time.monotonic() - _LISTED_S
+            if is_old or name not in self._listed:
+                self._list()
+            return self._listed.get(name)
+
+    def _list(self) -> Mapping[str, SlurmMachine]:
+        self._listed = self._programs.nodes(self._settings.partition)
+        self._listed_at = time.monotonic()
+        return self._listed
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -263,71 +299,24 @@ class SlurmExecutor:
 
     def _status(self, folder: Path) -> JobStatus:
         try:
-            kept = load_kept(folder)
-            unstarted = load(folder / batch.UNSTARTED)
-            # Asked in this order: a script writes how its program ended, then leaves the queue.
-            job, is_known = self._find(kept.name)
-            written = load(folder / batch.EXIT)
-            ended = batch.parse_exit(written)[0] if written is not None else None
+            # In this order: a script writes how its program ended, then leaves the queue.
+            job, is_known = self._find(load_kept(folder).name)
+            facts = read_facts(folder)
         except (Damaged, OSError):
             return Lost(LostReason.STATE_UNREADABLE)
-        if unstarted is not None:
-            is_directory = unstarted.strip() == "cwd"
-            fault = JobFault.DIRECTORY_NOT_USABLE if is_directory else JobFault.PROGRAM_NOT_RUNNABLE
-            return Unstarted(fault)
-        has_begun = (folder / batch.STARTED).is_dir()
-        if ended is not None:
-            is_emptied = is_known and (job is None or _is_over(job))
-            if job is not None and not is_emptied and ended.signal == signal.SIGKILL:
-                # Whether its memory was the reason the cluster says once all of it is over.
-                return self._told(job, folder, has_begun=True)
-            is_over_memory = job is not None and job.state == _OVER_MEMORY
-            return Exited(ended.code, ended.signal, ended.ended_ms, is_emptied, is_over_memory)
-        if not is_known:
-            return self._last_seen(folder, kept, has_begun=has_begun)
-        if job is None:
-            return self._missing(kept, has_begun=has_begun)
-        return self._told(job, folder, has_begun=has_begun)
+        if job is not None and job.state in IS_WAITING and facts.has_begun:
+            # As it is now, not as it was a moment before it began.
+            job, is_known = self._find(facts.name, is_fresh=True)
+        now_ms = time.time_ns() // 1_000_000
+        lost_s, whose = self._waits.lost_s, self._owner
+        return judge(facts, job, is_known=is_known, now_ms=now_ms, whose=whose, lost_after_s=lost_s)
 
-    def _find(self, name: str) -> tuple[QueuedJob | None, bool]:
+    def _find(self, name: str, *, is_fresh: bool = False) -> tuple[QueuedJob | None, bool]:
         """The job as the controller has it, and whether the controller answered at all."""
         try:
-            return self._queue().get(name), True
+            return self._queue(is_fresh=is_fresh).get(name), True
         except Unavailable:
             return None, False
-
-    def _last_seen(self, folder: Path, kept: Kept, *, has_begun: bool) -> JobStatus:
-        """While nobody answers: what the folder says."""
-        if not has_begun:
-            return Starting()
-        return Running(0, kept.submitted_ms, self._owner, _is_warned(folder))
-
-    def _missing(self, kept: Kept, *, has_begun: bool) -> JobStatus:
-        """The controller answers, and knows of no such job."""
-        if has_begun:
-            return Lost(LostReason.SUPERVISOR_GONE)
-        age_ms = time.time_ns() // 1_000_000 - kept.submitted_ms
-        if 0 <= age_ms < LOST_AFTER_S * 1000:
-            return Starting()
-        return Lost(LostReason.NEVER_STARTED)
-
-    def _told(self, job: QueuedJob, folder: Path, *, has_begun: bool) -> JobStatus:
-        if not _is_over(job):
-            if not has_begun:
-                return Starting()
-            return Running(
-                job.job_id, _ticks(job.submitted), f"slurm-{self._owner}", _is_warned(folder)
-            )
-        if not has_begun and job.state not in NODE_LOST:
-            return Lost(LostReason.NEVER_STARTED)
-        if job.state in NODE_LOST:
-            return Lost(LostReason.OTHER_BOOT)
-        now_ms = time.time_ns() // 1_000_000
-        code, number = batch.split_code(job.exit_code) if job.state == "FAILED" else (None, 15)
-        is_over_memory = job.state == _OVER_MEMORY
-        if is_over_memory:
-            code, number = None, 9
-        return Exited(code, number, now_ms, is_emptied=True, is_out_of_memory=is_over_memory)
 
     # -- ending ------------------------------------------------------------------------------
 
@@ -337,7 +326,7 @@ class SlurmExecutor:
             (("--signal=KILL", "--full"), self._waits.kill_s),
         ):
             job = self._queue(is_fresh=True).get(name)
-            if job is None or _is_over(job):
+            if job is None or is_over(job):
                 return True
             self._programs.cancel(job.job_id, *options)
             if self._is_gone_within(name, wait_s):
@@ -348,28 +337,8 @@ class SlurmExecutor:
         until = time.monotonic() + wait_s
         while True:  # bounded by ``wait_s``
             job = self._queue(is_fresh=True).get(name)
-            if job is None or _is_over(job):
+            if job is None or is_over(job):
                 return True
             if time.monotonic() >= until:
                 return False
             time.sleep(_FRESH_S)
-
-    def _folder(self, lease_id: int) -> Path:
-        check_amount("lease_id", lease_id)
-        folder = self._root / str(lease_id)
-        if not folder.is_dir():
-            raise NotFound("job of lease", lease_id)
-        return folder
-
-
-def _is_over(job: QueuedJob) -> bool:
-    return job.state not in IS_THERE and job.state not in IS_WAITING
-
-
-def _is_warned(folder: Path) -> bool:
-    return os.path.lexists(folder / batch.WORK / batch.WARNING)
-
-
-def _ticks(submitted: str) -> int:
-    """A time of submission as a number that tells one job from another with its id."""
-    return int("".join(filter(str.isdecimal, submitted)))

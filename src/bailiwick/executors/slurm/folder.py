@@ -9,16 +9,14 @@ Rules:
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bailiwick.executors.folder import DRAFT, load, save
+from bailiwick.executors.folder import drafted, load, save
 from bailiwick.executors.port import JobSpec
 from bailiwick.executors.slurm import batch
-from bailiwick.vocab.errors import Conflict, Damaged, Unavailable
+from bailiwick.vocab.errors import Damaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +38,12 @@ def lay_out(spec: JobSpec, folder: Path, *, name: str) -> None:
         "output_bytes_max": spec.output_bytes_max,
         "warn_by_signal": spec.warn_by_signal,
     }
-    draft = Path(tempfile.mkdtemp(prefix=DRAFT, dir=folder.parent))
-    try:
+    with drafted(folder) as draft:
         (draft / batch.WORK).mkdir(mode=0o700)
         save(draft / batch.TOKEN, spec.token)
         save(draft / batch.ENVIRONMENT, batch.environment_text(spec, folder))
         save(draft / batch.CURRENT, name)
         save(draft / batch.STATE, json.dumps(told))
-        draft.rename(folder)
-    except OSError as error:
-        if folder.exists():
-            raise Conflict("job of lease", spec.lease_id, "was started before") from None
-        raise Unavailable("the job's folder", error.strerror) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def load_kept(folder: Path) -> Kept:

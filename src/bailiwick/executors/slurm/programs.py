@@ -20,9 +20,10 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from bailiwick.executors.slurm.nodes import FORMAT, OUR_REASON, SlurmMachine, parse_nodes
 from bailiwick.vocab.errors import Damaged, InvalidValue, Unavailable
 
 WAIT_S: Final = 30.0
@@ -45,6 +46,7 @@ IS_THERE: Final = frozenset(
 """States in which something of the job may live; every other one is an end."""
 
 NODE_LOST: Final = frozenset({"NODE_FAIL", "BOOT_FAIL"})
+TAKEN: Final = frozenset({"PREEMPTED", "REVOKED"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,12 @@ class Submission:
     qos: str = ""
     cores: int = 1
     mem_bytes: int | None = None
-    gpus: int = 0
-    gpu_type: str = ""
+    gpus: Mapping[str, int] = field(default_factory=dict)
+    """How many by type; the empty type is whichever the node has."""
 
     def options(self) -> list[str]:
         """The options of ``sbatch``; all have values that cannot be taken for another option."""
-        gres = ("gpu", self.gpu_type, str(self.gpus))
+        gres = [":".join(filter(None, ("gpu", k, str(n)))) for k, n in self.gpus.items()]
         asked = {
             "job-name": self.name,
             "comment": self.name,
@@ -92,7 +94,7 @@ class Submission:
             "partition": self.partition,
             "qos": self.qos,
             "mem": f"{-(-self.mem_bytes // 2**20)}M" if self.mem_bytes is not None else "",
-            "gres": ":".join(filter(None, gres)) if self.gpus else "",
+            "gres": ",".join(gres),
         }
         given = [f"--{name}={value}" for name, value in asked.items() if value]
         return [*given, "--no-requeue", "--parsable"]
@@ -128,11 +130,16 @@ class SlurmPrograms:
         """End a job, or with options send it a signal; one that is gone is no error."""
         self._call(("scancel", "--quiet", *options, str(job_id)))
 
-    def gpu_type(self, node: str) -> str:
-        """The word that the cluster has for the GPUs of a node; none if it has none."""
-        told = self._ask(("sinfo", "--noheader", f"--nodes={node}", "--Format=gres:.512"))
-        found = re.search(r"\bgpu:([A-Za-z]\w*):\d", told)
-        return found[1] if found else ""
+    def nodes(self, partition: str = "") -> dict[str, SlurmMachine]:
+        """The nodes that are there, of one partition or of all."""
+        which = (f"--partition={partition}",) if partition else ()
+        return parse_nodes(self._ask(("sinfo", "--noheader", "--Node", *which, f"-O{FORMAT}")))
+
+    def set_drained(self, node: str, *, is_drained: bool) -> None:
+        """Have a node take no new work, under our own word, or take work again."""
+        told = f"reason={OUR_REASON}: closed there"
+        words = ("state=drain", told) if is_drained else ("state=resume",)
+        self._ask(("scontrol", "update", f"nodename={node}", *words))
 
     def used(self, job_id: int) -> tuple[int, int | None] | None:
         """CPU time in milliseconds and the most memory, if accounting tells them."""

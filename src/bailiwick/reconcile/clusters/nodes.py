@@ -5,24 +5,29 @@ Rules:
 - The cluster is asked now and then. What it lists takes part, under the label of its executor, with
   what the cluster says it has. What it lists no more is not heard any more, and departs in time.
 - A cluster that does not answer has lost no node: those that were heard last are heard.
-- A name that another already has is not taken: that is said, and the machine stays out.
+- A name that another already has is not taken: that is said, and the machine stays out. Another
+  cluster of the same kind is another.
+- What is closed there is closed here, and the other way round (:mod:`.gates`).
 - A node that changed stays as it was while leases are held on it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import assert_never
 
-from bailiwick.executors.clusters import ClusterHands
+from bailiwick.executors.clusters import ClusterHands, ClusterLook, NodeGate
 from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NodeCapacity
-from bailiwick.kernel import DepartNode, Envelope, RegisterNode
+from bailiwick.kernel import ChangeMode, DepartNode, Envelope, RegisterNode
+from bailiwick.reconcile.clusters.gates import Agreement, agree, way_back
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.beats import Beats
 from bailiwick.vocab.errors import BailiwickError, Unavailable
+from bailiwick.vocab.transitions import NodeMode
 
 ACTOR = "clusters"
 
@@ -31,9 +36,16 @@ class ClusterNodes:
     """The duty of a server that runs jobs on one cluster."""
 
     def __init__(
-        self, hands: ClusterHands, runner: Runner, *, beats: Beats, say: Callable[[str], None]
+        self,
+        hands: ClusterHands,
+        runner: Runner,
+        *,
+        beats: Beats,
+        say: Callable[[str], None],
+        others: Sequence[ClusterHands] = (),
     ) -> None:
         self._hands, self._runner, self._beats, self._say = hands, runner, beats, say
+        self._others = tuple(each for each in others if each is not hands)
         self._labels = {EXECUTOR_LABEL: hands.name, HEARTBEAT_LABEL: "server"}
         self._heard: tuple[str, ...] = ()
         self._said: dict[str, str] = {}
@@ -54,11 +66,14 @@ class ClusterNodes:
 
     def once(self) -> tuple[str, ...]:
         """Ask the cluster; the nodes that were heard through it."""
+        hands = self._hands
         try:
             self._take_up()
-            self._tell("", f"{self._hands.name}: {len(self._heard)} nodes of the cluster are heard")
+            hands.look = ClusterLook.answered(self._beats.now_ms(), len(self._heard))
+            self._tell("", f"{hands.name}: {len(self._heard)} nodes of the cluster are heard")
         except Unavailable as error:
-            self._tell("", f"{self._hands.name}: {error}")
+            hands.look = hands.look.failed(self._beats.now_ms(), str(error))
+            self._tell("", f"{hands.name}: {error}")
         for node in self._heard:
             self._beats.beat(node)
         return self._heard
@@ -66,15 +81,18 @@ class ClusterNodes:
     def _taking_part(self, view: View) -> tuple[str, ...]:
         entries = view.state.ledger.entries.values()
         mine = (e for e in entries if e.capacity.labels.get(EXECUTOR_LABEL) == self._hands.name)
-        return tuple(str(entry.id) for entry in mine)
+        return tuple(str(entry.id) for entry in mine if self._hands.has(str(entry.id)))
 
     def _take_up(self) -> None:
         found = self._hands.executor.nodes()
         heard = []
         for node, told in found.items():
-            capacity = replace(told, labels={**told.labels, **self._labels})
+            has = told.capacity
+            capacity = replace(has, labels={**has.labels, **self._labels})
             try:
                 is_ours = self._join(node, capacity)
+                if is_ours:
+                    self._agree(node, told.gate)
             except Unavailable:
                 raise
             except BailiwickError as error:
@@ -94,7 +112,9 @@ class ClusterNodes:
             return state.ledger.entry(node).capacity, len(state.leases_on(node))
 
         before, leases = self._runner.read(known)
-        if before is not None and before.labels.get(EXECUTOR_LABEL) != self._hands.name:
+        is_anothers = not self._hands.has(node) and any(each.has(node) for each in self._others)
+        label = None if before is None else before.labels.get(EXECUTOR_LABEL)
+        if is_anothers or (before is not None and label != self._hands.name):
             self._tell(node, f"node {node} is of {self._hands.name}, but another has that name")
             return False
         self._hands.add((node,))  # before anything can be granted there
@@ -104,6 +124,33 @@ class ClusterNodes:
             self._runner.execute(Envelope(DepartNode(node), ACTOR, f"changed-{node}"))
         self._runner.execute(Envelope(RegisterNode(node, capacity), ACTOR, f"joins-{node}"))
         return True
+
+    def _agree(self, node: str, gate: NodeGate) -> None:
+        """Have both sides of a node agree whether it takes new work."""
+        hands = self._hands
+        mode = self._runner.read(lambda view: view.state.ledger.entry(node).mode)
+        step = agree(mode, gate, is_noted=hands.is_closed_there(node))
+        match step:
+            case Agreement.NOTHING:
+                pass
+            case Agreement.CLOSE_HERE:
+                hands.note_closed(node, is_closed=True)  # before: whoever dies between opens it
+                self._change(ChangeMode(node, NodeMode.DRAINING, evict=False))
+            case Agreement.OPEN_HERE:
+                for each in way_back(mode):
+                    self._change(ChangeMode(node, each))
+                hands.note_closed(node, is_closed=False)
+            case Agreement.CLOSE_THERE | Agreement.OPEN_THERE:
+                hands.note_closed(node, is_closed=False)
+                try:
+                    hands.executor.set_open(node, is_open=step is Agreement.OPEN_THERE)
+                except Unavailable as error:  # we may not, for one
+                    self._tell(node, f"node {node} stays as it is in {hands.name}: {error}")
+            case _:
+                assert_never(step)
+
+    def _change(self, change: ChangeMode) -> None:
+        self._runner.execute(Envelope(change, ACTOR, f"as-in-{self._hands.name}-{change.node}"))
 
     def _tell(self, about: str, text: str) -> None:
         """Say what has changed, and only that."""

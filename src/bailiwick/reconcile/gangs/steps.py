@@ -149,7 +149,7 @@ def as_noted(job: JobRow) -> js.JobVerdict:
     if job.exit_code is not None or job.signal is not None:
         is_done = job.exit_code == 0
         return js.JobVerdict(JobPhase.SUCCEEDED if is_done else JobPhase.FAILED)
-    if job.reason in tuple(PreemptionReason):
+    if job.reason in (*PreemptionReason, LostReason.PLACE_TAKEN):
         return js.JobVerdict(JobPhase.PREEMPTED, job.reason)
     if job.reason in (*LostReason, JobFault.LEASE_GONE, JobFault.FOLDER_GONE):
         return js.JobVerdict(JobPhase.LOST, job.reason)

@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 
+from bailiwick.executors.clusters import ClusterHands
 from bailiwick.executors.port import Executor
 from bailiwick.journal.keys import Signer
 from bailiwick.runtime.gateway import Gateway
@@ -59,9 +60,11 @@ class Parts:
     graphs: Graphs | None = None
     """Graphs of tasks, each of which runs as a job."""
     executor: Executor | None = None
+    """Runs the jobs of this machine, and keeps what they print."""
     job_mode: str | None = None
     """How the executor keeps jobs apart."""
-    """Runs the jobs of this machine, and keeps what they print."""
+    clusters: tuple[ClusterHands, ...] = ()
+    """Where jobs run, too."""
     desk: NodeDesk | None = None
     """What is to run on other machines, and what their agents saw."""
     tables: StoreTables | None = None

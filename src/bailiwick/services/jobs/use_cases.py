@@ -4,6 +4,7 @@ Rules:
 
 - A job of another is not there: same answer, same words.
 - A filter narrows what the caller may see and never widens it.
+- What nobody who may run a job could honour is refused before a lease is asked for.
 - A dry run of a job is a plan of its request; nothing is written down.
 """
 
@@ -18,10 +19,13 @@ from bailiwick.kernel import Done
 from bailiwick.ports import AfterJob, JobAttempt, JobFilter, JobRow
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
+from bailiwick.services.jobs.costs import JobCost, read_cost
 from bailiwick.services.jobs.jobs import JobDraft, Jobs, Submitted
+from bailiwick.services.jobs.landing import WorkAsked, require_landing
 from bailiwick.services.leases import check_scope
 from bailiwick.services.pages import Rows, cut
 from bailiwick.services.plans import PricedPlan, plan_request
+from bailiwick.store.meter_rows import MeterBook
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.vocab.job_addresses import After, JobAddress
 from bailiwick.vocab.job_members import MemberRow
@@ -38,6 +42,8 @@ class JobStanding:
     """Those of a gang, where one job is read alone."""
     attempts: Sequence[JobAttempt] = ()
     """Those that are over."""
+    cost: JobCost | None = None
+    """What it has cost so far, where one job is read alone."""
 
 
 async def submit_job(
@@ -56,6 +62,7 @@ async def submit_job(
     per_core = await caller.read(lambda view: view.state.settings.job_mem_bytes_per_core)
     before = await _resolve(caller, jobs, after())
     draft = replace(ask(), mem_bytes_per_core=per_core, after=before)
+    await require_landing(caller, [WorkAsked(draft.request.request, draft.image)])
     if caller.dry_run:
         return await plan_request(caller, draft.submit)
     submit, word = kept_jobs(jobs).submit, caller.correlation_id
@@ -101,12 +108,16 @@ async def list_jobs(
     return await tell_standing(caller, kept, jobs=jobs), following
 
 
-async def read_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> JobStanding:
-    """One job."""
+async def read_job(
+    caller: Caller, jobs: Jobs | None, *, job_id: int, meter: MeterBook | None
+) -> JobStanding:
+    """One job; with what it costs, where there is a meter."""
     found = kept_jobs(jobs)
     job = await require_job(caller, found, job_id=job_id)
     (standing,) = await tell_standing(caller, [job], jobs=jobs)
-    return replace(standing, members=tuple(await asyncio.to_thread(found.members_of, job)))
+    cost = None if meter is None else await read_cost(caller, found, job, meter=meter)
+    members = tuple(await asyncio.to_thread(found.members_of, job))
+    return replace(standing, members=members, cost=cost)
 
 
 async def cancel_job(caller: Caller, jobs: Jobs | None, *, job_id: int) -> Done:

@@ -13,6 +13,7 @@ from bailiwick.server.http.spelling import spell_done, spell_plan
 from bailiwick.services import graphs
 from bailiwick.services.graph_jobs import PastAttempt
 from bailiwick.services.graphs import GraphDraft, GraphStanding, PlannedStage, TaskStanding
+from bailiwick.services.jobs.landing import refusal_of
 from bailiwick.store.graph_rows import AttemptReport
 from bailiwick.vocab.graphs import TaskPhase
 from bailiwick.wire import graphs as wire
@@ -170,6 +171,11 @@ def _plan(found: graphs.GraphPlan) -> wire.GraphPlan:
 
 
 def _stage(found: PlannedStage) -> wire.PlannedStage:
+    bad = None
+    if found.unhonoured is not None:
+        told = refusal_of(found.unhonoured)
+        word = found.unhonoured.word
+        bad = wire.NotHonoured(what=word, executor=told.executor, asked=told.asked, step=told.step)
     return wire.PlannedStage(
         name=found.name,
         tasks=found.tasks,
@@ -177,4 +183,5 @@ def _stage(found: PlannedStage) -> wire.PlannedStage:
         starts_ms=found.starts_ms,
         ttl_ms=found.ttl_ms,
         plan=None if found.plan is None else spell_plan(found.plan),
+        unhonoured=bad,
     )

@@ -14,15 +14,14 @@ from fastapi import Depends, Query
 from fastapi.responses import JSONResponse
 
 from bailiwick.executors.port import JobSpec
-from bailiwick.executors.registry import DEFAULT, find_executor
-from bailiwick.fleet.node import EXECUTOR_LABEL
+from bailiwick.executors.registry import labels_for
 from bailiwick.kernel import Refused, Submit, decode_command
 from bailiwick.kernel.owner import MEMBERS_MAX
 from bailiwick.ports import AfterJob, JobFilter, JobRow
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import Limit, NumberCursor, PathNumber, number_in, spell_page
-from bailiwick.server.http.parsing import scope_of, submit_of
+from bailiwick.server.http.parsing import labels_of, scope_of, submit_of
 from bailiwick.server.http.spelling import (
     spell_asked,
     spell_done,
@@ -32,6 +31,7 @@ from bailiwick.server.http.spelling import (
 )
 from bailiwick.server.problems import Trouble
 from bailiwick.services.jobs import JobDraft, Submitted, output, use_cases
+from bailiwick.services.jobs.costs import JobCost
 from bailiwick.services.jobs.jobs import RETRIES_MAX, RETRY_ON
 from bailiwick.services.jobs.output import OutputWish
 from bailiwick.services.jobs.use_cases import JobStanding
@@ -135,7 +135,9 @@ async def list_jobs(
 @answers("job.read")
 async def read_job(asked: Here, job_id: PathNumber) -> wire.Job:
     """One job."""
-    return _job(await use_cases.read_job(asked, asked.house.parts.jobs, job_id=job_id))
+    parts = asked.house.parts
+    meter = None if parts.tables is None else parts.tables.meter
+    return _job(await use_cases.read_job(asked, parts.jobs, job_id=job_id, meter=meter))
 
 
 @answers("job.cancel")
@@ -189,14 +191,12 @@ def _draft(body: wire.NewJob) -> JobDraft:
     """A job that could be run, as far as that can be told beforehand."""
     if body.gang_size > MEMBERS_MAX:
         raise InvalidValue("gang_size", body.gang_size, f"at most {MEMBERS_MAX} members of a job")
-    named = [label.partition("=") for label in body.labels]
-    executors = {find_executor(value).label for key, _, value in named if key == EXECUTOR_LABEL}
     JobSpec(1, argv=tuple(body.command), token="-", env=body.env)
     if body.cwd is not None and "\0" in body.cwd:
         raise InvalidValue("cwd", body.cwd, "a path without NUL")
     if body.checkpoint is not None and "\0" in body.checkpoint:
         raise InvalidValue("checkpoint", body.checkpoint, "a path without NUL")
-    labels = sorted({*body.labels, *(executors or {DEFAULT.label})})
+    labels = [f"{k}={v}" for k, v in sorted(labels_for(body.on, labels_of(body.labels)).items())]
     return JobDraft(
         tenant=body.tenant,
         project=body.project,
@@ -240,6 +240,17 @@ def _asked(job: JobRow) -> Asked | None:
 
 def _after(each: AfterJob) -> str:
     return str(After(JobAddress(each.job_id), each.need))
+
+
+def _cost(found: JobCost | None) -> wire.JobCost | None:
+    if found is None:
+        return None
+    return wire.JobCost(
+        currency=found.currency,
+        cost_micros=min(found.cost_micros, INTEGER_MAX),
+        micros_per_hour=found.micros_per_hour,
+        is_upper_bound=found.is_upper_bound,
+    )
 
 
 def _job(found: JobStanding) -> wire.Job:
@@ -287,4 +298,5 @@ def _job(found: JobStanding) -> wire.Job:
         retry_on=list(job.retry_on),
         checkpoint=job.checkpoint,
         attempts=[wire.JobAttempt(**asdict(each)) for each in found.attempts],
+        cost=_cost(found.cost),
     )

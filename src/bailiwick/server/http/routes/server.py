@@ -9,6 +9,7 @@ from fastapi import Path, Query, Response
 from fastapi.responses import PlainTextResponse
 from starlette.requests import Request
 
+from bailiwick.executors.clusters import ClusterHands
 from bailiwick.fleet.resources import Resources
 from bailiwick.iam import FLEET
 from bailiwick.kernel import Settings
@@ -29,7 +30,7 @@ from bailiwick.wire import settings as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import PRINCIPAL_PATTERN
 from bailiwick.wire.fleet import Held
-from bailiwick.wire.replica import Health, Leader, ReplicaState
+from bailiwick.wire.replica import ClusterState, Health, Leader, ReplicaState
 from bailiwick.wire.traces import Timeline, TimelineEntry
 
 Digest = Annotated[
@@ -60,8 +61,21 @@ async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
     leader = found.leader
     if leader is not None:
         told["leader"] = Leader(name=leader.name, address=leader.address, epoch=leader.epoch)
-    mode = asked.house.parts.job_mode
-    return ReplicaState(**told | {"role": found.role.value, "job_mode": mode})
+    parts = asked.house.parts
+    told |= {"role": found.role.value, "job_mode": parts.job_mode}
+    return ReplicaState(**told, clusters=[_cluster(each) for each in parts.clusters])
+
+
+def _cluster(hands: ClusterHands) -> ClusterState:
+    look = hands.look
+    return ClusterState(
+        cluster=hands.title,
+        state=look.state.value,
+        nodes=look.nodes,
+        asked_ms=look.asked_ms,
+        answered_ms=look.answered_ms,
+        trouble=look.trouble,
+    )
 
 
 @answers("settings.read")
