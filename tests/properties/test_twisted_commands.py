@@ -13,6 +13,7 @@ from bailiwick.kernel.codec import decode_command
 from bailiwick.kernel.slices import COMMANDS
 from bailiwick.vocab.errors import BailiwickError, InvariantBroken
 from tests.processes.load import node_command, submit_command
+from tests.support.app_manifests import DIGEST, hello
 
 ROUNDS = 4_000
 
@@ -68,6 +69,7 @@ def models() -> list[dict[str, Any]]:
         {"command": "set_isolation_policy", "text": "dedicated host for tenant lab\n"},
         {"command": "enforce_isolation", "text": "dedicated host for tenant lab\n"},
         {"command": "scrub_domain", "kind": "host", "domain": "node-f"},
+        *app_models(),
         *graph_models(),
         *money_models(),
         *trust_models(),
@@ -95,6 +97,29 @@ def test_twisted_commands_never_break_anything() -> None:
                 raise AssertionError((seed, plain)) from error
         assert not kernel.is_lost, (seed, plain)
     assert decided > ROUNDS // 20
+
+
+def app_models() -> list[dict[str, Any]]:
+    """One of each command about apps."""
+    published = {"manifest": hello().canonical, "visibility": "public"}
+    own = {"tenant": "fresh", "project": "p"}
+    overlay = {"regions": ["east"], "deny_versions": ["1.1.0"], "instances_max": 3}
+    artifact = {"digest": DIGEST, "tenant": "fresh"}
+    return [
+        {"command": "publish_app", **published, "lifecycle": "draft"},
+        {"command": "change_app", "app": "hello", "version": "1.0.0", "lifecycle": "deprecated"},
+        {"command": "change_app", "app": "hello", "visibility": "private", "revision": 1},
+        {"command": "set_entitlement", "app": "hello", "enabled": True, "overlay": overlay, **own},
+        {
+            "command": "set_artifact_source",
+            "source": "main",
+            "kind": "oci",
+            "address": "registry.example/apps",
+            "keys": ["RW" + "Q" * 54],
+        },
+        {"command": "register_artifact", **artifact, "kind": "oci", "source": "main"},
+        {"command": "change_artifact", **artifact, "trust": "verified", "channel": "test"},
+    ]
 
 
 def graph_models() -> list[dict[str, Any]]:

@@ -98,7 +98,14 @@ from bailiwick.vocab.words import (
     Strategy,
 )
 from tests.unit.journal.makers import amounts, hashes, names, principals
-from tests.unit.kernel import graph_makers, iam_makers, isolation_makers, money_makers, trust_makers
+from tests.unit.kernel import (
+    app_makers,
+    graph_makers,
+    iam_makers,
+    isolation_makers,
+    money_makers,
+    trust_makers,
+)
 
 ids = st.integers(1, INTEGER_MAX)
 times = st.integers(0, INTEGER_MAX)
@@ -362,6 +369,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     **money_makers.EVENTS,
     **trust_makers.EVENTS,
     **isolation_makers.EVENTS,
+    **app_makers.EVENTS,
     **iam_makers.EVENTS,
 }
 graces = st.none() | st.integers(0, 2**52)
@@ -397,5 +405,6 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     **money_makers.COMMANDS,
     **trust_makers.COMMANDS,
     **isolation_makers.COMMANDS,
+    **app_makers.COMMANDS,
     **iam_makers.COMMANDS,
 }

@@ -9,6 +9,7 @@ import typer
 from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.output import draw_details
 from bailiwick.cli.shared.screen import printable
+from bailiwick.phrases.amounts import plural
 
 if TYPE_CHECKING:
     from bailiwick.wire.replica import ClusterState, ReplicaState
@@ -56,6 +57,11 @@ def _draw_status(found: ReplicaState) -> None:
             ("may be old by", f"{found.age_ms:,} ms"),
             ("jobs kept apart", found.job_mode or "it runs no jobs"),
             *((f"cluster {each.cluster}", _told_cluster(each)) for each in found.clusters),
-            ("fleet", f"{found.nodes:,} nodes, {found.leases:,} leases, {found.waiting:,} waiting"),
+            ("fleet", _told_fleet(found)),
         ],
     )
+
+
+def _told_fleet(found: ReplicaState) -> str:
+    nodes, leases = plural(found.nodes, "node"), plural(found.leases, "lease")
+    return f"{nodes}, {leases}, {found.waiting:,} waiting"
