@@ -11,6 +11,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from bailiwick.executors.local.modes import JobMode
 from bailiwick.iam import PrincipalKind, Role
 from bailiwick.kernel.people.commands import CreateTenant, SetMember
 from bailiwick.reconcile.graphs import GraphLoop
@@ -79,13 +80,13 @@ def served_house(folder: Path) -> Iterator[Served]:
 
 
 @contextmanager
-def served_jobs(folder: Path) -> Iterator[Served]:
+def served_jobs(folder: Path, *, mode: JobMode = JobMode.TRUSTED) -> Iterator[Served]:
     """A house where jobs really run, on the node ``here``: tenant ``lab`` with its admin ``ann``.
 
     Another tenant, ``rival``, has the admin ``bob``.
     """
     (folder / "data").mkdir(parents=True)
-    with job_house(folder, settings=wide_settings(grace_ms=500)) as house:
+    with job_house(folder, settings=wide_settings(grace_ms=500), mode=mode) as house:
         store, clock = house.runner.replica.store, SystemClock()
         assert isinstance(store, SqlStore)
         graphs = Graphs(GraphBook(store), house.jobs, clock=clock)

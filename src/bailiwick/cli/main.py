@@ -60,6 +60,7 @@ COMMANDS.update(
         "up": Word("Run a server.", _SERVER),
         "status": Word("How the server stands.", _SERVER),
         "agent": Word("This machine as a node.", _SERVER),
+        "image": Word("The images that this machine's jobs run in.", _SERVER),
         "attest": Word("What nodes must prove, and evidence.", _SERVER),
         "journal": Word("The sealed record of every decision.", _SERVER),
         "meter": Word("GPU time from events, or a cluster's books.", _SERVER),

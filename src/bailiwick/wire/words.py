@@ -73,6 +73,8 @@ WatchEndWord: TypeAlias = Literal[
     "complete", "server_ending", "token_ended", "forbidden", "unavailable"
 ]
 
+JobModeWord: TypeAlias = Literal["sandbox", "users", "trusted", "closed"]
+
 LivenessWord: TypeAlias = Literal["alive", "late", "departed", "unheard"]
 
 EstimateWord: TypeAlias = Literal[

@@ -210,6 +210,8 @@ def _put_up(folder: str, plan: dict[str, Any]) -> None:
     for path in plan["hidden"]:
         if os.path.isdir(root + path):
             _mount("tmpfs", root + path, "tmpfs", flags=_NOSUID | _NODEV, data="mode=0755")
+        elif os.path.isfile(root + path):
+            _mount("/dev/null", root + path, None, flags=_BIND)
     for source, path, is_writable in plan["own"]:
         _show(root, source, path, is_writable=is_writable)
     _put_up_devices(root, plan["devices"])
