@@ -20,7 +20,8 @@ from typing import Final, Protocol, TypeVar
 
 from bailiwick.agent.heartbeat import Away
 from bailiwick.agent.server import HttpServer
-from bailiwick.agent.work.jobs import PAUSE_S_LEAST, PAUSE_S_MOST, Superseded
+from bailiwick.agent.work.jobs import PAUSE_S_LEAST, PAUSE_S_MOST
+from bailiwick.agent.work.wishes import Superseded
 from bailiwick.client.bodies import make_body
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.executors.execs import Enterable, ExecOver, Typed, pump

@@ -179,7 +179,7 @@ class JobDoor:
 
     def _accept(self) -> None:
         try:
-            fd, _ = self._socket._accept()
+            fd, _ = self._socket._accept()  # type: ignore[attr-defined]
         except OSError:
             return
         connection = _socket.socket(fileno=fd)

@@ -377,8 +377,8 @@ def become_job(
         field = "cwd"
         os.chdir(order["cwd"])
         field = "terminal"
-        for number, file in enumerate(files()):
-            os.dup2(file, number)
+        for standard, file in enumerate(files()):
+            os.dup2(file, standard)
         field = "argv[0]"
         os.execvpe(order["argv"][0], order["argv"], order["env"])
     except OSError as error:

@@ -100,7 +100,8 @@ class ExecChannel:
             first = self._pieces[0][0] if self._pieces else self._written_to
             if not first <= offset <= self._written_to:
                 raise InvalidValue("offset", offset, f"from {first} to {self._written_to}")
-            found, at = [], offset
+            found: list[tuple[ExecStream, bytes]] = []
+            at = offset
             for start, stream, data in self._pieces:
                 part = data[max(0, offset - start) :]
                 if at - offset + len(part) > WRITTEN_BYTES_MAX // 4 and found:

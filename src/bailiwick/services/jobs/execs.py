@@ -195,7 +195,11 @@ async def due_execs(
     await _enter(caller, desk, call)
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
     until = loop.time() + call.wait_s
-    with house.open.listening(call.node, lambda: loop.call_soon_threadsafe(changed.set)):
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(changed.set)
+
+    with house.open.listening(call.node, wake):
         while True:  # bounded by ``wait_s``, and by the server's own ending
             changed.clear()
             found = house.open.due(call.node)
@@ -287,7 +291,11 @@ async def _held(
     """The first answer that is one, or ``None`` after so long."""
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
     until = loop.time() + wait_s
-    with channel.listening(lambda: loop.call_soon_threadsafe(changed.set)):
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(changed.set)
+
+    with channel.listening(wake):
         while True:  # bounded by ``wait_s``, and by the server's own ending
             found = look()
             changed.clear()
