@@ -19,6 +19,7 @@ FAULTS: Final[Mapping[JobFault, str]] = {
     JobFault.LEASE_GONE: "its lease was gone before it could start",
     JobFault.FOLDER_GONE: "what is known of it on the machine is gone",
     JobFault.IMAGE_NOT_USABLE: "its image cannot be run on that machine",
+    JobFault.AGENT_TOO_OLD: "the agent of its node is too old for it: upgrade that",
     JobFault.NOT_KEPT_APART: "nothing on that machine keeps it apart from others' jobs",
     JobFault.OUT_OF_MEMORY: "it took more memory than it had asked for",
     JobFault.SUBMISSION_UNKNOWN: "the server was lost before its request was decided",

@@ -61,6 +61,7 @@ class JobFault(StrEnum):
     FOLDER_GONE = "folder_gone"
     NOT_KEPT_APART = "not_kept_apart"
     IMAGE_NOT_USABLE = "image_not_usable"
+    AGENT_TOO_OLD = "agent_too_old"
     SUBMISSION_UNKNOWN = "submission_unknown"
     OUT_OF_MEMORY = "out_of_memory"
     DEPENDENCY_NEVER_MET = "dependency_never_met"

@@ -29,6 +29,11 @@ def status(ask: Ask) -> None:
     ask.printer.thing(found, name=found.name, draw=lambda: _draw_status(found))
 
 
+def _agents(found: ReplicaState) -> str:
+    told = [f"{count:,} {mode}" for mode, count in found.agents.items()]
+    return ", ".join(told) or "no node runs any"
+
+
 def _told_cluster(found: ClusterState) -> str:
     """How a cluster was last found."""
     from bailiwick.phrases.amounts import plural
@@ -56,6 +61,7 @@ def _draw_status(found: ReplicaState) -> None:
             ("journal", f"{found.size:,} records, epoch {found.epoch}"),
             ("may be old by", f"{found.age_ms:,} ms"),
             ("jobs kept apart", found.job_mode or "it runs no jobs"),
+            ("jobs on agents", _agents(found)),
             *((f"cluster {each.cluster}", _told_cluster(each)) for each in found.clusters),
             ("fleet", _told_fleet(found)),
         ],
