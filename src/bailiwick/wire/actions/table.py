@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from bailiwick.vocab.errors import NotFound
 from bailiwick.wire.actions import (
+    apps,
     budgets,
     graphs,
     invoices,
@@ -40,6 +41,7 @@ _NOUNS: Final = (
     leases,
     jobs,
     graphs,
+    apps,
     usage,
     rates,
     budgets,
