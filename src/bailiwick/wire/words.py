@@ -35,6 +35,7 @@ PermissionWord: TypeAlias = Literal[
     "scheduler.node.read",
     "scheduler.node.operate",
     "scheduler.node.report",
+    "scheduler.job.exec",
     "scheduler.lease.read",
     "scheduler.lease.hold",
     "scheduler.lease.evict",
