@@ -16,6 +16,7 @@ from bailiwick.vocab.errors import NotFound
 from bailiwick.wire.actions import (
     apps,
     budgets,
+    execs,
     graphs,
     invoices,
     isolation,
@@ -40,6 +41,7 @@ _NOUNS: Final = (
     isolation,
     leases,
     jobs,
+    execs,
     graphs,
     apps,
     usage,
