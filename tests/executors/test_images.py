@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
 import tarfile
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from bailiwick.executors.local.modes import Apart, JobMode, can_sandbox, image_p
 from bailiwick.executors.port import Exited, JobSpec, fault_of
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.jobs import JobFault
-from tests.support.oci_images import archive, folder, layer, link, pack, row
+from tests.support.oci_images import archive, folder, layer, link, pack, programs, row
 from tests.support.waiting import until
 
 
@@ -139,6 +138,15 @@ def test_a_name_that_means_no_image_is_refused(tmp_path: Path, name: str) -> Non
         images_of(tmp_path, layer(row("x", b"x"))).unpacked(name)
 
 
+def test_a_layer_packed_by_zstd_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    made = layer(row("x", b"x"))
+    pack(tmp_path / "images/tools", made, media="application/vnd.oci.image.layer.v1.tar+zstd")
+    images = Images(tmp_path / "images", tmp_path / "cache")
+    with pytest.raises(InvalidValue, match="not by zstd") as refused:
+        images.unpacked("tools")
+    assert fault_of(refused.value) is JobFault.IMAGE_NOT_USABLE
+
+
 def test_nothing_is_put_through_a_link_of_the_image(tmp_path: Path) -> None:
     made = layer(link("var", "/etc"), folder("opt"), link("opt/jobs", "/etc"), row("opt/x", b"x"))
     root = images_of(tmp_path, made).unpacked("tools").root
@@ -157,21 +165,10 @@ def test_only_a_sandbox_runs_images(tmp_path: Path) -> None:
     assert fault_of(refused.value) is JobFault.IMAGE_NOT_USABLE
 
 
-def _libraries(program: Path) -> set[str]:
-    told = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    words = {word for line in told.splitlines() for word in line.split() if word.startswith("/")}
-    return words - {str(program)}
-
-
 def test_a_job_runs_in_its_image_and_sees_nothing_of_the_machine(tmp_path: Path) -> None:
     if not can_sandbox():
         pytest.skip("this machine and user cannot have a sandbox")
-    shell = Path("/bin/sh").resolve()
-    listing = Path("/bin/ls").resolve()
-    parts = {str(shell): "bin/sh", str(listing): "bin/ls"}
-    for path in _libraries(shell) | _libraries(listing):
-        parts[path] = path[1:]
-    rows = [row(name, Path(path).read_bytes(), mode=0o755) for path, name in parts.items()]
+    rows = programs("sh", "ls")
     marks = [row("etc/mark", b"of the image\n"), folder("var/tmp"), folder("root")]
     pack(tmp_path / "images/tools", layer(*rows, *marks), env=("PATH=/bin", "COLOUR=blue"))
     executor = LocalExecutor(tmp_path / "jobs", apart=Apart(mode=JobMode.SANDBOX))

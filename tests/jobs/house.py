@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bailiwick.executors.local.executor import LocalExecutor
+from bailiwick.executors.local.modes import Apart, JobMode
 from bailiwick.executors.local.teardown import Look, TeardownWaits, take_census
 from bailiwick.executors.registry import DEFAULT
 from bailiwick.fleet.node import EXECUTOR_LABEL, GpuDevice, NodeCapacity
@@ -224,6 +225,7 @@ def job_house(
     look: Look = take_census,
     retention: Retention | None = None,
     live_max: int = LIVE_MAX,
+    mode: JobMode = JobMode.TRUSTED,
 ) -> Iterator[JobHouse]:
     """All of it, on a folder that may hold what an earlier one left; ends with no job running."""
     clock = SystemClock()
@@ -233,7 +235,8 @@ def job_house(
         assert runner.wait_for(ReplicaRole.LEADING, wait_s=WAIT_S)
         book = JobBook(runner.replica.store)
         jobs = Jobs(book, runner, clock=clock, node=NODE, live_max=live_max)
-        executor = LocalExecutor(folder / "jobs", waits=PATIENT, look=look)
+        apart = Apart(mode=mode)
+        executor = LocalExecutor(folder / "jobs", waits=PATIENT, look=look, apart=apart)
         said: list[str] = []
         authority = Authority.from_pem(KEY)
         tools = JobTools(

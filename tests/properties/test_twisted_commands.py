@@ -13,6 +13,7 @@ from bailiwick.kernel.codec import decode_command
 from bailiwick.kernel.slices import COMMANDS
 from bailiwick.vocab.errors import BailiwickError, InvariantBroken
 from tests.processes.load import node_command, submit_command
+from tests.support.app_manifests import DIGEST, hello
 
 ROUNDS = 4_000
 
@@ -68,7 +69,9 @@ def models() -> list[dict[str, Any]]:
         {"command": "set_isolation_policy", "text": "dedicated host for tenant lab\n"},
         {"command": "enforce_isolation", "text": "dedicated host for tenant lab\n"},
         {"command": "scrub_domain", "kind": "host", "domain": "node-f"},
+        *app_models(),
         *graph_models(),
+        *exec_models(),
         *money_models(),
         *trust_models(),
         *iam_models(),
@@ -97,6 +100,29 @@ def test_twisted_commands_never_break_anything() -> None:
     assert decided > ROUNDS // 20
 
 
+def app_models() -> list[dict[str, Any]]:
+    """One of each command about apps."""
+    published = {"manifest": hello().canonical, "visibility": "public"}
+    own = {"tenant": "fresh", "project": "p"}
+    overlay = {"regions": ["east"], "deny_versions": ["1.1.0"], "instances_max": 3}
+    artifact = {"digest": DIGEST, "tenant": "fresh"}
+    return [
+        {"command": "publish_app", **published, "lifecycle": "draft"},
+        {"command": "change_app", "app": "hello", "version": "1.0.0", "lifecycle": "deprecated"},
+        {"command": "change_app", "app": "hello", "visibility": "private", "revision": 1},
+        {"command": "set_entitlement", "app": "hello", "enabled": True, "overlay": overlay, **own},
+        {
+            "command": "set_artifact_source",
+            "source": "main",
+            "kind": "oci",
+            "address": "registry.example/apps",
+            "keys": ["RW" + "Q" * 54],
+        },
+        {"command": "register_artifact", **artifact, "kind": "oci", "source": "main"},
+        {"command": "change_artifact", **artifact, "trust": "verified", "channel": "test"},
+    ]
+
+
 def graph_models() -> list[dict[str, Any]]:
     """What the loop of graphs tells."""
     own = {"tenant": "lab", "graph_id": 1}
@@ -105,6 +131,16 @@ def graph_models() -> list[dict[str, Any]]:
         {"command": "note_graph_submitted", **own, "tasks": 2, "name": "nightly"},
         {"command": "note_graph_task_retried", **own, **failed, "pause_ms": 5, "job_id": 1},
         {"command": "note_graph_ended", **own, "phase": "failed", "tasks": 2, "failed": 1},
+    ]
+
+
+def exec_models() -> list[dict[str, Any]]:
+    """What people do inside jobs."""
+    own = {"tenant": "lab", "job_id": 1, "exec_id": "a1"}
+    return [
+        {"command": "note_exec_started", **own, "lease_id": 1, "argv": ["sh"], "terminal": True},
+        {"command": "note_exec_ended", **own, "end": "exited", "exit_code": 3},
+        {"command": "note_files_copied", **own, "direction": "out", "path": "a/b"},
     ]
 
 

@@ -43,6 +43,7 @@ from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.graphs import Graphs
 from bailiwick.services.invoices import invoice_name
 from bailiwick.services.jobs import Jobs
+from bailiwick.services.jobs.exec_desk import Exec, ExecDesk
 from bailiwick.services.rating import Period
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
@@ -54,6 +55,7 @@ from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
 from tests.support.waiting import WAIT_S
@@ -225,6 +227,7 @@ def http_house(
                 graphs=Graphs(GraphBook(store), jobs, clock=SystemClock()),
                 desk=NodeDesk(WorkBook(store), clock=clock),
                 executor=LocalExecutor(folder / "jobs"),
+                execs=_execs(runner),
             ),
         )
         with TestClient(app, raise_server_exceptions=False) as client:
@@ -242,6 +245,26 @@ def http_house(
             follower.close()
         telemetry.close()
         runner.stop()
+
+
+def _execs(runner: Runner) -> ExecDesk:
+    """A program that an admin of the fleet runs inside the other tenant's job."""
+    desk = ExecDesk(runner)
+    held = Exec(
+        exec_id="0" * 32,
+        opener="fleet_admin",
+        key=None,
+        tenant=FOREIGN,
+        project="p",
+        job_id=2,
+        lease_id=2,
+        node="n1",
+        wish=ExecWish(("true",)),
+        correlation_id="c",
+        is_elsewhere=True,
+    )
+    desk.hold(held)
+    return desk
 
 
 def _add_jobs(book: JobBook) -> None:

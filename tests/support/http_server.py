@@ -11,11 +11,13 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from bailiwick.executors.local.modes import JobMode
 from bailiwick.iam import PrincipalKind, Role
 from bailiwick.kernel.people.commands import CreateTenant, SetMember
 from bailiwick.reconcile.graphs import GraphLoop
 from bailiwick.runtime.runner import SystemClock
 from bailiwick.services.graphs import Graphs
+from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.tables import StoreTables
 from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.sql_store import SqlStore
@@ -78,18 +80,22 @@ def served_house(folder: Path) -> Iterator[Served]:
 
 
 @contextmanager
-def served_jobs(folder: Path) -> Iterator[Served]:
+def served_jobs(folder: Path, *, mode: JobMode = JobMode.TRUSTED) -> Iterator[Served]:
     """A house where jobs really run, on the node ``here``: tenant ``lab`` with its admin ``ann``.
 
     Another tenant, ``rival``, has the admin ``bob``.
     """
     (folder / "data").mkdir(parents=True)
-    with job_house(folder, settings=wide_settings(grace_ms=500)) as house:
+    with job_house(folder, settings=wide_settings(grace_ms=500), mode=mode) as house:
         store, clock = house.runner.replica.store, SystemClock()
         assert isinstance(store, SqlStore)
         graphs = Graphs(GraphBook(store), house.jobs, clock=clock)
         parts = make_parts(
-            tables=StoreTables.of(store), jobs=house.jobs, graphs=graphs, executor=house.executor
+            tables=StoreTables.of(store),
+            jobs=house.jobs,
+            graphs=graphs,
+            executor=house.executor,
+            execs=ExecDesk(house.runner),
         )
         ids = (f"id-{n}" for n in count(1))
         app = make_app(

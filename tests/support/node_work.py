@@ -6,11 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bailiwick.agent.heartbeat import Away
-from bailiwick.agent.work.jobs import JobAgent, PrintedPiece, Superseded, WorkItem
+from bailiwick.agent.work.jobs import JobAgent
+from bailiwick.agent.work.wishes import PrintedPiece, PulledWork, Superseded, WorkItem
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.local.teardown import TeardownWaits
 from bailiwick.executors.node.work import Seen
@@ -30,6 +31,8 @@ class DirectServer:
     node: str
     life: int = 1
     is_away: bool = False
+    terms: dict[int, int] = field(default_factory=dict)
+    is_term_told: threading.Event = field(default_factory=threading.Event)
 
     def _reach(self) -> None:
         if self.is_away:
@@ -41,7 +44,7 @@ class DirectServer:
         except Unavailable as error:
             raise Away(str(error)) from None
 
-    def work(self, *, after: int, wait_s: int) -> tuple[int, list[WorkItem]]:
+    def work(self, *, after: int, wait_s: int) -> PulledWork:
         self._reach()
         end = time.monotonic() + min(wait_s, 1)
         while True:  # bounded by the end
@@ -50,7 +53,7 @@ class DirectServer:
             if rows or time.monotonic() > end:
                 break
             time.sleep(0.01)
-        return version, [
+        items = [
             WorkItem(
                 row.lease_id,
                 row.wish,
@@ -61,6 +64,10 @@ class DirectServer:
             )
             for row in rows
         ]
+        terms = dict(self.terms)
+        if terms:
+            self.is_term_told.set()
+        return PulledWork(version, items, terms)
 
     def observe(self, seen: Sequence[Seen]) -> None:
         self._reach()
@@ -83,11 +90,15 @@ class DirectServer:
 
 @contextmanager
 def running_agent(
-    folder: Path, server: DirectServer, *, say: Callable[[str], None] = lambda text: None
+    folder: Path,
+    server: DirectServer,
+    *,
+    say: Callable[[str], None] = lambda text: None,
+    over_s: float = 1000.0,
 ) -> Iterator[JobAgent]:
     """An agent at work; when it ends, its jobs go on."""
     executor = LocalExecutor(folder, waits=HASTY)
-    agent = JobAgent(executor, server, address="http://127.0.0.1:1", say=say)
+    agent = JobAgent(executor, server, address="http://127.0.0.1:1", say=say, over_s=over_s)
     stop = threading.Event()
     thread = threading.Thread(target=agent.run, args=(stop, server), daemon=True)
     thread.start()

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import platform
+import subprocess
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,26 @@ def layer(*rows: tuple[tarfile.TarInfo, bytes]) -> bytes:
     return made.getvalue()
 
 
+def programs(*names: str) -> list[tuple[tarfile.TarInfo, bytes]]:
+    """Programs of this machine and the libraries that they need, for an image."""
+    parts: dict[str, str] = {}
+    for name in names:
+        program = Path(f"/bin/{name}").resolve()
+        parts[str(program)] = f"bin/{name}"
+        told = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+        found = (word for line in told.splitlines() for word in line.split())
+        libraries = {word for word in found if word.startswith("/")} - {str(program)}
+        parts |= {path: path[1:] for path in libraries}
+    return [row(name, Path(path).read_bytes(), mode=0o755) for path, name in parts.items()]
+
+
 def pack(
-    at: Path, *layers: bytes, env: tuple[str, ...] = (), tag: str = "latest", zipped: bool = True
+    at: Path,
+    *layers: bytes,
+    env: tuple[str, ...] = (),
+    tag: str = "latest",
+    zipped: bool = True,
+    media: str | None = None,
 ) -> str:
     """Write an OCI layout into a folder; the digest of its manifest."""
     (at / "blobs/sha256").mkdir(parents=True)
@@ -57,7 +76,11 @@ def pack(
 
     config = {"architecture": MACHINE, "os": "linux", "config": {"Env": list(env)}}
     packed = [
-        blob(gzip.compress(each, mtime=0), LAYER + "+gzip") if zipped else blob(each, LAYER)
+        blob(each, media)
+        if media is not None
+        else blob(gzip.compress(each, mtime=0), LAYER + "+gzip")
+        if zipped
+        else blob(each, LAYER)
         for each in layers
     ]
     made = {

@@ -20,6 +20,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from bailiwick.apps.manifest import RoleShape, RoleSpec
+from bailiwick.apps.overlays import Overlay
 from bailiwick.billing.rates import LIST_PRICES
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.topology import CacheDomain, NodeTopology
@@ -36,6 +38,14 @@ from bailiwick.kernel import (
     encode,
     encode_answer,
     encode_command,
+)
+from bailiwick.kernel.apps.commands import (
+    ChangeApp,
+    ChangeArtifact,
+    PublishApp,
+    RegisterArtifact,
+    SetArtifactSource,
+    SetEntitlement,
 )
 from bailiwick.kernel.fleet.commands import ChangeSettings
 from bailiwick.kernel.isolation.commands import (
@@ -65,10 +75,22 @@ from bailiwick.kernel.work.graph_commands import (
     NoteGraphTaskRetried,
 )
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.apps import (
+    AppLifecycle,
+    AppVisibility,
+    ArtifactKind,
+    ArtifactLifecycle,
+    ArtifactTrust,
+    Channel,
+    PolicyAxis,
+    PolicyLimit,
+    Privilege,
+)
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase
 from bailiwick.vocab.values import GIB, TenantId
 from bailiwick.vocab.words import DomainKind, Priority
+from tests.support.app_manifests import hello
 from tests.support.kernel_histories import Campus, busy_journal
 from tests.support.money_histories import LARGE, Trouble
 from tests.support.wide_open import wide_settings
@@ -350,6 +372,81 @@ def _of_graphs(chance: Random) -> tuple[int, Command]:
     return graph_id, chance.choice([submitted, retried, ended])
 
 
+def _apps() -> Campus:
+    """Apps of the platform and of two tenants, lines about them, sources and artifacts."""
+    chance, campus = Random(26), Campus()
+    for tenant in ("lab", "firm"):
+        campus.do(CreateTenant(tenant))
+        campus.do(CreateProject(tenant, "vision"))
+    for step in range(600):
+        campus.now_ms += chance.choice((0, 1, 200, 4_000))
+        command = chance.choice([_of_catalog, _of_lines, _of_artifacts])(chance)
+        with suppress(BailiwickError):
+            campus.do(command, f"actor-{step % 3}")
+    return campus
+
+
+def _of_catalog(chance: Random) -> Command:
+    slug, tenant = chance.choice(("hello", "cluster")), chance.choice((None, "lab", "firm"))
+    version = f"{chance.randrange(3)}.{chance.randrange(4)}.0"
+    other = f"{chance.randrange(3)}.{chance.randrange(4)}.0"
+    paths = ((other, version),) if other != version else ()
+    shape, privileges = RoleShape(cpu_milli=500), chance.choice(list(Privilege))
+    role = RoleSpec(count=(0, 9), shape=shape, artifact="service", privileges=privileges)
+    found = hello(app=slug, version=version, upgrades=paths, roles={"worker": role})
+    name = slug if tenant is None else f"{tenant}.{slug}"
+    lifecycle = chance.choice(list(AppLifecycle))
+    life = chance.choice((AppLifecycle.DRAFT, AppLifecycle.PUBLISHED, AppLifecycle.PUBLISHED))
+    visibility = chance.choice(list(AppVisibility))
+    return chance.choice(
+        [
+            PublishApp(found.canonical, tenant, visibility, life),
+            ChangeApp(name, version, lifecycle),
+            ChangeApp(name, version, host_granted=chance.random() < 0.7),
+            ChangeApp(name, visibility=visibility, revision=chance.choice((None, 2))),
+        ]
+    )
+
+
+def _of_lines(chance: Random) -> Command:
+    axes = {
+        PolicyAxis.REGIONS: ("east", "west"),
+        PolicyAxis.VERSIONS: ("1.0.0", "1.1.0"),
+        PolicyAxis.CHANNELS: ("dev", "prod"),
+    }
+    allow = {axis: words for axis, words in axes.items() if chance.random() < 0.3}
+    deny = {axis: words[:1] for axis, words in axes.items() if chance.random() < 0.1}
+    limits = {limit: chance.randrange(9) for limit in PolicyLimit if chance.random() < 0.3}
+    where = chance.choice(((), ("lab",), ("lab", "vision"), ("firm", "vision")))
+    app = chance.choice(("hello", "cluster", "lab.hello"))
+    overlay = Overlay(allow, deny, limits)
+    revision = chance.choice((None, None, 0, 1))
+    tenant, project = [*where, None, None][:2]
+    return SetEntitlement(app, chance.random() < 0.8, overlay, tenant, project, revision)
+
+
+def _of_artifacts(chance: Random) -> Command:
+    where = chance.choice(((), ("lab",), ("lab", "vision")))
+    tenant, project = [*where, None, None][:2]
+    digest, source = f"sha256:{chance.randrange(6):064x}", chance.choice(("main", "own"))
+    kind = chance.choice(list(ArtifactKind))
+    address = {"oci": "registry.example/apps", "blob": "https://store.example/apps"}[kind]
+    keys = chance.choice(((), ("RW" + "Q" * 54,)))
+    allowed = chance.random() < 0.9
+    return chance.choice(
+        [
+            SetArtifactSource(source, kind, address, keys, allowed, tenant),
+            RegisterArtifact(digest, kind, source, tenant, project),
+            ChangeArtifact(digest, tenant, project, trust=chance.choice(list(ArtifactTrust))),
+            ChangeArtifact(digest, tenant, project, trust=ArtifactTrust.VERIFIED),
+            ChangeArtifact(
+                digest, tenant, project, lifecycle=chance.choice(list(ArtifactLifecycle))
+            ),
+            ChangeArtifact(digest, tenant, project, channel=chance.choice(list(Channel))),
+        ]
+    )
+
+
 MAKERS: dict[str, Callable[[], Campus]] = {
     "busy-18": lambda: busy_journal(18, steps=400),
     "busy-22-executors": lambda: busy_journal(22, steps=400, executors=3),
@@ -364,6 +461,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "people-20": _people,
     "apart-7": _apart,
     "graphs-17": _graphs,
+    "apps-26": _apps,
 }
 
 

@@ -5,6 +5,7 @@ Rules:
 - What the machine cannot prove itself with is told before anything is reported: the extra that is
   missing, the TPM that is not there, the key that others can read.
 - An option that goes with another kind of proof than the one asked for is refused, not ignored.
+- How jobs are kept apart is chosen, by trying, before the node is reported with it.
 - Keys and what is remembered lie in one folder that only the agent's user can open.
 """
 
@@ -17,7 +18,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bailiwick.fleet.node import ADDRESS_LABEL, EXECUTOR_LABEL, NODE_EXECUTOR
+from bailiwick.fleet.node import (
+    ADDRESS_LABEL,
+    EXECUTOR_LABEL,
+    JOB_MODE_LABEL,
+    NODE_EXECUTOR,
+)
 from bailiwick.vocab.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
 
     from bailiwick.agent.attestation import NodeAttestation, Prover
     from bailiwick.attestation.evidence import Evidence
+    from bailiwick.executors.local.executor import LocalExecutor
 
 STATE_DIR = Path("bailiwick-agent")
 KEY_NAME = "ed25519.pem"
@@ -67,6 +74,10 @@ class AgentOptions:
     mint: bool = False
     run_jobs: bool = False
     """Run the jobs that are placed here."""
+    job_mode: str | None = None
+    trust_jobs: bool = False
+    job_path: list[str] | None = None
+    """How those jobs are kept apart, and what they see: as of a server's own node."""
 
 
 def run_agent(options: AgentOptions, say: Say) -> bool:
@@ -89,16 +100,19 @@ def run_agent(options: AgentOptions, say: Say) -> bool:
         signal.signal(number, lambda *_: stop.set())
     name = node_name(options.node)
     labels = labels_given(options.label or ())
-    if options.run_jobs:
+    executor = executor_of(options)
+    if executor is not None:
         own = own_address(options.server)
         told = {} if own is None else {ADDRESS_LABEL: own}
         labels = {**told, **labels, EXECUTOR_LABEL: NODE_EXECUTOR}
+        labels[JOB_MODE_LABEL] = executor.mode.value
+        say(f"jobs are kept apart by the mode {executor.mode}")
 
     attesting = attesting_of(options, say)
     with (
         HttpServer(options.server, options.token_file, ca_file=options.ca_file) as fleet,
         minting_of(options, name, say=say),
-        jobs_of(options, name, say=say),
+        jobs_of(options, name, executor=executor, say=say),
     ):
         beating = Beating(
             name,
@@ -138,27 +152,59 @@ def attesting_of(options: AgentOptions, say: Say) -> NodeAttestation | None:
     return NodeAttestation(_prover(options), note, say, devices=_devices(), capability_key=key)
 
 
+def executor_of(options: AgentOptions) -> LocalExecutor | None:
+    """What runs jobs here, kept apart as was said or as well as can be; nothing if none run."""
+    if not options.run_jobs:
+        given = {"--job-mode": options.job_mode, "--trust-jobs": options.trust_jobs}
+        for name, value in (*given.items(), ("--job-path", options.job_path)):
+            if value:
+                raise InvalidValue(name, value, "--run-jobs beside it")
+        return None
+    from bailiwick.executors import local
+    from bailiwick.executors.local.modes import apart_of
+
+    keys = () if options.key_file is None else (options.key_file,)
+    apart = apart_of(
+        options.job_mode,
+        trust_jobs=options.trust_jobs,
+        job_path=options.job_path,
+        hidden=(options.attest_state, options.token_file, *keys),
+    )
+    return local.open_executor(options.attest_state / JOBS_NAME, apart)
+
+
 @contextmanager
-def jobs_of(options: AgentOptions, node: str, *, say: Say) -> Iterator[None]:
+def jobs_of(
+    options: AgentOptions, node: str, *, executor: LocalExecutor | None, say: Say
+) -> Iterator[None]:
     """Run the jobs of this node meanwhile, if that is wanted; when it ends they go on."""
-    if not options.run_jobs or options.once:
+    if executor is None or options.once:
         yield
         return
     import threading
     import time
 
+    from bailiwick.agent.server import HttpServer
+    from bailiwick.agent.work.execs import ExecAgent, HttpExecs
     from bailiwick.agent.work.jobs import JobAgent
-    from bailiwick.agent.work.server import HttpWork
-    from bailiwick.executors.registry import DEFAULT
+    from bailiwick.agent.work.server import HELD_BACK_S, HttpWork
+    from bailiwick.executors.node.agents import own_word
 
-    executor = DEFAULT.open(options.attest_state / JOBS_NAME)
     stop, life = threading.Event(), time.time_ns() // 1_000_000
+    says = own_word(executor.mode.value)
 
     def connect() -> HttpWork:
-        return HttpWork(
+        file, ca_file = options.token_file, options.ca_file
+        http = HttpServer(options.server, file, ca_file=ca_file, timeout_s=HELD_BACK_S)
+        return HttpWork(http, node=node, life=life, says=says)
+
+    def enter() -> HttpExecs:
+        return HttpExecs(
             options.server, options.token_file, node=node, life=life, ca_file=options.ca_file
         )
 
+    execs = ExecAgent(executor, enter, say=say)
+    threading.Thread(target=execs.run, args=(stop,), name="execs", daemon=True).start()
     # Connections of their own: a client is for one thread at a time.
     with connect() as pulling, connect() as telling:
         agent = JobAgent(executor, telling, address=options.server, say=say)

@@ -312,6 +312,7 @@ _FAULTS: Final = {
     "limits": JobFault.LIMITS_NOT_POSSIBLE,
     "owner": JobFault.NOT_KEPT_APART,
     "image": JobFault.IMAGE_NOT_USABLE,
+    "agent": JobFault.AGENT_TOO_OLD,
 }
 
 

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from bailiwick.journal.fields import PRINCIPAL
 from bailiwick.journal.record import Context
+from bailiwick.kernel.apps.commands import AppCommand
 from bailiwick.kernel.fleet.commands import FleetCommand
 from bailiwick.kernel.isolation.commands import IsolationCommand
 from bailiwick.kernel.money.commands import MoneyCommand
@@ -41,6 +42,7 @@ Command: TypeAlias = (
     | TrustCommand
     | PeopleCommand
     | IsolationCommand
+    | AppCommand
     | Tick
 )
 

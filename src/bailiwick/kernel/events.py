@@ -13,14 +13,24 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from bailiwick.kernel.apps.events import AppEvent
 from bailiwick.kernel.fleet.events import FleetEvent
 from bailiwick.kernel.isolation.events import IsolationEvent
 from bailiwick.kernel.money.events import MoneyEvent
 from bailiwick.kernel.people.events import PeopleEvent
 from bailiwick.kernel.trust.events import TrustEvent
 from bailiwick.kernel.work.events import WorkEvent
+from bailiwick.kernel.work.execs.events import ExecEvent
 from bailiwick.kernel.work.graph_events import GraphEvent
 
 Event: TypeAlias = (
-    WorkEvent | FleetEvent | MoneyEvent | TrustEvent | PeopleEvent | IsolationEvent | GraphEvent
+    WorkEvent
+    | FleetEvent
+    | MoneyEvent
+    | TrustEvent
+    | PeopleEvent
+    | IsolationEvent
+    | AppEvent
+    | GraphEvent
+    | ExecEvent
 )

@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from bailiwick.apps.overlays import Overlay
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import RateCard, card_body, card_of
 from bailiwick.fleet.node import NodeCapacity
 from bailiwick.journal.body_spec import Fields
 from bailiwick.journal.kinds import RecordKind
+from bailiwick.kernel.apps.spelling import OVERLAY_WORDS, overlay_body, overlay_from
 from bailiwick.kernel.fleet.spelling import (
     inventory_body,
     inventory_from,
@@ -154,6 +156,12 @@ NESTED: Mapping[type, Nested] = {
         ),
         card_body,
         _card,
+    ),
+    Overlay: Nested(
+        "overlay",
+        _of(RecordKind.APP_ENTITLEMENT_SET, *OVERLAY_WORDS),
+        overlay_body,
+        lambda body, _: overlay_from(body),
     ),
     Budget: Nested(
         "budget",

@@ -20,6 +20,9 @@ from typing import Any, get_args
 
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.record import Record
+from bailiwick.kernel.apps import dump as apps_dump
+from bailiwick.kernel.apps import rules as apps
+from bailiwick.kernel.apps.commands import AppCommand
 from bailiwick.kernel.commands import Command, Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet import dump as fleet_dump
@@ -137,6 +140,17 @@ SLICES: tuple[Slice, ...] = (
         dump=isolation_dump.dump,
         load=isolation_dump.load,
         repair=isolation_dump.repair,
+    ),
+    Slice(
+        name="apps",
+        commands=get_args(AppCommand),
+        decide=apps.decide,
+        apply=apps.APPLY,
+        causes={},
+        told_only=apps.TOLD_ONLY,
+        dump=apps_dump.dump,
+        load=apps_dump.load,
+        repair=apps_dump.repair,
     ),
 )
 """Each stands on those before it: a snapshot is read in this order."""

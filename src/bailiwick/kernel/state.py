@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 from bailiwick.iam import Directory
 from bailiwick.kernel.answers import AnswerBook
+from bailiwick.kernel.apps.book import AppBook
 from bailiwick.kernel.guards import Claim, GuardedAdmission, Guards
 from bailiwick.kernel.isolation.book import IsolationBook
 from bailiwick.kernel.money.book import Issued
@@ -87,6 +88,7 @@ class State:
         self.directory = Directory()
         self.trust = TrustBook()
         self.isolation = IsolationBook()
+        self.apps = AppBook()
         self.use_settings(self.settings)
 
     def use_settings(self, settings: Settings) -> None:

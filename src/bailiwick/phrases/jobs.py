@@ -11,13 +11,15 @@ from bailiwick.vocab.words import PendingReason, PreemptionReason
 
 FAULTS: Final[Mapping[JobFault, str]] = {
     JobFault.PROGRAM_NOT_RUNNABLE: "there is no such program, or it cannot be run",
-    JobFault.DIRECTORY_NOT_USABLE: "it cannot start in that folder",
+    JobFault.DIRECTORY_NOT_USABLE: "it cannot start in that folder: a job sees only those that "
+    "the machine's operator shows it (--job-path)",
     JobFault.LIMITS_NOT_POSSIBLE: "its limits could not be set on that machine",
     JobFault.TOKEN_REFUSED: "no token could be made for it",
     JobFault.EXECUTOR_UNAVAILABLE: "the machine runs no jobs now",
     JobFault.LEASE_GONE: "its lease was gone before it could start",
     JobFault.FOLDER_GONE: "what is known of it on the machine is gone",
     JobFault.IMAGE_NOT_USABLE: "its image cannot be run on that machine",
+    JobFault.AGENT_TOO_OLD: "the agent of its node is too old for it: upgrade that",
     JobFault.NOT_KEPT_APART: "nothing on that machine keeps it apart from others' jobs",
     JobFault.OUT_OF_MEMORY: "it took more memory than it had asked for",
     JobFault.SUBMISSION_UNKNOWN: "the server was lost before its request was decided",

@@ -25,6 +25,7 @@ from bailiwick.vocab.errors import (
     InvariantBroken,
     NotHonoured,
     NotLeader,
+    OverlayBroadens,
     Stale,
 )
 from bailiwick.wire.answers import Refused, TokenDenied
@@ -64,6 +65,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
     ErrorCode.LIMIT_REACHED: Row(409, False, "a limit of the server itself is reached"),
     ErrorCode.NOT_HONOURED: Row(
         409, False, "whoever would run it cannot give that; `details` has the numbers"
+    ),
+    ErrorCode.OVERLAY_BROADENS: Row(
+        409, False, "a line about an app allows more than a wider one; `details` has which"
     ),
     ErrorCode.UNAVAILABLE: Row(503, True, "no answer in time; it may have taken effect or not"),
     ErrorCode.NOT_LEADER: Row(503, True, "another replica decides; `details` may say which"),
@@ -160,6 +164,8 @@ def _details(error: BailiwickError) -> Details:
         case NotHonoured():
             about: Details = {"what": error.what, "executor": error.executor}
             return about | {"asked": error.asked, "step": error.step}
+        case OverlayBroadens():
+            return {"what": error.what, "value": error.value, "source": error.source}
         case NotLeader():
             return {"leader": error.address}
         case _:

@@ -11,13 +11,22 @@ Rules:
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from bailiwick.executors.node.agents import AgentWord
 from bailiwick.fleet.inventory import is_same_machine
 from bailiwick.fleet.liveness import HeartbeatRule, Liveness
-from bailiwick.fleet.node import EXECUTOR_LABEL, HEARTBEAT_LABEL, NODE_EXECUTOR, NodeCapacity
+from bailiwick.fleet.node import (
+    EXECUTOR_LABEL,
+    HEARTBEAT_LABEL,
+    JOB_MODE_LABEL,
+    NODE_EXECUTOR,
+    NodeCapacity,
+)
 from bailiwick.iam import FLEET, PrincipalKind
 from bailiwick.kernel import ChangeMode, DepartNode, Done, LiftQuarantine, Quarantine, RegisterNode
 from bailiwick.runtime.replica import Role, View
@@ -27,12 +36,15 @@ from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.gate.attesting import Attesting
 from bailiwick.services.gate.nonces import Nonce
 from bailiwick.services.pages import Rows, page_of
+from bailiwick.services.work import NodeDesk
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotLeader, Unavailable
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import AttestationState
 
 REPORTED: Final = "agent"
 """The heartbeat label's value of a node that its own agent reported."""
+UNTOLD: Final = "unknown"
+"""In counts: the mode of an agent that does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +61,15 @@ class NodeStanding:
     claims: Mapping[str, str]
     life: Liveness | None = None
     """Nothing of a node that was never heard here."""
+    agent: AgentWord | None = None
+    """What its agent says of itself, if it runs jobs."""
+
+    @property
+    def job_mode(self) -> str | None:
+        """How jobs are kept apart there, if any run: as its agent says now, or as registered."""
+        if self.agent is not None:
+            return self.agent.job_mode
+        return self.capacity.labels.get(JOB_MODE_LABEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +83,43 @@ class BeatHeard:
 # -- the fleet -------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class NodeBooks:
+    """Where what nodes say of themselves is kept, beside the journal."""
+
+    beats: Beats | None = None
+    desk: NodeDesk | None = None
+
+    async def fill_in(self, rows: list[NodeStanding]) -> list[NodeStanding]:
+        """The same, with what is known of their lives and their agents."""
+        told: Mapping[str, AgentWord] = {}
+        with_agent = [row.node for row in rows if is_run_by_agent(row.capacity)]
+        if self.desk is not None and with_agent:
+            told = await asyncio.to_thread(self.desk.book.agents, with_agent)
+        lives = {} if self.beats is None else {r.node: self.beats.standing(r.node) for r in rows}
+        return [replace(r, life=lives.get(r.node), agent=told.get(r.node)) for r in rows]
+
+
+def is_run_by_agent(capacity: NodeCapacity) -> bool:
+    """Whether the jobs of a node are run by its own agent."""
+    return capacity.labels.get(EXECUTOR_LABEL) == NODE_EXECUTOR
+
+
+async def count_agents(caller: Caller, desk: NodeDesk) -> dict[str, int]:
+    """How many nodes run jobs with their own agent, by how those keep them apart."""
+
+    def read(view: View) -> list[str]:
+        entries = view.state.ledger.entries.values()
+        return [str(entry.id) for entry in entries if is_run_by_agent(entry.capacity)]
+
+    nodes = await caller.read(read)
+    told = await asyncio.to_thread(desk.book.agents) if nodes else {}
+    modes = (told[node].job_mode if node in told else None for node in nodes)
+    return dict(sorted(Counter(mode or UNTOLD for mode in modes).items()))
+
+
 async def list_nodes(
-    caller: Caller, beats: Beats | None, *, after: str | None, limit: int
+    caller: Caller, books: NodeBooks, *, after: str | None, limit: int
 ) -> Rows[NodeStanding]:
     """The machines of the fleet."""
     caller.require_within(FLEET)
@@ -74,14 +130,14 @@ async def list_nodes(
         return [_standing(view, entry) for entry in rows], following
 
     rows, following = await caller.read(read)
-    return [_with_life(row, beats) for row in rows], following
+    return await books.fill_in(rows), following
 
 
-async def read_node(caller: Caller, node: str, *, beats: Beats | None) -> NodeStanding:
+async def read_node(caller: Caller, node: str, *, books: NodeBooks) -> NodeStanding:
     """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
     caller.require_within(FLEET)
     found = await caller.read(lambda view: _standing(view, view.state.ledger.entry(node)))
-    return _with_life(found, beats)
+    return (await books.fill_in([found]))[0]
 
 
 async def register_node(caller: Caller, node: str, *, tell: Deferred[NodeCapacity]) -> Done:
@@ -131,10 +187,6 @@ def _standing(view: View, entry: NodeEntry) -> NodeStanding:
             for name, value in sorted(each.claims.items())
         },
     )
-
-
-def _with_life(found: NodeStanding, beats: Beats | None) -> NodeStanding:
-    return found if beats is None else replace(found, life=beats.standing(found.node))
 
 
 # -- nodes about themselves ------------------------------------------------------------------
@@ -192,4 +244,8 @@ async def _is_known(caller: Caller, node: str, *, wanted: NodeCapacity) -> bool:
     if found is not None and found.labels.get(EXECUTOR_LABEL) != wanted.labels.get(EXECUTOR_LABEL):
         hint = "an operator drains it and has it depart; then it can report again"
         raise Conflict("node", node, "is known with another executor, or none", hint=hint)
+    mode = None if found is None else found.labels.get(JOB_MODE_LABEL)
+    if mode is not None and mode != wanted.labels.get(JOB_MODE_LABEL):
+        hint = "an operator drains it and has it depart; then it can report again"
+        raise Conflict("node", node, f"is known with the job mode {mode}", hint=hint)
     return found is not None

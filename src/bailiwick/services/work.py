@@ -15,19 +15,24 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bailiwick.executors.clusters import ClusterHands
+from bailiwick.executors.node.agents import AgentWord
 from bailiwick.executors.node.executor import NodeExecutor, statuses_of
 from bailiwick.executors.node.work import Seen, WorkRow
 from bailiwick.executors.port import Executor, JobStatus
 from bailiwick.iam import PrincipalKind
 from bailiwick.ports import Clock
+from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.store.work_rows import WorkBook
+from bailiwick.vocab.transitions import RevokeState
 
 LOOK_S = 0.5
 """How often the rows are looked at for an agent that waits."""
+LASTING = (RevokeState.ACTIVE, RevokeState.REVOKE_WARNING, RevokeState.GRACE_RUNNING)
+"""The states of a lease in which its job may run."""
 WAITERS_MAX = 4
 """Answers that are held back for one node at a time: its agent wants one."""
 
@@ -92,6 +97,17 @@ class WorkWish:
     life: int
     after: int
     wait_s: int
+    says: AgentWord = field(default_factory=AgentWord)
+    """What it says of itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWork:
+    """What changed for a node, up to a version; and how long its leases last yet."""
+
+    version: int
+    rows: list[WorkRow]
+    terms: dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +122,10 @@ class PrintedPart:
 
 async def read_work(
     caller: Caller, desk: NodeDesk, *, wish: WorkWish, ending: asyncio.Event | None
-) -> tuple[int, list[WorkRow]]:
+) -> NodeWork:
     """What changed for a node; the answer is held back until something has."""
-    _require_self(caller, wish.node)
-    await asyncio.to_thread(desk.book.enter, wish.node, wish.life)
+    require_self(caller, wish.node)
+    await asyncio.to_thread(desk.book.enter, wish.node, wish.life, says=wish.says)
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
     until = loop.time() + wish.wait_s
 
@@ -125,18 +141,28 @@ async def read_work(
             # A version below the agent's: its rows were restored from a copy, and it asks anew.
             is_other = found[1] or found[0] < wish.after
             if is_other or left_s <= 0 or is_ending or not may_wait:
-                return found
+                terms = await caller.read(lambda view: _terms(view, wish.node))
+                return NodeWork(*found, terms)
             try:
                 await asyncio.wait_for(changed.wait(), min(LOOK_S, left_s))
             except TimeoutError:
                 continue
 
 
+def _terms(view: View, node: str) -> dict[int, int]:
+    """How long the leases of a node last yet that nobody ends; of one that departed, none."""
+    state = view.state
+    if node not in state.ledger:
+        return {}
+    lasting = [i for i in state.leases_on(node) if state.phase(i) in LASTING]
+    return {i: max(state.fields(i).expires_ms - view.now_ms, 0) for i in lasting}
+
+
 async def observe(
     caller: Caller, desk: NodeDesk, *, node: str, life: int, seen: Deferred[list[Seen]]
 ) -> None:
     """Keep what a node's agent saw of its jobs."""
-    _require_self(caller, node)
+    require_self(caller, node)
     told = seen()
     if caller.dry_run:
         return
@@ -148,7 +174,7 @@ async def take_output(
     caller: Caller, desk: NodeDesk, *, node: str, life: int, parts: Deferred[list[PrintedPart]]
 ) -> dict[int, int | None]:
     """Keep what jobs of a node printed; where each goes on."""
-    _require_self(caller, node)
+    require_self(caller, node)
     told = parts()
     if caller.dry_run:
         return {}
@@ -172,7 +198,8 @@ async def take_output(
     return await asyncio.to_thread(keep)
 
 
-def _require_self(caller: Caller, node: str) -> None:
+def require_self(caller: Caller, node: str) -> None:
+    """Go on only if it is the node itself that asks."""
     caller.require_node(node)
     if caller.principal.kind is not PrincipalKind.NODE:
         raise caller.refuse("only the node itself is told what runs there", reason="foreign_node")

@@ -358,6 +358,7 @@ work_nodes = Table(
     Column("node", String, primary_key=True),
     Column("version", BigInteger, nullable=False),
     Column("life", BigInteger, nullable=False),
+    Column("agent", String),
 )
 
 work = Table(

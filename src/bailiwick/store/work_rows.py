@@ -15,10 +15,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, delete, func, select, update
+from sqlalchemy import Connection, Row, Select, and_, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bailiwick.executors.folder import timeless
+from bailiwick.executors.node.agents import AgentWord, parse_word, spell_word
 from bailiwick.executors.node.work import (
     ITEMS_MAX,
     OUTPUT_KEPT_BYTES,
@@ -120,20 +121,39 @@ class WorkBook:
             return rows[limit - 1].version, rows[:limit]
         return version, rows
 
-    def enter(self, node: str, life: int) -> None:
-        """An agent that began at ``life`` speaks for the node; an older one is a ``Conflict``."""
-        query = select(work_nodes.c.life).where(work_nodes.c.node == node)
+    def enter(self, node: str, life: int, *, says: AgentWord | None = None) -> None:
+        """An agent that began at ``life`` speaks for the node; an older one is a ``Conflict``.
+
+        What it says of itself is kept, if it does now.
+        """
+        which = work_nodes.c.node == node
+        query: Select[Any] = select(work_nodes.c.life, work_nodes.c.agent).where(which)
+        word = None if says is None else spell_word(says)
+
+        def is_news(known: Row[Any] | None) -> bool:
+            if known is None or known.life < life:
+                return True
+            return known.life == life and word not in (None, known.agent)
+
         with self._store.reading() as connection:
-            known = connection.scalar(query)
-        if known is None or known < life:
+            known = connection.execute(query).one_or_none()
+        if is_news(known):
             with self._store.changing() as connection:
                 _claim(connection, node)
-                known = connection.scalar(query) or 0
-                if known < life:
-                    which = work_nodes.c.node == node
-                    connection.execute(update(work_nodes).where(which).values(life=life))
-        if known is not None and known > life:
+                known = connection.execute(query).one()
+                if is_news(known):
+                    told = {"life": life} | ({} if word is None else {"agent": word})
+                    connection.execute(update(work_nodes).where(which).values(told))
+        if known is not None and known.life > life:
             raise Conflict("agent of node", node, "another began later: it counts")
+
+    def agents(self, nodes: Sequence[str] | None = None) -> dict[str, AgentWord]:
+        """What the agents of these nodes, or of all, last said of themselves."""
+        query = select(work_nodes.c.node, work_nodes.c.agent).where(work_nodes.c.agent.is_not(None))
+        if nodes is not None:
+            query = query.where(work_nodes.c.node.in_(list(nodes)))
+        with self._store.reading() as connection:
+            return {row.node: parse_word(row.agent) for row in connection.execute(query)}
 
     def observe(self, node: str, seen: Sequence[Seen]) -> None:
         """Keep what the agent saw of the node's leases; of others, nothing."""

@@ -98,6 +98,15 @@ class Channel(StrEnum):
         return list(Channel).index(self)
 
 
+class ArtifactChange(StrEnum):
+    """What was changed of an artifact."""
+
+    REGISTERED = "registered"
+    LIFECYCLE = "lifecycle"
+    TRUST = "trust"
+    CHANNEL = "channel"
+
+
 class SourceTier(StrEnum):
     """Whose source of artifacts it is: everybody's, or one tenant's own."""
 

@@ -23,6 +23,7 @@ class ErrorCode(StrEnum):
     STALE = "stale"
     LIMIT_REACHED = "limit_reached"
     NOT_HONOURED = "not_honoured"
+    OVERLAY_BROADENS = "overlay_broadens"
     UNAVAILABLE = "unavailable"
     NOT_LEADER = "not_leader"
     DEPOSED = "deposed"
@@ -142,6 +143,19 @@ class NotHonoured(BailiwickError):
         )
         self.what, self.executor = what, executor
         self.asked, self.step = asked, step
+
+
+class OverlayBroadens(BailiwickError):
+    """A line of a policy would allow what a wider one does not."""
+
+    code = ErrorCode.OVERLAY_BROADENS
+
+    def __init__(self, what: str, value: str, *, source: str) -> None:
+        super().__init__(
+            f"{what}: {_shown(value)} is more than the line of {source} allows",
+            hint="an overlay only narrows; see app entitlement explain",
+        )
+        self.what, self.value, self.source = what, value, source
 
 
 class Unavailable(BailiwickError):

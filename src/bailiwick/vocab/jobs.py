@@ -14,6 +14,10 @@ Rules:
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
+
+PLAIN_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where a job's programs are sought unless it says otherwise."""
 
 
 class JobPhase(StrEnum):
@@ -57,6 +61,7 @@ class JobFault(StrEnum):
     FOLDER_GONE = "folder_gone"
     NOT_KEPT_APART = "not_kept_apart"
     IMAGE_NOT_USABLE = "image_not_usable"
+    AGENT_TOO_OLD = "agent_too_old"
     SUBMISSION_UNKNOWN = "submission_unknown"
     OUT_OF_MEMORY = "out_of_memory"
     DEPENDENCY_NEVER_MET = "dependency_never_met"

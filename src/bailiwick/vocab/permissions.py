@@ -24,6 +24,7 @@ class Permission(StrEnum):
     NODE_READ = "scheduler.node.read"
     NODE_OPERATE = "scheduler.node.operate"
     NODE_REPORT = "scheduler.node.report"
+    JOB_EXEC = "scheduler.job.exec"
     LEASE_READ = "scheduler.lease.read"
     LEASE_HOLD = "scheduler.lease.hold"
     LEASE_EVICT = "scheduler.lease.evict"

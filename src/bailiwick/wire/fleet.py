@@ -16,7 +16,7 @@ from bailiwick.vocab.words import (
     Priority,
 )
 from bailiwick.wire.base import Amount, GraceMs, Label, Model, Name, Number, Within
-from bailiwick.wire.words import LivenessWord
+from bailiwick.wire.words import JobModeWord, LivenessWord
 
 _Mode = Annotated[NodeMode, Field(strict=False)]
 _Generation = Annotated[HardwareGeneration, Field(strict=False)]
@@ -95,7 +95,8 @@ class Node(Model):
 
     ``unheard`` is a node that has sent no heartbeat to the server that answers; it may have nobody
     who does. ``claims`` (``KIND.CLAIM``) is what its evidence proves now, and ``attested_ms`` when
-    that was last judged.
+    that was last judged. ``job_mode`` is how the jobs that run there are kept apart, and
+    ``agent_version`` what runs them, if it is the node's own agent.
     """
 
     node: str
@@ -111,6 +112,8 @@ class Node(Model):
     gpus: list[Gpu]
     labels: list[str]
     topology: Topology = Field(default_factory=Topology)
+    job_mode: JobModeWord | None = None
+    agent_version: str | None = None
 
 
 class Heard(Model):

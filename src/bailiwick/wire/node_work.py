@@ -36,12 +36,23 @@ class WorkItem(Model):
     is_unstarted: bool
 
 
+class LeaseTerm(Model):
+    """How long a lease lasts yet, unless it is renewed."""
+
+    lease_id: int
+    left_ms: int
+
+
 class NodeWork(Model):
-    """What changed for a node after the version that was named, up to this one."""
+    """What changed for a node after the version that was named, up to this one.
+
+    ``terms`` are of all its leases that nobody ends yet.
+    """
 
     node: str
     version: int
     items: list[WorkItem]
+    terms: list[LeaseTerm] = Field(default_factory=list)
 
 
 class SeenJob(Model):

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from bailiwick.wire.base import Model
+from bailiwick.wire.words import JobModeWord
 
 
 class Leader(Model):
@@ -49,8 +50,10 @@ class ReplicaState(Model):
     waiting: int
     digest: str | None
     """Of the whole state; replicas of the same size have the same."""
-    job_mode: Literal["sandbox", "users", "trusted", "closed"] | None = None
+    job_mode: JobModeWord | None = None
     """How jobs are kept apart on this machine; none if it runs no jobs."""
+    agents: dict[str, int] = Field(default_factory=dict)
+    """How many nodes run jobs with their own agent, by how those keep them apart."""
     clusters: list[ClusterState] = Field(default_factory=list)
     """Those that this process was told to run jobs on."""
 

@@ -35,6 +35,7 @@ PermissionWord: TypeAlias = Literal[
     "scheduler.node.read",
     "scheduler.node.operate",
     "scheduler.node.report",
+    "scheduler.job.exec",
     "scheduler.lease.read",
     "scheduler.lease.hold",
     "scheduler.lease.evict",
@@ -71,6 +72,8 @@ PermissionWord: TypeAlias = Literal[
 WatchEndWord: TypeAlias = Literal[
     "complete", "server_ending", "token_ended", "forbidden", "unavailable"
 ]
+
+JobModeWord: TypeAlias = Literal["sandbox", "users", "trusted", "closed"]
 
 LivenessWord: TypeAlias = Literal["alive", "late", "departed", "unheard"]
 

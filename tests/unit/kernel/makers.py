@@ -98,7 +98,15 @@ from bailiwick.vocab.words import (
     Strategy,
 )
 from tests.unit.journal.makers import amounts, hashes, names, principals
-from tests.unit.kernel import graph_makers, iam_makers, isolation_makers, money_makers, trust_makers
+from tests.unit.kernel import (
+    app_makers,
+    exec_makers,
+    graph_makers,
+    iam_makers,
+    isolation_makers,
+    money_makers,
+    trust_makers,
+)
 
 ids = st.integers(1, INTEGER_MAX)
 times = st.integers(0, INTEGER_MAX)
@@ -359,9 +367,11 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     FenceCleared: st.builds(FenceCleared, owners, ids, names),
     CheckpointReported: st.builds(CheckpointReported, owners, ids),
     **graph_makers.EVENTS,
+    **exec_makers.EVENTS,
     **money_makers.EVENTS,
     **trust_makers.EVENTS,
     **isolation_makers.EVENTS,
+    **app_makers.EVENTS,
     **iam_makers.EVENTS,
 }
 graces = st.none() | st.integers(0, 2**52)
@@ -394,8 +404,10 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     Elect: st.builds(Elect, ids, names, st.text(max_size=9)),
     Tick: st.builds(Tick, st.integers(2, 10**6)),
     **graph_makers.COMMANDS,
+    **exec_makers.COMMANDS,
     **money_makers.COMMANDS,
     **trust_makers.COMMANDS,
     **isolation_makers.COMMANDS,
+    **app_makers.COMMANDS,
     **iam_makers.COMMANDS,
 }

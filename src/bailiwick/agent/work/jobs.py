@@ -7,8 +7,11 @@ Rules:
 - A job is started only with its specification at hand, and once: the executor's folder of its lease
   is made before anything runs.
 - Ends come before starts: what is to be gone makes room for what comes.
-- A server that is away ends nothing here. Jobs go on; what they print and how they end is kept by
-  the executor and told later, after pauses that grow.
+- A server that is away ends nothing here before its term. Jobs go on; what they print and how they
+  end is kept by the executor and told later, after pauses that grow. A job whose lease's term is
+  over by ``TERM_OVER_S``, as far as that was heard, is ended without the server.
+- What is to be gone and shares a device with what comes is gone first. The kernel keeps the two
+  apart, but for a node that departed: what ran there then may be there still when it joins anew.
 - What a job printed is told before its end is, within bounds: who sees the end has all of it.
 - Another agent that began later for the same node ends this part of this one.
 """
@@ -16,15 +19,17 @@ Rules:
 from __future__ import annotations
 
 import dataclasses
+import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from bailiwick.agent.heartbeat import Away
+from bailiwick.agent.work.room import DeviceRoom
+from bailiwick.agent.work.wishes import PrintedPiece, Superseded, WorkItem, WorkServer
 from bailiwick.executors.node.work import ITEMS_MAX, PIECE_BYTES_MAX, Seen, Wish, parse_spec
 from bailiwick.executors.port import (
     Executor,
@@ -49,57 +54,28 @@ AGAIN_S: Final = 5.0
 """After so long an end that was not clean is tried again."""
 STARTS_MAX: Final = 5
 THREADS: Final = 8
+TERM_OVER_S: Final = 30.0
+"""A job is ended without the server so long after its term; a renewal is heard of before."""
+ROOM_S: Final = 120.0
+"""How long a start waits for devices that something else is to leave."""
 DRAIN_PIECES: Final = 64
 """Pieces of output that are told before an end is, at most; the others follow it."""
-
-
-class Superseded(Exception):
-    """Another agent began later for the same node."""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkItem:
-    """What is to be so for one lease."""
-
-    lease_id: int
-    wish: Wish
-    spec: str | None = field(default=None, repr=False)
-    warn_until_ms: int | None = None
-    output_bytes: int = 0
-    is_unstarted: bool = False
-    """Whether it is known that it could not be run as asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class PrintedPiece:
-    """Some of what a job printed."""
-
-    lease_id: int
-    offset: int
-    data: bytes = field(repr=False)
-    is_truncated: bool = False
-
-
-class WorkServer(Protocol):
-    """What this part wants of a server; each raises ``Away`` or ``Superseded``."""
-
-    def work(self, *, after: int, wait_s: int) -> tuple[int, list[WorkItem]]:
-        """What changed after a version; held back until something has."""
-
-    def observe(self, seen: Sequence[Seen]) -> None:
-        """Tell what was seen."""
-
-    def send_output(self, pieces: Sequence[PrintedPiece]) -> dict[int, int | None]:
-        """Tell what was printed; where to go on, or nowhere."""
 
 
 class JobAgent:
     """Runs what is to run on this node."""
 
     def __init__(
-        self, executor: Executor, server: WorkServer, *, address: str, say: Callable[[str], None]
+        self,
+        executor: Executor,
+        server: WorkServer,
+        *,
+        address: str,
+        say: Callable[[str], None],
+        over_s: float = TERM_OVER_S,
     ) -> None:
         self._executor, self._server, self._address, self._say = executor, server, address, say
+        self._over_s = over_s
         self._items: dict[int, WorkItem] = {}
         self._told: dict[int, Seen] = {}
         self._sent: dict[int, int | None] = {}
@@ -109,6 +85,9 @@ class JobAgent:
         self._warned: dict[int, int] = {}
         self._tries: dict[int, int] = {}
         self._again: dict[int, float] = {}
+        self._terms: dict[int, float] = {}
+        self._room = DeviceRoom()
+        self._waits: dict[int, float] = {}
         self._busy: dict[int, Future[None]] = {}
         self._wake = threading.Event()
         self._pulling: threading.Thread | None = None
@@ -163,7 +142,7 @@ class JobAgent:
         version, pause_s, is_first = 0, 0.0, True
         while not stop.is_set() and not over.is_set():  # until told to stop
             try:
-                found, items = puller.work(after=version, wait_s=0 if is_first else POLL_S)
+                found = puller.work(after=version, wait_s=0 if is_first else POLL_S)
             except Superseded:
                 over.set()
                 self._wake.set()
@@ -173,14 +152,16 @@ class JobAgent:
                 stop.wait(pause_s)
                 continue
             # A server that knows less than it did was restored from a copy: all is asked again.
-            pause_s, version = 0.0, found if found >= version else 0
-            self.take(items)
-            if is_first and len(items) < ITEMS_MAX:
+            pause_s, version = 0.0, found.version if found.version >= version else 0
+            self.take(found.items, found.terms)
+            if is_first and len(found.items) < ITEMS_MAX:
                 is_first = False
                 self._clear_strays()
 
-    def take(self, items: Iterable[WorkItem]) -> None:
-        """From now on this is to be so."""
+    def take(self, items: Iterable[WorkItem], terms: Mapping[int, int]) -> None:
+        """From now on this is to be so, and leases last so long."""
+        over = time.monotonic() + self._over_s
+        self._terms |= {lease_id: over + left_ms / 1000 for lease_id, left_ms in terms.items()}
         for item in items:
             self._items[item.lease_id] = item
             self._sent.setdefault(item.lease_id, item.output_bytes)
@@ -226,13 +207,31 @@ class JobAgent:
             return lambda: self._end(item)
         match status:
             case Starting():
-                return lambda: self._start(item)
+                return self._start_in_turn(item)
             case Exited() | Unstarted():
+                return lambda: self._end(item)
+            case Running() if self._terms.get(lease_id, math.inf) < time.monotonic():
+                self._say(f"the term of lease {lease_id} is over: its job is ended")
                 return lambda: self._end(item)
             case Running() as found:
                 return self._warning(item, found)
             case _:
                 return None
+
+    def _start_in_turn(self, item: WorkItem) -> Callable[[], None] | None:
+        """To start it, once nobody is on its devices who is to be gone."""
+        lease_id, now = item.lease_id, time.monotonic()
+        if not self._room.is_known(lease_id) and item.spec is not None:
+            with suppress(InvalidValue, Damaged):  # the start itself tells that
+                self._room.note(lease_id, parse_spec(item.spec).device_indices)
+        ends = (i.lease_id for i in self._items.values() if i.wish is Wish.END)
+        other = self._room.blocker(lease_id, leaving=(i for i in ends if not self._cleared.get(i)))
+        if other is None:
+            return lambda: self._start(item)
+        if now - self._waits.setdefault(lease_id, now) > ROOM_S:
+            why = f"lease {other} is to be gone and may still be on its devices"
+            self._faults[lease_id] = Unstarted(JobFault.EXECUTOR_UNAVAILABLE, why)
+        return None
 
     def _warning(self, item: WorkItem, found: Running) -> Callable[[], None] | None:
         lease_id, until_ms = item.lease_id, item.warn_until_ms
@@ -389,6 +388,7 @@ class JobAgent:
     def _drop(self, lease_id: int) -> None:
         for kept in (self._items, self._told, self._sent, self._cleared, self._faults):
             kept.pop(lease_id, None)
-        for other in (self._warned, self._tries, self._again):
+        for other in (self._warned, self._tries, self._again, self._terms, self._waits):
             other.pop(lease_id, None)
+        self._room.forget(lease_id)
         self._forgotten.discard(lease_id)

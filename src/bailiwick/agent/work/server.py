@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from bailiwick.agent.heartbeat import Away
 from bailiwick.agent.server import HttpServer
-from bailiwick.agent.work.jobs import PrintedPiece, Superseded, WorkItem
+from bailiwick.agent.work.wishes import PrintedPiece, PulledWork, Superseded, WorkItem
 from bailiwick.client.bodies import make_body
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
+from bailiwick.executors.node.agents import AgentWord
 from bailiwick.executors.node.work import Seen, Wish, spell_seen
 from bailiwick.vocab.errors import ErrorCode
 from bailiwick.wire import node_work
@@ -22,13 +22,10 @@ HELD_BACK_S = 40.0
 
 
 class HttpWork:
-    """One connection of an agent that began at ``life``; ``with`` it."""
+    """One connection of an agent that began at ``life`` and says this of itself; ``with`` it."""
 
-    def __init__(
-        self, server: str, token_file: Path, *, node: str, life: int, ca_file: str | None = None
-    ) -> None:
-        self._http = HttpServer(server, token_file, ca_file=ca_file, timeout_s=HELD_BACK_S)
-        self._node, self._life = node, life
+    def __init__(self, http: HttpServer, *, node: str, life: int, says: AgentWord) -> None:
+        self._http, self._node, self._life, self._says = http, node, life, says
 
     def __enter__(self) -> HttpWork:
         return self
@@ -36,16 +33,18 @@ class HttpWork:
     def __exit__(self, *raised: object) -> None:
         self._http.__exit__(*raised)
 
-    def work(self, *, after: int, wait_s: int) -> tuple[int, list[WorkItem]]:
+    def work(self, *, after: int, wait_s: int) -> PulledWork:
         """What changed after a version; held back until something has."""
-        query = {"life": self._life, "after": after, "wait_s": wait_s}
+        query: dict[str, Any] = {"life": self._life, "after": after, "wait_s": wait_s}
+        query |= {"agent": self._says.version, "job_mode": self._says.job_mode}
+        query |= {"knows": ",".join(sorted(self._says.knows))}
         try:
             told = self._http.client().send(nodes.NODE_WORK, path={"node": self._node}, query=query)
         except (Unreachable, Misunderstood) as error:
             raise Away(str(error)) from None
         except Refusal as refusal:
             _judge(refusal)
-        return told.version, [
+        items = [
             WorkItem(
                 each.lease_id,
                 Wish(each.wish),
@@ -56,6 +55,8 @@ class HttpWork:
             )
             for each in told.items
         ]
+        terms = {each.lease_id: each.left_ms for each in told.terms}
+        return PulledWork(told.version, items, terms)
 
     def observe(self, seen: Sequence[Seen]) -> None:
         """Tell what was seen."""

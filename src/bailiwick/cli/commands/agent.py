@@ -18,7 +18,14 @@ import typer
 
 from bailiwick.agent.process import KEY_NAME, SOCKET_NAME, AgentOptions, run_agent
 from bailiwick.cli import ExitCode
-from bailiwick.cli.shared.flags import Output, OutputOption, with_options
+from bailiwick.cli.shared.flags import (
+    JOB_MODE,
+    JOB_PATH,
+    TRUST_JOBS,
+    Output,
+    OutputOption,
+    with_options,
+)
 from bailiwick.phrases.amounts import size
 
 if TYPE_CHECKING:
@@ -88,6 +95,9 @@ _RUN_OPTIONS: Final[Mapping[str, Any]] = {
         "--run-jobs",
         help="Run the jobs that are placed on this node. They lie in DIR/jobs, and outlive it.",
     ),
+    "job_mode": JOB_MODE,
+    "trust_jobs": TRUST_JOBS,
+    "job_path": JOB_PATH,
     "block_path": _BLOCK_PATH,
 }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bailiwick.cli.commands.node_attestation import add_node_verbs
+from bailiwick.cli.jobs.lists import FormatOption, JobFormat
 from bailiwick.cli.shared.ask import Ask, noun, path_word, verb
 from bailiwick.cli.shared.completions import complete_nodes
 from bailiwick.cli.shared.flags import with_options
@@ -79,15 +80,24 @@ def _path(node: str) -> dict[str, str]:
     return {"node": path_word("NODE", node)}
 
 
-@verb(app, "list", lists=True)
-def list_nodes(ask: Ask) -> None:
-    """The machines of the fleet.
+WIDE: Columns[Node] = dataclasses.replace(
+    NODES,
+    headings=(*NODES.headings, "jobs kept apart", "agent"),
+    row=lambda n: (*NODES.row(n), n.job_mode or "-", n.agent_version or "-"),
+)
 
-    Example: bailiwick node list --watch
+
+@verb(app, "list", lists=True)
+def list_nodes(ask: Ask, *, output: FormatOption = JobFormat.TABLE) -> None:
+    """The machines of the fleet; wide, with how jobs are kept apart there, and their agents.
+
+    Example: bailiwick node list -o wide
     """
     from bailiwick.wire.actions.nodes import NODE_LIST
 
-    ask.list(NODE_LIST, columns=NODES)
+    is_wide = output is JobFormat.WIDE
+    ask.output = Format.TABLE if is_wide else Format(output.value)
+    ask.list(NODE_LIST, columns=WIDE if is_wide else NODES)
 
 
 @verb(app, "show")
@@ -125,7 +135,10 @@ def _draw(found: Node) -> None:
         ("block storage", size(found.resources.block_bytes)),
         ("gpus", _gpus(found)),
         ("labels", ", ".join(found.labels) or "-"),
+        ("jobs kept apart", found.job_mode or "it runs no jobs"),
     ]
+    if found.agent_version is not None:
+        rows.append(("agent", found.agent_version))
     if found.claims:
         proven = ", ".join(f"attested.{name}={value}" for name, value in found.claims.items())
         rows.append(("proven", proven))

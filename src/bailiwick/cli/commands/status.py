@@ -9,6 +9,7 @@ import typer
 from bailiwick.cli.shared.ask import Ask, verb
 from bailiwick.cli.shared.output import draw_details
 from bailiwick.cli.shared.screen import printable
+from bailiwick.phrases.amounts import plural
 
 if TYPE_CHECKING:
     from bailiwick.wire.replica import ClusterState, ReplicaState
@@ -26,6 +27,11 @@ def status(ask: Ask) -> None:
 
     found = ask.client.send(REPLICA_READ)
     ask.printer.thing(found, name=found.name, draw=lambda: _draw_status(found))
+
+
+def _agents(found: ReplicaState) -> str:
+    told = [f"{count:,} {mode}" for mode, count in found.agents.items()]
+    return ", ".join(told) or "no node runs any"
 
 
 def _told_cluster(found: ClusterState) -> str:
@@ -55,7 +61,13 @@ def _draw_status(found: ReplicaState) -> None:
             ("journal", f"{found.size:,} records, epoch {found.epoch}"),
             ("may be old by", f"{found.age_ms:,} ms"),
             ("jobs kept apart", found.job_mode or "it runs no jobs"),
+            ("jobs on agents", _agents(found)),
             *((f"cluster {each.cluster}", _told_cluster(each)) for each in found.clusters),
-            ("fleet", f"{found.nodes:,} nodes, {found.leases:,} leases, {found.waiting:,} waiting"),
+            ("fleet", _told_fleet(found)),
         ],
     )
+
+
+def _told_fleet(found: ReplicaState) -> str:
+    nodes, leases = plural(found.nodes, "node"), plural(found.leases, "lease")
+    return f"{nodes}, {leases}, {found.waiting:,} waiting"

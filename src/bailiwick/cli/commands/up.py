@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bailiwick.cli import ExitCode
-from bailiwick.cli.shared.flags import with_options
+from bailiwick.cli.shared.flags import JOB_MODE, JOB_PATH, TRUST_JOBS, with_options
 
 if TYPE_CHECKING:
     from bailiwick.executors.clusters import ClusterPlan
@@ -97,31 +97,9 @@ class UpOptions:
             "--database or a --host for others is given. Needs Linux.",
         ),
     ] = None
-    job_mode: Annotated[
-        str | None,
-        typer.Option(
-            "--job-mode",
-            metavar="sandbox|users",
-            help="How jobs are kept apart from each other and from this server. By default the "
-            "best that this machine allows; a mode that it does not allow is refused.",
-        ),
-    ] = None
-    trust_jobs: Annotated[
-        bool,
-        typer.Option(
-            "--trust-jobs",
-            help="Run jobs as this server's own user, who can read all it has; for the jobs of "
-            "one tenant alone.",
-        ),
-    ] = False
-    job_path: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--job-path",
-            metavar="DIR[:rw]",
-            help="A folder that jobs in a sandbox see, to read unless :rw is added. Repeatable.",
-        ),
-    ] = None
+    job_mode: Annotated[str | None, JOB_MODE] = None
+    trust_jobs: Annotated[bool, TRUST_JOBS] = False
+    job_path: Annotated[list[str] | None, JOB_PATH] = None
     jobs_on: Annotated[
         list[str] | None,
         typer.Option(
@@ -251,19 +229,13 @@ def check_options(options: UpOptions) -> ProcessOptions:
 
 
 def _apart_of(options: UpOptions, *, folder: Path, key_file: Path) -> Apart:
-    from bailiwick import InvalidValue
-    from bailiwick.executors.local.modes import Apart, JobMode, parse_shown
+    from bailiwick.executors.local.modes import apart_of
 
-    if options.job_mode is not None and (
-        options.trust_jobs or options.job_mode not in (JobMode.SANDBOX, JobMode.USERS)
-    ):
-        raise InvalidValue("--job-mode", options.job_mode, "sandbox or users, or --trust-jobs")
-    mode = None if options.job_mode is None else JobMode(options.job_mode)
-    hidden = [folder, *(() if key_file.parent == folder else (key_file.parent,))]
-    return Apart(
-        mode=JobMode.TRUSTED if options.trust_jobs else mode,
-        shown=tuple(parse_shown(text) for text in options.job_path or ()),
-        hidden=tuple(path.resolve() for path in hidden),
+    return apart_of(
+        options.job_mode,
+        trust_jobs=options.trust_jobs,
+        job_path=options.job_path,
+        hidden=(folder, *(() if key_file.parent == folder else (key_file.parent,))),
     )
 
 

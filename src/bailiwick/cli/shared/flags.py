@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, get_type_hints
 
 import typer
 
@@ -59,3 +59,20 @@ def with_options(
 OutputOption = Annotated[
     Output, typer.Option("--output", "-o", help="A table for people, or JSON.")
 ]
+
+JOB_MODE: Final = typer.Option(
+    "--job-mode",
+    metavar="sandbox|users",
+    help="How jobs are kept apart from each other and from Bailiwick's own files. By default the "
+    "best that this machine allows; a mode that it does not allow is refused.",
+)
+TRUST_JOBS: Final = typer.Option(
+    "--trust-jobs",
+    help="Run jobs as the user who runs this, who can read all it has; for the jobs of one tenant "
+    "alone.",
+)
+JOB_PATH: Final = typer.Option(
+    "--job-path",
+    metavar="DIR[:rw]",
+    help="A folder that jobs in a sandbox see, to read unless :rw is added. Repeatable.",
+)

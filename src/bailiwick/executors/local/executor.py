@@ -22,6 +22,7 @@ from typing import Any
 
 from bailiwick.executors.folder import begin_since
 from bailiwick.executors.local import is_available, supervisor
+from bailiwick.executors.local.inside import LocalInside, enter
 from bailiwick.executors.local.launch import (
     DRAFT,
     TOKEN,
@@ -79,6 +80,7 @@ from bailiwick.executors.port import (
     UsedByProcesses,
 )
 from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, NotFound, Unavailable
+from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.values import check_amount
 
 
@@ -168,6 +170,15 @@ class LocalExecutor:
             (own / WORK / WARNING).unlink(missing_ok=True)
         except OSError as error:
             raise Unavailable("the job's working directory", error.strerror) from error
+
+    def enter(self, lease_id: int, wish: ExecWish) -> LocalInside:
+        """Start a further program inside a job that runs."""
+        folder = self._folder(lease_id)
+
+        def runs() -> bool:
+            return isinstance(self._status(folder), Running)
+
+        return enter(folder, wish, wait_s=self._waits.start_s, runs=runs)
 
     def tear_down(self, lease_id: int) -> bool:
         """End the job and all it started; whether nothing of it is left."""

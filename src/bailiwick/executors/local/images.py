@@ -1,7 +1,8 @@
 """Images that jobs run in: found by name, checked by digest, unpacked once, never trusted.
 
 An image is an OCI layout, a folder or an archive of one (``.tar``), that whoever runs the machine
-has put into its folder of images. Nothing is fetched from anywhere.
+has put into its folder of images, by hand or with :mod:`bailiwick.executors.images`. To start a
+job fetches nothing from anywhere.
 
 Rules:
 
@@ -46,7 +47,7 @@ _NAME = re.compile(
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 NAME_MAX = 255
 _DOCUMENT_MAX = 4 << 20
-_LAYERS_MAX = 127
+LAYERS_MAX = 127
 _PIECE = 1 << 20
 _TAG = "org.opencontainers.image.ref.name"
 _MACHINES: Final = {"aarch64": "arm64", "x86_64": "amd64"}
@@ -89,8 +90,8 @@ class Images:
     def unpacked(self, text: str) -> UnpackedImage:
         """The image of that name, ready to be a root; the first time it is unpacked."""
         wish = parse_name(text)
-        with _blobs(self._folder, wish.name) as blobs:
-            digest, manifest = _manifest(blobs, wish)
+        with opened(self._folder, wish.name) as blobs:
+            digest, manifest = find_manifest(blobs, wish)
             at = self._cache / digest.partition(":")[2]
             with self._lock:
                 if not at.is_dir():
@@ -104,8 +105,8 @@ class Images:
         try:
             config = blobs.document(_digest_of(manifest.get("config")))
             layers = manifest.get("layers")
-            if not isinstance(layers, list) or not 1 <= len(layers) <= _LAYERS_MAX:
-                raise refuse(f"1 to {_LAYERS_MAX} layers")
+            if not isinstance(layers, list) or not 1 <= len(layers) <= LAYERS_MAX:
+                raise refuse(f"1 to {LAYERS_MAX} layers")
             unpacking = Unpacking(draft / _ROOTFS, self._bounds)
             for layer in layers:
                 with blobs.checked(_digest_of(layer)) as file, _plain(layer, file) as plain:
@@ -171,7 +172,8 @@ class Blobs:
 
 
 @contextmanager
-def _blobs(folder: Path, name: str) -> Iterator[Blobs]:
+def opened(folder: Path, name: str) -> Iterator[Blobs]:
+    """What an image of the folder is made of."""
     # A name has no slash, so it is below the folder; what lies there is the operator's.
     path, packed = folder / name, folder / f"{name}.tar"
     if path.is_dir():
@@ -186,7 +188,7 @@ def _blobs(folder: Path, name: str) -> Iterator[Blobs]:
         raise refuse(f"an OCI archive ({error})") from None
 
 
-def _manifest(blobs: Blobs, wish: ImageName) -> tuple[str, Mapping[str, Any]]:
+def find_manifest(blobs: Blobs, wish: ImageName) -> tuple[str, Mapping[str, Any]]:
     """The manifest that is meant for this machine, and its digest."""
     rows = _rows(blobs.index())
     if wish.tag is not None:
@@ -194,7 +196,7 @@ def _manifest(blobs: Blobs, wish: ImageName) -> tuple[str, Mapping[str, Any]]:
     for _ in range(2):  # an index may name an index of machines
         if wish.digest is not None and any(row.get("digest") == wish.digest for row in rows):
             rows = [row for row in rows if row.get("digest") == wish.digest]
-        here = [row for row in rows if _is_for_here(row.get("platform"))]
+        here = [row for row in rows if is_for_here(row.get("platform"))]
         if len(here) != 1:
             raise refuse(f"exactly one image for this machine under that name, not {len(here)}")
         digest = _digest_of(here[0])
@@ -216,23 +218,32 @@ def _rows(index: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_for_here(platform_: object) -> bool:
+def is_for_here(platform_: object) -> bool:
+    """Whether what is meant for that machine runs on this one."""
     if not isinstance(platform_, dict):
         return True
     machine = _MACHINES.get(platform.machine(), platform.machine())
     return (platform_.get("os"), platform_.get("architecture")) == ("linux", machine)
 
 
+def check_media(layer: Mapping[str, Any]) -> bool:
+    """Whether a layer is packed by gzip, or not at all; of another kind it is refused."""
+    media = str(layer.get("mediaType", ""))
+    if media.endswith(("+zstd", ".zstd")):
+        fix = "skopeo copy --dest-compress-format gzip packs it again"
+        raise refuse(f"layers packed by gzip or not at all, not by zstd ({fix})")
+    if not media.endswith((".tar", "tar.v1", "+gzip", ".gzip")):
+        raise refuse(f"layers as tar or tar+gzip, not {media!r}")
+    return media.endswith("gzip")
+
+
 @contextmanager
 def _plain(layer: Mapping[str, Any], file: IO[bytes]) -> Iterator[IO[bytes]]:
-    media = str(layer.get("mediaType", ""))
-    if media.endswith((".tar", "tar.v1")):
-        yield file
-    elif media.endswith(("+gzip", ".gzip")):
+    if check_media(layer):
         with gzip.open(file) as plain:
             yield plain  # type: ignore[misc]
     else:
-        raise refuse(f"layers as tar or tar+gzip, not {media!r}")
+        yield file
 
 
 def _digest_of(row: object) -> str:

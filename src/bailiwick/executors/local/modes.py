@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -79,6 +79,33 @@ class Apart:
     """What no job sees, wherever it lies."""
     images: Path | None = None
     """Where images lie; ``None``: in ``images`` beside the folder of jobs."""
+
+
+def apart_of(
+    job_mode: str | None,
+    *,
+    trust_jobs: bool,
+    job_path: Sequence[str] | None,
+    hidden: Iterable[Path],
+) -> Apart:
+    """What was said on a command line, of a server or of an agent.
+
+    >>> apart_of("users", trust_jobs=False, job_path=None, hidden=()).mode
+    <JobMode.USERS: 'users'>
+    >>> apart_of("users", trust_jobs=True, job_path=None, hidden=())
+    Traceback (most recent call last):
+    ...
+    bailiwick.vocab.errors.InvalidValue: --job-mode: expected sandbox or users, or ...
+    """
+    can_be_named = (JobMode.SANDBOX, JobMode.USERS)
+    if job_mode is not None and (trust_jobs or job_mode not in can_be_named):
+        raise InvalidValue("--job-mode", job_mode, "sandbox or users, or --trust-jobs")
+    mode = None if job_mode is None else JobMode(job_mode)
+    return Apart(
+        mode=JobMode.TRUSTED if trust_jobs else mode,
+        shown=tuple(parse_shown(text) for text in job_path or ()),
+        hidden=tuple(path.resolve() for path in hidden),
+    )
 
 
 def choose_mode(wish: JobMode | None) -> JobMode:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from bailiwick.executors.node.agents import check_order
 from bailiwick.executors.node.work import Wish, WorkRow, WorkStore, spell_spec
 from bailiwick.executors.port import (
     Adopted,
@@ -52,7 +53,8 @@ class NodeExecutor:
         self._now_ms, self._wake, self._wait_s = now_ms, wake, wait_s
 
     def start(self, spec: JobSpec) -> JobOrdered:
-        """Order the job; the agent starts it, once."""
+        """Order the job; the agent starts it, once. One that it cannot run is refused."""
+        check_order(spec, self._store.agents([self._node]).get(self._node), node=self._node)
         self._store.order(self._node, spec.lease_id, spec=spell_spec(spec), now_ms=self._now_ms())
         self._wake()
         return JobOrdered(spec.lease_id)

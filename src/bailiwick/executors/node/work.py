@@ -19,6 +19,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Protocol, assert_never
 
+from bailiwick.executors.node.agents import (
+    FIRST,
+    AgentWord,
+    known_words,
+    own_version,
+    words_of,
+)
 from bailiwick.executors.port import (
     Exited,
     JobSpec,
@@ -31,7 +38,7 @@ from bailiwick.executors.port import (
     Starting,
     Unstarted,
 )
-from bailiwick.vocab.errors import Damaged
+from bailiwick.vocab.errors import Damaged, InvalidValue
 from bailiwick.vocab.jobs import JobFault
 
 ITEMS_MAX: Final = 100
@@ -88,6 +95,9 @@ class WorkStore(Protocol):
     def warn(self, lease_id: int, until_ms: int | None) -> bool:
         """Have it warned, or (``None``) the warning called off; whether there is such a job."""
 
+    def agents(self, nodes: Sequence[str]) -> Mapping[str, AgentWord]:
+        """What the agents of these nodes last said of themselves, as far as they did."""
+
     def get(self, lease_id: int) -> WorkRow | None:
         """That lease."""
 
@@ -112,14 +122,22 @@ def spell_spec(spec: JobSpec) -> str:
     plain["limits"] = dataclasses.asdict(spec.limits)
     plain |= {"env": dict(spec.env), "told": dict(spec.told)}
     plain["cwd"] = None if spec.cwd is None else str(spec.cwd)
-    return json.dumps(plain)
+    words = FIRST | words_of(spec)
+    plain["limits"] = {k: v for k, v in plain["limits"].items() if f"limits.{k}" in words}
+    return json.dumps({name: value for name, value in plain.items() if name in words})
 
 
 def parse_spec(text: str) -> JobSpec:
-    """The specification again; what is missing or wrong in it is an error."""
+    """The specification again; what is missing or wrong in it is an error.
+
+    So is a word of a newer version: the job would not run as it was asked for.
+    """
     try:
         plain = json.loads(text)
         cwd, limits = plain["cwd"], plain["limits"]
+        words = {*plain, *(f"limits.{name}" for name in limits)}
+        if unknown := sorted(words - known_words()):
+            raise InvalidValue("agent", own_version(), f"one that understands {', '.join(unknown)}")
         return JobSpec(
             **{
                 **{name: _tuple(value) for name, value in plain.items()},
@@ -127,6 +145,8 @@ def parse_spec(text: str) -> JobSpec:
                 "limits": Limits(**{name: _tuple(value) for name, value in limits.items()}),
             }
         )
+    except InvalidValue:
+        raise
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise Damaged("the specification of a job", "it", type(error).__name__) from None
 

@@ -27,6 +27,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from bailiwick.journal.body_spec import BodySpec
+from bailiwick.journal.kinds.apps import AppKinds
 from bailiwick.journal.kinds.fleet import FleetKinds
 from bailiwick.journal.kinds.isolation import IsolationKinds
 from bailiwick.journal.kinds.money import MoneyKinds
@@ -38,7 +39,7 @@ from bailiwick.journal.ocsf import Ocsf
 from bailiwick.journal.words import KindScope
 from bailiwick.vocab.errors import InvariantBroken
 
-_SLICES = (WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds, IsolationKinds)
+_SLICES = (WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds, IsolationKinds, AppKinds)
 
 
 def _gather(slices: Iterable[type[object]]) -> dict[str, KindRow]:
@@ -55,7 +56,7 @@ _ROWS = _gather(_SLICES)
 
 
 class RecordKind(
-    WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds, IsolationKinds, StrEnum
+    WorkKinds, FleetKinds, PeopleKinds, MoneyKinds, TrustKinds, IsolationKinds, AppKinds, StrEnum
 ):
     """What a record tells. One kind for each decision and each privileged action."""
 

@@ -47,7 +47,7 @@ class JobCost:
         return sum(line.cost_micros for line in self.lines)
 
 
-async def read_cost(caller: Caller, jobs: Jobs, job: JobRow, *, meter: MeterBook) -> JobCost:
+async def read_cost(caller: Caller, jobs: Jobs, *, job: JobRow, meter: MeterBook) -> JobCost:
     """What a job has cost so far; the caller was seen to be allowed to read it."""
     leases = await asyncio.to_thread(leases_of, jobs, job)
     for _ in range(_TRIES):

@@ -115,7 +115,7 @@ async def read_job(
     found = kept_jobs(jobs)
     job = await require_job(caller, found, job_id=job_id)
     (standing,) = await tell_standing(caller, [job], jobs=jobs)
-    cost = None if meter is None else await read_cost(caller, found, job, meter=meter)
+    cost = None if meter is None else await read_cost(caller, found, job=job, meter=meter)
     members = tuple(await asyncio.to_thread(found.members_of, job))
     return replace(standing, members=members, cost=cost)
 

@@ -11,7 +11,7 @@ from types import ModuleType
 
 from bailiwick.journal import RecordKind, words
 from bailiwick.journal.fields import Amounts, Words
-from bailiwick.vocab import transitions
+from bailiwick.vocab import apps, transitions
 from bailiwick.vocab import words as vocab_words
 
 _OPENING = """\
@@ -92,7 +92,7 @@ level: high
 def siem_page() -> str:
     """The whole page, as Markdown."""
     parts = [_OPENING, "## Kinds of record\n", *_kind_table(), "", "## Words in their fields\n"]
-    for module in (vocab_words, transitions, words):
+    for module in (vocab_words, transitions, apps, words):
         for enum in _enums_of(module):
             parts += _enum_lines(enum)
     return "\n".join(parts) + "\n" + _RULES

@@ -15,6 +15,7 @@ from typing import Any, Final
 from bailiwick.vocab.errors import NotFound
 from bailiwick.wire.actions import (
     budgets,
+    execs,
     graphs,
     invoices,
     isolation,
@@ -39,6 +40,7 @@ _NOUNS: Final = (
     isolation,
     leases,
     jobs,
+    execs,
     graphs,
     usage,
     rates,

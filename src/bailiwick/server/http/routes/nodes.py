@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final, get_args
 
 from fastapi import Query
 
@@ -15,13 +15,13 @@ from bailiwick.server.http.params import Limit, NameCursor, PathName, spell_page
 from bailiwick.server.http.parsing import capacity_of
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import nodes
-from bailiwick.services.nodes import NodeStanding
+from bailiwick.services.nodes import NodeBooks, NodeStanding
 from bailiwick.vocab.words import PreemptionReason
 from bailiwick.wire import fleet as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.trust import NOTE_CHARS_MAX
-from bailiwick.wire.words import LivenessWord
+from bailiwick.wire.words import JobModeWord, LivenessWord
 
 Override = Annotated[
     str,
@@ -30,12 +30,16 @@ Override = Annotated[
 Note = Annotated[str, Query(max_length=NOTE_CHARS_MAX, description="Why; it is recorded.")]
 
 
+_JOB_MODES: Final[dict[str, JobModeWord]] = {word: word for word in get_args(JobModeWord)}
+"""A node that somebody labelled with another word is in none of them."""
+
+
 @answers("node.list")
 async def list_nodes(
     asked: Here, *, cursor: NameCursor = None, limit: Limit = 100
 ) -> Page[wire.Node]:
     """The machines of the fleet."""
-    rows = await nodes.list_nodes(asked, asked.house.parts.beats, after=cursor, limit=limit)
+    rows = await nodes.list_nodes(asked, _books(asked), after=cursor, limit=limit)
     return spell_page(rows, _node)
 
 
@@ -45,7 +49,7 @@ async def read_node(
     node: PathName,
 ) -> wire.Node:
     """One machine: its mode, whether it lives, whether it is trusted, and what it has."""
-    return _node(await nodes.read_node(asked, node, beats=asked.house.parts.beats))
+    return _node(await nodes.read_node(asked, node, books=_books(asked)))
 
 
 @answers("node.register")
@@ -111,6 +115,10 @@ async def report_inventory(asked: Changing, node: PathName, *, body: wire.Invent
     return spell_done(await nodes.report_inventory(asked, node, tell=lambda: capacity_of(body)))
 
 
+def _books(asked: Here) -> NodeBooks:
+    return NodeBooks(asked.house.parts.beats, asked.house.parts.desk)
+
+
 def _node(found: NodeStanding) -> wire.Node:
     capacity = found.capacity
     liveness, last_seen_ms = _life(found.life)
@@ -142,6 +150,8 @@ def _node(found: NodeStanding) -> wire.Node:
         ],
         labels=[f"{key}={value}" for key, value in sorted(capacity.labels.items())],
         topology=_topology(capacity.topology),
+        job_mode=_JOB_MODES.get(found.job_mode or ""),
+        agent_version=None if found.agent is None else found.agent.version,
     )
 
 

@@ -22,6 +22,7 @@ from bailiwick.server.http.params import IfMatchDigest, digest_in
 from bailiwick.server.http.spelling import spell_done
 from bailiwick.services import server
 from bailiwick.services.caller import Hidden
+from bailiwick.services.nodes import count_agents
 from bailiwick.telemetry.metrics import CONTENT_TYPE
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.telemetry.timeline import TimelineRow
@@ -62,7 +63,8 @@ async def read_replica(asked: Here, digest: Digest = "false") -> ReplicaState:
     if leader is not None:
         told["leader"] = Leader(name=leader.name, address=leader.address, epoch=leader.epoch)
     parts = asked.house.parts
-    told |= {"role": found.role.value, "job_mode": parts.job_mode}
+    agents = {} if parts.desk is None else await count_agents(asked, parts.desk)
+    told |= {"role": found.role.value, "job_mode": parts.job_mode, "agents": agents}
     return ReplicaState(**told, clusters=[_cluster(each) for each in parts.clusters])
 
 

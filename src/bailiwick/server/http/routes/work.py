@@ -6,8 +6,9 @@ import base64
 import binascii
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Depends, Query
 
+from bailiwick.executors.node.agents import FIRST, AgentWord
 from bailiwick.executors.node.work import Seen, WorkRow, parse_seen
 from bailiwick.executors.port import Unstarted
 from bailiwick.kernel import Done as KernelDone
@@ -21,21 +22,48 @@ from bailiwick.vocab.errors import Damaged, InvalidValue
 from bailiwick.wire import node_work as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import INTEGER_MAX
+from bailiwick.wire.words import JobModeWord
 
 After = Annotated[int, Query(ge=0, le=INTEGER_MAX, description="The version that is known.")]
 Life = Annotated[int, Query(ge=1, le=INTEGER_MAX, description="When the agent began, in ms.")]
+Version = Annotated[
+    str | None,
+    Query(max_length=64, pattern=r"^[0-9A-Za-z.+!_-]+$", description="The agent's version."),
+]
+Mode = Annotated[JobModeWord | None, Query(description="How the agent keeps jobs apart.")]
+Knows = Annotated[
+    str | None,
+    Query(
+        max_length=2000,
+        pattern=r"^[a-z_.,]+$",
+        description="The words of a specification that the agent understands.",
+    ),
+]
 WaitS = Annotated[int, Query(ge=0, le=20, description="How long to wait for a change.")]
+
+
+def _agent_word(agent: Version = None, job_mode: Mode = None, knows: Knows = None) -> AgentWord:
+    words = FIRST if knows is None else frozenset(knows.split(","))
+    return AgentWord(agent, job_mode, words)
 
 
 @answers("node.work")
 async def read_work(
-    asked: Here, node: PathName, *, life: Life, after: After = 0, wait_s: WaitS = 0
+    asked: Here,
+    node: PathName,
+    *,
+    life: Life,
+    after: After = 0,
+    wait_s: WaitS = 0,
+    says: Annotated[AgentWord, Depends(_agent_word)],
 ) -> wire.NodeWork:
     """What is to run, end or be forgotten on a node; ``wait_s`` holds the answer back."""
-    wish = WorkWish(node=node, life=life, after=after, wait_s=wait_s)
+    wish = WorkWish(node=node, life=life, after=after, wait_s=wait_s, says=says)
     ending = asked.house.parts.ending
-    version, rows = await work.read_work(asked, asked.desk, wish=wish, ending=ending)
-    return wire.NodeWork(node=node, version=version, items=[_item(row) for row in rows])
+    found = await work.read_work(asked, asked.desk, wish=wish, ending=ending)
+    terms = [wire.LeaseTerm(lease_id=i, left_ms=left) for i, left in found.terms.items()]
+    items = [_item(row) for row in found.rows]
+    return wire.NodeWork(node=node, version=found.version, items=items, terms=terms)
 
 
 @answers("node.observe")

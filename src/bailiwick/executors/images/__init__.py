@@ -1,0 +1,1 @@
+"""The images of one machine: fetched from a registry by digest, listed, shown, removed."""

@@ -1,0 +1,145 @@
+"""Apps and their versions, who may use them how, and the artifacts that they are made of.
+
+Rules:
+
+- An app is known by its slug, one of a tenant by the tenant's name, a dot and its slug: two tenants
+  may have apps of one name, and neither learns of the other's. No slug has a dot.
+- A version stays what it is; only its life and what the fleet granted it change.
+- An artifact is known by its digest at a scope: to register bytes tells nothing of who else did.
+
+>>> app_name("hello", None), app_name("hello", "lab"), publisher_of("lab.hello")
+('hello', 'lab.hello', 'lab')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from bailiwick.apps.artifacts import Artifact, ArtifactSource
+from bailiwick.apps.manifest import Manifest
+from bailiwick.apps.overlays import EffectivePolicy, Overlay, PolicyLine, fold
+from bailiwick.apps.reading import read_canonical
+from bailiwick.iam import Scope
+from bailiwick.vocab.apps import AppLifecycle, AppVisibility
+from bailiwick.vocab.errors import NotFound
+
+APPS_MAX = 1_000
+VERSIONS_MAX = 100
+"""Of one app."""
+ENTITLEMENTS_MAX = 100_000
+SOURCES_MAX = 1_000
+ARTIFACTS_MAX = 100_000
+
+
+def app_name(slug: str, tenant: str | None) -> str:
+    """By what an app of this publisher is known."""
+    return slug if tenant is None else f"{tenant}.{slug}"
+
+
+def publisher_of(app: str) -> str | None:
+    """The tenant that published an app; ``None`` for the platform."""
+    tenant, dot, _ = app.rpartition(".")
+    return tenant if dot else None
+
+
+_read = lru_cache(maxsize=256)(read_canonical)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogVersion:
+    """One version of an app."""
+
+    version: str
+    digest: str
+    canonical: str
+    lifecycle: AppLifecycle
+    published_ms: int
+    upgrades: tuple[tuple[str, str], ...] = ()
+    host_granted: bool = False
+    """Whether the fleet lets its members do more than a sandbox lets them."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """What was published."""
+        return _read(self.canonical)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogApp:
+    """An app: who sees it, and how far it has come."""
+
+    name: str
+    visibility: AppVisibility
+    lifecycle: AppLifecycle
+    revision: int = 1
+
+    @property
+    def publisher(self) -> Scope:
+        """Whose it is."""
+        return Scope(publisher_of(self.name))
+
+    def is_seen_by(self, scope: Scope) -> bool:
+        """Whether the catalog of a scope has it; what is no more than a draft is its maker's."""
+        if self.publisher.covers(scope) and self.publisher.tenant is not None:
+            return True
+        is_public = self.visibility is AppVisibility.PUBLIC
+        return scope.tenant is None or (is_public and self.lifecycle is not AppLifecycle.DRAFT)
+
+
+@dataclass(frozen=True, slots=True)
+class Entitlement:
+    """A line about an app at a scope."""
+
+    enabled: bool
+    overlay: Overlay
+    revision: int = 1
+
+
+@dataclass(slots=True)
+class AppBook:
+    """What is known of apps; only ``apply`` changes it."""
+
+    apps: dict[str, CatalogApp] = field(default_factory=dict)
+    versions: dict[str, dict[str, CatalogVersion]] = field(default_factory=dict)
+    entitlements: dict[tuple[str, Scope], Entitlement] = field(default_factory=dict)
+    sources: dict[tuple[Scope, str], ArtifactSource] = field(default_factory=dict)
+    artifacts: dict[tuple[Scope, str], Artifact] = field(default_factory=dict)
+
+    def app(self, name: str) -> CatalogApp:
+        """The app by its name."""
+        found = self.apps.get(name)
+        if found is None:
+            raise NotFound("app", name)
+        return found
+
+    def version(self, name: str, version: str) -> CatalogVersion:
+        """One version of an app."""
+        self.app(name)
+        found = self.versions[name].get(version)
+        if found is None:
+            raise NotFound("version", f"{name} {version}")
+        return found
+
+    def lines(self, app: str, scope: Scope) -> Iterator[PolicyLine]:
+        """The lines about an app that count at a scope, the widest first."""
+        for each in reversed(scope.around):
+            found = self.entitlements.get((app, each))
+            if found is not None:
+                is_fleet = each.tenant is None
+                yield PolicyLine(str(each), found.enabled, found.overlay, is_fleet)
+
+    def policy(self, app: str, scope: Scope) -> EffectivePolicy:
+        """What counts for an app at a scope."""
+        return fold([*self.lines(app, scope)])
+
+    def source(self, name: str, scope: Scope) -> ArtifactSource | None:
+        """The source of that name that counts at a scope: its tenant's own, or everybody's."""
+        own = None if scope.tenant is None else self.sources.get((Scope(scope.tenant), name))
+        return own or self.sources.get((Scope(), name))
+
+    def artifact(self, digest: str, scope: Scope) -> Artifact | None:
+        """What is known of bytes at a scope or around it, the nearest first."""
+        found = (self.artifacts.get((each, digest)) for each in scope.around)
+        return next((each for each in found if each is not None), None)

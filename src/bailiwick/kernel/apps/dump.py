@@ -1,0 +1,92 @@
+"""The book of apps in a snapshot; where there is none, nothing is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bailiwick.apps.artifacts import Artifact, ArtifactSource
+from bailiwick.iam import Scope
+from bailiwick.kernel.apps.book import AppBook, CatalogApp, CatalogVersion, Entitlement
+from bailiwick.kernel.apps.spelling import overlay_body, overlay_from
+from bailiwick.kernel.slice import Plain
+from bailiwick.kernel.state import State
+from bailiwick.vocab.apps import (
+    AppLifecycle,
+    AppVisibility,
+    ArtifactKind,
+    ArtifactLifecycle,
+    ArtifactTrust,
+    Channel,
+    SourceTier,
+)
+from bailiwick.vocab.clock_repair import ClockRepair
+
+
+def dump(state: State) -> Plain:
+    """What is known of apps; of a journal without any, nothing, as before there were apps."""
+    book = state.apps
+    if book == AppBook():
+        return {}
+    versions = [
+        [
+            *(name, each.version, each.digest, each.canonical, each.lifecycle.value),
+            *(each.published_ms, [[*path] for path in each.upgrades], int(each.host_granted)),
+        ]
+        for name, held in book.versions.items()
+        for each in held.values()
+    ]
+    dumped = {
+        "apps": [
+            [a.name, a.visibility.value, a.lifecycle.value, a.revision] for a in book.apps.values()
+        ],
+        "versions": versions,
+        "entitlements": [
+            [app, *scope, int(line.enabled), overlay_body(line.overlay), line.revision]
+            for (app, scope), line in book.entitlements.items()
+        ],
+        "sources": [_source_row(scope, each) for (scope, _), each in book.sources.items()],
+        "artifacts": [_artifact_row(scope, each) for (scope, _), each in book.artifacts.items()],
+    }
+    return {"apps": dumped}
+
+
+def _source_row(scope: Scope, source: ArtifactSource) -> list[Any]:
+    told = (source.name, source.tier.value, source.kind.value, source.address)
+    return [scope.tenant, *told, list(source.keys), int(source.is_allowed)]
+
+
+def _artifact_row(scope: Scope, a: Artifact) -> list[Any]:
+    words = (a.kind.value, a.source, a.lifecycle.value, a.trust.value, a.channel.value)
+    return [*scope, a.digest, *words, a.revision]
+
+
+def load(state: State, plain: Plain) -> None:
+    """Take up what :func:`dump` told."""
+    book, dumped = state.apps, plain.get("apps")
+    if dumped is None:
+        return
+    for name, visibility, lifecycle, revision in dumped["apps"]:
+        words = (AppVisibility(visibility), AppLifecycle(lifecycle))
+        book.apps[name] = CatalogApp(name, *words, revision)
+    for name, version, digest, canonical, lifecycle, at_ms, paths, granted in dumped["versions"]:
+        upgrades = tuple((start, end) for start, end in paths)
+        told = (version, digest, canonical, AppLifecycle(lifecycle), at_ms, upgrades)
+        book.versions.setdefault(name, {})[version] = CatalogVersion(*told, bool(granted))
+    for app, tenant, project, enabled, overlay, revision in dumped["entitlements"]:
+        line = Entitlement(bool(enabled), overlay_from(overlay), revision)
+        book.entitlements[app, Scope(tenant, project)] = line
+    for tenant, name, tier, kind, address, keys, allowed in dumped["sources"]:
+        book.sources[Scope(tenant), name] = ArtifactSource(
+            name, SourceTier(tier), ArtifactKind(kind), address, tuple(keys), bool(allowed)
+        )
+    for row in dumped["artifacts"]:
+        tenant, project, digest, kind, source, lifecycle, trust, channel, revision = row
+        known = (ArtifactLifecycle(lifecycle), ArtifactTrust(trust), Channel(channel))
+        found = Artifact(digest, ArtifactKind(kind), source, *known, revision)
+        book.artifacts[Scope(tenant, project), digest] = found
+
+
+def repair(plain: Plain, clock: ClockRepair) -> None:
+    """Versions were published when the clock that counts says so."""
+    for row in plain.get("apps", {}).get("versions", ()):
+        row[5] = clock.past(row[5])
