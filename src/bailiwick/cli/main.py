@@ -35,6 +35,8 @@ COMMANDS.update(
         "trace": Word("Everything about one request.", _DAILY),
         "job": Word("Commands that run under leases.", _WORK),
         "graph": Word("Tasks that stand after each other.", _WORK),
+        "app": Word("Apps, and who may use them how.", _WORK),
+        "artifact": Word("What apps are made of, and its trust.", _WORK),
         "lease": Word("Holds on resources.", _WORK),
         "queue": Word("Requests that wait.", _WORK),
         "decision": Word("What was decided, and why.", _WORK),

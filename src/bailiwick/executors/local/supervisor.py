@@ -82,7 +82,8 @@ def preload() -> None:
     """Have all at hand that a supervisor needs: whoever copies this process does so once."""
     import ctypes  # noqa: F401
 
-    _beside("sandbox.py")
+    for path in (("sandbox.py",), ("cgroups.py",), ("door.py",), ("..", "output_times.py")):
+        _beside(*path)
 
 
 def supervise(folder: str, order: dict[str, Any], *, ready: int, lock: int) -> None:
