@@ -54,6 +54,7 @@ class LimitedBy(StrEnum):
     """What holds a job to its limits."""
 
     CGROUP_V2 = "cgroup_v2"
+    CGROUP_V1 = "cgroup_v1"
     RLIMIT = "rlimit"
 
 

@@ -83,7 +83,8 @@ class Supervised:
             if not pid:
                 os.close(open_gate)
                 files = tuple(guest.files)
-                get = guest.open_terminal if guest.terminal is not None else lambda: files
+                has_terminal = guest.terminal is not None
+                get = lambda _: guest.open_terminal() if has_terminal else files  # noqa: E731
                 self.become(order, gate=gate, fault=tell_fault, files=get)
             self.hold(pid)
             os.write(open_gate, b"!")

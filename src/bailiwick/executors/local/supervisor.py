@@ -156,8 +156,7 @@ class _Watch:
             return {"fault": "owner", "errno": error.errno}
         if not self._pid:
             os.close(open_gate)
-            get = lambda: self._files(tell_fault)  # noqa: E731
-            become_job(self._order, gate=gate, fault=tell_fault, files=get)
+            become_job(self._order, gate=gate, fault=tell_fault, files=self._files)
         self._cpu_before_s = _cpu_s()
         for fd in (gate, tell_fault, self._sink):
             os.close(fd)
@@ -257,6 +256,7 @@ class _Watch:
         """Take note of all that ended; whether any child is left."""
         if sys.platform != "linux":  # others have no waitid
             raise OSError("only on Linux")
+        cgroup = self._order["cgroup"]
         while True:  # once per dead child
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -268,8 +268,7 @@ class _Watch:
                 self._drain()
                 key = "code" if ended.si_code == os.CLD_EXITED else "signal"
                 self._exit = {key: ended.si_status, "ended_ms": _now_ms()}
-                killed: int = _beside("cgroups.py").killed_for_memory(self._order["cgroup"])
-                if killed > self._killed_before:
+                if _beside("cgroups.py").killed_for_memory(cgroup) > self._killed_before:
                     self._exit["out_of_memory"] = True
                 self._save_exit(self._exit | {"emptied": False})
                 if self._door is not None:
@@ -349,7 +348,7 @@ def _beside(*path: str) -> Any:
 
 
 def become_job(
-    order: dict[str, Any], *, gate: int, fault: int, files: Callable[[], tuple[int, ...]]
+    order: dict[str, Any], *, gate: int, fault: int, files: Callable[[int], tuple[int, ...]]
 ) -> None:
     """In a process of the job: take on what was ordered, and become the program.
 
@@ -385,7 +384,7 @@ def become_job(
         field = "cwd"
         os.chdir(order["cwd"])
         field = "terminal"
-        for standard, file in enumerate(files()):
+        for standard, file in enumerate(files(fault)):
             os.dup2(file, standard)
         field = "argv[0]"
         os.execvpe(order["argv"][0], order["argv"], order["env"])
