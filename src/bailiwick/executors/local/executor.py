@@ -315,6 +315,7 @@ class LocalExecutor:
             "rlimits": rlimits,
             "cores": list(spec.limits.cores),
             "output_bytes_max": spec.output_bytes_max,
+            "interactive": spec.is_interactive,
             **self._separation.plan_walls(spec, own),
         }
         return order, unenforced
