@@ -515,3 +515,33 @@ def test_what_cannot_be_held_is_refused_with_its_field(
     response = house.ask(MEMBER, "POST", "/v1/jobs", json=body("true", **more))
     assert response.status_code == 422, response.text
     assert field in response.text
+
+
+# -- where they may land ---------------------------------------------------------------------
+
+
+def test_a_job_without_a_word_lands_on_any_machine_that_runs_jobs_itself(house: HttpHouse) -> None:
+    def nodes(cpu_milli: int, **more: Any) -> list[str] | str:
+        asked = body("true", resources={"cpu_milli": cpu_milli, "mem_bytes": 1}, **more)
+        told = house.ask(MEMBER, "POST", "/v1/jobs?dry_run=true", json=asked).json()
+        return told.get("nodes") or str(told.get("code") or told["denied"]["detail"])
+
+    # Machines as they joined before there were any labels but these.
+    made = {"agents-own": ("node", 600_000), "clusters": ("ray", 700_000), "bare": (None, 800_000)}
+    for name, (executor, cpu_milli) in made.items():
+        labels = [] if executor is None else [f"executor={executor}"]
+        resources = {"cpu_milli": cpu_milli, "mem_bytes": 2**36}
+        house.plain(
+            "register_node", node=name, inventory={"resources": resources, "labels": labels}
+        )
+    try:
+        assert nodes(500_000) == ["agents-own"]
+        assert nodes(650_000) == "larger_than_any_node"
+        assert nodes(650_000, on="ray") == ["clusters"]
+        assert nodes(500_000, on="clusters") == ["clusters"]
+        assert nodes(500_000, on="bare") == "invalid_value"
+        assert nodes(100_500, on="ray") == ["clusters"]
+        assert nodes(1_000, on="ray", image="tool") == "not_honoured"
+    finally:
+        for name in made:
+            house.plain("depart_node", node=name)

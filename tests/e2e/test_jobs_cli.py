@@ -200,6 +200,22 @@ def test_the_last_lines_of_an_output_are_read_alone(ann: Cli) -> None:
     assert ann("logs", name, "--since", "soon").code == 2
 
 
+def test_a_job_runs_in_the_folder_and_the_virtual_environment_that_are_named(
+    ann: Cli, tmp_path: Path
+) -> None:
+    program = tmp_path / "env/bin/tool"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\necho "$VIRTUAL_ENV $1"; pwd; command -v ls > /dev/null\n')
+    program.chmod(0o755)
+    where = ("--venv", str(tmp_path / "env"), "--cwd", str(tmp_path), "--env", "A=b")
+    name = made(ann, *where, "--", "sh", "-c", "tool $A")
+    until(lambda: "succeeded" in done(ann("job", "show", name)), "it is over")
+    assert done(ann("logs", name)) == f"{tmp_path}/env b\n{tmp_path}\n"
+    lost = made(ann, "--cwd", "/no/such/folder", "--", "true")
+    until(lambda: "failed" in done(ann("job", "show", lost)), "it is over")
+    assert "--job-path" in " ".join(done(ann("job", "show", lost)).split())
+
+
 TRIES = 'echo "try $BAILIWICK_ATTEMPT"; exit 4'
 
 

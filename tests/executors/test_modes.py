@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -113,6 +114,22 @@ def test_a_job_of_another_project_has_another_user(executor: LocalExecutor) -> N
     if executor.mode is not JobMode.TRUSTED and os.geteuid() == 0:
         assert uids[0] != uids[1]
         assert {*uids} <= {*UIDS}
+
+
+def test_a_job_has_a_name_a_home_a_place_for_files_and_can_make_its_own_environment(
+    executor: LocalExecutor,
+) -> None:
+    is_own = executor.mode is JobMode.TRUSTED  # then it is the server's own user
+    name = pwd.getpwuid(os.getuid()).pw_name if is_own else "job"
+    home = "" if is_own else '[ "$(pwd)" = "$HOME" ];'
+    text = (
+        f'set -e; echo "$USER $LOGNAME" > who; read who < who; [ "$who" = "{name} {name}" ];'
+        f'{home} t=$(mktemp); echo x > "$t";'
+        "/usr/bin/env python3 -c 'import getpass; print(getpass.getuser())'"
+    )
+    executor.start(JobSpec(1, argv=("/bin/sh", "-c", text), token="t", owner="lab/p"))
+    assert ended(executor, 1).code == 0, text_of(executor, 1)
+    assert text_of(executor, 1) == f"{name}\n"
 
 
 def test_how_it_ended_and_what_it_said_is_known(executor: LocalExecutor) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from bailiwick.executors.local.executor import LocalExecutor
-from bailiwick.executors.local.launch import PATH
 from bailiwick.executors.local.proc import load_processes
 from bailiwick.executors.local.teardown import TeardownWaits
 from bailiwick.executors.port import (
@@ -29,6 +28,7 @@ from bailiwick.executors.port import (
     Running,
 )
 from bailiwick.vocab.errors import BailiwickError, Conflict, InvalidValue, NotFound, Unavailable
+from bailiwick.vocab.jobs import PLAIN_PATH
 from tests.executors.conftest import PATIENT
 from tests.executors.jobs import ended, python, said, shell, text_of
 from tests.support.waiting import WAIT_S, until
@@ -75,9 +75,12 @@ def test_the_environment_is_exactly_what_is_documented(
     found = json.loads(text_of(executor, 5))
     found.pop("LC_CTYPE", None)  # Python's own, made inside the job
     assert found == {
-        "PATH": PATH,
+        "PATH": PLAIN_PATH,
         "HOME": pwd.getpwuid(os.getuid()).pw_dir,
         "LANG": "C.UTF-8",
+        "SHELL": "/bin/sh",
+        "USER": pwd.getpwuid(os.getuid()).pw_name,
+        "LOGNAME": pwd.getpwuid(os.getuid()).pw_name,
         "MINE": "yes",
         "BAILIWICK_LEASE_ID": "5",
         "BAILIWICK_LEASE_TOKEN": "secret-token",

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bailiwick.executors.clusters import NodeGate
 from bailiwick.executors.port import (
     Exited,
+    JobSpec,
     JobStatus,
+    Limits,
     Lost,
     LostReason,
     Running,
     Starting,
     Unstarted,
 )
+from bailiwick.executors.slurm.executor import SlurmExecutor, SlurmSettings
 from bailiwick.executors.slurm.job_status import Facts, judge
-from bailiwick.executors.slurm.nodes import parse_nodes
-from bailiwick.executors.slurm.programs import QueuedJob, Submission
+from bailiwick.executors.slurm.nodes import SlurmMachine, parse_nodes
+from bailiwick.executors.slurm.programs import QueuedJob, SlurmPrograms, Submission
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.vocab.jobs import JobFault
 from bailiwick.vocab.words import HardwareGeneration as G
@@ -84,10 +89,11 @@ TERMED = Facts("bw", SENT, has_begun=True, ended=Exited(None, 15, 5, False))
 KILLED = Facts("bw", SENT, has_begun=True, ended=Exited(None, 9, 5, False))
 SENT_ONLY = Facts("bw", SENT)
 TAKEN = Lost(LostReason.PLACE_TAKEN)
+CLOSED = "ReqNodeNotAvail, UnavailableNodes:h1"
 
 
-def job(state: str, code: int = 0) -> QueuedJob:
-    return QueuedJob(7, state, "2026-11-16T20:00:01", code)
+def job(state: str, code: int = 0, reason: str = "") -> QueuedJob:
+    return QueuedJob(7, state, "2026-11-16T20:00:01", code, reason)
 
 
 RUNS = Running(7, 20261116200001, "slurm-me", False)
@@ -97,6 +103,9 @@ RUNS = Running(7, 20261116200001, "slurm-me", False)
     ("facts", "found", "status"),
     [
         (SENT_ONLY, job("PENDING"), Starting()),
+        (Facts("bw", 0), job("PENDING", 0, "Resources"), Starting()),
+        (Facts("bw", 0), job("PENDING", 0, CLOSED), Lost(LostReason.NODE_LOST)),
+        (SENT_ONLY, job("PENDING", 0, CLOSED), Starting()),  # it may be open again in a moment
         (SENT_ONLY, job("RUNNING"), Starting()),
         (SENT_ONLY, None, Starting()),
         (Facts("bw", 0), None, Lost(LostReason.NEVER_STARTED)),
@@ -146,3 +155,48 @@ def test_a_controller_that_does_not_answer_has_decided_nothing(
     facts: Facts, status: JobStatus
 ) -> None:
     assert judge(facts, None, is_known=False, now_ms=NOW, whose="me") == status
+
+
+# -- what is asked of a cluster --------------------------------------------------------------
+
+
+class PaperPrograms(SlurmPrograms):
+    """A cluster of one node, of which it is known what was asked of it."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.asked: list[Submission] = []
+        self.lists = 0
+
+    def nodes(self, partition: str = "") -> dict[str, SlurmMachine]:
+        """It has two threads to a core."""
+        assert partition == "gpu"
+        self.lists += 1
+        return parse_nodes(row(gres="gpu:h100:2,gpu:mini:2"))
+
+    def submit(self, asked: Submission) -> int:
+        """Taken."""
+        self.asked.append(asked)
+        return 7
+
+
+def test_a_job_gets_its_node_its_whole_cores_and_its_devices_by_type(tmp_path: Path) -> None:
+    programs = PaperPrograms()
+    settings = SlurmSettings(account="{tenant}-{project}", partition="gpu")
+    executor = SlurmExecutor(tmp_path, programs=programs, settings=settings)
+    for lease_id in (1, 2):
+        limits = Limits(cpu_milli=3000)
+        job = JobSpec(
+            lease_id,
+            argv=("true",),
+            token="t",
+            node="h1",
+            owner="uni/p",
+            limits=limits,
+            device_indices=(1, 2, 3),
+        )
+        executor.start(job)
+    asked = programs.asked[-1]
+    assert (asked.node, asked.cores, asked.account) == ("h1", 6, "uni-p")
+    assert asked.gpus == {"h100": 1, "mini": 2}
+    assert programs.lists == 1  # one list serves those who come after

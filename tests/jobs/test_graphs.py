@@ -13,14 +13,17 @@ from typing import Any
 import pytest
 
 from bailiwick.iam import Role
+from bailiwick.kernel import Evict, ReportCheckpoint
 from bailiwick.kernel.people import commands as iam
 from bailiwick.ports import JobChange
 from bailiwick.reconcile.graphs import GraphLoop
 from bailiwick.runtime.runner import SystemClock
+from bailiwick.services.graph_jobs import find_past_attempts
 from bailiwick.store.graph_rows import AttemptReport
 from bailiwick.vocab.errors import Conflict, InvalidValue, NotFound
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase, TaskPhase
 from bailiwick.vocab.jobs import JobPhase
+from bailiwick.vocab.words import PreemptionReason
 from tests.jobs.graph_house import KEY, MAPPED, GraphHouse, many
 from tests.jobs.house import TENANT, job_house
 from tests.support.waiting import until
@@ -146,6 +149,38 @@ tasks:
         assert max(live) == 3, "two run on four cores, one waits, and the others are not given up"
         assert {task.state.attempt for task in own.tasks(row).values()} == {1}
         assert len(mark.read_text().splitlines()) == 9
+
+
+def test_what_is_preempted_goes_on_from_where_its_work_was_saved(
+    own: GraphHouse, tmp_path: Path
+) -> None:
+    mark = tmp_path / "mark"
+    text = f'echo "$TASK_ATTEMPT $TASK_CHECKPOINT" >> {mark}; [ $TASK_ATTEMPT = 2 ] || sleep 1000'
+    row = own.submit(
+        f"""
+tasks:
+  a: {{command: [/bin/sh, -c, '{text}'], checkpoint: {tmp_path}/c, retry: {{pause: 10ms}}}}
+"""
+    )
+
+    def runs() -> int | None:
+        own.rounds()
+        found = own.tasks(row).get("a")
+        job = None if found is None or found.job_id is None else own.house.jobs.get(found.job_id)
+        return None if job is None or not mark.exists() else job.lease_id
+
+    lease_id = until(runs, "it runs")
+    saved = f"{tmp_path}/c/step-40"
+    own.graphs.book.report(row.graph_id, AttemptReport(0, 1, {}, saved))
+    own.house.do(Evict((lease_id,), PreemptionReason.PRIORITY_PREEMPTION))
+    own.house.do(ReportCheckpoint(lease_id))
+    tasks = own.until(row, *OVER)
+    assert mark.read_text() == f"1 {tmp_path}/c\n2 {saved}\n"
+    state = tasks["a"].state
+    assert (state.phase, state.failures) == (TaskPhase.SUCCEEDED, {FailureCategory.PREEMPTED: 1})
+    (past,) = find_past_attempts(own.house.jobs.book, row, tasks=tasks.values())
+    assert (past.task, past.attempt, past.category) == ("a", 1, FailureCategory.PREEMPTED)
+    assert (past.reason, past.job.lease_id) == ("priority_preemption", lease_id)
 
 
 def test_what_another_graph_has_done_is_not_done_again(own: GraphHouse, tmp_path: Path) -> None:

@@ -45,6 +45,25 @@ def output(caller: HttpCaller, job_id: int) -> str:
     return base64.b64decode(found["data"]).decode()
 
 
+def inside(
+    caller: HttpCaller, job_id: int, *words: str, given: bytes = b""
+) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """What a program inside a job wrote, and how it ended."""
+    path = f"/v1/jobs/{job_id}/execs"
+    opened = caller.ask("POST", path, {"command": list(words)}, key=None)
+    path += f"/{opened['exec_id']}"
+    typed = {"offset": 0, "data": base64.b64encode(given).decode(), "is_closed": True}
+    caller.ask("PUT", f"{path}/input", typed, key=None)
+    wrote, offset = {"stdout": b"", "stderr": b""}, 0
+    while True:  # until it is over, which the server sees to
+        found = caller.ask("POST", f"{path}/output", {"offset": offset, "wait_s": 15}, key=None)
+        offset = found["next_offset"]
+        for piece in found["pieces"]:
+            wrote[piece["stream"]] += base64.b64decode(piece["data"])
+        if found["end"] is not None:
+            return wrote, found
+
+
 def work_of(agent: Agent, job: dict[str, Any]) -> Path:
     """The folder in which a job runs: what it leaves there can be seen from outside."""
     return agent.folder / "jobs" / str(job["lease_id"]) / "work"
@@ -68,6 +87,11 @@ def test_jobs_run_where_they_land_and_outlive_their_agent_and_the_server(tmp_pat
         assert begun["node"] == "n1"
         places["one"] = work_of(both[0], begun)
         until(lambda: "begun" in output(caller, first), "its output comes while it runs")
+        text = "cat; echo $BAILIWICK_LEASE_ID >&2; exit 4"
+        wrote, told = inside(caller, first, "sh", "-c", text, given=b"x" * 60_000)
+        assert (told["end"], told["exit_code"]) == ("exited", 4)
+        assert wrote == {"stdout": b"x" * 60_000, "stderr": b"%d\n" % begun["lease_id"]}
+        assert inside(caller, first, "/no/such")[1]["end"] == "not_begun"
         places["three"] = work_of(both[1], phase(caller, stays, "running"))
         both[0].kill9()
         server.kill9()

@@ -71,6 +71,7 @@ def models() -> list[dict[str, Any]]:
         {"command": "scrub_domain", "kind": "host", "domain": "node-f"},
         *app_models(),
         *graph_models(),
+        *exec_models(),
         *money_models(),
         *trust_models(),
         *iam_models(),
@@ -130,6 +131,16 @@ def graph_models() -> list[dict[str, Any]]:
         {"command": "note_graph_submitted", **own, "tasks": 2, "name": "nightly"},
         {"command": "note_graph_task_retried", **own, **failed, "pause_ms": 5, "job_id": 1},
         {"command": "note_graph_ended", **own, "phase": "failed", "tasks": 2, "failed": 1},
+    ]
+
+
+def exec_models() -> list[dict[str, Any]]:
+    """What people do inside jobs."""
+    own = {"tenant": "lab", "job_id": 1, "exec_id": "a1"}
+    return [
+        {"command": "note_exec_started", **own, "lease_id": 1, "argv": ["sh"], "terminal": True},
+        {"command": "note_exec_ended", **own, "end": "exited", "exit_code": 3},
+        {"command": "note_files_copied", **own, "direction": "out", "path": "a/b"},
     ]
 
 

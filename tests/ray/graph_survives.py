@@ -12,7 +12,7 @@ from tests.support.waiting import until
 
 
 def a_graph_outlives_the_node_that_runs_it(
-    cluster: TestCluster, folder: Path, *, elements: int = 12
+    cluster: TestCluster, folder: Path, *, elements: int = 8
 ) -> None:
     """What was lost with the node is tried again, and told as that; nothing happens twice."""
     server = RayServer(cluster, folder)
@@ -23,7 +23,8 @@ def a_graph_outlives_the_node_that_runs_it(
         server.start()
         with server.client() as caller:
             until(lambda: _has_node(caller), "the node takes part")
-            document = graph(str(mark), elements, stuck=True, needs=needs)
+            # Few at once: each job takes the cluster seconds of a core to begin.
+            document = graph(str(mark), elements, stuck=True, needs=needs, at_once=4)
             graph_id = submit(caller, document, "ray")
             until_done(caller, graph_id, elements // 2)
             until(lambda: node_of(caller, graph_id, f"work[{STUCK}]"), "the stuck one runs")

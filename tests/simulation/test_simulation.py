@@ -82,6 +82,7 @@ def test_the_naive_model_knows_every_record_that_its_actors_can_cause() -> None:
     money = {"budget_changed", "budget_state_changed", "rate_card_changed", "invoice_issued"}
     audited = {"isolation_enforced", "isolation_finding", "isolation_finding_closed"}
     graphs = {"graph_submitted", "graph_task_retried", "graph_ended"}
+    graphs |= {"exec_started", "exec_ended", "files_copied"}
     apps = {"app_published", "app_changed", "app_entitlement_set"}
     apps |= {"artifact_source_set", "artifact_changed"}
     others = {"finding_reported", "clock_repaired"}

@@ -33,8 +33,10 @@ from bailiwick.executors.slurm.programs import SlurmPrograms, Submission
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.vocab.jobs import JobFault
 from tests.processes.caller import CallFailed
+from tests.slurm.graph_survives import a_graph_outlives_the_controller_and_a_node
 from tests.support.cluster_server import ClusterServer
 from tests.support.executor_conformance import CHECKS, FOR_EVER, Rig, ended, runs, said, shell
+from tests.support.graph_story import HOW_MANY
 from tests.support.slurm_cluster import SlurmCluster, slurm_cluster
 from tests.support.waiting import until
 
@@ -430,3 +432,10 @@ def test_a_job_that_the_controller_runs_again_after_a_crash_does_nothing_twice(
     until(lambda: executor.tear_down(1), "nothing of it is left")
     assert (tmp_path / "effect").read_text() == "x\n"
     assert not isinstance(executor.status(1), Running | Starting)
+
+
+@pytest.mark.parametrize("elements", HOW_MANY)
+def test_a_graph_outlives_the_controller_and_a_node(
+    cluster: SlurmCluster, tmp_path: Path, elements: int
+) -> None:
+    a_graph_outlives_the_controller_and_a_node(cluster, tmp_path, elements=elements)

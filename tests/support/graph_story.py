@@ -26,7 +26,12 @@ HOW_MANY = (30, pytest.param(1_000, marks=(pytest.mark.long, pytest.mark.timeout
 
 
 def graph(
-    mark: str, elements: int, *, stuck: bool = False, needs: str = "cpus: 0.05, mem: 16MiB"
+    mark: str,
+    elements: int,
+    *,
+    stuck: bool = False,
+    needs: str = "cpus: 0.05, mem: 16MiB",
+    at_once: int = 16,
 ) -> str:
     """One, a map after it, one after that; one element fails at first, by its own doing.
 
@@ -36,7 +41,7 @@ def graph(
     flaky = f'{effect}; case "$TASK_INDEX $TASK_ATTEMPT" in "3 1") exit 75;;'
     flaky += f' "{STUCK} 1") exec sleep 1000;; esac' if stuck else " esac"
     return f"""
-running_max: 16
+running_max: {at_once}
 tasks:
   prep: {{command: [/bin/sh, -c, '{effect}'], {needs}}}
   work:

@@ -17,6 +17,7 @@ from bailiwick.kernel.people.commands import CreateTenant, SetMember
 from bailiwick.reconcile.graphs import GraphLoop
 from bailiwick.runtime.runner import SystemClock
 from bailiwick.services.graphs import Graphs
+from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.tables import StoreTables
 from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.sql_store import SqlStore
@@ -90,7 +91,11 @@ def served_jobs(folder: Path, *, mode: JobMode = JobMode.TRUSTED) -> Iterator[Se
         assert isinstance(store, SqlStore)
         graphs = Graphs(GraphBook(store), house.jobs, clock=clock)
         parts = make_parts(
-            tables=StoreTables.of(store), jobs=house.jobs, graphs=graphs, executor=house.executor
+            tables=StoreTables.of(store),
+            jobs=house.jobs,
+            graphs=graphs,
+            executor=house.executor,
+            execs=ExecDesk(house.runner),
         )
         ids = (f"id-{n}" for n in count(1))
         app = make_app(

@@ -203,6 +203,11 @@ class SlurmCluster:
             self.start_controller()
         until(self._are_idle, "all nodes are idle")
 
+    def start_node(self, name: str) -> None:
+        """Start a node that was lost, and let it take jobs again."""
+        self._daemon("slurmd", "-D", "-N", name, label=name)
+        self.run("scontrol", "update", f"nodename={name}", "state=resume", is_checked=False)
+
     def kill(self, label: str) -> int:
         """End a daemon without a warning; when, in milliseconds."""
         process = self.daemons.pop(label)

@@ -185,6 +185,7 @@ def jobs_of(
     import time
 
     from bailiwick.agent.server import HttpServer
+    from bailiwick.agent.work.execs import ExecAgent, HttpExecs
     from bailiwick.agent.work.jobs import JobAgent
     from bailiwick.agent.work.server import HELD_BACK_S, HttpWork
     from bailiwick.executors.node.agents import own_word
@@ -197,6 +198,13 @@ def jobs_of(
         http = HttpServer(options.server, file, ca_file=ca_file, timeout_s=HELD_BACK_S)
         return HttpWork(http, node=node, life=life, says=says)
 
+    def enter() -> HttpExecs:
+        return HttpExecs(
+            options.server, options.token_file, node=node, life=life, ca_file=options.ca_file
+        )
+
+    execs = ExecAgent(executor, enter, say=say)
+    threading.Thread(target=execs.run, args=(stop,), name="execs", daemon=True).start()
     # Connections of their own: a client is for one thread at a time.
     with connect() as pulling, connect() as telling:
         agent = JobAgent(executor, telling, address=options.server, say=say)

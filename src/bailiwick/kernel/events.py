@@ -20,6 +20,7 @@ from bailiwick.kernel.money.events import MoneyEvent
 from bailiwick.kernel.people.events import PeopleEvent
 from bailiwick.kernel.trust.events import TrustEvent
 from bailiwick.kernel.work.events import WorkEvent
+from bailiwick.kernel.work.execs.events import ExecEvent
 from bailiwick.kernel.work.graph_events import GraphEvent
 
 Event: TypeAlias = (
@@ -31,4 +32,5 @@ Event: TypeAlias = (
     | IsolationEvent
     | AppEvent
     | GraphEvent
+    | ExecEvent
 )

@@ -11,7 +11,8 @@ from bailiwick.vocab.words import PendingReason, PreemptionReason
 
 FAULTS: Final[Mapping[JobFault, str]] = {
     JobFault.PROGRAM_NOT_RUNNABLE: "there is no such program, or it cannot be run",
-    JobFault.DIRECTORY_NOT_USABLE: "it cannot start in that folder",
+    JobFault.DIRECTORY_NOT_USABLE: "it cannot start in that folder: a job sees only those that "
+    "the machine's operator shows it (--job-path)",
     JobFault.LIMITS_NOT_POSSIBLE: "its limits could not be set on that machine",
     JobFault.TOKEN_REFUSED: "no token could be made for it",
     JobFault.EXECUTOR_UNAVAILABLE: "the machine runs no jobs now",

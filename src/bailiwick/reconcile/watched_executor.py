@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bailiwick.executors.execs import Enterable, Inside
 from bailiwick.executors.port import (
     Adopted,
     Executor,
@@ -19,6 +20,8 @@ from bailiwick.executors.port import (
 from bailiwick.telemetry.spans import Span
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.telemetry.trace_context import in_context
+from bailiwick.vocab.errors import Conflict
+from bailiwick.vocab.execs import ExecWish
 
 
 class WatchedExecutor:
@@ -54,6 +57,13 @@ class WatchedExecutor:
         """Take the warning back."""
         with self._watch("executor.call_off", lease_id):
             self._executor.call_off(lease_id)
+
+    def enter(self, lease_id: int, wish: ExecWish) -> Inside:
+        """Start a further program inside a job, if the executor can do that."""
+        if not isinstance(self._executor, Enterable):
+            raise Conflict("job of lease", lease_id, "has an executor that lets nobody in")
+        with self._watch("executor.enter", lease_id):
+            return self._executor.enter(lease_id, wish)
 
     def tear_down(self, lease_id: int) -> bool:
         """End the job and all it started; whether nothing of it is left."""

@@ -44,6 +44,7 @@ from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
+from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.revoking import RevocationBook
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
@@ -158,6 +159,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         jobs=jobs,
         graphs=graphs,
         executor=executor,
+        execs=ExecDesk(runner),
         desk=desk,
         job_mode=job_mode,
         clusters=clusters,

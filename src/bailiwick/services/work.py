@@ -124,7 +124,7 @@ async def read_work(
     caller: Caller, desk: NodeDesk, *, wish: WorkWish, ending: asyncio.Event | None
 ) -> NodeWork:
     """What changed for a node; the answer is held back until something has."""
-    _require_self(caller, wish.node)
+    require_self(caller, wish.node)
     await asyncio.to_thread(desk.book.enter, wish.node, wish.life, says=wish.says)
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
     until = loop.time() + wish.wait_s
@@ -162,7 +162,7 @@ async def observe(
     caller: Caller, desk: NodeDesk, *, node: str, life: int, seen: Deferred[list[Seen]]
 ) -> None:
     """Keep what a node's agent saw of its jobs."""
-    _require_self(caller, node)
+    require_self(caller, node)
     told = seen()
     if caller.dry_run:
         return
@@ -174,7 +174,7 @@ async def take_output(
     caller: Caller, desk: NodeDesk, *, node: str, life: int, parts: Deferred[list[PrintedPart]]
 ) -> dict[int, int | None]:
     """Keep what jobs of a node printed; where each goes on."""
-    _require_self(caller, node)
+    require_self(caller, node)
     told = parts()
     if caller.dry_run:
         return {}
@@ -198,7 +198,8 @@ async def take_output(
     return await asyncio.to_thread(keep)
 
 
-def _require_self(caller: Caller, node: str) -> None:
+def require_self(caller: Caller, node: str) -> None:
+    """Go on only if it is the node itself that asks."""
     caller.require_node(node)
     if caller.principal.kind is not PrincipalKind.NODE:
         raise caller.refuse("only the node itself is told what runs there", reason="foreign_node")

@@ -14,6 +14,10 @@ Rules:
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
+
+PLAIN_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where a job's programs are sought unless it says otherwise."""
 
 
 class JobPhase(StrEnum):

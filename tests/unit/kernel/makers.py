@@ -100,6 +100,7 @@ from bailiwick.vocab.words import (
 from tests.unit.journal.makers import amounts, hashes, names, principals
 from tests.unit.kernel import (
     app_makers,
+    exec_makers,
     graph_makers,
     iam_makers,
     isolation_makers,
@@ -366,6 +367,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     FenceCleared: st.builds(FenceCleared, owners, ids, names),
     CheckpointReported: st.builds(CheckpointReported, owners, ids),
     **graph_makers.EVENTS,
+    **exec_makers.EVENTS,
     **money_makers.EVENTS,
     **trust_makers.EVENTS,
     **isolation_makers.EVENTS,
@@ -402,6 +404,7 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     Elect: st.builds(Elect, ids, names, st.text(max_size=9)),
     Tick: st.builds(Tick, st.integers(2, 10**6)),
     **graph_makers.COMMANDS,
+    **exec_makers.COMMANDS,
     **money_makers.COMMANDS,
     **trust_makers.COMMANDS,
     **isolation_makers.COMMANDS,

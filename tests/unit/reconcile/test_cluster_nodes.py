@@ -5,6 +5,8 @@ The machine below does at random what operators of both sides may do, and looks 
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
@@ -20,6 +22,7 @@ from bailiwick.executors.clusters import (
     ClusterReach,
     NodeGate,
 )
+from bailiwick.fleet.liveness import HeartbeatRule
 from bailiwick.fleet.node import EXECUTOR_LABEL, NodeCapacity
 from bailiwick.kernel import ChangeMode, Envelope
 from bailiwick.reconcile.clusters.gates import Agreement, agree, way_back
@@ -30,7 +33,7 @@ from bailiwick.services.beats import Beats
 from bailiwick.store import open_store
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.vocab.transitions import NODE_MODE_EDGES, NodeMode
-from tests.support.waiting import WAIT_S
+from tests.support.waiting import WAIT_S, until
 
 M = NodeMode
 SMALL = NodeCapacity(4, 2**30)
@@ -87,8 +90,13 @@ class PaperCluster:
     def __init__(self, **nodes: NodeGate) -> None:
         self.gates = dict(nodes)
         self.is_there = self.may_close = True
+        self.may_answer, self.is_asked = threading.Event(), threading.Event()
+        self.may_answer.set()
 
     def nodes(self) -> Mapping[str, ClusterNode]:
+        if not self.may_answer.is_set():
+            self.is_asked.set()
+            assert self.may_answer.wait(WAIT_S)
         if not self.is_there:
             raise Unavailable("the cluster", "is away")
         return {name: ClusterNode(SMALL, gate) for name, gate in self.gates.items()}
@@ -201,6 +209,36 @@ def test_how_a_cluster_was_found_is_kept_and_its_silence_is_told(house: House) -
     look = hands.look
     assert (look.state, look.nodes, look.answered_ms) == (ClusterReach.UNREACHABLE, 1, seen_ms)
     assert "is away" in look.trouble
+
+
+class CountedBeats(Beats):
+    """Beats every few milliseconds, and how often each node was heard."""
+
+    def __init__(self) -> None:
+        super().__init__(SystemClock(), rule=HeartbeatRule(beat_ms=5, timeout_ms=10))
+        self.counts = Counter[str]()
+
+    def beat(self, node: str) -> None:
+        super().beat(node)
+        self.counts[node] += 1
+
+
+def test_while_a_cluster_takes_long_to_answer_its_nodes_are_heard(house: House) -> None:
+    cluster, beats = PaperCluster(h1=NodeGate.OPEN), CountedBeats()
+    duty = ClusterNodes(house.hands("one", cluster), house.runner, beats=beats, say=print)
+    stop = threading.Event()
+    thread = threading.Thread(target=duty.run, args=(stop,))
+    thread.start()
+    try:
+        until(lambda: beats.counts["h1"] > 1, "it is heard")
+        cluster.may_answer.clear()
+        assert cluster.is_asked.wait(WAIT_S)
+        before = beats.counts["h1"]
+        until(lambda: beats.counts["h1"] > before + 3, "it is heard while nobody answers")
+    finally:
+        cluster.may_answer.set()
+        stop.set()
+        thread.join(WAIT_S)
 
 
 def test_a_node_bears_the_name_of_its_executor(house: House) -> None:

@@ -38,7 +38,7 @@ from bailiwick.phrases.amounts import plural, size, span
 from bailiwick.phrases.jobs import phrase_job_reason
 from bailiwick.phrases.times import moment
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.jobs import JobPhase
+from bailiwick.vocab.jobs import JobFault, JobPhase
 
 if TYPE_CHECKING:
     from bailiwick.wire.jobs import Job, JobMember
@@ -104,6 +104,15 @@ def _terms(found: Job) -> list[tuple[str, str]]:
     ]
 
 
+def _why(found: Job) -> list[tuple[str, str]]:
+    """Why it was refused or could not be run."""
+    if found.denied is not None:
+        return [("why", phrase_denial(found.denied))]
+    if found.reason in tuple(JobFault):
+        return [("why", phrase_job_reason(found.reason))]
+    return []
+
+
 def _money(found: Job) -> list[tuple[str, str]]:
     """What it costs an hour, and has cost so far."""
     cost = found.cost
@@ -141,7 +150,7 @@ def draw_job(found: Job) -> None:
         ("submitted by", found.submitter),
         ("tag", found.tag or "-"),
         ("phase", outcome_of(found)),
-        *([] if found.denied is None else [("why", phrase_denial(found.denied))]),
+        *_why(found),
         ("node", found.node or "-"),
         ("lease", lease),
         ("queue", entry),

@@ -34,6 +34,7 @@ from bailiwick.cli.shared.completions import (
 from bailiwick.cli.shared.output import Format
 from bailiwick.cli.shared.session import load_session
 from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.jobs import PLAIN_PATH
 
 _CORES, _MEM_GIB = 1, 2
 _GPU_CORES, _GPU_MEM_GIB = 1, 16
@@ -149,6 +150,14 @@ class JobOptions(WishOptions):
         typer.Option("--env", metavar="NAME[=VALUE]", help="Repeat it; without a value, yours."),
     ] = None
     cwd: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="Where it starts.")] = None
+    venv: Annotated[
+        str | None,
+        typer.Option(
+            "--venv",
+            metavar="DIR",
+            help="Run it in this virtual environment, which it must be able to see.",
+        ),
+    ] = None
     image: Annotated[
         str | None,
         typer.Option(
@@ -279,6 +288,8 @@ def wish_of(options: WishOptions, ask: Ask, *, defaults: bool = True) -> dict[st
     wish |= typed_words(options)
     if isinstance(options, JobOptions):
         wish |= _typed_job(options)
+        if options.venv is not None:
+            wish["env"] = _with_venv(wish.get("env"), Path(options.venv).absolute())
     if "tenant" not in wish:
         wish["tenant"] = ask.tenant
         if "project" not in wish and ask.project is not None:
@@ -352,6 +363,22 @@ def _typed_job(options: JobOptions) -> dict[str, object]:
     if options.on is not None:
         told["on"] = options.on
     return told
+
+
+def _with_venv(env: object, folder: Path) -> object:
+    """The same environment, as if that virtual one had been activated; what it says itself counts.
+
+    >>> _with_venv({"A": "1"}, Path("/v"))["VIRTUAL_ENV"]
+    '/v'
+    """
+    ours = {"VIRTUAL_ENV": str(folder), "PATH": f"{folder}/bin:{PLAIN_PATH}"}
+    if isinstance(env, dict):
+        return ours | env
+    return [*(f"{name}={value}" for name, value in ours.items()), *_texts(env)]
+
+
+def _texts(env: object) -> list[str]:
+    return [each for each in env if isinstance(each, str)] if isinstance(env, list) else []
 
 
 def _own(name: str) -> str:

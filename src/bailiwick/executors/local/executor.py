@@ -22,6 +22,7 @@ from typing import Any
 
 from bailiwick.executors.folder import begin_since
 from bailiwick.executors.local import is_available, supervisor
+from bailiwick.executors.local.inside import LocalInside, enter
 from bailiwick.executors.local.launch import (
     DRAFT,
     TOKEN,
@@ -36,12 +37,8 @@ from bailiwick.executors.local.launch import (
     refusal_of,
     save_warning,
 )
-from bailiwick.executors.local.limits import (
-    Cgroup,
-    common_rlimits,
-    find_cgroup,
-    plan_rlimits,
-)
+from bailiwick.executors.local.limits import common_rlimits, plan_rlimits
+from bailiwick.executors.local.limits_v1 import JobCgroup, find_parent, group_below, group_named
 from bailiwick.executors.local.modes import Apart, JobMode
 from bailiwick.executors.local.proc import Process, count_threads, is_same, load_boot_id, send
 from bailiwick.executors.local.separation import Separation
@@ -79,6 +76,7 @@ from bailiwick.executors.port import (
     UsedByProcesses,
 )
 from bailiwick.vocab.errors import Conflict, Damaged, InvalidValue, NotFound, Unavailable
+from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.values import check_amount
 
 
@@ -102,7 +100,7 @@ class LocalExecutor:
         self.mode = self._separation.mode
         self._waits = waits or TeardownWaits()
         self._starter = Starter(self._root)
-        self._parent = find_cgroup(cgroup)
+        self._parent = find_parent(cgroup)
         self._look = look
         self._boot_id = load_boot_id()
         for draft in self._root.glob(f"{DRAFT}*"):
@@ -140,7 +138,7 @@ class LocalExecutor:
             start_ticks=answer["start_ticks"],
             boot_id=self._boot_id,
             cwd=Path(order["cwd"]),
-            limited_by=LimitedBy.RLIMIT if cgroup is None else LimitedBy.CGROUP_V2,
+            limited_by=LimitedBy.RLIMIT if cgroup is None else cgroup.limited_by,
             unenforced=unenforced,
         )
 
@@ -169,6 +167,15 @@ class LocalExecutor:
         except OSError as error:
             raise Unavailable("the job's working directory", error.strerror) from error
 
+    def enter(self, lease_id: int, wish: ExecWish) -> LocalInside:
+        """Start a further program inside a job that runs."""
+        folder = self._folder(lease_id)
+
+        def runs() -> bool:
+            return isinstance(self._status(folder), Running)
+
+        return enter(folder, wish, wait_s=self._waits.start_s, runs=runs)
+
     def tear_down(self, lease_id: int) -> bool:
         """End the job and all it started; whether nothing of it is left."""
         check_amount("lease_id", lease_id)
@@ -182,7 +189,7 @@ class LocalExecutor:
                 return not is_locked(folder)
             if state.boot_id != self._boot_id:
                 return True
-            cgroup = Cgroup(Path(state.cgroup)) if state.cgroup else None
+            cgroup = group_named(state.cgroup)
             is_told = self.mode is not JobMode.TRUSTED and has_left(folder, cgroup)
             is_clean = is_told or end_job(
                 lambda: self._look(self._sight(folder, state)), cgroup, waits=self._waits
@@ -263,10 +270,10 @@ class LocalExecutor:
             raise NotFound("job of lease", lease_id)
         return folder
 
-    def _make_cgroup(self, spec: JobSpec) -> Cgroup | None:
+    def _make_cgroup(self, spec: JobSpec) -> JobCgroup | None:
         if self._parent is None:
             return None
-        cgroup = Cgroup(self._parent / f"lease-{spec.lease_id}")
+        cgroup = group_below(self._parent, f"lease-{spec.lease_id}")
         try:
             cgroup.make()
             cgroup.apply_limits(spec.limits)
@@ -276,7 +283,7 @@ class LocalExecutor:
         return cgroup
 
     def _order(
-        self, spec: JobSpec, own: Own, cgroup: Cgroup | None
+        self, spec: JobSpec, own: Own, cgroup: JobCgroup | None
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """What the supervisor is told, and the limits that will not be held."""
         cwd = spec.cwd or own.folder / WORK
@@ -290,8 +297,8 @@ class LocalExecutor:
             lease_id=spec.lease_id,
             boot_id=self._boot_id,
             argv_digest=digest_of(spec.argv),
-            limited_by=LimitedBy.RLIMIT if cgroup is None else LimitedBy.CGROUP_V2,
-            cgroup="" if cgroup is None else str(cgroup.path),
+            limited_by=LimitedBy.RLIMIT if cgroup is None else cgroup.limited_by,
+            cgroup="" if cgroup is None else cgroup.text,
             cwd=str(cwd),
             warn_by_signal=spec.warn_by_signal,
         )
@@ -304,6 +311,7 @@ class LocalExecutor:
             "rlimits": rlimits,
             "cores": list(spec.limits.cores),
             "output_bytes_max": spec.output_bytes_max,
+            "interactive": spec.is_interactive,
             **self._separation.plan_walls(spec, own),
         }
         return order, unenforced

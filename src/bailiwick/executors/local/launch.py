@@ -36,6 +36,7 @@ from bailiwick.executors.local import starter, supervisor
 from bailiwick.executors.local.supervisor import save_atomically
 from bailiwick.executors.port import JobSpec
 from bailiwick.vocab.errors import Conflict, InvalidValue, Unavailable
+from bailiwick.vocab.jobs import PLAIN_PATH
 
 WORK, TOKEN, LOCK, WARNING = "work", "token", "lock", "PREEMPTION"
 TMP, ROOT = "tmp", "root"
@@ -43,7 +44,8 @@ TMP, ROOT = "tmp", "root"
 DRAFT = ".new-"
 """How the folder of a job is called before it is complete."""
 
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+USER = "job"
+"""Who a job that is kept apart is told that it is: its user has no name on the machine."""
 
 
 _EXPECTED = {
@@ -72,10 +74,13 @@ def environment_of(
     folder = own.folder
     devices = ",".join(str(index) for index in spec.device_indices)
     base = {
-        "PATH": PATH,
+        "PATH": PLAIN_PATH,
         "HOME": str(folder / WORK) if own.is_apart else _home(),
         "LANG": "C.UTF-8",
+        "SHELL": "/bin/sh",
+        "USER": USER if own.is_apart else _user(),
     }
+    base["LOGNAME"] = base["USER"]
     ours = {
         **spec.told,
         "BAILIWICK_LEASE_ID": str(spec.lease_id),
@@ -264,6 +269,13 @@ def _save_private(path: Path, text: str) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
     with os.fdopen(fd, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return USER
 
 
 def _home() -> str:

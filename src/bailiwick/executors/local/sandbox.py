@@ -90,8 +90,9 @@ class Walls:
     def enter(self) -> int:
         """From a child of the supervisor: begin, inside, in a new process; its id outside.
 
-        Returns 0 in that process.
+        Returns 0 in that process, into which none of the job's others can look.
         """
+        _LIBC.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
         for handle, flag in self._handles:
             _check(_LIBC.setns(handle, flag), "setns")
             os.close(handle)
@@ -304,15 +305,23 @@ def drop(user: list[int] | None) -> None:
     _check(_LIBC.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
 
 
-def forbid() -> None:
-    """No more of the kernel than a program needs; after :func:`drop`."""
+def keep_in() -> None:
+    """Who calls this, and all that it starts, reach no abstract socket or process outside.
+
+    Called once for all of a job: its programs reach each other.
+    """
     abi = _LIBC.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
     if abi >= _SCOPES_ABI:
         rules = struct.pack("QQQ", 0, 0, _SCOPES)
         handle = _LIBC.syscall(_LANDLOCK_CREATE, rules, ctypes.c_size_t(len(rules)), 0)
         _check(handle, "landlock")
+        _check(_LIBC.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
         _check(_LIBC.syscall(_LANDLOCK_RESTRICT, handle, 0), "landlock")
         os.close(handle)
+
+
+def forbid() -> None:
+    """No more of the kernel than a program needs; after :func:`drop`."""
     program = filter_of(os.uname().machine)
     if program:
         code = ctypes.create_string_buffer(program, len(program))
@@ -366,6 +375,7 @@ def _try_out(folder: str) -> None:
         inside = walls.enter()
         if inside:
             os._exit(os.waitstatus_to_exitcode(os.waitpid(inside, 0)[1]))
+        keep_in()
         drop(None)
         forbid()
         os._exit(0 if sorted(os.listdir("/")) == ["dev", "own", "proc"] else 1)

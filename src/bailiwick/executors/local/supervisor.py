@@ -15,6 +15,8 @@ Rules:
   has ended, so is what the kernel counted for all of them together.
 - Walls that are ordered (:mod:`bailiwick.executors.local.sandbox`) stand before the job begins,
   and the job's process is a child of this one all the same.
+- Further programs are let in through a door (:mod:`bailiwick.executors.local.door`), each as the
+  job's own was: same walls, same user, same limits, same environment.
 - Whether the kernel ended processes because of the job's memory limit is asked of its control
   group; without one nothing is said of it.
 - Output past the bound, or that a full disk refuses, is read and dropped: a job is neither
@@ -33,6 +35,7 @@ import signal
 import sys
 import time
 import warnings  # noqa: F401  # the last step to a program asks for it
+from collections.abc import Callable
 from typing import Any
 
 STATE, EXIT, OUTPUT, TRUNCATED = "state.json", "exit.json", "output", "output.truncated"
@@ -79,7 +82,8 @@ def preload() -> None:
     """Have all at hand that a supervisor needs: whoever copies this process does so once."""
     import ctypes  # noqa: F401
 
-    _sandbox()
+    for path in (("sandbox.py",), ("cgroups.py",), ("door.py",), ("..", "output_times.py")):
+        _beside(*path)
 
 
 def supervise(folder: str, order: dict[str, Any], *, ready: int, lock: int) -> None:
@@ -114,8 +118,11 @@ class _Watch:
         self._times: Any = None
         self._pid = 0
         self._walls: Any = None
+        self._door: Any = None
+        self._waiting: Any = None
+        self._poll = select.poll()
         self._cpu_before_s = 0.0
-        self._killed_before = self._killed_for_memory()
+        self._killed_before = _beside("cgroups.py").killed_for_memory(order["cgroup"])
         self._file = os.open(
             self._path(OUTPUT), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600
         )
@@ -140,13 +147,16 @@ class _Watch:
         gate, open_gate = os.pipe()
         fault, tell_fault = os.pipe()
         try:
-            is_job = self._fork()
+            self._raise_walls()
+            if self._order.get("interactive"):
+                self._waiting = _beside("door.py").pair()
+            self._pid = self._fork()
         except OSError as error:
             print(error, file=sys.stderr)
             return {"fault": "owner", "errno": error.errno}
-        if is_job:
+        if not self._pid:
             os.close(open_gate)
-            _become_job(self._order, gate=gate, fault=tell_fault, output=self._sink)
+            become_job(self._order, gate=gate, fault=tell_fault, files=self._files)
         self._cpu_before_s = _cpu_s()
         for fd in (gate, tell_fault, self._sink):
             os.close(fd)
@@ -157,9 +167,7 @@ class _Watch:
             "supervisor_pid": os.getpid(),
             "supervisor_start_ticks": load_start_ticks(os.getpid()),
         }
-        if self._order["cgroup"]:
-            with open(os.path.join(self._order["cgroup"], "cgroup.procs"), "w") as procs:
-                procs.write(str(self._pid))
+        self._hold(self._pid)
         save_atomically(self._path(STATE), self._order["state"] | found)
         os.write(open_gate, b"!")
         os.close(open_gate)
@@ -170,15 +178,31 @@ class _Watch:
         field, _, number = told.partition(" ")
         return {"fault": field, "errno": int(number)}
 
-    def _fork(self) -> bool:
-        """Have the job's process; true in that process, which is inside the walls if there are any.
+    def _files(self, fault: int) -> tuple[int, ...]:
+        """In the job's own process: its files, or the terminal of whoever is attached to it."""
+        if self._waiting is None:
+            return os.open(os.devnull, os.O_RDONLY), self._sink, self._sink
+        os.close(fault)  # it runs, as far as anybody is told: it waits
+        return tuple(_beside("door.py").await_guest(self._waiting[1], self._order))
+
+    def _hold(self, pid: int) -> None:
+        """Put a process into the job's control group, if it has one."""
+        _beside("cgroups.py").join(self._order["cgroup"], pid)
+
+    def _raise_walls(self) -> None:
+        """The walls that are ordered; this process and all of the job are one domain then."""
+        if self._order.get("walls"):
+            self._walls = _beside("sandbox.py").raise_walls(self._folder, self._order["walls"])
+        if self._order.get("walls") or self._order.get("user"):
+            _beside("sandbox.py").keep_in()
+
+    def _fork(self) -> int:
+        """Have a process of the job; 0 in that process, which is inside the walls if there are any.
 
         One that only enters them and ends would be a parent of the job: the job is ours then.
         """
-        if not self._order.get("walls"):
-            self._pid = os.fork()
-            return not self._pid
-        self._walls = _sandbox().raise_walls(self._folder, self._order["walls"])
+        if self._walls is None:
+            return os.fork()
         told, tell = os.pipe()
         entering = os.fork()
         if not entering:
@@ -189,59 +213,50 @@ class _Watch:
                 if inside:
                     os.write(tell, str(max(inside, 0)).encode())
                     os._exit(0)
-            return True
+            return 0
         os.close(tell)
         os.waitpid(entering, 0)
-        self._pid = int(os.read(told, 20) or b"0")
+        pid = int(os.read(told, 20) or b"0")
         os.close(told)
-        if not self._pid:
+        if not pid:
             raise PermissionError(errno.EPERM, "the walls cannot be entered")
-        return False
+        return pid
 
     def _see_through(self) -> None:
-        poll = select.poll()
+        poll = self._poll
         poll.register(self._source, select.POLLIN)
         poll.register(self._wake, select.POLLIN)
         times = _beside("..", "output_times.py")
         self._times = times.OutputTimes(self._path(times.NAME))
+        with contextlib.suppress(OSError):  # a job that nobody can enter runs all the same
+            door = _beside("door.py")
+            how = {"fork": self._fork, "hold": self._hold, "become": become_job}
+            job = door.Supervised(self._folder, self._order, **how)
+            if self._waiting is not None:
+                job.waiting, job.main = self._waiting[0], self._pid
+                self._waiting[1].close()
+            self._door = door.JobDoor(job, poll)
         while self._reap():  # until nothing of the job is left: that is what this process is for
             for fd, _ in poll.poll(_POLL_MS):
                 if fd == self._wake:
                     os.read(self._wake, _CHUNK_BYTES)
+                elif fd != self._source:
+                    self._door.serve(fd)
                 elif self._pump() == 0:
                     poll.unregister(self._source)
+            if self._door is not None:
+                self._door.tick()
         self._drain()
-        counts = {"began_ms": self._began_ms, "emptied_ms": _now_ms(), **self._counts()}
+        counts = {"began_ms": self._began_ms, "emptied_ms": _now_ms()}
+        counts["cpu_ms"] = int((_cpu_s() - self._cpu_before_s) * 1000)
+        counts |= _beside("cgroups.py").counts(self._order["cgroup"])  # its word before ours
         self._save_exit((self._exit or {}) | {"emptied": True} | counts)
-
-    def _counts(self) -> dict[str, int]:
-        """CPU time and, from a control group, the most memory: the group's word before ours."""
-        found = {"cpu_ms": int((_cpu_s() - self._cpu_before_s) * 1000)}
-        cgroup = self._order["cgroup"]
-        if cgroup:
-            with contextlib.suppress(OSError, ValueError):
-                with open(os.path.join(cgroup, "cpu.stat")) as stat:
-                    told = dict(line.split(" ", 1) for line in stat.read(65536).splitlines())
-                found["cpu_ms"] = int(told.get("usage_usec", "")) // 1000
-                with open(os.path.join(cgroup, "memory.peak")) as peak:
-                    found["mem_peak_bytes"] = int(peak.read(64))
-        return found
-
-    def _killed_for_memory(self) -> int:
-        """How many of the job's processes the kernel has ended because of the group's limit."""
-        if not self._order["cgroup"]:
-            return 0  # who was ended by whom is then not known: a SIGKILL alone proves nothing
-        try:
-            with open(os.path.join(self._order["cgroup"], "memory.events")) as events:
-                told = dict(line.split(" ", 1) for line in events.read(65536).splitlines())
-            return int(told.get("oom_kill", "0"))
-        except (OSError, ValueError):
-            return 0
 
     def _reap(self) -> bool:
         """Take note of all that ended; whether any child is left."""
         if sys.platform != "linux":  # others have no waitid
             raise OSError("only on Linux")
+        cgroup = self._order["cgroup"]
         while True:  # once per dead child
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -253,9 +268,14 @@ class _Watch:
                 self._drain()
                 key = "code" if ended.si_code == os.CLD_EXITED else "signal"
                 self._exit = {key: ended.si_status, "ended_ms": _now_ms()}
-                if self._killed_for_memory() > self._killed_before:
+                if _beside("cgroups.py").killed_for_memory(cgroup) > self._killed_before:
                     self._exit["out_of_memory"] = True
                 self._save_exit(self._exit | {"emptied": False})
+                if self._door is not None:
+                    self._door.close()
+            if self._door is not None:
+                key = "code" if ended.si_code == os.CLD_EXITED else "signal"
+                self._door.ended(ended.si_pid, {key: ended.si_status})
             os.waitpid(ended.si_pid, 0)
             if ended.si_pid == self._pid and self._walls is not None:
                 self._walls.main_ended()
@@ -307,10 +327,6 @@ def _cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _sandbox() -> Any:
-    return _beside("sandbox.py")
-
-
 def _beside(*path: str) -> Any:
     """A module beside this one, by its path: no folder of ours is searched for modules.
 
@@ -331,8 +347,13 @@ def _beside(*path: str) -> Any:
     return module
 
 
-def _become_job(order: dict[str, Any], *, gate: int, fault: int, output: int) -> None:
-    """In the job's own process: take on what was ordered, and become the program."""
+def become_job(
+    order: dict[str, Any], *, gate: int, fault: int, files: Callable[[int], tuple[int, ...]]
+) -> None:
+    """In a process of the job: take on what was ordered, and become the program.
+
+    ``files`` are its standard input, output and error, had once it is who it will be.
+    """
     if order.get("walls"):
         sys.meta_path.clear()  # what lies inside is the job's: no module is read from there
     if sys.platform != "linux":  # real-time signals and affinity
@@ -347,9 +368,6 @@ def _become_job(order: dict[str, Any], *, gate: int, fault: int, output: int) ->
                 signal.signal(number, signal.SIG_DFL)
         if not os.read(gate, 1):
             os._exit(_NOT_STARTED)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
         os.umask(0o022)
         for name, amount in order["rlimits"]:
             which = getattr(resource, name)
@@ -360,11 +378,14 @@ def _become_job(order: dict[str, Any], *, gate: int, fault: int, output: int) ->
             os.sched_setaffinity(0, order["cores"])
         field = "owner"
         if order.get("walls") or order.get("user"):
-            walls = _sandbox()
+            walls = _beside("sandbox.py")
             walls.drop(order.get("user"))
             walls.forbid()
         field = "cwd"
         os.chdir(order["cwd"])
+        field = "terminal"
+        for standard, file in enumerate(files(fault)):
+            os.dup2(file, standard)
         field = "argv[0]"
         os.execvpe(order["argv"][0], order["argv"], order["env"])
     except OSError as error:

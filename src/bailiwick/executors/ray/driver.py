@@ -27,6 +27,9 @@ ASK, LOST, KEEPER = "ask.json", "lost.json", "keeper.py"
 _PATIENCE_S = 30.0
 """How long to wait for the cluster to notice that a node is gone."""
 
+_GONE_S = 10.0
+"""How long the task of a node that is gone may take to be told as failed."""
+
 
 def main() -> None:
     """Take the place and run the task."""
@@ -78,8 +81,12 @@ def run_task(ask: dict[str, Any], group: Any, *, folder: str, name: str) -> int:
         max_retries=0,
         scheduling_strategy=PlacementGroupSchedulingStrategy(group, 0),
     )
+    running = task.remote(folder, name)
     try:
-        ray.get(task.remote(folder, name))
+        if not has_come_to_its_end(running, nodes):
+            tell_lost(folder, "node")
+            return 1
+        ray.get(running)
     except ray.exceptions.OutOfMemoryError:
         tell_lost(folder, "memory")
     except ray.exceptions.RayError as error:
@@ -88,6 +95,21 @@ def run_task(ask: dict[str, Any], group: Any, *, folder: str, name: str) -> int:
     else:
         return 0
     return 1
+
+
+def has_come_to_its_end(running: Any, nodes: list[str]) -> bool:
+    """Wait for the task; one that had not begun when its node was lost would wait for ever."""
+    import ray
+
+    gone_at: float | None = None
+    while not ray.wait([running], timeout=2)[0]:  # until it ends; the server may stop this
+        if all(is_alive(node) for node in nodes):
+            gone_at = None
+            continue
+        gone_at = gone_at or time.monotonic()
+        if time.monotonic() - gone_at > _GONE_S:
+            return False
+    return True
 
 
 def run_keeper(folder: str, name: str) -> None:

@@ -20,6 +20,7 @@ from bailiwick.journal.fields import (
 from bailiwick.journal.kinds.row import GPU_GENERATION, PRIORITY, REASON, row
 from bailiwick.journal.ocsf import API, CREATE, DELETE, HIGH, LOW, MEDIUM, UPDATE, Ocsf
 from bailiwick.journal.words import CancelCause
+from bailiwick.vocab.execs import CopyDirection, ExecEnd
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase
 from bailiwick.vocab.transitions import RevokeState
 from bailiwick.vocab.words import (
@@ -302,6 +303,38 @@ class WorkKinds:
                 "phase": Words((GraphPhase,)),
                 "tasks": AMOUNT,
                 "failed": AMOUNT,
+            }
+        ),
+    )
+    # Which program, and never what is typed into it or what it prints.
+    EXEC_STARTED = row(
+        "exec_started",
+        76,
+        ocsf=Ocsf(API, CREATE, LOW),
+        body=BodySpec(
+            {"job_id": AMOUNT, "lease_id": AMOUNT, "exec_id": TEXT, "argv": TEXTS},
+            {"terminal": AMOUNT},
+        ),
+    )
+    EXEC_ENDED = row(
+        "exec_ended",
+        77,
+        ocsf=Ocsf(API, UPDATE),
+        body=BodySpec(
+            {"job_id": AMOUNT, "exec_id": TEXT, "end": Words((ExecEnd,))},
+            {"exit_code": AMOUNT, "signal": AMOUNT},
+        ),
+    )
+    FILES_COPIED = row(
+        "files_copied",
+        78,
+        ocsf=Ocsf(API, UPDATE, LOW),
+        body=BodySpec(
+            {
+                "job_id": AMOUNT,
+                "exec_id": TEXT,
+                "direction": Words((CopyDirection,)),
+                "path": TEXT,
             }
         ),
     )

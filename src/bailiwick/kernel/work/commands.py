@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.kernel.checks import check_grace, check_id
+from bailiwick.kernel.work.execs.commands import ExecCommand
 from bailiwick.kernel.work.graph_commands import GraphCommand
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.errors import InvalidValue
@@ -136,4 +137,5 @@ WorkCommand: TypeAlias = (
     | Evict
     | ClearFence
     | GraphCommand
+    | ExecCommand
 )

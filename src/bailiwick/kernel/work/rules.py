@@ -40,6 +40,8 @@ from bailiwick.kernel.work.ending import (
     give_back,
     tear_down,
 )
+from bailiwick.kernel.work.execs import commands as ex
+from bailiwick.kernel.work.execs.events import ExecEvent, event_of_exec
 from bailiwick.kernel.work.graph_events import GraphEvent, event_of_graph
 from bailiwick.kernel.work.renewal import renew
 from bailiwick.kernel.work.requests import cancel, submit
@@ -75,6 +77,8 @@ def decide(state: State, command: cmd.WorkCommand, now_ms: int) -> Iterator[Even
             return _clear_fence(state, command)
         case gr.NoteGraphSubmitted() | gr.NoteGraphTaskRetried() | gr.NoteGraphEnded():
             return iter((event_of_graph(command),))
+        case ex.NoteExecStarted() | ex.NoteExecEnded() | ex.NoteFilesCopied():
+            return iter((event_of_exec(command),))
         case _:
             assert_never(command)
 
@@ -335,7 +339,7 @@ def _checkpoint(state: State, event: le.CheckpointReported, at_ms: int) -> None:
     )
 
 
-TOLD_ONLY = get_args(GraphEvent)
+TOLD_ONLY = (*get_args(GraphEvent), *get_args(ExecEvent))
 
 APPLY: Mapping[type, Apply] = {
     ev.AdmissionApproved: _approved,

@@ -4,7 +4,7 @@ Rules:
 
 - The cluster is asked now and then. What it lists takes part, under the label of its executor, with
   what the cluster says it has. What it lists no more is not heard any more, and departs in time.
-- A cluster that does not answer has lost no node: those that were heard last are heard.
+- A cluster that does not answer, or not yet, has lost no node: those heard last are heard.
 - A name that another already has is not taken: that is said, and the machine stays out. Another
   cluster of the same kind is another.
 - What is closed there is closed here, and the other way round (:mod:`.gates`).
@@ -47,6 +47,7 @@ class ClusterNodes:
         self._hands, self._runner, self._beats, self._say = hands, runner, beats, say
         self._others = tuple(each for each in others if each is not hands)
         self._labels = {EXECUTOR_LABEL: hands.name, HEARTBEAT_LABEL: "server"}
+        self._every_s = beats.rule.beat_ms / 1000
         self._heard: tuple[str, ...] = ()
         self._said: dict[str, str] = {}
 
@@ -58,11 +59,24 @@ class ClusterNodes:
     def run(self, stop: threading.Event) -> None:
         """Ask every now and then, until told to stop."""
         self._heard = self._runner.read(self._taking_part)  # another may have led since
-        every_s = self._beats.rule.beat_ms / 1000
-        while True:  # until told to stop
-            self.once()
-            if stop.wait(every_s):
-                return
+        silent = threading.Event()
+        name = f"{self.name}-beat"
+        beating = threading.Thread(target=self._beat, args=(silent,), name=name, daemon=True)
+        beating.start()
+        try:
+            while True:  # until told to stop
+                self.once()
+                if stop.wait(self._every_s):
+                    return
+        finally:
+            silent.set()
+            beating.join()
+
+    def _beat(self, silent: threading.Event) -> None:
+        """Have those be heard that were: a cluster may take longer to answer than a node has."""
+        while not silent.wait(self._every_s):
+            for node in self._heard:
+                self._beats.beat(node)
 
     def once(self) -> tuple[str, ...]:
         """Ask the cluster; the nodes that were heard through it."""

@@ -24,6 +24,7 @@ from bailiwick.services.caller import Caller
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.graphs import Graphs
 from bailiwick.services.jobs import Jobs
+from bailiwick.services.jobs.exec_desk import ExecDesk
 from bailiwick.services.tables import StoreTables
 from bailiwick.services.trust import Gate
 from bailiwick.services.watching import Watchers
@@ -65,6 +66,8 @@ class Parts:
     """How the executor keeps jobs apart."""
     clusters: tuple[ClusterHands, ...] = ()
     """Where jobs run, too."""
+    execs: ExecDesk | None = None
+    """Programs that people run inside jobs."""
     desk: NodeDesk | None = None
     """What is to run on other machines, and what their agents saw."""
     tables: StoreTables | None = None

@@ -79,7 +79,7 @@ def _as_wished(jobs: Jobs, job: JobRow, wish: OutputWish) -> JobRow:
     if wish.attempt not in (None, job.attempt):
         job = _as_attempt(jobs, job, wish.attempt or 0)
     if job.gang_size > 1 or wish.member:
-        job = _as_member(jobs, job, wish.member)
+        job = as_member(jobs, job, rank=wish.member)
     return job
 
 
@@ -98,7 +98,7 @@ def _as_attempt(jobs: Jobs, job: JobRow, attempt: int) -> JobRow:
     raise NotFound("attempt of the job", attempt, hint=f"it is at its attempt {job.attempt}")
 
 
-def _as_member(jobs: Jobs, job: JobRow, rank: int) -> JobRow:
+def as_member(jobs: Jobs, job: JobRow, *, rank: int) -> JobRow:
     """The job as this member of it has it: under its own lease, on its own node."""
     if job.gang_size > 1 and job.lease_id is None:
         return job  # nobody has printed anything yet

@@ -14,7 +14,9 @@ from typing import Any, Final
 
 from bailiwick.vocab.errors import NotFound
 from bailiwick.wire.actions import (
+    apps,
     budgets,
+    execs,
     graphs,
     invoices,
     isolation,
@@ -39,7 +41,9 @@ _NOUNS: Final = (
     isolation,
     leases,
     jobs,
+    execs,
     graphs,
+    apps,
     usage,
     rates,
     budgets,

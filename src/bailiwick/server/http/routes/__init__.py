@@ -5,9 +5,12 @@
 
 from bailiwick.server.http.answering import HANDLERS
 from bailiwick.server.http.routes import (
+    apps,
+    artifacts,
     budgets,
     capabilities,
     decisions,
+    execs,
     graphs,
     invoices,
     isolation,
@@ -28,9 +31,12 @@ from bailiwick.server.http.routes import (
 
 __all__ = [
     "HANDLERS",
+    "apps",
+    "artifacts",
     "budgets",
     "capabilities",
     "decisions",
+    "execs",
     "graphs",
     "invoices",
     "isolation",
