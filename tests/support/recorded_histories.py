@@ -69,6 +69,7 @@ from bailiwick.kernel.people.commands import (
     SetMember,
 )
 from bailiwick.kernel.work.commands import Release
+from bailiwick.kernel.work.execs.commands import NoteExecEnded, NoteExecStarted, NoteFilesCopied
 from bailiwick.kernel.work.graph_commands import (
     NoteGraphEnded,
     NoteGraphSubmitted,
@@ -87,6 +88,7 @@ from bailiwick.vocab.apps import (
     Privilege,
 )
 from bailiwick.vocab.errors import BailiwickError
+from bailiwick.vocab.execs import CopyDirection, ExecEnd
 from bailiwick.vocab.graphs import FailureCategory, GraphPhase
 from bailiwick.vocab.values import GIB, TenantId
 from bailiwick.vocab.words import DomainKind, Priority
@@ -372,6 +374,34 @@ def _of_graphs(chance: Random) -> tuple[int, Command]:
     return graph_id, chance.choice([submitted, retried, ended])
 
 
+def _execs() -> Campus:
+    """What was run inside jobs, and copied in and out of them; some of it is told twice."""
+    chance, campus = Random(77), Campus()
+    for step in range(200):
+        campus.now_ms += chance.choice((0, 1, 200, 4_000))
+        command, key = _of_execs(chance), chance.choice((None, f"exec-{step // 2}"))
+        envelope = Envelope(command, chance.choice(("ada", "ci-bot")), f"req-{step}", key)
+        with suppress(BailiwickError):
+            campus.lines += campus.kernel.execute(envelope, campus.now_ms).lines
+    return campus
+
+
+def _of_execs(chance: Random) -> Command:
+    tenant, project = chance.choice((("lab", "vision"), ("lab", None), ("firm", None)))
+    exec_id = f"{chance.randrange(40):08x}"
+    own: dict[str, Any] = {"tenant": tenant, "project": project, "exec_id": exec_id}
+    own["job_id"] = chance.randrange(1, 30)
+    argv = chance.choice((("bash",), ("python3", "-c", "print(1)"), ()))
+    started = NoteExecStarted(**own, lease_id=7, argv=argv, terminal=chance.random() < 0.5)
+    end = chance.choice(list(ExecEnd))
+    exit_code = chance.choice((0, 3)) if end is ExecEnd.EXITED else None
+    signal = 9 if end is ExecEnd.SIGNALLED else None
+    ended = NoteExecEnded(**own, end=end, exit_code=exit_code, signal=signal)
+    direction, path = chance.choice(list(CopyDirection)), chance.choice(("out/a.txt", "."))
+    copied = NoteFilesCopied(**own, direction=direction, path=path)
+    return chance.choice([started, ended, copied])
+
+
 def _apps() -> Campus:
     """Apps of the platform and of two tenants, lines about them, sources and artifacts."""
     chance, campus = Random(26), Campus()
@@ -461,6 +491,7 @@ MAKERS: dict[str, Callable[[], Campus]] = {
     "people-20": _people,
     "apart-7": _apart,
     "graphs-17": _graphs,
+    "execs-77": _execs,
     "apps-26": _apps,
 }
 
