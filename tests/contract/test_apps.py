@@ -80,6 +80,10 @@ def test_a_private_app_and_a_draft_are_for_their_makers_alone(house: HttpHouse) 
     assert len(house.ask(ADMIN, "GET", versions).json()["items"]) == 2
     assert len(house.ask(VIEWER, "GET", versions).json()["items"]) == 1
     assert house.ask(VIEWER, "GET", f"{versions}/2.0.0").status_code == 404
+    question = {"app": "hello", "tenant": "lab", "project": "p"}
+    for version in ("2.0.0", "3.0.0"):  # a draft, and one that was never there
+        body = question | {"version": version}
+        assert house.ask(VIEWER, "POST", f"{ARTIFACTS}/resolve", json=body).status_code == 404
 
 
 def test_a_tenant_publishes_for_itself_and_the_fleet_for_everybody(house: HttpHouse) -> None:

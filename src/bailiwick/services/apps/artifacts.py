@@ -117,10 +117,10 @@ async def resolve_artifacts(
 
     def read(view: View) -> list[ResolvedRow]:
         book = view.state.apps
-        known = book.apps.get(app)
-        if known is None or not known.is_seen_by(scope):
-            raise NotFound("app", app)
-        manifest, policy = book.version(app, version).manifest, book.policy(app, scope)
+        found = book.versions_at(app, scope).get(version)
+        if found is None:
+            raise NotFound("version", f"{app} {version}")
+        manifest, policy = found.manifest, book.policy(app, scope)
         return [
             ResolvedRow(
                 name,

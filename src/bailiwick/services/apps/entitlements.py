@@ -21,7 +21,6 @@ from bailiwick.runtime.replica import View
 from bailiwick.services.apps.catalog import require_human
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.pages import Rows, page_of
-from bailiwick.vocab.errors import NotFound
 
 
 class EntitlementRow(NamedTuple):
@@ -86,11 +85,9 @@ async def explain(caller: Caller, app: str, *, scope: Scope) -> PolicyRow:
 
     def read(view: View) -> PolicyRow:
         book = view.state.apps
-        found = book.apps.get(app)
-        if found is None or not found.is_seen_by(scope):
-            raise NotFound("app", app)
+        seen = book.versions_at(app, scope)
         own = book.entitlements.get((app, scope))
-        granted = (each.version for each in book.versions[app].values() if each.host_granted)
+        granted = (each.version for each in seen.values() if each.host_granted)
         revision = 0 if own is None else own.revision
         return PolicyRow(app, scope, book.policy(app, scope), revision, tuple(granted))
 
