@@ -163,6 +163,8 @@ class NewJobRow:
     """Where it saves its work, and goes on from."""
     image: str | None = None
     """The image that is its root."""
+    interactive: bool = False
+    """Whether it begins once its submitter is attached to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

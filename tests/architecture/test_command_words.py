@@ -14,6 +14,7 @@ from bailiwick.cli.main import app
 
 COMMANDS = Path(__file__).resolve().parents[2] / "src" / "bailiwick" / "cli" / "commands"
 PARTS = {
+    "app_entitlement",
     "attest_policy",
     "isolation_audit",
     "isolation_check",

@@ -209,6 +209,27 @@ def test_only_a_job_that_runs_is_entered_and_its_end_ends_all(ann: Person) -> No
     assert (told.returncode != 0, b"only a job that runs" in told.stderr) == (True, True)
 
 
+def test_a_run_on_a_terminal_is_a_job_that_ends_as_its_program_does(ann: Person) -> None:
+    home = AtTerminal(ann, "run", "-it", "--name", "mine", "--", "sh")
+    home.type(b"tty && echo $TERM $((6*7)) $BAILIWICK_LEASE_ID\n")
+    home.reads(b"dumb 42 ")
+    shown = ann.run("job", "show", "mine").stdout
+    assert b"running" in shown
+    home.type(b"exit 5\n")
+    assert home.ends() == 5
+    until(lambda: b"exit code 5" in ann.run("job", "show", "mine").stdout, "so does the job")
+    begun = ann.records("exec_started")[-1]["body"]
+    assert (begun["argv"], begun["terminal"]) == (["sh"], 1)
+    gone = AtTerminal(ann, "run", "-it", "--name", "gone", "--", "sleep", "1000")
+    until(lambda: b"running" in ann.run("job", "show", "gone").stdout, "it runs")
+    assert ann.run("job", "cancel", "gone").returncode == 0
+    assert gone.ends() != 0
+    told = ann.run("run", "-it", "--", "sh")
+    assert (told.returncode, b"a terminal on stdin" in told.stderr) == (2, True)
+    told = ann.run("run", "--", "sh", "-c", "echo out; exit 4")
+    assert (told.returncode, told.stdout) == (1, b"out\n")
+
+
 def test_a_caller_who_is_gone_takes_his_program_along(ann: Person, job: str) -> None:
     number = 4000 + os.getpid()
     process = subprocess.Popen(

@@ -126,7 +126,14 @@ def test_usage_fits_80_columns(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Non
     assert max(len(line) for line in table.splitlines()) <= 80
 
 
-def test_decisions_say_whose_they_are(cli: Cli) -> None:
+def test_decisions_say_whose_they_are_within_80_columns(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    cli("submit", "--cpus", "900000", "--", "true")
+    table = cli("decision", "list").out
+    assert "denied" in table
+    assert max(len(line) for line in table.splitlines()) <= 80
     told = cli("decision", "list", "--limit", "1")
     assert "decisions about tenant lab" in told.err
     assert "decisions" not in cli("decision", "list", "-o", "json").err

@@ -222,6 +222,31 @@ def test_what_cannot_be_run_is_said_and_there_is_a_bound(plain: LocalExecutor) -
     until(is_free, "there is room again")
 
 
+def test_an_interactive_job_begins_with_who_is_attached_and_ends_with_him(
+    executor: LocalExecutor,
+) -> None:
+    for lease_id in (1, 2):
+        text = "echo $TERM; tty; read x; echo got $x; exit 6"
+        executor.start(shell(lease_id, text, owner="lab/one", is_interactive=True))
+        wish = ExecWish((), Terminal(rows=10, columns=50, term="dumb"), is_attach=True)
+        inside = executor.enter(lease_id, wish)
+        assert b"dumb" in reads(inside, b"/dev/pts/")
+        with pytest.raises(InvalidValue, match="waits for somebody"):
+            executor.enter(lease_id, wish)
+        if lease_id == 1:
+            inside.write(b"it\n", wait_s=WAIT_S)
+            assert all_of(inside)[1] == ExecOutcome(ExecEnd.EXITED, code=6)
+            assert ended(executor, 1).code == 6
+        else:
+            inside.leave()
+            assert ended(executor, 2).code != 6
+    executor.start(shell(3, FOR_EVER, owner="lab/one"))
+    with pytest.raises(InvalidValue, match="waits for somebody"):
+        executor.enter(3, wish)
+    executor.start(shell(4, "true", owner="lab/one", is_interactive=True))
+    assert executor.tear_down(4)
+
+
 def test_a_flood_that_nobody_reads_stops_the_flooder_and_not_the_job(plain: LocalExecutor) -> None:
     plain.start(shell(1, "i=0; while :; do i=$((i+1)); echo $i; sleep 0.05; done"))
     inside = run(plain, 1, "yes")

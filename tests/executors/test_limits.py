@@ -6,14 +6,18 @@ runs the jobs of the other tests in them.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.local.limits import Cgroup, common_rlimits, find_cgroup, plan_rlimits
-from bailiwick.executors.port import LimitedBy, Limits
-from tests.executors.jobs import ended, shell
+from bailiwick.executors.local.limits_v1 import COUNTED, NEEDED, ROOT, find_v1
+from bailiwick.executors.port import LimitedBy, Limits, UsedInAll
+from tests.executors.conftest import HASTY
+from tests.executors.jobs import ended, python, said, shell
 
 FILES = ("cpu.max", "memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cgroup.kill")
 
@@ -117,6 +121,58 @@ def test_who_was_ended_for_its_memory_is_asked_of_its_control_group(
     assert started.limited_by is LimitedBy.CGROUP_V2
     end = ended(executor, 1)
     assert (end.code, end.signal, end.is_out_of_memory) == found
+
+
+@pytest.fixture
+def delegated() -> Iterator[dict[str, Path]]:
+    """Groups of version 1 of our own, as systemd would delegate them; skipped where none can be."""
+    own = {name: ROOT / name / f"bailiwick-test-{os.getpid()}" for name in (*NEEDED, COUNTED)}
+    try:
+        for path in own.values():
+            path.mkdir()
+            os.setxattr(path, "trusted.delegate", b"1")
+    except OSError:
+        pytest.skip("no control groups of version 1 can be made here")
+    yield own
+    for path in own.values():
+        Cgroup(path).remove()
+
+
+def test_version_1_holds_a_job_to_its_limits_and_tells_who_was_killed_for_memory(
+    tmp_path: Path, delegated: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert find_v1({name: delegated[name] for name in NEEDED[:2]}) is None
+    parent = find_v1(delegated)
+    executor = LocalExecutor(tmp_path / "jobs", waits=HASTY)
+    monkeypatch.setattr(executor, "_parent", parent)
+    limits = Limits(mem_bytes=64 * 2**20, cpu_milli=500, pids_max=20)
+    greedy = "x = []\nwhile True: x.append(bytearray(2**22))"
+    started = executor.start(python(1, greedy, limits=limits))
+    assert (started.limited_by, started.unenforced) == (LimitedBy.CGROUP_V1, ())
+    end = ended(executor, 1)
+    assert (end.signal, end.is_out_of_memory) == (9, True)
+    used = executor.usage(1)
+    assert isinstance(used, UsedInAll)
+    assert used.mem_peak_bytes is not None
+    assert 2**25 < used.mem_peak_bytes <= 64 * 2**20
+    text = "i=0; while [ $i -lt 40 ]; do sleep 1000 & i=$((i+1)); done; echo all; wait"
+    executor.start(shell(2, text, limits=limits))
+    said(executor, 2, "annot fork")
+    group = delegated["pids"] / "lease-2"
+    assert int((group / "pids.current").read_text()) <= 20
+    assert (delegated["cpu"] / "lease-2" / "cpu.cfs_quota_us").read_text() == "50000\n"
+    executor.start(shell(3, "exit 3", limits=limits))
+    end = ended(executor, 3)
+    assert (end.code, end.is_out_of_memory) == (3, False)
+    for lease_id in (1, 2, 3):
+        assert executor.tear_down(lease_id)
+        assert not (delegated["memory"] / f"lease-{lease_id}").exists()
+
+
+def test_groups_that_nobody_delegated_are_not_used(delegated: dict[str, Path]) -> None:
+    os.removexattr(delegated["pids"], "trusted.delegate")
+    assert find_v1(delegated) is None
+    assert find_v1(delegated | {"systemd": delegated["cpu"]}) is not None
 
 
 def test_rlimits_stand_in_for_what_they_can() -> None:

@@ -89,10 +89,11 @@ TERMED = Facts("bw", SENT, has_begun=True, ended=Exited(None, 15, 5, False))
 KILLED = Facts("bw", SENT, has_begun=True, ended=Exited(None, 9, 5, False))
 SENT_ONLY = Facts("bw", SENT)
 TAKEN = Lost(LostReason.PLACE_TAKEN)
+CLOSED = "ReqNodeNotAvail, UnavailableNodes:h1"
 
 
-def job(state: str, code: int = 0) -> QueuedJob:
-    return QueuedJob(7, state, "2026-11-16T20:00:01", code)
+def job(state: str, code: int = 0, reason: str = "") -> QueuedJob:
+    return QueuedJob(7, state, "2026-11-16T20:00:01", code, reason)
 
 
 RUNS = Running(7, 20261116200001, "slurm-me", False)
@@ -102,6 +103,9 @@ RUNS = Running(7, 20261116200001, "slurm-me", False)
     ("facts", "found", "status"),
     [
         (SENT_ONLY, job("PENDING"), Starting()),
+        (Facts("bw", 0), job("PENDING", 0, "Resources"), Starting()),
+        (Facts("bw", 0), job("PENDING", 0, CLOSED), Lost(LostReason.NODE_LOST)),
+        (SENT_ONLY, job("PENDING", 0, CLOSED), Starting()),  # it may be open again in a moment
         (SENT_ONLY, job("RUNNING"), Starting()),
         (SENT_ONLY, None, Starting()),
         (Facts("bw", 0), None, Lost(LostReason.NEVER_STARTED)),

@@ -58,6 +58,14 @@ runbook: |
 """.replace("sha256:DIGITS", DIGEST)
 
 
+HOST_ROLE = RoleSpec(
+    count=(1, 1),
+    shape=RoleShape(cpu_milli=1_000),
+    artifact="service",
+    privileges=Privilege.HOST,
+)
+
+
 def hello(**changes: Any) -> Manifest:
     """A small manifest with some fields changed."""
     shape = RoleShape(cpu_milli=1_000)

@@ -6,6 +6,7 @@ from typing import Any
 
 from bailiwick.wire.actions.action import Action
 from bailiwick.wire.actions.table import ACTIONS
+from tests.support.app_manifests import DIGEST, hello
 from tests.support.http_house import FOREIGN, GRAPH, INVOICE, OWN, HttpHouse, price_list
 
 LEASE = {OWN: 1, FOREIGN: 2}
@@ -31,6 +32,8 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
         seq=FOUNDED.get(tenant, 99),
         correlation_id=f"trace-{tenant}",
         invoice=INVOICE.get(tenant, "inv-none"),
+        app=f"{tenant}.hello",
+        version="1.0.0",
         line=1,
     )
     # A watch that stays would never answer a test that waits for all of it.
@@ -116,6 +119,7 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "graph.plan": {"tenant": tenant, "project": "p", "document": GRAPH},
         "graph.retry": {"tasks": ["a"]},
         "graph.report": {"task": "a", "attempt": 1},
+        **_app_bodies(tenant),
         "lease.renew": {"ttl_ms": 1000},
         "lease.evict": {"reason": "operator_drain"},
         "lease.teardown": {"clean": True},
@@ -125,4 +129,23 @@ def _bodies(tenant: str) -> dict[str, Any]:
         "project_budget.set": {"limit_micros": 10**12},
         "invoice.issue": {"from_ms": 1, "to_ms": 2},
         "glass.break": {"reason": "nobody of the tenant can be reached", "tenant": tenant},
+    }
+
+
+def _app_bodies(tenant: str) -> dict[str, Any]:
+    app = {"app": f"{tenant}.hello", "tenant": tenant}
+    other = "sha256:" + "0" * 64
+    artifact = {"kind": "oci", "source": "main", "tenant": tenant}
+    address = {"source": "own", "kind": "oci", "address": "own.example", "tenant": tenant}
+    return {
+        "app.publish": {"document": hello(version="2.0.0").canonical, "tenant": tenant},
+        "app.change": {"lifecycle": "deprecated"},
+        "app_version.change": {"lifecycle": "deprecated"},
+        "app_version.grant": {"is_granted": True},
+        "entitlement.set": {**app, "project": "p", "is_enabled": True},
+        "entitlement.explain": {**app, "project": "p"},
+        "artifact_source.set": address,
+        "artifact.register": {**artifact, "digest": other},
+        "artifact.change": {"digest": DIGEST, "tenant": tenant, "trust": "verified"},
+        "artifact.resolve": {**app, "version": "1.0.0"},
     }

@@ -25,6 +25,7 @@ from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, EnrolNode, Envelope, Tick, decode_command
 from bailiwick.kernel.answers import Answer
+from bailiwick.kernel.apps.commands import PublishApp, RegisterArtifact, SetArtifactSource
 from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.metering.owners import Account
@@ -55,9 +56,11 @@ from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import Telemetry
+from bailiwick.vocab.apps import ArtifactKind
 from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
+from tests.support.app_manifests import DIGEST, HOST_ROLE, hello
 from tests.support.waiting import WAIT_S
 
 OWN, FOREIGN = "lab", "rival"
@@ -236,6 +239,7 @@ def http_house(
             _add_jobs(JobBook(store))
             _add_graphs(GraphBook(store))
             _add_money(house, InvoiceBook(store))
+            _add_apps(house)
             # What the first look at the line has to tell is told now, so that no record of it comes
             # between two looks of a test.
             house.do(Tick())
@@ -245,6 +249,14 @@ def http_house(
             follower.close()
         telemetry.close()
         runner.stop()
+
+
+def _add_apps(house: HttpHouse) -> None:
+    """One of each tenant, that asks for the host, and the artifact that it is made of."""
+    house.do(SetArtifactSource("main", ArtifactKind.OCI, "registry.example/apps"))
+    for tenant in (OWN, FOREIGN):
+        house.do(PublishApp(hello(roles={"worker": HOST_ROLE}).canonical, tenant))
+        house.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main", tenant))
 
 
 def _execs(runner: Runner) -> ExecDesk:

@@ -54,6 +54,7 @@ class LimitedBy(StrEnum):
     """What holds a job to its limits."""
 
     CGROUP_V2 = "cgroup_v2"
+    CGROUP_V1 = "cgroup_v1"
     RLIMIT = "rlimit"
 
 
@@ -112,6 +113,8 @@ class JobSpec:
     """The node of its lease; empty where there is but one."""
     image: str | None = None
     """The image that is its root; without one, it sees the machine's own system."""
+    is_interactive: bool = False
+    """Whether its program begins only once somebody is attached to it, on a terminal."""
     told: Mapping[str, str] = field(default_factory=dict)
     """What the job is told of itself, under names that no user can set: all of ``BAILIWICK_``."""
 
@@ -136,6 +139,7 @@ class JobSpec:
         check_kind("limits", self.limits, Limits)
         check_amount("output_bytes_max", self.output_bytes_max)
         check_kind("warn_by_signal", self.warn_by_signal, bool)
+        check_kind("is_interactive", self.is_interactive, bool)
         _check_text("server", self.server)
         _check_text("owner", self.owner)
         _check_text("node", self.node)

@@ -73,6 +73,7 @@ _VIEW = frozenset(
 )
 _MEMBER = _VIEW | {_P.QUEUE_SUBMIT, _P.QUEUE_CANCEL, _P.LEASE_HOLD, _P.JOB_EXEC}
 _APPS = frozenset({_P.INSTANCE_CREATE, _P.INSTANCE_UPDATE, _P.INSTANCE_DELETE})
+_CATALOG = frozenset({_P.CATALOG_PUBLISH, _P.ENTITLEMENT_SET, _P.ARTIFACT_MANAGE})
 _PEOPLE = frozenset({_P.MEMBER_READ, _P.MEMBER_MANAGE, _P.ACCOUNT_READ, _P.ACCOUNT_MANAGE})
 _TOKENS = frozenset({_P.TOKEN_ISSUE, _P.TOKEN_REVOKE})
 _AUDIT = _VIEW | {_P.JOURNAL_READ, _P.MEMBER_READ, _P.ACCOUNT_READ, _P.INVOICE_READ}
@@ -91,7 +92,10 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.FLEET_AUDITOR: _AUDIT | {_P.SETTINGS_READ, _P.ISOLATION_READ, _P.METRICS_READ},
     Role.NODE_AGENT: frozenset({_P.NODE_REPORT}),
     # What a tenant may spend is the fleet's to say; how that is shared out, the tenant's.
-    Role.TENANT_ADMIN: _PROJECT_ADMIN | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET},
+    # Which apps its projects may use is a tenant's to say; who gets a node's host, the fleet's.
+    Role.TENANT_ADMIN: _PROJECT_ADMIN
+    | _CATALOG
+    | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET},
     Role.TENANT_AUDITOR: _AUDIT,
     Role.PROJECT_ADMIN: _PROJECT_ADMIN,
     Role.PROJECT_MEMBER: _MEMBER,

@@ -327,6 +327,7 @@ class JobActions:
             token=token,
             cwd=None if job.cwd is None else Path(job.cwd),
             image=job.image,
+            is_interactive=job.interactive,
             env=job.env,
             device_indices=lease.devices,
             limits=Limits(memory_of(lease, per_core), cpu_milli=lease.cpu_milli or None),

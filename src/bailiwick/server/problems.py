@@ -108,7 +108,9 @@ def trouble_of_denial(denied: AccessDenied) -> Trouble:
     if denied.message is None:
         return Trouble(ErrorCode.NOT_FOUND, Hidden.MESSAGE)
     details: Details = {}
-    if denied.lacks_key and refusal.permission is not None:
+    if not denied.lacks_key:
+        details = {"reason": refusal.reason}
+    elif refusal.permission is not None:
         details = {"permission": refusal.permission.value, "scope": str(refusal.scope)}
     return Trouble(EdgeCode.FORBIDDEN, denied.message, details)
 

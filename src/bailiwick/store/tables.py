@@ -39,6 +39,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    false,
 )
 
 # SQLite keeps rows in the order of a key that is spelled INTEGER, and of no other.
@@ -327,6 +328,7 @@ jobs = Table(
     Column("retries", Integer, nullable=False, server_default="0"),
     Column("retry_on", String),
     Column("checkpoint", String),
+    Column("interactive", Boolean, nullable=False, server_default=false()),
     Index("jobs_by_tenant", "tenant", "job_id"),
     Index("jobs_by_array", "array_id", "array_index"),
     Index("jobs_by_lease", "lease_id"),

@@ -45,6 +45,7 @@ REFUSALS: Final = (
     *("no_token", "rate_limited", "malformed_token", "bad_signature", "unknown_token"),
     *("revoked_token", "expired_token", "account_disabled"),
     *("forbidden", "foreign_scope", "foreign_lease", "beyond_reach", "not_found"),
+    *("foreign_node", "tells_of_another", "service_account_refused", "public_needs_fleet"),
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 

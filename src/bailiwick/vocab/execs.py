@@ -88,8 +88,14 @@ class ExecWish:
 
     argv: tuple[str, ...]
     terminal: Terminal | None = None
+    is_attach: bool = False
+    """Whether it is the job's own program, which waits for that; then none is named."""
 
     def __post_init__(self) -> None:
+        if self.is_attach:
+            if self.argv or self.terminal is None:
+                raise InvalidValue("attach", True, "a terminal, and no command")
+            return
         if not self.argv or not self.argv[0]:
             raise InvalidValue("command", self.argv, "a program and its arguments")
         if any("\0" in word for word in self.argv):

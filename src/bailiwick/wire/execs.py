@@ -33,8 +33,10 @@ class ExecTerminal(Model):
 class NewExec(Model):
     """A program to run inside a job that runs: on a terminal, or with three files."""
 
-    command: Annotated[list[_Word], Field(min_length=1, max_length=1024)]
-    """The program and its arguments; no shell reads them."""
+    command: Annotated[list[_Word], Field(max_length=1024)] = Field(default_factory=list)
+    """The program and its arguments; no shell reads them. None with ``attach``."""
+    attach: bool = False
+    """Be attached to an interactive job's own program, which begins then."""
     member: Annotated[int, Within(0, 4096)] = 0
     """Whose, of a gang."""
     terminal: ExecTerminal | None = None
@@ -106,6 +108,7 @@ class NodeExec(Model):
     lease_id: int
     command: list[str]
     terminal: ExecTerminal | None
+    attach: bool = False
 
 
 class NodeExecs(Model):

@@ -33,6 +33,8 @@ class NewJob(LeaseRequest):
     """An absolute path; without one, a fresh private folder."""
     image: Annotated[str, Field(pattern=_IMAGE, max_length=255)] | None = None
     """The OCI image that is its root: ``NAME``, ``NAME:TAG``, either with ``@sha256:DIGEST``."""
+    interactive: bool = False
+    """Whether it begins once you are attached to it, on a terminal; see ``job.exec``."""
     name: Name | None = None
     on: Name | None = None
     """Who runs it (``local``, ``node`` or a cluster's word), or the one node it is to run on."""
@@ -112,6 +114,8 @@ class Job(Model):
     """Why it was refused, with the numbers; null for who was not."""
     image: str | None = None
     """The image that is its root; null for the machine's own system."""
+    interactive: bool = False
+    """Whether it begins once its submitter is attached to it."""
     members: list[JobMember] = Field(default_factory=list)
     """Of a gang that has its leases, when it is read alone; of any other, none."""
     is_held: bool = False

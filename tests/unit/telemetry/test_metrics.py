@@ -228,6 +228,8 @@ def test_words_are_those_of_whoever_decides_them() -> None:
     rooms = [SOURCES / "services", SOURCES / "server" / "http"]
     files = [path for room in rooms for path in room.rglob("*.py")]
     said = {word for path in files for word in spoken.findall(path.read_text())}
+    reasons = re.compile(r"\.refuse\([^)]*reason=\"(\w+)\"")
+    said |= {word for path in files for word in reasons.findall(path.read_text())}
     assert {*RefusalWord} | said == {*REFUSALS}
     assert {*ReplicaRole} == LABELS["role"]
     assert {*Against} == LABELS["against"]

@@ -85,7 +85,7 @@ class HttpExecs:
             DueExec(
                 each.exec_id,
                 each.lease_id,
-                ExecWish(tuple(each.command), _terminal(each.terminal)),
+                ExecWish(tuple(each.command), _terminal(each.terminal), each.attach),
             )
             for each in told.items
         ]

@@ -23,10 +23,10 @@ def _about(found: Decision) -> str:
 
 
 DECISIONS: Columns[Decision] = Columns(
-    ("seq", "at", "project", "what", "reason", "detail", "about", "correlation id*"),
+    ("seq", "at", "project*", "what*", "reason*", "detail*", "about", "correlation id*"),
     lambda d: (
         str(d.seq),
-        clock(d.at_ms),
+        clock(d.at_ms).replace(" ", "\n"),
         d.project or "-",
         d.kind,
         d.reason or "-",

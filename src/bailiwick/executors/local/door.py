@@ -38,6 +38,8 @@ _PEERCRED = 17  # SO_PEERCRED
 _FILES = 3
 _GRACE_S = 2.0
 _KILL_ROUNDS = 50
+_ATTACH_S = 600.0
+"""How long a job waits for somebody to be attached."""
 
 
 class Supervised:
@@ -54,6 +56,20 @@ class Supervised:
     ) -> None:
         self.folder, self.order = folder, order
         self.fork, self.hold, self.become = fork, hold, become
+        self.waiting: _socket.socket | None = None
+        self.main = 0
+        """The job's own program, and where it waits for somebody to be attached."""
+
+    def attach(self, guest: Guest) -> int:
+        """Hand a guest's connection to the job's own program, once; its process."""
+        if self.waiting is None:
+            raise FileExistsError("nobody waits for that")
+        words = json.dumps(guest.terminal).encode()
+        files = array.array("i", [guest.connection.fileno()])
+        self.waiting.sendmsg([words], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, files)])
+        self.waiting.close()
+        self.waiting, guest.is_main = None, True
+        return self.main
 
     def let_in(self, wish: dict[str, Any], guest: Guest) -> tuple[int, int]:
         """Have a further program in the job; its process, and where it says what went wrong."""
@@ -67,7 +83,8 @@ class Supervised:
             if not pid:
                 os.close(open_gate)
                 files = tuple(guest.files)
-                get = guest.open_terminal if guest.terminal is not None else lambda: files
+                has_terminal = guest.terminal is not None
+                get = lambda _: guest.open_terminal() if has_terminal else files  # noqa: E731
                 self.become(order, gate=gate, fault=tell_fault, files=get)
             self.hold(pid)
             os.write(open_gate, b"!")
@@ -89,6 +106,8 @@ class Guest:
         self.terminal: dict[str, Any] | None = None
         self.pid = 0
         self.fault = -1
+        self.is_main = False
+        """Whether it is the job's own program, which waited for this."""
         self.doomed_s: float | None = None
 
     def tell(self, content: dict[str, Any], *files: int) -> None:
@@ -160,7 +179,8 @@ class JobDoor:
             if guest.pid == pid:
                 _kill_session(pid)
                 self._learn(guest)
-                guest.tell(end | {"job_over": self._socket.fileno() < 0})
+                is_over = self._socket.fileno() < 0 and not guest.is_main
+                guest.tell(end | {"job_over": is_over})
                 self._dismiss(guest)
 
     def close(self) -> None:
@@ -223,11 +243,15 @@ class JobDoor:
         try:
             wish = json.loads(data)
             guest.terminal = wish.get("terminal")
+            if wish.get("attach"):
+                guest.pid = self._job.attach(guest)
+                return
             if guest.terminal is None and len(guest.files) != _FILES:
                 raise ValueError("no files")
             guest.pid, guest.fault = self._job.let_in(wish, guest)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            guest.tell({"fault": "owner", "errno": getattr(error, "errno", None) or 0})
+            word = "attach" if isinstance(error, FileExistsError) else "owner"
+            guest.tell({"fault": word, "errno": getattr(error, "errno", None) or 0})
             self._dismiss(guest)
             return
         self._poll.register(guest.fault, select.POLLIN)
@@ -261,6 +285,27 @@ class JobDoor:
         guest.close_files()
         guest.connection.close()
         self._guests.pop(fd, None)
+
+
+def pair() -> tuple[_socket.socket, _socket.socket]:
+    """Two ends, for the supervisor and for the job's own program."""
+    return _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET | _socket.SOCK_CLOEXEC)
+
+
+def await_guest(waiting: _socket.socket, order: dict[str, Any]) -> tuple[int, int, int]:
+    """In the job's own process: wait until somebody is attached, and take his terminal."""
+    if not select.select([waiting], [], [], _ATTACH_S)[0]:
+        raise TimeoutError("nobody came")
+    data, parts, _, _ = waiting.recvmsg(MESSAGE_BYTES_MAX, _socket.CMSG_SPACE(4))
+    files = array.array("i")
+    files.frombytes(parts[0][2][:4])
+    os.set_inheritable(files[0], False)
+    guest = Guest(_socket.socket(fileno=files[0]))
+    guest.terminal = json.loads(data)
+    order["env"] = order["env"] | {"TERM": str((guest.terminal or {})["term"])}
+    found = guest.open_terminal()
+    guest.tell({"began": os.getpid()})
+    return found
 
 
 def end_session(session: int, number: signal.Signals) -> int:

@@ -37,12 +37,8 @@ from bailiwick.executors.local.launch import (
     refusal_of,
     save_warning,
 )
-from bailiwick.executors.local.limits import (
-    Cgroup,
-    common_rlimits,
-    find_cgroup,
-    plan_rlimits,
-)
+from bailiwick.executors.local.limits import common_rlimits, plan_rlimits
+from bailiwick.executors.local.limits_v1 import JobCgroup, find_parent, group_below, group_named
 from bailiwick.executors.local.modes import Apart, JobMode
 from bailiwick.executors.local.proc import Process, count_threads, is_same, load_boot_id, send
 from bailiwick.executors.local.separation import Separation
@@ -104,7 +100,7 @@ class LocalExecutor:
         self.mode = self._separation.mode
         self._waits = waits or TeardownWaits()
         self._starter = Starter(self._root)
-        self._parent = find_cgroup(cgroup)
+        self._parent = find_parent(cgroup)
         self._look = look
         self._boot_id = load_boot_id()
         for draft in self._root.glob(f"{DRAFT}*"):
@@ -142,7 +138,7 @@ class LocalExecutor:
             start_ticks=answer["start_ticks"],
             boot_id=self._boot_id,
             cwd=Path(order["cwd"]),
-            limited_by=LimitedBy.RLIMIT if cgroup is None else LimitedBy.CGROUP_V2,
+            limited_by=LimitedBy.RLIMIT if cgroup is None else cgroup.limited_by,
             unenforced=unenforced,
         )
 
@@ -193,7 +189,7 @@ class LocalExecutor:
                 return not is_locked(folder)
             if state.boot_id != self._boot_id:
                 return True
-            cgroup = Cgroup(Path(state.cgroup)) if state.cgroup else None
+            cgroup = group_named(state.cgroup)
             is_told = self.mode is not JobMode.TRUSTED and has_left(folder, cgroup)
             is_clean = is_told or end_job(
                 lambda: self._look(self._sight(folder, state)), cgroup, waits=self._waits
@@ -274,10 +270,10 @@ class LocalExecutor:
             raise NotFound("job of lease", lease_id)
         return folder
 
-    def _make_cgroup(self, spec: JobSpec) -> Cgroup | None:
+    def _make_cgroup(self, spec: JobSpec) -> JobCgroup | None:
         if self._parent is None:
             return None
-        cgroup = Cgroup(self._parent / f"lease-{spec.lease_id}")
+        cgroup = group_below(self._parent, f"lease-{spec.lease_id}")
         try:
             cgroup.make()
             cgroup.apply_limits(spec.limits)
@@ -287,7 +283,7 @@ class LocalExecutor:
         return cgroup
 
     def _order(
-        self, spec: JobSpec, own: Own, cgroup: Cgroup | None
+        self, spec: JobSpec, own: Own, cgroup: JobCgroup | None
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """What the supervisor is told, and the limits that will not be held."""
         cwd = spec.cwd or own.folder / WORK
@@ -301,8 +297,8 @@ class LocalExecutor:
             lease_id=spec.lease_id,
             boot_id=self._boot_id,
             argv_digest=digest_of(spec.argv),
-            limited_by=LimitedBy.RLIMIT if cgroup is None else LimitedBy.CGROUP_V2,
-            cgroup="" if cgroup is None else str(cgroup.path),
+            limited_by=LimitedBy.RLIMIT if cgroup is None else cgroup.limited_by,
+            cgroup="" if cgroup is None else cgroup.text,
             cwd=str(cwd),
             warn_by_signal=spec.warn_by_signal,
         )
@@ -315,6 +311,7 @@ class LocalExecutor:
             "rlimits": rlimits,
             "cores": list(spec.limits.cores),
             "output_bytes_max": spec.output_bytes_max,
+            "interactive": spec.is_interactive,
             **self._separation.plan_walls(spec, own),
         }
         return order, unenforced

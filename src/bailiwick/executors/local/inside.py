@@ -42,6 +42,7 @@ _EXPECTED: Final = {
     "cwd": ("cwd", "the job's directory, which is gone"),
     "limits": ("limits", "the job's own limits, which leave no room"),
     "owner": ("job", "a job that can be entered"),
+    "attach": ("attach", "a job that waits for somebody to be attached"),
     "terminal": ("terminal", "a terminal, which cannot be had there"),
 }
 
@@ -250,7 +251,7 @@ def _reach(folder: Path, until: float, runs: Callable[[], bool]) -> socket.socke
 
 
 def _send(door: socket.socket, wish: ExecWish, files: list[int]) -> None:
-    told: dict[str, Any] = {"argv": list(wish.argv), "terminal": None}
+    told: dict[str, Any] = {"argv": list(wish.argv), "terminal": None, "attach": wish.is_attach}
     if wish.terminal is not None:
         own = wish.terminal
         told["terminal"] = {"rows": own.rows, "columns": own.columns, "term": own.term}

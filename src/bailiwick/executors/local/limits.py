@@ -23,12 +23,13 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
-from bailiwick.executors.port import Limits
+from bailiwick.executors.port import LimitedBy, Limits
 
 CONTROLLERS = frozenset({"cpu", "memory", "pids"})
 
-_PERIOD_US = 100_000
+PERIOD_US = 100_000
 _REMOVE_TRIES = 50
 _MARKS = ("user.delegate", "trusted.delegate")
 
@@ -38,6 +39,12 @@ class Cgroup:
     """A cgroup that holds one job."""
 
     path: Path
+    limited_by: ClassVar = LimitedBy.CGROUP_V2
+
+    @property
+    def text(self) -> str:
+        """It as it is written down."""
+        return str(self.path)
 
     def make(self) -> None:
         """Have it exist, and be empty."""
@@ -54,8 +61,8 @@ class Cgroup:
             if (self.path / "memory.oom.group").exists():
                 self._write("memory.oom.group", "1")
         if limits.cpu_milli is not None:
-            quota = max(1000, limits.cpu_milli * _PERIOD_US // 1000)
-            self._write("cpu.max", f"{quota} {_PERIOD_US}")
+            quota = max(1000, limits.cpu_milli * PERIOD_US // 1000)
+            self._write("cpu.max", f"{quota} {PERIOD_US}")
         if limits.pids_max is not None:
             self._write("pids.max", str(limits.pids_max))
 
@@ -130,12 +137,13 @@ def _delegated() -> list[Path]:
         return found
     here = Path("/sys/fs/cgroup") / own.lstrip("/")
     for path in (here, here.parent):
-        if path.is_relative_to("/sys/fs/cgroup") and _has_mark(path):
+        if path.is_relative_to("/sys/fs/cgroup") and has_mark(path):
             found.append(path)
     return found
 
 
-def _has_mark(path: Path) -> bool:
+def has_mark(path: Path) -> bool:
+    """Whether somebody delegated this group to us."""
     if sys.platform != "linux":  # nobody else has control groups
         return False
     for mark in _MARKS:

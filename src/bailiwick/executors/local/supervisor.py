@@ -82,8 +82,7 @@ def preload() -> None:
     """Have all at hand that a supervisor needs: whoever copies this process does so once."""
     import ctypes  # noqa: F401
 
-    _sandbox()
-    for path in (("cgroups.py",), ("door.py",), ("..", "output_times.py")):
+    for path in (("sandbox.py",), ("cgroups.py",), ("door.py",), ("..", "output_times.py")):
         _beside(*path)
 
 
@@ -120,9 +119,10 @@ class _Watch:
         self._pid = 0
         self._walls: Any = None
         self._door: Any = None
+        self._waiting: Any = None
         self._poll = select.poll()
         self._cpu_before_s = 0.0
-        self._killed_before = self._killed_for_memory()
+        self._killed_before = _beside("cgroups.py").killed_for_memory(order["cgroup"])
         self._file = os.open(
             self._path(OUTPUT), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600
         )
@@ -148,14 +148,15 @@ class _Watch:
         fault, tell_fault = os.pipe()
         try:
             self._raise_walls()
+            if self._order.get("interactive"):
+                self._waiting = _beside("door.py").pair()
             self._pid = self._fork()
         except OSError as error:
             print(error, file=sys.stderr)
             return {"fault": "owner", "errno": error.errno}
         if not self._pid:
             os.close(open_gate)
-            files = (os.open(os.devnull, os.O_RDONLY), self._sink, self._sink)
-            become_job(self._order, gate=gate, fault=tell_fault, files=lambda: files)
+            become_job(self._order, gate=gate, fault=tell_fault, files=self._files)
         self._cpu_before_s = _cpu_s()
         for fd in (gate, tell_fault, self._sink):
             os.close(fd)
@@ -177,6 +178,13 @@ class _Watch:
         field, _, number = told.partition(" ")
         return {"fault": field, "errno": int(number)}
 
+    def _files(self, fault: int) -> tuple[int, ...]:
+        """In the job's own process: its files, or the terminal of whoever is attached to it."""
+        if self._waiting is None:
+            return os.open(os.devnull, os.O_RDONLY), self._sink, self._sink
+        os.close(fault)  # it runs, as far as anybody is told: it waits
+        return tuple(_beside("door.py").await_guest(self._waiting[1], self._order))
+
     def _hold(self, pid: int) -> None:
         """Put a process into the job's control group, if it has one."""
         _beside("cgroups.py").join(self._order["cgroup"], pid)
@@ -184,9 +192,9 @@ class _Watch:
     def _raise_walls(self) -> None:
         """The walls that are ordered; this process and all of the job are one domain then."""
         if self._order.get("walls"):
-            self._walls = _sandbox().raise_walls(self._folder, self._order["walls"])
+            self._walls = _beside("sandbox.py").raise_walls(self._folder, self._order["walls"])
         if self._order.get("walls") or self._order.get("user"):
-            _sandbox().keep_in()
+            _beside("sandbox.py").keep_in()
 
     def _fork(self) -> int:
         """Have a process of the job; 0 in that process, which is inside the walls if there are any.
@@ -223,7 +231,11 @@ class _Watch:
         with contextlib.suppress(OSError):  # a job that nobody can enter runs all the same
             door = _beside("door.py")
             how = {"fork": self._fork, "hold": self._hold, "become": become_job}
-            self._door = door.JobDoor(door.Supervised(self._folder, self._order, **how), poll)
+            job = door.Supervised(self._folder, self._order, **how)
+            if self._waiting is not None:
+                job.waiting, job.main = self._waiting[0], self._pid
+                self._waiting[1].close()
+            self._door = door.JobDoor(job, poll)
         while self._reap():  # until nothing of the job is left: that is what this process is for
             for fd, _ in poll.poll(_POLL_MS):
                 if fd == self._wake:
@@ -240,14 +252,11 @@ class _Watch:
         counts |= _beside("cgroups.py").counts(self._order["cgroup"])  # its word before ours
         self._save_exit((self._exit or {}) | {"emptied": True} | counts)
 
-    def _killed_for_memory(self) -> int:
-        found: int = _beside("cgroups.py").killed_for_memory(self._order["cgroup"])
-        return found
-
     def _reap(self) -> bool:
         """Take note of all that ended; whether any child is left."""
         if sys.platform != "linux":  # others have no waitid
             raise OSError("only on Linux")
+        cgroup = self._order["cgroup"]
         while True:  # once per dead child
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -259,7 +268,7 @@ class _Watch:
                 self._drain()
                 key = "code" if ended.si_code == os.CLD_EXITED else "signal"
                 self._exit = {key: ended.si_status, "ended_ms": _now_ms()}
-                if self._killed_for_memory() > self._killed_before:
+                if _beside("cgroups.py").killed_for_memory(cgroup) > self._killed_before:
                     self._exit["out_of_memory"] = True
                 self._save_exit(self._exit | {"emptied": False})
                 if self._door is not None:
@@ -318,10 +327,6 @@ def _cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _sandbox() -> Any:
-    return _beside("sandbox.py")
-
-
 def _beside(*path: str) -> Any:
     """A module beside this one, by its path: no folder of ours is searched for modules.
 
@@ -343,7 +348,7 @@ def _beside(*path: str) -> Any:
 
 
 def become_job(
-    order: dict[str, Any], *, gate: int, fault: int, files: Callable[[], tuple[int, ...]]
+    order: dict[str, Any], *, gate: int, fault: int, files: Callable[[int], tuple[int, ...]]
 ) -> None:
     """In a process of the job: take on what was ordered, and become the program.
 
@@ -373,13 +378,13 @@ def become_job(
             os.sched_setaffinity(0, order["cores"])
         field = "owner"
         if order.get("walls") or order.get("user"):
-            walls = _sandbox()
+            walls = _beside("sandbox.py")
             walls.drop(order.get("user"))
             walls.forbid()
         field = "cwd"
         os.chdir(order["cwd"])
         field = "terminal"
-        for standard, file in enumerate(files()):
+        for standard, file in enumerate(files(fault)):
             os.dup2(file, standard)
         field = "argv[0]"
         os.execvpe(order["argv"][0], order["argv"], order["env"])

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bailiwick.executors.local.launch import is_locked
-from bailiwick.executors.local.limits import Cgroup
+from bailiwick.executors.local.limits_v1 import JobCgroup
 from bailiwick.executors.local.proc import (
     Process,
     carries,
@@ -107,7 +107,7 @@ def find_bearers(mark: bytes) -> tuple[Process, ...]:
     return tuple(process for process in alive if carries(process.pid, mark))
 
 
-def end_job(look: Callable[[], Census], cgroup: Cgroup | None, *, waits: TeardownWaits) -> bool:
+def end_job(look: Callable[[], Census], cgroup: JobCgroup | None, *, waits: TeardownWaits) -> bool:
     """Have all of it end; whether nothing is left."""
     asked = set[tuple[int, int]]()
 
@@ -136,7 +136,7 @@ def end_job(look: Callable[[], Census], cgroup: Cgroup | None, *, waits: Teardow
     return _is_over(look, cgroup)
 
 
-def has_left(folder: Path, cgroup: Cgroup | None) -> bool:
+def has_left(folder: Path, cgroup: JobCgroup | None) -> bool:
     """Whether the supervisor left after the last of its job did, as it says itself.
 
     That is enough where a job cannot write its supervisor's files.
@@ -157,7 +157,7 @@ def wait_until(is_so: Callable[[], bool], *, wait_s: float) -> bool:
     return True
 
 
-def _is_over(look: Callable[[], Census], cgroup: Cgroup | None) -> bool:
+def _is_over(look: Callable[[], Census], cgroup: JobCgroup | None) -> bool:
     # Unproven ones do not end by waiting: they are seen by the last look of all.
     return look().is_empty and (cgroup is None or not cgroup.is_populated())
 

@@ -6,6 +6,8 @@ Rules:
   time in which it was away is not the job's.
 - A place that the cluster took back (it preempted the job, or put it into its queue again) is told
   as that, whatever the program did when it was ended for it.
+- A job that waits for a node which the cluster has closed would wait until its term is over: it is
+  told as one whose node is lost. So after a crash a controller closes nodes ("Duplicate jobid").
 - What a cluster that does not answer knows is not made up: the last that was seen still holds.
 
 >>> facts = Facts("bw-1", 0, has_begun=True)
@@ -39,6 +41,7 @@ from bailiwick.vocab.jobs import JobFault
 LOST_AFTER_S: Final = 15.0
 """So long a submission may be on its way before one that nobody knows is called lost."""
 
+_CLOSED: Final = "ReqNodeNotAvail"
 _OVER_MEMORY: Final = "OUT_OF_MEMORY"
 _WHOSE_DOING: Final = (signal.SIGTERM, signal.SIGKILL)
 """After one of these the cluster has yet to say whether it was its doing: it had preempted the job,
@@ -97,12 +100,14 @@ def judge(
         is_over_memory = job is not None and job.state == _OVER_MEMORY
         is_emptied = is_known and not is_there
         return Exited(ended.code, ended.signal, ended.ended_ms, is_emptied, is_over_memory)
+    is_young = 0 <= now_ms - facts.submitted_ms < lost_after_s * 1000
     if job is not None:
+        if not (facts.has_begun or is_young) and _is_shut_out(job):
+            return Lost(LostReason.NODE_LOST)
         return _told(job, facts, whose=whose, now_ms=now_ms)
     if facts.has_begun:
         lost = Lost(LostReason.SUPERVISOR_GONE)
         return lost if is_known else Running(0, facts.submitted_ms, whose, facts.is_warned)
-    is_young = 0 <= now_ms - facts.submitted_ms < lost_after_s * 1000
     return Lost(LostReason.NEVER_STARTED) if is_known and not is_young else Starting()
 
 
@@ -116,6 +121,11 @@ def _is_taken(job: QueuedJob) -> bool:
     if job.state == "FAILED":
         return job.exit_code == batch.SUPERSEDED  # it was run again, and did nothing
     return job.state in TAKEN or job.state in IS_WAITING
+
+
+def _is_shut_out(job: QueuedJob) -> bool:
+    """Whether it waits for a node that takes none."""
+    return job.state == "PENDING" and job.reason.startswith(_CLOSED)
 
 
 def _told(job: QueuedJob, facts: Facts, *, whose: str, now_ms: int) -> JobStatus:

@@ -32,7 +32,7 @@ NAME = re.compile(r"bw-[0-9a-f]{8}-(\d{1,16})-[0-9a-f]{12}")
 """How a submission is called: whose, for which lease, and which one of that lease."""
 
 _QUEUE = ("squeue", "--noheader", "--states=all", "--array")
-_FIELDS = "jobid:|,state:|,name:|,submittime:|,exit_code:"
+_FIELDS = "jobid:|,state:|,name:|,submittime:|,exit_code:|,reason:"
 _STATE = re.compile(r"[A-Z_]{2,32}")
 _SUBMITTED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _AWAY = re.compile(r"contact|timed out|connect|communicat|try again|not responding", re.IGNORECASE)
@@ -57,6 +57,8 @@ class QueuedJob:
     state: str
     submitted: str
     exit_code: int
+    reason: str = ""
+    """Why it waits, in the controller's words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,17 +183,17 @@ def parse_queue(text: str) -> dict[str, QueuedJob]:
     """The answer of ``squeue``; jobs that are not ours are passed over, whatever they look like."""
     found = {}
     for line in text.splitlines():
-        fields = [field.strip() for field in line.strip().split("|")]
-        if len(fields) != 5 or not NAME.fullmatch(fields[2]):
+        fields = [field.strip() for field in line.strip().split("|", 5)]
+        if len(fields) < 5 or not NAME.fullmatch(fields[2]):
             continue
-        number, state, name, submitted, code = fields
+        number, state, name, submitted, code, *why = fields
         if not number.isdecimal() or not _STATE.fullmatch(state):
             raise Damaged("the answer of squeue", name, "has no number or no state")
         if not _SUBMITTED.fullmatch(submitted):
             raise Damaged("the answer of squeue", name, "has no time of submission")
         ended = code.partition(":")[0]
         found[name] = QueuedJob(
-            int(number), state, submitted, int(ended) if ended.isdecimal() else 0
+            int(number), state, submitted, int(ended) if ended.isdecimal() else 0, "".join(why)
         )
     return found
 

@@ -82,10 +82,14 @@ class CatalogApp:
 
     def is_seen_by(self, scope: Scope) -> bool:
         """Whether the catalog of a scope has it; what is no more than a draft is its maker's."""
-        if self.publisher.covers(scope) and self.publisher.tenant is not None:
+        if self.is_home_of(scope):
             return True
-        is_public = self.visibility is AppVisibility.PUBLIC
-        return scope.tenant is None or (is_public and self.lifecycle is not AppLifecycle.DRAFT)
+        return self.visibility is AppVisibility.PUBLIC and self.lifecycle is not AppLifecycle.DRAFT
+
+    def is_home_of(self, scope: Scope) -> bool:
+        """Whether a scope is its publisher's, or the fleet: drafts are for those alone."""
+        tenant = self.publisher.tenant
+        return scope.tenant is None or (tenant is not None and tenant == scope.tenant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,17 @@ class AppBook:
         if found is None:
             raise NotFound("version", f"{name} {version}")
         return found
+
+    def versions_at(self, name: str, scope: Scope) -> dict[str, CatalogVersion]:
+        """The versions of an app that a scope may see; of one that it may not, none is there."""
+        app = self.apps.get(name)
+        if app is None or not app.is_seen_by(scope):
+            raise NotFound("app", name)
+        return {
+            version: each
+            for version, each in self.versions[name].items()
+            if each.lifecycle is not AppLifecycle.DRAFT or app.is_home_of(scope)
+        }
 
     def lines(self, app: str, scope: Scope) -> Iterator[PolicyLine]:
         """The lines about an app that count at a scope, the widest first."""

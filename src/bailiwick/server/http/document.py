@@ -95,6 +95,7 @@ _SCOPES: Final[dict[Where, str]] = {
     Where.ENTRY: "where the request belongs",
     Where.JOB: "where the job belongs",
     Where.GRAPH: "where the graph belongs",
+    Where.APP: "where the app was published; to read a public one, at some scope",
     Where.ACCOUNT: "where the service account belongs",
     Where.REACH: "everywhere that the token's owner has a role",
     Where.TRACE: "at some scope; what lies where you lack it is not shown",

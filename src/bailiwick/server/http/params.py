@@ -25,6 +25,10 @@ NameCursor = Annotated[
 NumberCursor = Annotated[
     str | None, Query(pattern="^[0-9]{1,15}$", description="`next` of the page before.")
 ]
+RowCursor = Annotated[
+    str | None,
+    Query(pattern="^[A-Za-z0-9._@/-]{1,256}$", description="`next` of the page before."),
+]
 IfMatch = Annotated[
     str | None,
     Header(

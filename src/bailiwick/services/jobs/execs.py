@@ -63,6 +63,8 @@ async def open_exec(
         return before
     job = await asyncio.to_thread(as_member, jobs, job, rank=member)
     lease_id, node = _running(job)
+    if wish.is_attach and not job.interactive:
+        raise Conflict("job", job_id, "is not interactive: nobody is attached to it")
     executor = _way_in(house, jobs, node=node, job_id=job_id)
     desk.check_room(caller.principal.name)
     made = Exec(
@@ -83,7 +85,7 @@ async def open_exec(
         job_id=job_id,
         lease_id=lease_id,
         exec_id=made.exec_id,
-        argv=told_argv(wish.argv),
+        argv=told_argv(job.command if wish.is_attach else wish.argv),
         terminal=wish.terminal is not None,
     )
     await caller.change(note)

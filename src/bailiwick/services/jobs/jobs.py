@@ -85,6 +85,7 @@ class JobDraft:
     cwd: str | None
     mem_bytes_per_core: int = 0
     image: str | None = None
+    interactive: bool = False
     after: tuple[AfterJob, ...] = ()
     array: ArraySpec | None = None
     retries: int = 0
@@ -93,6 +94,11 @@ class JobDraft:
 
     def __post_init__(self) -> None:
         check_integer("retries", self.retries, low=0, high=RETRIES_MAX)
+        if self.interactive and (
+            self.is_held or self.retries or self.request.request.gang_size > 1
+        ):
+            expected = "false, for an array, a gang, or what is to run later or again"
+            raise InvalidValue("interactive", True, expected)
         if len(self.after) > AFTER_MAX:
             raise InvalidValue("after", len(self.after), f"at most {AFTER_MAX} jobs")
         for each in self.retry_on:
@@ -135,6 +141,7 @@ class JobDraft:
         if self.is_held or self.retries or self.checkpoint:
             told.append(later)  # so that what has none of it is the same as it ever was
         told += [] if self.image is None else [self.image]
+        told += ["interactive"] if self.interactive else []
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
@@ -185,6 +192,7 @@ class Jobs:
             env=draft.env,
             cwd=draft.cwd,
             image=draft.image,
+            interactive=draft.interactive,
             tag=draft.tag,
             submitted_ms=self._clock.now_ms(),
             since_seq=self._runner.replica.journal.size,

@@ -65,6 +65,16 @@ async def require_landing(caller: Caller, asked: Sequence[WorkAsked]) -> None:
             raise refusal_of(found)
 
 
+async def require_own(caller: Caller, request: PlacementRequest) -> None:
+    """Refuse an interactive job that may land where nobody can be attached to it."""
+    name = request.labels.get(NAME_LABEL)
+    named = set() if name is None else {name}
+    known = await caller.read(lambda view: _executors(view, named)) if named else {}
+    if not set(_landing(request.labels, known)) <= set(OWN):
+        expected = "false, on a cluster: its executor lets nobody in"
+        raise InvalidValue("interactive", True, expected)
+
+
 def refusal_of(found: NotHonoured) -> errors.NotHonoured:
     """The same as an error."""
     word = found.word.value

@@ -21,7 +21,7 @@ from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.costs import JobCost, read_cost
 from bailiwick.services.jobs.jobs import JobDraft, Jobs, Submitted
-from bailiwick.services.jobs.landing import WorkAsked, require_landing
+from bailiwick.services.jobs.landing import WorkAsked, require_landing, require_own
 from bailiwick.services.leases import check_scope
 from bailiwick.services.pages import Rows, cut
 from bailiwick.services.plans import PricedPlan, plan_request
@@ -63,6 +63,8 @@ async def submit_job(
     before = await _resolve(caller, jobs, after())
     draft = replace(ask(), mem_bytes_per_core=per_core, after=before)
     await require_landing(caller, [WorkAsked(draft.request.request, draft.image)])
+    if draft.interactive:
+        await require_own(caller, draft.request.request)
     if caller.dry_run:
         return await plan_request(caller, draft.submit)
     submit, word = kept_jobs(jobs).submit, caller.correlation_id

@@ -66,6 +66,8 @@ class Where(StrEnum):
     ENTRY = "entry"
     JOB = "job"
     GRAPH = "graph"
+    APP = "app"
+    """Where the app was published; to read a public one, somewhere at all."""
     ACCOUNT = "account"
     REACH = "reach"
     """Everywhere that the principal of the token in question has any role."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from bailiwick.vocab.errors import NotFound
 from bailiwick.wire.actions import (
+    apps,
     budgets,
     execs,
     graphs,
@@ -42,6 +43,7 @@ _NOUNS: Final = (
     jobs,
     execs,
     graphs,
+    apps,
     usage,
     rates,
     budgets,

@@ -60,6 +60,16 @@ TAGS: Final = (
     Tag("queue", "Requests for leases that wait for room.", ("queue",)),
     Tag("job", "Commands that run under a lease, and what they print.", ("job",)),
     Tag("graph", "Graphs of tasks, each of which runs as a job.", ("graph",)),
+    Tag(
+        "app",
+        "Apps that were published, version by version, and who may use them how.",
+        ("app", "app_version", "entitlement"),
+    ),
+    Tag(
+        "artifact",
+        "What apps are made of: where it comes from, and whether it is trusted.",
+        ("artifact", "artifact_source"),
+    ),
     Tag("decision", "What the scheduler decided, and why.", ("decision",)),
     Tag("usage", "What was used, by whom, and how much of the fleet stood idle.", ("usage",)),
     Tag("finding", "Where what nodes counted differs from the journal.", ("finding",)),

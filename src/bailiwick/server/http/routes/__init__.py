@@ -5,6 +5,8 @@
 
 from bailiwick.server.http.answering import HANDLERS
 from bailiwick.server.http.routes import (
+    apps,
+    artifacts,
     budgets,
     capabilities,
     decisions,
@@ -29,6 +31,8 @@ from bailiwick.server.http.routes import (
 
 __all__ = [
     "HANDLERS",
+    "apps",
+    "artifacts",
     "budgets",
     "capabilities",
     "decisions",

@@ -36,7 +36,7 @@ async def open_exec(asked: Changing, job_id: PathNumber, *, body: wire.NewExec) 
     """Run a program inside a job that runs, with what the job has and nothing more."""
 
     def ask() -> ExecWish:
-        return ExecWish(tuple(body.command), _terminal(body.terminal))
+        return ExecWish(tuple(body.command), _terminal(body.terminal), body.attach)
 
     found = await execs.open_exec(
         asked, house_of(asked), job_id=job_id, member=body.member, ask=ask
@@ -106,6 +106,7 @@ async def due_execs(asked: Here, node: PathName, *, body: wire.NodeExecsQuestion
             lease_id=each.lease_id,
             command=list(each.wish.argv),
             terminal=_spell(each.wish.terminal),
+            attach=each.wish.is_attach,
         )
         for each in found
     ]

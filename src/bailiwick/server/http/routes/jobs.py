@@ -207,6 +207,7 @@ def _draft(body: wire.NewJob) -> JobDraft:
         env=body.env,
         cwd=body.cwd,
         image=body.image,
+        interactive=body.interactive,
         array=None if body.array is None else parse_array(body.array),
         retries=body.retries,
         retry_on=RETRY_ON if body.retry_on is None else tuple(dict.fromkeys(body.retry_on)),
@@ -277,6 +278,7 @@ def _job(found: JobStanding) -> wire.Job:
         request=_asked(job),
         denied=None if job.denial is None else spell_kept_denial(job.denial),
         image=job.image,
+        interactive=job.interactive,
         members=[
             wire.JobMember(
                 rank=each.rank,

@@ -1,0 +1,216 @@
+"""``bailiwick artifact``: what apps are made of, where it comes from, and whether it is trusted."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bailiwick.cli import ExitCode
+from bailiwick.cli.commands.app_entitlement import FleetOption, place_of
+from bailiwick.cli.shared.ask import Ask, noun, verb
+from bailiwick.cli.shared.output import Columns
+from bailiwick.cli.shared.scopes import RevisionOption
+from bailiwick.cli.shared.screen import make_console, owner, print_rows
+from bailiwick.vocab.apps import ArtifactKind, ArtifactLifecycle, ArtifactTrust, Channel
+from bailiwick.vocab.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from bailiwick.wire.apps import Artifact, ArtifactResolutions, ArtifactSource
+
+app = noun("What apps are made of, by digest: where it comes from, and whether it is trusted.")
+
+_Digest = Annotated[str, typer.Argument(metavar="DIGEST", help="sha256: and 64 digits.")]
+_KindOption = Annotated[ArtifactKind, typer.Option("--kind", help="How it is stored.")]
+
+_ARTIFACTS: Columns[Artifact] = Columns(
+    ("digest*", "where", "kind", "source", "life", "trust", "channel", "revision"),
+    lambda a: (
+        *(a.digest, _where(a.tenant, a.project), a.kind, a.source),
+        *(a.lifecycle, a.trust, a.channel, str(a.revision)),
+    ),
+    lambda a: a.digest,
+    numbers=("revision",),
+    empty="no artifact that you may see",
+)
+_SOURCES: Columns[ArtifactSource] = Columns(
+    ("source", "whose", "kind", "address*", "keys", "used"),
+    lambda s: (
+        *(s.source, s.tenant or "everybody's", s.kind, s.address),
+        *(str(len(s.keys)), "yes" if s.is_allowed else "no"),
+    ),
+    lambda s: s.source,
+    numbers=("keys",),
+    empty="no source that you may see",
+)
+
+
+def _where(tenant: str | None, project: str | None) -> str:
+    return "fleet" if tenant is None else owner(tenant, project)
+
+
+@verb(app, "list", lists=True)
+def list_artifacts(ask: Ask) -> None:
+    """The artifacts that you may see.
+
+    Example: bailiwick artifact list
+    """
+    from bailiwick.wire.actions.apps import ARTIFACT_LIST
+
+    ask.list(ARTIFACT_LIST, columns=_ARTIFACTS)
+
+
+@verb(app, "register", changes=True, scope="project")
+def register_artifact(
+    ask: Ask,
+    digest: _Digest,
+    *,
+    source: Annotated[str, typer.Option("--source", metavar="NAME", help="Where it comes from.")],
+    kind: _KindOption = ArtifactKind.OCI,
+    fleet: FleetOption = False,
+) -> None:
+    """Name bytes by their digest; they are used once they are verified.
+
+    Example: bailiwick artifact register sha256:9f86... --source main --tenant lab
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.apps import ARTIFACT_REGISTER
+    from bailiwick.wire.apps import NewArtifact
+
+    place = place_of(ask, fleet=fleet)
+    body = make_body(NewArtifact, digest=digest, kind=kind, source=source, **place)
+    ask.change(ARTIFACT_REGISTER, body=body, told=f"{digest} is registered, and not verified yet")
+
+
+@verb(app, "change", changes=True, scope="project")
+def change_artifact(
+    ask: Ask,
+    digest: _Digest,
+    *,
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WORD=VALUE...", help="trust=verified, lifecycle=promoted, channel=test."
+        ),
+    ],
+    fleet: FleetOption = False,
+    if_revision: RevisionOption = None,
+) -> None:
+    """Promote, deprecate or retire an artifact, or say whether it is trusted.
+
+    Example: bailiwick artifact change sha256:9f86... trust=verified channel=test --tenant lab
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.apps import ARTIFACT_CHANGE
+    from bailiwick.wire.apps import ArtifactChange
+
+    given = dict(_changed(each) for each in words)
+    for word in (ArtifactTrust.REVOKED, ArtifactLifecycle.RETIRED):
+        if word in given.values():
+            ask.confirm(f"Say that {digest} is {word.value}? That cannot be taken back.")
+    body = make_body(ArtifactChange, digest=digest, **place_of(ask, fleet=fleet), **given)
+    etag = None if if_revision is None else f'"{if_revision}"'
+    told = f"{digest} is {', '.join(given.values())}"
+    ask.change(ARTIFACT_CHANGE, body=body, etag=etag, told=told)
+
+
+_CHANGES: dict[str, type[StrEnum]] = {
+    "lifecycle": ArtifactLifecycle,
+    "trust": ArtifactTrust,
+    "channel": Channel,
+}
+
+
+def _changed(text: str) -> tuple[str, StrEnum]:
+    word, _, value = text.partition("=")
+    if word not in _CHANGES:
+        raise InvalidValue("WORD", text, "lifecycle=, trust= or channel=")
+    if value not in list(_CHANGES[word]):
+        raise InvalidValue(word, value, "one of " + ", ".join(_CHANGES[word]))
+    return word, _CHANGES[word](value)
+
+
+@verb(app, "resolve", scope="project")
+def resolve_artifacts(
+    ask: Ask,
+    name: Annotated[str, typer.Argument(metavar="APP", help="hello, or lab.hello.")],
+    *,
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="Such as 1.2.0.")],
+) -> None:
+    """Whether what a version is made of may be used at a project, and why not.
+
+    Example: bailiwick artifact resolve hello 1.2.0 --tenant lab --project vision
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.apps import ARTIFACT_RESOLVE
+    from bailiwick.wire.apps import ArtifactQuestion
+
+    place = place_of(ask, fleet=False)
+    body = make_body(ArtifactQuestion, app=name, version=version, **place)
+    found = ask.client.send(ARTIFACT_RESOLVE, body=body)
+    told = "usable" if found.is_usable else "not usable"
+    ask.printer.thing(found, name=told, draw=lambda: _draw_resolutions(found))
+    if not found.is_usable:
+        raise typer.Exit(ExitCode.DENIED)
+
+
+def _draw_resolutions(found: ArtifactResolutions) -> None:
+    rows = [
+        (each.name, step.asked.value, "passed" if step.holds else "refused", step.found)
+        for each in found.artifacts
+        for step in each.steps
+    ]
+    told = "may be used" if found.is_usable else "may not be used"
+    headings = ("artifact", "asked", "", "found*")
+    print_rows(make_console(), headings, rows=rows, title=f"{found.app} {found.version} {told}")
+
+
+@verb(app, "sources", lists=True)
+def list_sources(ask: Ask) -> None:
+    """Where artifacts may come from.
+
+    Example: bailiwick artifact sources
+    """
+    from bailiwick.wire.actions.apps import ARTIFACT_SOURCE_LIST
+
+    ask.list(ARTIFACT_SOURCE_LIST, columns=_SOURCES)
+
+
+@verb(app, "source-set", changes=True, scope="tenant")
+def set_source(
+    ask: Ask,
+    source: Annotated[str, typer.Argument(metavar="NAME", help="What manifests call it.")],
+    *,
+    address: Annotated[
+        str,
+        typer.Argument(metavar="ADDRESS", help="registry.example/apps, or https://... of blobs."),
+    ],
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", metavar="RW...", help="A minisign public key; repeatable."),
+    ] = None,
+    allowed: Annotated[
+        bool, typer.Option("--allow/--forbid", help="Whether artifacts may come from there.")
+    ] = True,
+    fleet: FleetOption = False,
+) -> None:
+    """Say where artifacts may come from: for everybody, or for a tenant.
+
+    Example: bailiwick artifact source-set main registry.example/apps --fleet
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.apps import ARTIFACT_SOURCE_SET
+    from bailiwick.wire.apps import ArtifactSourceChange
+
+    body = make_body(
+        ArtifactSourceChange,
+        source=source,
+        tenant=None if fleet else ask.tenant,
+        kind=ArtifactKind.BLOB if "://" in address else ArtifactKind.OCI,
+        address=address,
+        keys=key or [],
+        is_allowed=allowed,
+    )
+    told = f"artifacts may {'' if allowed else 'no longer '}come from {source}"
+    ask.change(ARTIFACT_SOURCE_SET, body=body, told=told)

@@ -1,0 +1,132 @@
+"""Routes for artifacts: where they come from, what is known of them, whether they may be used."""
+
+from __future__ import annotations
+
+from bailiwick.iam import Scope
+from bailiwick.kernel.apps.commands import ChangeArtifact, RegisterArtifact, SetArtifactSource
+from bailiwick.server.http.answering import answers
+from bailiwick.server.http.context import Changing, Here
+from bailiwick.server.http.params import IfMatch, Limit, RowCursor, revision_of, spell_page
+from bailiwick.server.http.spelling import spell_done
+from bailiwick.services.apps import artifacts
+from bailiwick.wire import apps as wire
+from bailiwick.wire.answers import Done
+from bailiwick.wire.base import Page
+
+
+@answers("artifact_source.list")
+async def list_sources(
+    asked: Here, *, cursor: RowCursor = None, limit: Limit = 100
+) -> Page[wire.ArtifactSource]:
+    """Everybody's sources, and those of tenants that the caller may see."""
+    found = await artifacts.page_sources(asked, after=cursor, limit=limit)
+    return spell_page(found, _source)
+
+
+@answers("artifact_source.set")
+async def set_source(asked: Changing, body: wire.ArtifactSourceChange) -> Done:
+    """Set where artifacts may come from; without a tenant it is everybody's.
+
+    An address has no user or password in it. Keys are public ones, as minisign prints them.
+    """
+
+    def command() -> SetArtifactSource:
+        told = (body.kind, body.address, tuple(body.keys), body.is_allowed, body.tenant)
+        return SetArtifactSource(body.source, *told)
+
+    return spell_done(await artifacts.set_source(asked, body.tenant, command=command))
+
+
+@answers("artifact.list")
+async def list_artifacts(
+    asked: Here, *, cursor: RowCursor = None, limit: Limit = 100
+) -> Page[wire.Artifact]:
+    """Everybody's artifacts, and those of scopes that the caller may see."""
+    found = await artifacts.page_artifacts(asked, after=cursor, limit=limit)
+    return spell_page(found, _artifact)
+
+
+@answers("artifact.register")
+async def register_artifact(asked: Changing, body: wire.NewArtifact) -> Done:
+    """Name bytes by their digest; they are used once they are verified."""
+
+    def command() -> RegisterArtifact:
+        told = (body.kind, body.source, body.tenant, body.project)
+        return RegisterArtifact(body.digest, *told)
+
+    scope = Scope.of(body.tenant, body.project)
+    return spell_done(await artifacts.register(asked, scope, command=command))
+
+
+@answers("artifact.change")
+async def change_artifact(
+    asked: Changing, body: wire.ArtifactChange, *, if_match: IfMatch = None
+) -> Done:
+    """Change an artifact's life, trust or channel; each change is sealed with what was before."""
+
+    def command() -> ChangeArtifact:
+        place = (body.digest, body.tenant, body.project)
+        words = (body.lifecycle, body.trust, body.channel)
+        return ChangeArtifact(*place, *words, revision_of(if_match))
+
+    scope = Scope.of(body.tenant, body.project)
+    return spell_done(await artifacts.change_artifact(asked, scope, command=command))
+
+
+@answers("artifact.resolve")
+async def resolve_artifacts(asked: Here, body: wire.ArtifactQuestion) -> wire.ArtifactResolutions:
+    """Whether each artifact of a version may be used there, with everything that was asked."""
+    scope = Scope.of(body.tenant, body.project)
+    found = await artifacts.resolve_artifacts(asked, scope, app=body.app, version=body.version)
+    return wire.ArtifactResolutions(
+        app=body.app,
+        version=body.version,
+        is_usable=all(each.is_usable for each in found),
+        artifacts=[_resolution(each) for each in found],
+    )
+
+
+# -- spelling --------------------------------------------------------------------------------
+
+
+def _source(found: artifacts.SourceRow) -> wire.ArtifactSource:
+    source = found.source
+    return wire.ArtifactSource(
+        source=source.name,
+        tenant=found.tenant,
+        tier=source.tier,
+        kind=source.kind,
+        address=source.address,
+        keys=list(source.keys),
+        is_allowed=source.is_allowed,
+    )
+
+
+def _artifact(found: artifacts.ArtifactRow) -> wire.Artifact:
+    artifact = found.artifact
+    return wire.Artifact(
+        digest=artifact.digest,
+        tenant=found.scope.tenant,
+        project=found.scope.project,
+        kind=artifact.kind,
+        source=artifact.source,
+        lifecycle=artifact.lifecycle,
+        trust=artifact.trust,
+        channel=artifact.channel,
+        revision=artifact.revision,
+    )
+
+
+def _resolution(row: artifacts.ResolvedRow) -> wire.ArtifactResolution:
+    found = row.found
+    steps = [
+        wire.ArtifactStep(asked=each.asked, holds=each.holds, found=each.found)
+        for each in found.steps
+    ]
+    return wire.ArtifactResolution(
+        name=row.name,
+        digest=found.digest,
+        is_usable=row.is_usable,
+        reason=None if row.is_usable else found.steps[-1].asked,
+        steps=steps,
+    )
