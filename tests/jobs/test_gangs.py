@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bailiwick.kernel import Evict, Release
-from bailiwick.ports import JobRow
-from bailiwick.reconcile.jobs import Retention
+from bailiwick.executors.port import JobSpec, JobStarted, Running
+from bailiwick.executors.registry import DEFAULT
+from bailiwick.fleet.node import EXECUTOR_LABEL, GpuDevice, NodeCapacity
+from bailiwick.kernel import DepartNode, Evict, RegisterNode, Release
+from bailiwick.ports import JobFilter, JobRow
+from bailiwick.reconcile.jobs import JobLoop, Retention
+from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.graphs import FailureCategory
+from bailiwick.vocab.job_arrays import parse_array
 from bailiwick.vocab.job_members import MemberRow
 from bailiwick.vocab.jobs import JobPhase as P
-from bailiwick.vocab.words import PreemptionReason
+from bailiwick.vocab.words import HardwareGeneration, PreemptionReason
 from tests.jobs.house import JobHouse, job_house
+from tests.support.waiting import until
 
 WAITS = "touch up; exec sleep 1000"
 
@@ -141,3 +149,86 @@ def test_what_is_kept_of_all_members_is_forgotten_together(tmp_path: Path) -> No
         house.loop.forget_soon()
         house.rounds(lambda: house.job(job).is_forgotten or None, "it is forgotten")
         assert house.executor.leases() == ()
+
+
+# -- tried again, arrays, lost nodes ---------------------------------------------------------
+
+
+def test_all_members_are_told_the_same_attempt(house: JobHouse) -> None:
+    text = 'echo "$BAILIWICK_ATTEMPT"; [ "$BAILIWICK_ATTEMPT" = 2 ] || exit 7'
+    job = house.shell(text, gang_size=3, retries=1, retry_on=(FailureCategory.EXIT_CODE,))
+    done = house.until(job, P.SUCCEEDED)
+    assert done.attempt == 2
+    assert [said(house, row) for row in members(house, job)] == ["2\n"] * 3
+    (before,) = house.jobs.book.held.attempts([job.job_id])[job.job_id]
+    assert (before.attempt, before.phase, before.exit_code) == (1, P.FAILED, 7)
+    nothing_runs(house)
+    assert house.kinds().count("admission_approved") == 2, "one retry, for all of them"
+
+
+def test_each_task_of_an_array_is_a_gang_of_its_own(house: JobHouse) -> None:
+    text = 'echo "$BAILIWICK_ARRAY_INDEX/$RANK of $WORLD_SIZE"'
+    head = house.shell(text, gang_size=2, array=parse_array("3-4"))
+    house.quiet()
+    tasks = house.jobs.book.page(None, which=JobFilter(array_id=head.array_id), limit=10)
+    told = {said(house, row) for task in tasks for row in members(house, task)}
+    assert told == {f"{index}/{rank} of 2\n" for index in (3, 4) for rank in (0, 1)}
+    nothing_runs(house)
+
+
+def test_a_gang_that_loses_a_node_ends_everywhere_and_is_tried_again_once(
+    house: JobHouse, tmp_path: Path
+) -> None:
+    """What it holds on the node that stays is nobody's until its process was proven gone."""
+    has_gpu = GpuDevice(HardwareGeneration.NVIDIA_HOPPER, 80 * 2**30, "H100")
+    labels = {EXECUTOR_LABEL: DEFAULT.name}
+    there = NodeCapacity(cpu_cores=4, mem_bytes=2**40, gpus=(has_gpu,), labels=labels)
+    house.do(RegisterNode("there", there))
+    wide = replace(house.loop.tools, remote=lambda node: house.executor)
+    loop = JobLoop(replace(wide, elsewhere=frozenset((DEFAULT.name,))))
+    house.loop = loop
+    lock = tmp_path / "gpu"
+    text = f'exec 9>>{lock}-$RANK; flock -n 9 || exit 9; echo "$BAILIWICK_ATTEMPT"; {WAITS}'
+    job = house.shell(text, gang_size=3, gpus=1, retries=3)
+    house.until(job, P.RUNNING)
+    first = members(house, job)
+    assert {row.node for row in first} == {"here", "there"}
+    house.do(DepartNode("there", None))
+    here = [row.lease_id for row in first if row.node == "here"]
+    states = house.leases()
+    assert {states[i] for i in here} == {"expired"}, "they wait for their teardown"
+    house.do(RegisterNode("there", there))
+    again = house.rounds(lambda: _second_attempt(house, job), "it runs again")
+    assert again.attempt == 2
+    (before,) = house.jobs.book.held.attempts([job.job_id])[job.job_id]
+    assert (before.phase, before.reason) == (P.LOST, "lease_gone")
+    assert {said(house, row) for row in members(house, job)} == {"2\n"}, "none met one of before"
+    house.jobs.cancel(job.job_id, actor="ann", correlation_id="c")
+    house.until(job, P.CANCELLED)
+    nothing_runs(house)
+
+
+def _second_attempt(house: JobHouse, job: JobRow) -> JobRow | None:
+    found = house.job(job)
+    assert not found.phase.is_over, found
+    return found if found.attempt == 2 and found.phase is P.RUNNING else None
+
+
+def test_one_member_that_cannot_start_leaves_nobody_running(
+    house: JobHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first runs already when it is known that the second cannot."""
+    real = house.executor.start
+
+    def start(spec: JobSpec) -> JobStarted:
+        if spec.env["RANK"] == "1":
+            until(house.executor.leases, "the first is begun")
+            raise InvalidValue("cwd", "nowhere", "a directory that exists")
+        return real(spec)
+
+    monkeypatch.setattr(house.executor, "start", start)
+    job = gang(house, WAITS)
+    done = house.until(job, P.FAILED)
+    assert done.reason == "directory_not_usable"
+    nothing_runs(house)
+    assert not [found for found in house.executor.adopt() if isinstance(found.status, Running)]

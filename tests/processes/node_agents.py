@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 from bailiwick.executors.local.executor import LocalExecutor
 from tests.processes.caller import HttpCaller
 from tests.processes.harness import Server
+from tests.processes.nursery import ROOT
 from tests.support.command_line import COMMAND
 from tests.support.waiting import until
 
@@ -26,13 +28,26 @@ class Agent:
     server: Server
     process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    options: tuple[str, ...] = ()
+
+    def start(
+        self,
+        *before: str,
+        address: str | None = None,
+        options: tuple[str, ...] = (),
+        has_gpu: bool = False,
+    ) -> None:
+        """Start it, as the words of another command if there are any before it."""
         self.folder.mkdir(exist_ok=True)
         log = (self.folder / "log").open("ab")
-        words = ["agent", "run", "--run-jobs", "--server", self.server.address]
+        program = [sys.executable, "-m", "tests.processes.gpu_agent"] if has_gpu else [COMMAND]
+        words = ["agent", "run", "--run-jobs", "--server", address or self.server.address]
         words += ["--token-file", str(self.folder / "token"), "--node", self.node]
         words += ["--attest-state", str(self.folder), "--label", f"site={self.node}"]
-        self.process = subprocess.Popen([COMMAND, *words], stderr=log, stdout=log)
+        words += [*self.options, *options]
+        self.process = subprocess.Popen(
+            [*before, *program, *words], stderr=log, stdout=log, cwd=ROOT
+        )
         log.close()
 
     def kill9(self) -> None:
@@ -50,23 +65,38 @@ class Agent:
             executor.tear_down(found.lease_id)
 
 
+def enrol(caller: HttpCaller, folder: Path, node: str, server: Server) -> Agent:
+    """The agent of a node, which has its token and does not run yet."""
+    member = {"member": f"node:{node}", "role": "node_agent"}
+    caller.ask("PUT", "/v1/members", member, key=f"member-{node}")
+    wish = {"principal": f"node:{node}", "kind": "node", "ttl_s": 3600}
+    wish |= {"keys": ["scheduler.node.report"]}
+    agent = Agent(folder / node, node, server)
+    agent.folder.mkdir()
+    token = caller.ask("POST", "/v1/tokens", wish, key=f"token-{node}")["token"]
+    (agent.folder / "token").write_text(token)
+    os.chmod(agent.folder / "token", 0o600)
+    return agent
+
+
 @contextmanager
 def agents(
-    server: Server, folder: Path, caller: HttpCaller, *, other: Server | None = None
+    server: Server,
+    folder: Path,
+    caller: HttpCaller,
+    *,
+    other: Server | None = None,
+    options: tuple[str, ...] = (),
 ) -> Iterator[list[Agent]]:
-    """One on each of two nodes that the server knows; the second may ask another replica."""
+    """One on each of two nodes that the server knows; the second may ask another replica.
+
+    The options are the second's alone.
+    """
     found = []
     try:
-        for node, asked in (("n1", server), ("n2", other or server)):
-            member = {"member": f"node:{node}", "role": "node_agent"}
-            caller.ask("PUT", "/v1/members", member, key=f"member-{node}")
-            wish = {"principal": f"node:{node}", "kind": "node", "ttl_s": 3600}
-            wish |= {"keys": ["scheduler.node.report"]}
-            agent = Agent(folder / node, node, asked)
-            agent.folder.mkdir()
-            token = caller.ask("POST", "/v1/tokens", wish, key=f"token-{node}")["token"]
-            (agent.folder / "token").write_text(token)
-            os.chmod(agent.folder / "token", 0o600)
+        for node, asked, more in (("n1", server, ()), ("n2", other or server, options)):
+            agent = enrol(caller, folder, node, asked)
+            agent.options = more
             found.append(agent)
             agent.start()
 

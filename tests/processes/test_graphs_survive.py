@@ -5,6 +5,7 @@ The judge is in :mod:`tests.support.graph_story`. With a thousand tasks: ``make 
 
 from __future__ import annotations
 
+import base64
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,7 @@ from tests.processes.test_jobs_survive import no_process_left_behind, processes_
 from tests.support.graph_story import (
     HOW_MANY,
     STUCK,
+    TENANT,
     check,
     graph,
     node_of,
@@ -106,6 +109,43 @@ def die(agent: Agent) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
+def begin_job(caller: HttpCaller) -> dict[str, Any]:
+    """A job on the second node that goes on until it is told to end."""
+    text = "echo one >> effect; echo begun; until [ -e go ]; do sleep 0.05; done; echo done"
+    body = TENANT | {
+        "command": ["/bin/sh", "-c", text],
+        "resources": {"cpu_milli": 100, "mem_bytes": 2**26},
+        "labels": ["executor=node", "site=n2"],
+        "ttl_ms": 600_000,
+    }
+    job_id = int(caller.ask("POST", "/v1/jobs", body, key="long")["job_id"])
+    return job_in(caller, job_id, "running")
+
+
+def job_in(caller: HttpCaller, job_id: int, wanted: str) -> dict[str, Any]:
+    def look() -> dict[str, Any] | None:
+        found: dict[str, Any] = caller.ask("GET", f"/v1/jobs/{job_id}")
+        assert found["phase"] in ("waiting", "starting", "running", wanted), found
+        return found if found["phase"] == wanted else None
+
+    return until(look, f"job {job_id} is {wanted}")
+
+
+def check_job(
+    servers: list[Server], caller: HttpCaller, *, begun: dict[str, Any], agent: Agent
+) -> None:
+    """It went on under three leaders, ends once, and every replica tells what it printed."""
+    work = agent.folder / "jobs" / str(begun["lease_id"]) / "work"
+    (work / "go").touch()
+    done = job_in(caller, begun["job_id"], "succeeded")
+    assert (done["attempt"], done["lease_id"]) == (1, begun["lease_id"])
+    assert (work / "effect").read_text() == "one\n", "it ran once"
+    for server in servers:
+        with server.client() as one:
+            told = one.ask("GET", f"/v1/jobs/{begun['job_id']}/output")
+            assert base64.b64decode(told["data"]) == b"begun\ndone\n", server.name
+
+
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[PostgresServer]:
     with start_or_skip() as server:
@@ -124,6 +164,7 @@ def test_a_graph_outlives_its_leader_among_three_replicas(
             HttpCaller(addresses, servers[0].token) as caller,
             agents(servers[0], tmp_path, caller, other=servers[1]) as both,
         ):
+            begun = begin_job(caller)
             graph_id = submit(caller, graph("mark", elements), "node")
             for share in (2, elements // 2):
                 until_done(caller, graph_id, share)
@@ -131,5 +172,6 @@ def test_a_graph_outlives_its_leader_among_three_replicas(
                 leader.kill9()
                 leader.start(wait=False)
             again = check(until_over(caller, graph_id, elements), marks_of(both))
+            check_job(servers, caller, begun=begun, agent=both[1])
             assert again.pop("exit_code") == 1
             assert again.keys() <= {"node_lost"}, "a job that was refused by a deposed leader"

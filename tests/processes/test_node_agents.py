@@ -6,14 +6,19 @@ What judges is not the product: jobs write down themselves that they ran.
 from __future__ import annotations
 
 import base64
+import json
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 from tests.processes.caller import HttpCaller
 from tests.processes.harness import Server, running
-from tests.processes.node_agents import Agent, agents
+from tests.processes.node_agents import Agent, agents, enrol
 from tests.support.waiting import until
 
+ATTACKER = Path(__file__).parents[1] / "executors" / "attacker.py"
+PYTHON = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
 TENANT = {"tenant": "main", "project": "default"}
 
 
@@ -67,7 +72,12 @@ def work_of(agent: Agent, job: dict[str, Any]) -> Path:
 def test_jobs_run_where_they_land_and_outlive_their_agent_and_the_server(tmp_path: Path) -> None:
     server = Server(tmp_path, "one", "--data-dir", str(tmp_path / "data"))
     wait = "until [ -e go ]; do sleep 0.05; done"
-    with running(server), server.client() as caller, agents(server, tmp_path, caller) as both:
+    trusts = ("--trust-jobs",)
+    with (
+        running(server),
+        server.client() as caller,
+        agents(server, tmp_path, caller, options=trusts) as both,
+    ):
         first = submit(caller, "n1", f"echo one >> mark; echo begun; {wait}; echo done", key="a")
         other = submit(caller, "n2", "echo two >> mark; exit 3", key="b")
         stays = submit(caller, "n2", "echo three >> mark; sleep 1000", key="c")
@@ -92,11 +102,57 @@ def test_jobs_run_where_they_land_and_outlive_their_agent_and_the_server(tmp_pat
         (places["one"] / "go").touch()
         assert phase(caller, first, "succeeded")["exit_code"] == 0
         assert output(caller, first) == "begun\ndone\n"
+        check_modes(caller, both)
+        check_older_agent(caller, tmp_path, server)
         again = submit(caller, "n1", "echo $BAILIWICK_SERVER", key="d")
         phase(caller, again, "succeeded")
         assert output(caller, again) == f"{server.address}\n"
         for word, place in places.items():
             assert (place / "mark").read_text() == f"{word}\n", "its effect happened once"
+
+
+def check_modes(caller: HttpCaller, both: list[Agent]) -> None:
+    """What each says of itself is so: a hostile job gets at nothing, trust is one tenant's."""
+    modes = [caller.ask("GET", f"/v1/nodes/{agent.node}")["job_mode"] for agent in both]
+    assert modes[0] in ("sandbox", "users"), "root can always have one of these"
+    assert modes[1] == "trusted"
+    told = caller.ask("GET", "/v1/replica")["agents"]
+    assert told == {modes[0]: 1, "trusted": 1}
+    agent = both[0]
+    assert agent.process is not None
+    program = ATTACKER.read_text()
+    words = [PYTHON, "-I", "-c", program, str(agent.folder), str(agent.process.pid), "none"]
+    body: dict[str, Any] = TENANT | {
+        "command": words,
+        "resources": {"cpu_milli": 100, "mem_bytes": 2**28},
+        "labels": ["executor=node", "site=n1"],
+        "ttl_ms": 600_000,
+    }
+    hostile = int(caller.ask("POST", "/v1/jobs", body, key="hostile")["job_id"])
+    phase(caller, hostile, "succeeded")
+    found = json.loads(output(caller, hostile))
+    assert found.pop("files") == [], "the agent's folder, its token and its other jobs"
+    assert set(found.values()) == {False}, found
+    del body["project"]
+    body |= {"tenant": "lab", "command": ["/bin/true"], "labels": ["executor=node", "site=n2"]}
+    other = int(caller.ask("POST", "/v1/jobs", body, key="other")["job_id"])
+    assert phase(caller, other, "failed", "succeeded")["reason"] == "not_kept_apart"
+
+
+def check_older_agent(caller: HttpCaller, folder: Path, server: Server) -> None:
+    """One that says nothing of itself is not sent what it cannot understand."""
+    token = (enrol(caller, folder, "n3", server).folder / "token").read_text()
+    labels = ["executor=node", "site=n3"]
+    resources = {"cpu_milli": 1000, "mem_bytes": 2**30, "block_bytes": 0}
+    body = {"resources": resources, "gpus": [], "labels": labels}
+    with HttpCaller([server.address], token) as agent:
+        agent.ask("PUT", "/v1/nodes/n3/inventory", body, key="inventory")
+        agent.ask("GET", "/v1/nodes/n3/work?life=1&agent=0.1&knows=argv,env,limits")
+        job_id = submit(caller, "n3", "true", key="older")
+        assert phase(caller, job_id, "failed")["reason"] == "agent_too_old"
+        assert agent.ask("GET", "/v1/nodes/n3/work?life=1")["items"] == []
+    assert "install" in server.errors, "the log names the fix"
+    caller.ask("DELETE", "/v1/nodes/n3", key="gone")
 
 
 def test_a_gang_over_two_nodes_meets_and_ends_as_one(tmp_path: Path) -> None:
