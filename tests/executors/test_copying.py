@@ -70,7 +70,7 @@ def test_nothing_is_written_but_below_the_target(
     (tmp_path / "secret").write_text("mine")
     (tmp_path / "deep/target").mkdir(parents=True)
     target = tmp_path / "deep/target"
-    with pytest.raises((copying.Refused, tarfile.TarError, OSError)):
+    with pytest.raises((copying.CopyRefused, tarfile.TarError, OSError)):
         put(stream_of(*members), target / "fresh" if is_renamed else target)
     found = {path for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()}
     assert found == {tmp_path / "secret"}
@@ -79,11 +79,11 @@ def test_nothing_is_written_but_below_the_target(
 
 
 def test_more_bytes_than_are_permitted_are_refused_either_way(tmp_path: Path) -> None:
-    with pytest.raises(copying.Refused):
+    with pytest.raises(copying.CopyRefused):
         put(stream_of(("a", REG, ""), ("b", REG, "")), tmp_path, most=7)
     (tmp_path / "large").write_bytes(b"x" * 100)
     null = os.open(os.devnull, os.O_WRONLY)
-    with pytest.raises(copying.Refused):
+    with pytest.raises(copying.CopyRefused):
         copying.copy_out(str(tmp_path / "large"), null, most=99)
     os.close(null)
 

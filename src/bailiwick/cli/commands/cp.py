@@ -45,7 +45,7 @@ def copy_files(ask: Ask, source: Source, *, target: Target, member: MemberOption
     body = make_body(NewExec, member=member, copy_files=copied)
     opened = ask.client.send(JOB_EXEC, path={"job_id": found.job_id}, body=body)
     here = target if is_out else source
-    raise typer.Exit((copy_here if is_out else copy_there)(ask, opened, here))
+    raise typer.Exit((copy_here if is_out else copy_there)(ask, opened, local=here))
 
 
 def _parted(text: str) -> tuple[str, str] | None:

@@ -91,10 +91,10 @@ def _copy(ask: Ask, opened: Exec) -> ExecOutcome:
             files[piece.stream].write(base64.b64decode(piece.data))
             files[piece.stream].flush()
 
-    return read_exec(ask, opened, write)
+    return read_exec(ask, opened, keep=write)
 
 
-def read_exec(ask: Ask, opened: Exec, keep: Callable[[ExecOutput], None]) -> ExecOutcome:
+def read_exec(ask: Ask, opened: Exec, *, keep: Callable[[ExecOutput], None]) -> ExecOutcome:
     """Read what the program writes, until it is over."""
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.execs import JOB_EXEC_READ

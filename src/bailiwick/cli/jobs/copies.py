@@ -53,7 +53,7 @@ class _Side:
         self._thread.join()
 
 
-def copy_here(ask: Ask, opened: Exec, local: str) -> int:
+def copy_here(ask: Ask, opened: Exec, *, local: str) -> int:
     """Put what the job sends under that name; the exit code."""
     source, sink = os.pipe()
     side = _Side(lambda: copying.copy_in(local, source), source)
@@ -70,7 +70,7 @@ def copy_here(ask: Ask, opened: Exec, local: str) -> int:
     status = int(ExitCode.FAULT)
     try:
         with suppress(BrokenPipeError):  # it was refused here: that is told below
-            status = read_exec(ask, opened, keep).exit_status
+            status = read_exec(ask, opened, keep=keep).exit_status
     finally:
         os.close(sink)
         side.join()
@@ -78,7 +78,7 @@ def copy_here(ask: Ask, opened: Exec, local: str) -> int:
     return _told(local, side, status)
 
 
-def copy_there(ask: Ask, opened: Exec, local: str) -> int:
+def copy_there(ask: Ask, opened: Exec, *, local: str) -> int:
     """Send what is under that name; the exit code."""
     source, sink = os.pipe()
     side = _Side(lambda: copying.copy_out(local, sink), sink)
@@ -98,7 +98,7 @@ def copy_there(ask: Ask, opened: Exec, local: str) -> int:
         for piece in found.pieces:
             sys.stderr.buffer.write(base64.b64decode(piece.data))
 
-    return _told(local, side, read_exec(ask, opened, keep).exit_status)
+    return _told(local, side, read_exec(ask, opened, keep=keep).exit_status)
 
 
 def _told(local: str, side: _Side, status: int) -> int:

@@ -21,19 +21,20 @@ BYTES_MAX = 8 * 2**30
 """Of the files of one copy, in all."""
 
 
-class Refused(Exception):
+class CopyRefused(Exception):
     """It cannot be copied, and why."""
 
 
-def copy(wish: dict[str, Any], source: int, sink: int, *, errors: int) -> int:
+def copy(wish: dict[str, Any], source: int, *, sink: int, errors: int) -> int:
     """Copy as is wished; the exit code."""
-    tarfile.pwd = tarfile.grp = None  # names are not asked of the job's system
+    for name in ("pwd", "grp"):  # names are not asked of the job's system
+        setattr(tarfile, name, None)
     try:
         if wish["direction"] == "out":
             copy_out(str(wish["path"]), sink)
         else:
             copy_in(str(wish["path"]), source)
-    except (OSError, tarfile.TarError, Refused, ValueError, KeyError) as error:
+    except (OSError, tarfile.TarError, CopyRefused, ValueError, KeyError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         os.write(errors, f"{wish['path']}: {why}\n".encode("utf-8", "replace")[:1000])
         return 1
@@ -51,7 +52,7 @@ def copy_out(path: str, sink: int, *, most: int = BYTES_MAX) -> None:
             return None
         left[0] -= member.size
         if left[0] < 0:
-            raise Refused(f"more than {most:,} bytes")
+            raise CopyRefused(f"more than {most:,} bytes")
         member.uid = member.gid = 0
         member.uname = member.gname = ""
         return member
@@ -63,7 +64,7 @@ def copy_out(path: str, sink: int, *, most: int = BYTES_MAX) -> None:
 def copy_in(path: str, source: int, *, most: int = BYTES_MAX) -> None:
     """Put what a stream holds into a folder that is there, or under that very name."""
     if not hasattr(tarfile, "data_filter"):
-        raise Refused("the Python there is too old for that: 3.11.4 is needed")
+        raise CopyRefused("the Python there is too old for that: 3.11.4 is needed")
     is_folder = os.path.isdir(path)
     target = path if is_folder else os.path.dirname(os.path.normpath(path)) or "."
     name = None if is_folder else os.path.basename(os.path.normpath(path))
@@ -72,9 +73,7 @@ def copy_in(path: str, source: int, *, most: int = BYTES_MAX) -> None:
         for member in stream:
             most -= check_member(member, most)
             if name is not None:
-                member.name = _renamed(member.name, name)
-                if member.islnk():
-                    member.linkname = _renamed(member.linkname, name)
+                _rename(member, name)
             stream.extract(member, target, filter="data")
 
 
@@ -82,14 +81,21 @@ def check_member(member: tarfile.TarInfo, most: int) -> int:
     """Refuse what must not be written anywhere; its size."""
     for name in (member.name, member.linkname) if member.islnk() else (member.name,):
         if name.startswith("/") or ".." in name.split("/") or not name.strip("/"):
-            raise Refused(f"a name that leads elsewhere: {name[:200]!r}")
+            raise CopyRefused(f"a name that leads elsewhere: {name[:200]!r}")
     if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
-        raise Refused(f"neither a file, a folder nor a link: {member.name[:200]!r}")
+        raise CopyRefused(f"neither a file, a folder nor a link: {member.name[:200]!r}")
     if member.size > most:
-        raise Refused("more bytes than are permitted")
+        raise CopyRefused("more bytes than are permitted")
     return member.size
 
 
-def _renamed(path: str, name: str) -> str:
-    _, slash, rest = path.strip("/").partition("/")
-    return name + slash + rest
+def _rename(member: tarfile.TarInfo, name: str) -> None:
+    """Give the topmost folder, or the one file, another name."""
+
+    def renamed(path: str) -> str:
+        _, slash, rest = path.strip("/").partition("/")
+        return name + slash + rest
+
+    member.name = renamed(member.name)
+    if member.islnk():
+        member.linkname = renamed(member.linkname)

@@ -90,7 +90,7 @@ class Supervised:
                 def copy(fault: int) -> tuple[int, ...]:
                     assert copying is not None
                     os.close(fault)
-                    os._exit(copying.copy(wish["copy"], *files[:2], errors=files[2]))
+                    os._exit(copying.copy(wish["copy"], files[0], sink=files[1], errors=files[2]))
 
                 has_terminal = guest.terminal is not None
                 get = lambda _: guest.open_terminal() if has_terminal else files  # noqa: E731
