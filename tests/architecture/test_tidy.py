@@ -43,7 +43,7 @@ CROWDED = {
     "src/bailiwick/scheduler": 26,
     "src/bailiwick/server/http/routes": 22,  # one for each noun
     "src/bailiwick/services": 28,  # one for each noun, and what several of them share
-    "src/bailiwick/store/migrations/versions": 17,  # one for each revision, for good
+    "src/bailiwick/store/migrations/versions": 17,  # one for each step, for ever
     "src/bailiwick/vocab": 18,  # one for each noun that has words of its own
     "src/bailiwick/wire": 21,  # one for each noun of the contract
     "src/bailiwick/wire/actions": 19,  # one for each noun
