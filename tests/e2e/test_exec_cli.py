@@ -230,6 +230,38 @@ def test_a_run_on_a_terminal_is_a_job_that_ends_as_its_program_does(ann: Person)
     assert (told.returncode, told.stdout) == (1, b"out\n")
 
 
+def test_files_go_in_and_out_and_nothing_is_written_elsewhere(
+    ann: Person, bob: Person, job: str, tmp_path: Path
+) -> None:
+    (tmp_path / "in/sub").mkdir(parents=True)
+    (tmp_path / "in/sub/large").write_bytes(os.urandom(2_000_000))
+    (tmp_path / "in/link").symlink_to("sub/large")
+    told = ann.run("cp", str(tmp_path / "in"), f"{job}:there")
+    assert (told.returncode, told.stderr) == (0, b"")
+    assert ann.run("exec", job, "--", "sh", "-c", "ls there there/sub").stdout.split() == [
+        *(b"there:", b"link", b"sub", b"there/sub:", b"large")
+    ]
+    assert ann.run("cp", f"{job}:there", str(tmp_path / "out")).returncode == 0
+    same = (tmp_path / "in/sub/large").read_bytes()
+    assert (tmp_path / "out/link").is_symlink()
+    assert (tmp_path / "out/link").read_bytes() == same
+    assert ann.run("cp", f"{job}:there/sub/large", str(tmp_path)).returncode == 0
+    assert (tmp_path / "large").read_bytes() == same
+    for far, near in ((f"{job}:no/such", "x"), (f"{job}:there", "/no/such/x")):
+        told = ann.run("cp", far, near)
+        assert (told.returncode, b"No such file" in told.stderr) == (1, True), told
+    assert bob.run("cp", f"{job}:there", str(tmp_path / "theirs")).returncode != 0
+    ann.run("exec", job, "--", "ln", "-s", "/etc/hostname", "leads-out")
+    told = ann.run("cp", f"{job}:leads-out", str(tmp_path / "led"))
+    assert (told.returncode, (tmp_path / "led").exists()) == (1, False)
+    assert ann.run("cp", "a", "b").returncode == 2
+    ways = [
+        (each["body"]["direction"], each["body"]["path"]) for each in ann.records("files_copied")
+    ]
+    assert ("in", "there") in ways
+    assert ("out", "there/sub/large") in ways
+
+
 def test_a_caller_who_is_gone_takes_his_program_along(ann: Person, job: str) -> None:
     number = 4000 + os.getpid()
     process = subprocess.Popen(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from bailiwick.executors.images.layers import ImageBounds
+from bailiwick.executors.images.unpacked import Images
 from bailiwick.executors.local.executor import LocalExecutor
-from bailiwick.executors.local.images import Images
-from bailiwick.executors.local.layers import ImageBounds
 from bailiwick.executors.local.modes import Apart, JobMode, can_sandbox, image_plan
 from bailiwick.executors.port import Exited, JobSpec, fault_of
 from bailiwick.vocab.errors import InvalidValue

@@ -7,7 +7,8 @@ import sys
 from tests.support.simulated_nvml import SimulatedGpu, SimulatedNvml
 
 if __name__ == "__main__":
-    sys.modules["pynvml"] = SimulatedNvml(SimulatedGpu.numbered(0), SimulatedGpu.numbered(1))  # type: ignore[assignment]
+    gpus = (SimulatedGpu.numbered(0), SimulatedGpu.numbered(1))
+    sys.modules["pynvml"] = SimulatedNvml(*gpus)  # type: ignore[assignment]
     from bailiwick.cli.main import main
 
     main()

@@ -31,6 +31,7 @@ COMMANDS.update(
         "watch": Word("What happens, as it happens.", _DAILY),
         "logs": Word("What a job printed; -f follows it.", _DAILY),
         "run": Word("A command, followed; -it: on your terminal.", _DAILY),
+        "cp": Word("Files into and out of a running job.", _DAILY),
         "exec": Word("A program inside a running job.", _DAILY),
         "trace": Word("Everything about one request.", _DAILY),
         "job": Word("Commands that run under leases.", _WORK),

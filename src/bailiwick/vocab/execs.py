@@ -17,6 +17,7 @@ ARGV_BYTES_MAX: Final = 65_536
 """Bytes of a program and its arguments, in all."""
 SIDE_MAX: Final = 2_000
 """Rows and columns of a terminal, at most."""
+PATH_MAX: Final = 1_000
 TERM: Final = "xterm-256color"
 
 _UNKNOWN: Final = 255
@@ -83,15 +84,33 @@ class Terminal:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecCopy:
+    """Files that go into a job or out of it, below its working directory unless it is absolute."""
+
+    direction: CopyDirection
+    path: str
+
+    def __post_init__(self) -> None:
+        if not self.path or "\0" in self.path or len(self.path) > PATH_MAX:
+            raise InvalidValue("path", self.path[:200], f"a path of at most {PATH_MAX} characters")
+
+
+@dataclass(frozen=True, slots=True)
 class ExecWish:
     """A program to run inside a job, on a terminal or with three files."""
 
     argv: tuple[str, ...]
     terminal: Terminal | None = None
+    copy: ExecCopy | None = None
+    """What is copied in the place of running a program; then none is named."""
     is_attach: bool = False
     """Whether it is the job's own program, which waits for that; then none is named."""
 
     def __post_init__(self) -> None:
+        if self.copy is not None:
+            if self.argv or self.terminal is not None or self.is_attach:
+                raise InvalidValue("copy", self.copy.path, "neither a command nor a terminal")
+            return
         if self.is_attach:
             if self.argv or self.terminal is None:
                 raise InvalidValue("attach", True, "a terminal, and no command")

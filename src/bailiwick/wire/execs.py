@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bailiwick.vocab.execs import SIDE_MAX, ExecEnd, ExecStream
+from bailiwick.vocab.execs import SIDE_MAX, CopyDirection, ExecEnd, ExecStream
 from bailiwick.wire.base import Amount, Model, Within
 
 _Word = Annotated[str, Field(max_length=65_535)]
@@ -30,11 +30,20 @@ class ExecTerminal(Model):
     term: Annotated[str, Field(pattern=r"^[A-Za-z0-9.+-]{1,64}$")] = "xterm-256color"
 
 
+class ExecCopy(Model):
+    """Files that go into a job or out of it, as a stream of tar on its input or output."""
+
+    direction: Annotated[CopyDirection, Field(strict=False)]
+    path: Annotated[str, Field(min_length=1, max_length=1_000)]
+
+
 class NewExec(Model):
     """A program to run inside a job that runs: on a terminal, or with three files."""
 
     command: Annotated[list[_Word], Field(max_length=1024)] = Field(default_factory=list)
     """The program and its arguments; no shell reads them. None with ``attach``."""
+    copy_files: ExecCopy | None = None
+    """Copy files; no command then."""
     attach: bool = False
     """Be attached to an interactive job's own program, which begins then."""
     member: Annotated[int, Within(0, 4096)] = 0
@@ -109,6 +118,7 @@ class NodeExec(Model):
     command: list[str]
     terminal: ExecTerminal | None
     attach: bool = False
+    copy_files: ExecCopy | None = None
 
 
 class NodeExecs(Model):

@@ -26,7 +26,7 @@ from bailiwick.client.bodies import make_body
 from bailiwick.client.errors import Misunderstood, Refusal, Unreachable
 from bailiwick.executors.execs import Enterable, ExecOver, Typed, pump
 from bailiwick.vocab.errors import BailiwickError, ErrorCode
-from bailiwick.vocab.execs import ExecEnd, ExecOutcome, ExecStream, ExecWish, Terminal
+from bailiwick.vocab.execs import ExecCopy, ExecEnd, ExecOutcome, ExecStream, ExecWish, Terminal
 from bailiwick.wire import execs as wire
 from bailiwick.wire.actions import execs as actions
 
@@ -85,7 +85,7 @@ class HttpExecs:
             DueExec(
                 each.exec_id,
                 each.lease_id,
-                ExecWish(tuple(each.command), _terminal(each.terminal), each.attach),
+                _wish(each),
             )
             for each in told.items
         ]
@@ -240,6 +240,12 @@ def _asked(ask: Callable[[], R]) -> R:
         if refusal.problem.code is ErrorCode.CONFLICT:
             raise Superseded from None
         raise Away(str(refusal)) from None
+
+
+def _wish(told: wire.NodeExec) -> ExecWish:
+    copied = told.copy_files
+    copy = None if copied is None else ExecCopy(copied.direction, copied.path)
+    return ExecWish(tuple(told.command), _terminal(told.terminal), copy, told.attach)
 
 
 def _terminal(told: wire.ExecTerminal | None) -> Terminal | None:

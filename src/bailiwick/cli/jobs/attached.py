@@ -71,7 +71,7 @@ def attach(ask: Ask, opened: Exec, *, has_input: bool, is_terminal: bool) -> int
         try:
             outcome = _copy(ask, opened)
         except KeyboardInterrupt:
-            _end(ask, opened)
+            end_exec(ask, opened)
             return INTERRUPTED
         finally:
             over.set()
@@ -84,31 +84,47 @@ def attach(ask: Ask, opened: Exec, *, has_input: bool, is_terminal: bool) -> int
 
 def _copy(ask: Ask, opened: Exec) -> ExecOutcome:
     """Write out what the program writes, until it is over."""
+    files = {ExecStream.STDOUT: sys.stdout.buffer, ExecStream.STDERR: sys.stderr.buffer}
+
+    def write(found: ExecOutput) -> None:
+        for piece in found.pieces:
+            files[piece.stream].write(base64.b64decode(piece.data))
+            files[piece.stream].flush()
+
+    return read_exec(ask, opened, keep=write)
+
+
+def read_exec(ask: Ask, opened: Exec, *, keep: Callable[[ExecOutput], None]) -> ExecOutcome:
+    """Read what the program writes, until it is over."""
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.execs import JOB_EXEC_READ
     from bailiwick.wire.execs import ExecQuestion
 
-    path, offset = _path(opened), 0
-    files = {ExecStream.STDOUT: sys.stdout.buffer, ExecStream.STDERR: sys.stderr.buffer}
+    path, offset = path_of(opened), 0
     while True:  # until the program is over
         body = make_body(ExecQuestion, offset=offset, wait_s=WAIT_S)
         found: ExecOutput = ask.client.send(JOB_EXEC_READ, path=path, body=body)
-        for piece in found.pieces:
-            files[piece.stream].write(base64.b64decode(piece.data))
-            files[piece.stream].flush()
+        keep(found)
         offset = found.next_offset
         if found.end is not None:
             return ExecOutcome(found.end, found.exit_code, found.signal, found.note)
 
 
-def _end(ask: Ask, opened: Exec) -> None:
+def end_exec(ask: Ask, opened: Exec) -> None:
+    """End it, if it has not ended."""
     from bailiwick.wire.actions.execs import JOB_EXEC_END
 
     with contextlib.suppress(Exception):  # it ends by itself once nobody asks for it
-        ask.client.send(JOB_EXEC_END, path=_path(opened))
+        ask.client.send(JOB_EXEC_END, path=path_of(opened))
 
 
-def _path(opened: Exec) -> dict[str, str | int]:
+def sender_of(ask: Ask, opened: Exec) -> _Typing:
+    """What sends bytes to a program that has no terminal."""
+    return _Typing(ask, opened, threading.Event(), is_terminal=False)
+
+
+def path_of(opened: Exec) -> dict[str, str | int]:
+    """Where it is."""
     return {"job_id": opened.job_id, "exec_id": opened.exec_id}
 
 
@@ -129,7 +145,7 @@ class _Typing:
 
     def close(self) -> None:
         """Nothing is typed at all."""
-        self._send(b"", is_closed=True)
+        self.send(b"", is_closed=True)
 
     def run(self) -> None:
         """Until nothing more can be typed."""
@@ -140,24 +156,25 @@ class _Typing:
             while not self._over.is_set():  # until the program is over
                 if self._is_resized:
                     self._is_resized = False
-                    self._send(b"", terminal=terminal_here())
+                    self.send(b"", terminal=terminal_here())
                 if not select.select([stdin], [], [], LOOK_S)[0]:
                     continue
                 data = os.read(stdin, CHUNK_BYTES)
-                self._send(data, is_closed=not data)
+                self.send(data, is_closed=not data)
                 if not data:
                     return
         except (Refusal, Unreachable, Misunderstood, OSError):
             return  # whoever reads is told why
 
-    def _send(
+    def send(
         self, data: bytes, *, is_closed: bool = False, terminal: ExecTerminal | None = None
     ) -> None:
+        """Have it passed on, all of it."""
         from bailiwick.client.bodies import make_body
         from bailiwick.wire.actions.execs import JOB_EXEC_TYPE
         from bailiwick.wire.execs import ExecInput
 
-        path, end = _path(self._opened), self._offset + len(data)
+        path, end = path_of(self._opened), self._offset + len(data)
         while True:  # until there was room for all of it, or it is over
             text = base64.b64encode(data[len(data) - (end - self._offset) :]).decode()
             told: dict[str, object] = {"offset": self._offset, "data": text}

@@ -1,1 +1,1 @@
-"""The images of one machine: fetched from a registry by digest, listed, shown, removed."""
+"""The images of one machine: fetched from a registry by digest, listed, unpacked, removed."""

@@ -26,7 +26,7 @@ from bailiwick.executors.images.registry import (
     ImageReference,
     RegistryClient,
 )
-from bailiwick.executors.local.images import (
+from bailiwick.executors.images.unpacked import (
     LAYERS_MAX,
     ImageName,
     check_media,

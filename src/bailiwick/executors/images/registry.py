@@ -142,19 +142,24 @@ class RegistryClient:
 
     @contextmanager
     def _get(self, path: str, *, accept: str = "*/*") -> Iterator[httpx2.Response]:
-        url = self._base + path
+        try:
+            with self._answered(self._base + path, accept) as response:
+                yield response
+        except httpx2.HTTPError as error:
+            raise Unavailable("the registry", type(error).__name__) from None
+
+    @contextmanager
+    def _answered(self, url: str, accept: str) -> Iterator[httpx2.Response]:
+        """The answer itself, after redirects and after a token was fetched."""
         for _ in range(_REDIRECTS_MAX + 2):  # one more for a token
             headers = {"Accept": accept}
             if self._bearer is not None and _origin(url) == _origin(self._base):
                 headers["Authorization"] = self._bearer
-            try:
-                with self._http.stream("GET", url, headers=headers) as response:
-                    if response.status_code == 200:
-                        yield response
-                        return
-                    url = self._next(url, response)
-            except httpx2.HTTPError as error:
-                raise Unavailable("the registry", type(error).__name__) from None
+            with self._http.stream("GET", url, headers=headers) as response:
+                if response.status_code == 200:
+                    yield response
+                    return
+                url = self._next(url, response)
         raise Unavailable("the registry", "it redirects without an end")
 
     def _next(self, url: str, response: httpx2.Response) -> str:

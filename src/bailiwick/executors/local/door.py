@@ -53,7 +53,9 @@ class Supervised:
         fork: Callable[[], int],
         hold: Callable[[int], None],
         become: Callable[..., None],
+        beside: Callable[..., Any],
     ) -> None:
+        self.beside = beside
         self.folder, self.order = folder, order
         self.fork, self.hold, self.become = fork, hold, become
         self.waiting: _socket.socket | None = None
@@ -76,6 +78,7 @@ class Supervised:
         order = self.order | {"argv": [str(word) for word in wish["argv"]]}
         if guest.terminal is not None:
             order["env"] = order["env"] | {"TERM": str(guest.terminal["term"])}
+        copying = self.beside("copying.py") if wish.get("copy") else None
         gate, open_gate = os.pipe()
         fault, tell_fault = os.pipe()
         try:
@@ -83,9 +86,16 @@ class Supervised:
             if not pid:
                 os.close(open_gate)
                 files = tuple(guest.files)
+
+                def copy(fault: int) -> tuple[int, ...]:
+                    assert copying is not None
+                    os.close(fault)
+                    os._exit(copying.copy(wish["copy"], files[0], sink=files[1], errors=files[2]))
+
                 has_terminal = guest.terminal is not None
                 get = lambda _: guest.open_terminal() if has_terminal else files  # noqa: E731
-                self.become(order, gate=gate, fault=tell_fault, files=get)
+                own = get if copying is None else copy
+                self.become(order, gate=gate, fault=tell_fault, files=own)
             self.hold(pid)
             os.write(open_gate, b"!")
         except BaseException:

@@ -252,6 +252,8 @@ def _reach(folder: Path, until: float, runs: Callable[[], bool]) -> socket.socke
 
 def _send(door: socket.socket, wish: ExecWish, files: list[int]) -> None:
     told: dict[str, Any] = {"argv": list(wish.argv), "terminal": None, "attach": wish.is_attach}
+    if wish.copy is not None:
+        told["copy"] = {"direction": wish.copy.direction.value, "path": wish.copy.path}
     if wish.terminal is not None:
         own = wish.terminal
         told["terminal"] = {"rows": own.rows, "columns": own.columns, "term": own.term}

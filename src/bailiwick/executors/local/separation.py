@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bailiwick.executors.local.images import Images
+from bailiwick.executors.images.unpacked import Images
 from bailiwick.executors.local.launch import TMP, TOKEN, WORK, Own
 from bailiwick.executors.local.modes import (
     Apart,

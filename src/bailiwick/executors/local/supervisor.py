@@ -230,7 +230,7 @@ class _Watch:
         self._times = times.OutputTimes(self._path(times.NAME))
         with contextlib.suppress(OSError):  # a job that nobody can enter runs all the same
             door = _beside("door.py")
-            how = {"fork": self._fork, "hold": self._hold, "become": become_job}
+            how = {"fork": self._fork, "hold": self._hold, "become": become_job, "beside": _beside}
             job = door.Supervised(self._folder, self._order, **how)
             if self._waiting is not None:
                 job.waiting, job.main = self._waiting[0], self._pid

@@ -18,7 +18,12 @@ from typing import TypeVar
 from bailiwick.executors.execs import Enterable, ExecOver, Typed
 from bailiwick.executors.node.executor import NodeExecutor
 from bailiwick.executors.port import Executor
-from bailiwick.kernel.work.execs.commands import WORD_CHARS_MAX, WORDS_MAX, NoteExecStarted
+from bailiwick.kernel.work.execs.commands import (
+    WORD_CHARS_MAX,
+    WORDS_MAX,
+    NoteExecStarted,
+    NoteFilesCopied,
+)
 from bailiwick.ports import JobRow
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.channel import ExecChannel, Written
@@ -79,19 +84,33 @@ async def open_exec(
         wish=wish,
         correlation_id=caller.correlation_id,
     )
-    note = NoteExecStarted(
+    await caller.change(_note(made, job))
+    if not caller.dry_run:
+        desk.begin(made, executor)
+    return made
+
+
+def _note(made: Exec, job: JobRow) -> NoteExecStarted | NoteFilesCopied:
+    """What is sealed before it begins."""
+    wish = made.wish
+    if wish.copy is not None:
+        return NoteFilesCopied(
+            tenant=job.tenant,
+            project=job.project,
+            job_id=made.job_id,
+            exec_id=made.exec_id,
+            direction=wish.copy.direction,
+            path=wish.copy.path.encode("utf-8", "replace").decode(),
+        )
+    return NoteExecStarted(
         tenant=job.tenant,
         project=job.project,
-        job_id=job_id,
-        lease_id=lease_id,
+        job_id=made.job_id,
+        lease_id=made.lease_id,
         exec_id=made.exec_id,
         argv=told_argv(job.command if wish.is_attach else wish.argv),
         terminal=wish.terminal is not None,
     )
-    await caller.change(note)
-    if not caller.dry_run:
-        desk.begin(made, executor)
-    return made
 
 
 def told_argv(argv: tuple[str, ...]) -> tuple[str, ...]:

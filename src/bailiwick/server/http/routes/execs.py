@@ -16,7 +16,7 @@ from bailiwick.server.http.spelling import spell_done
 from bailiwick.services.jobs import execs
 from bailiwick.services.jobs.execs import AgentCall, ExecHouse, TypedPart, WrittenPart
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.vocab.execs import ExecOutcome, ExecWish, Terminal
+from bailiwick.vocab.execs import ExecCopy, ExecOutcome, ExecWish, Terminal
 from bailiwick.wire import execs as wire
 from bailiwick.wire.answers import Done
 
@@ -36,7 +36,9 @@ async def open_exec(asked: Changing, job_id: PathNumber, *, body: wire.NewExec) 
     """Run a program inside a job that runs, with what the job has and nothing more."""
 
     def ask() -> ExecWish:
-        return ExecWish(tuple(body.command), _terminal(body.terminal), body.attach)
+        copied = body.copy_files
+        copy = None if copied is None else ExecCopy(copied.direction, copied.path)
+        return ExecWish(tuple(body.command), _terminal(body.terminal), copy, body.attach)
 
     found = await execs.open_exec(
         asked, house_of(asked), job_id=job_id, member=body.member, ask=ask
@@ -107,6 +109,7 @@ async def due_execs(asked: Here, node: PathName, *, body: wire.NodeExecsQuestion
             command=list(each.wish.argv),
             terminal=_spell(each.wish.terminal),
             attach=each.wish.is_attach,
+            copy_files=_spell_copy(each.wish.copy),
         )
         for each in found
     ]
@@ -158,6 +161,10 @@ def _spell(found: Terminal | None) -> wire.ExecTerminal | None:
     if found is None:
         return None
     return wire.ExecTerminal(rows=found.rows, columns=found.columns, term=found.term)
+
+
+def _spell_copy(found: ExecCopy | None) -> wire.ExecCopy | None:
+    return None if found is None else wire.ExecCopy(direction=found.direction, path=found.path)
 
 
 def _bytes(text: str) -> bytes:

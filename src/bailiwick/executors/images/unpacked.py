@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from bailiwick.executors.local.layers import ImageBounds, Unpacking, refuse
+from bailiwick.executors.images.layers import ImageBounds, Unpacking, refuse
 from bailiwick.vocab.errors import InvalidValue
 
 _NAME = re.compile(
