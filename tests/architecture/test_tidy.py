@@ -35,7 +35,6 @@ FOLDER_MODULES_MAX = 16
 # Folders that are fuller than that, and by how much: none may be added, and none may grow.
 CROWDED = {
     "src/bailiwick/cli/commands": 59,  # one for each word that is typed: a list, not a crowd
-    "src/bailiwick/executors/local": 18,  # what a supervisor loads by its path lies beside it
     "src/bailiwick/journal": 17,
     "src/bailiwick/kernel": 17,  # beside its slices
     "src/bailiwick/kernel/work": 18,  # beside requests and leases, what is sealed of graphs

@@ -156,8 +156,8 @@ class JobDoor:
             path = f"/proc/self/fd/{at}/{NAME}.new"  # the folder's own may be too long
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-            kind = _socket.SOCK_SEQPACKET | _socket.SOCK_NONBLOCK | _socket.SOCK_CLOEXEC
-            self._socket = _socket.socket(_socket.AF_UNIX, kind)
+            self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+            self._socket.setblocking(False)
             self._socket.bind(path)
             self._socket.listen(GUESTS_MAX)
             os.rename(path, f"/proc/self/fd/{at}/{NAME}")  # where it is, it is open
@@ -299,7 +299,7 @@ class JobDoor:
 
 def pair() -> tuple[_socket.socket, _socket.socket]:
     """Two ends, for the supervisor and for the job's own program."""
-    return _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET | _socket.SOCK_CLOEXEC)
+    return _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
 
 
 def await_guest(waiting: _socket.socket, order: dict[str, Any]) -> tuple[int, int, int]:
