@@ -175,6 +175,18 @@ def test_who_is_another_s_or_guesses_finds_nothing(ann: Person, bob: Person, job
     assert [base64.b64decode(piece["data"]) for piece in read["pieces"]] == [b"mine"]
 
 
+def test_a_job_s_own_token_enters_nothing(ann: Person, job: str) -> None:
+    told = ann.run("exec", job, "--", "printenv", "BAILIWICK_LEASE_TOKEN")
+    headers = {"Authorization": f"Bearer {told.stdout.decode().strip()}"}
+    number = job.removeprefix("job-")
+    whoami = httpx2.get(f"{ann.served.url}/v1/whoami", headers=headers, timeout=WAIT_S)
+    assert whoami.status_code == 200, "it is a token that is let in"
+    for other in (number, "999"):
+        url = f"{ann.served.url}/v1/jobs/{other}/execs"
+        answer = httpx2.post(url, json={"command": ["id"]}, headers=headers, timeout=WAIT_S)
+        assert answer.status_code == 404, answer.text
+
+
 def test_a_flood_is_held_back_and_stays_bounded(ann: Person, job: str) -> None:
     path = f"/v1/jobs/{job.removeprefix('job-')}/execs"
     own = f"{path}/{ann.ask('POST', path, {'command': ['yes']}).json()['exec_id']}"
