@@ -262,6 +262,7 @@ def test_files_go_in_and_out_and_nothing_is_written_elsewhere(
     for far, near in ((f"{job}:no/such", "x"), (f"{job}:there", "/no/such/x")):
         told = ann.run("cp", far, near)
         assert (told.returncode, b"No such file" in told.stderr) == (1, True), told
+        assert told.stderr.count(b"\n") == 1, "why, once"
     assert bob.run("cp", f"{job}:there", str(tmp_path / "theirs")).returncode != 0
     ann.run("exec", job, "--", "ln", "-s", "/etc/hostname", "leads-out")
     told = ann.run("cp", f"{job}:leads-out", str(tmp_path / "led"))

@@ -57,13 +57,16 @@ def copy_here(ask: Ask, opened: Exec, *, local: str) -> int:
     """Put what the job sends under that name; the exit code."""
     source, sink = os.pipe()
     side = _Side(lambda: copying.copy_in(local, source), source)
+    taken = 0
 
     def keep(found: ExecOutput) -> None:
+        nonlocal taken
         for piece in found.pieces:
             data = base64.b64decode(piece.data)
             if piece.stream is ExecStream.STDERR:
                 sys.stderr.buffer.write(data)
                 continue
+            taken += len(data)
             while data:  # a pipe takes some at a time
                 data = data[os.write(sink, data) :]
 
@@ -75,6 +78,8 @@ def copy_here(ask: Ask, opened: Exec, *, local: str) -> int:
         os.close(sink)
         side.join()
         end_exec(ask, opened)
+    if status and not taken:  # the job's side has said why it sends nothing
+        return int(ExitCode.FAULT)
     return _told(local, side, status)
 
 
