@@ -249,7 +249,7 @@ def test_files_go_in_and_out_and_nothing_is_written_elsewhere(
     (tmp_path / "in/sub/large").write_bytes(os.urandom(2_000_000))
     (tmp_path / "in/link").symlink_to("sub/large")
     told = ann.run("cp", str(tmp_path / "in"), f"{job}:there")
-    assert (told.returncode, told.stderr) == (0, b"")
+    assert (told.returncode, told.stderr) == (0, b""), told.stderr
     assert ann.run("exec", job, "--", "sh", "-c", "ls there there/sub").stdout.split() == [
         *(b"there:", b"link", b"sub", b"there/sub:", b"large")
     ]

@@ -7,7 +7,8 @@ Rules:
 - Both ways go by offsets. What is sent twice is there once; what was read up to an offset is
   dropped once something after it is asked for.
 - A full queue takes nothing: the program, or the caller, waits.
-- Once it is over it stays over; what the program wrote before can still be read.
+- Once it is over it stays over; what the program wrote before can still be read, and what is typed
+  later counts as taken.
 - Calls come from any thread; whoever waits for a change is woken.
 """
 
@@ -74,12 +75,14 @@ class ExecChannel:
         """Take what was typed; up to where it was taken."""
         self.caller_s = time.monotonic()
         with self._changed:
+            if self._outcome is not None:  # nobody reads it: who waited for room would for ever
+                return offset + len(data)
             end = self._typed_from + len(self._typed)
             if offset > end:
                 raise InvalidValue("offset", offset, f"at most {end}: what is before is missing")
             fresh = data[end - offset :]
             fresh = fresh[: TYPED_BYTES_MAX - len(self._typed)]
-            if not self._is_closed and self._outcome is None:
+            if not self._is_closed:
                 self._typed += fresh
                 self._is_closed = is_closed and end + len(fresh) == offset + len(data)
                 self._tell()
