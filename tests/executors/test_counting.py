@@ -239,15 +239,13 @@ def test_counts_that_cannot_be_are_damage(change: dict[str, Any]) -> None:
         parse_counts(json.dumps(EXIT | COUNTS | change).encode())
 
 
-def test_the_supervisor_believes_a_control_group_before_itself(tmp_path: Path) -> None:
-    from bailiwick.executors.local import supervisor
+def test_what_a_control_group_tells_is_read_and_nonsense_is_not(tmp_path: Path) -> None:
+    from bailiwick.executors.local import cgroups
 
     (tmp_path / "cpu.stat").write_text("usage_usec 5000999\nuser_usec 1\n")
     (tmp_path / "memory.peak").write_text("4096\n")
-    watch = supervisor._Watch.__new__(supervisor._Watch)
-    watch._order, watch._cpu_before_s = {"cgroup": str(tmp_path)}, 0.0
-    assert watch._counts() == {"cpu_ms": 5_000, "mem_peak_bytes": 4_096}
+    assert cgroups.counts(str(tmp_path)) == {"cpu_ms": 5_000, "mem_peak_bytes": 4_096}
     (tmp_path / "memory.peak").unlink()
-    assert watch._counts() == {"cpu_ms": 5_000}
+    assert cgroups.counts(str(tmp_path)) == {"cpu_ms": 5_000}
     (tmp_path / "cpu.stat").write_text("nonsense\n")
-    assert watch._counts()["cpu_ms"] >= 0
+    assert cgroups.counts(str(tmp_path)) == {}, "what the supervisor counts itself stays"

@@ -110,6 +110,6 @@ print(AdmissionController(ledger).admit(PlacementRequest(tenant="lab", cpu_cores
 
     up = [str(stranger.venv / "bin/bailiwick"), "up"]
     done = run(up, cwd=stranger.folder, env=stranger.env)
-    told = "bailiwick: this needs the Python package sqlalchemy (pip install 'bailiwick[server]')\n"
+    told = "bailiwick: this needs the Python package joserfc (pip install 'bailiwick[server]')\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
     assert list(stranger.folder.iterdir()) == []

@@ -261,10 +261,21 @@ def processes_of(folder: Path) -> list[int]:
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             told = (path / "cmdline").read_bytes() + (path / "environ").read_bytes()
-            is_server = b"bailiwick.cli.main" in told
+            is_server = b"bailiwick.cli.main" in told or _only_starts(path, told)
             if mark in told and not is_server and int(path.name) != os.getpid():
                 found.append(int(path.name))
     return found
+
+
+def _only_starts(path: Path, told: bytes) -> bool:
+    """Whether it is the server's starter, which lives as long as the server does.
+
+    Supervisors are copies of it and are called like it; but each holds its job's lock.
+    """
+    if b"/starter.py\0" not in told:
+        return False
+    held = [os.readlink(fd) for fd in (path / "fd").iterdir()]
+    return not any("/data/jobs/" in name for name in held)
 
 
 @contextlib.contextmanager
