@@ -19,6 +19,7 @@ bailiwick.vocab.errors.InvalidValue: address: expected ... without user, ..., go
 from __future__ import annotations
 
 import re
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -41,6 +42,12 @@ _HOST: Final = r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(?::[0-9]{1,5})?
 _OCI: Final = re.compile(rf"{_HOST}(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*")
 _BLOB: Final = re.compile(rf"(?:https://{_HOST}|file://)(?:/[A-Za-z0-9._~-]+)*/?")
 _KEY: Final = re.compile(r"RW[A-Za-z0-9+/]{54}")
+SIGSTORE_PREFIX: Final = "sigstore:"
+"""Before a public key for Sigstore bundles: its SubjectPublicKeyInfo in base64."""
+_SPKI: Final = (
+    (bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d03010703420004"), 91),  # P-256
+    (bytes.fromhex("302a300506032b6570032100"), 44),  # Ed25519
+)
 
 
 def check_address(kind: ArtifactKind, address: str) -> str:
@@ -55,10 +62,24 @@ def check_address(kind: ArtifactKind, address: str) -> str:
 
 
 def check_key(key: str) -> str:
-    """The key if it is a public one as minisign prints it."""
-    if not _KEY.fullmatch(key):
+    """The key if it is a public one as minisign prints it, or one for Sigstore bundles."""
+    if key.startswith(SIGSTORE_PREFIX):
+        if not _is_spki(key.removeprefix(SIGSTORE_PREFIX)):
+            expected = f"{SIGSTORE_PREFIX} and a public key on P-256 or Ed25519 (DER in base64)"
+            raise InvalidValue("key", key, expected)
+    elif not _KEY.fullmatch(key):
         raise InvalidValue("key", key, "the 56 characters of a minisign public key, RW first")
     return key
+
+
+def _is_spki(text: str) -> bool:
+    """Whether it is a SubjectPublicKeyInfo of one of the two sorts, spelled in the one way."""
+    try:
+        raw = b64decode(text, validate=True)
+    except ValueError:
+        return False
+    is_known = any(raw.startswith(head) and len(raw) == size for head, size in _SPKI)
+    return is_known and b64encode(raw).decode() == text
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from bailiwick.vocab.errors import (
     NotLeader,
     OverlayBroadens,
     Stale,
+    VerificationFailed,
 )
 from bailiwick.wire.answers import Refused, TokenDenied
 from bailiwick.wire.problem import EdgeCode, Problem
@@ -68,6 +69,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
     ),
     ErrorCode.OVERLAY_BROADENS: Row(
         409, False, "a line about an app allows more than a wider one; `details` has which"
+    ),
+    ErrorCode.VERIFICATION_FAILED: Row(
+        409, False, "an artifact is not what it should be; `details` has its digest and why"
     ),
     ErrorCode.UNAVAILABLE: Row(503, True, "no answer in time; it may have taken effect or not"),
     ErrorCode.NOT_LEADER: Row(503, True, "another replica decides; `details` may say which"),
@@ -168,6 +172,8 @@ def _details(error: BailiwickError) -> Details:
             return about | {"asked": error.asked, "step": error.step}
         case OverlayBroadens():
             return {"what": error.what, "value": error.value, "source": error.source}
+        case VerificationFailed():
+            return {"digest": error.digest, "reason": error.reason}
         case NotLeader():
             return {"leader": error.address}
         case _:

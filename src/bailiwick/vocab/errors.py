@@ -24,6 +24,7 @@ class ErrorCode(StrEnum):
     LIMIT_REACHED = "limit_reached"
     NOT_HONOURED = "not_honoured"
     OVERLAY_BROADENS = "overlay_broadens"
+    VERIFICATION_FAILED = "verification_failed"
     UNAVAILABLE = "unavailable"
     NOT_LEADER = "not_leader"
     DEPOSED = "deposed"
@@ -156,6 +157,16 @@ class OverlayBroadens(BailiwickError):
             hint="an overlay only narrows; see app entitlement explain",
         )
         self.what, self.value, self.source = what, value, source
+
+
+class VerificationFailed(BailiwickError):
+    """Bytes are not what their digest says, or nobody signed them whose word counts."""
+
+    code = ErrorCode.VERIFICATION_FAILED
+
+    def __init__(self, digest: str, reason: str) -> None:
+        super().__init__(f"artifact {digest} is not used: {reason}")
+        self.digest, self.reason = digest, reason
 
 
 class Unavailable(BailiwickError):
