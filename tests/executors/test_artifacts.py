@@ -18,7 +18,7 @@ from bailiwick.executors.artifacts.fetching import Fetcher
 from bailiwick.executors.artifacts.guarded import AddressForbidden, is_public
 from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.vocab.apps import ArtifactKind, SourceTier
-from bailiwick.vocab.artifacts import VerificationReason as Why
+from bailiwick.vocab.apps import VerificationReason as Why
 from bailiwick.vocab.errors import (
     InvalidValue,
     LimitReached,

@@ -4,7 +4,8 @@ Rules:
 
 - An artifact is known by its digest. It is used if it is registered as what the manifest says it
   is, comes from a source that is there and that the policy allows, is in an allowed channel, is
-  not retired, and is verified. What is unknown or not trusted is not used.
+  not retired, and is verified; where the source names keys, by one that it still names. What is
+  unknown or not trusted is not used.
 - Every step is told, in the order of :class:`ArtifactRefusal`, also of one that is used.
 - An address has no user and no password in it: nothing secret is written down.
 
@@ -106,6 +107,14 @@ class Artifact:
     trust: ArtifactTrust = ArtifactTrust.UNVERIFIED
     channel: Channel = Channel.DEV
     revision: int = 1
+    key: str | None = None
+    """The public key by which it is trusted, if it was verified by a signature."""
+
+    def is_trusted_by(self, source: ArtifactSource | None) -> bool:
+        """Whether it is verified and, where its source names keys, by one that it still names."""
+        if self.trust is not ArtifactTrust.VERIFIED:
+            return False
+        return source is None or not source.keys or self.key in source.keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +176,8 @@ def _steps(
     by_source = policy.why_not(PolicyAxis.SOURCES, ref.source)
     by_channel = policy.why_not(PolicyAxis.CHANNELS, artifact.channel.value)
     there = source is not None and source.is_allowed and source.kind is artifact.kind
+    is_trusted = artifact.is_trusted_by(source)
+    is_stale = artifact.trust is ArtifactTrust.VERIFIED and not is_trusted
     is_retired = artifact.lifecycle is ArtifactLifecycle.RETIRED
     return [
         ArtifactStep(why.NOT_REGISTERED, True, artifact.digest),
@@ -181,6 +192,6 @@ def _steps(
         ),
         ArtifactStep(why.RETIRED, not is_retired, artifact.lifecycle.value),
         ArtifactStep(
-            why.NOT_VERIFIED, artifact.trust is ArtifactTrust.VERIFIED, artifact.trust.value
+            why.NOT_VERIFIED, is_trusted, "another key's" if is_stale else artifact.trust.value
         ),
     ]

@@ -39,7 +39,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509 import load_der_x509_certificate
 
 from bailiwick.apps.artifacts import SIGSTORE_PREFIX
-from bailiwick.vocab.artifacts import VerificationReason as Why
+from bailiwick.vocab.apps import VerificationReason as Why
 
 SIGNATURE_BYTES_MAX: Final = 256 << 10
 """Of the text of one signature or bundle."""
@@ -138,12 +138,11 @@ def _bytes(text: str, size: int) -> bytes:
 def _sigstore_keys(keys: Iterable[str]) -> dict[str, _PublicKey]:
     """Those of the keys that are for bundles; one that is no point of its curve signs nothing."""
     found = dict[str, _PublicKey]()
-    for name in keys:
-        if name.startswith(SIGSTORE_PREFIX):
-            with suppress(ValueError, UnsupportedAlgorithm):
-                key = load_der_public_key(base64.b64decode(name.removeprefix(SIGSTORE_PREFIX)))
-                if isinstance(key, ec.EllipticCurvePublicKey | Ed25519PublicKey):
-                    found[name] = key
+    for name in (each for each in keys if each.startswith(SIGSTORE_PREFIX)):
+        with suppress(ValueError, UnsupportedAlgorithm):
+            key = load_der_public_key(base64.b64decode(name.removeprefix(SIGSTORE_PREFIX)))
+            if isinstance(key, ec.EllipticCurvePublicKey | Ed25519PublicKey):
+                found[name] = key
     return found
 
 

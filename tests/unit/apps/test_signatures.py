@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from bailiwick.apps.artifacts import check_key
 from bailiwick.apps.signatures import Signed, SignedBy, check_signature, find_signer
-from bailiwick.vocab.artifacts import VerificationReason as Why
+from bailiwick.vocab.apps import VerificationReason as Why
 from tests.support.signing import BundleSigner, MinisignSigner
 
 DATA = b"the bytes of an app\n" * 100

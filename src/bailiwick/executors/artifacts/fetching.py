@@ -8,16 +8,19 @@ Rules:
   read, and none of this server's own names and passwords is used: a tenant that names a registry
   must not reach what others may read there.
 - Nothing takes longer than its time. What was fetched by then is kept, and the next try goes on.
-- So many fetches at a time, and no more.
+- So many fetches at a time, and no more. One that takes long goes on while whoever asked comes back
+  for it, and who asks for the same joins it.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.apps.signatures import SignedBy, find_signer
@@ -28,15 +31,16 @@ from bailiwick.executors.artifacts.guarded import (
     guarded_transport,
     is_public,
 )
-from bailiwick.executors.artifacts.sources import FolderBlobs, Registry, Source, WebBlobs
+from bailiwick.executors.artifacts.sources import ArtifactOrigin, FolderBlobs, Registry, WebBlobs
 from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.executors.images.registry import Credentials, load_credentials
-from bailiwick.vocab.apps import ArtifactKind, SourceTier
-from bailiwick.vocab.artifacts import VerificationReason
+from bailiwick.vocab.apps import ArtifactKind, SourceTier, VerificationReason
 from bailiwick.vocab.errors import Unavailable, VerificationFailed
 
+T = TypeVar("T")
+
 ARTIFACT_BYTES_MAX: Final = 64 << 30
-FETCH_S_MAX: Final = 240.0
+FETCH_S_MAX: Final = 3_600.0
 AT_ONCE_MAX: Final = 4
 
 
@@ -47,7 +51,7 @@ class Fetched(NamedTuple):
     size_bytes: int
 
 
-class Verified(NamedTuple):
+class VerifiedArtifact(NamedTuple):
     """What was found of an artifact: why it is good, and by which key."""
 
     fetched: Fetched
@@ -66,38 +70,68 @@ class Fetcher:
     """Private networks in which tenants may have sources."""
     bytes_max: int = ARTIFACT_BYTES_MAX
     seconds_max: float = FETCH_S_MAX
-    _free: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(AT_ONCE_MAX))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _going: dict[Hashable, Future[Any]] = field(default_factory=dict)
+    _hands: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(AT_ONCE_MAX, "artifacts")
+    )
+
+    def begin(
+        self,
+        work: Callable[[Artifact, ArtifactSource], T],
+        artifact: Artifact,
+        *,
+        of: ArtifactSource,
+    ) -> Future[T]:
+        """Have :meth:`fetch` or :meth:`verify` done; who asks while it is, gets the same answer."""
+        key = (work.__name__, artifact.digest, of)
+        with self._lock:
+            known = self._going.get(key)
+            if known is None:
+                if sum(not each.done() for each in self._going.values()) >= AT_ONCE_MAX:
+                    why = f"{AT_ONCE_MAX} artifacts are being fetched already"
+                    raise Unavailable("fetching", why)
+                known = self._going[key] = self._hands.submit(work, artifact, of)
+            return known
+
+    def take(self, done: Future[Any]) -> None:
+        """Its answer was told: who asks from now on has it done anew."""
+        with self._lock:
+            self._going = {key: each for key, each in self._going.items() if each is not done}
+
+    def close(self) -> None:
+        """Begin nothing any more."""
+        self._hands.shutdown(wait=False, cancel_futures=True)
 
     def fetch(self, artifact: Artifact, source: ArtifactSource) -> Fetched:
         """Bring it here, whole and as its digest says."""
-        with _Turn(self._free):
-            return self._fetch(artifact.digest, self._open(source))
+        return self._fetch(artifact.digest, self._open(source))
 
-    def verify(self, artifact: Artifact, source: ArtifactSource) -> Verified:
+    def verify(self, artifact: Artifact, source: ArtifactSource) -> VerifiedArtifact:
         """Bring it here, read all of it again, and find who signed it."""
-        with _Turn(self._free):
-            opened = self._open(source)
-            fetched = self._fetch(artifact.digest, opened)
-            if not all(self.store.judge(each) for each in fetched.parts):
-                fetched = self._fetch(artifact.digest, opened)  # a disk lost it: once more
-            signed = self.store.judge(artifact.digest)
-            if signed is None:
-                raise VerificationFailed(artifact.digest, VerificationReason.DIGEST_DIFFERS)
-            if not source.keys:
-                return Verified(fetched, VerificationReason.DIGEST_MATCHES, None)
-            texts = opened.signatures(artifact.digest)
-            found = find_signer(texts, signed, keys=source.keys)
-            if not isinstance(found, SignedBy):
-                raise VerificationFailed(artifact.digest, found)
-            return Verified(fetched, VerificationReason.SIGNATURE_VALID, found.key)
+        opened = self._open(source)
+        fetched = self._fetch(artifact.digest, opened)
+        lost = [each for each in fetched.parts if self.store.judge(each) is None]
+        if lost:
+            fetched = self._fetch(artifact.digest, opened)  # a disk lost some of it: once more
+        signed = self.store.judge(artifact.digest)
+        if signed is None:
+            raise VerificationFailed(artifact.digest, VerificationReason.DIGEST_DIFFERS)
+        if not source.keys:
+            return VerifiedArtifact(fetched, VerificationReason.DIGEST_MATCHES, None)
+        texts = opened.signatures(artifact.digest)
+        found = find_signer(texts, signed, keys=source.keys)
+        if not isinstance(found, SignedBy):
+            raise VerificationFailed(artifact.digest, found)
+        return VerifiedArtifact(fetched, VerificationReason.SIGNATURE_VALID, found.key)
 
-    def _fetch(self, digest: str, opened: Source) -> Fetched:
+    def _fetch(self, digest: str, opened: ArtifactOrigin) -> Fetched:
         parts = opened.fetch(digest, self.store, size_max=self.bytes_max)
         for each in parts:
             self.store.touch(each)
         return Fetched(parts, sum(self.store.path(each).stat().st_size for each in parts))
 
-    def _open(self, source: ArtifactSource) -> Source:
+    def _open(self, source: ArtifactSource) -> ArtifactOrigin:
         is_ours = source.tier is SourceTier.PLATFORM
         deadline = Deadline.after(self.seconds_max)
         if is_ours:
@@ -117,17 +151,3 @@ class Fetcher:
         if self.credentials is None or not self.credentials.exists():
             return None
         return load_credentials(self.credentials, address.partition("/")[0])
-
-
-class _Turn:
-    """One of the fetches that may go on at a time."""
-
-    def __init__(self, free: threading.Semaphore) -> None:
-        self._free = free
-
-    def __enter__(self) -> None:
-        if not self._free.acquire(blocking=False):
-            raise Unavailable("fetching", f"{AT_ONCE_MAX} artifacts are being fetched already")
-
-    def __exit__(self, *error: object) -> None:
-        self._free.release()

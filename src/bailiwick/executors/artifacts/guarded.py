@@ -91,11 +91,9 @@ class _Stream(httpcore2.NetworkStream):
     def close(self) -> None:
         self._inner.close()
 
-    def start_tls(
-        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.NetworkStream:
-        left = self._deadline.left(timeout)
-        return _Stream(self._inner.start_tls(ssl_context, server_hostname, left), self._deadline)
+    def start_tls(self, *rest: Any, **told: Any) -> _Stream:
+        told["timeout"] = self._deadline.left(told.get("timeout"))
+        return _Stream(self._inner.start_tls(*rest, **told), self._deadline)
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
@@ -107,14 +105,7 @@ class _Backend(httpcore2.SyncBackend):
     def __init__(self, deadline: Deadline, may_ask: Callable[[str], bool]) -> None:
         self._deadline, self._may_ask = deadline, may_ask
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Any = None,
-    ) -> httpcore2.NetworkStream:
+    def connect_tcp(self, host: str, port: int, *rest: Any, **told: Any) -> httpcore2.NetworkStream:
         try:
             rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
@@ -122,8 +113,8 @@ class _Backend(httpcore2.SyncBackend):
         found = [str(row[4][0]) for row in rows]
         if not found or not all(self._may_ask(each) for each in found):
             raise AddressForbidden()
-        left = self._deadline.left(timeout)
-        inner = super().connect_tcp(found[0], port, left, local_address, socket_options)
+        told["timeout"] = self._deadline.left(told.get("timeout"))
+        inner = super().connect_tcp(found[0], port, *rest, **told)
         return _Stream(inner, self._deadline)
 
 

@@ -28,7 +28,7 @@ import httpx2
 
 from bailiwick.apps.manifest import check_digest
 from bailiwick.apps.signatures import SIGNATURE_BYTES_MAX
-from bailiwick.executors.artifacts.store import ArtifactStore, Draft
+from bailiwick.executors.artifacts.store import ArtifactStore, IncomingBytes
 from bailiwick.executors.images.registry import (
     DOCUMENT_BYTES_MAX,
     ContentDiffers,
@@ -37,7 +37,7 @@ from bailiwick.executors.images.registry import (
     NotThere,
     RegistryClient,
 )
-from bailiwick.vocab.artifacts import VerificationReason
+from bailiwick.vocab.apps import VerificationReason
 from bailiwick.vocab.errors import InvalidValue, NotFound, Unavailable, VerificationFailed
 
 PARTS_MAX: Final = 512
@@ -53,7 +53,7 @@ _BESIDE: Final = (".minisig", ".sigstore.json")
 _PIECE: Final = 1 << 20
 
 
-class Source(Protocol):
+class ArtifactOrigin(Protocol):
     """What can be asked for an artifact."""
 
     def fetch(self, digest: str, store: ArtifactStore, *, size_max: int) -> tuple[str, ...]:
@@ -76,19 +76,17 @@ class WebBlobs:
 
     def fetch(self, digest: str, store: ArtifactStore, *, size_max: int) -> tuple[str, ...]:
         """Bring it here; from where the last fetch ended, if the place can do that."""
-        if not store.has(digest):
-            with store.drafting(digest, size_max=size_max) as draft:
-                try:
-                    if draft.size:
-                        self._receive(draft, offset=draft.size)
-                    if not draft.is_whole:  # what was here may have been no part of it
-                        draft.restart()
-                        self._receive(draft, offset=0)
-                except httpx2.HTTPError as error:
-                    raise Unavailable("the source", type(error).__name__) from None
+        if store.has(digest):
+            return (digest,)
+        with store.drafting(digest, size_max=size_max) as draft, _told():
+            if draft.size:
+                self._receive(draft, offset=draft.size)
+            if not draft.is_whole:  # what was here may have been no part of it
+                draft.restart()
+                self._receive(draft, offset=0)
         return (digest,)
 
-    def _receive(self, draft: Draft, *, offset: int) -> None:
+    def _receive(self, draft: IncomingBytes, *, offset: int) -> None:
         headers = {"Range": f"bytes={offset}-"} if offset else {}
         with self._http.stream("GET", self._url(draft.digest), headers=headers) as response:
             if offset and response.status_code != 206:
@@ -107,15 +105,12 @@ class WebBlobs:
 
     def _small(self, url: str, digest: str) -> str:
         data = b""
-        try:
-            with self._http.stream("GET", url) as response:
-                self._check(response, digest)
-                for piece in response.iter_raw():
-                    data += piece
-                    if len(data) > SIGNATURE_BYTES_MAX:
-                        break
-        except httpx2.HTTPError as error:
-            raise Unavailable("the source", type(error).__name__) from None
+        with _told(), self._http.stream("GET", url) as response:
+            self._check(response, digest)
+            for piece in response.iter_raw():
+                data += piece
+                if len(data) > SIGNATURE_BYTES_MAX:
+                    break
         return _text(data)
 
     def _url(self, digest: str) -> str:
@@ -247,6 +242,15 @@ class Registry:
         except ValueError:  # InvalidValue is one
             return ""
         return _text(text.getvalue())
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What went wrong on the way, as what may be better later."""
+    try:
+        yield
+    except httpx2.HTTPError as error:
+        raise Unavailable("the source", type(error).__name__) from None
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from typing import IO, Any, Final
 
 from bailiwick.apps.manifest import check_digest
 from bailiwick.apps.signatures import WHOLE_BYTES_MAX, Signed
-from bailiwick.vocab.artifacts import VerificationReason
+from bailiwick.vocab.apps import VerificationReason
 from bailiwick.vocab.errors import LimitReached, Unavailable, VerificationFailed
 
 STORE_BYTES_MAX: Final = 256 << 30
@@ -32,7 +32,7 @@ _HALF: Final = ".part"
 
 
 @dataclass(slots=True)
-class Draft:
+class IncomingBytes:
     """Bytes on their way in; what was there of them already is counted."""
 
     digest: str
@@ -105,7 +105,7 @@ class ArtifactStore:
         return Signed(sha.hexdigest(), blake.digest(), whole if is_small else None)
 
     @contextmanager
-    def drafting(self, digest: str, *, size_max: int) -> Iterator[Draft]:
+    def drafting(self, digest: str, *, size_max: int) -> Iterator[IncomingBytes]:
         """Write something; it is here when the block ends, if it is what its digest says."""
         path = self.path(digest)
         half = path.with_name(path.name + _HALF)
@@ -113,7 +113,7 @@ class ArtifactStore:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with half.open("a+b") as file:
                 _lock(file, digest)
-                draft = Draft(digest, size_max, file)
+                draft = IncomingBytes(digest, size_max, file)
                 _take_up(draft)
                 yield draft
                 self._keep(draft, half, path=path)
@@ -123,7 +123,7 @@ class ArtifactStore:
         except OSError as error:
             raise Unavailable("the store of artifacts", error.strerror) from None
 
-    def _keep(self, draft: Draft, half: Path, *, path: Path) -> None:
+    def _keep(self, draft: IncomingBytes, half: Path, *, path: Path) -> None:
         if not draft.is_whole:
             raise VerificationFailed(draft.digest, VerificationReason.DIGEST_DIFFERS)
         draft.file.flush()
@@ -156,7 +156,7 @@ def _lock(file: IO[bytes], digest: str) -> None:
         raise Unavailable(f"artifact {digest}", "it is being fetched already") from None
 
 
-def _take_up(draft: Draft) -> None:
+def _take_up(draft: IncomingBytes) -> None:
     """Go on from what is there of it, after it was hashed."""
     draft.file.seek(0)
     while piece := draft.file.read(_PIECE):  # bounded by the file, and by what it may be

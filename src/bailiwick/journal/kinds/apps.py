@@ -24,6 +24,7 @@ from bailiwick.vocab.apps import (
     PolicyAxis,
     PolicyLimit,
     SourceTier,
+    VerificationReason,
 )
 
 _KIND = Words((ArtifactKind,))
@@ -100,6 +101,6 @@ class AppKinds:
                 "trust": Words((ArtifactTrust,)),
                 "channel": Words((Channel,)),
             },
-            {"before": TEXT},
+            {"before": TEXT, "reason": Words((VerificationReason,)), "key": TEXT},
         ),
     )

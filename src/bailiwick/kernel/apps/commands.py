@@ -27,6 +27,7 @@ from bailiwick.vocab.apps import (
     ArtifactLifecycle,
     ArtifactTrust,
     Channel,
+    VerificationReason,
 )
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer, check_kind, check_name
@@ -178,10 +179,23 @@ class ChangeArtifact:
     trust: ArtifactTrust | None = None
     channel: Channel | None = None
     revision: int | None = None
+    reason: VerificationReason | None = None
+    """What was found of its bytes, where that is why it is trusted or not."""
+    key: str | None = None
+    """The public key by which it is trusted."""
 
     def __post_init__(self) -> None:
         check_digest("digest", self.digest)
         Scope.of(self.tenant, self.project)
+        if self.reason is not None:
+            check_kind("reason", self.reason, VerificationReason)
+        if self.key is not None:
+            check_key(check_kind("key", self.key, str))
+        good = self.trust is ArtifactTrust.VERIFIED
+        if (self.reason is not None and self.reason.is_good is not good) or (
+            self.key is not None and self.reason is not VerificationReason.SIGNATURE_VALID
+        ):
+            raise InvalidValue("reason", self.reason, "one that says why it is trusted, or not")
         if self.lifecycle is not None:
             check_kind("lifecycle", self.lifecycle, ArtifactLifecycle)
         if self.trust is not None:

@@ -57,7 +57,7 @@ def _source_row(scope: Scope, source: ArtifactSource) -> list[Any]:
 
 def _artifact_row(scope: Scope, a: Artifact) -> list[Any]:
     words = (a.kind.value, a.source, a.lifecycle.value, a.trust.value, a.channel.value)
-    return [*scope, a.digest, *words, a.revision]
+    return [*scope, a.digest, *words, a.revision, *([] if a.key is None else [a.key])]
 
 
 def load(state: State, plain: Plain) -> None:
@@ -80,9 +80,9 @@ def load(state: State, plain: Plain) -> None:
             name, SourceTier(tier), ArtifactKind(kind), address, tuple(keys), bool(allowed)
         )
     for row in dumped["artifacts"]:
-        tenant, project, digest, kind, source, lifecycle, trust, channel, revision = row
+        tenant, project, digest, kind, source, lifecycle, trust, channel, revision, *more = row
         known = (ArtifactLifecycle(lifecycle), ArtifactTrust(trust), Channel(channel))
-        found = Artifact(digest, ArtifactKind(kind), source, *known, revision)
+        found = Artifact(digest, ArtifactKind(kind), source, *known, revision, *more)
         book.artifacts[Scope(tenant, project), digest] = found
 
 

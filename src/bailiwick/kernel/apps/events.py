@@ -27,6 +27,7 @@ from bailiwick.vocab.apps import (
     ArtifactTrust,
     Channel,
     SourceTier,
+    VerificationReason,
 )
 from bailiwick.vocab.errors import InvalidValue
 
@@ -167,6 +168,10 @@ class ArtifactChanged:
     trust: ArtifactTrust
     channel: Channel
     before: str | None = None
+    reason: VerificationReason | None = None
+    """What was found of its bytes, if that is why."""
+    key: str | None = None
+    """The public key that signed it, if one did."""
 
     @classmethod
     def of(cls, owner: Owner, artifact: Artifact, *, change: ArtifactChange, before: str) -> Self:
@@ -186,11 +191,15 @@ class ArtifactChanged:
             "trust": self.trust.value,
             "channel": self.channel.value,
         }
-        return body | ({} if self.before is None else {"before": self.before})
+        more = {"before": self.before, "key": self.key}
+        if self.reason is not None:
+            body["reason"] = self.reason.value
+        return body | {name: text for name, text in more.items() if text is not None}
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
+        reason = body.get("reason")
         return cls(
             owner,
             named_digest(body["digest"]),
@@ -201,6 +210,8 @@ class ArtifactChanged:
             ArtifactTrust(body["trust"]),
             Channel(body["channel"]),
             body.get("before"),
+            None if reason is None else VerificationReason(reason),
+            body.get("key"),
         )
 
 

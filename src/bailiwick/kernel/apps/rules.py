@@ -198,11 +198,14 @@ def _change_artifact(book: AppBook, command: cmd.ChangeArtifact) -> Iterator[Eve
     if command.revision is not None and command.revision != found.revision:
         raise Stale("artifact", command.digest, held=command.revision, current=found.revision)
     owner, told = Owner(*scope), list[Event]()
-    if command.trust not in (None, found.trust):
-        assert command.trust is not None
-        check_move(found.trust, command.trust)
+    is_signed_anew = command.key is not None and command.key != found.key
+    if command.trust is not None and (command.trust is not found.trust or is_signed_anew):
+        if command.trust is not found.trust:
+            check_move(found.trust, command.trust)
         before, found = found.trust.value, replace(found, trust=command.trust)
-        told.append(ev.ArtifactChanged.of(owner, found, change=ArtifactChange.TRUST, before=before))
+        _check_signer(book, found, command)
+        event = ev.ArtifactChanged.of(owner, found, change=ArtifactChange.TRUST, before=before)
+        told.append(replace(event, reason=command.reason, key=command.key))
     if command.lifecycle not in (None, found.lifecycle):
         assert command.lifecycle is not None
         check_move(found.lifecycle, command.lifecycle)
@@ -222,6 +225,15 @@ def _change_artifact(book: AppBook, command: cmd.ChangeArtifact) -> Iterator[Eve
     if not told:
         raise Conflict("artifact", command.digest, AS_IT_IS)
     yield from told
+
+
+def _check_signer(book: AppBook, found: Artifact, command: cmd.ChangeArtifact) -> None:
+    """Refuse a key that the source does not name: it may have been taken from it meanwhile."""
+    if command.key is None:
+        return
+    source = book.source(found.source, Scope(command.tenant, command.project))
+    if source is None or command.key not in source.keys:
+        raise Conflict("artifact", found.digest, "is signed by a key that its source does not name")
 
 
 def _check_promotion(found: Artifact, is_promotion: bool) -> None:
@@ -290,7 +302,10 @@ def _put_artifact(book: AppBook, event: ev.ArtifactChanged) -> None:
     known = book.artifacts.get(key)
     told = (event.digest, event.artifact_kind, event.source, event.lifecycle, event.trust)
     revision = 1 if known is None else known.revision + 1
-    book.artifacts[key] = Artifact(*told, Channel(event.channel), revision)
+    signer = None if known is None else known.key
+    if event.change is ArtifactChange.TRUST:
+        signer = event.key
+    book.artifacts[key] = Artifact(*told, Channel(event.channel), revision, signer)
 
 
 APPLY: Mapping[type, Apply] = dict.fromkeys(get_args(ev.AppEvent), _apply)
