@@ -21,6 +21,7 @@ from bailiwick.vocab.errors import (
     BailiwickError,
     ErrorCode,
     IllegalTransition,
+    InstanceRefused,
     InvalidValue,
     InvariantBroken,
     NotHonoured,
@@ -68,6 +69,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
     ),
     ErrorCode.OVERLAY_BROADENS: Row(
         409, False, "a line about an app allows more than a wider one; `details` has which"
+    ),
+    ErrorCode.INSTANCE_REFUSED: Row(
+        409, False, "the app, its policy or its version does not allow this; `details` says why"
     ),
     ErrorCode.UNAVAILABLE: Row(503, True, "no answer in time; it may have taken effect or not"),
     ErrorCode.NOT_LEADER: Row(503, True, "another replica decides; `details` may say which"),
@@ -168,6 +172,8 @@ def _details(error: BailiwickError) -> Details:
             return about | {"asked": error.asked, "step": error.step}
         case OverlayBroadens():
             return {"what": error.what, "value": error.value, "source": error.source}
+        case InstanceRefused():
+            return {"reason": error.reason.value, **error.numbers}
         case NotLeader():
             return {"leader": error.address}
         case _:

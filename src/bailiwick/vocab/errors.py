@@ -24,6 +24,7 @@ class ErrorCode(StrEnum):
     LIMIT_REACHED = "limit_reached"
     NOT_HONOURED = "not_honoured"
     OVERLAY_BROADENS = "overlay_broadens"
+    INSTANCE_REFUSED = "instance_refused"
     UNAVAILABLE = "unavailable"
     NOT_LEADER = "not_leader"
     DEPOSED = "deposed"
@@ -156,6 +157,17 @@ class OverlayBroadens(BailiwickError):
             hint="an overlay only narrows; see app entitlement explain",
         )
         self.what, self.value, self.source = what, value, source
+
+
+class InstanceRefused(BailiwickError):
+    """An instance of an app is not made, or not changed so: the word for why, and its numbers."""
+
+    code = ErrorCode.INSTANCE_REFUSED
+
+    def __init__(self, reason: StrEnum, name: str, **numbers: int | str) -> None:
+        told = "".join(f", {key} {value}" for key, value in numbers.items())
+        super().__init__(f"instance {_shown(name)}: {reason.value}{told}")
+        self.reason, self.name, self.numbers = reason, name, numbers
 
 
 class Unavailable(BailiwickError):
