@@ -16,6 +16,7 @@ from bailiwick.vocab.errors import NotFound
 from bailiwick.wire.actions import (
     apps,
     budgets,
+    events,
     execs,
     graphs,
     invoices,
@@ -44,6 +45,7 @@ _NOUNS: Final = (
     execs,
     graphs,
     apps,
+    events,
     usage,
     rates,
     budgets,
