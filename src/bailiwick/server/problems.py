@@ -21,6 +21,7 @@ from bailiwick.vocab.errors import (
     BailiwickError,
     ErrorCode,
     IllegalTransition,
+    InstanceRefused,
     InvalidValue,
     InvariantBroken,
     NotHonoured,
@@ -72,6 +73,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
     ),
     ErrorCode.VERIFICATION_FAILED: Row(
         409, False, "an artifact is not what it should be; `details` has its digest and why"
+    ),
+    ErrorCode.INSTANCE_REFUSED: Row(
+        409, False, "the app, its policy or its version does not allow this; `details` says why"
     ),
     ErrorCode.UNAVAILABLE: Row(503, True, "no answer in time; it may have taken effect or not"),
     ErrorCode.NOT_LEADER: Row(503, True, "another replica decides; `details` may say which"),
@@ -174,6 +178,8 @@ def _details(error: BailiwickError) -> Details:
             return {"what": error.what, "value": error.value, "source": error.source}
         case VerificationFailed():
             return {"digest": error.digest, "reason": error.reason}
+        case InstanceRefused():
+            return {"reason": error.reason.value, **error.numbers}
         case NotLeader():
             return {"leader": error.address}
         case _:

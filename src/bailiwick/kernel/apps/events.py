@@ -10,6 +10,7 @@ from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.apps.overlays import Overlay
 from bailiwick.journal.fields import TEXT_MAX
 from bailiwick.journal.kinds import RecordKind
+from bailiwick.kernel.apps.instance_events import InstanceEvent
 from bailiwick.kernel.apps.spelling import (
     bare_digest,
     named_digest,
@@ -215,6 +216,7 @@ class ArtifactChanged:
         )
 
 
-AppEvent: TypeAlias = (
+CatalogEvent: TypeAlias = (
     AppPublished | AppChanged | AppEntitlementSet | ArtifactSourceSet | ArtifactChanged
 )
+AppEvent: TypeAlias = CatalogEvent | InstanceEvent
