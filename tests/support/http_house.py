@@ -15,6 +15,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from bailiwick.apps.manifest import ArtifactRef
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.invoice_body import canonical_bytes, digest_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead
@@ -25,7 +26,14 @@ from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, EnrolNode, Envelope, Tick, decode_command
 from bailiwick.kernel.answers import Answer
-from bailiwick.kernel.apps.commands import PublishApp, RegisterArtifact, SetArtifactSource
+from bailiwick.kernel.apps.commands import (
+    ChangeArtifact,
+    PublishApp,
+    RegisterArtifact,
+    SetArtifactSource,
+    SetEntitlement,
+)
+from bailiwick.kernel.apps.instance_commands import RequestInstance
 from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.metering.owners import Account
@@ -56,7 +64,7 @@ from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import Telemetry
-from bailiwick.vocab.apps import ArtifactKind
+from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, Privilege
 from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
@@ -68,6 +76,11 @@ OWN, FOREIGN = "lab", "rival"
 GRAPH = "tasks: {a: {command: ['true']}}"
 INVOICE = {tenant: invoice_name(Scope(tenant), Period(0, 1)) for tenant in (OWN, FOREIGN)}
 """Each has this one, of a time long ago and with one line."""
+
+SERVICE = "sha256:" + "cd" * 32
+"""What the app ``TENANT.running`` is made of."""
+INSTANCE = {OWN: 1, FOREIGN: 2}
+"""Of each, and its operation."""
 
 _IDS = count(1)
 
@@ -240,6 +253,7 @@ def http_house(
             _add_graphs(GraphBook(store))
             _add_money(house, InvoiceBook(store))
             _add_apps(house)
+            _add_instances(house)
             # What the first look at the line has to tell is told now, so that no record of it comes
             # between two looks of a test.
             house.do(Tick())
@@ -257,6 +271,24 @@ def _add_apps(house: HttpHouse) -> None:
     for tenant in (OWN, FOREIGN):
         house.do(PublishApp(hello(roles={"worker": HOST_ROLE}).canonical, tenant))
         house.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main", tenant))
+
+
+def _add_instances(house: HttpHouse) -> None:
+    """One of each tenant, of an app of its own that may be used, with its operation of that number.
+
+    Nothing runs it: it stays as it was requested.
+    """
+    for tenant in (OWN, FOREIGN):
+        artifacts = {"service": ArtifactRef(ArtifactKind.OCI, SERVICE, "main")}
+        role = replace(HOST_ROLE, privileges=Privilege.SANDBOX)
+        manifest = hello(app="running", roles={"worker": role}, artifacts=artifacts)
+        house.do(PublishApp(manifest.canonical, tenant))
+        house.do(RegisterArtifact(SERVICE, ArtifactKind.OCI, "main", tenant))
+        house.do(ChangeArtifact(SERVICE, tenant, trust=ArtifactTrust.VERIFIED))
+        app = f"{tenant}.running"
+        house.do(SetEntitlement(app, True, tenant=tenant))
+        own = {"tenant": tenant, "project": "p"}
+        house.do(RequestInstance(**own, name="one", app=app, version="1.0.0"))
 
 
 def _execs(runner: Runner) -> ExecDesk:

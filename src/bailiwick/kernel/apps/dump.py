@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.iam import Scope
-from bailiwick.kernel.apps.book import AppBook, CatalogApp, CatalogVersion, Entitlement
+from bailiwick.kernel.apps.book import (
+    AppBook,
+    CatalogApp,
+    CatalogVersion,
+    Entitlement,
+    PullCredential,
+)
 from bailiwick.kernel.apps.instance_dump import dump_instances, load_instances, repair_instances
 from bailiwick.kernel.apps.instances import InstanceBook
 from bailiwick.kernel.apps.spelling import overlay_body, overlay_from
@@ -51,6 +58,8 @@ def dump(state: State) -> Plain:
     }
     if book.instances != InstanceBook():
         dumped["instances"] = dump_instances(book.instances)
+    if book.credentials:
+        dumped["credentials"] = [_credential_row(each) for each in book.credentials.values()]
     return {"apps": dumped}
 
 
@@ -62,6 +71,11 @@ def _source_row(scope: Scope, source: ArtifactSource) -> list[Any]:
 def _artifact_row(scope: Scope, a: Artifact) -> list[Any]:
     words = (a.kind.value, a.source, a.lifecycle.value, a.trust.value, a.channel.value)
     return [*scope, a.digest, *words, a.revision, *([] if a.key is None else [a.key])]
+
+
+def _credential_row(c: PullCredential) -> list[Any]:
+    told = (c.instance_id, c.operation_id, c.digest, c.audience, c.expires_ms)
+    return [c.credential_id, *c.scope, *told]
 
 
 def load(state: State, plain: Plain) -> None:
@@ -90,6 +104,20 @@ def load(state: State, plain: Plain) -> None:
         book.artifacts[Scope(tenant, project), digest] = found
     if "instances" in dumped:
         load_instances(book, dumped["instances"])
+    _load_credentials(book, dumped.get("credentials", ()))
+
+
+def _load_credentials(book: AppBook, rows: Iterable[list[Any]]) -> None:
+    for name, tenant, project, instance_id, operation_id, digest, audience, expires_ms in rows:
+        book.credentials[name] = PullCredential(
+            credential_id=name,
+            scope=Scope(tenant, project),
+            instance_id=instance_id,
+            operation_id=operation_id,
+            digest=digest,
+            audience=audience,
+            expires_ms=expires_ms,
+        )
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:
@@ -98,3 +126,5 @@ def repair(plain: Plain, clock: ClockRepair) -> None:
         row[5] = clock.past(row[5])
     if "instances" in plain.get("apps", {}):
         repair_instances(plain["apps"]["instances"], clock)
+    for row in plain.get("apps", {}).get("credentials", ()):
+        row[7] = clock.end(row[7])
