@@ -22,6 +22,7 @@ from bailiwick.executors.clusters import ClusterHands, ClusterPlan
 from bailiwick.executors.local.modes import Apart
 from bailiwick.fleet.node import NODE_EXECUTOR
 from bailiwick.ports import Clock
+from bailiwick.reconcile.apps.loop import AppLoop
 from bailiwick.reconcile.clusters.nodes import ClusterNodes
 from bailiwick.reconcile.counting import JobCounting
 from bailiwick.reconcile.demo_cell import DemoCell
@@ -52,6 +53,7 @@ from bailiwick.services.work import NodeDesk
 from bailiwick.store import load_or_create_key
 from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.job_rows import JobBook
+from bailiwick.store.member_jobs import MemberJobs
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
@@ -121,6 +123,8 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     duties.append(HeldLoop(jobs, runner, clock=clock, say=base.say))
     graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
     duties.append(GraphLoop(graphs, runner, clock=clock, say=base.say))
+    members = MemberJobs(base.store)
+    duties.append(AppLoop(jobs, members, runner, clock=clock, say=base.say))
     clusters = tuple(open_cluster(each) for each in plan.clusters)
     nodes_of = partial(ClusterNodes, runner=runner, beats=beats, say=base.say, others=clusters)
     duties += [nodes_of(each) for each in clusters]
