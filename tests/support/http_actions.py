@@ -44,6 +44,7 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
     # A watch that stays would never answer a test that waits for all of it.
     query = {
         "record.watch": "?follow=false&after=0",
+        "event.watch": "?follow=false&after=0",
         "node.withdraw": "?kind=ed25519",
         "node.work": "?life=1",
     }.get(action.name, "")

@@ -50,9 +50,9 @@ _UNAVAILABLE: Final = 503
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One message of the feed; ``number`` is where to go on after it."""
+    """One message of the feed; ``place`` is where to go on after it."""
 
-    number: int | None
+    place: str | None
     kind: str
     data: str
 
@@ -61,7 +61,7 @@ class Event:
 class _Place:
     """How far a feed was read, and how often in a row it could not be read on."""
 
-    after: int | None
+    after: str | None
     failures: int = 0
     is_over: bool = False
 
@@ -136,10 +136,10 @@ class Connection:
         path: str,
         *,
         query: Query | None = None,
-        after: int | None = None,
+        after: int | str | None = None,
     ) -> Iterator[Event]:
         """What happens, as it happens; a lost connection is taken up where it was lost."""
-        place = _Place(after)
+        place = _Place(None if after is None else str(after))
         while True:  # bounded by failures in a row
             try:
                 yield from self._told(path, query, place=place)
@@ -161,18 +161,18 @@ class Connection:
         """The events of one connection."""
         for event in self._stream(path, query=query, after=place.after):
             place.failures = 0
-            if event.number is not None:
-                place.after = event.number
+            if event.place is not None:
+                place.after = event.place
             if event.kind == END:
                 place.is_over = not self._goes_on(event)
                 return
-            if event.data:  # else a heartbeat, which only moves the number
+            if event.data:  # else a heartbeat, which only moves the place
                 yield event
 
-    def _stream(self, path: str, *, query: Query | None, after: int | None) -> Iterator[Event]:
+    def _stream(self, path: str, *, query: Query | None, after: str | None) -> Iterator[Event]:
         headers = self._named() | {"Accept": "text/event-stream"}
         if after is not None:
-            headers["Last-Event-ID"] = str(after)
+            headers["Last-Event-ID"] = after
         silence = httpx2.Timeout(FEED_SILENCE_S, connect=5.0)
         with self._http.stream(
             "GET", path, params=_given(query), headers=headers, timeout=silence
@@ -181,8 +181,7 @@ class Connection:
                 response.read()
                 raise self._failure(response)
             for event in httpx2.EventSource(response):
-                number = int(event.id) if (event.id or "").isdigit() else None
-                yield Event(number, event.event, event.data)
+                yield Event(event.id or None, event.event, event.data)
 
     def _goes_on(self, end: Event) -> bool:
         """Whether to connect again after the server has ended a feed, and said why."""

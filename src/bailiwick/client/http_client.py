@@ -130,7 +130,11 @@ class Client:
         return page.model_copy(update={"items": found[:rows_max], "next": cursor})
 
     def follow(
-        self, action: Action[None, Stream], *, query: Query | None = None, after: int | None = None
+        self,
+        action: Action[None, Stream],
+        *,
+        query: Query | None = None,
+        after: int | str | None = None,
     ) -> Iterator[Event]:
         """What happens, as it happens; a lost connection is taken up where it was lost."""
         return self._line.events(action.path_to(), query=query, after=after)

@@ -24,7 +24,7 @@ from typing import Literal, TypeAlias
 
 from bailiwick.iam import FLEET, Allowed, Permission, Scope
 from bailiwick.journal.kinds import RecordKind
-from bailiwick.journal.record import parse_record
+from bailiwick.journal.record import Record, parse_record
 from bailiwick.runtime.gateway import Gateway
 from bailiwick.services.authority import Identified, Principal
 from bailiwick.services.caller import Caller
@@ -104,6 +104,12 @@ class WatchWish:
     tenant: str | None
     kinds: frozenset[RecordKind] | None
     follow: bool
+    permission: Permission = Permission.JOURNAL_READ
+    """The key that is asked for at the scope of each record."""
+    keeps: Callable[[Record], bool] = lambda record: True
+    """What else a record must be like."""
+    glance: Callable[[bytes], bool] = lambda line: True
+    """Whether a line may be such a record, told without reading all of it."""
 
 
 def start_watch(caller: Caller, watch: Watch) -> Callable[[], None]:
@@ -211,19 +217,22 @@ class Watch:
         scopes = {FLEET, *found.roles}
         return None if any(self._may(scope) for scope in scopes) else "forbidden"
 
-    def _may(self, scope: Scope) -> bool:
-        return isinstance(self.principal.may(Permission.JOURNAL_READ, scope), Allowed)
+    def _may(self, scope: Scope, permission: Permission | None = None) -> bool:
+        asked = permission or self.wish.permission
+        return isinstance(self.principal.may(asked, scope), Allowed)
 
     def _record(self, line: bytes) -> ToldRecord | None:
+        if not self.wish.glance(line):
+            return None
         record = parse_record(line.rstrip(b"\n"))
         tenant, kinds = self.wish.tenant, self.wish.kinds
         if tenant is not None and record.tenant != tenant:
             return None
         if kinds is not None and record.kind not in kinds:
             return None
-        if not self._may(Scope(record.tenant, record.project)):
+        if not self.wish.keeps(record) or not self._may(Scope(record.tenant, record.project)):
             return None
-        return tell_record(record, whole=self._may(FLEET))
+        return tell_record(record, whole=self._may(FLEET, Permission.JOURNAL_READ))
 
     @property
     def _place(self) -> int | None:

@@ -59,6 +59,8 @@ from bailiwick.wire.problem import EdgeCode
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
+_STREAMS: dict[str, str] = {"record.watch": "WatchEvent", "event.watch": "EventStreamItem"}
+"""What each stream is made of, as the contract calls it."""
 _MEDIA: dict[object, str] = {str: "text/plain", Stream: watch.WatchResponse.media_type}
 """What is answered in something else than JSON."""
 
@@ -232,7 +234,7 @@ def _told_of(action: Action[Any, Any], handler: Handler) -> dict[str, Any]:
         "summary": action.summary,
         "tags": [action.tag],
         "status_code": action.status,
-        "responses": _texts(media) if media is not None else _outcomes(action),
+        "responses": _texts(action, media) if media is not None else _outcomes(action),
         "response_model": action.answers if is_model else None,
         "response_model_exclude_none": action.omits_null,
         # A bare one leaves errors to be the JSON that they are.
@@ -246,10 +248,10 @@ def _outcomes(action: Action[Any, Any]) -> dict[int | str, dict[str, Any]] | Non
     return {status: each._asdict() for status, each in found} or None
 
 
-def _texts(media: str) -> dict[int | str, dict[str, Any]]:
+def _texts(action: Action[Any, Any], media: str) -> dict[int | str, dict[str, Any]]:
     """What an action answers that answers in something else than JSON."""
     is_stream = media == watch.WatchResponse.media_type
-    text = watch.STREAM if is_stream else {"schema": {"type": "string"}}
+    text = watch.stream_of(_STREAMS[action.name]) if is_stream else {"schema": {"type": "string"}}
     told = "A stream of events" if is_stream else "The text"
     return {200: {"description": told, "content": {media: text}}}
 

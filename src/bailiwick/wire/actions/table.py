@@ -16,6 +16,7 @@ from bailiwick.vocab.errors import NotFound
 from bailiwick.wire.actions import (
     apps,
     budgets,
+    events,
     execs,
     graphs,
     instances,
@@ -46,6 +47,7 @@ _NOUNS: Final = (
     graphs,
     apps,
     instances,
+    events,
     usage,
     rates,
     budgets,

@@ -75,6 +75,11 @@ TAGS: Final = (
         "What apps are made of: where it comes from, and whether it is trusted.",
         ("artifact", "artifact_source"),
     ),
+    Tag(
+        "event",
+        "What happened to apps, as CloudEvents: list them, watch them.",
+        ("event",),
+    ),
     Tag("decision", "What the scheduler decided, and why.", ("decision",)),
     Tag("usage", "What was used, by whom, and how much of the fleet stood idle.", ("usage",)),
     Tag("finding", "Where what nodes counted differs from the journal.", ("finding",)),

@@ -21,7 +21,7 @@ from starlette.types import Scope as AsgiScope
 
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Here
+from bailiwick.server.http.context import Asked, Here
 from bailiwick.server.http.door import bearer_of
 from bailiwick.server.http.spelling import spell_record
 from bailiwick.server.problems import Trouble
@@ -31,7 +31,6 @@ from bailiwick.services.watching import (
     TooManyWatchers,
     Watch,
     WatchEnd,
-    WatchItem,
     WatchWish,
     start_watch,
 )
@@ -40,10 +39,10 @@ from bailiwick.wire.base import NAME_PATTERN
 from bailiwick.wire.problem import EdgeCode
 from bailiwick.wire.words import WatchEndWord
 
-_COMPONENTS: Final = "#/components/schemas"
+COMPONENTS: Final = "#/components/schemas"
 
 
-def _event_schema(told: str, *, event: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+def event_schema(told: str, *, event: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     """One kind of event: its fields are text, and ``data`` is JSON."""
     fields: dict[str, Any] = {
         "event": {"type": "string", **event},
@@ -57,14 +56,14 @@ def _event_schema(told: str, *, event: dict[str, Any], data: dict[str, Any]) -> 
 EVENT_SCHEMAS: Final[dict[str, Any]] = {
     "WatchEvent": {
         "description": "One event of `GET /v1/watch`. A comment (`: beat`) is none.",
-        "anyOf": [{"$ref": f"{_COMPONENTS}/{name}"} for name in ("WatchRecord", "WatchEnd")],
+        "anyOf": [{"$ref": f"{COMPONENTS}/{name}"} for name in ("WatchRecord", "WatchEnd")],
     },
-    "WatchRecord": _event_schema(
+    "WatchRecord": event_schema(
         "A record of the journal; `event` is its kind, `id` its number, `data` the record as JSON.",
         event={"enum": [kind.value for kind in RecordKind]},
-        data={"$ref": f"{_COMPONENTS}/JournalRecord"},
+        data={"$ref": f"{COMPONENTS}/JournalRecord"},
     ),
-    "WatchEnd": _event_schema(
+    "WatchEnd": event_schema(
         "The last event, and why there are no more. A stream without one was cut.",
         event={"const": "end"},
         data={
@@ -76,12 +75,15 @@ EVENT_SCHEMAS: Final[dict[str, Any]] = {
 }
 """The events, as the contract spells them."""
 
-STREAM: Final[dict[str, Any]] = {
-    "schema": {"type": "string", "description": "Server-sent events, each a `WatchEvent`."},
-    # What OpenAPI 3.2 calls `itemSchema`; 3.1 has no word for it.
-    "x-itemSchema": {"$ref": f"{_COMPONENTS}/WatchEvent"},
-}
-"""The stream of them."""
+
+def stream_of(name: str) -> dict[str, Any]:
+    """How the contract spells a stream of such events."""
+    return {
+        "schema": {"type": "string", "description": f"Server-sent events, each a `{name}`."},
+        # What OpenAPI 3.2 calls `itemSchema`; 3.1 has no word for it.
+        "x-itemSchema": {"$ref": f"{COMPONENTS}/{name}"},
+    }
+
 
 _NUMBER: Final = "^[0-9]{1,15}$"
 _KINDS: Final = "^[a-z_]{1,40}(,[a-z_]{1,40}){0,99}$"
@@ -131,6 +133,17 @@ async def watch_records(
     asked: Here, request: Request, *, wish: Annotated[WatchWish, Depends(_wish)]
 ) -> WatchResponse:
     """The records that the caller may read, as they are made."""
+    return open_watch(asked, request, wish=wish, spell=lambda watch: spell_items(watch, _event))
+
+
+def open_watch(
+    asked: Asked,
+    request: Request,
+    *,
+    wish: WatchWish,
+    spell: Callable[[Watch], AsyncGenerator[bytes, None]],
+) -> WatchResponse:
+    """A stream of what was wished for, in a place of its own."""
     house, token = asked.house, bearer_of(request)
     watch = Watch(
         gateway=house.gateway,
@@ -144,33 +157,35 @@ async def watch_records(
         leave = start_watch(asked, watch)
     except TooManyWatchers as full:
         raise Trouble(EdgeCode.RATE_LIMITED, str(full)) from None
-    return WatchResponse(_spelled(watch), leave=leave)
+    return WatchResponse(spell(watch), leave=leave)
 
 
-async def _spelled(watch: Watch) -> AsyncGenerator[bytes, None]:
+async def spell_items(
+    watch: Watch,
+    spell: Callable[[ToldRecord], bytes],
+    *,
+    place: Callable[[int], str] = str,
+) -> AsyncGenerator[bytes, None]:
+    """What a watcher is told, each record as ``spell`` has it; ``place`` spells where it is."""
+
+    def place_of(number: int | None) -> str | None:
+        return None if number is None else place(number)
+
     async with aclosing(watch.events()) as events:
         async for item in events:
-            yield _spell(item)
-
-
-def _spell(item: WatchItem) -> bytes:
-    match item:
-        case Beat():
-            return format_sse_event(comment="beat", id=_place(item.place))
-        case WatchEnd():
-            data = json.dumps({"reason": item.reason})
-            return format_sse_event(event="end", data_str=data, id=_place(item.place))
-        case _:
-            return b"".join(map(_event, item))
+            match item:
+                case Beat():
+                    yield format_sse_event(comment="beat", id=place_of(item.place))
+                case WatchEnd():
+                    data = json.dumps({"reason": item.reason})
+                    yield format_sse_event(event="end", data_str=data, id=place_of(item.place))
+                case _:
+                    yield b"".join(map(spell, item))
 
 
 def _event(record: ToldRecord) -> bytes:
     data = json.dumps(spell_record(record).model_dump(mode="json"), ensure_ascii=True)
     return format_sse_event(event=record.kind.value, data_str=data, id=str(record.seq))
-
-
-def _place(number: int | None) -> str | None:
-    return None if number is None else str(number)
 
 
 def _kinds_of(words: list[str] | None) -> frozenset[RecordKind] | None:

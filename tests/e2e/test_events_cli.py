@@ -1,0 +1,62 @@
+"""``bailiwick events`` as people type it, over a real server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from bailiwick.kernel.apps.commands import SetEntitlement
+from tests.e2e.test_client_cli import Cli, be, cli, done, one_line
+from tests.support.http_house import HttpHouse, http_house
+from tests.support.http_server import Served
+
+__all__ = ["cli"]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpHouse]:
+    with http_house(tmp_path_factory.mktemp("data")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served(house: HttpHouse) -> Iterator[Served]:
+    found = Served(house.app, house.token)
+    found.open()
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def test_events_are_listed_and_watched(
+    house: HttpHouse, served: Served, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.do(SetEntitlement("lab.hello", True, tenant="lab"), correlation_id="incident-1")
+    be(served, "tenant_admin@lab", monkeypatch)
+    told = done(cli("events", "list", "--correlation", "incident-1"))
+    assert "apps.entitlement.set" in told
+    assert "apps/lab.hello" in told
+    assert "rival" not in done(cli("events", "list"))
+    some = json.loads(done(cli("events", "list", "--type", "apps.version.*", "-o", "json")))
+    assert {each["type"] for each in some["items"]} == {"apps.version.published"}
+    lines = done(cli("events", "watch", "--until-end", "-o", "json")).splitlines()
+    events = [json.loads(line) for line in lines]
+    assert {event["orgid"] for event in events} == {"lab"}
+    place = events[-2]["id"]
+    rest = done(cli("events", "watch", "--until-end", "--from", place)).splitlines()
+    assert len(rest) == 1
+    assert "apps.entitlement.set" in rest[0]
+    assert "incident-1" in rest[0]
+    assert done(cli("events", "watch", "--until-end", "--since", "2099-01-01")) == ""
+
+
+def test_what_makes_no_sense_is_told_in_one_line(
+    served: Served, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be(served, "tenant_admin@lab", monkeypatch)
+    one_line(cli("events", "watch", "-o", "yaml"), 2, "table or json")
+    one_line(cli("events", "watch", "--from", "99999999"), 2, "of this journal")
+    one_line(cli("events", "list", "--tenant", "rival"), 2, "not yours to see")
