@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from bailiwick.iam import PrincipalKind, Role
-from bailiwick.kernel.apps.commands import SetEntitlement
+from bailiwick.kernel.apps.commands import ChangeApp, ChangeArtifact, SetEntitlement
 from bailiwick.kernel.people.commands import CreateAccount, CreateProject, SetMember
+from bailiwick.vocab.apps import ArtifactTrust
+from tests.support.app_manifests import DIGEST
 from tests.support.http_house import HttpHouse, MovedClock, add_instances, http_house
 
 ALL = "/v1/tenants/lab/projects/p/instances"
-ONE, OTHER = f"{ALL}/1", "/v1/tenants/lab/projects/q/instances"
+ONE = f"{ALL}/1"
 BOSS, VIEWER, ADMIN = "project_admin@lab", "project_viewer@lab", "fleet_admin"
 
 
@@ -30,8 +32,7 @@ def house(tmp_path_factory: pytest.TempPathFactory, clock: MovedClock) -> Iterat
         for account, project in (("op-p", "p"), ("op-q", "q"), ("op-lab", None)):
             house.do(CreateAccount(account, "lab", project))
         for project in ("p", "q"):
-            for account in ("op-p", "op-q"):
-                house.do(SetMember(account, Role.PROJECT_ADMIN, "lab", project))
+            house.do(SetMember(f"op-{project}", Role.PROJECT_ADMIN, "lab", project))
         house.do(SetMember("op-lab", Role.TENANT_ADMIN, "lab"))
         house.do(SetMember("pat", Role.PROJECT_ADMIN, "lab", "q"))
         yield house
@@ -98,7 +99,12 @@ def test_what_is_not_allowed_is_refused_with_its_word(house: HttpHouse) -> None:
 
 def test_members_who_want_the_host_are_refused_before_anything_is_made(house: HttpHouse) -> None:
     house.do(SetEntitlement("lab.hello", True, tenant="lab"))
-    found = house.ask(BOSS, "POST", ALL, json={"name": "h", "app": "lab.hello", "version": "1.0.0"})
+    wish = {"name": "h", "app": "lab.hello", "version": "1.0.0"}
+    first = house.ask(BOSS, "POST", ALL, json=wish)
+    assert first.json()["details"]["reason"] == "host_not_granted"
+    house.do(ChangeApp("lab.hello", "1.0.0", host_granted=True))
+    house.do(ChangeArtifact(DIGEST, "lab", trust=ArtifactTrust.VERIFIED))
+    found = house.ask(BOSS, "POST", ALL, json=wish)
     assert found.status_code == 409
     assert found.json()["code"] == "not_honoured"
     assert found.json()["details"]["what"] == "host_privileges"
@@ -138,18 +144,21 @@ CHANGES = [
 def test_an_account_of_another_project_touches_nothing(
     house: HttpHouse, method: str, rest: str, body: Any
 ) -> None:
-    for account in ("op-q", "op-lab"):
-        found = robot(house, account, method, ONE + rest, json=body, headers={"If-Match": '"1"'})
-        assert found.status_code == 403, found.text
-        assert found.json()["details"] == {"reason": "foreign_project"}
+    headers = {"If-Match": '"1"'}
+    found = robot(house, "op-lab", method, ONE + rest, json=body, headers=headers)
+    assert found.status_code == 403, found.text
+    assert found.json()["details"] == {"reason": "foreign_project"}
     sealed = house.records("access_refused")[-1]
     assert (sealed["reason"], sealed["principal"]) == ("foreign_project", "op-lab")
+    for who in ("op-q", "bot-rival"):
+        hidden = robot(house, who, method, ONE + rest, json=body, headers=headers)
+        assert (hidden.status_code, hidden.json()["code"]) == (404, "not_found")
+    person = house.ask("pat", method, ONE + rest, json=body, headers=headers)
+    assert person.status_code == 404
     # Its own project has no such instance, whatever number it names.
     elsewhere = (ONE + rest).replace("/p/", "/q/")
-    found = robot(house, "op-q", method, elsewhere, json=body, headers={"If-Match": '"1"'})
+    found = robot(house, "op-q", method, elsewhere, json=body, headers=headers)
     assert (found.status_code, found.json()["code"]) == (404, "not_found")
-    person = house.ask("pat", method, ONE + rest, json=body, headers={"If-Match": '"1"'})
-    assert person.status_code == 404
 
 
 def test_an_account_of_a_tenant_may_look_and_that_of_another_project_may_not(
@@ -157,10 +166,11 @@ def test_an_account_of_a_tenant_may_look_and_that_of_another_project_may_not(
 ) -> None:
     for rest in ("", "/members", "/operations", "/operations/3"):
         assert robot(house, "op-lab", "GET", ONE + rest).status_code == 200
-        assert robot(house, "op-q", "GET", ONE + rest).status_code == 403
+        assert robot(house, "op-q", "GET", ONE + rest).status_code == 404
         assert robot(house, "op-p", "GET", ONE + rest).status_code == 200
     create = {"name": "x", "app": "lab.svc", "version": "1.0.0"}
-    assert robot(house, "op-q", "POST", ALL, json=create).status_code == 403
+    assert robot(house, "op-q", "POST", ALL, json=create).status_code == 404
+    assert robot(house, "op-lab", "POST", ALL, json=create).status_code == 403
 
 
 def test_a_change_is_a_new_generation_and_an_old_revision_changes_nothing(

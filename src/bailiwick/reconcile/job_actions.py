@@ -138,13 +138,10 @@ class JobActions:
         if afresh:
             executor.forget(lease.lease_id)
         try:
-            token, token_id = NO_LOGIN, None
-            if not job.submitter.startswith(APP_PREFIX):
-                token, token_id = self.mint_token(job, lease)
+            token = self._take_token(job, lease)
         except (Conflict, NotFound, InvalidValue, LimitReached) as error:
             self._fail(job, JobFault.TOKEN_REFUSED, error)
             return
-        self._book.change(job.job_id, JobChange(token_id=token_id))
         begun_ms = self._tools.clock.now_ms()  # before: a short job is over when start comes back
         try:
             begun = executor.start(self.spec_of(job, lease, token=token))
@@ -164,6 +161,14 @@ class JobActions:
                 self._tries.pop(job.job_id, None)  # when it runs is seen by its status
             case _:
                 assert_never(begun)
+
+    def _take_token(self, job: JobRow, lease: ObservedLease) -> str:
+        """A token that counts, and that its row tells of; a member of an app has none."""
+        if job.submitter.startswith(APP_PREFIX):
+            return NO_LOGIN
+        token, token_id = self.mint_token(job, lease)
+        self._book.change(job.job_id, JobChange(token_id=token_id))
+        return token
 
     def note_running(self, job: JobRow, *, begun_ms: int | None = None) -> None:
         """Write down that the job runs; since now, if it is not known since when."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -38,7 +39,7 @@ def terms(*, may_begin: bool = True, has_operator: bool = False) -> MemberTerms:
     return MemberTerms(now_ms=NOW_MS, may_begin=may_begin, has_operator=has_operator)
 
 
-@pytest.mark.parametrize(("phase", "of_job"), product(MemberPhase, [None, *JobPhase]))
+@pytest.mark.parametrize(("phase", "of_job"), [*product(MemberPhase, [None, *JobPhase])])
 def test_each_step_is_one_that_its_table_allows(
     phase: MemberPhase, of_job: JobPhase | None
 ) -> None:
@@ -50,6 +51,13 @@ def test_each_step_is_one_that_its_table_allows(
         assert of_job is not None
         assert not of_job.is_over
         assert phase in (MemberPhase.DRAINING, MemberPhase.FAILED)
+    everything = replace(terms(), ends_all=True)
+    last = plan_member(member(phase), found, terms=everything)
+    if phase is MemberPhase.REMOVED:
+        assert last == Rest()
+    else:
+        is_over = of_job is None or of_job.is_over
+        assert last == (Move(MemberPhase.REMOVED) if is_over else StopJob(7))
     if isinstance(step, StartJob):
         raise AssertionError("it has had its job")
 
@@ -77,7 +85,7 @@ def test_a_job_is_begun_once_and_only_where_something_may_be() -> None:
 
 
 def test_what_is_known_already_is_not_told_again() -> None:
-    waiting = member(MemberPhase.REQUESTED)
+    waiting = member(MemberPhase.JOINING)
     assert plan_member(waiting, job(JobPhase.WAITING), terms=terms()) == Rest()
     starting = plan_member(waiting, job(JobPhase.STARTING), terms=terms())
     assert starting == Move(MemberPhase.JOINING, 9, 7)

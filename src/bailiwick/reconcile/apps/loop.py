@@ -62,6 +62,8 @@ class SeenInstance:
 
     def is_held(self, member: AppMember) -> bool:
         """Whether nothing but time is to be looked at for a member."""
+        if self.instance.is_leaving:
+            return False
         return member.phase is MemberPhase.READY and member.lease_id in self.leases
 
 
@@ -143,11 +145,7 @@ class AppLoop:
         known = self._still.get(seen.instance.id)
         if known is not None and seen.is_alive and _is_same(known, seen):
             return False
-        terms = st.MemberTerms(
-            now_ms=now_ms,
-            may_begin=not seen.instance.paused and not seen.instance.is_leaving,
-            has_operator=seen.instance.observed_generation > 0,
-        )
+        terms = _terms(seen.instance, now_ms)
         has_moved = False
         for member in seen.members:
             if not seen.is_held(member):
@@ -279,23 +277,15 @@ class AppLoop:
         return True
 
     def _delete(self, seen: SeenInstance, now_ms: int) -> bool:
-        """Have all members go, and then the instance; what takes too long is told once."""
-        instance, own = seen.instance, {"tenant": seen.instance.tenant}
-        acted = False
-        for member in seen.members:
-            if member.phase.is_live or member.phase is MemberPhase.FAILED:
-                has_operator = instance.observed_generation > 0 and member.phase.is_live
-                action = MemberAction.DRAIN if has_operator else MemberAction.REMOVE
-                acted |= self._member(instance, action, member.component_key, serial=seen.serial)
-        whose = own | {"project": instance.project}
-        is_seen = instance.observed_generation in (0, instance.generation)
-        if not seen.members and is_seen:
-            self._call(instance, cmd.FinishDeletion(**whose, instance_id=instance.id))
+        """Have an instance go whose members are gone; what takes too long is told, once."""
+        instance = seen.instance
+        own = {"tenant": instance.tenant, "project": instance.project}
+        if not seen.members and instance.observed_generation in (0, instance.generation):
+            self._call(instance, cmd.FinishDeletion(**own, instance_id=instance.id))
             return True
-        deadline_ms = instance.deadline_ms
-        if not instance.is_overdue and deadline_ms is not None and now_ms > deadline_ms:
-            self._call(instance, cmd.NoteDeletionOverdue(**whose, instance_id=instance.id))
-        return acted or bool(seen.members)
+        if not instance.is_overdue and now_ms > (instance.deadline_ms or 0):
+            self._call(instance, cmd.NoteDeletionOverdue(**own, instance_id=instance.id))
+        return bool(seen.members)
 
     def _call(self, instance: AppInstance, command: Command) -> None:
         self._runner.execute(Envelope(command, ACTOR, correlation_of(instance.id)))
@@ -317,6 +307,17 @@ def _look(view: View) -> list[SeenInstance]:
         members = tuple(held.members.values())
         found.append(SeenInstance(held.instance, members, leases, book.member_serial))
     return found
+
+
+def _terms(instance: AppInstance, now_ms: int) -> st.MemberTerms:
+    is_seen = instance.observed_generation in (0, instance.generation)
+    is_late = instance.deadline_ms is not None and now_ms > instance.deadline_ms
+    return st.MemberTerms(
+        now_ms=now_ms,
+        may_begin=not instance.paused and not instance.is_leaving,
+        has_operator=instance.observed_generation > 0,
+        ends_all=instance.is_leaving and (is_seen or is_late),
+    )
 
 
 def _facts(seen: SeenInstance) -> InstanceFacts:

@@ -7,10 +7,12 @@ Rules:
 
 - A member has one job in its life. When that ends by itself the member has failed, however it
   ended: a service that is wanted does not end.
-- A member is ready while its job runs. Whether what it serves is well, its operator says of the
-  whole instance.
+- A member joins from when its job is submitted, and is ready while that runs. Whether what it
+  serves is well, its operator says of the whole instance.
 - One that is drained goes on until its operator removes it or its time is over; where no operator
   ever reported nobody else would end it, and it is ended at once.
+- When the whole instance goes its members are ended once its operator has seen that it is to go, or
+  the time for that is over; where none ever reported, at once.
 - Nothing is begun for an instance that is paused, or whose app may not be used any more.
 """
 
@@ -67,10 +69,14 @@ class MemberTerms:
     """Whether something may be begun for it."""
     has_operator: bool
     """Whether an operator ever reported on it."""
+    ends_all: bool = False
+    """Whether all of it is to go, now."""
 
 
 def plan_member(member: AppMember, job: MemberJob | None, *, terms: MemberTerms) -> MemberStep:
     """The next step for a member; a job of ``None`` is not there."""
+    if terms.ends_all and member.phase is not MemberPhase.REMOVED:
+        return _end(job)
     match member.phase:
         case MemberPhase.REQUESTED | MemberPhase.JOINING | MemberPhase.READY:
             return _plan_wanted(member, job, terms)
@@ -91,14 +97,8 @@ def _plan_wanted(member: AppMember, job: MemberJob | None, terms: MemberTerms) -
         return StartJob() if terms.may_begin else Rest()
     if job.phase.is_over:
         return Move(MemberPhase.FAILED, job.lease_id, job.job_id, reason_of(job))
-    match job.phase:
-        case JobPhase.RUNNING:
-            wanted = MemberPhase.READY
-        case JobPhase.STARTING | JobPhase.ENDING:
-            is_ready = member.phase is MemberPhase.READY
-            wanted = MemberPhase.READY if is_ready else MemberPhase.JOINING
-        case _:
-            wanted = member.phase
+    is_up = job.phase is JobPhase.RUNNING or member.phase is MemberPhase.READY
+    wanted = MemberPhase.READY if is_up else MemberPhase.JOINING
     known = member.phase, member.lease_id, member.job_id
     if known == (wanted, job.lease_id or member.lease_id, job.job_id):
         return Rest()
@@ -106,12 +106,15 @@ def _plan_wanted(member: AppMember, job: MemberJob | None, terms: MemberTerms) -
 
 
 def _plan_leaving(member: AppMember, job: MemberJob | None, terms: MemberTerms) -> MemberStep:
-    if job is None or job.phase.is_over:
-        return Move(MemberPhase.REMOVED)
     is_late = member.deadline_ms is not None and terms.now_ms >= member.deadline_ms
-    if member.forced or is_late or not terms.has_operator:
-        return _stop(job)
+    is_over = job is None or job.phase.is_over
+    if is_over or member.forced or is_late or not terms.has_operator:
+        return _end(job)
     return Rest()
+
+
+def _end(job: MemberJob | None) -> MemberStep:
+    return Move(MemberPhase.REMOVED) if job is None or job.phase.is_over else _stop(job)
 
 
 def _stop(job: MemberJob | None) -> MemberStep:

@@ -184,4 +184,5 @@ async def _require_sandboxed(caller: Caller, command: RequestInstance) -> None:
 
     role = await caller.lookup(read)
     if role is not None:
+        await caller.rehearse(command)  # what the kernel refuses is told first
         raise NotHonoured("host_privileges", "local", asked=role, step=None)

@@ -312,7 +312,7 @@ def _instance(found: instances.InstanceRow) -> wire.Instance:
         version=told.version,
         parameters=loads(told.wanted.parameters),
         counts=dict(told.wanted.counts),
-        ready=dict(status.ready),
+        ready={role: row.ready for role, row in status.roles.items()},
         operating_mode=told.mode,
         control_plane_scope=told.scope,
         runtime_backend=told.backend,
