@@ -153,6 +153,8 @@ def _app_bodies(tenant: str) -> dict[str, Any]:
         "artifact_source.set": address,
         "artifact.register": {**artifact, "digest": other},
         "artifact.change": {"digest": DIGEST, "tenant": tenant, "trust": "verified"},
+        "artifact.fetch": {"digest": DIGEST, "tenant": tenant},
+        "artifact.verify": {"digest": DIGEST, "tenant": tenant},
         "artifact.resolve": {**app, "version": "1.0.0"},
         "instance.create": {"name": "new", "app": f"{tenant}.svc", "version": "1.0.0"},
         "instance.change": {"counts": {"worker": 2}},

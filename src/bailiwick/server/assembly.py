@@ -18,6 +18,9 @@ from functools import partial
 from pathlib import Path
 
 from bailiwick.executors import local, registry
+from bailiwick.executors.artifacts.fetching import Fetcher
+from bailiwick.executors.artifacts.guarded import Network
+from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.executors.clusters import ClusterHands, ClusterPlan
 from bailiwick.executors.local.modes import Apart
 from bailiwick.fleet.node import NODE_EXECUTOR
@@ -60,6 +63,9 @@ from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 from bailiwick.vocab.errors import InvalidValue
 
 JOBS_FOLDER = "jobs"
+ARTIFACTS_FOLDER = "artifacts"
+REGISTRIES_NAME = "registries.json"
+"""Who we are at the registries of the platform's own sources."""
 SIGNER = "bailiwick"
 """The name under which checkpoints are signed."""
 
@@ -78,6 +84,8 @@ class ProcessPlan:
     """The key that signs tokens of leases."""
     apart: Apart = field(default_factory=Apart)
     """How jobs are kept apart, and what they see."""
+    artifact_networks: tuple[Network, ...] = ()
+    """Private networks in which tenants may have sources of artifacts."""
     clusters: tuple[ClusterPlan, ...] = ()
     """On which clusters jobs run, too."""
 
@@ -109,6 +117,12 @@ def open_cluster(plan: ClusterPlan) -> ClusterHands:
     plan.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     executor = kind.open_cluster(plan.folder, plan.where)
     return ClusterHands(kind.name, executor, folder=plan.folder, where=plan.where)
+
+
+def _fetcher(plan: ProcessPlan) -> Fetcher:
+    store = ArtifactStore(plan.folder / ARTIFACTS_FOLDER)
+    credentials = plan.folder / REGISTRIES_NAME
+    return Fetcher(store, credentials=credentials, networks=plan.artifact_networks)
 
 
 def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
@@ -169,6 +183,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         clusters=clusters,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),
+        fetcher=_fetcher(plan),
         capabilities=Capabilities(plan.capability, RevocationBook()),
     )
     return parts, duties

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from uuid_utils import uuid7
 
+from bailiwick.executors.artifacts.guarded import Network
 from bailiwick.executors.clusters import ClusterPlan
 from bailiwick.executors.local.modes import Apart
 from bailiwick.reconcile.duties import Duties
@@ -76,6 +77,8 @@ class ProcessOptions:
     """How jobs are kept apart on this machine, and what they see of it."""
     clusters: tuple[ClusterPlan, ...] = ()
     """On which clusters jobs run, too."""
+    artifact_networks: tuple[Network, ...] = ()
+    """Private networks in which tenants may have sources of artifacts."""
     is_node: bool = True
     """Whether this machine is a node, and runs jobs."""
     shows_login: bool = True
@@ -167,6 +170,7 @@ class _Process:
             capability=options.capability,
             apart=options.apart,
             clusters=options.clusters,
+            artifact_networks=options.artifact_networks,
         )
         parts, tasks = assemble(base, plan)
         duties = Duties(tasks, say=self._say)

@@ -21,6 +21,7 @@ from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.flags import JOB_MODE, JOB_PATH, TRUST_JOBS, with_options
 
 if TYPE_CHECKING:
+    from bailiwick.executors.artifacts.guarded import Network
     from bailiwick.executors.clusters import ClusterPlan
     from bailiwick.executors.local.modes import Apart
     from bailiwick.server.port import Tls
@@ -108,6 +109,15 @@ class UpOptions:
             help="Run jobs on a cluster too, whose machines then are nodes; DIR is a folder that "
             "they see as well. WHERE is its configuration file or its address, if not "
             "where the environment says. Repeatable.",
+        ),
+    ] = None
+    artifact_network: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--artifact-network",
+            metavar="NETWORK",
+            help="A private network, such as 10.1.0.0/16, in which tenants may have sources of "
+            "artifacts. By default only addresses of the internet. Repeatable.",
         ),
     ] = None
     tls_cert: Annotated[
@@ -220,6 +230,7 @@ def check_options(options: UpOptions) -> ProcessOptions:
         tls=tls,
         apart=_apart_of(options, folder=folder, key_file=key_file),
         clusters=_clusters_of(options.jobs_on or []),
+        artifact_networks=_networks_of(options.artifact_network or []),
         is_node=default and can_be_node() if options.node is None else options.node,
         shows_login=default if options.login is None else options.login,
         demo=options.demo,
@@ -237,6 +248,18 @@ def _apart_of(options: UpOptions, *, folder: Path, key_file: Path) -> Apart:
         job_path=options.job_path,
         hidden=(folder, *(() if key_file.parent == folder else (key_file.parent,))),
     )
+
+
+def _networks_of(texts: list[str]) -> tuple[Network, ...]:
+    from ipaddress import ip_network
+
+    from bailiwick import InvalidValue
+
+    try:
+        return tuple(ip_network(text) for text in texts)
+    except ValueError:
+        told = "a network, such as 10.1.0.0/16"
+        raise InvalidValue("--artifact-network", " ".join(texts), told) from None
 
 
 def _clusters_of(texts: list[str]) -> tuple[ClusterPlan, ...]:
