@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import pytest
-from bailiwick.kernel.apps.instances import AppMember
 
 from bailiwick.apps.life import MEMBER_EDGES
+from bailiwick.kernel.apps.instances import AppMember
 from bailiwick.reconcile.apps.steps import (
     MemberTerms,
     Move,
-    Rest,
     StartJob,
     StopJob,
     plan_member,
 )
-from bailiwick.store.member_jobs import MemberJob
+from bailiwick.reconcile.job_steps import Rest
+from bailiwick.store.members.app_jobs import AppJob
 from bailiwick.vocab.apps import MemberPhase
 from bailiwick.vocab.jobs import JobPhase
 
@@ -26,13 +27,13 @@ LIVE = (MemberPhase.REQUESTED, MemberPhase.JOINING, MemberPhase.READY)
 
 
 def member(phase: MemberPhase, job_id: int | None = 7, **more: object) -> AppMember:
-    fields = {"role": "worker", "component_key": "worker-0", "version": "1.0.0", **more}
-    return AppMember(id=1, instance_id=1, phase=phase, job_id=job_id, **fields)  # type: ignore[arg-type]
+    fields: dict[str, Any] = {"component_key": "worker-0", "version": "1.0.0", **more}
+    return AppMember(id=1, instance_id=1, role="worker", phase=phase, job_id=job_id, **fields)
 
 
-def job(phase: JobPhase, **more: object) -> MemberJob:
+def job(phase: JobPhase, **more: object) -> AppJob:
     lease_id = None if phase is JobPhase.WAITING else 9
-    return MemberJob(7, phase, None, lease_id)._replace(**more)
+    return AppJob(7, phase, None, lease_id)._replace(**more)
 
 
 def terms(*, may_begin: bool = True, has_operator: bool = False) -> MemberTerms:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, assert_never
 
@@ -24,15 +24,17 @@ from bailiwick.apps.status import InstanceFacts, MemberPlan, plan_members
 from bailiwick.kernel import Command, Envelope, Renew
 from bailiwick.kernel.apps import instance_commands as cmd
 from bailiwick.kernel.apps.instances import AppInstance, AppMember, HeldInstance
+from bailiwick.kernel.state import State
 from bailiwick.ports import Clock
 from bailiwick.reconcile.apps import steps as st
 from bailiwick.reconcile.apps.starting import MemberStarter
 from bailiwick.reconcile.duties import breath_s
+from bailiwick.reconcile.job_steps import Rest
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.apps.member_jobs import TERM_MS, correlation_of
 from bailiwick.services.jobs import Jobs
-from bailiwick.store.member_jobs import MemberJob, MemberJobs
+from bailiwick.store.members.app_jobs import AppJob, AppJobs
 from bailiwick.vocab.apps import MemberAction, MemberPhase
 from bailiwick.vocab.errors import BailiwickError, Conflict, Damaged, InvariantBroken, NotFound
 from bailiwick.vocab.transitions import RevokeState
@@ -73,7 +75,7 @@ class AppLoop:
     def __init__(
         self,
         jobs: Jobs,
-        standings: MemberJobs,
+        standings: AppJobs,
         runner: Runner,
         *,
         clock: Clock,
@@ -138,7 +140,7 @@ class AppLoop:
 
     # -- one instance ------------------------------------------------------------------------
 
-    def _advance(self, seen: SeenInstance, jobs: dict[int, MemberJob]) -> bool:
+    def _advance(self, seen: SeenInstance, jobs: dict[int, AppJob]) -> bool:
         """The next steps of an instance; whether something is under way."""
         now_ms = self._clock.now_ms()
         self._renew(seen, now_ms)
@@ -165,7 +167,7 @@ class AppLoop:
     def _do(self, instance: AppInstance, member: AppMember, step: st.MemberStep) -> bool:
         """Carry out a step; whether there was one."""
         match step:
-            case st.Rest():
+            case Rest():
                 return False
             case st.StartJob():
                 found = self._starter.start(instance, member)
@@ -297,16 +299,20 @@ def _look(view: View) -> list[SeenInstance]:
     book = state.apps.instances
     found = list[SeenInstance]()
     for held in book.held.values():
-        leases = dict[int, int]()
-        for member in held.members.values():
-            lease_id = member.lease_id
-            if lease_id is not None and lease_id in state.leases:
-                told = state.ledger.told(state.handle(lease_id))
-                if told.state is RevokeState.ACTIVE:
-                    leases[lease_id] = told.expires_ms
         members = tuple(held.members.values())
+        named = (each.lease_id for each in members if each.lease_id is not None)
+        leases = dict(_active(state, named))
         found.append(SeenInstance(held.instance, members, leases, book.member_serial))
     return found
+
+
+def _active(state: State, lease_ids: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Those of the leases that are active, and when each runs out."""
+    for lease_id in lease_ids:
+        if lease_id in state.leases:
+            told = state.ledger.told(state.handle(lease_id))
+            if told.state is RevokeState.ACTIVE:
+                yield lease_id, told.expires_ms
 
 
 def _terms(instance: AppInstance, now_ms: int) -> st.MemberTerms:

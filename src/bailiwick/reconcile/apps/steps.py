@@ -22,17 +22,13 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from bailiwick.kernel.apps.instances import AppMember
-from bailiwick.store.member_jobs import MemberJob
+from bailiwick.reconcile.job_steps import Rest
+from bailiwick.store.members.app_jobs import AppJob
 from bailiwick.vocab.apps import MemberPhase
 from bailiwick.vocab.jobs import JobPhase
 
 EXITED, JOB_GONE = "exited", "job_gone"
 """Why a member failed, where no word of its job says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """Nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +69,7 @@ class MemberTerms:
     """Whether all of it is to go, now."""
 
 
-def plan_member(member: AppMember, job: MemberJob | None, *, terms: MemberTerms) -> MemberStep:
+def plan_member(member: AppMember, job: AppJob | None, *, terms: MemberTerms) -> MemberStep:
     """The next step for a member; a job of ``None`` is not there."""
     if terms.ends_all and member.phase is not MemberPhase.REMOVED:
         return _end(job)
@@ -90,7 +86,7 @@ def plan_member(member: AppMember, job: MemberJob | None, *, terms: MemberTerms)
             assert_never(member.phase)
 
 
-def _plan_wanted(member: AppMember, job: MemberJob | None, terms: MemberTerms) -> MemberStep:
+def _plan_wanted(member: AppMember, job: AppJob | None, terms: MemberTerms) -> MemberStep:
     if job is None:
         if member.job_id is not None:
             return Move(MemberPhase.FAILED, reason=JOB_GONE)
@@ -105,7 +101,7 @@ def _plan_wanted(member: AppMember, job: MemberJob | None, terms: MemberTerms) -
     return Move(wanted, job.lease_id, job.job_id)
 
 
-def _plan_leaving(member: AppMember, job: MemberJob | None, terms: MemberTerms) -> MemberStep:
+def _plan_leaving(member: AppMember, job: AppJob | None, terms: MemberTerms) -> MemberStep:
     is_late = member.deadline_ms is not None and terms.now_ms >= member.deadline_ms
     is_over = job is None or job.phase.is_over
     if is_over or member.forced or is_late or not terms.has_operator:
@@ -113,17 +109,17 @@ def _plan_leaving(member: AppMember, job: MemberJob | None, terms: MemberTerms) 
     return Rest()
 
 
-def _end(job: MemberJob | None) -> MemberStep:
+def _end(job: AppJob | None) -> MemberStep:
     return Move(MemberPhase.REMOVED) if job is None or job.phase.is_over else _stop(job)
 
 
-def _stop(job: MemberJob | None) -> MemberStep:
+def _stop(job: AppJob | None) -> MemberStep:
     if job is None or job.phase.is_over or job.is_stopping:
         return Rest()
     return StopJob(job.job_id)
 
 
-def reason_of(job: MemberJob) -> str:
+def reason_of(job: AppJob) -> str:
     """Why a member's job is over: its own word, the lease's, or how it ended."""
     if job.reason is not None:
         return job.reason

@@ -46,28 +46,28 @@ INSTANCE_DELETE = Action(
 INSTANCE_REPORT = Action(
     "instance.report", "Report how an instance is", "PUT", _ONE + "/status",
     _P.INSTANCE_UPDATE, _W.PROJECT, InstanceReport, Done)
-INSTANCE_FORCE = Action(
+INSTANCE_FORCE_DELETE = Action(
     "instance.force_delete", "End an overdue deletion by force", "POST", _ONE + "/force-deletion",
     _P.BREAK_GLASS, _W.FLEET, ForcedDeletion, Done)
-MEMBER_LIST = Action(
+INSTANCE_MEMBER_LIST = Action(
     "instance_member.list", "List an instance's members", "GET", _ONE + "/members",
     _P.INSTANCE_READ, _W.PROJECT, NOTHING, Page[InstanceMember])
-MEMBER_CHANGE = Action(
+INSTANCE_MEMBER_CHANGE = Action(
     "instance_member.change", "Add, drain, remove or replace a member", "POST", _ONE + "/members",
     _P.INSTANCE_UPDATE, _W.PROJECT, MemberChange, OperationDone)
-OPERATION_LIST = Action(
+INSTANCE_OPERATION_LIST = Action(
     "instance_operation.list", "List an instance's operations", "GET", _ONE + "/operations",
     _P.INSTANCE_READ, _W.PROJECT, NOTHING, Page[InstanceOperation])
-OPERATION_BEGIN = Action(
+INSTANCE_OPERATION_BEGIN = Action(
     "instance_operation.begin", "Begin an operation", "POST", _ONE + "/operations",
     _P.INSTANCE_UPDATE, _W.PROJECT, NewOperation, OperationDone)
-OPERATION_READ = Action(
+INSTANCE_OPERATION_READ = Action(
     "instance_operation.read", "Read an operation", "GET", _OPERATION,
     _P.INSTANCE_READ, _W.PROJECT, NOTHING, InstanceOperation)
-OPERATION_ADVANCE = Action(
+INSTANCE_OPERATION_ADVANCE = Action(
     "instance_operation.advance", "Tell how far an operation is", "PATCH", _OPERATION,
     _P.INSTANCE_UPDATE, _W.PROJECT, OperationProgress, Done)
-OPERATION_FINISH = Action(
+INSTANCE_OPERATION_FINISH = Action(
     "instance_operation.finish", "Tell what came of an operation", "POST", _OPERATION + "/result",
     _P.INSTANCE_UPDATE, _W.PROJECT, OperationResult, Done)
 # fmt: on

@@ -9,13 +9,13 @@ Rules:
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bailiwick.cli.shared.ask import Ask, noun, verb
-from bailiwick.cli.shared.instances import (
+from bailiwick.cli.apps.arguments import (
     InstanceName,
     TimeoutOption,
     WaitOption,
@@ -25,8 +25,13 @@ from bailiwick.cli.shared.instances import (
     place_of,
     wait_for,
 )
+from bailiwick.cli.apps.screen import INSTANCES, MEMBERS, OPERATIONS, draw_instance
+from bailiwick.cli.shared.ask import Ask, noun, verb
+from bailiwick.cli.shared.completions import complete_projects, complete_tenants
+from bailiwick.cli.shared.flags import with_options
+from bailiwick.cli.shared.output import Format
 from bailiwick.cli.shared.scopes import RevisionOption
-from bailiwick.cli.trees.instance_screen import INSTANCES, MEMBERS, OPERATIONS, draw_instance
+from bailiwick.cli.shared.session import load_session
 from bailiwick.vocab.apps import ControlPlaneScope, InstancePhase, OperatingMode
 from bailiwick.vocab.errors import InvalidValue
 
@@ -52,47 +57,68 @@ PhaseOption = Annotated[
 OfApp = Annotated[str | None, typer.Option("--app", metavar="APP", help="Only those of this app.")]
 
 
-@verb(app, "create", changes=True, scope="project")
-def create_instance(
-    ask: Ask,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What you call it.")],
-    *,
-    of_app: Annotated[str, typer.Argument(metavar="APP", help="hello, or lab.hello.")],
-    version: Annotated[str, typer.Option("--version", metavar="VERSION", help="Such as 1.2.0.")],
-    given: SetOption = None,
-    parameters: FileOption = None,
-    count: CountOption = None,
-    mode: Annotated[
-        OperatingMode, typer.Option("--mode", help="Who runs its control plane.")
-    ] = OperatingMode.TENANT_DEDICATED,
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CreateOptions:
+    """What ``bailiwick app instance create`` can be told."""
+
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What you call it.")]
+    of_app: Annotated[str, typer.Argument(metavar="APP", help="hello, or lab.hello.")]
+    version: Annotated[str, typer.Option("--version", metavar="VERSION", help="Such as 1.2.0.")]
+    given: SetOption = None
+    parameters: FileOption = None
+    count: CountOption = None
+    mode: Annotated[OperatingMode, typer.Option("--mode", help="Who runs its control plane.")] = (
+        OperatingMode.TENANT_DEDICATED
+    )
     control_plane: Annotated[
         ControlPlaneScope, typer.Option("--control-plane", help="Whom it serves.")
-    ] = ControlPlaneScope.PROJECT,
-    wait: WaitOption = False,
-    timeout: TimeoutOption = None,
-) -> None:
-    """Run an app in a project.
+    ] = ControlPlaneScope.PROJECT
+    wait: WaitOption = False
+    timeout: TimeoutOption = None
+    tenant: Annotated[
+        str | None,
+        typer.Option("--tenant", help="Else the session's.", autocompletion=complete_tenants),
+    ] = None
+    project: Annotated[
+        str | None,
+        typer.Option("--project", help="A part of it.", autocompletion=complete_projects),
+    ] = None
+    output: Annotated[
+        Format, typer.Option("--output", "-o", help="For people, or the wire model.")
+    ] = Format.TABLE
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide the same, change nothing.")] = (
+        False
+    )
 
-    Example: bailiwick app instance create demo hello --version 1.2.0 --count worker=2 --wait
-    """
+
+@app.command(
+    "create",
+    help="Run an app in a project.\n\nbailiwick app instance create demo hello --version 1.2.0 "
+    "--count worker=2 --set greeting=ahoy --wait\n\nEnds with 0 once it is requested (with "
+    "--wait: runs), 3 if it is refused, 4 if --timeout is over.",
+)
+@with_options(CreateOptions)
+def create_instance(options: CreateOptions) -> None:
+    """Create an instance."""
     from bailiwick.client.bodies import make_body
     from bailiwick.wire.actions.instances import INSTANCE_CREATE
     from bailiwick.wire.instances import NewInstance
 
+    given = {"tenant": options.tenant, "project": options.project}
+    ask = Ask(load_session(), output=options.output, dry_run=options.dry_run, given=given)
     body = make_body(
         NewInstance,
-        name=name,
-        app=of_app,
-        version=version,
-        parameters=parse_parameters(given, file=parameters) or {},
-        counts=parse_counts(count),
-        operating_mode=mode,
-        control_plane_scope=control_plane,
+        name=options.name,
+        app=options.of_app,
+        version=options.version,
+        parameters=parse_parameters(options.given, file=options.parameters) or {},
+        counts=parse_counts(options.count),
+        operating_mode=options.mode,
+        control_plane_scope=options.control_plane,
     )
-    told = f"{name} is requested: {of_app} {version}"
+    told = f"{options.name} is requested: {options.of_app} {options.version}"
     ask.change(INSTANCE_CREATE, path=place_of(ask), body=body, told=told)
-    if wait and not ask.dry_run:
-        wait_for(ask, name, timeout=timeout)
+    _wait_if(ask, options.name, wait=options.wait, timeout=options.timeout)
 
 
 @verb(app, "list", lists=True, scope="project")
@@ -114,10 +140,10 @@ def show_instance(ask: Ask, name: InstanceName) -> None:
 
     Example: bailiwick app instance show demo
     """
-    from bailiwick.wire.actions.instances import MEMBER_LIST
+    from bailiwick.wire.actions.instances import INSTANCE_MEMBER_LIST
 
     found = find(ask, name)
-    members = ask.client.pages(MEMBER_LIST, path=_path(ask, found)).items
+    members = ask.client.pages(INSTANCE_MEMBER_LIST, path=_path(ask, found)).items
     ask.printer.thing(found, name=found.name, draw=lambda: draw_instance(found, members))
 
 
@@ -248,14 +274,14 @@ def force_delete(
     Example: bailiwick app instance force-delete demo "its operator is gone for good" -y
     """
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.actions.instances import INSTANCE_FORCE
+    from bailiwick.wire.actions.instances import INSTANCE_FORCE_DELETE
     from bailiwick.wire.instances import ForcedDeletion
 
     found = find(ask, name)
     ask.confirm(f"Take {found.name} off the books, whatever is left of it?")
     body = make_body(ForcedDeletion, reason=reason)
     told = f"{found.name} is gone, by force"
-    ask.change(INSTANCE_FORCE, path=_path(ask, found), body=body, told=told)
+    ask.change(INSTANCE_FORCE_DELETE, path=_path(ask, found), body=body, told=told)
 
 
 @verb(app, "members", lists=True, scope="project")
@@ -264,9 +290,9 @@ def list_members(ask: Ask, name: InstanceName) -> None:
 
     Example: bailiwick app instance members demo --watch
     """
-    from bailiwick.wire.actions.instances import MEMBER_LIST
+    from bailiwick.wire.actions.instances import INSTANCE_MEMBER_LIST
 
-    ask.list(MEMBER_LIST, columns=MEMBERS, path=_path(ask, find(ask, name)))
+    ask.list(INSTANCE_MEMBER_LIST, columns=MEMBERS, path=_path(ask, find(ask, name)))
 
 
 @verb(app, "operations", lists=True, scope="project")
@@ -275,9 +301,9 @@ def list_operations(ask: Ask, name: InstanceName) -> None:
 
     Example: bailiwick app instance operations demo
     """
-    from bailiwick.wire.actions.instances import OPERATION_LIST
+    from bailiwick.wire.actions.instances import INSTANCE_OPERATION_LIST
 
-    ask.list(OPERATION_LIST, columns=OPERATIONS, path=_path(ask, find(ask, name)))
+    ask.list(INSTANCE_OPERATION_LIST, columns=OPERATIONS, path=_path(ask, find(ask, name)))
 
 
 @verb(app, "wait", scope="project")

@@ -6,7 +6,6 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -121,8 +120,8 @@ def _load(file: Path) -> dict[str, Any]:
 
 def wait_for(ask: Ask, name: str, *, timeout: str | None) -> None:
     """Wait until an instance stands as it is wanted, tell how it does, and end so."""
+    from bailiwick.cli.apps.screen import told_progress
     from bailiwick.cli.shared.progress import NowAndThen
-    from bailiwick.cli.trees.instance_screen import told_progress
     from bailiwick.vocab.units import parse_span
 
     until = None if timeout is None else time.monotonic() + parse_span("--timeout", timeout) / 1000
@@ -159,8 +158,12 @@ def _look(ask: Ask, number: int) -> Instance | None:
     from bailiwick.wire.actions.instances import INSTANCE_READ
 
     path = {**place_of(ask), "instance_id": number}
+
+    def read() -> Instance:
+        return ask.client.send(INSTANCE_READ, path=path)
+
     try:
-        return patiently(partial(ask.client.send, INSTANCE_READ, path=path))
+        return patiently(read)
     except Refusal as refused:
         if refused.status == 404:
             return None

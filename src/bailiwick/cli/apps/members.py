@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from bailiwick.cli.apps.arguments import InstanceName, find, place_of
 from bailiwick.cli.shared.ask import Ask, noun, verb
-from bailiwick.cli.shared.instances import InstanceName, find, place_of
 from bailiwick.vocab.apps import MemberAction
 
 app = noun("Members of an instance, one by one; where they run the platform chooses.")
@@ -70,10 +70,12 @@ def _change(
     role: str | None = None,
 ) -> None:
     from bailiwick.client.bodies import make_body
-    from bailiwick.wire.actions.instances import MEMBER_CHANGE
+    from bailiwick.wire.actions.instances import INSTANCE_MEMBER_CHANGE
     from bailiwick.wire.instances import MemberChange
 
     found = find(ask, name)
     body = make_body(MemberChange, action=action, component_key=component, role=role)
     path = {**place_of(ask), "instance_id": found.instance_id}
-    ask.change(MEMBER_CHANGE, path=path, body=body, told=f"{component} of {found.name} {told}")
+    ask.change(
+        INSTANCE_MEMBER_CHANGE, path=path, body=body, told=f"{component} of {found.name} {told}"
+    )
