@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bailiwick.kernel.apps.instance_commands import BeginOperation, ChangeMember, RequestInstance
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
@@ -25,7 +26,13 @@ from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, EnrolNode, Envelope, Tick, decode_command
 from bailiwick.kernel.answers import Answer
-from bailiwick.kernel.apps.commands import PublishApp, RegisterArtifact, SetArtifactSource
+from bailiwick.kernel.apps.commands import (
+    ChangeArtifact,
+    PublishApp,
+    RegisterArtifact,
+    SetArtifactSource,
+    SetEntitlement,
+)
 from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.metering.owners import Account
@@ -56,11 +63,11 @@ from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import Telemetry
-from bailiwick.vocab.apps import ArtifactKind
+from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, MemberAction
 from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
-from tests.support.app_manifests import DIGEST, HOST_ROLE, hello
+from tests.support.app_manifests import DIGEST, HOST_ROLE, SERVICE_DIGEST, hello, service
 from tests.support.waiting import WAIT_S
 
 OWN, FOREIGN = "lab", "rival"
@@ -257,6 +264,24 @@ def _add_apps(house: HttpHouse) -> None:
     for tenant in (OWN, FOREIGN):
         house.do(PublishApp(hello(roles={"worker": HOST_ROLE}).canonical, tenant))
         house.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main", tenant))
+
+
+def add_instances(house: HttpHouse) -> None:
+    """One of each tenant's project, with one member and one task of its operator."""
+    for tenant in (OWN, FOREIGN):
+        house.do(PublishApp(service().canonical, tenant))
+        house.do(RegisterArtifact(SERVICE_DIGEST, ArtifactKind.OCI, "main", tenant))
+        house.do(ChangeArtifact(SERVICE_DIGEST, tenant, trust=ArtifactTrust.VERIFIED))
+        house.do(SetEntitlement(f"{tenant}.svc", True, tenant=tenant))
+        own = {"tenant": tenant, "project": "p"}
+        house.do(RequestInstance(**own, name="demo", app=f"{tenant}.svc", version="1.0.0"))
+    for number, tenant in enumerate((OWN, FOREIGN), 1):
+        of: dict[str, Any] = {"tenant": tenant, "project": "p", "instance_id": number}
+        house.do(BeginOperation(**of, key="setup", title="restore"))
+    for number, tenant in enumerate((OWN, FOREIGN), 1):
+        of = {"tenant": tenant, "project": "p", "instance_id": number}
+        add = {"action": MemberAction.ADD, "component_key": "worker-0", "role": "worker"}
+        house.do(ChangeMember(**of, **add, key="setup"))
 
 
 def _execs(runner: Runner) -> ExecDesk:
