@@ -22,8 +22,8 @@ from bailiwick.kernel.apps.instance_commands import (
 )
 from bailiwick.kernel.people.commands import SetMember
 from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, Privilege
-from tests.support.app_manifests import HOST_ROLE, hello
-from tests.support.http_house import SERVICE, HttpHouse, http_house, make_parts
+from tests.support.app_manifests import HOST_ROLE, SERVICE_DIGEST, hello
+from tests.support.http_house import HttpHouse, http_house, make_parts
 from tests.support.signing import MinisignSigner
 from tests.support.waiting import until
 
@@ -200,7 +200,7 @@ class Yard:
         self.house.do(SetEntitlement("lab.mine", True, tenant="lab"))
         self.house.do(RequestInstance(**own, name="mine", app="lab.mine", version="1.0.0"))
         self.house.do(SetMember(BOT, Role.PROJECT_ADMIN, "lab", "p"))
-        self.own = {**own, "instance_id": 3}
+        self.own = {**own, "instance_id": 1}
         self.house.do(BeginOperation(**self.own, key="t", title="pull"))
         self.operation = self.house.runner.read(
             lambda view: view.state.apps.instances.operation_serial
@@ -208,7 +208,7 @@ class Yard:
         self.bot = self.house.token(BOT, kind=PrincipalKind.SERVICE_ACCOUNT)
 
     def issue(self, who: str | None = None, **changes: Any) -> Any:
-        body = {"instance_id": 3, "operation_id": self.operation, "digest": DIGEST} | changes
+        body = {"instance_id": 1, "operation_id": self.operation, "digest": DIGEST} | changes
         path = changes.pop("path", "/v1/tenants/lab/projects/p/pull-credentials")
         body.pop("path", None)
         if who is not None:
@@ -251,14 +251,14 @@ def test_a_credential_is_good_for_nobody_and_nothing_else(yard: Yard) -> None:
     shown = yard.issue().json()["credential"]
     for who in (ADMIN, OWNER, "project_admin@lab", OTHER):
         assert yard.why(shown, who=who) == "pull_wrong_audience"
-    assert yard.why(shown, digest=SERVICE) == "pull_wrong_digest"
+    assert yard.why(shown, digest=SERVICE_DIGEST) == "pull_wrong_digest"
     assert (
         yard.house.client.get(
             f"/v1/artifacts/{DIGEST}/content", headers={"Artifact-Credential": shown}
         ).status_code
         == 401
     )
-    part = {"params": {"part": SERVICE}}
+    part = {"params": {"part": SERVICE_DIGEST}}
     assert yard.pull(shown, **part).status_code == 404
 
 
@@ -306,7 +306,7 @@ def test_who_may_not_change_instances_there_gets_no_credential(yard: Yard) -> No
     assert yard.issue(path=elsewhere).status_code == 404
     # An instance of another project is not there, for who may change instances in his own.
     assert yard.issue("tenant_admin@rival", path=elsewhere).status_code == 404
-    assert yard.issue(digest=SERVICE).status_code == 404
+    assert yard.issue(digest=SERVICE_DIGEST).status_code == 404
 
 
 def test_nothing_secret_is_in_the_journal_or_in_a_log(

@@ -6,14 +6,12 @@ from typing import Any
 
 from bailiwick.wire.actions.action import Action
 from bailiwick.wire.actions.table import ACTIONS
-from tests.support.app_manifests import DIGEST, hello
+from tests.support.app_manifests import DIGEST, SERVICE_DIGEST, hello
 from tests.support.http_house import (
     FOREIGN,
     GRAPH,
-    INSTANCE,
     INVOICE,
     OWN,
-    SERVICE,
     HttpHouse,
     price_list,
 )
@@ -21,6 +19,9 @@ from tests.support.http_house import (
 LEASE = {OWN: 1, FOREIGN: 2}
 ENTRY = {OWN: 1, FOREIGN: 2}
 JOB = {OWN: 1, FOREIGN: 2}
+INSTANCE = {OWN: 1, FOREIGN: 2}
+TASK = {OWN: 3, FOREIGN: 4}
+"""Those of ``add_instances``."""
 FOUNDED = {OWN: 2, FOREIGN: 5}
 """The numbers that ``http_house`` gives: leases, entries, jobs, and records that made tenants."""
 
@@ -43,8 +44,10 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
         invoice=INVOICE.get(tenant, "inv-none"),
         app=f"{tenant}.hello",
         version="1.0.0",
-        digest=SERVICE,
+        digest=SERVICE_DIGEST,
         line=1,
+        instance_id=INSTANCE.get(tenant, 99),
+        operation_id=TASK.get(tenant, 99),
     )
     # A watch that stays would never answer a test that waits for all of it.
     query = {
@@ -162,8 +165,16 @@ def _app_bodies(tenant: str) -> dict[str, Any]:
         "artifact.verify": {"digest": DIGEST, "tenant": tenant},
         "artifact.let_pull": {
             "instance_id": INSTANCE.get(tenant, 99),
-            "operation_id": INSTANCE.get(tenant, 99),
-            "digest": SERVICE,
+            "operation_id": TASK.get(tenant, 99),
+            "digest": SERVICE_DIGEST,
         },
         "artifact.resolve": {**app, "version": "1.0.0"},
+        "instance.create": {"name": "new", "app": f"{tenant}.svc", "version": "1.0.0"},
+        "instance.change": {"counts": {"worker": 2}},
+        "instance.report": {"observed_generation": 1},
+        "instance.force_delete": {"reason": "its operator is gone for good"},
+        "instance_member.change": {"action": "drain", "component_key": "worker-0"},
+        "instance_operation.begin": {"title": "backup"},
+        "instance_operation.advance": {"progress": 50, "log": ["half of it"]},
+        "instance_operation.finish": {"is_succeeded": True},
     }

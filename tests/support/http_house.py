@@ -15,12 +15,13 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from bailiwick.apps.manifest import ArtifactRef
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.invoice_body import canonical_bytes, digest_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead
 from bailiwick.billing.rates import LIST_PRICES, RateBook, card_body
 from bailiwick.billing.rating import rate
+from bailiwick.executors.artifacts.fetching import Fetcher
+from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
@@ -33,7 +34,7 @@ from bailiwick.kernel.apps.commands import (
     SetArtifactSource,
     SetEntitlement,
 )
-from bailiwick.kernel.apps.instance_commands import RequestInstance
+from bailiwick.kernel.apps.instance_commands import BeginOperation, ChangeMember, RequestInstance
 from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.metering.owners import Account
@@ -64,11 +65,11 @@ from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import Telemetry
-from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, Privilege
+from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, MemberAction
 from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
-from tests.support.app_manifests import DIGEST, HOST_ROLE, hello
+from tests.support.app_manifests import DIGEST, HOST_ROLE, SERVICE_DIGEST, hello, service
 from tests.support.waiting import WAIT_S
 
 OWN, FOREIGN = "lab", "rival"
@@ -76,11 +77,6 @@ OWN, FOREIGN = "lab", "rival"
 GRAPH = "tasks: {a: {command: ['true']}}"
 INVOICE = {tenant: invoice_name(Scope(tenant), Period(0, 1)) for tenant in (OWN, FOREIGN)}
 """Each has this one, of a time long ago and with one line."""
-
-SERVICE = "sha256:" + "cd" * 32
-"""What the app ``TENANT.running`` is made of."""
-INSTANCE = {OWN: 1, FOREIGN: 2}
-"""Of each, and its operation."""
 
 _IDS = count(1)
 
@@ -244,6 +240,7 @@ def http_house(
                 desk=NodeDesk(WorkBook(store), clock=clock),
                 executor=LocalExecutor(folder / "jobs"),
                 execs=_execs(runner),
+                fetcher=parts.fetcher or Fetcher(ArtifactStore(folder / "artifacts")),
             ),
         )
         with TestClient(app, raise_server_exceptions=False) as client:
@@ -253,7 +250,6 @@ def http_house(
             _add_graphs(GraphBook(store))
             _add_money(house, InvoiceBook(store))
             _add_apps(house)
-            _add_instances(house)
             # What the first look at the line has to tell is told now, so that no record of it comes
             # between two looks of a test.
             house.do(Tick())
@@ -273,22 +269,22 @@ def _add_apps(house: HttpHouse) -> None:
         house.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main", tenant))
 
 
-def _add_instances(house: HttpHouse) -> None:
-    """One of each tenant, of an app of its own that may be used, with its operation of that number.
-
-    Nothing runs it: it stays as it was requested.
-    """
+def add_instances(house: HttpHouse) -> None:
+    """One of each tenant's project, with one member and one task of its operator."""
     for tenant in (OWN, FOREIGN):
-        artifacts = {"service": ArtifactRef(ArtifactKind.OCI, SERVICE, "main")}
-        role = replace(HOST_ROLE, privileges=Privilege.SANDBOX)
-        manifest = hello(app="running", roles={"worker": role}, artifacts=artifacts)
-        house.do(PublishApp(manifest.canonical, tenant))
-        house.do(RegisterArtifact(SERVICE, ArtifactKind.OCI, "main", tenant))
-        house.do(ChangeArtifact(SERVICE, tenant, trust=ArtifactTrust.VERIFIED))
-        app = f"{tenant}.running"
-        house.do(SetEntitlement(app, True, tenant=tenant))
+        house.do(PublishApp(service().canonical, tenant))
+        house.do(RegisterArtifact(SERVICE_DIGEST, ArtifactKind.OCI, "main", tenant))
+        house.do(ChangeArtifact(SERVICE_DIGEST, tenant, trust=ArtifactTrust.VERIFIED))
+        house.do(SetEntitlement(f"{tenant}.svc", True, tenant=tenant))
         own = {"tenant": tenant, "project": "p"}
-        house.do(RequestInstance(**own, name="one", app=app, version="1.0.0"))
+        house.do(RequestInstance(**own, name="demo", app=f"{tenant}.svc", version="1.0.0"))
+    for number, tenant in enumerate((OWN, FOREIGN), 1):
+        of: dict[str, Any] = {"tenant": tenant, "project": "p", "instance_id": number}
+        house.do(BeginOperation(**of, key="setup", title="restore"))
+    for number, tenant in enumerate((OWN, FOREIGN), 1):
+        of = {"tenant": tenant, "project": "p", "instance_id": number}
+        add = {"action": MemberAction.ADD, "component_key": "worker-0", "role": "worker"}
+        house.do(ChangeMember(**of, **add, key="setup"))
 
 
 def _execs(runner: Runner) -> ExecDesk:

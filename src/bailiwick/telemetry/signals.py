@@ -48,6 +48,7 @@ REFUSALS: Final = (
     *("forbidden", "foreign_scope", "foreign_lease", "beyond_reach", "not_found"),
     *("foreign_node", "tells_of_another", "service_account_refused", "public_needs_fleet"),
     *(f"pull_{fault.value}" for fault in PullFault),
+    "foreign_project",
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 

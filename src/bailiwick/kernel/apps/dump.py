@@ -14,6 +14,7 @@ from bailiwick.kernel.apps.book import (
     Entitlement,
     PullCredential,
 )
+from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_dump import dump_instances, load_instances, repair_instances
 from bailiwick.kernel.apps.instances import InstanceBook
 from bailiwick.kernel.apps.spelling import overlay_body, overlay_from
@@ -92,7 +93,7 @@ def load(state: State, plain: Plain) -> None:
         book.versions.setdefault(name, {})[version] = CatalogVersion(*told, bool(granted))
     for app, tenant, project, enabled, overlay, revision in dumped["entitlements"]:
         line = Entitlement(bool(enabled), overlay_from(overlay), revision)
-        book.entitlements[app, Scope(tenant, project)] = line
+        book.put_line(app, Scope(tenant, project), line=line)
     for tenant, name, tier, kind, address, keys, allowed in dumped["sources"]:
         book.sources[Scope(tenant), name] = ArtifactSource(
             name, SourceTier(tier), ArtifactKind(kind), address, tuple(keys), bool(allowed)
@@ -105,6 +106,7 @@ def load(state: State, plain: Plain) -> None:
     if "instances" in dumped:
         load_instances(book, dumped["instances"])
     _load_credentials(book, dumped.get("credentials", ()))
+    stand_guard(state)
 
 
 def _load_credentials(book: AppBook, rows: Iterable[list[Any]]) -> None:
