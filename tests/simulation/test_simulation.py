@@ -84,7 +84,7 @@ def test_the_naive_model_knows_every_record_that_its_actors_can_cause() -> None:
     graphs = {"graph_submitted", "graph_task_retried", "graph_ended"}
     graphs |= {"exec_started", "exec_ended", "files_copied"}
     apps = {"app_published", "app_changed", "app_entitlement_set"}
-    apps |= {"artifact_source_set", "artifact_changed"}
+    apps |= {"artifact_source_set", "artifact_changed", "app_webhook_set"}
     others = {"finding_reported", "clock_repaired"}
     nobody_here = people | homes | money | audited | graphs | apps | others
     assert {kind.value for kind in RecordKind} - nobody_here == set(FOLD)

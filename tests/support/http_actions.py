@@ -149,4 +149,9 @@ def _app_bodies(tenant: str) -> dict[str, Any]:
         "artifact.register": {**artifact, "digest": other},
         "artifact.change": {"digest": DIGEST, "tenant": tenant, "trust": "verified"},
         "artifact.resolve": {**app, "version": "1.0.0"},
+        "webhook.set": {"webhook": "new", "tenant": tenant, "url": "https://hooks.example/in"},
+        "webhook.rotate": {"webhook": "hook", "tenant": tenant},
+        "webhook.delete": {"webhook": "hook", "tenant": tenant},
+        "webhook.deliveries": {"webhook": "hook", "tenant": tenant},
+        "webhook.replay": {"webhook": "hook", "tenant": tenant},
     }

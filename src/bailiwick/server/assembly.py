@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from bailiwick.events.signing import PURPOSE
 from bailiwick.executors import local, registry
 from bailiwick.executors.clusters import ClusterHands, ClusterPlan
 from bailiwick.executors.local.modes import Apart
@@ -35,10 +36,12 @@ from bailiwick.reconcile.metering import KeepMeter
 from bailiwick.reconcile.this_node import ThisNode, machine_name
 from bailiwick.reconcile.usage_check import UsageBooks, UsageCheck
 from bailiwick.reconcile.watched_executor import WatchedExecutor
+from bailiwick.reconcile.webhooks.loop import WebhookLoop, WebhookTerms
 from bailiwick.runtime.runner import Runner
 from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.keys import SIGNER_NAME
+from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
@@ -53,6 +56,7 @@ from bailiwick.store import load_or_create_key
 from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.sql_store import SqlStore
+from bailiwick.store.webhooks.rows import WebhookBook
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 from bailiwick.vocab.errors import InvalidValue
@@ -78,6 +82,8 @@ class ProcessPlan:
     """How jobs are kept apart, and what they see."""
     clusters: tuple[ClusterPlan, ...] = ()
     """On which clusters jobs run, too."""
+    webhooks_private: bool = False
+    """Whether webhooks may lead to private networks and this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +155,15 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     duties.append(loop if node is None else here(node=node))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
+    hooks = WebhookDesk(
+        book=WebhookBook(base.store),
+        key=base.authority.key_for(PURPOSE),
+        allow_private=plan.webhooks_private,
+    )
+    terms = WebhookTerms(key=hooks.key, allow_private=hooks.allow_private)
+    duties.append(WebhookLoop(runner, hooks.book, terms=terms, say=base.say))
     parts = Parts(
+        webhooks=hooks,
         peers=base.peers,
         beats=beats,
         signer=load_or_create_key(plan.folder / SIGNER_NAME, SIGNER),

@@ -76,6 +76,8 @@ class ProcessOptions:
     """How jobs are kept apart on this machine, and what they see of it."""
     clusters: tuple[ClusterPlan, ...] = ()
     """On which clusters jobs run, too."""
+    webhooks_private: bool = False
+    """Whether webhooks may lead to private networks and this machine."""
     is_node: bool = True
     """Whether this machine is a node, and runs jobs."""
     shows_login: bool = True
@@ -167,6 +169,7 @@ class _Process:
             capability=options.capability,
             apart=options.apart,
             clusters=options.clusters,
+            webhooks_private=options.webhooks_private,
         )
         parts, tasks = assemble(base, plan)
         duties = Duties(tasks, say=self._say)

@@ -22,6 +22,7 @@ from bailiwick.vocab.apps import (
     PolicyAxis,
     PolicyLimit,
     SourceTier,
+    WebhookChange,
 )
 from tests.support.app_manifests import SLUGS, VERSIONS, WORDS, manifests
 from tests.unit.journal.makers import names
@@ -66,6 +67,12 @@ def _sources(draw: st.DrawFn) -> cmd.SetArtifactSource:
     return cmd.SetArtifactSource(draw(WORDS), *told, draw(st.none() | names))
 
 
+urls = st.sampled_from(["https://hooks.example/in?a=1", "http://127.0.0.1:8080", "https://[::1]/"])
+wishes = st.lists(
+    st.sampled_from(["apps.*", "apps.instance.*", "apps.member.failed"]), unique=True
+).map(tuple)
+
+
 def _placed(make: Any, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.builds(lambda home, **rest: make(**rest, **home), homes, **fields)
 
@@ -104,6 +111,17 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         _any(Channel),
         st.none() | names,
     ),
+    ev.AppWebhookSet: st.builds(
+        ev.AppWebhookSet,
+        owners.filter(lambda owner: owner.tenant is not None),
+        names,
+        _any(WebhookChange),
+        urls,
+        wishes,
+        st.booleans(),
+        names,
+        counts,
+    ),
 }
 COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     cmd.PublishApp: st.builds(
@@ -131,5 +149,19 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         trust=st.none() | _any(ArtifactTrust),
         channel=st.none() | _any(Channel),
         revision=st.none() | counts,
+    ),
+    cmd.SetWebhook: st.builds(
+        cmd.SetWebhook,
+        names,
+        names,
+        urls,
+        st.none() | names,
+        wishes,
+        st.booleans(),
+        st.none() | names,
+        st.none() | counts,
+    ),
+    cmd.DeleteWebhook: st.builds(
+        cmd.DeleteWebhook, names, names, st.none() | names, st.none() | counts
     ),
 }

@@ -110,6 +110,13 @@ class UpOptions:
             "where the environment says. Repeatable.",
         ),
     ] = None
+    private_webhooks: Annotated[
+        bool,
+        typer.Option(
+            "--private-webhooks",
+            help="Let webhooks lead to private networks, and over plain HTTP to this machine.",
+        ),
+    ] = False
     tls_cert: Annotated[
         Path | None,
         typer.Option("--tls-cert", metavar="FILE", help="A certificate (PEM) for HTTPS."),
@@ -220,6 +227,7 @@ def check_options(options: UpOptions) -> ProcessOptions:
         tls=tls,
         apart=_apart_of(options, folder=folder, key_file=key_file),
         clusters=_clusters_of(options.jobs_on or []),
+        webhooks_private=options.private_webhooks,
         is_node=default and can_be_node() if options.node is None else options.node,
         shows_login=default if options.login is None else options.login,
         demo=options.demo,

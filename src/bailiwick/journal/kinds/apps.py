@@ -24,6 +24,7 @@ from bailiwick.vocab.apps import (
     PolicyAxis,
     PolicyLimit,
     SourceTier,
+    WebhookChange,
 )
 
 _KIND = Words((ArtifactKind,))
@@ -101,5 +102,21 @@ class AppKinds:
                 "channel": Words((Channel,)),
             },
             {"before": TEXT},
+        ),
+    )
+    APP_WEBHOOK_SET = row(
+        "app_webhook_set",
+        103,
+        ocsf=Ocsf(ENTITY, UPDATE, MEDIUM),
+        body=BodySpec(
+            {
+                "webhook": NAME,
+                "change": Words((WebhookChange,)),
+                "url": TEXT,
+                "enabled": AMOUNT,
+                "secret_id": NAME,
+                "revision": AMOUNT,
+            },
+            {"types": TEXTS},
         ),
     )

@@ -21,6 +21,7 @@ from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.apps.manifest import Manifest
 from bailiwick.apps.overlays import EffectivePolicy, Overlay, PolicyLine, fold
 from bailiwick.apps.reading import read_canonical
+from bailiwick.apps.webhooks import Webhook
 from bailiwick.iam import Scope
 from bailiwick.vocab.apps import AppLifecycle, AppVisibility
 from bailiwick.vocab.errors import NotFound
@@ -110,6 +111,7 @@ class AppBook:
     entitlements: dict[tuple[str, Scope], Entitlement] = field(default_factory=dict)
     sources: dict[tuple[Scope, str], ArtifactSource] = field(default_factory=dict)
     artifacts: dict[tuple[Scope, str], Artifact] = field(default_factory=dict)
+    webhooks: dict[tuple[Scope, str], Webhook] = field(default_factory=dict)
 
     def app(self, name: str) -> CatalogApp:
         """The app by its name."""

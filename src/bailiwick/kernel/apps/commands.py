@@ -20,6 +20,7 @@ from bailiwick.apps.semver import check_version
 from bailiwick.iam import Scope
 from bailiwick.journal.fields import INTEGER_MAX, PRINCIPAL
 from bailiwick.journal.record import encode_json
+from bailiwick.kernel.apps.webhook_commands import DeleteWebhook, SetWebhook
 from bailiwick.vocab.apps import (
     AppLifecycle,
     AppVisibility,
@@ -191,6 +192,7 @@ class ChangeArtifact:
         _check_revision(self.revision)
 
 
-AppCommand: TypeAlias = (
+CatalogCommand: TypeAlias = (
     PublishApp | ChangeApp | SetEntitlement | SetArtifactSource | RegisterArtifact | ChangeArtifact
 )
+AppCommand: TypeAlias = CatalogCommand | SetWebhook | DeleteWebhook

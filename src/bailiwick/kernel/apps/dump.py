@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any
 
 from bailiwick.apps.artifacts import Artifact, ArtifactSource
+from bailiwick.apps.webhooks import Webhook
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.book import AppBook, CatalogApp, CatalogVersion, Entitlement
 from bailiwick.kernel.apps.spelling import overlay_body, overlay_from
@@ -47,6 +49,9 @@ def dump(state: State) -> Plain:
         "sources": [_source_row(scope, each) for (scope, _), each in book.sources.items()],
         "artifacts": [_artifact_row(scope, each) for (scope, _), each in book.artifacts.items()],
     }
+    if book.webhooks:
+        rows = book.webhooks.items()
+        dumped["webhooks"] = [[*scope, *astuple(each)] for (scope, _), each in rows]
     return {"apps": dumped}
 
 
@@ -84,9 +89,13 @@ def load(state: State, plain: Plain) -> None:
         known = (ArtifactLifecycle(lifecycle), ArtifactTrust(trust), Channel(channel))
         found = Artifact(digest, ArtifactKind(kind), source, *known, revision)
         book.artifacts[Scope(tenant, project), digest] = found
+    for tenant, project, name, url, types, *rest in dumped.get("webhooks", ()):
+        book.webhooks[Scope(tenant, project), name] = Webhook(name, url, tuple(types), *rest)
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:
     """Versions were published when the clock that counts says so."""
     for row in plain.get("apps", {}).get("versions", ()):
         row[5] = clock.past(row[5])
+    for row in plain.get("apps", {}).get("webhooks", ()):
+        row[8] = None if row[8] is None else clock.past(row[8])

@@ -16,6 +16,7 @@ from bailiwick.kernel.apps.spelling import (
     overlay_body,
     overlay_from,
 )
+from bailiwick.kernel.apps.webhook_events import AppWebhookSet
 from bailiwick.kernel.owner import Fields, Owner
 from bailiwick.kernel.spelling import Body
 from bailiwick.vocab.apps import (
@@ -204,6 +205,7 @@ class ArtifactChanged:
         )
 
 
-AppEvent: TypeAlias = (
+CatalogEvent: TypeAlias = (
     AppPublished | AppChanged | AppEntitlementSet | ArtifactSourceSet | ArtifactChanged
 )
+AppEvent: TypeAlias = CatalogEvent | AppWebhookSet

@@ -27,6 +27,7 @@ from bailiwick.apps.upgrades import find_cycle
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps import commands as cmd
 from bailiwick.kernel.apps import events as ev
+from bailiwick.kernel.apps import webhook_rules
 from bailiwick.kernel.apps.book import (
     APPS_MAX,
     ARTIFACTS_MAX,
@@ -61,6 +62,8 @@ def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event
     """The events that follow from such a command."""
     del now_ms
     match command:
+        case cmd.SetWebhook() | cmd.DeleteWebhook():
+            return webhook_rules.decide(state, command)
         case cmd.PublishApp():
             return _publish(state, command)
         case cmd.ChangeApp():
@@ -249,6 +252,8 @@ def _apply(state: State, event: ev.AppEvent, at_ms: int) -> None:
             book.sources[Scope(*event.owner), event.source.name] = event.source
         case ev.ArtifactChanged():
             _put_artifact(book, event)
+        case ev.AppWebhookSet():
+            webhook_rules.apply(state, event, at_ms)
         case _:
             assert_never(event)
 

@@ -27,6 +27,7 @@ from bailiwick.server.http.routes import (
     trust,
     usage,
     watch,
+    webhooks,
     work,
 )
 
@@ -54,5 +55,6 @@ __all__ = [
     "trust",
     "usage",
     "watch",
+    "webhooks",
     "work",
 ]
