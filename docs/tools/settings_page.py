@@ -63,6 +63,7 @@ MEANINGS = {
     "tenant_gpu_count": "How many GPUs it may hold.",
     "tenant_lease_count": "How many leases it may hold.",
     "job_mem_bytes_per_core": "Memory a job gets for each core, if it names none.",
+    "offer_platform_managed": "Whether the platform runs control planes of apps for tenants.",
     "burst_min_run_ms": "How long burst credit must last for a request that goes above a limit.",
 }
 

@@ -70,6 +70,7 @@ def models() -> list[dict[str, Any]]:
         {"command": "enforce_isolation", "text": "dedicated host for tenant lab\n"},
         {"command": "scrub_domain", "kind": "host", "domain": "node-f"},
         *app_models(),
+        *instance_models(),
         *graph_models(),
         *exec_models(),
         *money_models(),
@@ -129,6 +130,31 @@ def app_models() -> list[dict[str, Any]]:
             **own,
         },
         {"command": "delete_webhook", "webhook": "w", "revision": 1, **own},
+    ]
+
+
+def instance_models() -> list[dict[str, Any]]:
+    """One of each command about instances."""
+    project = {"tenant": "fresh", "project": "p"}
+    own = {**project, "instance_id": 1}
+    what = {"name": "one", "app": "hello", "version": "1.0.0", "parameters": '{"a":1}'}
+    worker = {"component_key": "worker-0", "key": "k"}
+    return [
+        {"command": "request_instance", **project, **what, "counts": {"worker": 1}},
+        {"command": "change_instance", **own, "version": "1.1.0", "counts": {"worker": 2}},
+        {"command": "change_instance", **own, "paused": True, "metadata": "x", "revision": 1},
+        {"command": "change_instance", **own, "rollback": True},
+        {"command": "report_instance", **own, "revision": 1, "observed_generation": 1},
+        {"command": "delete_instance", **own, "revision": 1},
+        {"command": "note_deletion_overdue", **own},
+        {"command": "finish_deletion", **own},
+        {"command": "force_deletion", **own, "reason": "it hangs"},
+        {"command": "change_member", **own, **worker, "action": "add", "role": "worker"},
+        {"command": "change_member", **own, **worker, "action": "replace"},
+        {"command": "move_member", **own, "member_id": 1, "phase": "ready", "lease_id": 1},
+        {"command": "begin_operation", **own, "key": "k", "title": "back up"},
+        {"command": "advance_operation", **own, "operation_id": 1, "progress": 5, "log": ["x"]},
+        {"command": "finish_operation", **own, "operation_id": 1, "succeeded": True},
     ]
 
 

@@ -148,6 +148,8 @@ def _app_bodies(tenant: str) -> dict[str, Any]:
         "artifact_source.set": address,
         "artifact.register": {**artifact, "digest": other},
         "artifact.change": {"digest": DIGEST, "tenant": tenant, "trust": "verified"},
+        "artifact.fetch": {"digest": DIGEST, "tenant": tenant},
+        "artifact.verify": {"digest": DIGEST, "tenant": tenant},
         "artifact.resolve": {**app, "version": "1.0.0"},
         "webhook.set": {"webhook": "new", "tenant": tenant, "url": "https://hooks.example/in"},
         "webhook.rotate": {"webhook": "hook", "tenant": tenant},

@@ -26,7 +26,7 @@ from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, EnrolNode, Envelope, Tick, decode_command
 from bailiwick.kernel.answers import Answer
 from bailiwick.kernel.apps.commands import PublishApp, RegisterArtifact, SetArtifactSource
-from bailiwick.kernel.apps.webhook_commands import SetWebhook
+from bailiwick.kernel.apps.webhooks.commands import SetWebhook
 from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.metering.owners import Account

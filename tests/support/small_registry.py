@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 USER, SECRET, TOKEN = "reader", "s3cret-word", "t0ken-of-the-registry"
 Answer = tuple[int, dict[str, str], bytes]
@@ -24,6 +27,8 @@ class SmallRegistry:
     asked: list[str] = field(default_factory=list)
     instead: dict[str, bytes] = field(default_factory=dict)
     """What it answers for a digest, whatever that should be."""
+    moved_to: str = ""
+    """Where it sends whoever asks for a blob, if that is elsewhere."""
 
     def answer(self, path: str, authorization: str) -> Answer:
         """Status, headers and body of one request."""
@@ -39,10 +44,12 @@ class SmallRegistry:
             return self._blob(path.removeprefix("/moved/"))
         name, _, rest = path.removeprefix("/v2/").partition("/")
         kind, _, digest = rest.partition("/")
-        if name not in self.layouts or kind not in ("manifests", "blobs"):
+        if name not in self.layouts or kind not in ("manifests", "blobs", "referrers"):
             return 404, {}, b""
         if kind == "blobs":
-            return 307, {"Location": f"/moved/{name}/{digest}"}, b""
+            return 307, {"Location": f"{self.moved_to}/moved/{name}/{digest}"}, b""
+        if kind == "referrers":
+            return self._blob(f"{name}/{digest}.referrers")
         return self._blob(f"{name}/{digest}")
 
     def _blob(self, path: str) -> Answer:
@@ -51,6 +58,24 @@ class SmallRegistry:
             return 200, {}, self.instead[digest]
         at = self.layouts[name] / "blobs/sha256" / digest.partition(":")[2]
         return (200, {}, at.read_bytes()) if at.is_file() else (404, {}, b"")
+
+
+def add_signature(layout: Path, digest: str, *, text: str, media: str) -> None:
+    """Have a layout hold a signature of a manifest, as referrers tell it."""
+    blobs = layout / "blobs/sha256"
+
+    def blob(data: bytes) -> dict[str, Any]:
+        found = hashlib.sha256(data).hexdigest()
+        (blobs / found).write_bytes(data)
+        return {"mediaType": media, "digest": f"sha256:{found}", "size": len(data)}
+
+    manifest = {"schemaVersion": 2, "config": blob(b"{}"), "layers": [blob(text.encode())]}
+    manifest |= {"artifactType": media, "subject": {"digest": digest}}
+    rows = blobs / digest.partition(":")[2]
+    at = rows.with_name(rows.name + ".referrers")
+    known = json.loads(at.read_text())["manifests"] if at.exists() else []
+    known.append(blob(json.dumps(manifest).encode()) | {"artifactType": media})
+    at.write_text(json.dumps({"schemaVersion": 2, "manifests": known}))
 
 
 @contextmanager

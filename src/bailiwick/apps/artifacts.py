@@ -4,7 +4,8 @@ Rules:
 
 - An artifact is known by its digest. It is used if it is registered as what the manifest says it
   is, comes from a source that is there and that the policy allows, is in an allowed channel, is
-  not retired, and is verified. What is unknown or not trusted is not used.
+  not retired, and is verified; where the source names keys, by one that it still names. What is
+  unknown or not trusted is not used.
 - Every step is told, in the order of :class:`ArtifactRefusal`, also of one that is used.
 - An address has no user and no password in it: nothing secret is written down.
 
@@ -19,6 +20,7 @@ bailiwick.vocab.errors.InvalidValue: address: expected ... without user, ..., go
 from __future__ import annotations
 
 import re
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -41,6 +43,12 @@ _HOST: Final = r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(?::[0-9]{1,5})?
 _OCI: Final = re.compile(rf"{_HOST}(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*")
 _BLOB: Final = re.compile(rf"(?:https://{_HOST}|file://)(?:/[A-Za-z0-9._~-]+)*/?")
 _KEY: Final = re.compile(r"RW[A-Za-z0-9+/]{54}")
+SIGSTORE_PREFIX: Final = "sigstore:"
+"""Before a public key for Sigstore bundles: its SubjectPublicKeyInfo in base64."""
+_SPKI: Final = (
+    (bytes.fromhex("3059301306072a8648ce3d020106082a8648ce3d03010703420004"), 91),  # P-256
+    (bytes.fromhex("302a300506032b6570032100"), 44),  # Ed25519
+)
 
 
 def check_address(kind: ArtifactKind, address: str) -> str:
@@ -55,10 +63,24 @@ def check_address(kind: ArtifactKind, address: str) -> str:
 
 
 def check_key(key: str) -> str:
-    """The key if it is a public one as minisign prints it."""
-    if not _KEY.fullmatch(key):
+    """The key if it is a public one as minisign prints it, or one for Sigstore bundles."""
+    if key.startswith(SIGSTORE_PREFIX):
+        if not _is_spki(key.removeprefix(SIGSTORE_PREFIX)):
+            expected = f"{SIGSTORE_PREFIX} and a public key on P-256 or Ed25519 (DER in base64)"
+            raise InvalidValue("key", key, expected)
+    elif not _KEY.fullmatch(key):
         raise InvalidValue("key", key, "the 56 characters of a minisign public key, RW first")
     return key
+
+
+def _is_spki(text: str) -> bool:
+    """Whether it is a SubjectPublicKeyInfo of one of the two sorts, spelled in the one way."""
+    try:
+        raw = b64decode(text, validate=True)
+    except ValueError:
+        return False
+    is_known = any(raw.startswith(head) and len(raw) == size for head, size in _SPKI)
+    return is_known and b64encode(raw).decode() == text
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +107,14 @@ class Artifact:
     trust: ArtifactTrust = ArtifactTrust.UNVERIFIED
     channel: Channel = Channel.DEV
     revision: int = 1
+    key: str | None = None
+    """The public key by which it is trusted, if it was verified by a signature."""
+
+    def is_trusted_by(self, source: ArtifactSource | None) -> bool:
+        """Whether it is verified and, where its source names keys, by one that it still names."""
+        if self.trust is not ArtifactTrust.VERIFIED:
+            return False
+        return source is None or not source.keys or self.key in source.keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +176,8 @@ def _steps(
     by_source = policy.why_not(PolicyAxis.SOURCES, ref.source)
     by_channel = policy.why_not(PolicyAxis.CHANNELS, artifact.channel.value)
     there = source is not None and source.is_allowed and source.kind is artifact.kind
+    is_trusted = artifact.is_trusted_by(source)
+    is_stale = artifact.trust is ArtifactTrust.VERIFIED and not is_trusted
     is_retired = artifact.lifecycle is ArtifactLifecycle.RETIRED
     return [
         ArtifactStep(why.NOT_REGISTERED, True, artifact.digest),
@@ -160,6 +192,6 @@ def _steps(
         ),
         ArtifactStep(why.RETIRED, not is_retired, artifact.lifecycle.value),
         ArtifactStep(
-            why.NOT_VERIFIED, artifact.trust is ArtifactTrust.VERIFIED, artifact.trust.value
+            why.NOT_VERIFIED, is_trusted, "another key's" if is_stale else artifact.trust.value
         ),
     ]

@@ -1,4 +1,4 @@
-"""The lives of apps and artifacts, as tables.
+"""The lives of apps, artifacts, instances, their members and their operations, as tables.
 
 The table is the rule: the kernel, the property tests and the manual all read these.
 
@@ -15,12 +15,29 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from bailiwick.vocab.apps import AppLifecycle, ArtifactLifecycle, ArtifactTrust, Channel
+from bailiwick.vocab.apps import (
+    AppLifecycle,
+    ArtifactLifecycle,
+    ArtifactTrust,
+    Channel,
+    InstancePhase,
+    MemberPhase,
+    OperationPhase,
+)
 from bailiwick.vocab.errors import IllegalTransition
 
 _A, _L, _T, _C = AppLifecycle, ArtifactLifecycle, ArtifactTrust, Channel
+_I, _M, _O = InstancePhase, MemberPhase, OperationPhase
 
-Life: TypeAlias = AppLifecycle | ArtifactLifecycle | ArtifactTrust | Channel
+Life: TypeAlias = (
+    AppLifecycle
+    | ArtifactLifecycle
+    | ArtifactTrust
+    | Channel
+    | InstancePhase
+    | MemberPhase
+    | OperationPhase
+)
 
 APP_EDGES: Final[Mapping[AppLifecycle, frozenset[AppLifecycle]]] = {
     _A.DRAFT: frozenset({_A.PUBLISHED, _A.RETIRED}),
@@ -53,11 +70,44 @@ CHANNEL_EDGES: Final[Mapping[Channel, frozenset[Channel]]] = {
     _C.PROD: frozenset(),
 }
 
+# Before it first runs it is being provisioned, afterwards updated. What is being deleted is not
+# brought back: half of it may be gone.
+INSTANCE_EDGES: Final[Mapping[InstancePhase, frozenset[InstancePhase]]] = {
+    _I.REQUESTED: frozenset({_I.PROVISIONING, _I.FAILED, _I.DELETING}),
+    _I.PROVISIONING: frozenset({_I.RUNNING, _I.DEGRADED, _I.FAILED, _I.DELETING}),
+    _I.RUNNING: frozenset({_I.UPDATING, _I.DEGRADED, _I.FAILED, _I.DELETING}),
+    _I.UPDATING: frozenset({_I.RUNNING, _I.DEGRADED, _I.FAILED, _I.DELETING}),
+    _I.DEGRADED: frozenset({_I.PROVISIONING, _I.RUNNING, _I.UPDATING, _I.FAILED, _I.DELETING}),
+    _I.FAILED: frozenset({_I.PROVISIONING, _I.RUNNING, _I.UPDATING, _I.DEGRADED, _I.DELETING}),
+    _I.DELETING: frozenset({_I.DELETED}),
+    _I.DELETED: frozenset(),
+}
+
+# A member that failed is replaced by another: its lease is gone, and so is what it held.
+MEMBER_EDGES: Final[Mapping[MemberPhase, frozenset[MemberPhase]]] = {
+    _M.REQUESTED: frozenset({_M.JOINING, _M.READY, _M.DRAINING, _M.REMOVED, _M.FAILED}),
+    _M.JOINING: frozenset({_M.READY, _M.DRAINING, _M.REMOVED, _M.FAILED}),
+    _M.READY: frozenset({_M.JOINING, _M.DRAINING, _M.REMOVED, _M.FAILED}),
+    _M.DRAINING: frozenset({_M.REMOVED}),
+    _M.FAILED: frozenset({_M.REMOVED}),
+    _M.REMOVED: frozenset(),
+}
+
+OPERATION_EDGES: Final[Mapping[OperationPhase, frozenset[OperationPhase]]] = {
+    _O.PENDING: frozenset({_O.RUNNING, _O.SUCCEEDED, _O.FAILED}),
+    _O.RUNNING: frozenset({_O.SUCCEEDED, _O.FAILED}),
+    _O.SUCCEEDED: frozenset(),
+    _O.FAILED: frozenset(),
+}
+
 _TABLES: Final[Mapping[type[StrEnum], tuple[str, Mapping[Any, frozenset[Any]]]]] = {
     AppLifecycle: ("app_lifecycle", APP_EDGES),
     ArtifactLifecycle: ("artifact_lifecycle", ARTIFACT_EDGES),
     ArtifactTrust: ("artifact_trust", TRUST_EDGES),
     Channel: ("artifact_channel", CHANNEL_EDGES),
+    InstancePhase: ("instance_phase", INSTANCE_EDGES),
+    MemberPhase: ("member_phase", MEMBER_EDGES),
+    OperationPhase: ("operation_phase", OPERATION_EDGES),
 }
 
 

@@ -141,7 +141,7 @@ NESTED: Mapping[type, Nested] = {
             *NUMBERS,
             *("strategy", "weights", "headroom", "headroom_priority", "preempt_from"),
             *("confirm_teardown", "priority_max", "lease_classes"),
-            "aging_ceiling",
+            *("aging_ceiling", "offer_platform_managed"),
         ),
         settings_body,
         lambda body, _: settings_from(body),

@@ -88,6 +88,8 @@ class Settings:
     tenant_block_bytes: int = 256 << 40
     tenant_gpu_count: int = 256
     tenant_lease_count: int = 10_000
+    offer_platform_managed: bool = False
+    """Whether the platform runs control planes of apps for tenants."""
 
     def __post_init__(self) -> None:
         check_kind("strategy", self.strategy, Strategy)
@@ -96,6 +98,7 @@ class Settings:
         check_kind("preempt_from", self.preempt_from, Priority)
         check_kind("aging_ceiling", self.aging_ceiling, Priority)
         check_kind("confirm_teardown", self.confirm_teardown, bool)
+        check_kind("offer_platform_managed", self.offer_platform_managed, bool)
         for name, low in _LEAST.items():
             check_integer(name, getattr(self, name), low=low, high=_MOST.get(name, INTEGER_MAX))
         if (self.strategy is Strategy.WEIGHTED) != (self.weights is not None):

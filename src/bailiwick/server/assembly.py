@@ -19,6 +19,9 @@ from pathlib import Path
 
 from bailiwick.events.signing import PURPOSE
 from bailiwick.executors import local, registry
+from bailiwick.executors.artifacts.fetching import Fetcher
+from bailiwick.executors.artifacts.guarded import Network
+from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.executors.clusters import ClusterHands, ClusterPlan
 from bailiwick.executors.local.modes import Apart
 from bailiwick.fleet.node import NODE_EXECUTOR
@@ -62,6 +65,9 @@ from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 from bailiwick.vocab.errors import InvalidValue
 
 JOBS_FOLDER = "jobs"
+ARTIFACTS_FOLDER = "artifacts"
+REGISTRIES_NAME = "registries.json"
+"""Who we are at the registries of the platform's own sources."""
 SIGNER = "bailiwick"
 """The name under which checkpoints are signed."""
 
@@ -80,6 +86,8 @@ class ProcessPlan:
     """The key that signs tokens of leases."""
     apart: Apart = field(default_factory=Apart)
     """How jobs are kept apart, and what they see."""
+    artifact_networks: tuple[Network, ...] = ()
+    """Private networks in which tenants may have sources of artifacts."""
     clusters: tuple[ClusterPlan, ...] = ()
     """On which clusters jobs run, too."""
     webhooks_private: bool = False
@@ -115,13 +123,31 @@ def open_cluster(plan: ClusterPlan) -> ClusterHands:
     return ClusterHands(kind.name, executor, folder=plan.folder, where=plan.where)
 
 
+def _fetcher(plan: ProcessPlan) -> Fetcher:
+    store = ArtifactStore(plan.folder / ARTIFACTS_FOLDER)
+    credentials = plan.folder / REGISTRIES_NAME
+    return Fetcher(store, credentials=credentials, networks=plan.artifact_networks)
+
+
+def _metering(base: Base, tables: StoreTables) -> list[Duty]:
+    """What keeps the meter, and compares it with what nodes counted."""
+    books = UsageBooks(counters=tables.counters, meter=tables.meter, findings=tables.findings)
+    return [KeepMeter(base.runner, tables.meter), UsageCheck(base.runner, books, clock=base.clock)]
+
+
+def _webhooks(base: Base, plan: ProcessPlan) -> tuple[WebhookDesk, Duty]:
+    """What the API has for webhooks, and the duty to send to them."""
+    book, key = WebhookBook(base.store), base.authority.key_for(PURPOSE)
+    terms = WebhookTerms(key=key, allow_private=plan.webhooks_private)
+    desk = WebhookDesk(book=book, key=key, allow_private=plan.webhooks_private)
+    return desk, WebhookLoop(base.runner, book, terms=terms, say=base.say)
+
+
 def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     """The parts that the API needs, and what a leader has to do."""
     runner, clock = base.runner, base.clock
     beats, tables = Beats(clock), StoreTables.of(base.store)
-    duties: list[Duty] = [Departures(runner, beats), KeepMeter(runner, tables.meter)]
-    books = UsageBooks(counters=tables.counters, meter=tables.meter, findings=tables.findings)
-    duties.append(UsageCheck(runner, books, clock=clock))
+    duties: list[Duty] = [Departures(runner, beats), *_metering(base, tables)]
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
     duties.append(HeldLoop(jobs, runner, clock=clock, say=base.say))
@@ -137,7 +163,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         hands = local.open_executor(plan.folder / JOBS_FOLDER, plan.apart)
         job_mode = hands.mode.value
         executor = WatchedExecutor(hands, base.telemetry)
-        duties.append(JobCounting(books.counters, node, executor, clock=clock, say=base.say))
+        duties.append(JobCounting(tables.counters, node, executor, clock=clock, say=base.say))
     tools = JobTools(
         jobs=jobs,
         runner=runner,
@@ -155,15 +181,9 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     duties.append(loop if node is None else here(node=node))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
-    hooks = WebhookDesk(
-        book=WebhookBook(base.store),
-        key=base.authority.key_for(PURPOSE),
-        allow_private=plan.webhooks_private,
-    )
-    terms = WebhookTerms(key=hooks.key, allow_private=hooks.allow_private)
-    duties.append(WebhookLoop(runner, hooks.book, terms=terms, say=base.say))
+    webhooks, sends = _webhooks(base, plan)
     parts = Parts(
-        webhooks=hooks,
+        webhooks=webhooks,
         peers=base.peers,
         beats=beats,
         signer=load_or_create_key(plan.folder / SIGNER_NAME, SIGNER),
@@ -179,6 +199,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         clusters=clusters,
         tables=tables,
         gate=Gate(clock, secrets.token_bytes),
+        fetcher=_fetcher(plan),
         capabilities=Capabilities(plan.capability, RevocationBook()),
     )
-    return parts, duties
+    return parts, [*duties, sends]

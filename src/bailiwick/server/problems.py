@@ -21,12 +21,14 @@ from bailiwick.vocab.errors import (
     BailiwickError,
     ErrorCode,
     IllegalTransition,
+    InstanceRefused,
     InvalidValue,
     InvariantBroken,
     NotHonoured,
     NotLeader,
     OverlayBroadens,
     Stale,
+    VerificationFailed,
 )
 from bailiwick.wire.answers import Refused, TokenDenied
 from bailiwick.wire.problem import EdgeCode, Problem
@@ -68,6 +70,12 @@ PROBLEMS: Final[dict[Code, Row]] = {
     ),
     ErrorCode.OVERLAY_BROADENS: Row(
         409, False, "a line about an app allows more than a wider one; `details` has which"
+    ),
+    ErrorCode.VERIFICATION_FAILED: Row(
+        409, False, "an artifact is not what it should be; `details` has its digest and why"
+    ),
+    ErrorCode.INSTANCE_REFUSED: Row(
+        409, False, "the app, its policy or its version does not allow this; `details` says why"
     ),
     ErrorCode.UNAVAILABLE: Row(503, True, "no answer in time; it may have taken effect or not"),
     ErrorCode.NOT_LEADER: Row(503, True, "another replica decides; `details` may say which"),
@@ -168,6 +176,10 @@ def _details(error: BailiwickError) -> Details:
             return about | {"asked": error.asked, "step": error.step}
         case OverlayBroadens():
             return {"what": error.what, "value": error.value, "source": error.source}
+        case VerificationFailed():
+            return {"digest": error.digest, "reason": error.reason}
+        case InstanceRefused():
+            return {"reason": error.reason.value, **error.numbers}
         case NotLeader():
             return {"leader": error.address}
         case _:

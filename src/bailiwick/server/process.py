@@ -26,6 +26,7 @@ from pathlib import Path
 
 from uuid_utils import uuid7
 
+from bailiwick.executors.artifacts.guarded import Network
 from bailiwick.executors.clusters import ClusterPlan
 from bailiwick.executors.local.modes import Apart
 from bailiwick.reconcile.duties import Duties
@@ -78,6 +79,8 @@ class ProcessOptions:
     """On which clusters jobs run, too."""
     webhooks_private: bool = False
     """Whether webhooks may lead to private networks and this machine."""
+    artifact_networks: tuple[Network, ...] = ()
+    """Private networks in which tenants may have sources of artifacts."""
     is_node: bool = True
     """Whether this machine is a node, and runs jobs."""
     shows_login: bool = True
@@ -170,6 +173,7 @@ class _Process:
             apart=options.apart,
             clusters=options.clusters,
             webhooks_private=options.webhooks_private,
+            artifact_networks=options.artifact_networks,
         )
         parts, tasks = assemble(base, plan)
         duties = Duties(tasks, say=self._say)

@@ -144,6 +144,41 @@ class SourceTier(StrEnum):
     TENANT = "tenant"
 
 
+class VerificationReason(StrEnum):
+    """Why an artifact is verified, or failed to be."""
+
+    DIGEST_DIFFERS = "digest_differs"
+    TOO_LARGE = "too_large"
+    NOT_SIGNED = "not_signed"
+    SIGNATURE_MALFORMED = "signature_malformed"
+    KEY_UNKNOWN = "key_unknown"
+    SUBJECT_DIFFERS = "subject_differs"
+    SIGNATURE_INVALID = "signature_invalid"
+    COMMENT_INVALID = "comment_invalid"
+    DIGEST_MATCHES = "digest_matches"
+    """It is what its digest says, and its source names no keys."""
+    SIGNATURE_VALID = "signature_valid"
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it is verified by that."""
+        return self in (self.DIGEST_MATCHES, self.SIGNATURE_VALID)
+
+
+class PullFault(StrEnum):
+    """Why a credential for a pull hands out nothing."""
+
+    MALFORMED = "malformed"
+    BAD_SIGNATURE = "bad_signature"
+    UNKNOWN_CREDENTIAL = "unknown_credential"
+    EXPIRED = "expired"
+    WRONG_AUDIENCE = "wrong_audience"
+    WRONG_DIGEST = "wrong_digest"
+    OPERATION_ENDED = "operation_ended"
+    NOT_USABLE = "not_usable"
+    """The policy does not let it be used any more, or it is not trusted any more."""
+
+
 class PolicyAxis(StrEnum):
     """What an overlay can narrow by a list of words."""
 
@@ -173,3 +208,119 @@ class ArtifactRefusal(StrEnum):
     CHANNEL_NOT_ALLOWED = "channel_not_allowed"
     RETIRED = "retired"
     NOT_VERIFIED = "not_verified"
+
+
+class InstancePhase(StrEnum):
+    """How far an instance of an app has come."""
+
+    REQUESTED = "requested"
+    PROVISIONING = "provisioning"
+    RUNNING = "running"
+    UPDATING = "updating"
+    DEGRADED = "degraded"
+    FAILED = "failed"
+    DELETING = "deleting"
+    DELETED = "deleted"
+
+
+class MemberPhase(StrEnum):
+    """How far one member of an instance has come."""
+
+    REQUESTED = "requested"
+    JOINING = "joining"
+    READY = "ready"
+    DRAINING = "draining"
+    REMOVED = "removed"
+    FAILED = "failed"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is to be there: it serves, or is on its way to."""
+        return self in _LIVE
+
+
+_LIVE = frozenset({MemberPhase.REQUESTED, MemberPhase.JOINING, MemberPhase.READY})
+
+
+class OperationPhase(StrEnum):
+    """How far a piece of work on an instance has come."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self in (OperationPhase.SUCCEEDED, OperationPhase.FAILED)
+
+
+class MemberAction(StrEnum):
+    """What can be done to a member."""
+
+    ADD = "add"
+    DRAIN = "drain"
+    REMOVE = "remove"
+    REPLACE = "replace"
+
+
+class OperationKind(StrEnum):
+    """What a piece of work on an instance is; a task is its operator's own."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    UPGRADE = "upgrade"
+    ROLLBACK = "rollback"
+    DELETE = "delete"
+    MEMBER_ADD = "member_add"
+    MEMBER_DRAIN = "member_drain"
+    MEMBER_REMOVE = "member_remove"
+    MEMBER_REPLACE = "member_replace"
+    TASK = "task"
+
+
+class InstanceChange(StrEnum):
+    """What was changed of what an instance is to be."""
+
+    PARAMETERS = "parameters"
+    COUNTS = "counts"
+    VERSION = "version"
+    ROLLBACK = "rollback"
+    PAUSE = "pause"
+    RESUME = "resume"
+    METADATA = "metadata"
+    DELETE = "delete"
+
+
+class InstanceCondition(StrEnum):
+    """What is to be known of an instance beside its phase."""
+
+    PAUSED = "paused"
+    NOT_ENTITLED = "not_entitled"
+    UNOBSERVED = "unobserved"
+    MEMBERS_MISSING = "members_missing"
+    MEMBERS_FAILED = "members_failed"
+    MEMBERS_OUTDATED = "members_outdated"
+    READY_OVERDUE = "ready_overdue"
+    DELETION_OVERDUE = "deletion_overdue"
+
+
+class InstanceRefusal(StrEnum):
+    """Why an instance is not made, or not changed so, in the order in which it is asked."""
+
+    NOT_ENABLED = "not_enabled"
+    VERSION_RETIRED = "version_retired"
+    VERSION_NOT_ALLOWED = "version_not_allowed"
+    NO_UPGRADE_PATH = "no_upgrade_path"
+    NOTHING_TO_ROLL_BACK = "nothing_to_roll_back"
+    MODE_NOT_OFFERED = "mode_not_offered"
+    MODE_NOT_ALLOWED = "mode_not_allowed"
+    NOT_OFFERED_HERE = "not_offered_here"
+    SCOPE_NOT_OFFERED = "scope_not_offered"
+    HOST_NOT_GRANTED = "host_not_granted"
+    ARTIFACT_UNUSABLE = "artifact_unusable"
+    PARAMETERS_INVALID = "parameters_invalid"
+    COUNT_OUT_OF_RANGE = "count_out_of_range"
+    MEMBERS_MAX = "members_max"
+    INSTANCES_MAX = "instances_max"

@@ -24,6 +24,8 @@ class ErrorCode(StrEnum):
     LIMIT_REACHED = "limit_reached"
     NOT_HONOURED = "not_honoured"
     OVERLAY_BROADENS = "overlay_broadens"
+    VERIFICATION_FAILED = "verification_failed"
+    INSTANCE_REFUSED = "instance_refused"
     UNAVAILABLE = "unavailable"
     NOT_LEADER = "not_leader"
     DEPOSED = "deposed"
@@ -156,6 +158,27 @@ class OverlayBroadens(BailiwickError):
             hint="an overlay only narrows; see app entitlement explain",
         )
         self.what, self.value, self.source = what, value, source
+
+
+class VerificationFailed(BailiwickError):
+    """Bytes are not what their digest says, or nobody signed them whose word counts."""
+
+    code = ErrorCode.VERIFICATION_FAILED
+
+    def __init__(self, digest: str, reason: str) -> None:
+        super().__init__(f"artifact {digest} is not used: {reason}")
+        self.digest, self.reason = digest, reason
+
+
+class InstanceRefused(BailiwickError):
+    """An instance of an app is not made, or not changed so: the word for why, and its numbers."""
+
+    code = ErrorCode.INSTANCE_REFUSED
+
+    def __init__(self, reason: StrEnum, name: str, **numbers: int | str) -> None:
+        told = "".join(f", {key} {value}" for key, value in numbers.items())
+        super().__init__(f"instance {_shown(name)}: {reason.value}{told}")
+        self.reason, self.name, self.numbers = reason, name, numbers
 
 
 class Unavailable(BailiwickError):

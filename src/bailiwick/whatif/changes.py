@@ -159,6 +159,9 @@ _WORDS: dict[str, Callable[[str], object]] = {
         _one_of("lease_classes", word, tuple(LeaseClass)) for word in text.split(",")
     ),
     "confirm_teardown": lambda text: _one_of("confirm_teardown", text, ("true", "false")) == "true",
+    "offer_platform_managed": lambda text: (
+        _one_of("offer_platform_managed", text, ("true", "false")) == "true"
+    ),
     "weights": lambda text: tuple(_number("weights", w, timed=False) for w in text.split(",")),
 }
 NAMES: tuple[str, ...] = (

@@ -16,6 +16,7 @@ from bailiwick.vocab.apps import (
     Channel,
     OperatingMode,
     SourceTier,
+    VerificationReason,
 )
 from bailiwick.wire.base import Model, Name, Within
 
@@ -222,7 +223,7 @@ class ArtifactSourceChange(Model):
     tenant: Name | None = None
     kind: _Kind
     address: Annotated[str, Field(min_length=1, max_length=512)]
-    keys: Annotated[list[Annotated[str, Field(max_length=56)]], Field(max_length=8)] = Field(
+    keys: Annotated[list[Annotated[str, Field(max_length=160)]], Field(max_length=8)] = Field(
         default_factory=list
     )
     is_allowed: bool = True
@@ -261,6 +262,35 @@ class ArtifactChange(Model):
     lifecycle: _ArtifactLife | None = None
     trust: _Trust | None = None
     channel: _Channel | None = None
+
+
+class ArtifactPlace(Model):
+    """An artifact, and where it is registered."""
+
+    digest: Digest
+    tenant: Name | None = None
+    project: Name | None = None
+
+
+class ArtifactFetched(Model):
+    """An artifact that the server keeps: all its parts, itself first."""
+
+    digest: str
+    is_done: bool
+    """Not while it is still being fetched: ask again."""
+    size_bytes: int = 0
+    """Of all parts; 0 in a dry run, which fetches nothing."""
+    parts: list[str] = Field(default_factory=list)
+
+
+class ArtifactVerdict(ArtifactFetched):
+    """What was found of an artifact's bytes, and by which key it is trusted."""
+
+    trust: _Trust | None = None
+    """As it is sealed now; nothing while it is being fetched."""
+    reason: Annotated[VerificationReason, Field(strict=False)] | None = None
+    """Why; nothing in a dry run."""
+    key: str | None = None
 
 
 class ArtifactQuestion(Model):

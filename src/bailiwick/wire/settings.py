@@ -61,3 +61,5 @@ class Settings(Model):
     aging_ms: Number = 86_400_000
     aging_max: Annotated[int, Within(0, 3)] = 1
     aging_ceiling: _Priority = Priority.HIGH
+    offer_platform_managed: bool = False
+    """Whether the platform runs control planes of apps for tenants."""

@@ -25,6 +25,9 @@ from bailiwick.vocab.apps import (
     ArtifactRefusal,
     ArtifactTrust,
     Channel,
+    InstancePhase,
+    MemberPhase,
+    OperationPhase,
     PolicyAxis,
     SourceTier,
 )
@@ -56,6 +59,30 @@ dev -> test
 test -> staging
 staging -> prod
 prod ->
+""",
+    InstancePhase: """
+requested -> provisioning failed deleting
+provisioning -> running degraded failed deleting
+running -> updating degraded failed deleting
+updating -> running degraded failed deleting
+degraded -> provisioning running updating failed deleting
+failed -> provisioning running updating degraded deleting
+deleting -> deleted
+deleted ->
+""",
+    MemberPhase: """
+requested -> joining ready draining removed failed
+joining -> ready draining removed failed
+ready -> joining draining removed failed
+draining -> removed
+failed -> removed
+removed ->
+""",
+    OperationPhase: """
+pending -> running succeeded failed
+running -> succeeded failed
+succeeded ->
+failed ->
 """,
 }
 

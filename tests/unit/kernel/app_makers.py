@@ -22,6 +22,7 @@ from bailiwick.vocab.apps import (
     PolicyAxis,
     PolicyLimit,
     SourceTier,
+    VerificationReason,
     WebhookChange,
 )
 from tests.support.app_manifests import SLUGS, VERSIONS, WORDS, manifests
@@ -51,6 +52,7 @@ lists = st.fixed_dictionaries(
 )
 limits = st.dictionaries(_any(PolicyLimit), st.integers(0, 1_000))
 overlays = st.builds(Overlay, lists, lists, limits)
+SIGNER = "RW" + "Q" * 54
 keys = st.sampled_from([(), ("RW" + "Q" * 54,), ("RW" + "a/" * 27, "RW" + "b+" * 27)])
 addresses = {
     ArtifactKind.OCI: st.sampled_from(["registry.example", "r.example:5000/a/b-c"]),
@@ -110,6 +112,8 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         _any(ArtifactTrust),
         _any(Channel),
         st.none() | names,
+        st.none() | _any(VerificationReason),
+        st.none() | st.just(SIGNER),
     ),
     ev.AppWebhookSet: st.builds(
         ev.AppWebhookSet,
@@ -149,6 +153,13 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         trust=st.none() | _any(ArtifactTrust),
         channel=st.none() | _any(Channel),
         revision=st.none() | counts,
+    )
+    | _placed(
+        cmd.ChangeArtifact,
+        digest=digests,
+        trust=st.just(ArtifactTrust.VERIFIED),
+        reason=st.just(VerificationReason.SIGNATURE_VALID),
+        key=st.just(SIGNER),
     ),
     cmd.SetWebhook: st.builds(
         cmd.SetWebhook,

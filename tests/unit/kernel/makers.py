@@ -103,6 +103,7 @@ from tests.unit.kernel import (
     exec_makers,
     graph_makers,
     iam_makers,
+    instance_makers,
     isolation_makers,
     money_makers,
     trust_makers,
@@ -210,6 +211,7 @@ def settings(draw: st.DrawFn) -> Settings:
         headroom_priority=draw(st.sampled_from(list(Priority))),
         preempt_from=draw(st.sampled_from(list(Priority))),
         confirm_teardown=draw(st.booleans()),
+        offer_platform_managed=draw(st.booleans()),
         grace_ms=draw(st.integers(0, 2**52)),
         untrusted_grace_ms=draw(st.integers(0, 2**52)),
         max_cascade_depth=draw(st.integers(0, 255)),
@@ -372,6 +374,7 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     **trust_makers.EVENTS,
     **isolation_makers.EVENTS,
     **app_makers.EVENTS,
+    **instance_makers.EVENTS,
     **iam_makers.EVENTS,
 }
 graces = st.none() | st.integers(0, 2**52)
@@ -409,5 +412,6 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     **trust_makers.COMMANDS,
     **isolation_makers.COMMANDS,
     **app_makers.COMMANDS,
+    **instance_makers.COMMANDS,
     **iam_makers.COMMANDS,
 }

@@ -9,8 +9,8 @@ import pytest
 from bailiwick.apps.webhooks import OVERLAP_MS, Webhook, check_url, read_url
 from bailiwick.iam import Scope
 from bailiwick.kernel import State, decode, digest_of, encode
-from bailiwick.kernel.apps import webhook_rules
-from bailiwick.kernel.apps.webhook_commands import DeleteWebhook, SetWebhook
+from bailiwick.kernel.apps.webhooks import rules as webhook_rules
+from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
 from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, NotFound, Stale
 from tests.unit.kernel.test_apps import Desk, desk
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from bailiwick.vocab import errors
+from bailiwick.vocab.apps import InstanceRefusal
 from bailiwick.vocab.errors import (
     BailiwickError,
     ClockJumped,
@@ -16,6 +17,7 @@ from bailiwick.vocab.errors import (
     Deposed,
     ErrorCode,
     IllegalTransition,
+    InstanceRefused,
     InvalidValue,
     InvariantBroken,
     LimitReached,
@@ -37,6 +39,7 @@ SAMPLES: list[BailiwickError] = [
     LimitReached("quota rows", 10),
     NotHonoured("gpu_share", "cluster", asked=500, step=1000),
     OverlayBroadens("regions", "west", source="fleet"),
+    InstanceRefused(InstanceRefusal.INSTANCES_MAX, "hello", limit=3, held=3, source="lab"),
     Unavailable("the store", "disk full"),
     NotLeader("replica-2:7000"),
     Deposed(3, 4),

@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from bailiwick.cli import ExitCode
 from bailiwick.cli.commands.app_entitlement import FleetOption, place_of
 from bailiwick.cli.shared.ask import Ask, noun, verb
-from bailiwick.cli.shared.output import Columns
+from bailiwick.cli.shared.output import Columns, draw_details
 from bailiwick.cli.shared.scopes import RevisionOption
 from bailiwick.cli.shared.screen import make_console, owner, print_rows
+from bailiwick.phrases.amounts import size
 from bailiwick.vocab.apps import ArtifactKind, ArtifactLifecycle, ArtifactTrust, Channel
-from bailiwick.vocab.errors import InvalidValue
+from bailiwick.vocab.errors import InvalidValue, Unavailable
 
 if TYPE_CHECKING:
-    from bailiwick.wire.apps import Artifact, ArtifactResolutions, ArtifactSource
+    from bailiwick.wire.apps import (
+        Artifact,
+        ArtifactFetched,
+        ArtifactResolutions,
+        ArtifactSource,
+    )
 
 app = noun("What apps are made of, by digest: where it comes from, and whether it is trusted.")
 
 _Digest = Annotated[str, typer.Argument(metavar="DIGEST", help="sha256: and 64 digits.")]
 _KindOption = Annotated[ArtifactKind, typer.Option("--kind", help="How it is stored.")]
+
+_ASKED_MAX = 200
+F = TypeVar("F", bound="ArtifactFetched")
 
 _ARTIFACTS: Columns[Artifact] = Columns(
     ("digest*", "where", "kind", "source", "life", "trust", "channel", "revision"),
@@ -131,6 +142,60 @@ def _changed(text: str) -> tuple[str, StrEnum]:
     return word, _CHANGES[word](value)
 
 
+def _done(send: Callable[[], F]) -> F:
+    """The answer, once the server has all of it; each one comes after 20 seconds at most."""
+    for _ in range(_ASKED_MAX):
+        found = send()
+        if found.is_done:
+            return found
+        typer.echo("the server is still fetching it", err=True)
+    raise Unavailable("the artifact", "the server has been fetching it for an hour")
+
+
+@verb(app, "verify", changes=True, scope="project")
+def verify_artifact(ask: Ask, digest: _Digest, *, fleet: FleetOption = False) -> None:
+    """Fetch an artifact, check it, and seal whether it is trusted and why.
+
+    Every byte is held against its digest; where the source names keys, one of them must have
+    signed it. Ends with 3 if it fails.
+
+    Example: bailiwick artifact verify sha256:9f86... --tenant lab
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.apps import ARTIFACT_VERIFY
+    from bailiwick.wire.apps import ArtifactPlace
+
+    body = make_body(ArtifactPlace, digest=digest, **place_of(ask, fleet=fleet))
+    found = _done(lambda: ask.client.send(ARTIFACT_VERIFY, body=body, dry_run=ask.dry_run))
+    trust = "-" if found.trust is None else found.trust.value
+    rows = [
+        ("trust", trust),
+        ("because", "-" if found.reason is None else found.reason.value),
+        ("signed by", found.key or "-"),
+        ("size", size(found.size_bytes)),
+        ("parts", str(len(found.parts))),
+    ]
+    draw = partial(draw_details, "artifact", digest, rows=rows)
+    ask.printer.thing(found, name=trust, draw=draw)
+
+
+@verb(app, "fetch", changes=True, scope="project")
+def fetch_artifact(ask: Ask, digest: _Digest, *, fleet: FleetOption = False) -> None:
+    """Fetch an artifact to the server; nothing is said of its trust.
+
+    Example: bailiwick artifact fetch sha256:9f86... --tenant lab
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.apps import ARTIFACT_FETCH
+    from bailiwick.wire.apps import ArtifactPlace
+
+    body = make_body(ArtifactPlace, digest=digest, **place_of(ask, fleet=fleet))
+    found = _done(lambda: ask.client.send(ARTIFACT_FETCH, body=body, dry_run=ask.dry_run))
+    rows = [("size", size(found.size_bytes)), ("parts", str(len(found.parts)))]
+    draw = partial(draw_details, "artifact", digest, rows=rows)
+    ask.printer.thing(found, name=digest, draw=draw)
+
+
 @verb(app, "resolve", scope="project")
 def resolve_artifacts(
     ask: Ask,
@@ -188,7 +253,11 @@ def set_source(
     ],
     key: Annotated[
         list[str] | None,
-        typer.Option("--key", metavar="RW...", help="A minisign public key; repeatable."),
+        typer.Option(
+            "--key",
+            metavar="RW...|sigstore:...",
+            help="A public key of minisign, or for Sigstore bundles; repeatable.",
+        ),
     ] = None,
     allowed: Annotated[
         bool, typer.Option("--allow/--forbid", help="Whether artifacts may come from there.")

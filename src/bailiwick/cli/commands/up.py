@@ -21,6 +21,7 @@ from bailiwick.cli import ExitCode
 from bailiwick.cli.shared.flags import JOB_MODE, JOB_PATH, TRUST_JOBS, with_options
 
 if TYPE_CHECKING:
+    from bailiwick.executors.artifacts.guarded import Network
     from bailiwick.executors.clusters import ClusterPlan
     from bailiwick.executors.local.modes import Apart
     from bailiwick.server.port import Tls
@@ -117,6 +118,15 @@ class UpOptions:
             help="Let webhooks lead to private networks, and over plain HTTP to this machine.",
         ),
     ] = False
+    artifact_network: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--artifact-network",
+            metavar="NETWORK",
+            help="A private network, such as 10.1.0.0/16, in which tenants may have sources of "
+            "artifacts. By default only addresses of the internet. Repeatable.",
+        ),
+    ] = None
     tls_cert: Annotated[
         Path | None,
         typer.Option("--tls-cert", metavar="FILE", help="A certificate (PEM) for HTTPS."),
@@ -228,6 +238,7 @@ def check_options(options: UpOptions) -> ProcessOptions:
         apart=_apart_of(options, folder=folder, key_file=key_file),
         clusters=_clusters_of(options.jobs_on or []),
         webhooks_private=options.private_webhooks,
+        artifact_networks=_networks_of(options.artifact_network or []),
         is_node=default and can_be_node() if options.node is None else options.node,
         shows_login=default if options.login is None else options.login,
         demo=options.demo,
@@ -245,6 +256,18 @@ def _apart_of(options: UpOptions, *, folder: Path, key_file: Path) -> Apart:
         job_path=options.job_path,
         hidden=(folder, *(() if key_file.parent == folder else (key_file.parent,))),
     )
+
+
+def _networks_of(texts: list[str]) -> tuple[Network, ...]:
+    from ipaddress import ip_network
+
+    from bailiwick import InvalidValue
+
+    try:
+        return tuple(ip_network(text) for text in texts)
+    except ValueError:
+        told = "a network, such as 10.1.0.0/16"
+        raise InvalidValue("--artifact-network", " ".join(texts), told) from None
 
 
 def _clusters_of(texts: list[str]) -> tuple[ClusterPlan, ...]:

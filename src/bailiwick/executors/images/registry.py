@@ -21,10 +21,10 @@ import json
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
@@ -42,10 +42,19 @@ _ACCEPT: Final = (
     "application/vnd.docker.distribution.manifest.v2+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json"
 )
+_INDEX: Final = "application/vnd.oci.image.index.v1+json"
 _ASKED: Final = re.compile(r'(\w+)="([^"]*)"')
 _REDIRECTS_MAX: Final = 3
 _PIECE: Final = 1 << 20
 _TIMEOUT_S: Final = 60.0
+
+
+class Sink(Protocol):
+    """Where bytes go as they come."""
+
+    def write(self, piece: bytes, /) -> int:
+        """Take one more piece."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +111,24 @@ def load_credentials(path: Path, host: str) -> Credentials | None:
     return Credentials(user, secret)
 
 
+class ContentDiffers(InvalidValue):
+    """A registry sent what its digest or its size does not say."""
+
+
+class NotThere(InvalidValue):
+    """A registry does not have it."""
+
+
 class RegistryClient:
     """Reads one repository of one registry."""
 
-    def __init__(self, reference: ImageReference, credentials: Credentials | None = None) -> None:
+    def __init__(
+        self,
+        reference: ImageReference,
+        credentials: Credentials | None = None,
+        *,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
         host = urlsplit(f"//{reference.host}").hostname or ""
         scheme = "http" if is_loopback(host) else "https"
         self._base = f"{scheme}://{reference.host}/v2/{reference.repository}/"
@@ -115,6 +138,7 @@ class RegistryClient:
             headers={"Accept-Encoding": "identity", "User-Agent": "bailiwick-images/1"},
             timeout=httpx2.Timeout(_TIMEOUT_S, connect=10.0),
             trust_env=not is_loopback(host),
+            transport=transport,
         )
 
     def close(self) -> None:
@@ -126,10 +150,16 @@ class RegistryClient:
         with self._get(f"manifests/{digest}", accept=_ACCEPT) as response:
             data = b"".join(_bounded(response, DOCUMENT_BYTES_MAX))
         if f"sha256:{hashlib.sha256(data).hexdigest()}" != digest:
-            raise InvalidValue("image", digest, "a manifest that is what its digest says")
+            raise ContentDiffers("image", digest, "a manifest that is what its digest says")
         return data
 
-    def blob(self, digest: str, size: int, *, into: IO[bytes]) -> None:
+    def referrers(self, digest: str) -> bytes | None:
+        """What the registry says refers to a manifest (its signatures); not known by a digest."""
+        with suppress(NotThere), self._get(f"referrers/{digest}", accept=_INDEX) as response:
+            return b"".join(_bounded(response, DOCUMENT_BYTES_MAX))
+        return None
+
+    def blob(self, digest: str, size: int, *, into: Sink) -> None:
         """A blob of that size and digest, written as it comes; what is else is refused."""
         seen, count = hashlib.sha256(), 0
         with self._get(f"blobs/{digest}") as response:
@@ -138,7 +168,7 @@ class RegistryClient:
                 count += len(piece)
                 into.write(piece)
         if count != size or f"sha256:{seen.hexdigest()}" != digest:
-            raise InvalidValue("image", digest, "a blob that is what its digest says")
+            raise ContentDiffers("image", digest, "a blob that is what its digest says")
 
     @contextmanager
     def _get(self, path: str, *, accept: str = "*/*") -> Iterator[httpx2.Response]:
@@ -173,7 +203,7 @@ class RegistryClient:
             case 401 | 403:
                 raise InvalidValue("image", self._repository, "one that you may read there")
             case 404:
-                raise InvalidValue("image", self._repository, "one that the registry has")
+                raise NotThere("image", self._repository, "one that the registry has")
             case code:
                 raise Unavailable("the registry", f"it answers {code}")
 
@@ -216,7 +246,8 @@ def _bounded(response: httpx2.Response, most: int) -> Iterator[bytes]:
     for piece in response.iter_raw(_PIECE):
         count += len(piece)
         if count > most:
-            raise InvalidValue("image", f"more than {most} bytes", "what its size says, or less")
+            expected = "what its size says, or less"
+            raise ContentDiffers("image", f"more than {most} bytes", expected)
         yield piece
 
 

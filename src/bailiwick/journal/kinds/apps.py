@@ -5,13 +5,24 @@ Rules:
 - A manifest stands in its record as a whole, cut into texts: a journal alone rebuilds the catalog.
 - A record is the fleet's, a tenant's or a project's: of whoever published, allowed or registered.
 - Nothing secret stands in one: an address has no password, a key is a public one.
+- Every record about an instance has its number and its app: who follows one needs no other.
 """
 
 from __future__ import annotations
 
-from bailiwick.journal.body_spec import BodySpec
-from bailiwick.journal.fields import AMOUNT, DIGEST, NAME, NAMES, PRINCIPAL, TEXT, TEXTS, Words
-from bailiwick.journal.kinds.row import CHANGE, FLEET, row
+from bailiwick.journal.body_spec import BodySpec, Fields
+from bailiwick.journal.fields import (
+    AMOUNT,
+    DIGEST,
+    LABELS,
+    NAME,
+    NAMES,
+    PRINCIPAL,
+    TEXT,
+    TEXTS,
+    Words,
+)
+from bailiwick.journal.kinds.row import CHANGE, FLEET, PROJECT, row
 from bailiwick.journal.ocsf import CREATE, ENTITY, LOW, MEDIUM, UPDATE, Ocsf
 from bailiwick.vocab.apps import (
     AppLifecycle,
@@ -21,13 +32,25 @@ from bailiwick.vocab.apps import (
     ArtifactLifecycle,
     ArtifactTrust,
     Channel,
+    ControlPlaneScope,
+    DataOnRollback,
+    InstanceChange,
+    InstancePhase,
+    MemberPhase,
+    OperatingMode,
+    OperationKind,
+    OperationPhase,
     PolicyAxis,
     PolicyLimit,
     SourceTier,
+    VerificationReason,
     WebhookChange,
 )
 
 _KIND = Words((ArtifactKind,))
+_INSTANCE: Fields = {"instance_id": AMOUNT, "app": PRINCIPAL}
+_PHASE = Words((InstancePhase,))
+_MEMBER_PHASE = Words((MemberPhase,))
 
 
 class AppKinds:
@@ -70,6 +93,113 @@ class AppKinds:
             },
         ),
     )
+    APP_INSTANCE_REQUESTED = row(
+        "app_instance_requested",
+        93,
+        ocsf=Ocsf(ENTITY, CREATE, LOW),
+        scope=PROJECT,
+        body=BodySpec(
+            {
+                **_INSTANCE,
+                "name": NAME,
+                "version": NAME,
+                "operating_mode": Words((OperatingMode,)),
+                "control_plane_scope": Words((ControlPlaneScope,)),
+                "runtime_backend": NAME,
+                "parameters": TEXTS,
+                "counts": LABELS,
+            },
+            {"metadata": TEXTS},
+        ),
+    )
+    APP_INSTANCE_CHANGED = row(
+        "app_instance_changed",
+        94,
+        ocsf=Ocsf(ENTITY, UPDATE, LOW),
+        scope=PROJECT,
+        body=BodySpec(
+            {**_INSTANCE, "change": Words((InstanceChange,)), "generation": AMOUNT},
+            {
+                "before": NAME,
+                "version": NAME,
+                "parameters": TEXTS,
+                "counts": LABELS,
+                "metadata": TEXTS,
+                "data": Words((DataOnRollback,)),
+                "deadline_ms": AMOUNT,
+            },
+        ),
+    )
+    APP_INSTANCE_MOVED = row(
+        "app_instance_moved",
+        95,
+        ocsf=Ocsf(ENTITY, UPDATE, LOW),
+        scope=PROJECT,
+        body=BodySpec(
+            {
+                **_INSTANCE,
+                "before": _PHASE,
+                "phase": _PHASE,
+                "generation": AMOUNT,
+                "observed_generation": AMOUNT,
+            },
+            {
+                "reported": _PHASE,
+                "reason": TEXT,
+                "metadata": TEXTS,
+                "overdue": AMOUNT,
+                "forced": AMOUNT,
+            },
+        ),
+    )
+    APP_MEMBER_CHANGED = row(
+        "app_member_changed",
+        96,
+        ocsf=Ocsf(ENTITY, UPDATE, LOW),
+        scope=PROJECT,
+        body=BodySpec(
+            {
+                **_INSTANCE,
+                "member_id": AMOUNT,
+                "role": NAME,
+                "component_key": NAME,
+                "version": NAME,
+                "phase": _MEMBER_PHASE,
+            },
+            {
+                "before": _MEMBER_PHASE,
+                "lease_id": AMOUNT,
+                "job_id": AMOUNT,
+                "reason": NAME,
+                "deadline_ms": AMOUNT,
+                "forced": AMOUNT,
+            },
+        ),
+    )
+    APP_OPERATION_CHANGED = row(
+        "app_operation_changed",
+        97,
+        ocsf=Ocsf(ENTITY, UPDATE, LOW),
+        scope=PROJECT,
+        body=BodySpec(
+            {
+                **_INSTANCE,
+                "operation_id": AMOUNT,
+                "operation": Words((OperationKind,)),
+                "phase": Words((OperationPhase,)),
+                "progress": AMOUNT,
+            },
+            {
+                "generation": AMOUNT,
+                "component_key": NAME,
+                "operation_key": PRINCIPAL,
+                "member_id": AMOUNT,
+                "title": TEXT,
+                "log": TEXTS,
+                "result": TEXT,
+            },
+        ),
+    )
     ARTIFACT_SOURCE_SET = row(
         "artifact_source_set",
         98,
@@ -101,7 +231,7 @@ class AppKinds:
                 "trust": Words((ArtifactTrust,)),
                 "channel": Words((Channel,)),
             },
-            {"before": TEXT},
+            {"before": TEXT, "reason": Words((VerificationReason,)), "key": TEXT},
         ),
     )
     APP_WEBHOOK_SET = row(

@@ -138,6 +138,7 @@ class FleetKinds:
                         *("tenant_gpu_count", "tenant_lease_count"),
                         *("burst_min_run_ms", "job_mem_bytes_per_core"),
                         *("reservations_max", "slips_max", "aging_ms", "aging_max"),
+                        "offer_platform_managed",
                     ),
                     AMOUNT,
                 ),

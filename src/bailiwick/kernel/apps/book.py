@@ -6,9 +6,6 @@ Rules:
   may have apps of one name, and neither learns of the other's. No slug has a dot.
 - A version stays what it is; only its life and what the fleet granted it change.
 - An artifact is known by its digest at a scope: to register bytes tells nothing of who else did.
-
->>> app_name("hello", None), app_name("hello", "lab"), publisher_of("lab.hello")
-('hello', 'lab.hello', 'lab')
 """
 
 from __future__ import annotations
@@ -21,8 +18,11 @@ from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.apps.manifest import Manifest
 from bailiwick.apps.overlays import EffectivePolicy, Overlay, PolicyLine, fold
 from bailiwick.apps.reading import read_canonical
+from bailiwick.apps.status import InstanceStatus, InstanceTimes, conditions, tally
 from bailiwick.apps.webhooks import Webhook
 from bailiwick.iam import Scope
+from bailiwick.kernel.apps.instances import AppInstance, HeldInstance, InstanceBook
+from bailiwick.kernel.apps.names import publisher_of
 from bailiwick.vocab.apps import AppLifecycle, AppVisibility
 from bailiwick.vocab.errors import NotFound
 
@@ -32,17 +32,6 @@ VERSIONS_MAX = 100
 ENTITLEMENTS_MAX = 100_000
 SOURCES_MAX = 1_000
 ARTIFACTS_MAX = 100_000
-
-
-def app_name(slug: str, tenant: str | None) -> str:
-    """By what an app of this publisher is known."""
-    return slug if tenant is None else f"{tenant}.{slug}"
-
-
-def publisher_of(app: str) -> str | None:
-    """The tenant that published an app; ``None`` for the platform."""
-    tenant, dot, _ = app.rpartition(".")
-    return tenant if dot else None
 
 
 _read = lru_cache(maxsize=256)(read_canonical)
@@ -112,6 +101,7 @@ class AppBook:
     sources: dict[tuple[Scope, str], ArtifactSource] = field(default_factory=dict)
     artifacts: dict[tuple[Scope, str], Artifact] = field(default_factory=dict)
     webhooks: dict[tuple[Scope, str], Webhook] = field(default_factory=dict)
+    instances: InstanceBook = field(default_factory=InstanceBook)
 
     def app(self, name: str) -> CatalogApp:
         """The app by its name."""
@@ -160,3 +150,25 @@ class AppBook:
         """What is known of bytes at a scope or around it, the nearest first."""
         found = (self.artifacts.get((each, digest)) for each in scope.around)
         return next((each for each in found if each is not None), None)
+
+    def status(self, held: HeldInstance, now_ms: int) -> InstanceStatus:
+        """What is known of an instance at a time."""
+        i, facts = held.instance, held.facts
+        ready_ms = self.versions[i.app][i.version].manifest.ready_within_ms
+        told = conditions(
+            facts,
+            InstanceTimes(now_ms, i.changed_ms + ready_ms, i.deadline_ms),
+            is_paused=i.paused,
+            is_entitled=self.policy(i.app, Scope(i.tenant, i.project)).is_enabled,
+        )
+        return InstanceStatus(i.phase, told, tally(facts))
+
+    def answering(self, scheduler_type: str, tenant: str, *, project: str) -> AppInstance | None:
+        """Who serves a project under a scheduler's word: the nearest, of those the oldest."""
+        for scope in Scope(tenant, project).around:
+            for number in self.instances.answers.get((scheduler_type, scope), ()):
+                found = self.instances.held[number].instance
+                own = Scope(found.tenant, found.project)
+                if not found.is_leaving and self.policy(found.app, own).is_enabled:
+                    return found
+        return None

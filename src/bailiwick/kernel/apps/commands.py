@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from bailiwick.apps.artifacts import KEYS_MAX, check_address, check_key
-from bailiwick.apps.manifest import check_digest, check_slug, check_word
+from bailiwick.apps.manifest import check_digest, check_word
 from bailiwick.apps.overlays import Overlay
 from bailiwick.apps.reading import read_canonical
 from bailiwick.apps.semver import check_version
 from bailiwick.iam import Scope
-from bailiwick.journal.fields import INTEGER_MAX, PRINCIPAL
+from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.journal.record import encode_json
-from bailiwick.kernel.apps.webhook_commands import DeleteWebhook, SetWebhook
+from bailiwick.kernel.apps.instance_commands import InstanceCommand
+from bailiwick.kernel.apps.names import check_app
+from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
 from bailiwick.vocab.apps import (
     AppLifecycle,
     AppVisibility,
@@ -28,6 +30,7 @@ from bailiwick.vocab.apps import (
     ArtifactLifecycle,
     ArtifactTrust,
     Channel,
+    VerificationReason,
 )
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer, check_kind, check_name
@@ -36,16 +39,6 @@ SEALED_BYTES_MAX = 60_000
 """Of a manifest as a record writes it."""
 
 _NO_TEXT = re.compile(r"[\ud800-\udfff]")
-
-
-def check_app(value: object) -> str:
-    """The value if it can be an app's name: a slug, or a tenant, a dot and a slug."""
-    PRINCIPAL.check("app", value)
-    tenant, dot, slug = str(value).rpartition(".")
-    if dot:
-        check_name("app", tenant)
-    check_slug("app", slug)
-    return str(value)
 
 
 def _check_revision(revision: int | None) -> None:
@@ -179,10 +172,23 @@ class ChangeArtifact:
     trust: ArtifactTrust | None = None
     channel: Channel | None = None
     revision: int | None = None
+    reason: VerificationReason | None = None
+    """What was found of its bytes, where that is why it is trusted or not."""
+    key: str | None = None
+    """The public key by which it is trusted."""
 
     def __post_init__(self) -> None:
         check_digest("digest", self.digest)
         Scope.of(self.tenant, self.project)
+        if self.reason is not None:
+            check_kind("reason", self.reason, VerificationReason)
+        if self.key is not None:
+            check_key(check_kind("key", self.key, str))
+        good = self.trust is ArtifactTrust.VERIFIED
+        if (self.reason is not None and self.reason.is_good is not good) or (
+            self.key is not None and self.reason is not VerificationReason.SIGNATURE_VALID
+        ):
+            raise InvalidValue("reason", self.reason, "one that says why it is trusted, or not")
         if self.lifecycle is not None:
             check_kind("lifecycle", self.lifecycle, ArtifactLifecycle)
         if self.trust is not None:
@@ -195,4 +201,4 @@ class ChangeArtifact:
 CatalogCommand: TypeAlias = (
     PublishApp | ChangeApp | SetEntitlement | SetArtifactSource | RegisterArtifact | ChangeArtifact
 )
-AppCommand: TypeAlias = CatalogCommand | SetWebhook | DeleteWebhook
+AppCommand: TypeAlias = CatalogCommand | InstanceCommand | SetWebhook | DeleteWebhook

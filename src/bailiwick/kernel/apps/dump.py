@@ -9,6 +9,8 @@ from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.apps.webhooks import Webhook
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.book import AppBook, CatalogApp, CatalogVersion, Entitlement
+from bailiwick.kernel.apps.instance_dump import dump_instances, load_instances, repair_instances
+from bailiwick.kernel.apps.instances import InstanceBook
 from bailiwick.kernel.apps.spelling import overlay_body, overlay_from
 from bailiwick.kernel.slice import Plain
 from bailiwick.kernel.state import State
@@ -52,6 +54,8 @@ def dump(state: State) -> Plain:
     if book.webhooks:
         rows = book.webhooks.items()
         dumped["webhooks"] = [[*scope, *astuple(each)] for (scope, _), each in rows]
+    if book.instances != InstanceBook():
+        dumped["instances"] = dump_instances(book.instances)
     return {"apps": dumped}
 
 
@@ -62,7 +66,7 @@ def _source_row(scope: Scope, source: ArtifactSource) -> list[Any]:
 
 def _artifact_row(scope: Scope, a: Artifact) -> list[Any]:
     words = (a.kind.value, a.source, a.lifecycle.value, a.trust.value, a.channel.value)
-    return [*scope, a.digest, *words, a.revision]
+    return [*scope, a.digest, *words, a.revision, *([] if a.key is None else [a.key])]
 
 
 def load(state: State, plain: Plain) -> None:
@@ -85,17 +89,21 @@ def load(state: State, plain: Plain) -> None:
             name, SourceTier(tier), ArtifactKind(kind), address, tuple(keys), bool(allowed)
         )
     for row in dumped["artifacts"]:
-        tenant, project, digest, kind, source, lifecycle, trust, channel, revision = row
+        tenant, project, digest, kind, source, lifecycle, trust, channel, revision, *more = row
         known = (ArtifactLifecycle(lifecycle), ArtifactTrust(trust), Channel(channel))
-        found = Artifact(digest, ArtifactKind(kind), source, *known, revision)
+        found = Artifact(digest, ArtifactKind(kind), source, *known, revision, *more)
         book.artifacts[Scope(tenant, project), digest] = found
     for tenant, project, name, url, types, *rest in dumped.get("webhooks", ()):
         book.webhooks[Scope(tenant, project), name] = Webhook(name, url, tuple(types), *rest)
+    if "instances" in dumped:
+        load_instances(book, dumped["instances"])
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:
-    """Versions were published when the clock that counts says so."""
+    """What was done, and by when things are due, is as the clock that counts says."""
     for row in plain.get("apps", {}).get("versions", ()):
         row[5] = clock.past(row[5])
     for row in plain.get("apps", {}).get("webhooks", ()):
         row[8] = None if row[8] is None else clock.past(row[8])
+    if "instances" in plain.get("apps", {}):
+        repair_instances(plain["apps"]["instances"], clock)

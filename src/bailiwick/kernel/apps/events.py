@@ -10,13 +10,14 @@ from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.apps.overlays import Overlay
 from bailiwick.journal.fields import TEXT_MAX
 from bailiwick.journal.kinds import RecordKind
+from bailiwick.kernel.apps.instance_events import InstanceEvent
 from bailiwick.kernel.apps.spelling import (
     bare_digest,
     named_digest,
     overlay_body,
     overlay_from,
 )
-from bailiwick.kernel.apps.webhook_events import AppWebhookSet
+from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.owner import Fields, Owner
 from bailiwick.kernel.spelling import Body
 from bailiwick.vocab.apps import (
@@ -28,6 +29,7 @@ from bailiwick.vocab.apps import (
     ArtifactTrust,
     Channel,
     SourceTier,
+    VerificationReason,
 )
 from bailiwick.vocab.errors import InvalidValue
 
@@ -168,6 +170,10 @@ class ArtifactChanged:
     trust: ArtifactTrust
     channel: Channel
     before: str | None = None
+    reason: VerificationReason | None = None
+    """What was found of its bytes, if that is why."""
+    key: str | None = None
+    """The public key that signed it, if one did."""
 
     @classmethod
     def of(cls, owner: Owner, artifact: Artifact, *, change: ArtifactChange, before: str) -> Self:
@@ -187,11 +193,15 @@ class ArtifactChanged:
             "trust": self.trust.value,
             "channel": self.channel.value,
         }
-        return body | ({} if self.before is None else {"before": self.before})
+        more = {"before": self.before, "key": self.key}
+        if self.reason is not None:
+            body["reason"] = self.reason.value
+        return body | {name: text for name, text in more.items() if text is not None}
 
     @classmethod
     def read(cls, body: Fields, owner: Owner) -> Self:
         """The event that a record tells."""
+        reason = body.get("reason")
         return cls(
             owner,
             named_digest(body["digest"]),
@@ -202,10 +212,12 @@ class ArtifactChanged:
             ArtifactTrust(body["trust"]),
             Channel(body["channel"]),
             body.get("before"),
+            None if reason is None else VerificationReason(reason),
+            body.get("key"),
         )
 
 
 CatalogEvent: TypeAlias = (
     AppPublished | AppChanged | AppEntitlementSet | ArtifactSourceSet | ArtifactChanged
 )
-AppEvent: TypeAlias = CatalogEvent | AppWebhookSet
+AppEvent: TypeAlias = CatalogEvent | InstanceEvent | AppWebhookSet

@@ -27,7 +27,6 @@ from bailiwick.apps.upgrades import find_cycle
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps import commands as cmd
 from bailiwick.kernel.apps import events as ev
-from bailiwick.kernel.apps import webhook_rules
 from bailiwick.kernel.apps.book import (
     APPS_MAX,
     ARTIFACTS_MAX,
@@ -38,8 +37,14 @@ from bailiwick.kernel.apps.book import (
     CatalogApp,
     CatalogVersion,
     Entitlement,
-    app_name,
 )
+from bailiwick.kernel.apps.instance_apply import apply_instance
+from bailiwick.kernel.apps.instance_commands import LifeCommand, MemberCommand
+from bailiwick.kernel.apps.instance_events import InstanceEvent
+from bailiwick.kernel.apps.instance_rules import decide_instance
+from bailiwick.kernel.apps.member_rules import decide_member
+from bailiwick.kernel.apps.names import app_name, check_app
+from bailiwick.kernel.apps.webhooks import rules as webhook_rules
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Apply
@@ -60,10 +65,17 @@ AS_IT_IS = "is like that already"
 
 def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event]:
     """The events that follow from such a command."""
-    del now_ms
+    if isinstance(command, LifeCommand):
+        return decide_instance(state, command, now_ms=now_ms)
+    if isinstance(command, MemberCommand):
+        return decide_member(state, command, now_ms=now_ms)
+    if isinstance(command, cmd.SetWebhook | cmd.DeleteWebhook):
+        return webhook_rules.decide(state, command)
+    return _decide_catalog(state, command)
+
+
+def _decide_catalog(state: State, command: cmd.CatalogCommand) -> Iterator[Event]:
     match command:
-        case cmd.SetWebhook() | cmd.DeleteWebhook():
-            return webhook_rules.decide(state, command)
         case cmd.PublishApp():
             return _publish(state, command)
         case cmd.ChangeApp():
@@ -84,7 +96,7 @@ def _publish(state: State, command: cmd.PublishApp) -> Iterator[Event]:
     book, manifest = state.apps, read_canonical(command.manifest)
     state.directory.check_scope(Scope(command.tenant))
     name = app_name(manifest.app, command.tenant)
-    cmd.check_app(name)
+    check_app(name)
     known, versions = book.apps.get(name), book.versions.get(name, {})
     if known is None and len(book.apps) >= APPS_MAX:
         raise LimitReached("apps", APPS_MAX)
@@ -201,11 +213,14 @@ def _change_artifact(book: AppBook, command: cmd.ChangeArtifact) -> Iterator[Eve
     if command.revision is not None and command.revision != found.revision:
         raise Stale("artifact", command.digest, held=command.revision, current=found.revision)
     owner, told = Owner(*scope), list[Event]()
-    if command.trust not in (None, found.trust):
-        assert command.trust is not None
-        check_move(found.trust, command.trust)
+    is_signed_anew = command.key is not None and command.key != found.key
+    if command.trust is not None and (command.trust is not found.trust or is_signed_anew):
+        if command.trust is not found.trust:
+            check_move(found.trust, command.trust)
         before, found = found.trust.value, replace(found, trust=command.trust)
-        told.append(ev.ArtifactChanged.of(owner, found, change=ArtifactChange.TRUST, before=before))
+        _check_signer(book, found, command)
+        event = ev.ArtifactChanged.of(owner, found, change=ArtifactChange.TRUST, before=before)
+        told.append(replace(event, reason=command.reason, key=command.key))
     if command.lifecycle not in (None, found.lifecycle):
         assert command.lifecycle is not None
         check_move(found.lifecycle, command.lifecycle)
@@ -227,6 +242,15 @@ def _change_artifact(book: AppBook, command: cmd.ChangeArtifact) -> Iterator[Eve
     yield from told
 
 
+def _check_signer(book: AppBook, found: Artifact, command: cmd.ChangeArtifact) -> None:
+    """Refuse a key that the source does not name: it may have been taken from it meanwhile."""
+    if command.key is None:
+        return
+    source = book.source(found.source, Scope(command.tenant, command.project))
+    if source is None or command.key not in source.keys:
+        raise Conflict("artifact", found.digest, "is signed by a key that its source does not name")
+
+
 def _check_promotion(found: Artifact, is_promotion: bool) -> None:
     if is_promotion and found.trust is not ArtifactTrust.VERIFIED:
         raise Conflict("artifact", found.digest, f"is {found.trust}; only verified ones go on")
@@ -237,7 +261,7 @@ def _check_promotion(found: Artifact, is_promotion: bool) -> None:
 # -- applying --------------------------------------------------------------------------------
 
 
-def _apply(state: State, event: ev.AppEvent, at_ms: int) -> None:
+def _apply(state: State, event: ev.CatalogEvent, at_ms: int) -> None:
     """The book after one more record."""
     book = state.apps
     match event:
@@ -252,8 +276,6 @@ def _apply(state: State, event: ev.AppEvent, at_ms: int) -> None:
             book.sources[Scope(*event.owner), event.source.name] = event.source
         case ev.ArtifactChanged():
             _put_artifact(book, event)
-        case ev.AppWebhookSet():
-            webhook_rules.apply(state, event, at_ms)
         case _:
             assert_never(event)
 
@@ -295,9 +317,20 @@ def _put_artifact(book: AppBook, event: ev.ArtifactChanged) -> None:
     known = book.artifacts.get(key)
     told = (event.digest, event.artifact_kind, event.source, event.lifecycle, event.trust)
     revision = 1 if known is None else known.revision + 1
-    book.artifacts[key] = Artifact(*told, Channel(event.channel), revision)
+    signer = None if known is None else known.key
+    if event.change is ArtifactChange.TRUST:
+        signer = event.key
+    book.artifacts[key] = Artifact(*told, Channel(event.channel), revision, signer)
 
 
-APPLY: Mapping[type, Apply] = dict.fromkeys(get_args(ev.AppEvent), _apply)
+def _apply_instance(state: State, event: InstanceEvent, at_ms: int) -> None:
+    apply_instance(state.apps, event, at_ms=at_ms)
+
+
+APPLY: Mapping[type, Apply] = {
+    **dict.fromkeys(get_args(ev.CatalogEvent), _apply),
+    **dict.fromkeys(get_args(InstanceEvent), _apply_instance),
+    ev.AppWebhookSet: webhook_rules.apply,
+}
 TOLD_ONLY = get_args(ev.AppEvent)
 """No placement follows from what the catalog says."""

@@ -140,6 +140,8 @@ def settings_body(settings: Settings) -> Body:
     body["priority_max"] = s.priority_max.value
     body["lease_classes"] = [each.value for each in s.lease_classes]
     body["aging_ceiling"] = s.aging_ceiling.value
+    if s.offer_platform_managed:  # as before there was such a setting
+        body["offer_platform_managed"] = 1
     if s.weights is not None:
         body["weights"] = list(s.weights)
     return body
@@ -156,5 +158,6 @@ def settings_from(body: Mapping[str, Any]) -> Settings:
     if "lease_classes" in body:
         known["lease_classes"] = tuple(map(LeaseClass, body["lease_classes"]))
     known["confirm_teardown"] = bool(body.get("confirm_teardown", 0))
+    known["offer_platform_managed"] = bool(body.get("offer_platform_managed", 0))
     known["weights"] = tuple(body["weights"]) if "weights" in body else None
     return Settings(strategy=Strategy(body["strategy"]), **known)

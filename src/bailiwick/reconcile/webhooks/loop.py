@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from bailiwick.apps.webhooks import Webhook
 from bailiwick.events.retrying import RetryPace
 from bailiwick.journal.record import Record, parse_record
-from bailiwick.reconcile.webhooks.line import HookLine, LineTools, T
+from bailiwick.reconcile.webhooks.delivery import HookLine, LineTools, T
 from bailiwick.reconcile.webhooks.sender import Sender
 from bailiwick.runtime.runner import Runner
 from bailiwick.services.apps.events import may_be_event, name_of

@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, Header, Query, Request
 
+from bailiwick.executors.artifacts.fetching import Fetcher
 from bailiwick.executors.clusters import ClusterHands
 from bailiwick.executors.port import Executor
 from bailiwick.journal.keys import Signer
@@ -75,6 +76,8 @@ class Parts:
     """What was metered, counted, found and billed, and the past."""
     gate: Gate | None = None
     """Takes up the keys of nodes, asks them to prove themselves, and judges what they answer."""
+    fetcher: Fetcher | None = None
+    """Brings artifacts here, and judges them."""
     capabilities: Capabilities | None = None
     """Mints tokens for leases, and tells who checks them what counts no more."""
 
@@ -123,6 +126,11 @@ class Asked(Caller):
     def webhooks(self) -> WebhookDesk:
         """Where events are sent."""
         return _there(self.house.parts.webhooks, "webhooks", "this server sends none")
+
+    @property
+    def fetcher(self) -> Fetcher:
+        """What brings artifacts here."""
+        return _there(self.house.parts.fetcher, "fetching", "this server keeps no artifacts")
 
     @property
     def capabilities(self) -> Capabilities:

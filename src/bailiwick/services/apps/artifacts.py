@@ -3,6 +3,7 @@
 Rules:
 
 - The platform's sources and artifacts are everybody's to see; a tenant's are its own.
+- Where a source names keys, nobody says by hand that something from there is verified.
 - Whether an artifact may be used is found with everything that was asked on the way.
 """
 
@@ -17,7 +18,8 @@ from bailiwick.kernel.apps.commands import ChangeArtifact, RegisterArtifact, Set
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.pages import Rows, page_of
-from bailiwick.vocab.errors import NotFound
+from bailiwick.vocab.apps import ArtifactTrust
+from bailiwick.vocab.errors import Conflict, NotFound
 
 
 class SourceRow(NamedTuple):
@@ -104,9 +106,20 @@ async def register(caller: Caller, scope: Scope, *, command: Deferred[RegisterAr
 async def change_artifact(
     caller: Caller, scope: Scope, *, command: Deferred[ChangeArtifact]
 ) -> Done:
-    """Change an artifact's life, trust or channel."""
+    """Change an artifact's life, trust or channel; who signed it nobody says by hand."""
     caller.require(scope)
-    return await caller.change(command())
+    wanted = command()
+    if wanted.trust is ArtifactTrust.VERIFIED:
+        await caller.lookup(lambda view: _check_unkeyed(view, scope, wanted.digest))
+    return await caller.change(wanted)
+
+
+def _check_unkeyed(view: View, scope: Scope, digest: str) -> None:
+    found = view.state.apps.artifacts.get((scope, digest))
+    source = None if found is None else view.state.apps.source(found.source, scope)
+    if source is not None and source.keys:
+        hint = "bailiwick artifact verify finds out who signed it"
+        raise Conflict("artifact", digest, "its source names keys", hint=hint)
 
 
 async def resolve_artifacts(

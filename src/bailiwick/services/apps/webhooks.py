@@ -23,7 +23,7 @@ from bailiwick.events.addresses import is_allowed
 from bailiwick.events.signing import secret_of, spell_secret
 from bailiwick.iam import FLEET, Permission, Scope
 from bailiwick.kernel import Done
-from bailiwick.kernel.apps.webhook_commands import DeleteWebhook, SetWebhook
+from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
 from bailiwick.runtime.replica import View
 from bailiwick.services.caller import Caller
 from bailiwick.services.pages import Rows, page_of

@@ -13,10 +13,13 @@ from bailiwick.wire.apps import (
     AppVersionDetail,
     Artifact,
     ArtifactChange,
+    ArtifactFetched,
+    ArtifactPlace,
     ArtifactQuestion,
     ArtifactResolutions,
     ArtifactSource,
     ArtifactSourceChange,
+    ArtifactVerdict,
     EffectivePolicy,
     Entitlement,
     EntitlementChange,
@@ -84,4 +87,11 @@ ARTIFACT_CHANGE = Action(
 ARTIFACT_RESOLVE = Action(
     "artifact.resolve", "Explain whether artifacts may be used", "POST", "/v1/artifacts/resolve",
     _P.CATALOG_READ, _W.BODY, ArtifactQuestion, ArtifactResolutions, is_question=True)
+ARTIFACT_FETCH = Action(
+    "artifact.fetch", "Fetch an artifact to the server", "POST", "/v1/artifacts/fetch",
+    _P.ARTIFACT_MANAGE, _W.BODY, ArtifactPlace, ArtifactFetched)
+ARTIFACT_VERIFY = Action(
+    "artifact.verify", "Fetch an artifact and find out who signed it",
+    "POST", "/v1/artifacts/verify",
+    _P.ARTIFACT_MANAGE, _W.BODY, ArtifactPlace, ArtifactVerdict)
 # fmt: on

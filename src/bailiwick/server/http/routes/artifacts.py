@@ -8,7 +8,7 @@ from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Changing, Here
 from bailiwick.server.http.params import IfMatch, Limit, RowCursor, revision_of, spell_page
 from bailiwick.server.http.spelling import spell_done
-from bailiwick.services.apps import artifacts
+from bailiwick.services.apps import artifacts, verifying
 from bailiwick.wire import apps as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
@@ -83,6 +83,44 @@ async def resolve_artifacts(asked: Here, body: wire.ArtifactQuestion) -> wire.Ar
         version=body.version,
         is_usable=all(each.is_usable for each in found),
         artifacts=[_resolution(each) for each in found],
+    )
+
+
+@answers("artifact.fetch")
+async def fetch_artifact(asked: Changing, body: wire.ArtifactPlace) -> wire.ArtifactFetched:
+    """Fetch an artifact to the server; it is kept if all of it is what its digests say.
+
+    Other bytes are refused (`verification_failed`) and never kept. Nothing is said of its trust.
+    What takes long goes on: `is_done` is false then; ask again.
+    """
+    scope = Scope.of(body.tenant, body.project)
+    found = await verifying.fetch_artifact(asked, scope, digest=body.digest, fetcher=asked.fetcher)
+    if isinstance(found, verifying.StillFetching):
+        return wire.ArtifactFetched(digest=body.digest, is_done=False)
+    size, parts = found.size_bytes, list(found.parts)
+    return wire.ArtifactFetched(digest=body.digest, is_done=True, size_bytes=size, parts=parts)
+
+
+@answers("artifact.verify")
+async def verify_artifact(asked: Changing, body: wire.ArtifactPlace) -> wire.ArtifactVerdict:
+    """Fetch an artifact, and seal whether it is verified, with the reason and the key.
+
+    Where its source names keys, one of them must have signed it. What fails is sealed as
+    `failed_verification` and answered with `verification_failed`. What takes long goes on:
+    `is_done` is false then; ask again.
+    """
+    scope = Scope.of(body.tenant, body.project)
+    found = await verifying.verify_artifact(asked, scope, digest=body.digest, fetcher=asked.fetcher)
+    if isinstance(found, verifying.StillFetching):
+        return wire.ArtifactVerdict(digest=body.digest, is_done=False)
+    return wire.ArtifactVerdict(
+        digest=body.digest,
+        is_done=True,
+        size_bytes=found.fetched.size_bytes,
+        parts=list(found.fetched.parts),
+        trust=found.trust,
+        reason=found.reason,
+        key=found.key,
     )
 
 

@@ -15,8 +15,8 @@ from typing import assert_never
 
 from bailiwick.apps.webhooks import WEBHOOKS_EACH_MAX, WEBHOOKS_MAX, Webhook
 from bailiwick.iam import Scope
-from bailiwick.kernel.apps.webhook_commands import DeleteWebhook, SetWebhook, WebhookCommand
-from bailiwick.kernel.apps.webhook_events import AppWebhookSet
+from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook, WebhookCommand
+from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.state import State
