@@ -19,6 +19,7 @@ from tests.support.http_house import (
     FOREIGN,
     OWN,
     HttpHouse,
+    add_instances,
     http_house,
     make_app,
     make_parts,
@@ -46,6 +47,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[HttpHouse, 
     folder = tmp_path_factory.mktemp("read-back")
     with http_house(folder) as house:
         _fill(house)
+        add_instances(house)
         kernel = house.runner.replica.kernel
         assert kernel is not None
         house.runner.replica.pace = rep.Pace(snapshot_every=1)

@@ -81,6 +81,22 @@ def hello(**changes: Any) -> Manifest:
     return Manifest(**(fields | changes))
 
 
+SERVICE_DIGEST = "sha256:" + "cd" * 32
+
+
+def service(**changes: Any) -> Manifest:
+    """One whose members can run: a controller, and workers with nothing but a core."""
+    small, forever = RoleShape(cpu_milli=100, mem_bytes=2**26), ("/bin/sh", "-c", "sleep 600")
+    roles = {
+        "controller": RoleSpec(
+            count=(0, 1), shape=small, artifact="service", command=forever, control_plane=True
+        ),
+        "worker": RoleSpec(count=(1, 100), shape=small, artifact="service", command=forever),
+    }
+    artifacts = {"service": ArtifactRef(ArtifactKind.OCI, SERVICE_DIGEST, "main")}
+    return hello(**({"app": "svc", "roles": roles, "artifacts": artifacts} | changes))
+
+
 SLUGS = st.from_regex(r"[a-z](?:[a-z0-9-]{0,29}[a-z0-9])?", fullmatch=True)
 WORDS = st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True)
 VERSIONS = st.from_regex(

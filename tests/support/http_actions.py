@@ -12,6 +12,9 @@ from tests.support.http_house import FOREIGN, GRAPH, INVOICE, OWN, HttpHouse, pr
 LEASE = {OWN: 1, FOREIGN: 2}
 ENTRY = {OWN: 1, FOREIGN: 2}
 JOB = {OWN: 1, FOREIGN: 2}
+INSTANCE = {OWN: 1, FOREIGN: 2}
+TASK = {OWN: 3, FOREIGN: 4}
+"""Those of ``add_instances``."""
 FOUNDED = {OWN: 2, FOREIGN: 5}
 """The numbers that ``http_house`` gives: leases, entries, jobs, and records that made tenants."""
 
@@ -35,6 +38,8 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
         app=f"{tenant}.hello",
         version="1.0.0",
         line=1,
+        instance_id=INSTANCE.get(tenant, 99),
+        operation_id=TASK.get(tenant, 99),
     )
     # A watch that stays would never answer a test that waits for all of it.
     query = {
@@ -156,4 +161,12 @@ def _app_bodies(tenant: str) -> dict[str, Any]:
         "webhook.delete": {"webhook": "hook", "tenant": tenant},
         "webhook.deliveries": {"webhook": "hook", "tenant": tenant},
         "webhook.replay": {"webhook": "hook", "tenant": tenant},
+        "instance.create": {"name": "new", "app": f"{tenant}.svc", "version": "1.0.0"},
+        "instance.change": {"counts": {"worker": 2}},
+        "instance.report": {"observed_generation": 1},
+        "instance.force_delete": {"reason": "its operator is gone for good"},
+        "instance_member.change": {"action": "drain", "component_key": "worker-0"},
+        "instance_operation.begin": {"title": "backup"},
+        "instance_operation.advance": {"progress": 50, "log": ["half of it"]},
+        "instance_operation.finish": {"is_succeeded": True},
     }

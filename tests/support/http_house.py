@@ -25,7 +25,14 @@ from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, EnrolNode, Envelope, Tick, decode_command
 from bailiwick.kernel.answers import Answer
-from bailiwick.kernel.apps.commands import PublishApp, RegisterArtifact, SetArtifactSource
+from bailiwick.kernel.apps.commands import (
+    ChangeArtifact,
+    PublishApp,
+    RegisterArtifact,
+    SetArtifactSource,
+    SetEntitlement,
+)
+from bailiwick.kernel.apps.instance_commands import BeginOperation, ChangeMember, RequestInstance
 from bailiwick.kernel.apps.webhooks.commands import SetWebhook
 from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
 from bailiwick.kernel.people import commands as cmd
@@ -59,11 +66,11 @@ from bailiwick.store.job_rows import JobBook
 from bailiwick.store.webhooks.rows import WebhookBook
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import Telemetry
-from bailiwick.vocab.apps import ArtifactKind
+from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, MemberAction
 from bailiwick.vocab.execs import ExecWish
 from bailiwick.vocab.trust import EvidenceKind
 from bailiwick.vocab.words import LeaseClass, ResourceKind
-from tests.support.app_manifests import DIGEST, HOST_ROLE, hello
+from tests.support.app_manifests import DIGEST, HOST_ROLE, SERVICE_DIGEST, hello, service
 from tests.support.waiting import WAIT_S
 
 OWN, FOREIGN = "lab", "rival"
@@ -262,6 +269,24 @@ def _add_apps(house: HttpHouse) -> None:
         house.do(PublishApp(hello(roles={"worker": HOST_ROLE}).canonical, tenant))
         house.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main", tenant))
         house.do(SetWebhook("hook", tenant, "https://hooks.example/in", secret_id="s"))
+
+
+def add_instances(house: HttpHouse) -> None:
+    """One of each tenant's project, with one member and one task of its operator."""
+    for tenant in (OWN, FOREIGN):
+        house.do(PublishApp(service().canonical, tenant))
+        house.do(RegisterArtifact(SERVICE_DIGEST, ArtifactKind.OCI, "main", tenant))
+        house.do(ChangeArtifact(SERVICE_DIGEST, tenant, trust=ArtifactTrust.VERIFIED))
+        house.do(SetEntitlement(f"{tenant}.svc", True, tenant=tenant))
+        own = {"tenant": tenant, "project": "p"}
+        house.do(RequestInstance(**own, name="demo", app=f"{tenant}.svc", version="1.0.0"))
+    for number, tenant in enumerate((OWN, FOREIGN), 1):
+        of: dict[str, Any] = {"tenant": tenant, "project": "p", "instance_id": number}
+        house.do(BeginOperation(**of, key="setup", title="restore"))
+    for number, tenant in enumerate((OWN, FOREIGN), 1):
+        of = {"tenant": tenant, "project": "p", "instance_id": number}
+        add = {"action": MemberAction.ADD, "component_key": "worker-0", "role": "worker"}
+        house.do(ChangeMember(**of, **add, key="setup"))
 
 
 def _execs(runner: Runner) -> ExecDesk:

@@ -13,7 +13,7 @@ from bailiwick.wire.actions.action import Where
 from bailiwick.wire.actions.table import ACTIONS
 from tests.contract.test_operating import as_node
 from tests.support.http_actions import aim, names, token_id_of
-from tests.support.http_house import FOREIGN, OWN, HttpHouse, http_house, person
+from tests.support.http_house import FOREIGN, OWN, HttpHouse, add_instances, http_house, person
 
 NOWHERE = "no-such-tenant"
 OWN_PEOPLE = [person(role) for role in Role if role.level is not ScopeLevel.FLEET]
@@ -30,6 +30,11 @@ class World:
         self.house = house
         people = [person(r, t) for r in Role for t in (OWN, FOREIGN)]
         self.tokens = {name: house.token(name) for name in people}
+        add_instances(house)
+        self.revisions = {
+            each.instance.tenant: each.instance.revision
+            for each in house.runner.read(lambda view: [*view.state.apps.instances.held.values()])
+        }
         self.token_ids = {}
         for tenant in (OWN, FOREIGN):
             token = house.token(person(Role.PROJECT_ADMIN, tenant))
@@ -40,6 +45,8 @@ class World:
         action = ACTIONS[name]
         path, body = aim(action, tenant, token_id=self.token_ids.get(tenant, "none"))
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        if name == "instance.report":
+            headers["If-Match"] = f'"{self.revisions.get(tenant, 1)}"'
         if dry and action.changes:
             path += ("&" if "?" in path else "?") + "dry_run=true"
         return self.house.client.request(action.method, path, json=body, headers=headers)
@@ -75,6 +82,7 @@ def test_the_aim_is_good_for_whoever_has_the_key_there(world: World, name: str) 
         rest += ("graph.retry",)  # only one that is over can be tried again
         rest += ("job.exec",)  # only one that runs can be entered
         rest += ("graph.report",)  # only a job of its own submitter can say what it made
+        rest += ("instance.force_delete",)  # only one whose deletion is overdue
         # No policy names the node, so nothing is asked of it, and nothing is taken.
         rest += ("node.enrol", "node.prove", "node.nonce", "node.attest")
         assert name in rest, response.text

@@ -4,15 +4,18 @@ from bailiwick.iam.access import Access, Allowed, Forbidden, check_access, roles
 from bailiwick.iam.directory import Directory, Project, ServiceAccount, Tenant, Token
 from bailiwick.iam.scope import FLEET, Scope
 from bailiwick.iam.words import (
+    APP_PREFIX,
     NODE_PREFIX,
     OWN_NAMES,
     PrincipalKind,
     Role,
     ScopeLevel,
+    is_reserved,
 )
 from bailiwick.vocab.permissions import Permission
 
 __all__ = [
+    "APP_PREFIX",
     "FLEET",
     "NODE_PREFIX",
     "OWN_NAMES",
@@ -30,5 +33,6 @@ __all__ = [
     "Tenant",
     "Token",
     "check_access",
+    "is_reserved",
     "roles_within",
 ]

@@ -15,12 +15,27 @@ from typing import Final
 from bailiwick.vocab.permissions import Permission
 
 OWN_NAMES: Final = frozenset(
-    ("kernel", "http-door", "jobs", "liveness", "meter", "bailiwick-up", "demo-campus", "another")
+    (
+        *("kernel", "http-door", "jobs", "liveness", "meter", "bailiwick-up", "demo-campus"),
+        *("another", "apps"),
+    )
 )
 """Under these the server itself acts, or tells of one who is not named; nobody else has them."""
 
 NODE_PREFIX: Final = "node:"
 """How the principal of a node is named; the rest is the node's own name."""
+
+APP_PREFIX: Final = "app:"
+"""In whose name an app's members run; the rest is its instance's number. Nobody logs in as it."""
+
+
+def is_reserved(name: str) -> bool:
+    """Whether the server alone acts under a name; who claims to be it is nobody.
+
+    >>> is_reserved("jobs"), is_reserved("app:7"), is_reserved("ann")
+    (True, True, False)
+    """
+    return name in OWN_NAMES or name.startswith(APP_PREFIX)
 
 
 class ScopeLevel(StrEnum):

@@ -6,6 +6,7 @@ Rules:
 - A token is minted for each start, for whoever submitted the job, with no more keys than a holder
   needs and than it was submitted with, and for the one lease. It counts before the job has it, and
   is revoked when the job is over.
+- A member of an app runs in its instance's name and gets no token.
 - Whoever submitted a job and may not hold leases there any more has none of his jobs started.
 - A job that cannot be run as asked fails with a word; an executor that is out of order for a moment
   is tried again, a bounded number of times.
@@ -31,7 +32,16 @@ from bailiwick.executors.port import (
     fault_of,
 )
 from bailiwick.fleet.node import NODE_EXECUTOR
-from bailiwick.iam import FLEET, Allowed, Permission, PrincipalKind, Role, Scope, check_access
+from bailiwick.iam import (
+    APP_PREFIX,
+    FLEET,
+    Allowed,
+    Permission,
+    PrincipalKind,
+    Role,
+    Scope,
+    check_access,
+)
 from bailiwick.kernel import Command, Envelope, Release, ReportTeardown
 from bailiwick.kernel.people.commands import RevokeToken
 from bailiwick.ports import Clock, JobAttempt, JobChange, JobRow
@@ -56,6 +66,9 @@ from bailiwick.vocab.values import MILLI
 
 ACTOR = "jobs"
 """Who the kernel is told does this."""
+
+NO_LOGIN = "none"
+"""What a member of an app has for a token: it cannot log in."""
 
 STARTS_MAX = 5
 """How often a start is tried."""
@@ -125,11 +138,10 @@ class JobActions:
         if afresh:
             executor.forget(lease.lease_id)
         try:
-            token, token_id = self.mint_token(job, lease)
+            token = self._take_token(job, lease)
         except (Conflict, NotFound, InvalidValue, LimitReached) as error:
             self._fail(job, JobFault.TOKEN_REFUSED, error)
             return
-        self._book.change(job.job_id, JobChange(token_id=token_id))
         begun_ms = self._tools.clock.now_ms()  # before: a short job is over when start comes back
         try:
             begun = executor.start(self.spec_of(job, lease, token=token))
@@ -149,6 +161,14 @@ class JobActions:
                 self._tries.pop(job.job_id, None)  # when it runs is seen by its status
             case _:
                 assert_never(begun)
+
+    def _take_token(self, job: JobRow, lease: ObservedLease) -> str:
+        """A token that counts, and that its row tells of; a member of an app has none."""
+        if job.submitter.startswith(APP_PREFIX):
+            return NO_LOGIN
+        token, token_id = self.mint_token(job, lease)
+        self._book.change(job.job_id, JobChange(token_id=token_id))
+        return token
 
     def note_running(self, job: JobRow, *, begun_ms: int | None = None) -> None:
         """Write down that the job runs; since now, if it is not known since when."""

@@ -26,6 +26,7 @@ from bailiwick.executors.clusters import ClusterHands, ClusterPlan
 from bailiwick.executors.local.modes import Apart
 from bailiwick.fleet.node import NODE_EXECUTOR
 from bailiwick.ports import Clock
+from bailiwick.reconcile.apps.loop import AppLoop
 from bailiwick.reconcile.clusters.nodes import ClusterNodes
 from bailiwick.reconcile.counting import JobCounting
 from bailiwick.reconcile.demo_cell import DemoCell
@@ -58,6 +59,7 @@ from bailiwick.services.work import NodeDesk
 from bailiwick.store import load_or_create_key
 from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.job_rows import JobBook
+from bailiwick.store.members.app_jobs import AppJobs
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.webhooks.rows import WebhookBook
 from bailiwick.store.work_rows import WorkBook
@@ -143,6 +145,16 @@ def _webhooks(base: Base, plan: ProcessPlan) -> tuple[WebhookDesk, Duty]:
     return desk, WebhookLoop(base.runner, book, terms=terms, say=base.say)
 
 
+def _submitting(base: Base, jobs: Jobs, *, graphs: Graphs) -> list[Duty]:
+    """What submits jobs of its own: those that were held, tasks of graphs, members of apps."""
+    runner, clock, say = base.runner, base.clock, base.say
+    return [
+        HeldLoop(jobs, runner, clock=clock, say=say),
+        GraphLoop(graphs, runner, clock=clock, say=say),
+        AppLoop(jobs, AppJobs(base.store), runner, clock=clock, say=say),
+    ]
+
+
 def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     """The parts that the API needs, and what a leader has to do."""
     runner, clock = base.runner, base.clock
@@ -150,9 +162,8 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     duties: list[Duty] = [Departures(runner, beats), *_metering(base, tables)]
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
-    duties.append(HeldLoop(jobs, runner, clock=clock, say=base.say))
     graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
-    duties.append(GraphLoop(graphs, runner, clock=clock, say=base.say))
+    duties += _submitting(base, jobs, graphs=graphs)
     clusters = tuple(open_cluster(each) for each in plan.clusters)
     nodes_of = partial(ClusterNodes, runner=runner, beats=beats, say=base.say, others=clusters)
     duties += [nodes_of(each) for each in clusters]

@@ -52,6 +52,9 @@ PROBLEMS: Final[dict[Code, Row]] = {
     EdgeCode.FORBIDDEN: Row(403, False, "you lack the permission in `details` at the scope there"),
     EdgeCode.METHOD_NOT_ALLOWED: Row(405, False, "the path exists, but not with this method"),
     EdgeCode.TOO_LARGE: Row(413, False, "the body is larger than the server takes"),
+    EdgeCode.PRECONDITION_REQUIRED: Row(
+        428, False, "`If-Match` is needed here: the `ETag` of what you read"
+    ),
     EdgeCode.RATE_LIMITED: Row(429, True, "too many bad tokens, or too many watchers"),
     # Whether a refused request may do better later is the decision's own to say.
     EdgeCode.REFUSED: Row(409, False, "admission said no; `decision` says why"),

@@ -15,11 +15,11 @@ from typing import NamedTuple
 from bailiwick.iam import (
     FLEET,
     NODE_PREFIX,
-    OWN_NAMES,
     Project,
     Role,
     Scope,
     Tenant,
+    is_reserved,
 )
 from bailiwick.kernel import Done, SetQuota
 from bailiwick.kernel.people import commands as cmd
@@ -139,7 +139,7 @@ async def page_members(
 async def set_member(caller: Caller, scope: Scope, *, member: str, role: Role | None) -> Done:
     """Give a principal a role there, or take it away."""
     caller.require(scope)
-    if role is not None and member in OWN_NAMES:
+    if role is not None and is_reserved(member):
         raise InvalidValue("member", member, "any name but the server's own")
     if role is not None and scope != FLEET and member.startswith(NODE_PREFIX):
         raise InvalidValue("member", member, "no node: those have roles over the fleet alone")

@@ -25,13 +25,13 @@ from dataclasses import dataclass, replace
 from bailiwick.iam import (
     FLEET,
     NODE_PREFIX,
-    OWN_NAMES,
     Directory,
     Permission,
     PrincipalKind,
     Scope,
     ServiceAccount,
     Token,
+    is_reserved,
 )
 from bailiwick.kernel import Done, Envelope
 from bailiwick.kernel.people.commands import BreakGlass, ChangeAccount, CreateAccount, RevokeToken
@@ -91,7 +91,7 @@ async def issue(caller: Caller, authority: Authority, *, wish: TokenWish) -> Min
     """Make a token, which counts from now on; of a dry run, one that never will."""
     caller.require_within(FLEET)
     name, kind = wish.principal, wish.kind
-    if name in OWN_NAMES:
+    if is_reserved(name):
         raise InvalidValue("principal", name, "any name but the server's own")
     await _check_reach(caller, name)
     terms = _terms(caller, wish)
@@ -142,7 +142,7 @@ async def page_accounts(caller: Caller, *, after: str | None, limit: int) -> Row
 async def create_account(caller: Caller, account: str, *, scope: Scope) -> Done:
     """Create a service account of a project, a tenant or the whole fleet."""
     caller.require(scope)
-    if account in OWN_NAMES:
+    if is_reserved(account):
         raise InvalidValue("account", account, "any name but the server's own")
     return await caller.change(CreateAccount(account, scope.tenant, scope.project))
 

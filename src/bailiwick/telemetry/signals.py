@@ -46,6 +46,7 @@ REFUSALS: Final = (
     *("revoked_token", "expired_token", "account_disabled"),
     *("forbidden", "foreign_scope", "foreign_lease", "beyond_reach", "not_found"),
     *("foreign_node", "tells_of_another", "service_account_refused", "public_needs_fleet"),
+    "foreign_project",
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 

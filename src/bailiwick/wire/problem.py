@@ -20,6 +20,7 @@ class EdgeCode(StrEnum):
     FORBIDDEN = "forbidden"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     TOO_LARGE = "too_large"
+    PRECONDITION_REQUIRED = "precondition_required"
     RATE_LIMITED = "rate_limited"
     REFUSED = "refused"
 

@@ -5,7 +5,7 @@ Rules:
 - A manifest is read here first, so that a mistake is told with its line before anything is sent;
   the server reads it again.
 - ``lint`` and ``diff`` of two files need no server.
-- Who may use an app is in :mod:`.app_entitlement`.
+- Who may use an app is in :mod:`.app_entitlement`; what runs, in :mod:`bailiwick.cli.apps`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bailiwick.cli import ExitCode
+from bailiwick.cli.apps.instances import app as instance
+from bailiwick.cli.apps.members import app as member
 from bailiwick.cli.commands.app_entitlement import app as entitlement
 from bailiwick.cli.offline.policy_files import read_bytes
 from bailiwick.cli.shared.ask import Ask, noun, verb
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 app = noun("Apps that were published, version by version, and who may use them how.")
 app.add_typer(entitlement, name="entitlement")
+app.add_typer(instance, name="instance")
+app.add_typer(member, name="member")
 
 ManifestFile = Annotated[
     Path, typer.Argument(metavar="MANIFEST", help="The manifest (YAML or JSON); - reads stdin.")

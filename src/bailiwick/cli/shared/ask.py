@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 B = TypeVar("B")
+D = TypeVar("D", bound="Done")
 
 Kinds = dict[str, tuple[Any, Any]]
 
@@ -170,7 +171,7 @@ class Ask:
 
     def change(
         self,
-        action: Action[B, Done],
+        action: Action[B, D],
         *,
         told: str,
         path: Places | None = None,

@@ -61,6 +61,17 @@ def complete_graphs(incomplete: str) -> list[str]:
     return _names("/v1/graphs", "graph_id", incomplete, before="graph-")
 
 
+def complete_instances(incomplete: str) -> list[str]:
+    """Instances of apps of the session's project."""
+
+    def path(session: Session) -> str | None:
+        if session.tenant is None or session.project is None:
+            return None
+        return f"/v1/tenants/{session.tenant}/projects/{session.project}/instances"
+
+    return _names(path, "name", incomplete)
+
+
 def complete_leases(incomplete: str) -> list[str]:
     """Leases, as ``lease-12``."""
     return _names("/v1/leases", "lease_id", incomplete, before="lease-")

@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from starlette.requests import Request
 
-from bailiwick.iam import OWN_NAMES, Directory
+from bailiwick.iam import Directory, is_reserved
 from bailiwick.journal.fields import PRINCIPAL_SHAPE
 from bailiwick.kernel import Envelope
 from bailiwick.kernel.people.commands import NoteRefusal
@@ -79,7 +79,7 @@ class Door:
             await self._turn_away(request, RefusedToken(RefusalWord.RATE_LIMITED))
         found = await self.identify(token)
         if isinstance(found, Principal):
-            if found.single_use is single_use and found.name not in OWN_NAMES:
+            if found.single_use is single_use and not is_reserved(found.name):
                 return found
             found = RefusedToken(RefusalWord.UNKNOWN_TOKEN, found.name)
         elif found.word is RefusalWord.UNKNOWN_TOKEN and found.claimed and not self._leads:

@@ -66,6 +66,11 @@ TAGS: Final = (
         ("app", "app_version", "entitlement"),
     ),
     Tag(
+        "instance",
+        "Apps that projects run: what is wanted, members, operations, what operators report.",
+        ("instance", "instance_member", "instance_operation"),
+    ),
+    Tag(
         "artifact",
         "What apps are made of: where it comes from, and whether it is trusted.",
         ("artifact", "artifact_source"),

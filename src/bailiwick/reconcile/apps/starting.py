@@ -1,0 +1,77 @@
+"""The start of a member: its job is submitted, if its app may still be used there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bailiwick.apps.artifacts import ArtifactSource
+from bailiwick.apps.manifest import Manifest
+from bailiwick.iam import Scope
+from bailiwick.kernel.apps.instances import AppInstance, AppMember
+from bailiwick.ports import JobRow
+from bailiwick.reconcile.apps.steps import Move
+from bailiwick.runtime.replica import View
+from bailiwick.runtime.runner import Runner
+from bailiwick.services.apps.member_jobs import correlation_of, job_of, key_of, principal_of
+from bailiwick.services.jobs import Jobs
+from bailiwick.vocab.apps import MemberPhase
+from bailiwick.vocab.errors import BailiwickError, Conflict, LimitReached
+
+
+class _Grounds(NamedTuple):
+    """What a member's job is made from."""
+
+    manifest: Manifest
+    source: ArtifactSource | None
+    mem_bytes_per_core: int
+
+
+class MemberStarter:
+    """Submits the jobs of members."""
+
+    def __init__(self, jobs: Jobs, runner: Runner) -> None:
+        self._jobs, self._runner = jobs, runner
+
+    def start(self, instance: AppInstance, member: AppMember) -> Move | None:
+        """Submit the member's job, or find the one that was submitted; nothing if not now."""
+        grounds = self._runner.read(lambda view: _grounds(view, instance, member))
+        if grounds is None:
+            return None
+        who, key = principal_of(instance.id), key_of(member.id)
+        try:
+            draft = job_of(
+                instance,
+                member,
+                manifest=grounds.manifest,
+                source=grounds.source,
+                mem_bytes_per_core=grounds.mem_bytes_per_core,
+            )
+            word = correlation_of(instance.id)
+            made = self._jobs.submit(draft, principal=who, correlation_id=word, key=key)
+            return Move(MemberPhase.JOINING, made.job.lease_id, made.job.job_id)
+        except BailiwickError as error:
+            job = self._find(instance, who.name, key=key)
+            if job is not None:
+                return Move(MemberPhase.JOINING, job.lease_id, job.job_id)  # its row tells the rest
+            if error.retryable or isinstance(error, LimitReached):
+                raise
+            return Move(MemberPhase.FAILED, reason=error.code.value)
+
+    def _find(self, instance: AppInstance, submitter: str, *, key: str) -> JobRow | None:
+        """The job that was submitted for a member; one that another put there is none."""
+        rows = self._jobs.book.under_keys(submitter, [key])
+        own = instance.tenant, instance.project
+        return next((row for row in rows if (row.tenant, row.project) == own), None)
+
+
+def _grounds(view: View, instance: AppInstance, member: AppMember) -> _Grounds | None:
+    """What is needed to start a member; nothing where its app may not be used any more."""
+    book, scope = view.state.apps, Scope(instance.tenant, instance.project)
+    if not book.policy(instance.app, scope).is_enabled:
+        return None
+    manifest = book.version(instance.app, member.version).manifest
+    role = manifest.roles.get(member.role)
+    if role is None:
+        raise Conflict("role", member.role, f"is none of version {member.version}")
+    source = book.source(manifest.artifacts[role.artifact].source, scope)
+    return _Grounds(manifest, source, view.state.settings.job_mem_bytes_per_core)

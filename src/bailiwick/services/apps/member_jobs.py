@@ -1,0 +1,124 @@
+"""The job of one member: what is asked for, what is run, what it is told.
+
+Rules:
+
+- The same member makes the same job, however often it is asked for: its key makes it one.
+- It is submitted in the instance's own name (``app:7``), which nobody can log in with: it is the
+  project's, and goes on when whoever asked for the instance is gone. Its process has no login, and
+  no operator's token is in its environment:
+
+  =======================  ==================================================================
+  ``APP``, ``APP_VERSION``   the app and the member's version
+  ``APP_INSTANCE``         the instance's name; ``APP_INSTANCE_ID`` is its number
+  ``APP_ROLE``             the member's role
+  ``APP_COMPONENT_KEY``    what it is called; ``APP_MEMBER_ID`` is its number
+  ``APP_PARAMETERS``       the instance's parameters when it was begun, as JSON
+  ``APP_ARTIFACT``         the digest of what it is made of
+  =======================  ==================================================================
+
+- What is an image is its root, by digest; a blob it fetches itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bailiwick.apps.artifacts import ArtifactSource
+from bailiwick.apps.manifest import ArtifactRef, Manifest, RoleShape
+from bailiwick.executors.port import JobSpec
+from bailiwick.iam import APP_PREFIX, PrincipalKind
+from bailiwick.kernel import Submit
+from bailiwick.kernel.apps.instances import AppInstance, AppMember
+from bailiwick.kernel.spelling import cores_of
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.services.authority import Principal
+from bailiwick.services.jobs import JobDraft
+from bailiwick.vocab.apps import ArtifactKind, Privilege
+from bailiwick.vocab.errors import NotHonoured
+from bailiwick.vocab.values import ProjectId, TenantId
+
+TERM_MS: Final = 600_000
+"""For how long a member's lease is asked for, and renewed to."""
+
+
+def principal_of(instance_id: int) -> Principal:
+    """In whose name the jobs of an instance are submitted."""
+    return Principal(f"{APP_PREFIX}{instance_id}", PrincipalKind.SERVICE_ACCOUNT, "-", {})
+
+
+def key_of(member_id: int) -> str:
+    """Under which key: the same member has one job."""
+    return f"member-{member_id}"
+
+
+def correlation_of(instance_id: int) -> str:
+    """By what everything is found that is done for an instance without being asked."""
+    return f"app-instance-{instance_id}"
+
+
+def job_of(
+    instance: AppInstance,
+    member: AppMember,
+    *,
+    manifest: Manifest,
+    source: ArtifactSource | None,
+    mem_bytes_per_core: int = 0,
+) -> JobDraft:
+    """The job of a member; refused if nobody could run it."""
+    role = manifest.roles[member.role]
+    if role.privileges is Privilege.HOST:
+        raise NotHonoured("host_privileges", "local", asked=member.role, step=None)
+    artifact = manifest.artifacts[role.artifact]
+    draft = JobDraft(
+        tenant=instance.tenant,
+        project=instance.project,
+        name=f"{instance.name}.{member.component_key}"[:63].rstrip(".-_"),
+        tag=None,
+        request=Submit(_request(instance, role.shape)),
+        command=role.command,
+        env=_told(instance, member, artifact),
+        cwd=None,
+        mem_bytes_per_core=mem_bytes_per_core,
+        image=image_of(artifact, source),
+    )
+    JobSpec(1, argv=draft.command, token="-", env=draft.env)  # what nobody could run is refused
+    return draft
+
+
+def image_of(artifact: ArtifactRef, source: ArtifactSource | None) -> str | None:
+    """The image that a member runs in, as machines call it; a blob is none."""
+    if artifact.kind is not ArtifactKind.OCI:
+        return None
+    address = artifact.source if source is None else source.address
+    return f"{address.rstrip('/').rpartition('/')[2].lower()}@{artifact.digest}"
+
+
+def _request(instance: AppInstance, shape: RoleShape) -> PlacementRequest:
+    return PlacementRequest(
+        tenant=TenantId(instance.tenant),
+        project=ProjectId(instance.project),
+        cpu_cores=cores_of(shape.cpu_milli),
+        mem_bytes=shape.mem_bytes,
+        block_bytes=shape.block_bytes,
+        gpu_count=shape.gpu_count,
+        gpu_milli=shape.gpu_milli,
+        gpu_vram=shape.gpu_vram,
+        generation=shape.generation,
+        exclusivity=shape.exclusivity,
+        lease_class=shape.lease_class,
+        ttl_ms=TERM_MS,
+    )
+
+
+def _told(instance: AppInstance, member: AppMember, artifact: ArtifactRef) -> dict[str, str]:
+    return {
+        "APP": instance.app,
+        "APP_VERSION": member.version,
+        "APP_INSTANCE": instance.name,
+        "APP_INSTANCE_ID": str(instance.id),
+        "APP_ROLE": member.role,
+        "APP_COMPONENT_KEY": member.component_key,
+        "APP_MEMBER_ID": str(member.id),
+        "APP_PARAMETERS": instance.wanted.parameters,
+        "APP_ARTIFACT": artifact.digest,
+    }

@@ -1,0 +1,78 @@
+"""Members of instances: listed, added, drained, removed, replaced; each has its operation.
+
+Rules:
+
+- Which node a member is on is the platform's to choose; nobody names one here.
+- The same action on the same component under the same key happens once, for as long as its
+  operation is known.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NamedTuple
+
+from bailiwick.kernel.apps.instance_commands import ChangeMember
+from bailiwick.kernel.apps.instances import AppMember
+from bailiwick.runtime.replica import View
+from bailiwick.services.apps.instances import Created, InstancePlace, require_home
+from bailiwick.services.caller import Caller
+from bailiwick.services.pages import Rows, cut
+from bailiwick.vocab.apps import MemberAction, MemberPhase
+
+
+class MemberFilter(NamedTuple):
+    """Which members are asked for."""
+
+    role: str | None = None
+    phases: tuple[MemberPhase, ...] | None = None
+
+    def takes(self, found: AppMember) -> bool:
+        """Whether it is one of them."""
+        if self.role is not None and found.role != self.role:
+            return False
+        return self.phases is None or found.phase in self.phases
+
+
+class MemberWish(NamedTuple):
+    """What to do with which member."""
+
+    action: MemberAction
+    component_key: str
+    role: str | None = None
+
+
+async def page_members(
+    caller: Caller, place: InstancePlace, *, which: MemberFilter, after: int, limit: int
+) -> Rows[AppMember]:
+    """The members of an instance that a filter names, in the order in which they were made."""
+    await require_home(caller, place.scope, changes=False)
+
+    def read(view: View) -> Rows[AppMember]:
+        found = (e for e in place.find(view).members.values() if e.id > after and which.takes(e))
+        return cut([*islice(found, limit + 1)], limit, key=lambda each: each.id)
+
+    return await caller.read(read)
+
+
+async def change_member(caller: Caller, place: InstancePlace, *, wish: MemberWish) -> Created:
+    """Add, drain, remove or replace a member; the operation that this is."""
+    await require_home(caller, place.scope, changes=True)
+    key = caller.key or caller.correlation_id
+    command = ChangeMember(
+        tenant=place.tenant,
+        project=place.project,
+        instance_id=place.instance_id,
+        action=wish.action,
+        component_key=wish.component_key,
+        role=wish.role,
+        key=key,
+    )
+    done = await caller.change(command)
+    if caller.dry_run:
+        return Created(done, None)
+
+    def look(view: View) -> int | None:
+        return place.find(view).keys.get((wish.component_key, key))
+
+    return Created(done, await caller.lookup(look))

@@ -1,0 +1,73 @@
+"""Instances of apps: what a project wants of one, what its operator says, members, operations."""
+
+from __future__ import annotations
+
+from bailiwick.vocab.permissions import Permission
+from bailiwick.wire.actions.action import NOTHING, PROJECT, Action, Where
+from bailiwick.wire.answers import Done
+from bailiwick.wire.base import Page
+from bailiwick.wire.instances import (
+    ForcedDeletion,
+    Instance,
+    InstanceChange,
+    InstanceDone,
+    InstanceMember,
+    InstanceOperation,
+    InstanceReport,
+    MemberChange,
+    NewInstance,
+    NewOperation,
+    OperationDone,
+    OperationProgress,
+    OperationResult,
+)
+
+_P, _W = Permission, Where
+_ALL = PROJECT + "/instances"
+_ONE = _ALL + "/{instance_id}"
+_OPERATION = _ONE + "/operations/{operation_id}"
+
+# fmt: off
+INSTANCE_LIST = Action(
+    "instance.list", "List a project's instances", "GET", _ALL,
+    _P.INSTANCE_READ, _W.PROJECT, NOTHING, Page[Instance])
+INSTANCE_CREATE = Action(
+    "instance.create", "Create an instance of an app", "POST", _ALL,
+    _P.INSTANCE_CREATE, _W.PROJECT, NewInstance, InstanceDone)
+INSTANCE_READ = Action(
+    "instance.read", "Read an instance", "GET", _ONE,
+    _P.INSTANCE_READ, _W.PROJECT, NOTHING, Instance)
+INSTANCE_CHANGE = Action(
+    "instance.change", "Upgrade, roll back, scale, configure or pause an instance", "PATCH", _ONE,
+    _P.INSTANCE_UPDATE, _W.PROJECT, InstanceChange, Done)
+INSTANCE_DELETE = Action(
+    "instance.delete", "Delete an instance", "DELETE", _ONE,
+    _P.INSTANCE_DELETE, _W.PROJECT, NOTHING, Done)
+INSTANCE_REPORT = Action(
+    "instance.report", "Report how an instance is", "PUT", _ONE + "/status",
+    _P.INSTANCE_UPDATE, _W.PROJECT, InstanceReport, Done)
+INSTANCE_FORCE_DELETE = Action(
+    "instance.force_delete", "End an overdue deletion by force", "POST", _ONE + "/force-deletion",
+    _P.BREAK_GLASS, _W.FLEET, ForcedDeletion, Done)
+INSTANCE_MEMBER_LIST = Action(
+    "instance_member.list", "List an instance's members", "GET", _ONE + "/members",
+    _P.INSTANCE_READ, _W.PROJECT, NOTHING, Page[InstanceMember])
+INSTANCE_MEMBER_CHANGE = Action(
+    "instance_member.change", "Add, drain, remove or replace a member", "POST", _ONE + "/members",
+    _P.INSTANCE_UPDATE, _W.PROJECT, MemberChange, OperationDone)
+INSTANCE_OPERATION_LIST = Action(
+    "instance_operation.list", "List an instance's operations", "GET", _ONE + "/operations",
+    _P.INSTANCE_READ, _W.PROJECT, NOTHING, Page[InstanceOperation])
+INSTANCE_OPERATION_BEGIN = Action(
+    "instance_operation.begin", "Begin an operation", "POST", _ONE + "/operations",
+    _P.INSTANCE_UPDATE, _W.PROJECT, NewOperation, OperationDone)
+INSTANCE_OPERATION_READ = Action(
+    "instance_operation.read", "Read an operation", "GET", _OPERATION,
+    _P.INSTANCE_READ, _W.PROJECT, NOTHING, InstanceOperation)
+INSTANCE_OPERATION_ADVANCE = Action(
+    "instance_operation.advance", "Tell how far an operation is", "PATCH", _OPERATION,
+    _P.INSTANCE_UPDATE, _W.PROJECT, OperationProgress, Done)
+INSTANCE_OPERATION_FINISH = Action(
+    "instance_operation.finish", "Tell what came of an operation", "POST", _OPERATION + "/result",
+    _P.INSTANCE_UPDATE, _W.PROJECT, OperationResult, Done)
+# fmt: on

@@ -1,0 +1,206 @@
+"""Instances of apps, their members, and the operations on them, on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, JsonValue
+
+from bailiwick.vocab.apps import (
+    ControlPlaneScope,
+    InstanceCondition,
+    InstancePhase,
+    MemberAction,
+    MemberPhase,
+    OperatingMode,
+    OperationKind,
+    OperationPhase,
+)
+from bailiwick.wire.answers import Done
+from bailiwick.wire.apps import AppName, Version, Word
+from bailiwick.wire.base import Model, Name, Number, Within
+
+METADATA_CHARS_MAX = 4_096
+ROLES_MAX = 16
+_Mode = Annotated[OperatingMode, Field(strict=False)]
+_Scope = Annotated[ControlPlaneScope, Field(strict=False)]
+_Phase = Annotated[InstancePhase, Field(strict=False)]
+_MemberPhase = Annotated[MemberPhase, Field(strict=False)]
+_OperationPhase = Annotated[OperationPhase, Field(strict=False)]
+_Counts = Annotated[dict[Word, Annotated[int, Within(0, 1_000)]], Field(max_length=ROLES_MAX)]
+_Parameters = dict[str, JsonValue]
+_Metadata = Annotated[str, Field(max_length=METADATA_CHARS_MAX)]
+_Reason = Annotated[str, Field(max_length=256)]
+
+
+# -- instances -------------------------------------------------------------------------------
+
+
+class NewInstance(Model):
+    """An app that a project wants to run: which version, with what, how large."""
+
+    name: Name
+    app: AppName
+    version: Version
+    parameters: _Parameters = Field(default_factory=dict)
+    """As the version's schema says; what is left out has its default."""
+    counts: _Counts = Field(default_factory=dict)
+    """Members by role; a role that is not named has its least."""
+    operating_mode: _Mode = OperatingMode.TENANT_DEDICATED
+    control_plane_scope: _Scope = ControlPlaneScope.PROJECT
+    metadata: _Metadata = ""
+    """The operator's own; nobody else reads it."""
+
+
+class Instance(Model):
+    """An app that a project runs; ``revision`` is also its ``ETag``."""
+
+    instance_id: int
+    tenant: str
+    project: str
+    name: str
+    app: str
+    version: str
+    parameters: _Parameters
+    counts: dict[str, int]
+    """Members that are wanted, by role."""
+    ready: dict[str, int]
+    """Members that are ready, by role."""
+    operating_mode: _Mode
+    control_plane_scope: _Scope
+    runtime_backend: str
+    phase: _Phase
+    conditions: list[Annotated[InstanceCondition, Field(strict=False)]]
+    """What is out of the ordinary."""
+    reason: str | None
+    """What its operator said of it last."""
+    generation: int
+    """How often what is wanted changed."""
+    observed_generation: int
+    """The newest that its operator has seen to."""
+    last_good_version: str | None
+    """Where a rollback leads."""
+    is_paused: bool
+    deadline_ms: int | None
+    """By when it is to be gone, if it is being deleted."""
+    created_ms: int
+    metadata: str
+    revision: int
+
+
+class InstanceChange(Model):
+    """What is wanted from now on; what is left out stays.
+
+    ``version`` upgrades along the paths of the manifest; ``rollback`` goes back to what last ran.
+    """
+
+    version: Version | None = None
+    rollback: bool = False
+    parameters: _Parameters | None = None
+    counts: _Counts | None = None
+    """Of the roles that are named."""
+    is_paused: bool | None = None
+    metadata: _Metadata | None = None
+
+
+class InstanceReport(Model):
+    """What the operator sees; ``null`` leaves it to the members."""
+
+    observed_generation: Number
+    phase: _Phase | None = None
+    """``running``, ``degraded`` or ``failed``."""
+    reason: _Reason | None = None
+    metadata: _Metadata | None = None
+
+
+class ForcedDeletion(Model):
+    """Why an instance is to be gone although not all of it is known to be."""
+
+    reason: Annotated[str, Field(min_length=10, max_length=256)]
+
+
+class InstanceDone(Done):
+    """It took effect; ``instance_id`` is ``null`` if it was a dry run."""
+
+    instance_id: int | None
+
+
+# -- members ---------------------------------------------------------------------------------
+
+
+class InstanceMember(Model):
+    """One member of an instance: a lease, and a process on its node."""
+
+    member_id: int
+    instance_id: int
+    role: str
+    component_key: str
+    """What its operator calls it; it stays when the member is replaced."""
+    version: str
+    phase: _MemberPhase
+    lease_id: int | None
+    job_id: int | None
+    reason: str | None
+    deadline_ms: int | None
+    """By when it is to be gone, if it is being drained."""
+    changed_ms: int
+
+
+class MemberChange(Model):
+    """One thing to do with the members of an instance."""
+
+    action: Annotated[MemberAction, Field(strict=False)]
+    component_key: Name
+    role: Word | None = None
+    """Of a member that is added."""
+
+
+class OperationDone(Done):
+    """It took effect as this operation; ``null`` if it was a dry run."""
+
+    operation_id: int | None
+
+
+# -- operations ------------------------------------------------------------------------------
+
+
+class InstanceOperation(Model):
+    """Work on an instance that takes its time: how far it is, and what came of it."""
+
+    operation_id: int
+    instance_id: int
+    kind: Annotated[OperationKind, Field(strict=False)]
+    phase: _OperationPhase
+    title: str
+    component_key: str | None
+    member_id: int | None
+    generation: int | None
+    progress: int
+    """In hundredths."""
+    log: list[str]
+    """Its last lines."""
+    result: str
+    begun_ms: int
+    ended_ms: int | None
+
+
+class NewOperation(Model):
+    """Work that the operator begins."""
+
+    title: Annotated[str, Field(min_length=1, max_length=128)]
+
+
+class OperationProgress(Model):
+    """How far work is; never back."""
+
+    progress: Annotated[int, Within(0, 100)] | None = None
+    log: Annotated[list[Annotated[str, Field(max_length=256)]], Field(max_length=16)] = Field(
+        default_factory=list
+    )
+
+
+class OperationResult(Model):
+    """What came of work that the operator began."""
+
+    is_succeeded: bool
+    result: Annotated[str, Field(max_length=1_024)] = ""
