@@ -8,7 +8,7 @@ from bailiwick.apps.manifest import RoleShape, RoleSpec
 from bailiwick.apps.overlays import Overlay
 from bailiwick.journal import parse_record
 from bailiwick.journal.record import Record
-from bailiwick.kernel import Command, Envelope, Kernel
+from bailiwick.kernel import Command, Envelope, Kernel, State
 from bailiwick.kernel.apps.book import AppBook
 from bailiwick.kernel.apps.commands import (
     ChangeArtifact,
@@ -61,8 +61,10 @@ def clustered(version: str = "1.0.0", **changes: Any) -> str:
 class AppHouse:
     """A kernel, and the records that it wrote."""
 
-    def __init__(self, *, versions: tuple[str, ...] = ("1.0.0", "1.1.0")) -> None:
-        self.kernel = Kernel(simulated=True)
+    def __init__(
+        self, *, versions: tuple[str, ...] = ("1.0.0", "1.1.0"), engine: str = "auto"
+    ) -> None:
+        self.kernel = Kernel(State(engine=engine), simulated=True)
         self.records: list[Record] = []
         self.now_ms = 0
         self.do(CreateTenant("lab"), CreateProject("lab", "vision"), CreateProject("lab", "other"))

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bailiwick.kernel.apps.instance_commands import BeginOperation, ChangeMember, RequestInstance
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
@@ -33,6 +32,7 @@ from bailiwick.kernel.apps.commands import (
     SetArtifactSource,
     SetEntitlement,
 )
+from bailiwick.kernel.apps.instance_commands import BeginOperation, ChangeMember, RequestInstance
 from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.metering.owners import Account

@@ -33,6 +33,7 @@ from bailiwick.kernel.apps.instance_commands import (
 from bailiwick.kernel.fleet.commands import ChangeSettings
 from bailiwick.kernel.settings import Settings
 from bailiwick.kernel.slices import apply, event_of
+from bailiwick.server.http.parsing import submit_of
 from bailiwick.vocab.apps import (
     AppLifecycle,
     AppVisibility,
@@ -59,6 +60,7 @@ from bailiwick.vocab.errors import (
     NotFound,
     Stale,
 )
+from bailiwick.wire.work import LeaseRequest
 from tests.support.app_house import OWN, AppHouse, clustered
 
 ONE: dict[str, Any] = {**OWN, "instance_id": 1}
@@ -535,3 +537,10 @@ def test_records_and_snapshots_rebuild_the_same_book(house: AppHouse) -> None:
         apply(replayed, event_of(record), record.at_ms, course=record.correlation_id)
     assert replayed.apps == state.apps
     assert state.apps.instances.count("hello", Scope("lab")) == 2
+
+
+@pytest.mark.parametrize("label", ["bailiwick.instance=1", "bailiwick.anything=x"])
+def test_nobody_from_outside_labels_work_as_a_members(label: str) -> None:
+    body = LeaseRequest(tenant="lab", resources={"cpu_milli": 1}, job_labels=[label])
+    with pytest.raises(InvalidValue, match="the platform gives those"):
+        submit_of(body)

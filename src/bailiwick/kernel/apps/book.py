@@ -22,8 +22,10 @@ from bailiwick.apps.status import InstanceStatus, InstanceTimes, conditions, tal
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.instances import AppInstance, HeldInstance, InstanceBook
 from bailiwick.kernel.apps.names import publisher_of
-from bailiwick.vocab.apps import AppLifecycle, AppVisibility
+from bailiwick.vocab.apps import AppLifecycle, AppVisibility, PolicyAxis
 from bailiwick.vocab.errors import NotFound
+
+_A = PolicyAxis
 
 APPS_MAX = 1_000
 VERSIONS_MAX = 100
@@ -89,6 +91,12 @@ class Entitlement:
     overlay: Overlay
     revision: int = 1
 
+    @property
+    def narrows_places(self) -> bool:
+        """Whether it says something of regions or SKUs."""
+        lists = (self.overlay.allow, self.overlay.deny)
+        return any(axis in each for each in lists for axis in (_A.REGIONS, _A.SKUS))
+
 
 @dataclass(slots=True)
 class AppBook:
@@ -100,6 +108,8 @@ class AppBook:
     sources: dict[tuple[Scope, str], ArtifactSource] = field(default_factory=dict)
     artifacts: dict[tuple[Scope, str], Artifact] = field(default_factory=dict)
     instances: InstanceBook = field(default_factory=InstanceBook)
+    narrowing: int = 0
+    """How many lines say something of regions or SKUs; it follows from the entitlements."""
 
     def app(self, name: str) -> CatalogApp:
         """The app by its name."""
@@ -126,6 +136,12 @@ class AppBook:
             for version, each in self.versions[name].items()
             if each.lifecycle is not AppLifecycle.DRAFT or app.is_home_of(scope)
         }
+
+    def put_line(self, app: str, scope: Scope, *, line: Entitlement) -> None:
+        """This is the line about an app at a scope from now on."""
+        known = self.entitlements.get((app, scope))
+        self.narrowing += line.narrows_places - (known is not None and known.narrows_places)
+        self.entitlements[app, scope] = line
 
     def lines(self, app: str, scope: Scope) -> Iterator[PolicyLine]:
         """The lines about an app that count at a scope, the widest first."""

@@ -7,6 +7,7 @@ from typing import Any
 from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.book import AppBook, CatalogApp, CatalogVersion, Entitlement
+from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_dump import dump_instances, load_instances, repair_instances
 from bailiwick.kernel.apps.instances import InstanceBook
 from bailiwick.kernel.apps.spelling import overlay_body, overlay_from
@@ -78,7 +79,7 @@ def load(state: State, plain: Plain) -> None:
         book.versions.setdefault(name, {})[version] = CatalogVersion(*told, bool(granted))
     for app, tenant, project, enabled, overlay, revision in dumped["entitlements"]:
         line = Entitlement(bool(enabled), overlay_from(overlay), revision)
-        book.entitlements[app, Scope(tenant, project)] = line
+        book.put_line(app, Scope(tenant, project), line=line)
     for tenant, name, tier, kind, address, keys, allowed in dumped["sources"]:
         book.sources[Scope(tenant), name] = ArtifactSource(
             name, SourceTier(tier), ArtifactKind(kind), address, tuple(keys), bool(allowed)
@@ -90,6 +91,7 @@ def load(state: State, plain: Plain) -> None:
         book.artifacts[Scope(tenant, project), digest] = found
     if "instances" in dumped:
         load_instances(book, dumped["instances"])
+    stand_guard(state)
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:

@@ -38,6 +38,7 @@ from bailiwick.kernel.apps.book import (
     CatalogVersion,
     Entitlement,
 )
+from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_apply import apply_instance
 from bailiwick.kernel.apps.instance_commands import LifeCommand, MemberCommand
 from bailiwick.kernel.apps.instance_events import InstanceEvent
@@ -268,7 +269,8 @@ def _apply(state: State, event: ev.CatalogEvent, at_ms: int) -> None:
             _put_change(book, event)
         case ev.AppEntitlementSet():
             line = Entitlement(event.enabled, event.overlay, event.revision)
-            book.entitlements[event.app, Scope(*event.owner)] = line
+            book.put_line(event.app, Scope(*event.owner), line=line)
+            stand_guard(state)
         case ev.ArtifactSourceSet():
             book.sources[Scope(*event.owner), event.source.name] = event.source
         case ev.ArtifactChanged():
@@ -321,7 +323,10 @@ def _put_artifact(book: AppBook, event: ev.ArtifactChanged) -> None:
 
 
 def _apply_instance(state: State, event: InstanceEvent, at_ms: int) -> None:
+    before = len(state.apps.instances.held)
     apply_instance(state.apps, event, at_ms=at_ms)
+    if len(state.apps.instances.held) != before:
+        stand_guard(state)
 
 
 APPLY: Mapping[type, Apply] = {

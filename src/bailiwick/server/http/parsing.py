@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bailiwick.apps.places import RESERVED_PREFIX
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.topology import CacheDomain, NodeTopology
 from bailiwick.iam import Scope
 from bailiwick.kernel import Submit
 from bailiwick.kernel.spelling import cores_of
 from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import AccountingTag, ProjectId, TenantId
 from bailiwick.wire.fleet import Inventory
 from bailiwick.wire.work import LeaseRequest
@@ -41,7 +43,7 @@ def submit_of(body: LeaseRequest) -> Submit:
         generation=body.gpu_generation,
         exclusivity=body.exclusivity,
         labels=labels_of(body.labels),
-        job_labels=labels_of(body.job_labels),
+        job_labels=_work_labels(body.job_labels),
         priority=body.priority,
         lease_class=body.lease_class,
         gang_size=body.gang_size,
@@ -50,6 +52,16 @@ def submit_of(body: LeaseRequest) -> Submit:
         preemptible_on_budget=body.preemptible_on_budget,
     )
     return Submit(request, body.wait)
+
+
+def _work_labels(labels: Iterable[str]) -> dict[str, str]:
+    """What the work is labelled; some labels only the platform gives."""
+    found = labels_of(labels)
+    for key in found:
+        if key.startswith(RESERVED_PREFIX):
+            expected = f"no key that begins with {RESERVED_PREFIX}; the platform gives those"
+            raise InvalidValue("job_labels", key, expected)
+    return found
 
 
 def capacity_of(body: Inventory) -> NodeCapacity:

@@ -1,0 +1,79 @@
+"""What a node is to the lines about an app: its region and its SKUs, and whether they let it pass.
+
+>>> rule = PlaceRule(AxisRule(frozenset({"eu"})), AxisRule(None, frozenset({"small"})))
+>>> rule.broken_by(NodeFacts(frozenset({"eu"}), frozenset({"big"})))
+>>> rule.broken_by(NodeFacts(frozenset(), frozenset({"big"})))
+'app-regions'
+>>> rule.broken_by(NodeFacts(frozenset({"eu"}), frozenset({"big", "small"})))
+'app-skus'
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from bailiwick.apps.overlays import EffectivePolicy
+from bailiwick.vocab.apps import PolicyAxis
+from bailiwick.vocab.words import DomainKind
+
+INSTANCE_LABEL: Final = "bailiwick.instance"
+"""Of work that is a member's: the number of its instance."""
+RESERVED_PREFIX: Final = "bailiwick."
+"""How labels of work begin that only the platform gives."""
+
+REGION_LABEL: Final = DomainKind.REGION.value
+SKU_LABEL: Final = "sku"
+
+BY_REGION: Final = "app-regions"
+BY_SKU: Final = "app-skus"
+"""What the two rules are called where somebody is told why a node is closed."""
+
+
+class NodeFacts(NamedTuple):
+    """What a node says of itself."""
+
+    regions: frozenset[str]
+    skus: frozenset[str]
+
+
+class AxisRule(NamedTuple):
+    """What the lines say of one axis."""
+
+    allowed: frozenset[str] | None = None
+    """``None``: whatever there is."""
+    denied: frozenset[str] = frozenset()
+
+    @property
+    def narrows(self) -> bool:
+        """Whether there is anything that does not pass."""
+        return self.allowed is not None or bool(self.denied)
+
+    def lets_pass(self, values: frozenset[str]) -> bool:
+        """Whether a node with these values passes."""
+        if not self.denied.isdisjoint(values):
+            return False
+        return self.allowed is None or not self.allowed.isdisjoint(values)
+
+
+class PlaceRule(NamedTuple):
+    """What the lines say of places."""
+
+    regions: AxisRule = AxisRule()
+    skus: AxisRule = AxisRule()
+
+    @classmethod
+    def of(cls, policy: EffectivePolicy) -> PlaceRule:
+        """What a policy says."""
+        axes = PolicyAxis.REGIONS, PolicyAxis.SKUS
+        return cls(*(AxisRule(policy.allowed(each), policy.denied(each)) for each in axes))
+
+    @property
+    def narrows(self) -> bool:
+        """Whether there is a place that is closed by it."""
+        return self.regions.narrows or self.skus.narrows
+
+    def broken_by(self, facts: NodeFacts) -> str | None:
+        """The first rule by which a node is closed; ``None`` if it is open."""
+        if not self.regions.lets_pass(facts.regions):
+            return BY_REGION
+        return None if self.skus.lets_pass(facts.skus) else BY_SKU
