@@ -165,7 +165,7 @@ def _app_bodies(tenant: str) -> dict[str, Any]:
         "instance.change": {"counts": {"worker": 2}},
         "instance.report": {"observed_generation": 1},
         "instance.force_delete": {"reason": "its operator is gone for good"},
-        "instance_member.change": {"action": "drain", "component_key": "worker-0"},
+        "instance_member.change": {"action": "replace", "component_key": "worker-0"},
         "instance_operation.begin": {"title": "backup"},
         "instance_operation.advance": {"progress": 50, "log": ["half of it"]},
         "instance_operation.finish": {"is_succeeded": True},
