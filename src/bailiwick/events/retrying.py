@@ -41,7 +41,8 @@ class RetryPace:
         >>> [RetryPace().pause_ms(tries, 0.0) for tries in (1, 2, 7, 50)]
         [1000, 4000, 3600000, 3600000]
         """
-        plain = min(self.first_ms * self.factor ** min(tries - 1, 20), self.most_ms)
+        grown: int = self.factor ** min(tries - 1, 20)
+        plain = min(self.first_ms * grown, self.most_ms)
         return plain + int(plain * chance / 2)
 
 

@@ -10,6 +10,8 @@ from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.overlays import Overlay
 from bailiwick.kernel.apps import commands as cmd
 from bailiwick.kernel.apps import events as ev
+from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
+from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.owner import Owner
 from bailiwick.vocab.apps import (
     AppLifecycle,
@@ -115,8 +117,8 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.none() | _any(VerificationReason),
         st.none() | st.just(SIGNER),
     ),
-    ev.AppWebhookSet: st.builds(
-        ev.AppWebhookSet,
+    AppWebhookSet: st.builds(
+        AppWebhookSet,
         owners.filter(lambda owner: owner.tenant is not None),
         names,
         _any(WebhookChange),
@@ -161,8 +163,8 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         reason=st.just(VerificationReason.SIGNATURE_VALID),
         key=st.just(SIGNER),
     ),
-    cmd.SetWebhook: st.builds(
-        cmd.SetWebhook,
+    SetWebhook: st.builds(
+        SetWebhook,
         names,
         names,
         urls,
@@ -172,7 +174,5 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.none() | names,
         st.none() | counts,
     ),
-    cmd.DeleteWebhook: st.builds(
-        cmd.DeleteWebhook, names, names, st.none() | names, st.none() | counts
-    ),
+    DeleteWebhook: st.builds(DeleteWebhook, names, names, st.none() | names, st.none() | counts),
 }

@@ -46,6 +46,8 @@ from bailiwick.kernel.apps.instance_rules import decide_instance
 from bailiwick.kernel.apps.member_rules import decide_member
 from bailiwick.kernel.apps.names import app_name, check_app
 from bailiwick.kernel.apps.webhooks import rules as webhook_rules
+from bailiwick.kernel.apps.webhooks.commands import WebhookCommand
+from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Apply
@@ -70,7 +72,7 @@ def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event
         return decide_instance(state, command, now_ms=now_ms)
     if isinstance(command, MemberCommand):
         return decide_member(state, command, now_ms=now_ms)
-    if isinstance(command, cmd.SetWebhook | cmd.DeleteWebhook):
+    if isinstance(command, WebhookCommand):
         return webhook_rules.decide(state, command)
     return _decide_catalog(state, command)
 
@@ -335,7 +337,7 @@ def _apply_instance(state: State, event: InstanceEvent, at_ms: int) -> None:
 APPLY: Mapping[type, Apply] = {
     **dict.fromkeys(get_args(ev.CatalogEvent), _apply),
     **dict.fromkeys(get_args(InstanceEvent), _apply_instance),
-    ev.AppWebhookSet: webhook_rules.apply,
+    AppWebhookSet: webhook_rules.apply,
 }
 TOLD_ONLY = get_args(ev.AppEvent)
 """No placement follows from what the catalog says."""

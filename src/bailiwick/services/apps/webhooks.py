@@ -165,7 +165,7 @@ async def _require_there(caller: Caller, key: HookKey) -> None:
 
 
 async def _find(caller: Caller, key: HookKey) -> Webhook | None:
-    return await caller.lookup(lambda view: view.state.apps.webhooks.get(tuple(key)))
+    return await caller.lookup(lambda view: view.state.apps.webhooks.get((key.scope, key.webhook)))
 
 
 def _secret_id(caller: Caller) -> str:
