@@ -121,6 +121,15 @@ def app_models() -> list[dict[str, Any]]:
         },
         {"command": "register_artifact", **artifact, "kind": "oci", "source": "main"},
         {"command": "change_artifact", **artifact, "trust": "verified", "channel": "test"},
+        {
+            "command": "set_webhook",
+            "webhook": "w",
+            "url": "https://hooks.example/in",
+            "types": ["apps.instance.*"],
+            "secret_id": "s",
+            **own,
+        },
+        {"command": "delete_webhook", "webhook": "w", "revision": 1, **own},
     ]
 
 

@@ -54,7 +54,7 @@ REFUSALS: Final = (
 
 REFUSAL_SIGNALS: Final = (
     *("rate_limited", "bad_signature", "unknown_token", "revoked_token", "account_disabled"),
-    *("foreign_scope", "foreign_lease", "beyond_reach"),
+    *("foreign_scope", "foreign_lease", "foreign_project", "beyond_reach"),
     *("pull_unknown_credential", "pull_wrong_audience", "pull_wrong_digest"),
 )
 """Those that no well-behaved caller meets often."""

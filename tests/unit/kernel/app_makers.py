@@ -12,6 +12,8 @@ from bailiwick.iam import Scope
 from bailiwick.kernel.apps import commands as cmd
 from bailiwick.kernel.apps import events as ev
 from bailiwick.kernel.apps.book import PullCredential
+from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
+from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.owner import Owner
 from bailiwick.vocab.apps import (
     AppLifecycle,
@@ -25,6 +27,7 @@ from bailiwick.vocab.apps import (
     PolicyLimit,
     SourceTier,
     VerificationReason,
+    WebhookChange,
 )
 from tests.support.app_manifests import SLUGS, VERSIONS, WORDS, manifests
 from tests.unit.journal.makers import names
@@ -68,6 +71,12 @@ def _sources(draw: st.DrawFn) -> cmd.SetArtifactSource:
     kind = draw(_any(ArtifactKind))
     told = (kind, draw(addresses[kind]), draw(keys), draw(st.booleans()))
     return cmd.SetArtifactSource(draw(WORDS), *told, draw(st.none() | names))
+
+
+urls = st.sampled_from(["https://hooks.example/in?a=1", "http://127.0.0.1:8080", "https://[::1]/"])
+wishes = st.lists(
+    st.sampled_from(["apps.*", "apps.instance.*", "apps.member.failed"]), unique=True
+).map(tuple)
 
 
 def _placed(make: Any, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -124,6 +133,17 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
             expires_ms=counts,
         ),
     ),
+    AppWebhookSet: st.builds(
+        AppWebhookSet,
+        owners.filter(lambda owner: owner.tenant is not None),
+        names,
+        _any(WebhookChange),
+        urls,
+        wishes,
+        st.booleans(),
+        names,
+        counts,
+    ),
 }
 _CREDENTIALS = st.builds(
     cmd.IssueArtifactCredential,
@@ -171,4 +191,16 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         reason=st.just(VerificationReason.SIGNATURE_VALID),
         key=st.just(SIGNER),
     ),
+    SetWebhook: st.builds(
+        SetWebhook,
+        names,
+        names,
+        urls,
+        st.none() | names,
+        wishes,
+        st.booleans(),
+        st.none() | names,
+        st.none() | counts,
+    ),
+    DeleteWebhook: st.builds(DeleteWebhook, names, names, st.none() | names, st.none() | counts),
 }

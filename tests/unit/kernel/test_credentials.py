@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bailiwick.kernel import State, decode, digest_of, encode
-from bailiwick.kernel.apps import rules
+from bailiwick.kernel.apps import pulls
 from bailiwick.kernel.apps.book import CREDENTIAL_TTL_MS_MAX, PullCredential
 from bailiwick.kernel.apps.commands import (
     ChangeArtifact,
@@ -105,7 +105,7 @@ def test_it_lasts_minutes_and_its_id_is_its_own(house: AppHouse) -> None:
 def test_they_are_bounded_and_those_that_ran_out_are_forgotten(
     house: AppHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rules, "CREDENTIALS_MAX", 1)
+    monkeypatch.setattr(pulls, "CREDENTIALS_MAX", 1)
     first = issue(house)
     with pytest.raises(LimitReached):
         issue(house)

@@ -44,6 +44,7 @@ from bailiwick.vocab.apps import (
     PolicyLimit,
     SourceTier,
     VerificationReason,
+    WebhookChange,
 )
 
 _KIND = Words((ArtifactKind,))
@@ -247,5 +248,21 @@ class AppKinds:
                 "channel": Words((Channel,)),
             },
             {"before": TEXT, "reason": Words((VerificationReason,)), "key": TEXT},
+        ),
+    )
+    APP_WEBHOOK_SET = row(
+        "app_webhook_set",
+        103,
+        ocsf=Ocsf(ENTITY, UPDATE, MEDIUM),
+        body=BodySpec(
+            {
+                "webhook": NAME,
+                "change": Words((WebhookChange,)),
+                "url": TEXT,
+                "enabled": AMOUNT,
+                "secret_id": NAME,
+                "revision": AMOUNT,
+            },
+            {"types": TEXTS},
         ),
     )

@@ -19,6 +19,7 @@ from bailiwick.apps.manifest import Manifest
 from bailiwick.apps.overlays import EffectivePolicy, Overlay, PolicyLine, fold
 from bailiwick.apps.reading import read_canonical
 from bailiwick.apps.status import InstanceStatus, InstanceTimes, conditions, tally
+from bailiwick.apps.webhooks import Webhook
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.instances import AppInstance, HeldInstance, InstanceBook
 from bailiwick.kernel.apps.names import publisher_of
@@ -124,6 +125,7 @@ class AppBook:
     entitlements: dict[tuple[str, Scope], Entitlement] = field(default_factory=dict)
     sources: dict[tuple[Scope, str], ArtifactSource] = field(default_factory=dict)
     artifacts: dict[tuple[Scope, str], Artifact] = field(default_factory=dict)
+    webhooks: dict[tuple[Scope, str], Webhook] = field(default_factory=dict)
     instances: InstanceBook = field(default_factory=InstanceBook)
     credentials: dict[str, PullCredential] = field(default_factory=dict)
     """Those that have not run out; the oldest are forgotten when one is added."""

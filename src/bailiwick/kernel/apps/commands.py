@@ -22,6 +22,7 @@ from bailiwick.journal.fields import INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.journal.record import encode_json
 from bailiwick.kernel.apps.instance_commands import InstanceCommand
 from bailiwick.kernel.apps.names import check_app
+from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
 from bailiwick.vocab.apps import (
     AppLifecycle,
     AppVisibility,
@@ -233,4 +234,4 @@ CatalogCommand: TypeAlias = (
     | ChangeArtifact
     | IssueArtifactCredential
 )
-AppCommand: TypeAlias = CatalogCommand | InstanceCommand
+AppCommand: TypeAlias = CatalogCommand | InstanceCommand | SetWebhook | DeleteWebhook

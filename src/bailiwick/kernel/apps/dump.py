@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import astuple
 from typing import Any
 
 from bailiwick.apps.artifacts import Artifact, ArtifactSource
+from bailiwick.apps.webhooks import Webhook
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.book import (
     AppBook,
@@ -57,6 +59,9 @@ def dump(state: State) -> Plain:
         "sources": [_source_row(scope, each) for (scope, _), each in book.sources.items()],
         "artifacts": [_artifact_row(scope, each) for (scope, _), each in book.artifacts.items()],
     }
+    if book.webhooks:
+        rows = book.webhooks.items()
+        dumped["webhooks"] = [[*scope, *astuple(each)] for (scope, _), each in rows]
     if book.instances != InstanceBook():
         dumped["instances"] = dump_instances(book.instances)
     if book.credentials:
@@ -103,6 +108,8 @@ def load(state: State, plain: Plain) -> None:
         known = (ArtifactLifecycle(lifecycle), ArtifactTrust(trust), Channel(channel))
         found = Artifact(digest, ArtifactKind(kind), source, *known, revision, *more)
         book.artifacts[Scope(tenant, project), digest] = found
+    for tenant, project, name, url, types, *rest in dumped.get("webhooks", ()):
+        book.webhooks[Scope(tenant, project), name] = Webhook(name, url, tuple(types), *rest)
     if "instances" in dumped:
         load_instances(book, dumped["instances"])
     _load_credentials(book, dumped.get("credentials", ()))
@@ -126,6 +133,8 @@ def repair(plain: Plain, clock: ClockRepair) -> None:
     """What was done, and by when things are due, is as the clock that counts says."""
     for row in plain.get("apps", {}).get("versions", ()):
         row[5] = clock.past(row[5])
+    for row in plain.get("apps", {}).get("webhooks", ()):
+        row[8] = None if row[8] is None else clock.past(row[8])
     if "instances" in plain.get("apps", {}):
         repair_instances(plain["apps"]["instances"], clock)
     for row in plain.get("apps", {}).get("credentials", ()):

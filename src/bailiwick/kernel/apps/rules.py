@@ -19,7 +19,7 @@ from dataclasses import replace
 from json import loads
 from typing import assert_never, get_args
 
-from bailiwick.apps.artifacts import Artifact, ArtifactSource, Unusable
+from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.apps.life import check_move
 from bailiwick.apps.overlays import find_broadening
 from bailiwick.apps.reading import read_canonical
@@ -27,11 +27,10 @@ from bailiwick.apps.upgrades import find_cycle
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps import commands as cmd
 from bailiwick.kernel.apps import events as ev
+from bailiwick.kernel.apps import pulls
 from bailiwick.kernel.apps.book import (
     APPS_MAX,
     ARTIFACTS_MAX,
-    CREDENTIAL_TTL_MS_MAX,
-    CREDENTIALS_MAX,
     ENTITLEMENTS_MAX,
     SOURCES_MAX,
     VERSIONS_MAX,
@@ -39,7 +38,6 @@ from bailiwick.kernel.apps.book import (
     CatalogApp,
     CatalogVersion,
     Entitlement,
-    PullCredential,
 )
 from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_apply import apply_instance
@@ -48,6 +46,9 @@ from bailiwick.kernel.apps.instance_events import InstanceEvent
 from bailiwick.kernel.apps.instance_rules import decide_instance
 from bailiwick.kernel.apps.member_rules import decide_member
 from bailiwick.kernel.apps.names import app_name, check_app
+from bailiwick.kernel.apps.webhooks import rules as webhook_rules
+from bailiwick.kernel.apps.webhooks.commands import WebhookCommand
+from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Apply
@@ -59,13 +60,10 @@ from bailiwick.vocab.apps import (
     ArtifactLifecycle,
     ArtifactTrust,
     Channel,
-    InstanceRefusal,
-    PullFault,
     SourceTier,
 )
 from bailiwick.vocab.errors import (
     Conflict,
-    InstanceRefused,
     LimitReached,
     NotFound,
     OverlayBroadens,
@@ -81,6 +79,8 @@ def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event
         return decide_instance(state, command, now_ms=now_ms)
     if isinstance(command, MemberCommand):
         return decide_member(state, command, now_ms=now_ms)
+    if isinstance(command, WebhookCommand):
+        return webhook_rules.decide(state, command)
     return _decide_catalog(state, command, now_ms=now_ms)
 
 
@@ -99,7 +99,7 @@ def _decide_catalog(state: State, command: cmd.CatalogCommand, *, now_ms: int) -
         case cmd.ChangeArtifact():
             return _change_artifact(state.apps, command)
         case cmd.IssueArtifactCredential():
-            return _issue_credential(state.apps, command, now_ms=now_ms)
+            return pulls.decide(state.apps, command, now_ms=now_ms)
         case _:
             assert_never(command)
 
@@ -263,43 +263,6 @@ def _check_signer(book: AppBook, found: Artifact, command: cmd.ChangeArtifact) -
         raise Conflict("artifact", found.digest, "is signed by a key that its source does not name")
 
 
-def _issue_credential(
-    book: AppBook, command: cmd.IssueArtifactCredential, *, now_ms: int
-) -> Iterator[Event]:
-    scope = Scope(command.tenant, command.project)
-    held = book.instances.get(command.tenant, command.project, instance_id=command.instance_id)
-    found = book.resolved(held, command.digest)
-    if found is None:
-        raise NotFound("artifact of this instance", command.digest)
-    if command.credential_id in book.credentials:
-        raise Conflict("credential", command.credential_id, "exists already")
-    if not now_ms < command.expires_ms <= now_ms + CREDENTIAL_TTL_MS_MAX:
-        told = f"would not end within {CREDENTIAL_TTL_MS_MAX} ms"
-        raise Conflict("credential", command.credential_id, told)
-    credential = PullCredential(
-        credential_id=command.credential_id,
-        scope=scope,
-        instance_id=command.instance_id,
-        operation_id=held.operation(command.operation_id).id,
-        digest=command.digest,
-        audience=command.audience,
-        expires_ms=command.expires_ms,
-    )
-    fault = book.find_fault(
-        credential, audience=command.audience, digest=command.digest, now_ms=now_ms
-    )
-    if fault is PullFault.OPERATION_ENDED:
-        raise Conflict("operation", command.operation_id, "has ended")
-    if fault is not None:
-        why = found.reason.value if isinstance(found, Unusable) else fault.value
-        refusal = InstanceRefusal.ARTIFACT_UNUSABLE
-        raise InstanceRefused(refusal, held.instance.name, digest=command.digest, why=why)
-    oldest = next(iter(book.credentials.values()), credential)
-    if len(book.credentials) >= CREDENTIALS_MAX and oldest.expires_ms > now_ms:
-        raise LimitReached("credentials", CREDENTIALS_MAX)
-    yield ev.ArtifactCredentialIssued(Owner(*scope), held.instance.app, credential)
-
-
 def _check_promotion(found: Artifact, is_promotion: bool) -> None:
     if is_promotion and found.trust is not ArtifactTrust.VERIFIED:
         raise Conflict("artifact", found.digest, f"is {found.trust}; only verified ones go on")
@@ -327,7 +290,7 @@ def _apply(state: State, event: ev.CatalogEvent, at_ms: int) -> None:
         case ev.ArtifactChanged():
             _put_artifact(book, event)
         case ev.ArtifactCredentialIssued():
-            _put_credential(book, event.credential, at_ms=at_ms)
+            pulls.put_credential(book, event.credential, at_ms=at_ms)
         case _:
             assert_never(event)
 
@@ -375,17 +338,6 @@ def _put_artifact(book: AppBook, event: ev.ArtifactChanged) -> None:
     book.artifacts[key] = Artifact(*told, Channel(event.channel), revision, signer)
 
 
-def _put_credential(book: AppBook, credential: PullCredential, *, at_ms: int) -> None:
-    """Remember one, and forget those at the front that ran out."""
-    held = book.credentials
-    while held:  # bounded: every round forgets one
-        oldest = next(iter(held.values()))
-        if oldest.expires_ms > at_ms:
-            break
-        del held[oldest.credential_id]
-    held[credential.credential_id] = credential
-
-
 def _apply_instance(state: State, event: InstanceEvent, at_ms: int) -> None:
     before = len(state.apps.instances.held)
     apply_instance(state.apps, event, at_ms=at_ms)
@@ -396,6 +348,7 @@ def _apply_instance(state: State, event: InstanceEvent, at_ms: int) -> None:
 APPLY: Mapping[type, Apply] = {
     **dict.fromkeys(get_args(ev.CatalogEvent), _apply),
     **dict.fromkeys(get_args(InstanceEvent), _apply_instance),
+    AppWebhookSet: webhook_rules.apply,
 }
 TOLD_ONLY = get_args(ev.AppEvent)
 """No placement follows from what the catalog says."""
