@@ -113,7 +113,7 @@ class AppLoop:
 
     def once(self) -> bool:
         """One round over all instances; whether any is under way."""
-        found = self._runner.read(_look)
+        found = self._runner.read(look)
         if not found:
             return False
         asked = {
@@ -302,7 +302,7 @@ class AppLoop:
         self._runner.execute(Envelope(command, ACTOR, correlation_of(instance.id)))
 
 
-def _look(view: View) -> list[SeenInstance]:
+def look(view: View) -> list[SeenInstance]:
     """All instances, each with what is known of its members' leases."""
     state = view.state
     book = state.apps.instances
