@@ -34,6 +34,7 @@ SECTIONS = (
         "audit",
         "graphs",
         "agents",
+        "events",
         "slurm_jobs",
     ),
 )
