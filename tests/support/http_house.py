@@ -20,6 +20,8 @@ from bailiwick.billing.invoice_body import canonical_bytes, digest_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead
 from bailiwick.billing.rates import LIST_PRICES, RateBook, card_body
 from bailiwick.billing.rating import rate
+from bailiwick.executors.artifacts.fetching import Fetcher
+from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
@@ -241,6 +243,7 @@ def http_house(
                 desk=NodeDesk(WorkBook(store), clock=clock),
                 executor=LocalExecutor(folder / "jobs"),
                 execs=_execs(runner),
+                fetcher=parts.fetcher or Fetcher(ArtifactStore(folder / "artifacts")),
                 webhooks=WebhookDesk(book=WebhookBook(store), key=bytes(32), allow_private=True),
             ),
         )

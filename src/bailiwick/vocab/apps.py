@@ -168,9 +168,8 @@ class VerificationReason(StrEnum):
 class PullFault(StrEnum):
     """Why a credential for a pull hands out nothing."""
 
-    MALFORMED = "malformed"
-    BAD_SIGNATURE = "bad_signature"
     UNKNOWN_CREDENTIAL = "unknown_credential"
+    """No text that we signed, or one that the journal does not know any more."""
     EXPIRED = "expired"
     WRONG_AUDIENCE = "wrong_audience"
     WRONG_DIGEST = "wrong_digest"

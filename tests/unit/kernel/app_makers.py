@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.overlays import Overlay
+from bailiwick.iam import Scope
 from bailiwick.kernel.apps import commands as cmd
 from bailiwick.kernel.apps import events as ev
+from bailiwick.kernel.apps.book import PullCredential
 from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
 from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.owner import Owner
@@ -117,6 +119,20 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.none() | _any(VerificationReason),
         st.none() | st.just(SIGNER),
     ),
+    ev.ArtifactCredentialIssued: st.builds(
+        lambda app, held: ev.ArtifactCredentialIssued(Owner(*held.scope), app, held),
+        apps,
+        st.builds(
+            PullCredential,
+            credential_id=names,
+            scope=st.builds(Scope, names, names),
+            instance_id=counts,
+            operation_id=counts,
+            digest=digests,
+            audience=names,
+            expires_ms=counts,
+        ),
+    ),
     AppWebhookSet: st.builds(
         AppWebhookSet,
         owners.filter(lambda owner: owner.tenant is not None),
@@ -129,6 +145,17 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         counts,
     ),
 }
+_CREDENTIALS = st.builds(
+    cmd.IssueArtifactCredential,
+    tenant=names,
+    project=names,
+    instance_id=st.integers(1, 9),
+    operation_id=st.integers(1, 9),
+    digest=digests,
+    audience=names,
+    credential_id=names,
+    expires_ms=st.integers(1, 2**50),
+)
 COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     cmd.PublishApp: st.builds(
         cmd.PublishApp, canonicals, st.none() | names, _any(AppVisibility), published
@@ -145,6 +172,7 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         revision=st.none() | counts,
     ),
     cmd.SetArtifactSource: _sources(),
+    cmd.IssueArtifactCredential: _CREDENTIALS,
     cmd.RegisterArtifact: _placed(
         cmd.RegisterArtifact, digest=digests, kind=_any(ArtifactKind), source=WORDS
     ),

@@ -23,7 +23,7 @@ from bailiwick.journal.fields import (
     Words,
 )
 from bailiwick.journal.kinds.row import CHANGE, FLEET, PROJECT, row
-from bailiwick.journal.ocsf import CREATE, ENTITY, LOW, MEDIUM, UPDATE, Ocsf
+from bailiwick.journal.ocsf import CREATE, ENTITY, LOW, MEDIUM, SESSION, UPDATE, Ocsf
 from bailiwick.vocab.apps import (
     AppLifecycle,
     AppVisibility,
@@ -214,6 +214,22 @@ class AppKinds:
                 "allowed": AMOUNT,
             },
             {"keys": TEXTS},
+        ),
+    )
+    ARTIFACT_CREDENTIAL_ISSUED = row(
+        "artifact_credential_issued",
+        100,
+        ocsf=Ocsf(SESSION, 1, LOW),
+        scope=PROJECT,
+        body=BodySpec(
+            {
+                **_INSTANCE,
+                "credential_id": NAME,
+                "operation_id": AMOUNT,
+                "digest": DIGEST,
+                "audience": PRINCIPAL,
+                "expires_ms": AMOUNT,
+            }
         ),
     )
     ARTIFACT_CHANGED = row(

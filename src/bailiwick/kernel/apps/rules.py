@@ -27,6 +27,7 @@ from bailiwick.apps.upgrades import find_cycle
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps import commands as cmd
 from bailiwick.kernel.apps import events as ev
+from bailiwick.kernel.apps import pulls
 from bailiwick.kernel.apps.book import (
     APPS_MAX,
     ARTIFACTS_MAX,
@@ -61,7 +62,13 @@ from bailiwick.vocab.apps import (
     Channel,
     SourceTier,
 )
-from bailiwick.vocab.errors import Conflict, LimitReached, NotFound, OverlayBroadens, Stale
+from bailiwick.vocab.errors import (
+    Conflict,
+    LimitReached,
+    NotFound,
+    OverlayBroadens,
+    Stale,
+)
 
 AS_IT_IS = "is like that already"
 
@@ -74,10 +81,10 @@ def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event
         return decide_member(state, command, now_ms=now_ms)
     if isinstance(command, WebhookCommand):
         return webhook_rules.decide(state, command)
-    return _decide_catalog(state, command)
+    return _decide_catalog(state, command, now_ms=now_ms)
 
 
-def _decide_catalog(state: State, command: cmd.CatalogCommand) -> Iterator[Event]:
+def _decide_catalog(state: State, command: cmd.CatalogCommand, *, now_ms: int) -> Iterator[Event]:
     match command:
         case cmd.PublishApp():
             return _publish(state, command)
@@ -91,6 +98,8 @@ def _decide_catalog(state: State, command: cmd.CatalogCommand) -> Iterator[Event
             return _register(state, command)
         case cmd.ChangeArtifact():
             return _change_artifact(state.apps, command)
+        case cmd.IssueArtifactCredential():
+            return pulls.decide(state.apps, command, now_ms=now_ms)
         case _:
             assert_never(command)
 
@@ -280,6 +289,8 @@ def _apply(state: State, event: ev.CatalogEvent, at_ms: int) -> None:
             book.sources[Scope(*event.owner), event.source.name] = event.source
         case ev.ArtifactChanged():
             _put_artifact(book, event)
+        case ev.ArtifactCredentialIssued():
+            pulls.put_credential(book, event.credential, at_ms=at_ms)
         case _:
             assert_never(event)
 
