@@ -60,3 +60,28 @@ def test_what_makes_no_sense_is_told_in_one_line(
     one_line(cli("events", "watch", "-o", "yaml"), 2, "table or json")
     one_line(cli("events", "watch", "--from", "99999999"), 2, "of this journal")
     one_line(cli("events", "list", "--tenant", "rival"), 2, "not yours to see")
+
+
+def test_a_webhook_is_set_shown_rotated_replayed_and_deleted(
+    served: Served, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be(served, "tenant_admin@lab", monkeypatch)
+    at = ("--tenant", "lab")
+    line = ("webhook", "set", "pager", "https://hooks.example/in", *at)
+    assert "nothing was changed" in done(cli(*line, "--dry-run"))
+    made = done(cli(*line, "--type", "apps.instance.*"))
+    assert "pager of lab is on" in made
+    assert "whsec_" in made
+    assert "whsec_" not in done(cli(*line, "--disable"))
+    shown = done(cli("webhook", "show", "pager", *at, "-o", "json"))
+    assert json.loads(shown)["is_enabled"] is False
+    assert "whsec_" not in shown
+    assert "pager" in done(cli("webhook", "list"))
+    assert "whsec_" in done(cli("webhook", "rotate", "pager", *at))
+    assert "nothing was sent yet" in cli("webhook", "deliveries", "pager", *at).err
+    assert "0 events" in done(cli("webhook", "replay", "pager", *at))
+    one_line(cli("webhook", "replay", "pager", *at, "--event", "1"), 2, "delivery")
+    one_line(cli("webhook", "delete", "pager", *at), 2, "say yes with -y")
+    assert "is deleted" in done(cli("webhook", "delete", "pager", *at, "-y"))
+    one_line(cli("webhook", "show", "pager", *at), 2, "no webhook")
+    one_line(cli("webhook", "set", "p", "http://hooks.example/", *at), 2, "https://")

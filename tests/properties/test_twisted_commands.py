@@ -121,6 +121,15 @@ def app_models() -> list[dict[str, Any]]:
         },
         {"command": "register_artifact", **artifact, "kind": "oci", "source": "main"},
         {"command": "change_artifact", **artifact, "trust": "verified", "channel": "test"},
+        {
+            "command": "set_webhook",
+            "webhook": "w",
+            "url": "https://hooks.example/in",
+            "types": ["apps.instance.*"],
+            "secret_id": "s",
+            **own,
+        },
+        {"command": "delete_webhook", "webhook": "w", "revision": 1, **own},
     ]
 
 
@@ -131,6 +140,15 @@ def instance_models() -> list[dict[str, Any]]:
     what = {"name": "one", "app": "hello", "version": "1.0.0", "parameters": '{"a":1}'}
     worker = {"component_key": "worker-0", "key": "k"}
     return [
+        {
+            "command": "issue_artifact_credential",
+            **own,
+            "operation_id": 1,
+            "digest": DIGEST,
+            "audience": "bot",
+            "credential_id": "c-1",
+            "expires_ms": 9_000,
+        },
         {"command": "request_instance", **project, **what, "counts": {"worker": 1}},
         {"command": "change_instance", **own, "version": "1.1.0", "counts": {"worker": 2}},
         {"command": "change_instance", **own, "paused": True, "metadata": "x", "revision": 1},

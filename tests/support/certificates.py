@@ -124,8 +124,8 @@ def _date(ms: int) -> datetime:
     return datetime.fromtimestamp(ms // 1000, UTC)
 
 
-def make_certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate of its own for 127.0.0.1, good now, and its key: as files."""
+def make_certificate(folder: Path, *names: str) -> tuple[Path, Path]:
+    """A certificate of its own for 127.0.0.1 or these names, good now, and its key: as files."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(UTC)
@@ -138,7 +138,10 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(hours=1))
         .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False
+            x509.SubjectAlternativeName(
+                [x509.DNSName(each) for each in names] or [x509.IPAddress(IPv4Address("127.0.0.1"))]
+            ),
+            critical=False,
         )
         .sign(key, hashes.SHA256())
     )

@@ -6,8 +6,15 @@ from typing import Any
 
 from bailiwick.wire.actions.action import Action
 from bailiwick.wire.actions.table import ACTIONS
-from tests.support.app_manifests import DIGEST, hello
-from tests.support.http_house import FOREIGN, GRAPH, INVOICE, OWN, HttpHouse, price_list
+from tests.support.app_manifests import DIGEST, SERVICE_DIGEST, hello
+from tests.support.http_house import (
+    FOREIGN,
+    GRAPH,
+    INVOICE,
+    OWN,
+    HttpHouse,
+    price_list,
+)
 
 LEASE = {OWN: 1, FOREIGN: 2}
 ENTRY = {OWN: 1, FOREIGN: 2}
@@ -37,6 +44,7 @@ def aim(action: Action, tenant: str, *, token_id: str = "none") -> tuple[str, An
         invoice=INVOICE.get(tenant, "inv-none"),
         app=f"{tenant}.hello",
         version="1.0.0",
+        digest=SERVICE_DIGEST,
         line=1,
         instance_id=INSTANCE.get(tenant, 99),
         operation_id=TASK.get(tenant, 99),
@@ -155,12 +163,22 @@ def _app_bodies(tenant: str) -> dict[str, Any]:
         "artifact.change": {"digest": DIGEST, "tenant": tenant, "trust": "verified"},
         "artifact.fetch": {"digest": DIGEST, "tenant": tenant},
         "artifact.verify": {"digest": DIGEST, "tenant": tenant},
+        "artifact.let_pull": {
+            "instance_id": INSTANCE.get(tenant, 99),
+            "operation_id": TASK.get(tenant, 99),
+            "digest": SERVICE_DIGEST,
+        },
         "artifact.resolve": {**app, "version": "1.0.0"},
+        "webhook.set": {"webhook": "new", "tenant": tenant, "url": "https://hooks.example/in"},
+        "webhook.rotate": {"webhook": "hook", "tenant": tenant},
+        "webhook.delete": {"webhook": "hook", "tenant": tenant},
+        "webhook.deliveries": {"webhook": "hook", "tenant": tenant},
+        "webhook.replay": {"webhook": "hook", "tenant": tenant},
         "instance.create": {"name": "new", "app": f"{tenant}.svc", "version": "1.0.0"},
         "instance.change": {"counts": {"worker": 2}},
         "instance.report": {"observed_generation": 1},
         "instance.force_delete": {"reason": "its operator is gone for good"},
-        "instance_member.change": {"action": "drain", "component_key": "worker-0"},
+        "instance_member.change": {"action": "replace", "component_key": "worker-0"},
         "instance_operation.begin": {"title": "backup"},
         "instance_operation.advance": {"progress": 50, "log": ["half of it"]},
         "instance_operation.finish": {"is_succeeded": True},

@@ -20,6 +20,8 @@ from bailiwick.billing.invoice_body import canonical_bytes, digest_of
 from bailiwick.billing.invoices import Invoice, InvoiceHead
 from bailiwick.billing.rates import LIST_PRICES, RateBook, card_body
 from bailiwick.billing.rating import rate
+from bailiwick.executors.artifacts.fetching import Fetcher
+from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
@@ -33,6 +35,7 @@ from bailiwick.kernel.apps.commands import (
     SetEntitlement,
 )
 from bailiwick.kernel.apps.instance_commands import BeginOperation, ChangeMember, RequestInstance
+from bailiwick.kernel.apps.webhooks.commands import SetWebhook
 from bailiwick.kernel.money.commands import IssueInvoice, SetBudget
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.metering.owners import Account
@@ -46,6 +49,7 @@ from bailiwick.server.http import app as app_module
 from bailiwick.server.http.app import AppTerms, create_app
 from bailiwick.server.http.context import Parts
 from bailiwick.services import authority as auth
+from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
 from bailiwick.services.graphs import Graphs
@@ -61,6 +65,7 @@ from bailiwick.store import open_store
 from bailiwick.store.graph_rows import GraphBook, NewGraphRow
 from bailiwick.store.invoice_rows import InvoiceBook, InvoiceRow
 from bailiwick.store.job_rows import JobBook
+from bailiwick.store.webhooks.rows import WebhookBook
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import Telemetry
 from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, MemberAction
@@ -238,6 +243,8 @@ def http_house(
                 desk=NodeDesk(WorkBook(store), clock=clock),
                 executor=LocalExecutor(folder / "jobs"),
                 execs=_execs(runner),
+                fetcher=parts.fetcher or Fetcher(ArtifactStore(folder / "artifacts")),
+                webhooks=WebhookDesk(book=WebhookBook(store), key=bytes(32), allow_private=True),
             ),
         )
         with TestClient(app, raise_server_exceptions=False) as client:
@@ -264,6 +271,7 @@ def _add_apps(house: HttpHouse) -> None:
     for tenant in (OWN, FOREIGN):
         house.do(PublishApp(hello(roles={"worker": HOST_ROLE}).canonical, tenant))
         house.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main", tenant))
+        house.do(SetWebhook("hook", tenant, "https://hooks.example/in", secret_id="s"))
 
 
 def add_instances(house: HttpHouse) -> None:

@@ -39,6 +39,7 @@ COMMANDS.update(
         "app": Word("Apps, and who may use them how.", _WORK),
         "artifact": Word("What apps are made of, and its trust.", _WORK),
         "events": Word("What happens to apps, as CloudEvents.", _WORK),
+        "webhook": Word("Where events are sent.", _WORK),
         "lease": Word("Holds on resources.", _WORK),
         "queue": Word("Requests that wait.", _WORK),
         "decision": Word("What was decided, and why.", _WORK),

@@ -97,6 +97,10 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+CREDENTIAL_HEADER: Final = "Artifact-Credential"
+"""Where a credential for a pull is shown: in no address, which logs would keep."""
+
+
 class Connection:
     """Asks one server as one principal."""
 
@@ -208,6 +212,19 @@ class Connection:
             return TypeAdapter(dict[str, str]).validate_json(data).get("reason", "")
         except ValidationError:
             return ""
+
+    def pieces(self, path: str, *, query: Query | None, shown: str) -> Iterator[bytes]:
+        """Bytes as they come, for a credential that is shown; asked for once."""
+        headers = self._named() | {CREDENTIAL_HEADER: shown}
+        try:
+            with self._http.stream("GET", path, params=_given(query), headers=headers) as response:
+                if response.status_code != 200:
+                    response.read()
+                    raise self._failure(response)
+                yield from response.iter_raw()
+        except httpx2.HTTPError as error:
+            name = self.correlation_id
+            raise Unreachable(self.server, _why(error), correlation_id=name) from None
 
     # -- one request -------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import httpx2
 
 from bailiwick.client.connection import TIMEOUT_S, TRIES, Connection, Event, Query
 from bailiwick.vocab.errors import InvalidValue
-from bailiwick.wire.actions.action import Action, Stream
+from bailiwick.wire.actions.action import Action, Blob, Stream
 from bailiwick.wire.answers import Plan
 from bailiwick.wire.base import Model, Page
 
@@ -159,6 +159,12 @@ class Client:
         here on will be missed.
         """
         return self._line.events(action.path_to(), query=query, after=after, beats=beats)
+
+    def download(
+        self, action: Action[None, Blob], *, path: Places, query: Query | None, shown: str
+    ) -> Iterator[bytes]:
+        """Bytes as they come, for a credential that is shown."""
+        return self._line.pieces(action.path_to(**path), query=query, shown=shown)
 
     def _send(
         self,

@@ -44,6 +44,10 @@ NAMES: Final = ("correlation_id", "org_id", "project_id", "app_slug", "app_insta
 """What events are found by, as ``data`` spells it."""
 
 
+_HIDDEN: Final = {"app_webhook_set": ("url", "secret_id")}
+"""Who hears of a webhook is not told where it leads: an address may be known to few on purpose."""
+
+
 class EventFacts(NamedTuple):
     """What of a record is told to whoever reads the event."""
 
@@ -78,6 +82,7 @@ def make_event(told: EventFacts, *, journal: str) -> CloudEvent:
         "app_instance_id": instance_of(told.body),
     }
     found = {name: value for name, value in names.items() if value is not None}
+    hidden = _HIDDEN.get(told.kind.value, ())
     event: CloudEvent = {
         "specversion": SPEC_VERSION,
         "id": str(told.seq),
@@ -86,7 +91,12 @@ def make_event(told: EventFacts, *, journal: str) -> CloudEvent:
         "subject": subject_of(told.body),
         "datacontenttype": "application/json",
         **{name.replace("_", ""): value for name, value in found.items()},
-        "data": {**told.body, "record": told.kind.value, "actor": told.actor, **found},
+        "data": {
+            **{name: value for name, value in told.body.items() if name not in hidden},
+            "record": told.kind.value,
+            "actor": told.actor,
+            **found,
+        },
     }
     if told.at_ms < _YEAR_10_000_MS:
         event["time"] = spell_time(told.at_ms)
@@ -101,7 +111,7 @@ def subject_of(body: Body) -> str:
     """
     instance = instance_of(body)
     if instance is not None:
-        for word in ("member", "operation"):
+        for word in ("operation", "member"):
             if body.get(f"{word}_id") is not None:
                 return f"instances/{instance}/{word}s/{body[f'{word}_id']}"
         return f"instances/{instance}"

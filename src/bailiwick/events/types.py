@@ -4,7 +4,6 @@ Rules:
 
 - The journal is the outbox: an event is a record, and there is no other list that could disagree.
 - A type is ``apps.NOUN.WORD``. Where a record tells a move, the word is where the move led.
-- What is asked for by type is a whole type, or its beginning with ``*``: ``apps.instance.*``.
 - A word that a newer server writes is told as it stands: whoever does not know it skips the event.
 
 >>> type_of(RecordKind.APP_PUBLISHED, {"app": "hello", "version": "1.0.0"})
@@ -17,19 +16,13 @@ Rules:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.vocab.apps import ArtifactChange
-from bailiwick.vocab.errors import InvalidValue
 
 Body: TypeAlias = Mapping[str, Any]
-
-TYPES_MAX: Final = 16
-"""Types that one webhook or one question names."""
-_WISH: Final = re.compile(r"apps(\.[a-z][a-z0-9_]{0,30}){0,2}(\.\*)?")
 
 
 def _changed(body: Body) -> str:
@@ -78,13 +71,6 @@ EVENT_KINDS: Final = frozenset(kind for kind in RecordKind if kind.value in _TYP
 def type_of(kind: RecordKind, body: Body) -> str:
     """The type of the event that a record is; only for :data:`EVENT_KINDS`."""
     return _TYPES[kind.value](body)
-
-
-def check_wish(value: str) -> str:
-    """The value if it can be asked for: a type, or the beginning of some."""
-    if not _WISH.fullmatch(value):
-        raise InvalidValue("type", value, "apps.instance.running, or apps.instance.* for all such")
-    return value
 
 
 def is_wanted(type_word: str, wishes: tuple[str, ...]) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from bailiwick.events.signing import PURPOSE
 from bailiwick.executors import local, registry
 from bailiwick.executors.artifacts.fetching import Fetcher
 from bailiwick.executors.artifacts.guarded import Network
@@ -39,10 +40,12 @@ from bailiwick.reconcile.metering import KeepMeter
 from bailiwick.reconcile.this_node import ThisNode, machine_name
 from bailiwick.reconcile.usage_check import UsageBooks, UsageCheck
 from bailiwick.reconcile.watched_executor import WatchedExecutor
+from bailiwick.reconcile.webhooks.loop import WebhookLoop, WebhookTerms
 from bailiwick.runtime.runner import Runner
 from bailiwick.server.http.context import Parts
 from bailiwick.server.http.forward import Peers
 from bailiwick.server.keys import SIGNER_NAME
+from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.authority import Authority
 from bailiwick.services.beats import Beats
 from bailiwick.services.capabilities import Capabilities
@@ -58,6 +61,7 @@ from bailiwick.store.graph_rows import GraphBook
 from bailiwick.store.job_rows import JobBook
 from bailiwick.store.members.app_jobs import AppJobs
 from bailiwick.store.sql_store import SqlStore
+from bailiwick.store.webhooks.rows import WebhookBook
 from bailiwick.store.work_rows import WorkBook
 from bailiwick.telemetry.telemetry import LogTerms, Telemetry
 from bailiwick.vocab.errors import InvalidValue
@@ -88,6 +92,8 @@ class ProcessPlan:
     """Private networks in which tenants may have sources of artifacts."""
     clusters: tuple[ClusterPlan, ...] = ()
     """On which clusters jobs run, too."""
+    webhooks_private: bool = False
+    """Whether webhooks may lead to private networks and this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,20 @@ def _fetcher(plan: ProcessPlan) -> Fetcher:
     return Fetcher(store, credentials=credentials, networks=plan.artifact_networks)
 
 
+def _metering(base: Base, tables: StoreTables) -> list[Duty]:
+    """What keeps the meter, and compares it with what nodes counted."""
+    books = UsageBooks(counters=tables.counters, meter=tables.meter, findings=tables.findings)
+    return [KeepMeter(base.runner, tables.meter), UsageCheck(base.runner, books, clock=base.clock)]
+
+
+def _webhooks(base: Base, plan: ProcessPlan) -> tuple[WebhookDesk, Duty]:
+    """What the API has for webhooks, and the duty to send to them."""
+    book, key = WebhookBook(base.store), base.authority.key_for(PURPOSE)
+    terms = WebhookTerms(key=key, allow_private=plan.webhooks_private)
+    desk = WebhookDesk(book=book, key=key, allow_private=plan.webhooks_private)
+    return desk, WebhookLoop(base.runner, book, terms=terms, say=base.say)
+
+
 def _submitting(base: Base, jobs: Jobs, *, graphs: Graphs) -> list[Duty]:
     """What submits jobs of its own: those that were held, tasks of graphs, members of apps."""
     runner, clock, say = base.runner, base.clock, base.say
@@ -139,9 +159,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     """The parts that the API needs, and what a leader has to do."""
     runner, clock = base.runner, base.clock
     beats, tables = Beats(clock), StoreTables.of(base.store)
-    duties: list[Duty] = [Departures(runner, beats), KeepMeter(runner, tables.meter)]
-    books = UsageBooks(counters=tables.counters, meter=tables.meter, findings=tables.findings)
-    duties.append(UsageCheck(runner, books, clock=clock))
+    duties: list[Duty] = [Departures(runner, beats), *_metering(base, tables)]
     node = machine_name() if plan.is_node else None
     jobs = Jobs(JobBook(base.store), runner, clock=clock, node=node)
     graphs = Graphs(GraphBook(base.store), jobs, clock=clock)
@@ -156,7 +174,7 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         hands = local.open_executor(plan.folder / JOBS_FOLDER, plan.apart)
         job_mode = hands.mode.value
         executor = WatchedExecutor(hands, base.telemetry)
-        duties.append(JobCounting(books.counters, node, executor, clock=clock, say=base.say))
+        duties.append(JobCounting(tables.counters, node, executor, clock=clock, say=base.say))
     tools = JobTools(
         jobs=jobs,
         runner=runner,
@@ -174,7 +192,9 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
     duties.append(loop if node is None else here(node=node))
     if plan.demo:
         duties.append(DemoCell(runner, clock))
+    webhooks, sends = _webhooks(base, plan)
     parts = Parts(
+        webhooks=webhooks,
         peers=base.peers,
         beats=beats,
         signer=load_or_create_key(plan.folder / SIGNER_NAME, SIGNER),
@@ -193,4 +213,4 @@ def assemble(base: Base, plan: ProcessPlan) -> tuple[Parts, list[Duty]]:
         fetcher=_fetcher(plan),
         capabilities=Capabilities(plan.capability, RevocationBook()),
     )
-    return parts, duties
+    return parts, [*duties, sends]

@@ -77,6 +77,8 @@ class ProcessOptions:
     """How jobs are kept apart on this machine, and what they see of it."""
     clusters: tuple[ClusterPlan, ...] = ()
     """On which clusters jobs run, too."""
+    webhooks_private: bool = False
+    """Whether webhooks may lead to private networks and this machine."""
     artifact_networks: tuple[Network, ...] = ()
     """Private networks in which tenants may have sources of artifacts."""
     is_node: bool = True
@@ -170,6 +172,7 @@ class _Process:
             capability=options.capability,
             apart=options.apart,
             clusters=options.clusters,
+            webhooks_private=options.webhooks_private,
             artifact_networks=options.artifact_networks,
         )
         parts, tasks = assemble(base, plan)

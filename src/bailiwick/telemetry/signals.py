@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from bailiwick.journal.words import AttestationWord
+from bailiwick.vocab.apps import PullFault
 from bailiwick.vocab.words import PreemptionReason
 
 
@@ -46,13 +47,15 @@ REFUSALS: Final = (
     *("revoked_token", "expired_token", "account_disabled"),
     *("forbidden", "foreign_scope", "foreign_lease", "beyond_reach", "not_found"),
     *("foreign_node", "tells_of_another", "service_account_refused", "public_needs_fleet"),
+    *(f"pull_{fault.value}" for fault in PullFault),
     "foreign_project",
 )
 """Why somebody was turned away, as the door and the handlers say it."""
 
 REFUSAL_SIGNALS: Final = (
     *("rate_limited", "bad_signature", "unknown_token", "revoked_token", "account_disabled"),
-    *("foreign_scope", "foreign_lease", "beyond_reach"),
+    *("foreign_scope", "foreign_lease", "foreign_project", "beyond_reach"),
+    *("pull_unknown_credential", "pull_wrong_audience", "pull_wrong_digest"),
 )
 """Those that no well-behaved caller meets often."""
 

@@ -107,6 +107,36 @@ class ArtifactChange(StrEnum):
     CHANNEL = "channel"
 
 
+class WebhookChange(StrEnum):
+    """What was done to a webhook."""
+
+    SET = "set"
+    ROTATED = "rotated"
+    DELETED = "deleted"
+
+
+class DeliveryState(StrEnum):
+    """What became of an event on its way to a webhook."""
+
+    DELIVERED = "delivered"
+    RETRYING = "retrying"
+    REPLAYING = "replaying"
+    DEAD = "dead"
+
+
+class DeliveryFault(StrEnum):
+    """Why an event did not reach a webhook."""
+
+    ADDRESS_NOT_ALLOWED = "address_not_allowed"
+    NO_ADDRESS = "no_address"
+    NO_CONNECTION = "no_connection"
+    CERTIFICATE = "certificate"
+    TIMEOUT = "timeout"
+    REDIRECTED = "redirected"
+    STATUS = "status"
+    GONE = "gone"
+
+
 class SourceTier(StrEnum):
     """Whose source of artifacts it is: everybody's, or one tenant's own."""
 
@@ -138,9 +168,8 @@ class VerificationReason(StrEnum):
 class PullFault(StrEnum):
     """Why a credential for a pull hands out nothing."""
 
-    MALFORMED = "malformed"
-    BAD_SIGNATURE = "bad_signature"
     UNKNOWN_CREDENTIAL = "unknown_credential"
+    """No text that we signed, or one that the journal does not know any more."""
     EXPIRED = "expired"
     WRONG_AUDIENCE = "wrong_audience"
     WRONG_DIGEST = "wrong_digest"

@@ -37,6 +37,7 @@ class Permission(StrEnum):
     CATALOG_PUBLISH = "scheduler.catalog.publish"
     ENTITLEMENT_SET = "scheduler.entitlement.set"
     ARTIFACT_MANAGE = "scheduler.artifact.manage"
+    WEBHOOK_MANAGE = "scheduler.webhook.manage"
     HOST_GRANT = "scheduler.host_privilege.grant"
     TENANT_READ = "iam.tenant.read"
     TENANT_MANAGE = "iam.tenant.manage"

@@ -18,7 +18,7 @@ from bailiwick.vocab.apps import (
     SourceTier,
     VerificationReason,
 )
-from bailiwick.wire.base import Model, Name, Within
+from bailiwick.wire.base import PRINCIPAL_PATTERN, Model, Name, Within
 
 MANIFEST_CHARS_MAX = 256 * 1024
 APP_PATTERN = r"^([A-Za-z0-9][A-Za-z0-9._-]{0,62}\.)?[a-z]([a-z0-9-]{0,29}[a-z0-9])?$"
@@ -291,6 +291,30 @@ class ArtifactVerdict(ArtifactFetched):
     reason: Annotated[VerificationReason, Field(strict=False)] | None = None
     """Why; nothing in a dry run."""
     key: str | None = None
+
+
+class NewPullCredential(Model):
+    """Leave to pull an artifact of an instance while an operation on it goes on."""
+
+    instance_id: Annotated[int, Field(ge=1)]
+    operation_id: Annotated[int, Field(ge=1)]
+    digest: Digest
+    audience: Annotated[str, Field(pattern=PRINCIPAL_PATTERN)] | None = None
+    """Who may use it; left out, whoever asks."""
+    ttl_s: Annotated[int, Field(ge=1, le=900)] = 300
+
+
+class PullCredential(Model):
+    """A credential for a pull, shown this once."""
+
+    credential_id: str
+    credential: str
+    """To be shown in ``Artifact-Credential`` by its audience; empty in a dry run."""
+    digest: str
+    audience: str
+    instance_id: int
+    operation_id: int
+    expires_ms: int
 
 
 class ArtifactQuestion(Model):

@@ -48,6 +48,7 @@ PermissionWord: TypeAlias = Literal[
     "scheduler.catalog.publish",
     "scheduler.entitlement.set",
     "scheduler.artifact.manage",
+    "scheduler.webhook.manage",
     "scheduler.host_privilege.grant",
     "iam.tenant.read",
     "iam.tenant.manage",

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bailiwick.apps.webhooks import check_wish
 from bailiwick.events.cloud import EventFacts, make_event, spell_time, subject_of
-from bailiwick.events.types import EVENT_KINDS, check_wish, is_wanted, type_of
+from bailiwick.events.types import EVENT_KINDS, is_wanted, type_of
 from bailiwick.journal.kinds import RecordKind
 from bailiwick.journal.kinds.apps import AppKinds
 from bailiwick.vocab.apps import ArtifactLifecycle, ArtifactTrust, Channel

@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 
 from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.overlays import Overlay
+from bailiwick.iam import Scope
 from bailiwick.kernel.apps import commands as cmd
 from bailiwick.kernel.apps import events as ev
+from bailiwick.kernel.apps.book import PullCredential
+from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
+from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.owner import Owner
 from bailiwick.vocab.apps import (
     AppLifecycle,
@@ -23,6 +27,7 @@ from bailiwick.vocab.apps import (
     PolicyLimit,
     SourceTier,
     VerificationReason,
+    WebhookChange,
 )
 from tests.support.app_manifests import SLUGS, VERSIONS, WORDS, manifests
 from tests.unit.journal.makers import names
@@ -68,6 +73,12 @@ def _sources(draw: st.DrawFn) -> cmd.SetArtifactSource:
     return cmd.SetArtifactSource(draw(WORDS), *told, draw(st.none() | names))
 
 
+urls = st.sampled_from(["https://hooks.example/in?a=1", "http://127.0.0.1:8080", "https://[::1]/"])
+wishes = st.lists(
+    st.sampled_from(["apps.*", "apps.instance.*", "apps.member.failed"]), unique=True
+).map(tuple)
+
+
 def _placed(make: Any, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.builds(lambda home, **rest: make(**rest, **home), homes, **fields)
 
@@ -108,7 +119,43 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
         st.none() | _any(VerificationReason),
         st.none() | st.just(SIGNER),
     ),
+    ev.ArtifactCredentialIssued: st.builds(
+        lambda app, held: ev.ArtifactCredentialIssued(Owner(*held.scope), app, held),
+        apps,
+        st.builds(
+            PullCredential,
+            credential_id=names,
+            scope=st.builds(Scope, names, names),
+            instance_id=counts,
+            operation_id=counts,
+            digest=digests,
+            audience=names,
+            expires_ms=counts,
+        ),
+    ),
+    AppWebhookSet: st.builds(
+        AppWebhookSet,
+        owners.filter(lambda owner: owner.tenant is not None),
+        names,
+        _any(WebhookChange),
+        urls,
+        wishes,
+        st.booleans(),
+        names,
+        counts,
+    ),
 }
+_CREDENTIALS = st.builds(
+    cmd.IssueArtifactCredential,
+    tenant=names,
+    project=names,
+    instance_id=st.integers(1, 9),
+    operation_id=st.integers(1, 9),
+    digest=digests,
+    audience=names,
+    credential_id=names,
+    expires_ms=st.integers(1, 2**50),
+)
 COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
     cmd.PublishApp: st.builds(
         cmd.PublishApp, canonicals, st.none() | names, _any(AppVisibility), published
@@ -125,6 +172,7 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         revision=st.none() | counts,
     ),
     cmd.SetArtifactSource: _sources(),
+    cmd.IssueArtifactCredential: _CREDENTIALS,
     cmd.RegisterArtifact: _placed(
         cmd.RegisterArtifact, digest=digests, kind=_any(ArtifactKind), source=WORDS
     ),
@@ -143,4 +191,16 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         reason=st.just(VerificationReason.SIGNATURE_VALID),
         key=st.just(SIGNER),
     ),
+    SetWebhook: st.builds(
+        SetWebhook,
+        names,
+        names,
+        urls,
+        st.none() | names,
+        wishes,
+        st.booleans(),
+        st.none() | names,
+        st.none() | counts,
+    ),
+    DeleteWebhook: st.builds(DeleteWebhook, names, names, st.none() | names, st.none() | counts),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -16,10 +17,17 @@ from bailiwick.cli.shared.output import Columns, draw_details
 from bailiwick.cli.shared.scopes import RevisionOption
 from bailiwick.cli.shared.screen import make_console, owner, print_rows
 from bailiwick.phrases.amounts import size
-from bailiwick.vocab.apps import ArtifactKind, ArtifactLifecycle, ArtifactTrust, Channel
+from bailiwick.vocab.apps import (
+    ArtifactKind,
+    ArtifactLifecycle,
+    ArtifactTrust,
+    Channel,
+    VerificationReason,
+)
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 
 if TYPE_CHECKING:
+    from bailiwick.client.http_client import Places
     from bailiwick.wire.apps import (
         Artifact,
         ArtifactFetched,
@@ -194,6 +202,88 @@ def fetch_artifact(ask: Ask, digest: _Digest, *, fleet: FleetOption = False) -> 
     rows = [("size", size(found.size_bytes)), ("parts", str(len(found.parts)))]
     draw = partial(draw_details, "artifact", digest, rows=rows)
     ask.printer.thing(found, name=digest, draw=draw)
+
+
+@verb(app, "let-pull", changes=True, scope="project")
+def let_pull(
+    ask: Ask,
+    digest: _Digest,
+    *,
+    instance: Annotated[int, typer.Option("--instance", metavar="ID", min=1, help="Whose it is.")],
+    operation: Annotated[
+        int, typer.Option("--operation", metavar="ID", min=1, help="It ends with that.")
+    ],
+    audience: Annotated[
+        str | None, typer.Option("--audience", metavar="WHO", help="Who may use it; else you.")
+    ] = None,
+    seconds: Annotated[
+        int, typer.Option("--seconds", min=1, max=900, help="How long it is good.")
+    ] = 300,
+) -> None:
+    """Make a credential to pull an artifact of an instance; it is shown this once.
+
+    Example: bailiwick artifact let-pull sha256:9f86... --instance 3 --operation 7 --audience bot
+    """
+    from bailiwick.client.bodies import make_body
+    from bailiwick.wire.actions.apps import ARTIFACT_LET_PULL
+    from bailiwick.wire.apps import NewPullCredential
+
+    body = make_body(
+        NewPullCredential,
+        instance_id=instance,
+        operation_id=operation,
+        digest=digest,
+        audience=audience,
+        ttl_s=seconds,
+    )
+    if ask.project is None:
+        raise InvalidValue("--project", None, "the project of the instance")
+    path: Places = {"tenant": ask.tenant, "project": ask.project}
+    found = ask.client.send(ARTIFACT_LET_PULL, path=path, body=body, dry_run=ask.dry_run)
+    ask.printer.thing(found, name=found.credential, draw=lambda: typer.echo(found.credential))
+
+
+@verb(app, "pull")
+def pull_artifact(
+    ask: Ask,
+    digest: _Digest,
+    *,
+    credential: Annotated[
+        typer.FileText, typer.Option("--credential", metavar="FILE", help="Holds it; - for stdin.")
+    ],
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="Where the bytes go.")],
+    part: Annotated[
+        str | None, typer.Option("--part", metavar="DIGEST", help="A part of it: a layer.")
+    ] = None,
+) -> None:
+    """Pull an artifact from the server with a credential; it is there once its digest is right.
+
+    Example: bailiwick artifact pull sha256:9f86... --credential - --to service.bin
+    """
+    from hashlib import sha256
+
+    from bailiwick.vocab.errors import VerificationFailed
+    from bailiwick.wire.actions.apps import ARTIFACT_PULL
+
+    wanted, seen = part or digest, sha256()
+    shown = credential.read(512).strip()
+    half = to.with_name(to.name + ".part")
+    pieces = ask.client.download(
+        ARTIFACT_PULL, path={"digest": digest}, query={"part": part}, shown=shown
+    )
+    try:
+        with half.open("wb") as file:
+            for piece in pieces:
+                seen.update(piece)
+                file.write(piece)
+        if f"sha256:{seen.hexdigest()}" != wanted:
+            raise VerificationFailed(wanted, VerificationReason.DIGEST_DIFFERS.value)
+        half.replace(to)
+    except OSError as error:
+        raise InvalidValue("--to", str(to), f"a file we can write ({error.strerror})") from None
+    finally:
+        half.unlink(missing_ok=True)
+    typer.echo(f"{wanted} is in {to}")
 
 
 @verb(app, "resolve", scope="project")

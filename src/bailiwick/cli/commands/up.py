@@ -111,6 +111,13 @@ class UpOptions:
             "where the environment says. Repeatable.",
         ),
     ] = None
+    private_webhooks: Annotated[
+        bool,
+        typer.Option(
+            "--private-webhooks",
+            help="Let webhooks lead to private networks, and over plain HTTP to this machine.",
+        ),
+    ] = False
     artifact_network: Annotated[
         list[str] | None,
         typer.Option(
@@ -230,6 +237,7 @@ def check_options(options: UpOptions) -> ProcessOptions:
         tls=tls,
         apart=_apart_of(options, folder=folder, key_file=key_file),
         clusters=_clusters_of(options.jobs_on or []),
+        webhooks_private=options.private_webhooks,
         artifact_networks=_networks_of(options.artifact_network or []),
         is_node=default and can_be_node() if options.node is None else options.node,
         shows_login=default if options.login is None else options.login,

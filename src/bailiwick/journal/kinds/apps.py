@@ -23,7 +23,7 @@ from bailiwick.journal.fields import (
     Words,
 )
 from bailiwick.journal.kinds.row import CHANGE, FLEET, PROJECT, row
-from bailiwick.journal.ocsf import CREATE, ENTITY, LOW, MEDIUM, UPDATE, Ocsf
+from bailiwick.journal.ocsf import CREATE, ENTITY, LOW, MEDIUM, SESSION, UPDATE, Ocsf
 from bailiwick.vocab.apps import (
     AppLifecycle,
     AppVisibility,
@@ -44,6 +44,7 @@ from bailiwick.vocab.apps import (
     PolicyLimit,
     SourceTier,
     VerificationReason,
+    WebhookChange,
 )
 
 _KIND = Words((ArtifactKind,))
@@ -215,6 +216,22 @@ class AppKinds:
             {"keys": TEXTS},
         ),
     )
+    ARTIFACT_CREDENTIAL_ISSUED = row(
+        "artifact_credential_issued",
+        100,
+        ocsf=Ocsf(SESSION, 1, LOW),
+        scope=PROJECT,
+        body=BodySpec(
+            {
+                **_INSTANCE,
+                "credential_id": NAME,
+                "operation_id": AMOUNT,
+                "digest": DIGEST,
+                "audience": PRINCIPAL,
+                "expires_ms": AMOUNT,
+            }
+        ),
+    )
     ARTIFACT_CHANGED = row(
         "artifact_changed",
         99,
@@ -231,5 +248,21 @@ class AppKinds:
                 "channel": Words((Channel,)),
             },
             {"before": TEXT, "reason": Words((VerificationReason,)), "key": TEXT},
+        ),
+    )
+    APP_WEBHOOK_SET = row(
+        "app_webhook_set",
+        103,
+        ocsf=Ocsf(ENTITY, UPDATE, MEDIUM),
+        body=BodySpec(
+            {
+                "webhook": NAME,
+                "change": Words((WebhookChange,)),
+                "url": TEXT,
+                "enabled": AMOUNT,
+                "secret_id": NAME,
+                "revision": AMOUNT,
+            },
+            {"types": TEXTS},
         ),
     )

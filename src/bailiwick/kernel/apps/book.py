@@ -14,15 +14,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from bailiwick.apps.artifacts import Artifact, ArtifactSource
+from bailiwick.apps.artifacts import Artifact, ArtifactSource, Resolution, Usable, resolve
 from bailiwick.apps.manifest import Manifest
 from bailiwick.apps.overlays import EffectivePolicy, Overlay, PolicyLine, fold
 from bailiwick.apps.reading import read_canonical
 from bailiwick.apps.status import InstanceStatus, InstanceTimes, conditions, tally
+from bailiwick.apps.webhooks import Webhook
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.instances import AppInstance, HeldInstance, InstanceBook
 from bailiwick.kernel.apps.names import publisher_of
-from bailiwick.vocab.apps import AppLifecycle, AppVisibility, PolicyAxis
+from bailiwick.vocab.apps import AppLifecycle, AppVisibility, PolicyAxis, PullFault
 from bailiwick.vocab.errors import NotFound
 
 _A = PolicyAxis
@@ -33,6 +34,9 @@ VERSIONS_MAX = 100
 ENTITLEMENTS_MAX = 100_000
 SOURCES_MAX = 1_000
 ARTIFACTS_MAX = 100_000
+CREDENTIALS_MAX = 100_000
+CREDENTIAL_TTL_MS_MAX = 900_000
+"""No leave to pull lasts longer."""
 
 
 _read = lru_cache(maxsize=256)(read_canonical)
@@ -98,6 +102,20 @@ class Entitlement:
         return any(axis in each for each in lists for axis in (_A.REGIONS, _A.SKUS))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullCredential:
+    """Leave for somebody to pull one artifact while an operation goes on; not what he shows."""
+
+    credential_id: str
+    scope: Scope
+    """The project of the instance."""
+    instance_id: int
+    operation_id: int
+    digest: str
+    audience: str
+    expires_ms: int
+
+
 @dataclass(slots=True)
 class AppBook:
     """What is known of apps; only ``apply`` changes it."""
@@ -107,7 +125,10 @@ class AppBook:
     entitlements: dict[tuple[str, Scope], Entitlement] = field(default_factory=dict)
     sources: dict[tuple[Scope, str], ArtifactSource] = field(default_factory=dict)
     artifacts: dict[tuple[Scope, str], Artifact] = field(default_factory=dict)
+    webhooks: dict[tuple[Scope, str], Webhook] = field(default_factory=dict)
     instances: InstanceBook = field(default_factory=InstanceBook)
+    credentials: dict[str, PullCredential] = field(default_factory=dict)
+    """Those that have not run out; the oldest are forgotten when one is added."""
     narrowing: int = 0
     """How many lines say something of regions or SKUs; it follows from the entitlements."""
 
@@ -164,6 +185,41 @@ class AppBook:
         """What is known of bytes at a scope or around it, the nearest first."""
         found = (self.artifacts.get((each, digest)) for each in scope.around)
         return next((each for each in found if each is not None), None)
+
+    def resolved(self, held: HeldInstance, digest: str) -> Resolution | None:
+        """Whether an instance may use an artifact now; nothing if none of its versions names it.
+
+        Those are the version that is wanted and the one to which it may go back.
+        """
+        i = held.instance
+        scope = Scope(i.tenant, i.project)
+        wanted = [i.version, *(() if i.last_good is None else (i.last_good.version,))]
+        for version in wanted:
+            refs = self.versions[i.app][version].manifest.artifacts.values()
+            ref = next((each for each in refs if each.digest == digest), None)
+            if ref is not None:
+                source = self.source(ref.source, scope)
+                policy = self.policy(i.app, scope)
+                return resolve(ref, self.artifact(digest, scope), source=source, policy=policy)
+        return None
+
+    def find_fault(
+        self, credential: PullCredential, *, audience: str, digest: str, now_ms: int
+    ) -> PullFault | None:
+        """Why a credential hands an artifact out to nobody now; nothing if it does."""
+        if credential.expires_ms <= now_ms:
+            return PullFault.EXPIRED
+        if credential.audience != audience:
+            return PullFault.WRONG_AUDIENCE
+        if credential.digest != digest:
+            return PullFault.WRONG_DIGEST
+        held = self.instances.held.get(credential.instance_id)
+        operation = None if held is None else held.operations.get(credential.operation_id)
+        if held is None or operation is None or operation.phase.is_ended:
+            return PullFault.OPERATION_ENDED
+        is_enabled = self.policy(held.instance.app, credential.scope).is_enabled
+        usable = isinstance(self.resolved(held, digest), Usable)
+        return None if is_enabled and usable else PullFault.NOT_USABLE
 
     def status(self, held: HeldInstance, now_ms: int) -> InstanceStatus:
         """What is known of an instance at a time."""

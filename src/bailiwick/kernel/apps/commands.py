@@ -18,10 +18,11 @@ from bailiwick.apps.overlays import Overlay
 from bailiwick.apps.reading import read_canonical
 from bailiwick.apps.semver import check_version
 from bailiwick.iam import Scope
-from bailiwick.journal.fields import INTEGER_MAX
+from bailiwick.journal.fields import INTEGER_MAX, NAME, PRINCIPAL
 from bailiwick.journal.record import encode_json
 from bailiwick.kernel.apps.instance_commands import InstanceCommand
 from bailiwick.kernel.apps.names import check_app
+from bailiwick.kernel.apps.webhooks.commands import DeleteWebhook, SetWebhook
 from bailiwick.vocab.apps import (
     AppLifecycle,
     AppVisibility,
@@ -197,7 +198,40 @@ class ChangeArtifact:
         _check_revision(self.revision)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueArtifactCredential:
+    """Somebody may pull one artifact of an instance while one operation on it goes on.
+
+    The credential itself never comes here: it is made from these, and a key of the server's.
+    """
+
+    tenant: str
+    project: str
+    instance_id: int
+    operation_id: int
+    digest: str
+    audience: str
+    credential_id: str
+    expires_ms: int
+
+    def __post_init__(self) -> None:
+        check_name("tenant", self.tenant)
+        check_name("project", self.project)
+        check_integer("instance_id", self.instance_id, low=1, high=INTEGER_MAX)
+        check_integer("operation_id", self.operation_id, low=1, high=INTEGER_MAX)
+        check_digest("digest", self.digest)
+        PRINCIPAL.check("audience", self.audience)
+        NAME.check("credential_id", self.credential_id)
+        check_integer("expires_ms", self.expires_ms, low=1, high=INTEGER_MAX)
+
+
 CatalogCommand: TypeAlias = (
-    PublishApp | ChangeApp | SetEntitlement | SetArtifactSource | RegisterArtifact | ChangeArtifact
+    PublishApp
+    | ChangeApp
+    | SetEntitlement
+    | SetArtifactSource
+    | RegisterArtifact
+    | ChangeArtifact
+    | IssueArtifactCredential
 )
-AppCommand: TypeAlias = CatalogCommand | InstanceCommand
+AppCommand: TypeAlias = CatalogCommand | InstanceCommand | SetWebhook | DeleteWebhook

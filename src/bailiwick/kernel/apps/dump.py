@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import astuple
 from typing import Any
 
 from bailiwick.apps.artifacts import Artifact, ArtifactSource
+from bailiwick.apps.webhooks import Webhook
 from bailiwick.iam import Scope
-from bailiwick.kernel.apps.book import AppBook, CatalogApp, CatalogVersion, Entitlement
+from bailiwick.kernel.apps.book import (
+    AppBook,
+    CatalogApp,
+    CatalogVersion,
+    Entitlement,
+    PullCredential,
+)
 from bailiwick.kernel.apps.guard import stand_guard
 from bailiwick.kernel.apps.instance_dump import dump_instances, load_instances, repair_instances
 from bailiwick.kernel.apps.instances import InstanceBook
@@ -50,8 +59,13 @@ def dump(state: State) -> Plain:
         "sources": [_source_row(scope, each) for (scope, _), each in book.sources.items()],
         "artifacts": [_artifact_row(scope, each) for (scope, _), each in book.artifacts.items()],
     }
+    if book.webhooks:
+        rows = book.webhooks.items()
+        dumped["webhooks"] = [[*scope, *astuple(each)] for (scope, _), each in rows]
     if book.instances != InstanceBook():
         dumped["instances"] = dump_instances(book.instances)
+    if book.credentials:
+        dumped["credentials"] = [_credential_row(each) for each in book.credentials.values()]
     return {"apps": dumped}
 
 
@@ -63,6 +77,11 @@ def _source_row(scope: Scope, source: ArtifactSource) -> list[Any]:
 def _artifact_row(scope: Scope, a: Artifact) -> list[Any]:
     words = (a.kind.value, a.source, a.lifecycle.value, a.trust.value, a.channel.value)
     return [*scope, a.digest, *words, a.revision, *([] if a.key is None else [a.key])]
+
+
+def _credential_row(c: PullCredential) -> list[Any]:
+    told = (c.instance_id, c.operation_id, c.digest, c.audience, c.expires_ms)
+    return [c.credential_id, *c.scope, *told]
 
 
 def load(state: State, plain: Plain) -> None:
@@ -89,14 +108,34 @@ def load(state: State, plain: Plain) -> None:
         known = (ArtifactLifecycle(lifecycle), ArtifactTrust(trust), Channel(channel))
         found = Artifact(digest, ArtifactKind(kind), source, *known, revision, *more)
         book.artifacts[Scope(tenant, project), digest] = found
+    for tenant, project, name, url, types, *rest in dumped.get("webhooks", ()):
+        book.webhooks[Scope(tenant, project), name] = Webhook(name, url, tuple(types), *rest)
     if "instances" in dumped:
         load_instances(book, dumped["instances"])
+    _load_credentials(book, dumped.get("credentials", ()))
     stand_guard(state)
+
+
+def _load_credentials(book: AppBook, rows: Iterable[list[Any]]) -> None:
+    for name, tenant, project, instance_id, operation_id, digest, audience, expires_ms in rows:
+        book.credentials[name] = PullCredential(
+            credential_id=name,
+            scope=Scope(tenant, project),
+            instance_id=instance_id,
+            operation_id=operation_id,
+            digest=digest,
+            audience=audience,
+            expires_ms=expires_ms,
+        )
 
 
 def repair(plain: Plain, clock: ClockRepair) -> None:
     """What was done, and by when things are due, is as the clock that counts says."""
     for row in plain.get("apps", {}).get("versions", ()):
         row[5] = clock.past(row[5])
+    for row in plain.get("apps", {}).get("webhooks", ()):
+        row[8] = None if row[8] is None else clock.past(row[8])
     if "instances" in plain.get("apps", {}):
         repair_instances(plain["apps"]["instances"], clock)
+    for row in plain.get("apps", {}).get("credentials", ()):
+        row[7] = clock.end(row[7])

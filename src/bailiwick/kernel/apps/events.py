@@ -8,8 +8,10 @@ from typing import ClassVar, Self, TypeAlias
 
 from bailiwick.apps.artifacts import Artifact, ArtifactSource
 from bailiwick.apps.overlays import Overlay
+from bailiwick.iam import Scope
 from bailiwick.journal.fields import TEXT_MAX
 from bailiwick.journal.kinds import RecordKind
+from bailiwick.kernel.apps.book import PullCredential
 from bailiwick.kernel.apps.instance_events import InstanceEvent
 from bailiwick.kernel.apps.spelling import (
     bare_digest,
@@ -17,6 +19,7 @@ from bailiwick.kernel.apps.spelling import (
     overlay_body,
     overlay_from,
 )
+from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.owner import Fields, Owner
 from bailiwick.kernel.spelling import Body
 from bailiwick.vocab.apps import (
@@ -216,7 +219,49 @@ class ArtifactChanged:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ArtifactCredentialIssued:
+    """Somebody may pull an artifact for a while; what he shows for it is not here."""
+
+    kind: ClassVar = RecordKind.ARTIFACT_CREDENTIAL_ISSUED
+    owner: Owner
+    app: str
+    credential: PullCredential
+
+    def body(self) -> Body:
+        """For whom, for what, for which operation, and until when."""
+        held = self.credential
+        return {
+            "instance_id": held.instance_id,
+            "app": self.app,
+            "credential_id": held.credential_id,
+            "operation_id": held.operation_id,
+            "digest": bare_digest(held.digest),
+            "audience": held.audience,
+            "expires_ms": held.expires_ms,
+        }
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        credential = PullCredential(
+            credential_id=body["credential_id"],
+            scope=Scope(*owner),
+            instance_id=body["instance_id"],
+            operation_id=body["operation_id"],
+            digest=named_digest(body["digest"]),
+            audience=body["audience"],
+            expires_ms=body["expires_ms"],
+        )
+        return cls(owner, body["app"], credential)
+
+
 CatalogEvent: TypeAlias = (
-    AppPublished | AppChanged | AppEntitlementSet | ArtifactSourceSet | ArtifactChanged
+    AppPublished
+    | AppChanged
+    | AppEntitlementSet
+    | ArtifactSourceSet
+    | ArtifactChanged
+    | ArtifactCredentialIssued
 )
-AppEvent: TypeAlias = CatalogEvent | InstanceEvent
+AppEvent: TypeAlias = CatalogEvent | InstanceEvent | AppWebhookSet

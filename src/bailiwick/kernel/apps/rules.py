@@ -27,6 +27,7 @@ from bailiwick.apps.upgrades import find_cycle
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps import commands as cmd
 from bailiwick.kernel.apps import events as ev
+from bailiwick.kernel.apps import pulls
 from bailiwick.kernel.apps.book import (
     APPS_MAX,
     ARTIFACTS_MAX,
@@ -45,6 +46,9 @@ from bailiwick.kernel.apps.instance_events import InstanceEvent
 from bailiwick.kernel.apps.instance_rules import decide_instance
 from bailiwick.kernel.apps.member_rules import decide_member
 from bailiwick.kernel.apps.names import app_name, check_app
+from bailiwick.kernel.apps.webhooks import rules as webhook_rules
+from bailiwick.kernel.apps.webhooks.commands import WebhookCommand
+from bailiwick.kernel.apps.webhooks.events import AppWebhookSet
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.slice import Apply
@@ -58,7 +62,13 @@ from bailiwick.vocab.apps import (
     Channel,
     SourceTier,
 )
-from bailiwick.vocab.errors import Conflict, LimitReached, NotFound, OverlayBroadens, Stale
+from bailiwick.vocab.errors import (
+    Conflict,
+    LimitReached,
+    NotFound,
+    OverlayBroadens,
+    Stale,
+)
 
 AS_IT_IS = "is like that already"
 
@@ -69,10 +79,12 @@ def decide(state: State, command: cmd.AppCommand, now_ms: int) -> Iterator[Event
         return decide_instance(state, command, now_ms=now_ms)
     if isinstance(command, MemberCommand):
         return decide_member(state, command, now_ms=now_ms)
-    return _decide_catalog(state, command)
+    if isinstance(command, WebhookCommand):
+        return webhook_rules.decide(state, command)
+    return _decide_catalog(state, command, now_ms=now_ms)
 
 
-def _decide_catalog(state: State, command: cmd.CatalogCommand) -> Iterator[Event]:
+def _decide_catalog(state: State, command: cmd.CatalogCommand, *, now_ms: int) -> Iterator[Event]:
     match command:
         case cmd.PublishApp():
             return _publish(state, command)
@@ -86,6 +98,8 @@ def _decide_catalog(state: State, command: cmd.CatalogCommand) -> Iterator[Event
             return _register(state, command)
         case cmd.ChangeArtifact():
             return _change_artifact(state.apps, command)
+        case cmd.IssueArtifactCredential():
+            return pulls.decide(state.apps, command, now_ms=now_ms)
         case _:
             assert_never(command)
 
@@ -275,6 +289,8 @@ def _apply(state: State, event: ev.CatalogEvent, at_ms: int) -> None:
             book.sources[Scope(*event.owner), event.source.name] = event.source
         case ev.ArtifactChanged():
             _put_artifact(book, event)
+        case ev.ArtifactCredentialIssued():
+            pulls.put_credential(book, event.credential, at_ms=at_ms)
         case _:
             assert_never(event)
 
@@ -332,6 +348,7 @@ def _apply_instance(state: State, event: InstanceEvent, at_ms: int) -> None:
 APPLY: Mapping[type, Apply] = {
     **dict.fromkeys(get_args(ev.CatalogEvent), _apply),
     **dict.fromkeys(get_args(InstanceEvent), _apply_instance),
+    AppWebhookSet: webhook_rules.apply,
 }
 TOLD_ONLY = get_args(ev.AppEvent)
 """No placement follows from what the catalog says."""

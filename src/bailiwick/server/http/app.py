@@ -53,7 +53,7 @@ from bailiwick.vocab.errors import (
     InvalidValue,
     InvariantBroken,
 )
-from bailiwick.wire.actions.action import Action, Stream
+from bailiwick.wire.actions.action import Action, Blob, Stream
 from bailiwick.wire.actions.table import ACTIONS, OPEN
 from bailiwick.wire.problem import EdgeCode
 
@@ -61,7 +61,12 @@ Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 _STREAMS: dict[str, str] = {"record.watch": "WatchEvent", "event.watch": "EventStreamItem"}
 """What each stream is made of, as the contract calls it."""
-_MEDIA: dict[object, str] = {str: "text/plain", Stream: watch.WatchResponse.media_type}
+_BYTES = "application/octet-stream"
+_MEDIA: dict[object, str] = {
+    str: "text/plain",
+    Blob: _BYTES,
+    Stream: watch.WatchResponse.media_type,
+}
 """What is answered in something else than JSON."""
 
 AGE_HEADER = "x-age-ms"
@@ -253,6 +258,8 @@ def _texts(action: Action[Any, Any], media: str) -> dict[int | str, dict[str, An
     is_stream = media == watch.WatchResponse.media_type
     text = watch.stream_of(_STREAMS[action.name]) if is_stream else {"schema": {"type": "string"}}
     told = "A stream of events" if is_stream else "The text"
+    if media == _BYTES:
+        text, told = {"schema": {"type": "string", "format": "binary"}}, "The bytes"
     return {200: {"description": told, "content": {media: text}}}
 
 

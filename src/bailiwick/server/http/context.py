@@ -20,6 +20,7 @@ from bailiwick.runtime.gateway import Gateway
 from bailiwick.runtime.tree import JournalTree
 from bailiwick.server.http.door import Door
 from bailiwick.server.http.forward import Peers
+from bailiwick.services.apps.webhooks import WebhookDesk
 from bailiwick.services.beats import Beats
 from bailiwick.services.caller import Caller
 from bailiwick.services.capabilities import Capabilities
@@ -80,6 +81,9 @@ class Parts:
     capabilities: Capabilities | None = None
     """Mints tokens for leases, and tells who checks them what counts no more."""
 
+    webhooks: WebhookDesk | None = None
+    """Where events are sent, and what became of them."""
+
     def executor_of(self, node: str) -> Executor | None:
         """What keeps the output of a node's jobs, as far as this server reaches it."""
         if self.jobs is not None and node == self.jobs.node:
@@ -117,6 +121,11 @@ class Asked(Caller):
     def gate(self) -> Gate:
         """What judges the keys and the evidence of nodes."""
         return _there(self.house.parts.gate, "attestation", "this server judges no evidence")
+
+    @property
+    def webhooks(self) -> WebhookDesk:
+        """Where events are sent."""
+        return _there(self.house.parts.webhooks, "webhooks", "this server sends none")
 
     @property
     def fetcher(self) -> Fetcher:

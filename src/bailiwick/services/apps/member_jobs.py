@@ -16,6 +16,7 @@ Rules:
   ``APP_ARTIFACT``         the digest of what it is made of
   =======================  ==================================================================
 
+- Its request says whose member it is, so that the lines about regions and SKUs hold for it.
 - What is an image is its root, by digest; a blob it fetches itself.
 """
 
@@ -25,6 +26,7 @@ from typing import Final
 
 from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.manifest import ArtifactRef, Manifest, RoleShape
+from bailiwick.apps.places import INSTANCE_LABEL
 from bailiwick.executors.port import JobSpec
 from bailiwick.iam import APP_PREFIX, PrincipalKind
 from bailiwick.kernel import Submit
@@ -106,6 +108,7 @@ def _request(instance: AppInstance, shape: RoleShape) -> PlacementRequest:
         generation=shape.generation,
         exclusivity=shape.exclusivity,
         lease_class=shape.lease_class,
+        job_labels={INSTANCE_LABEL: str(instance.id)},
         ttl_ms=TERM_MS,
     )
 

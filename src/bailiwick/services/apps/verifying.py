@@ -55,10 +55,11 @@ async def fetch_artifact(
     artifact, source = await caller.lookup(lambda view: find(view, scope, digest=digest))
     if caller.dry_run:
         return _NOTHING
-    return await _awaited(fetcher, fetcher.begin(fetcher.fetch, artifact, of=source))
+    return await awaited(fetcher, fetcher.begin(fetcher.fetch, artifact, of=source))
 
 
-async def _awaited(fetcher: Fetcher, going: Future[T]) -> T | StillFetching:
+async def awaited(fetcher: Fetcher, going: Future[T]) -> T | StillFetching:
+    """What came of it, if that takes no longer than somebody can be kept waiting."""
     waiting = asyncio.wrap_future(going)
     waiting.add_done_callback(lambda over: over.cancelled() or over.exception())
     await asyncio.wait([waiting], timeout=PATIENCE_S)
@@ -79,7 +80,7 @@ async def verify_artifact(
     if caller.dry_run:
         return TrustVerdict(_NOTHING, artifact.trust, None, artifact.key)
     try:
-        found = await _awaited(fetcher, fetcher.begin(fetcher.verify, artifact, of=source))
+        found = await awaited(fetcher, fetcher.begin(fetcher.verify, artifact, of=source))
     except VerificationFailed as error:
         if artifact.trust is not ArtifactTrust.FAILED_VERIFICATION:
             why = VerificationReason(error.reason)

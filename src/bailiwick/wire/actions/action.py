@@ -48,6 +48,10 @@ class Stream:
     """An answer that goes on: events as they happen, to be followed."""
 
 
+class Blob:
+    """An answer that is bytes, not text."""
+
+
 class Where(StrEnum):
     """At which scope an action's key is asked for."""
 
@@ -106,7 +110,7 @@ class Action(Generic[B, R]):
     takes: type[B]
     """The model of its body, or ``NOTHING``."""
     answers: type[R] | UnionType
-    """What a call returns: a model, a page of them, a text (``str``) or a ``Stream``."""
+    """What a call returns: a model, a page of them, a ``str``, a ``Blob`` or a ``Stream``."""
     status: int = field(default=200, kw_only=True)
     outcomes: Mapping[int, Outcome] = field(default_factory=dict, kw_only=True)
     """Where what became of a request is told by the status: each with what it answers then."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bailiwick.vocab.permissions import Permission
-from bailiwick.wire.actions.action import NOTHING, Action, Where
+from bailiwick.wire.actions.action import NOTHING, PROJECT, Action, Blob, Where
 from bailiwick.wire.answers import Done
 from bailiwick.wire.apps import (
     App,
@@ -27,6 +27,8 @@ from bailiwick.wire.apps import (
     HostGrant,
     NewApp,
     NewArtifact,
+    NewPullCredential,
+    PullCredential,
 )
 from bailiwick.wire.base import Page
 
@@ -94,4 +96,10 @@ ARTIFACT_VERIFY = Action(
     "artifact.verify", "Fetch an artifact and find out who signed it",
     "POST", "/v1/artifacts/verify",
     _P.ARTIFACT_MANAGE, _W.BODY, ArtifactPlace, ArtifactVerdict)
+ARTIFACT_LET_PULL = Action(
+    "artifact.let_pull", "Issue a credential for a pull", "POST", PROJECT + "/pull-credentials",
+    _P.INSTANCE_UPDATE, _W.PROJECT, NewPullCredential, PullCredential, once=True)
+ARTIFACT_PULL = Action(
+    "artifact.pull", "Pull an artifact with a credential", "GET", "/v1/artifacts/{digest}/content",
+    None, _W.SELF, NOTHING, Blob)
 # fmt: on

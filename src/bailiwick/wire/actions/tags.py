@@ -77,8 +77,8 @@ TAGS: Final = (
     ),
     Tag(
         "event",
-        "What happened to apps, as CloudEvents: list them, watch them.",
-        ("event",),
+        "What happened to apps, as CloudEvents: list them, watch them, have them sent.",
+        ("event", "webhook"),
     ),
     Tag("decision", "What the scheduler decided, and why.", ("decision",)),
     Tag("usage", "What was used, by whom, and how much of the fleet stood idle.", ("usage",)),

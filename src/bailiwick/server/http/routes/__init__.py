@@ -28,6 +28,7 @@ from bailiwick.server.http.routes import (
     trust,
     usage,
     watch,
+    webhooks,
     work,
 )
 
@@ -56,5 +57,6 @@ __all__ = [
     "trust",
     "usage",
     "watch",
+    "webhooks",
     "work",
 ]

@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from fastapi import Header, Path, Query
+from fastapi.responses import FileResponse, Response
+
+from bailiwick.apps.manifest import DIGEST
+from bailiwick.client.connection import CREDENTIAL_HEADER
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.commands import ChangeArtifact, RegisterArtifact, SetArtifactSource
 from bailiwick.server.http.answering import answers
-from bailiwick.server.http.context import Changing, Here
-from bailiwick.server.http.params import IfMatch, Limit, RowCursor, revision_of, spell_page
+from bailiwick.server.http.context import Asked, Changing, Here
+from bailiwick.server.http.params import (
+    IfMatch,
+    Limit,
+    PathName,
+    RowCursor,
+    revision_of,
+    spell_page,
+)
 from bailiwick.server.http.spelling import spell_done
-from bailiwick.services.apps import artifacts, verifying
+from bailiwick.services.apps import artifacts, pulling, verifying
 from bailiwick.wire import apps as wire
 from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
+
+_DIGEST = f"^{DIGEST.pattern}$"
+PathDigest = Annotated[str, Path(pattern=_DIGEST)]
+PartDigest = Annotated[str | None, Query(pattern=_DIGEST, description="A part of it.")]
+Credential = Annotated[
+    str,
+    Header(
+        alias=CREDENTIAL_HEADER,
+        max_length=pulling.CREDENTIAL_CHARS_MAX,
+        description="What gives leave to pull.",
+    ),
+]
 
 
 @answers("artifact_source.list")
@@ -122,6 +148,53 @@ async def verify_artifact(asked: Changing, body: wire.ArtifactPlace) -> wire.Art
         reason=found.reason,
         key=found.key,
     )
+
+
+@answers("artifact.let_pull")
+async def let_pull(
+    asked: Changing, tenant: PathName, *, project: PathName, body: wire.NewPullCredential
+) -> wire.PullCredential:
+    """Let somebody pull an artifact of an instance for minutes, while an operation goes on.
+
+    The credential is shown this once. It is of use to its audience alone, for this digest.
+    """
+    wish = pulling.PullWish(
+        instance_id=body.instance_id,
+        operation_id=body.operation_id,
+        digest=body.digest,
+        audience=body.audience,
+        ttl_s=body.ttl_s,
+    )
+    scope = Scope.of(tenant, project)
+    made = await pulling.issue_credential(asked, scope, wish=wish, key=_pull_key(asked))
+    held = made.held
+    return wire.PullCredential(
+        credential_id=held.credential_id,
+        credential=made.text,
+        digest=held.digest,
+        audience=held.audience,
+        instance_id=held.instance_id,
+        operation_id=held.operation_id,
+        expires_ms=held.expires_ms,
+    )
+
+
+@answers("artifact.pull")
+async def pull_artifact(
+    asked: Here, digest: PathDigest, *, part: PartDigest = None, credential: Credential = ""
+) -> Response:
+    """The bytes of an artifact, or of a part of it (of an image: a layer), for a credential.
+
+    Whoever shows it must be its audience. Everything is asked again: that it has not run out, its
+    operation goes on, and the artifact may still be used there.
+    """
+    wanted = pulling.PullAsked(digest, part, credential)
+    found = await pulling.pull(asked, wanted, fetcher=asked.fetcher, key=_pull_key(asked))
+    return FileResponse(found.path, media_type="application/octet-stream")
+
+
+def _pull_key(asked: Asked) -> bytes:
+    return asked.house.door.authority.key_for(b"artifact credentials")
 
 
 # -- spelling --------------------------------------------------------------------------------

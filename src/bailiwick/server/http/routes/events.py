@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, NamedTuple, get_args
 from fastapi import Depends, Header, Query, Request
 from fastapi.sse import format_sse_event
 
-from bailiwick.events.types import TYPES_MAX
+from bailiwick.apps.webhooks import TYPES_MAX
 from bailiwick.iam import Scope
 from bailiwick.server.http.answering import answers
 from bailiwick.server.http.context import Asked, Here
