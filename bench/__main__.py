@@ -33,6 +33,7 @@ SECTIONS = (
         "attestation",
         "audit",
         "graphs",
+        "apps",
         "agents",
         "events",
         "slurm_jobs",

@@ -18,6 +18,7 @@ from bailiwick.server.http.params import (
     NumberCursor,
     PathName,
     PathNumber,
+    RowCursor,
     number_in,
     revision_of,
     spell_page,
@@ -229,6 +230,20 @@ async def list_members(
     """The members of an instance, the oldest first."""
     after = number_in(cursor) or 0
     found = await members.page_members(asked, place, which=which, after=after, limit=limit)
+    return spell_page(found, _member)
+
+
+@answers("instance_member.list_all")
+async def list_all_members(
+    asked: Here,
+    scope: InProject,
+    *,
+    which: Annotated[MemberFilter, Depends(members_of)],
+    cursor: RowCursor = None,
+    limit: Limit = 100,
+) -> Page[wire.InstanceMember]:
+    """The members of all instances of a project: what an operator reads when it begins."""
+    found = await members.page_all_members(asked, scope, which=which, after=cursor, limit=limit)
     return spell_page(found, _member)
 
 
