@@ -185,6 +185,25 @@ def test_upgrades_go_along_the_paths_and_back_to_what_ran(house: AppHouse) -> No
     assert house.instance().last_good == house.instance().wanted
 
 
+def test_an_upgrade_that_ran_is_rolled_back_once_and_never_forward(house: AppHouse) -> None:
+    house.run()
+    before = house.instance().wanted
+    house.do(ChangeInstance(**ONE, version="1.1.0"))
+    _bring_over(house)
+    assert house.instance().goes_back_to == before
+    house.do(ChangeInstance(**ONE, rollback=True))
+    _bring_over(house)
+    assert (house.instance().wanted, house.instance().phase) == (before, InstancePhase.RUNNING)
+    assert refused(house, ChangeInstance(**ONE, rollback=True)).reason is WHY.NOTHING_TO_ROLL_BACK
+
+
+def _bring_over(house: AppHouse) -> None:
+    """All members at the version that is wanted, one after the other."""
+    for key in [*house.held().components]:
+        house.act(MemberAction.REPLACE, key, under=house.instance().version)
+        house.move(key, READY)
+
+
 def test_what_is_paused_begins_nothing(house: AppHouse) -> None:
     house.run()
     house.do(ChangeInstance(**ONE, paused=True))
