@@ -33,7 +33,9 @@ SECTIONS = (
         "attestation",
         "audit",
         "graphs",
+        "apps",
         "agents",
+        "events",
         "slurm_jobs",
     ),
 )

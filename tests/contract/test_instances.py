@@ -217,6 +217,28 @@ def test_a_member_operation_happens_once_under_its_key(house: HttpHouse) -> None
     assert (operation["kind"], operation["component_key"]) == ("member_add", "w")
 
 
+def test_all_members_of_a_project_are_read_page_by_page(house: HttpHouse) -> None:
+    for name in ("many-1", "many-2"):
+        path = f"{ALL}/{make(house, name)}/members"
+        for key in ("a", "b", "c"):
+            body = {"action": "add", "component_key": key, "role": "worker"}
+            assert house.ask(BOSS, "POST", path, json=body).status_code == 200
+    path, found, cursor = ALL.replace("instances", "instance-members"), [], None
+    for _ in range(50):  # bounded: there are not so many
+        query = {"limit": 2} if cursor is None else {"limit": 2, "cursor": cursor}
+        page = house.ask(VIEWER, "GET", path, params=query).json()
+        found += [(each["instance_id"], each["member_id"]) for each in page["items"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    whole = house.ask(VIEWER, "GET", path, params={"limit": 500}).json()["items"]
+    assert found == [(each["instance_id"], each["member_id"]) for each in whole]
+    assert len(found) == len(set(found)) >= 7
+    assert house.ask(VIEWER, "GET", path, params={"phase": "ready"}).json()["items"] == []
+    assert house.ask(VIEWER, "GET", path, params={"cursor": "x"}).status_code == 422
+    assert robot(house, "op-q", "GET", path).status_code == 404
+
+
 def test_a_task_goes_on_and_ends_and_other_work_ends_by_itself(house: HttpHouse) -> None:
     number = make(house, "tasks")
     path = f"{ALL}/{number}/operations"

@@ -141,12 +141,18 @@ class Connection:
         *,
         query: Query | None = None,
         after: int | str | None = None,
+        beats: bool = False,
     ) -> Iterator[Event]:
-        """What happens, as it happens; a lost connection is taken up where it was lost."""
+        """What happens, as it happens; a lost connection is taken up where it was lost.
+
+        With ``beats`` also what has no ``data``: the first says that the server listens, and where
+        the feed begins.
+        """
         place = _Place(None if after is None else str(after))
         while True:  # bounded by failures in a row
             try:
-                yield from self._told(path, query, place=place)
+                told = self._told(path, query, place=place)
+                yield from (event for event in told if event.data or beats)
                 if place.is_over:
                     return
                 why = "the feed was closed"
@@ -170,8 +176,7 @@ class Connection:
             if event.kind == END:
                 place.is_over = not self._goes_on(event)
                 return
-            if event.data:  # else a heartbeat, which only moves the place
-                yield event
+            yield event  # without data it is a heartbeat, which only moves the place
 
     def _stream(self, path: str, *, query: Query | None, after: str | None) -> Iterator[Event]:
         headers = self._named() | {"Accept": "text/event-stream"}
@@ -230,20 +235,17 @@ class Connection:
         *,
         body: Model | None = None,
         query: Query | None = None,
-        etag: str | None = None,
+        headers: Mapping[str, str] | None = None,
         once: bool = False,
     ) -> httpx2.Response:
         """A good answer; with ``once`` it is not asked for again."""
-        headers = self._named()
-        if method != "GET":
-            headers["Idempotency-Key"] = uuid4().hex
-        if etag is not None:
-            headers["If-Match"] = etag
+        keyed = {} if method == "GET" else {"Idempotency-Key": uuid4().hex}
+        sent = {**self._named(), **keyed, **(headers or {})}
         content = None if body is None else body.model_dump_json(exclude_unset=True).encode()
         if content is not None:
-            headers["Content-Type"] = "application/json"
+            sent["Content-Type"] = "application/json"
         request = self._http.build_request(
-            method, path, params=_given(query), headers=headers, content=content
+            method, path, params=_given(query), headers=sent, content=content
         )
         for attempt in range(1, self._tries + 1):
             try:

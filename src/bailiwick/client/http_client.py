@@ -100,6 +100,22 @@ class Client:
         response = self._send(action, path=path, query=query)
         return self._answer(action, response), response.headers.get("etag")
 
+    def send_under(
+        self, key: str, action: Action[B, R], *, body: B, path: Places | None = None
+    ) -> R:
+        """The answer to an action under a key of the caller's own.
+
+        Whoever asks again under it, also as another process, is given the first answer.
+        """
+        response = self._line.ask(
+            action.method,
+            action.path_to(**(path or {})),
+            body=body,
+            headers={"Idempotency-Key": key},
+            once=action.once,
+        )
+        return self._answer(action, response)
+
     def plan(self, action: Action[B, Any], *, body: B) -> Plan:
         """What a request would lead to; nothing changes. For actions whose dry run is a plan."""
         if not action.has_plan:
@@ -135,9 +151,14 @@ class Client:
         *,
         query: Query | None = None,
         after: int | str | None = None,
+        beats: bool = False,
     ) -> Iterator[Event]:
-        """What happens, as it happens; a lost connection is taken up where it was lost."""
-        return self._line.events(action.path_to(), query=query, after=after)
+        """What happens, as it happens; a lost connection is taken up where it was lost.
+
+        With ``beats`` also heartbeats, which have no ``data``: the first says that nothing from
+        here on will be missed.
+        """
+        return self._line.events(action.path_to(), query=query, after=after, beats=beats)
 
     def download(
         self, action: Action[None, Blob], *, path: Places, query: Query | None, shown: str
@@ -160,7 +181,7 @@ class Client:
             action.path_to(**(path or {})),
             body=body,
             query={**(query or {}), "dry_run": "true"} if dry_run else query,
-            etag=etag,
+            headers=None if etag is None else {"If-Match": etag},
             once=action.once,
         )
 

@@ -87,6 +87,7 @@ class AppLoop:
         self._still: dict[int, tuple[AppInstance, tuple[AppMember, ...]]] = {}
         self._failures: dict[tuple[int, str], int] = {}
         self._renew_at: dict[int, int] = {}
+        self._told: dict[int, str] = {}
         self._wake = threading.Event()
 
     @property
@@ -112,7 +113,7 @@ class AppLoop:
 
     def once(self) -> bool:
         """One round over all instances; whether any is under way."""
-        found = self._runner.read(_look)
+        found = self._runner.read(look)
         if not found:
             return False
         asked = {
@@ -131,12 +132,20 @@ class AppLoop:
                 if isinstance(error, InvariantBroken | Damaged):
                     raise
                 is_busy = True
-                if not isinstance(error, Conflict | NotFound):  # another was quicker
-                    self._say(f"instance {each.instance.id} is looked at again: {error}")
+                self._complain(each.instance.id, str(error))
         there = {each.instance.id for each in found}
         self._still = {i: was for i, was in self._still.items() if i in there}
         self._failures = {i: n for i, n in self._failures.items() if i[0] in there}
+        self._told = {i: text for i, text in self._told.items() if i in there}
+        held = {lease_id for each in found for lease_id in each.leases}
+        self._renew_at = {i: at for i, at in self._renew_at.items() if i in held}
         return is_busy
+
+    def _complain(self, instance_id: int, text: str) -> None:
+        """Say what is in the way, once: it may be so for long, or another was only quicker."""
+        if self._told.get(instance_id) != text:
+            self._say(f"instance {instance_id} is looked at again: {text}")
+        self._told[instance_id] = text
 
     # -- one instance ------------------------------------------------------------------------
 
@@ -293,7 +302,7 @@ class AppLoop:
         self._runner.execute(Envelope(command, ACTOR, correlation_of(instance.id)))
 
 
-def _look(view: View) -> list[SeenInstance]:
+def look(view: View) -> list[SeenInstance]:
     """All instances, each with what is known of its members' leases."""
     state = view.state
     book = state.apps.instances

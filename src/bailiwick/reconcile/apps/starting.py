@@ -48,11 +48,11 @@ class MemberStarter:
             )
             word = correlation_of(instance.id)
             made = self._jobs.submit(draft, principal=who, correlation_id=word, key=key)
-            return Move(MemberPhase.JOINING, made.job.lease_id, made.job.job_id)
+            return Move(MemberPhase.JOINING, job_id=made.job.job_id)
         except BailiwickError as error:
             job = self._find(instance, who.name, key=key)
             if job is not None:
-                return Move(MemberPhase.JOINING, job.lease_id, job.job_id)  # its row tells the rest
+                return Move(MemberPhase.JOINING, job_id=job.job_id)  # its row tells the rest
             if error.retryable or isinstance(error, LimitReached):
                 raise
             return Move(MemberPhase.FAILED, reason=error.code.value)

@@ -92,7 +92,8 @@ def _plan_wanted(member: AppMember, job: AppJob | None, terms: MemberTerms) -> M
             return Move(MemberPhase.FAILED, reason=JOB_GONE)
         return StartJob() if terms.may_begin else Rest()
     if job.phase.is_over:
-        return Move(MemberPhase.FAILED, job.lease_id, job.job_id, reason_of(job))
+        # Its lease may be gone, and with it what the kernel could hold it against.
+        return Move(MemberPhase.FAILED, None, job.job_id, reason_of(job))
     is_up = job.phase is JobPhase.RUNNING or member.phase is MemberPhase.READY
     wanted = MemberPhase.READY if is_up else MemberPhase.JOINING
     known = member.phase, member.lease_id, member.job_id

@@ -9,9 +9,11 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import NamedTuple
 
+from bailiwick.iam import Scope
 from bailiwick.kernel.apps.instance_commands import ChangeMember
 from bailiwick.kernel.apps.instances import AppMember
 from bailiwick.runtime.replica import View
@@ -19,6 +21,7 @@ from bailiwick.services.apps.instances import Created, InstancePlace, require_ho
 from bailiwick.services.caller import Caller
 from bailiwick.services.pages import Rows, cut
 from bailiwick.vocab.apps import MemberAction, MemberPhase
+from bailiwick.vocab.errors import InvalidValue
 
 
 class MemberFilter(NamedTuple):
@@ -53,6 +56,41 @@ async def page_members(
         return cut([*islice(found, limit + 1)], limit, key=lambda each: each.id)
 
     return await caller.read(read)
+
+
+async def page_all_members(
+    caller: Caller, scope: Scope, *, which: MemberFilter, after: str | None, limit: int
+) -> Rows[AppMember]:
+    """Those of all instances of a project, instance by instance: what an operator reads first."""
+    await require_home(caller, scope, changes=False)
+    start = _place_in(after)
+
+    def read(view: View) -> Rows[AppMember]:
+        assert scope.tenant is not None
+        held = view.state.apps.instances.of(scope.tenant, scope.project)
+        found = (
+            member
+            for each in held
+            if each.instance.id >= start[0]
+            for member in each.members.values()
+            if (each.instance.id, member.id) > start and which.takes(member)
+        )
+        rows = [*islice(found, limit + 1)]
+        kept = rows[:limit]
+        is_more = len(rows) > limit
+        return kept, f"{kept[-1].instance_id}/{kept[-1].id}" if is_more else None
+
+    return await caller.read(read)
+
+
+def _place_in(cursor: str | None) -> tuple[int, int]:
+    """The instance and member after which a page begins."""
+    if cursor is None:
+        return 0, 0
+    found = re.fullmatch(r"([0-9]{1,15})/([0-9]{1,15})", cursor)
+    if found is None:
+        raise InvalidValue("cursor", cursor, "next of the page before")
+    return int(found[1]), int(found[2])
 
 
 async def change_member(caller: Caller, place: InstancePlace, *, wish: MemberWish) -> Created:

@@ -52,6 +52,10 @@ INSTANCE_FORCE_DELETE = Action(
 INSTANCE_MEMBER_LIST = Action(
     "instance_member.list", "List an instance's members", "GET", _ONE + "/members",
     _P.INSTANCE_READ, _W.PROJECT, NOTHING, Page[InstanceMember])
+INSTANCE_MEMBER_LIST_ALL = Action(
+    "instance_member.list_all", "List the members of a project's instances", "GET",
+    PROJECT + "/instance-members",
+    _P.INSTANCE_READ, _W.PROJECT, NOTHING, Page[InstanceMember])
 INSTANCE_MEMBER_CHANGE = Action(
     "instance_member.change", "Add, drain, remove or replace a member", "POST", _ONE + "/members",
     _P.INSTANCE_UPDATE, _W.PROJECT, MemberChange, OperationDone)

@@ -18,6 +18,7 @@ from bailiwick.server.http.params import (
     NumberCursor,
     PathName,
     PathNumber,
+    RowCursor,
     number_in,
     revision_of,
     spell_page,
@@ -232,6 +233,20 @@ async def list_members(
     return spell_page(found, _member)
 
 
+@answers("instance_member.list_all")
+async def list_all_members(
+    asked: Here,
+    scope: InProject,
+    *,
+    which: Annotated[MemberFilter, Depends(members_of)],
+    cursor: RowCursor = None,
+    limit: Limit = 100,
+) -> Page[wire.InstanceMember]:
+    """The members of all instances of a project: what an operator reads when it begins."""
+    found = await members.page_all_members(asked, scope, which=which, after=cursor, limit=limit)
+    return spell_page(found, _member)
+
+
 @answers("instance_member.change")
 async def change_member(
     asked: Changing, place: Place, *, body: wire.MemberChange
@@ -321,7 +336,7 @@ def _instance(found: instances.InstanceRow) -> wire.Instance:
         reason=told.reason or None,
         generation=told.generation,
         observed_generation=told.observed_generation,
-        last_good_version=None if told.last_good is None else told.last_good.version,
+        rollback_version=None if told.goes_back_to is None else told.goes_back_to.version,
         is_paused=told.paused,
         deadline_ms=told.deadline_ms,
         created_ms=told.created_ms,

@@ -1,0 +1,17 @@
+"""Everything an operator needs but the one function that says what its app needs next."""
+
+from bailiwick.operators.kit.answers import Again, Answer, Settled
+from bailiwick.operators.kit.instance_kit import Kit, Outdated
+from bailiwick.operators.kit.running import OperatorSettings, run_operator
+from bailiwick.operators.kit.tasks import OperatorTask
+
+__all__ = [
+    "Again",
+    "Answer",
+    "Kit",
+    "OperatorSettings",
+    "OperatorTask",
+    "Outdated",
+    "Settled",
+    "run_operator",
+]
