@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -563,3 +564,45 @@ def test_nobody_from_outside_labels_work_as_a_members(label: str) -> None:
     body = LeaseRequest(tenant="lab", resources={"cpu_milli": 1}, job_labels=[label])
     with pytest.raises(InvalidValue, match="the platform gives those"):
         submit_of(body)
+
+
+def calls_of(house: AppHouse, *commands: Any) -> int:
+    """How many functions a few commands call: the same on every machine."""
+    count = 0
+
+    def note(frame: object, event: str, arg: object) -> None:
+        nonlocal count
+        del frame, arg
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        house.do(*commands)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("line", [{}, {PolicyAxis.REGIONS: ("east",)}], ids=["open", "narrowed"])
+def test_no_command_looks_at_other_instances(line: dict[PolicyAxis, tuple[str, ...]]) -> None:
+    found = set()
+    for others in (2, 40):
+        house = AppHouse()
+        house.do(SetEntitlement("hello", True, Overlay(line), "lab"))
+        house.run()
+        for at in range(others):
+            house.request(f"other-{at:02}")
+        size = house.book.instances.operation_serial
+        work = [
+            ChangeInstance(**ONE, counts={"worker": 1}),
+            AdvanceOperation(**ONE, operation_id=size + 1, progress=9),
+            MoveMember(**ONE, member_id=1, phase=FAILED),
+            DeleteInstance(**ONE),
+            MoveMember(**ONE, member_id=1, phase=REMOVED),
+            FinishDeletion(**ONE),
+            RequestInstance(**OWN, name="last", app="hello", version="1.0.0"),
+        ]
+        calls_of(house, ChangeInstance(**ONE, metadata="warm"))
+        found.add(calls_of(house, *work))
+    assert max(found) - min(found) < 20  # longer numbers; another look at each would be 38
