@@ -35,6 +35,7 @@ SECTIONS = (
         "graphs",
         "apps",
         "agents",
+        "events",
         "slurm_jobs",
     ),
 )

@@ -49,11 +49,17 @@ class Life:
     def command(self) -> Command:
         chance = self.chance
         tenant, project = chance.choice(HOMES)
+        number = chance.randint(1, 4)
+        if self.owners and chance.random() < 0.95:
+            number, (tenant, project) = chance.choice([*self.owners.items()])
+            if chance.random() < 0.05:
+                tenant, project = chance.choice(HOMES)
         home = {"tenant": tenant, "project": project}
-        own = {**home, "instance_id": chance.randint(1, 4)}
+        own: dict[str, Any] = {**home, "instance_id": number}
         held = self.house.book.instances.held.get(own["instance_id"])
         now = None if held is None else held.instance
-        member_id = chance.choice([*held.members]) if held and held.members else 1
+        ids = [] if held is None else [*held.members]
+        member_id = chance.choice(ids) if ids else 1
         operation_id = chance.choice([*held.operations]) if held else 1
         key = chance.choice(KEYS)
         action = chance.choice([*MemberAction])
@@ -66,7 +72,7 @@ class Life:
             lambda: cmd.ChangeInstance(**own, version="1.1.0"),
             lambda: cmd.ChangeInstance(**own, rollback=True),
             lambda: cmd.ChangeInstance(**own, paused=chance.random() < 0.2),
-            lambda: cmd.DeleteInstance(**own),
+            lambda: (cmd.DeleteInstance if chance.random() < 0.3 else cmd.FinishDeletion)(**own),
             lambda: cmd.FinishDeletion(**own),
             lambda: cmd.NoteDeletionOverdue(**own),
             lambda: cmd.ForceDeletion(**own, reason="it hangs"),
@@ -87,11 +93,18 @@ class Life:
                 )
             )
         change = cmd.ChangeMember(
-            **own, action=action, component_key=key, role=role, key=chance.choice("pqrs")
+            **own, action=action, component_key=key, role=role, key=f"k{chance.randint(0, 9)}"
         )
-        move = cmd.MoveMember(**own, member_id=member_id, phase=chance.choice(cmd.MOVED))
-        if chance.random() < 0.6:
-            return chance.choice((change, move))
+        move = cmd.MoveMember(
+            **own, member_id=member_id, phase=chance.choice((M.READY, *cmd.MOVED))
+        )
+        if not self.owners:
+            return makers[0]()
+        if now is not None and now.is_leaving and chance.random() < 0.6:
+            gone = cmd.MoveMember(**own, member_id=member_id, phase=M.REMOVED)
+            return chance.choice((gone, gone, cmd.FinishDeletion(**own)))
+        if chance.random() < 0.7:
+            return chance.choice((change, change, move))
         return chance.choice(makers)()
 
     def step(self) -> None:
@@ -153,6 +166,8 @@ class Life:
             else:
                 assert own[member] is M(body["before"])
                 assert own[member] is after or after in MEMBER_EDGES[own[member]]
+                if own[member].is_live and after is M.REMOVED:
+                    assert self.phases[number] is P.DELETING
             own[member] = after
             if after is M.REMOVED:
                 del own[member]
@@ -175,6 +190,8 @@ class Life:
             assert i.observed_generation <= i.generation >= i.settled_generation
             for key, member in held.components.items():
                 assert held.members[member].component_key == key
+            live = {n for n, each in held.members.items() if each.is_live}
+            assert live <= set(held.components.values())
             assert len(held.ended) <= 64
 
 

@@ -18,6 +18,8 @@ from bailiwick.vocab.words import DomainKind
 
 INSTANCE_LABEL: Final = "bailiwick.instance"
 """Of work that is a member's: the number of its instance."""
+SCHEDULER_LABEL: Final = "bailiwick.scheduler"
+"""Of work that is for a scheduler: the word that its instance answers to."""
 RESERVED_PREFIX: Final = "bailiwick."
 """How labels of work begin that only the platform gives."""
 

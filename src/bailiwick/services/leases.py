@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from bailiwick.apps.places import SCHEDULER_LABEL
 from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel import (
     ClearFence,
@@ -37,7 +38,7 @@ from bailiwick.scheduler.lease import Lease
 from bailiwick.services.caller import Caller, Deferred, Hidden
 from bailiwick.services.pages import Rows
 from bailiwick.services.plans import PricedPlan, plan_request
-from bailiwick.vocab.errors import InvariantBroken
+from bailiwick.vocab.errors import InvariantBroken, NotFound
 from bailiwick.vocab.words import PreemptionReason
 
 
@@ -62,6 +63,7 @@ async def request_lease(
     """
     await check_scope(caller, scope)
     command = ask()
+    await check_scheduler(caller, command)
     if caller.dry_run:
         return await plan_request(caller, command)
     answer = await caller.execute(command)
@@ -74,6 +76,20 @@ async def check_scope(caller: Caller, scope: Scope) -> None:
     """Go on only if the caller may ask there, and there is somebody to ask for."""
     caller.require(scope)
     await caller.read(lambda view: view.state.directory.check_scope(scope))
+
+
+async def check_scheduler(caller: Caller, command: Submit) -> None:
+    """Go on only if somebody answers to the scheduler's word that a request names, if it does."""
+    request = command.request
+    word = request.job_labels.get(SCHEDULER_LABEL)
+    if word is None:
+        return
+    tenant, project = request.tenant, request.project
+    hint = "an instance of an app that offers it must be there, and the app be enabled"
+    if project is None or not await caller.read(
+        lambda view: view.state.apps.answering(word, tenant, project=project) is not None
+    ):
+        raise NotFound("scheduler", word, hint=hint)
 
 
 async def list_leases(

@@ -21,6 +21,7 @@ from math import gcd
 from typing import TypeAlias
 
 from bailiwick.kernel import commands as cmd
+from bailiwick.kernel.apps.events import AppEvent
 from bailiwick.kernel.events import Event
 from bailiwick.scheduler.request import PlacementRequest
 from bailiwick.vocab.words import PreemptionReason
@@ -117,7 +118,14 @@ class ClearMember:
     member: Member
 
 
-Action: TypeAlias = Arrive | CancelWork | EvictMembers | ClearMember | cmd.Command
+@dataclass(frozen=True, slots=True)
+class NoteApp:
+    """Something was said of apps: it is taken as told, and bounds where their members may run."""
+
+    event: AppEvent
+
+
+Action: TypeAlias = Arrive | CancelWork | EvictMembers | ClearMember | NoteApp | cmd.Command
 """What was done; a command that names leases or entries is told by works instead."""
 
 

@@ -18,6 +18,7 @@ from typing import TypeAlias, assert_never
 
 from bailiwick.journal.record import Record
 from bailiwick.journal.words import CancelCause
+from bailiwick.kernel.apps.events import AppEvent
 from bailiwick.kernel.commands import Tick
 from bailiwick.kernel.events import Event
 from bailiwick.kernel.fleet.commands import ChangeMode
@@ -61,6 +62,7 @@ from bailiwick.whatif.history import (
     Happened,
     JournalHistory,
     Member,
+    NoteApp,
     Planned,
     StepWord,
     Teardown,
@@ -148,6 +150,9 @@ class HistoryReader:
     # -- one record ----------------------------------------------------------------------------
 
     def _read(self, record: Record, event: Event) -> None:
+        if isinstance(event, AppEvent):
+            self._do(record, NoteApp(event))
+            return
         if type(event) in TOLD_ONLY:
             return
         match event:

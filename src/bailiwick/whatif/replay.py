@@ -49,6 +49,7 @@ from bailiwick.whatif.history import (
     EvictMembers,
     JournalHistory,
     Member,
+    NoteApp,
     StepWord,
     Teardown,
     WorkStep,
@@ -199,6 +200,9 @@ class Replayer:
                 lease_id = self._leases.get(deed.member, 0)
                 if lease_id in self._state.fenced:
                     self._execute(ClearFence(lease_id), None)
+            case NoteApp():
+                apply(self._state, deed.event, max(self._now, self._state.clock_ms))
+                self._look_again()
             case HolderStep():
                 self._step(deed.lease_id, deed.step)
             case TeardownReport():

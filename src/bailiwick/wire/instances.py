@@ -78,8 +78,8 @@ class Instance(Model):
     """How often what is wanted changed."""
     observed_generation: int
     """The newest that its operator has seen to."""
-    last_good_version: str | None
-    """Where a rollback leads."""
+    rollback_version: str | None
+    """Where a rollback leads: to what last ran or, if that is wanted, to the version before."""
     is_paused: bool
     deadline_ms: int | None
     """By when it is to be gone, if it is being deleted."""

@@ -16,6 +16,7 @@ from bailiwick.vocab.words import (
     Priority,
 )
 from bailiwick.wire.answers import Denial, Estimate
+from bailiwick.wire.apps import WORD_PATTERN
 from bailiwick.wire.base import Amount, Label, Model, Name, TermMs, UnderRules, Within
 from bailiwick.wire.fleet import Held, Node, Resources
 from bailiwick.wire.words import RemedyWord
@@ -38,6 +39,8 @@ class LeaseRequest(Model):
     """What a node must have."""
     job_labels: Annotated[list[Label], Field(max_length=64)] = Field(default_factory=list)
     """What the work is said to be; rules about isolation read it."""
+    scheduler_type: Annotated[str, Field(pattern=WORD_PATTERN)] | None = None
+    """The word of a scheduler that is to use it: one that an instance of an app answers to."""
     gang_size: Annotated[int, Within(1, 4096)] = 1
     ttl_ms: TermMs = 3_600_000
     gpu_count: Annotated[int, Within(0, 16)] = 0

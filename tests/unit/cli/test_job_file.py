@@ -44,6 +44,7 @@ labels:
   zone: a
 job_labels:
   team: red
+scheduler_type: hello
 gang: 1
 ttl: 1h30m
 deadline: 6h
@@ -82,7 +83,7 @@ def test_every_word_is_read_and_makes_a_job(tmp_path: Path) -> None:
     assert job.gpu_generation is HardwareGeneration.NVIDIA_HOPPER
     assert job.lease_class is LeaseClass.SPOT
     assert (job.ttl_ms, job.labels, job.wait) == (5_400_000, ["zone=a"], False)
-    assert job.job_labels == ["team=red"]
+    assert (job.job_labels, job.scheduler_type) == (["team=red"], "hello")
 
 
 def test_every_field_of_the_contract_has_a_word() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -182,6 +183,25 @@ def test_upgrades_go_along_the_paths_and_back_to_what_ran(house: AppHouse) -> No
     house.move("controller-0", READY)
     assert (house.instance().phase, house.instance().version) == (InstancePhase.RUNNING, "1.1.0")
     assert house.instance().last_good == house.instance().wanted
+
+
+def test_an_upgrade_that_ran_is_rolled_back_once_and_never_forward(house: AppHouse) -> None:
+    house.run()
+    before = house.instance().wanted
+    house.do(ChangeInstance(**ONE, version="1.1.0"))
+    _bring_over(house)
+    assert house.instance().goes_back_to == before
+    house.do(ChangeInstance(**ONE, rollback=True))
+    _bring_over(house)
+    assert (house.instance().wanted, house.instance().phase) == (before, InstancePhase.RUNNING)
+    assert refused(house, ChangeInstance(**ONE, rollback=True)).reason is WHY.NOTHING_TO_ROLL_BACK
+
+
+def _bring_over(house: AppHouse) -> None:
+    """All members at the version that is wanted, one after the other."""
+    for key in [*house.held().components]:
+        house.act(MemberAction.REPLACE, key, under=house.instance().version)
+        house.move(key, READY)
 
 
 def test_what_is_paused_begins_nothing(house: AppHouse) -> None:
@@ -544,3 +564,45 @@ def test_nobody_from_outside_labels_work_as_a_members(label: str) -> None:
     body = LeaseRequest(tenant="lab", resources={"cpu_milli": 1}, job_labels=[label])
     with pytest.raises(InvalidValue, match="the platform gives those"):
         submit_of(body)
+
+
+def calls_of(house: AppHouse, *commands: Any) -> int:
+    """How many functions a few commands call: the same on every machine."""
+    count = 0
+
+    def note(frame: object, event: str, arg: object) -> None:
+        nonlocal count
+        del frame, arg
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        house.do(*commands)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("line", [{}, {PolicyAxis.REGIONS: ("east",)}], ids=["open", "narrowed"])
+def test_no_command_looks_at_other_instances(line: dict[PolicyAxis, tuple[str, ...]]) -> None:
+    found = set()
+    for others in (2, 40):
+        house = AppHouse()
+        house.do(SetEntitlement("hello", True, Overlay(line), "lab"))
+        house.run()
+        for at in range(others):
+            house.request(f"other-{at:02}")
+        size = house.book.instances.operation_serial
+        work = [
+            ChangeInstance(**ONE, counts={"worker": 1}),
+            AdvanceOperation(**ONE, operation_id=size + 1, progress=9),
+            MoveMember(**ONE, member_id=1, phase=FAILED),
+            DeleteInstance(**ONE),
+            MoveMember(**ONE, member_id=1, phase=REMOVED),
+            FinishDeletion(**ONE),
+            RequestInstance(**OWN, name="last", app="hello", version="1.0.0"),
+        ]
+        calls_of(house, ChangeInstance(**ONE, metadata="warm"))
+        found.add(calls_of(house, *work))
+    assert max(found) - min(found) < 20  # longer numbers; another look at each would be 38

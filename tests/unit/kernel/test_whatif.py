@@ -7,12 +7,16 @@ from hashlib import sha256
 
 import pytest
 
+from bailiwick.apps.overlays import Overlay
+from bailiwick.apps.places import INSTANCE_LABEL
 from bailiwick.billing.budgets import Budget
 from bailiwick.billing.rates import LIST_PRICES
+from bailiwick.fleet.node import NodeCapacity
 from bailiwick.journal.record import parse_record
 from bailiwick.journal.words import Severity
 from bailiwick.kernel import (
     ChangeMode,
+    ChangeSettings,
     Evict,
     Kernel,
     RegisterNode,
@@ -23,13 +27,17 @@ from bailiwick.kernel import (
     SetRateCard,
     Settings,
     State,
+    Submit,
     Tick,
     WithdrawRateCard,
     decode,
     encode,
 )
+from bailiwick.kernel.apps.commands import SetEntitlement
 from bailiwick.kernel.work.events import AdmissionApproved
 from bailiwick.kernel.work.lease_events import LeaseReleased
+from bailiwick.scheduler.request import PlacementRequest
+from bailiwick.vocab.apps import PolicyAxis
 from bailiwick.vocab.errors import BailiwickError, Conflict, InvalidValue
 from bailiwick.vocab.transitions import NodeMode
 from bailiwick.vocab.words import PreemptionReason
@@ -38,6 +46,7 @@ from bailiwick.whatif.compare import MoveWord, WhatIfReport, compare
 from bailiwick.whatif.history import Grid, JournalHistory
 from bailiwick.whatif.reader import HistoryReader, read_history
 from bailiwick.whatif.tally import Ending, Fate, Waits, cost_of
+from tests.support.app_house import OWN, AppHouse
 from tests.support.kernel_histories import (
     HOUR,
     MINUTE,
@@ -358,3 +367,20 @@ def test_a_cordon_is_read_back_as_one() -> None:
     assert drains == [ChangeMode("n1", NodeMode.DRAINING, evict=False)]
     report = compare(history, State, changes=Changes())
     assert report.fidelity.exact, report.fidelity
+
+
+def test_the_control_knows_where_members_of_instances_may_run() -> None:
+    house = AppHouse()
+    house.do(ChangeSettings(wide_settings()))
+    for number, region in enumerate(("west", "east", "west")):
+        house.do(RegisterNode(f"n{number}", NodeCapacity(4, 2**30, labels={"region": region})))
+    house.request()
+    for regions in (("east",), ("east", "west"), ("west",)):
+        house.do(SetEntitlement("hello", True, Overlay({PolicyAxis.REGIONS: regions}), "lab"))
+        labels = {INSTANCE_LABEL: "1"}
+        about = {**OWN, "cpu_cores": 2, "ttl_ms": MINUTE, "job_labels": labels}
+        house.do(*(Submit(PlacementRequest(**about)) for _ in range(2)), Tick())
+    history = read_history(house.records)
+    report = compare(history, State, changes=changes(history))
+    assert report.fidelity.exact, report.fidelity
+    assert len({node for each in house.records for node in each.body.get("nodes", ())}) > 1

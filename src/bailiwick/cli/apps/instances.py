@@ -174,14 +174,15 @@ def roll_back(
     wait: WaitOption = False,
     timeout: TimeoutOption = None,
 ) -> None:
-    """Bring an instance back to what it last ran as: version, parameters and counts.
+    """Bring an instance back to what it last ran as, or to the version that it ran before.
 
-    What becomes of its data the manifest says (rollback: data).
+    With its version it gets its parameters and counts of then. What becomes of its data the
+    manifest says (rollback: data).
 
     Example: bailiwick app instance rollback demo
     """
-    ask.confirm(f"Bring {name} back to what it last ran as?")
-    _change(ask, name, "goes back to what it last ran as", if_revision=if_revision, rollback=True)
+    ask.confirm(f"Bring {name} back to what it was before?")
+    _change(ask, name, "goes back to what it was before", if_revision=if_revision, rollback=True)
     _wait_if(ask, name, wait=wait, timeout=timeout)
 
 

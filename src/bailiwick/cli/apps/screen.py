@@ -91,7 +91,7 @@ def draw_instance(found: Instance, members: Sequence[InstanceMember]) -> None:
         ("parameters", _plain(found.parameters)),
         ("mode", f"{found.operating_mode.value}, for one {found.control_plane_scope.value}"),
         ("backend", found.runtime_backend),
-        ("last good version", found.last_good_version or "none yet"),
+        ("goes back to", found.rollback_version or "nothing yet"),
         ("created", moment(found.created_ms)),
     ]
     if found.deadline_ms is not None:
@@ -135,10 +135,7 @@ def next_steps(found: Instance, members: Sequence[InstanceMember]) -> Iterator[s
         yield f'{word} force-delete {name} "WHY" ends it, if you run the fleet'
     elif found.phase is InstancePhase.DELETING:
         yield f"{word} wait {name}"
-    elif found.phase is InstancePhase.FAILED and found.last_good_version not in (
-        None,
-        found.version,
-    ):
+    elif found.phase is InstancePhase.FAILED and found.rollback_version is not None:
         yield f"{word} rollback {name}"
     elif found.phase in (InstancePhase.REQUESTED, InstancePhase.PROVISIONING):
         yield f"{word} wait {name}"

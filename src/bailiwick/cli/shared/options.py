@@ -88,6 +88,12 @@ class WishOptions:
         list[str] | None,
         _option(_WHAT, "--job-label", metavar="KEY=VALUE", help="What the work is; repeat it."),
     ] = None
+    scheduler_type: Annotated[
+        str | None,
+        _option(
+            _WHAT, "--scheduler-type", metavar="WORD", help="For the scheduler that answers to it."
+        ),
+    ] = None
     priority: Annotated[
         str | None,
         _option(
@@ -327,6 +333,7 @@ def typed_words(options: WishOptions) -> dict[str, object]:
         "gang": options.gang,
         "labels": options.label,
         "job_labels": options.job_label,
+        "scheduler_type": options.scheduler_type,
         "priority": options.priority,
         "class": named[0] if named else None,
         "ttl": options.ttl,

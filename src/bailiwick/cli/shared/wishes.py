@@ -169,6 +169,7 @@ WORDS: Final[dict[str, Callable[[str, object], Flat]]] = {
     "tag": _plain("tag"),
     "labels": _texts("labels"),
     "job_labels": _texts("job_labels"),
+    "scheduler_type": _plain("scheduler_type"),
     "gang": _gang,
     "ttl": lambda word, value: {"ttl_ms": parse_span(word, _text(word, value))},
     "deadline": _deadline,

@@ -193,7 +193,8 @@ class AppBook:
         """
         i = held.instance
         scope = Scope(i.tenant, i.project)
-        wanted = [i.version, *(() if i.last_good is None else (i.last_good.version,))]
+        back = i.goes_back_to
+        wanted = [i.version, *(() if back is None else (back.version,))]
         for version in wanted:
             refs = self.versions[i.app][version].manifest.artifacts.values()
             ref = next((each for each in refs if each.digest == digest), None)

@@ -165,7 +165,14 @@ def _move(book: AppBook, event: ev.AppInstanceMoved) -> None:
     if event.metadata is not None:
         found = replace(found, metadata=event.metadata)
     if event.phase is InstancePhase.RUNNING:
-        found = replace(found, settled_generation=event.generation, last_good=i.wanted)
+        older = i.older_good
+        if older == i.wanted:
+            older = None  # it went back, and not to what it came from
+        elif i.last_good is not None and i.last_good.version != i.version:
+            older = i.last_good
+        found = replace(
+            found, settled_generation=event.generation, last_good=i.wanted, older_good=older
+        )
     held.instance = found
 
 

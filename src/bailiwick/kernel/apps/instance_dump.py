@@ -62,6 +62,7 @@ def _instance_row(i: AppInstance) -> list[Any]:
         *(i.settled_generation, _wanted_row(i.last_good), int(i.paused)),
         *(None if i.reported is None else i.reported.value, i.deadline_ms, int(i.is_overdue)),
         *(i.created_ms, i.changed_ms, i.reason, i.metadata, i.revision),
+        _wanted_row(i.older_good),
     ]
 
 
@@ -127,6 +128,7 @@ def _instance_from(row: list[Any]) -> AppInstance:
         reason=row[20],
         metadata=row[21],
         revision=row[22],
+        older_good=None if row[23] is None else _wanted_from(row[23]),
     )
 
 

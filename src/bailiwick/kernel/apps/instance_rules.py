@@ -174,9 +174,10 @@ def _wanted(state: State, instance: AppInstance, command: cmd.ChangeInstance) ->
 
 def _rolled_back(held: HeldInstance) -> WantedState:
     i = held.instance
-    if i.last_good is None or i.last_good == i.wanted:
+    found = i.goes_back_to
+    if found is None:
         raise InstanceRefused(InstanceRefusal.NOTHING_TO_ROLL_BACK, i.name, version=i.version)
-    return i.last_good
+    return found
 
 
 def _check_path(

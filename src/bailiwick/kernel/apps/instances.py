@@ -72,6 +72,8 @@ class AppInstance:
     """0: it never ran."""
     last_good: WantedState | None = None
     """As what it last ran."""
+    older_good: WantedState | None = None
+    """As what it ran before that, in another version; none once it went back there."""
     paused: bool = False
     reported: InstancePhase | None = None
     """What its operator says of this generation."""
@@ -95,6 +97,11 @@ class AppInstance:
     def version(self) -> str:
         """The version that is wanted."""
         return self.wanted.version
+
+    @property
+    def goes_back_to(self) -> WantedState | None:
+        """Where a rollback leads: to what last ran or, if that is what is wanted, before it."""
+        return self.older_good if self.last_good == self.wanted else self.last_good
 
     @property
     def is_leaving(self) -> bool:

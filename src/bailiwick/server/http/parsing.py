@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bailiwick.apps.places import RESERVED_PREFIX
+from bailiwick.apps.places import RESERVED_PREFIX, SCHEDULER_LABEL
 from bailiwick.fleet.node import GpuDevice, NodeCapacity
 from bailiwick.fleet.topology import CacheDomain, NodeTopology
 from bailiwick.iam import Scope
@@ -43,7 +43,7 @@ def submit_of(body: LeaseRequest) -> Submit:
         generation=body.gpu_generation,
         exclusivity=body.exclusivity,
         labels=labels_of(body.labels),
-        job_labels=_work_labels(body.job_labels),
+        job_labels=_work_labels(body),
         priority=body.priority,
         lease_class=body.lease_class,
         gang_size=body.gang_size,
@@ -54,13 +54,15 @@ def submit_of(body: LeaseRequest) -> Submit:
     return Submit(request, body.wait)
 
 
-def _work_labels(labels: Iterable[str]) -> dict[str, str]:
+def _work_labels(body: LeaseRequest) -> dict[str, str]:
     """What the work is labelled; some labels only the platform gives."""
-    found = labels_of(labels)
+    found = labels_of(body.job_labels)
     for key in found:
         if key.startswith(RESERVED_PREFIX):
             expected = f"no key that begins with {RESERVED_PREFIX}; the platform gives those"
             raise InvalidValue("job_labels", key, expected)
+    if body.scheduler_type is not None:
+        found[SCHEDULER_LABEL] = body.scheduler_type
     return found
 
 

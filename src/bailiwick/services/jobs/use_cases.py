@@ -22,7 +22,7 @@ from bailiwick.services.caller import Caller, Deferred
 from bailiwick.services.jobs.costs import JobCost, read_cost
 from bailiwick.services.jobs.jobs import JobDraft, Jobs, Submitted
 from bailiwick.services.jobs.landing import WorkAsked, require_landing, require_own
-from bailiwick.services.leases import check_scope
+from bailiwick.services.leases import check_scheduler, check_scope
 from bailiwick.services.pages import Rows, cut
 from bailiwick.services.plans import PricedPlan, plan_request
 from bailiwick.store.meter_rows import MeterBook
@@ -62,6 +62,7 @@ async def submit_job(
     per_core = await caller.read(lambda view: view.state.settings.job_mem_bytes_per_core)
     before = await _resolve(caller, jobs, after())
     draft = replace(ask(), mem_bytes_per_core=per_core, after=before)
+    await check_scheduler(caller, draft.request)
     await require_landing(caller, [WorkAsked(draft.request.request, draft.image)])
     if draft.interactive:
         await require_own(caller, draft.request.request)

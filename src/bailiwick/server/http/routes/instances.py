@@ -336,7 +336,7 @@ def _instance(found: instances.InstanceRow) -> wire.Instance:
         reason=told.reason or None,
         generation=told.generation,
         observed_generation=told.observed_generation,
-        last_good_version=None if told.last_good is None else told.last_good.version,
+        rollback_version=None if told.goes_back_to is None else told.goes_back_to.version,
         is_paused=told.paused,
         deadline_ms=told.deadline_ms,
         created_ms=told.created_ms,
