@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from bailiwick.reconcile.webhooks import sender as sender_module
 from bailiwick.reconcile.webhooks.sender import Sender
 from bailiwick.vocab.apps import DeliveryFault
 from tests.support.certificates import make_certificate
+from tests.support.waiting import WAIT_S
 from tests.support.webhook_receiver import Receiver, receiving
 
 NAME = "hooks.example"
@@ -83,7 +85,7 @@ def test_one_address_that_is_not_allowed_spoils_all(
 ) -> None:
     names = Names(["127.0.0.1", "169.254.169.254"])
     monkeypatch.setattr(sender_module.socket, "getaddrinfo", names)
-    refused = NotReached(DeliveryFault.ADDRESS_NOT_ALLOWED)
+    refused = NotReached(DeliveryFault.NO_ADDRESS)
     assert send(f"https://{NAME}:{receiver.port}/", certificate) == refused
     names.answers = [["93.184.216.34", "::ffff:127.0.0.1"]]
     assert send(f"https://{NAME}:{receiver.port}/", certificate, private=False) == refused
@@ -106,11 +108,27 @@ def test_a_certificate_of_another_name_is_not_believed(
     assert receiver.messages == []
 
 
-def test_a_name_that_is_not_there_and_one_that_hangs(
+def test_a_name_that_is_not_there_is_as_one_that_is_not_allowed(
     certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender_module.socket, "getaddrinfo", Names([]))
-    assert send(f"https://{NAME}/", certificate) == NotReached(DeliveryFault.NO_ADDRESS)
+    missing = send(f"https://{NAME}/", certificate)
+    # As a name that is there, and inside: nobody learns which names the operator's network has.
+    monkeypatch.setattr(sender_module.socket, "getaddrinfo", Names(["10.0.0.1"]))
+    inside = send(f"https://{NAME}/", certificate, private=False)
+    assert missing == inside == NotReached(DeliveryFault.NO_ADDRESS)
+    plain = send("http://127.0.0.1:9/", certificate, private=False)
+    assert plain == NotReached(DeliveryFault.ADDRESS_NOT_ALLOWED)
+
+
+def test_an_answer_that_is_no_http_and_a_fault_of_ours_end_one_try(
+    certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> bool:
+        raise RuntimeError("nobody thought of this")
+
+    monkeypatch.setattr(sender_module, "is_allowed", broken)
+    assert send("https://127.0.0.1:9/", certificate) == NotReached(DeliveryFault.NO_CONNECTION)
 
 
 def test_a_redirect_is_told_and_not_followed(
@@ -139,3 +157,36 @@ def test_no_proxy_of_the_environment_is_used(
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     monkeypatch.setattr(sender_module.socket, "getaddrinfo", Names(["127.0.0.1"]))
     assert send(f"https://{NAME}:{receiver.port}/", certificate) == Answered(204)
+
+
+def test_a_lookup_that_hangs_is_not_begun_again_and_holds_up_nobody_else(
+    receiver: Receiver, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs, quick, asked = threading.Event(), Names(["127.0.0.1"]), list[str]()
+
+    def lookup(host: str, port: int, **more: Any) -> list[Any]:
+        asked.append(host)
+        if host == "slow.example":
+            hangs.wait(WAIT_S)
+        return quick(host, port, **more)
+
+    monkeypatch.setattr(sender_module.socket, "getaddrinfo", lookup)
+
+    async def play() -> list[SendOutcome]:
+        trust = ssl.create_default_context(cafile=str(certificate[0]))
+        sender = Sender(allow_private=True, trust=trust, timeout_s=0.3)
+        patient = Sender(allow_private=True, trust=trust, timeout_s=WAIT_S)
+        given: dict[str, Any] = {"headers": {}, "body": b"{}"}
+        found = [await sender.send("w", "https://slow.example/", **given) for _ in range(2)]
+        url = f"https://{NAME}:{receiver.port}/"
+        found.append(await patient.send("other", url, **given))
+        hangs.set()
+        await sender.close()
+        await patient.close()
+        return found
+
+    late, refused, good = asyncio.run(play())
+    assert late == NotReached(DeliveryFault.TIMEOUT)
+    assert refused == NotReached(DeliveryFault.NO_ADDRESS)
+    assert good == Answered(204)
+    assert asked.count("slow.example") == 1

@@ -257,8 +257,22 @@ def test_nothing_reaches_this_machine_unless_the_operator_lets_it(
     with sending(house, allow_private=False):
         happen(house)
         until(lambda: deliveries(house, place, "dead"), "it is given up")
-    assert deliveries(house, place, "dead")[0]["fault"] == "address_not_allowed"
+    assert deliveries(house, place, "dead")[0]["fault"] == "no_address"
     assert receiver.messages == []
+
+
+@pytest.mark.parametrize(
+    "host", [f"{'a' * 64}.example", "a..example", "xn--.example", "x" * 250, "1.2.3.4.5"]
+)
+def test_an_address_that_nobody_can_make_sense_of_ends_nothing_but_its_own_tries(
+    house: HttpHouse, receiver: Receiver, host: str
+) -> None:
+    place, _ = hook(house, f"https://{host}/in")
+    hook(house, receiver.url)
+    with sending(house):
+        wanted = happen(house)
+        until(lambda: deliveries(house, place, "dead"), "it is given up")
+        assert ids(receiver.wait_for(1)) == [wanted]
 
 
 def test_a_receiver_without_a_good_certificate_is_told_nothing(

@@ -44,8 +44,13 @@ NAMES: Final = ("correlation_id", "org_id", "project_id", "app_slug", "app_insta
 """What events are found by, as ``data`` spells it."""
 
 
-_HIDDEN: Final = {"app_webhook_set": ("url", "secret_id")}
-"""Who hears of a webhook is not told where it leads: an address may be known to few on purpose."""
+_HIDDEN: Final = {
+    # Its digest is told, and the catalog has it; a message should be small.
+    "app_published": ("document",),
+    # Who hears of a webhook is not told where it leads: an address may be known to few on purpose.
+    "app_webhook_set": ("url", "secret_id"),
+}
+"""Fields of records that events leave out."""
 
 
 class EventFacts(NamedTuple):

@@ -165,6 +165,18 @@ def test_what_is_done_twice_from_the_same_state_is_done_once(client: Client) -> 
     assert (told.title, told.result) == ("restore", "restored")
 
 
+def test_tasks_for_what_was_wanted_before_come_to_nothing(client: Client) -> None:
+    path = make(client, "older")
+    kit_of(client, path).task("roll out")
+    for workers in range(2, 22):  # more than may run at a time
+        body = InstanceChange(counts={"worker": workers})
+        client.send(INSTANCE_CHANGE, body=body, path=path)
+        assert not kit_of(client, path).task("roll out").is_over
+    query = {"phase": "running"}
+    found = client.send(INSTANCE_OPERATION_LIST, path=path, query=query).items
+    assert [each.generation for each in found if each.title] == [21]
+
+
 def test_notes_stay_beside_the_claim(client: Client) -> None:
     path = make(client, "notes")
     claim = '{"leader":{"count":1,"holder":"x"}}'

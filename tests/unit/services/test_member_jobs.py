@@ -10,6 +10,7 @@ import pytest
 from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.manifest import ArtifactRef, Manifest
 from bailiwick.apps.places import INSTANCE_LABEL
+from bailiwick.executors.registry import labels_for
 from bailiwick.iam import is_reserved
 from bailiwick.kernel.apps.instances import AppInstance, AppMember, WantedState
 from bailiwick.services.apps.member_jobs import image_of, job_of, principal_of
@@ -47,6 +48,7 @@ def test_it_is_the_projects_and_says_whose_member_it_is() -> None:
     found = draft()
     request = found.request.request
     assert (str(request.tenant), str(request.project)) == ("lab", "p")
+    assert request.labels == labels_for(None, {})
     assert request.job_labels == {INSTANCE_LABEL: "7"}
     assert (request.cpu_milli, request.mem_bytes) == (100, 2**26)
     assert found.digest() == draft().digest()

@@ -25,13 +25,14 @@ from bailiwick.operators.kit.election import CLAIM, notes_in, spell_notes
 from bailiwick.operators.kit.logs import KitLog
 from bailiwick.operators.kit.secrets import SecretFile
 from bailiwick.operators.kit.tasks import OperatorTask
-from bailiwick.vocab.apps import InstancePhase, MemberAction
+from bailiwick.vocab.apps import InstancePhase, MemberAction, OperationKind, OperationPhase
 from bailiwick.vocab.errors import ErrorCode, InvalidValue
 from bailiwick.wire.actions.instances import (
     INSTANCE_CHANGE,
     INSTANCE_MEMBER_CHANGE,
     INSTANCE_MEMBER_LIST,
     INSTANCE_OPERATION_BEGIN,
+    INSTANCE_OPERATION_LIST,
     INSTANCE_READ,
     INSTANCE_REPORT,
 )
@@ -192,6 +193,8 @@ class Kit:
     def task(self, title: str) -> OperatorTask:
         """Work that everybody can follow; a title has one for each generation."""
         self._check_leads()
+        if self.instance.generation > self.instance.observed_generation:
+            self._end_older_tasks()
         key = self._key("task", title, str(self.instance.generation))
         begun = self._tools.client.send_under(
             key, INSTANCE_OPERATION_BEGIN, body=NewOperation(title=title), path=self._path
@@ -199,6 +202,17 @@ class Kit:
         assert begun.operation_id is not None  # it was no dry run
         path = {**self._path, "operation_id": begun.operation_id}
         return OperatorTask(self._tools.client, path)
+
+    def _end_older_tasks(self) -> None:
+        """Tasks for what was wanted before come to nothing; only so many may run at a time."""
+        found = self._tools.client.pages(
+            INSTANCE_OPERATION_LIST, path=self._path, query={"phase": OperationPhase.RUNNING.value}
+        )
+        for each in found.items:
+            is_older = (each.generation or 0) < self.instance.generation
+            if each.kind is OperationKind.TASK and is_older:
+                path = {**self._path, "operation_id": each.operation_id}
+                OperatorTask(self._tools.client, path).fail("superseded")
 
     def secret(self, name: str) -> str:
         """A secret of the operator's, as it is now."""

@@ -73,6 +73,7 @@ class LineTools:
     pace: RetryPace
     aside: Callable[[Callable[[], T]], Awaitable[T]]
     """Has something done that waits for a disk."""
+    say: Callable[[str], None]
 
 
 class HookLine:
@@ -202,6 +203,10 @@ class HookLine:
             chance=random.random(),
             pace=self._tools.pace,
         )
+        if isinstance(step, GivenUp):
+            scope, name = self.key
+            told = f"webhook {name} of {scope} is not sent event {before.seq}"
+            self._tools.say(f"{told}: {step.fault} after {tries} tries")
         states = {Delivered: DeliveryState.DELIVERED, GivenUp: DeliveryState.DEAD}
         letter = Letter(
             seq=before.seq,

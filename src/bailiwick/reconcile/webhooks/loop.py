@@ -27,7 +27,7 @@ from bailiwick.runtime.runner import Runner
 from bailiwick.services.apps.events import may_be_event, name_of
 from bailiwick.store.webhooks.rows import HookKey, WebhookBook
 
-PAGE = 1_000
+PAGE = 200
 GATHER_S = 0.02
 """How long news gathers, so that a busy journal is read in larger pieces."""
 POLL_S = 0.5
@@ -80,7 +80,9 @@ class WebhookLoop:
         unlisten = self._runner.lines.listen(wake)
         pool = ThreadPoolExecutor(ROW_THREADS, thread_name_prefix="hook-rows")
         sender = Sender(allow_private=self._terms.allow_private, timeout_s=self._terms.timeout_s)
-        round_ = _Round(self._runner, self._book, terms=self._terms, sender=sender, pool=pool)
+        round_ = _Round(
+            self._runner, self._book, terms=self._terms, sender=sender, pool=pool, say=self._say
+        )
         try:
             while not stop.is_set():  # until told to stop
                 woken.clear()
@@ -106,9 +108,10 @@ class _Round:
         terms: WebhookTerms,
         sender: Sender,
         pool: ThreadPoolExecutor,
+        say: Callable[[str], None],
     ) -> None:
         self._runner, self._book, self._terms = runner, book, terms
-        self._sender, self._pool = sender, pool
+        self._sender, self._pool, self._say = sender, pool, say
         self._lines: dict[HookKey, HookLine] = {}
         self._tasks: dict[HookKey, asyncio.Task[None]] = {}
         self._tools: LineTools | None = None
@@ -172,6 +175,7 @@ class _Round:
             journal=name_of(lines[0]),
             pace=self._terms.pace,
             aside=self.aside,
+            say=self._say,
         )
 
     async def _read_on(self) -> bool:

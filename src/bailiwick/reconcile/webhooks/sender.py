@@ -60,7 +60,7 @@ class Lookups:
 def _addresses(host: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:  # a UnicodeError cannot be: the address was read as ASCII
+    except (OSError, ValueError):  # no such name; or none can be, with a part that is too long
         return []
     return list(dict.fromkeys(str(row[4][0]) for row in found))[:ADDRESSES_MAX]
 
@@ -95,13 +95,13 @@ class Sender:
     async def send(
         self, asker: object, url: str, *, headers: dict[str, str], body: bytes
     ) -> SendOutcome:
-        """What became of one try; never an exception."""
+        """What became of one try; never an exception, whatever the address and the receiver."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 return await self._send(asker, read_url(url), headers=headers, body=body)
         except (TimeoutError, httpx2.TimeoutException):
             return NotReached(DeliveryFault.TIMEOUT)
-        except httpx2.HTTPError as error:
+        except Exception as error:  # whatever a tenant's address leads to must not end the server
             is_trust = isinstance(_root(error), ssl.SSLError)
             fault = DeliveryFault.CERTIFICATE if is_trust else DeliveryFault.NO_CONNECTION
             return NotReached(fault)
@@ -112,10 +112,9 @@ class Sender:
         if not target.is_secure and not self.allow_private:
             return NotReached(DeliveryFault.ADDRESS_NOT_ALLOWED)
         found = await self._lookups.find(asker, target.host, port=target.port)
-        if not found:
+        if not found or not all(is_allowed(each, private=self.allow_private) for each in found):
+            # The same for both: who asks must not learn which names there are inside.
             return NotReached(DeliveryFault.NO_ADDRESS)
-        if not all(is_allowed(each, private=self.allow_private) for each in found):
-            return NotReached(DeliveryFault.ADDRESS_NOT_ALLOWED)
         for address in found[:-1]:
             with suppress(httpx2.ConnectError):  # another may answer
                 return await self._post(target, address, headers=headers, body=body)

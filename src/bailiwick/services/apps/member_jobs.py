@@ -16,7 +16,8 @@ Rules:
   ``APP_ARTIFACT``         the digest of what it is made of
   =======================  ==================================================================
 
-- Its request says whose member it is, so that the lines about regions and SKUs hold for it.
+- It lands where jobs are run by the machine itself. Its request says whose member it is, so that
+  the lines about regions and SKUs hold for it.
 - What is an image is its root, by digest; a blob it fetches itself.
 """
 
@@ -28,6 +29,7 @@ from bailiwick.apps.artifacts import ArtifactSource
 from bailiwick.apps.manifest import ArtifactRef, Manifest, RoleShape
 from bailiwick.apps.places import INSTANCE_LABEL
 from bailiwick.executors.port import JobSpec
+from bailiwick.executors.registry import labels_for
 from bailiwick.iam import APP_PREFIX, PrincipalKind
 from bailiwick.kernel import Submit
 from bailiwick.kernel.apps.instances import AppInstance, AppMember
@@ -108,6 +110,7 @@ def _request(instance: AppInstance, shape: RoleShape) -> PlacementRequest:
         generation=shape.generation,
         exclusivity=shape.exclusivity,
         lease_class=shape.lease_class,
+        labels=labels_for(None, {}),
         job_labels={INSTANCE_LABEL: str(instance.id)},
         ttl_ms=TERM_MS,
     )

@@ -1,0 +1,187 @@
+"""Members of apps become jobs: begun once, renewed, replaced, and not where they may not be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bailiwick.kernel.apps import commands as ap
+from bailiwick.kernel.apps import instance_commands as cmd
+from bailiwick.kernel.apps.instances import AppMember, HeldInstance
+from bailiwick.kernel.apps.spelling import overlay_from
+from bailiwick.kernel.people.commands import CreateProject
+from bailiwick.reconcile.apps.loop import AppLoop
+from bailiwick.reconcile.apps.steps import PAUSE_MS_MAX
+from bailiwick.services.apps.member_jobs import TERM_MS
+from bailiwick.store.members.app_jobs import AppJobs
+from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, InstancePhase, MemberPhase
+from tests.jobs.house import TENANT, JobHouse, job_house
+from tests.support.app_manifests import SERVICE_DIGEST, service
+from tests.support.http_house import MovedClock
+from tests.support.waiting import until
+
+OWN: dict[str, Any] = {"tenant": TENANT, "project": "p"}
+OF = OWN | {"instance_id": 1}
+APP = f"{TENANT}.svc"
+
+
+class Apps:
+    """A house with an app that may be used, and the loop of its members."""
+
+    def __init__(self, house: JobHouse) -> None:
+        self.house, self.clock = house, MovedClock()
+        self.loop = self.new_loop()
+        house.do(CreateProject(TENANT, "p"))
+        house.do(ap.SetArtifactSource("main", ArtifactKind.BLOB, "https://blobs.example/a"))
+        house.do(ap.RegisterArtifact(SERVICE_DIGEST, ArtifactKind.BLOB, "main", TENANT))
+        house.do(ap.ChangeArtifact(SERVICE_DIGEST, TENANT, trust=ArtifactTrust.VERIFIED))
+        manifest = service()
+        blob = replace(manifest.artifacts["service"], kind=ArtifactKind.BLOB)
+        house.do(ap.PublishApp(service(artifacts={"service": blob}).canonical, TENANT))
+        self.entitle()
+
+    def new_loop(self) -> AppLoop:
+        """One that knows nothing yet, as after a restart."""
+        runner = self.house.runner
+        jobs = AppJobs(runner.replica.store)  # type: ignore[arg-type]
+        return AppLoop(self.house.jobs, jobs, runner, clock=self.clock, say=self.house.said.append)
+
+    def entitle(self, *, is_enabled: bool = True, **lines: Any) -> None:
+        """What counts for the app."""
+        line = overlay_from(lines)
+        self.house.do(ap.SetEntitlement(APP, is_enabled, line, TENANT))
+
+    def request(self, **counts: int) -> None:
+        """An instance."""
+        wish = {"name": "demo", "app": APP, "version": "1.0.0", "counts": counts}
+        self.house.do(cmd.RequestInstance(**OWN, **wish))
+
+    def held(self) -> HeldInstance | None:
+        """The instance as it is now."""
+        return self.house.runner.read(lambda view: view.state.apps.instances.held.get(1))
+
+    def members(self, *phases: MemberPhase) -> list[AppMember]:
+        """Those in these phases, or all."""
+        held = self.held()
+        found = [] if held is None else [*held.members.values()]
+        return [each for each in found if not phases or each.phase in phases]
+
+    def rounds(self, ask: Any, what: str) -> Any:
+        """The first answer that is one; rounds are made meanwhile."""
+
+        def look() -> Any:
+            self.loop.once()
+            self.house.once()
+            return ask()
+
+        return until(look, what)
+
+    def run(self, count: int = 1) -> list[AppMember]:
+        """The members, once so many are ready."""
+        return self.rounds(
+            lambda: len(found := self.members(MemberPhase.READY)) == count and found, "all ready"
+        )
+
+
+@pytest.fixture
+def apps(tmp_path: Path) -> Iterator[Apps]:
+    with job_house(tmp_path) as house:
+        yield Apps(house)
+
+
+def test_a_lease_is_renewed_in_time_and_only_then(apps: Apps) -> None:
+    apps.request()
+    (member,) = apps.run()
+    assert member.lease_id is not None
+    kinds = apps.house.kinds()
+    for _ in range(3):
+        apps.loop.once()
+    assert apps.house.kinds() == kinds, "where nothing is to be done, nothing is"
+    apps.clock.ahead_ms = TERM_MS // 2 + 1_000
+    apps.loop.once()
+    apps.loop.once()
+    assert apps.house.kinds().count("lease_renewed") == 1
+
+
+def test_after_a_restart_each_member_still_has_its_one_job(apps: Apps) -> None:
+    apps.request(worker=2)
+    apps.loop.once()  # they are wanted
+    for _ in range(4):  # whatever was begun when it ended, each loop knows nothing
+        apps.loop = apps.new_loop()
+        apps.loop.once()
+    first = apps.run(2)
+    apps.loop = apps.new_loop()
+    apps.loop.once()
+    assert {each.job_id for each in apps.members()} == {each.job_id for each in first}
+    jobs = apps.house.jobs.book.page(None, limit=10)
+    assert len(jobs) == 2
+    assert {job.submitter for job in jobs} == {"app:1"}
+    assert {job.token_id for job in jobs} == {None}
+
+
+def test_what_fails_is_replaced_after_a_pause(apps: Apps) -> None:
+    apps.request()
+    (member,) = apps.run()
+    assert member.job_id is not None
+    apps.house.jobs.cancel(member.job_id, actor="ann", correlation_id="c")
+    (failed,) = apps.rounds(lambda: apps.members(MemberPhase.FAILED), "it has failed")
+    assert (failed.id, failed.reason) == (member.id, "cancelled")
+    apps.clock.ahead_ms = PAUSE_MS_MAX
+    (other,) = apps.run()
+    assert (other.component_key, other.id > member.id) == (member.component_key, True)
+
+
+def test_nothing_is_begun_where_it_may_not_be(apps: Apps) -> None:
+    apps.request()
+    apps.house.do(cmd.ChangeInstance(**OF, paused=True))
+    for _ in range(3):
+        apps.loop.once()
+    assert not apps.members()
+    apps.house.do(cmd.ChangeInstance(**OF, paused=False))
+    apps.loop.once()
+    assert apps.members(MemberPhase.REQUESTED, MemberPhase.JOINING)
+    (member,) = apps.run()
+    apps.entitle(is_enabled=False)
+    assert member.job_id is not None
+    apps.house.jobs.cancel(member.job_id, actor="ann", correlation_id="c")
+    apps.rounds(lambda: apps.members(MemberPhase.FAILED), "it has failed")
+    apps.clock.ahead_ms = PAUSE_MS_MAX
+    for _ in range(3):
+        apps.loop.once()
+    assert not apps.members(MemberPhase.REQUESTED, MemberPhase.JOINING, MemberPhase.READY)
+
+
+def test_a_member_waits_where_no_region_is_allowed_that_there_is(apps: Apps) -> None:
+    apps.entitle(regions=["nowhere"])
+    apps.request()
+    waiting = apps.rounds(lambda: apps.members(MemberPhase.JOINING, MemberPhase.FAILED), "asked")
+    for _ in range(3):
+        apps.loop.once()
+        apps.house.once()
+    assert not apps.members(MemberPhase.READY), waiting
+    assert not apps.house.leases()
+
+
+def test_an_operator_is_waited_for_before_members_go(apps: Apps) -> None:
+    apps.request()
+    (member,) = apps.run()
+    held = apps.held()
+    assert held is not None
+    seen = {"revision": held.instance.revision, "observed_generation": 1}
+    apps.house.do(cmd.ReportInstance(**OF, **seen))
+    apps.house.do(cmd.DeleteInstance(**OF))
+    for _ in range(3):
+        apps.loop.once()
+        apps.house.once()
+    assert [each.id for each in apps.members(MemberPhase.READY)] == [member.id]
+    held = apps.held()
+    assert held is not None
+    assert held.instance.phase is InstancePhase.DELETING
+    last = {"revision": held.instance.revision, "observed_generation": held.instance.generation}
+    apps.house.do(cmd.ReportInstance(**OF, **last))
+    apps.rounds(lambda: apps.held() is None, "it is gone")
+    apps.house.quiet()
