@@ -144,8 +144,10 @@ class HistoryReader:
     # -- one record ----------------------------------------------------------------------------
 
     def _read(self, record: Record, event: Event) -> None:
+        if isinstance(event, AppEvent):
+            self._do(record, NoteApp(event))
         if type(event) in TOLD_ONLY:
-            return self._do(record, NoteApp(event)) if isinstance(event, AppEvent) else None
+            return
         match event:
             case NodeDeparted() if event.leases_left:
                 pass  # the last record of it tells the command
