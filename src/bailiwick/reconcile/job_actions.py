@@ -36,9 +36,9 @@ from bailiwick.iam import (
     APP_PREFIX,
     FLEET,
     Allowed,
+    AnyRole,
     Permission,
     PrincipalKind,
-    Role,
     Scope,
     check_access,
 )
@@ -325,7 +325,7 @@ class JobActions:
         """
         scope = Scope(job.tenant, job.project)
 
-        def look(view: View) -> tuple[dict[Scope, Role], bool]:
+        def look(view: View) -> tuple[dict[Scope, AnyRole], bool]:
             directory = view.state.directory
             account = directory.accounts.get(job.submitter)
             is_off = account is not None and not account.is_enabled
