@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import base64
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from bailiwick.executors.port import (
     fault_of,
 )
 from bailiwick.executors.slurm.executor import SlurmExecutor, SlurmWaits
+from bailiwick.executors.slurm.folder import load_kept
 from bailiwick.executors.slurm.programs import SlurmPrograms, Submission
 from bailiwick.vocab.errors import InvalidValue, Unavailable
 from bailiwick.vocab.jobs import JobFault
@@ -112,9 +114,10 @@ def a_submission_that_was_replaced_does_nothing_when_it_comes_back(
     cluster: SlurmCluster, tmp_path: Path
 ) -> None:
     executor = open_at(cluster, tmp_path)
-    held = SlurmExecutor(tmp_path, programs=Held(cluster), waits=PATIENT)
+    held = SlurmExecutor(tmp_path, programs=Held(cluster.env), waits=PATIENT)
     held.start(shell(1, f"echo old >> {tmp_path}/effect"))
     (old,) = [name for name in held._queue(is_fresh=True) if name.split("-")[1] == held._owner]
+    assert held._queue()[old].reason == "JobHeldUser"
     shutil.rmtree(tmp_path / "1")
     executor.start(shell(1, f"echo new >> {tmp_path}/effect"))
     cluster.run("scontrol", "release", str(executor._queue(is_fresh=True)[old].job_id))
@@ -126,8 +129,9 @@ def a_submission_that_was_replaced_does_nothing_when_it_comes_back(
 class Held(SlurmPrograms):
     """A cluster that holds what is submitted until somebody releases it."""
 
-    def __init__(self, cluster: SlurmCluster) -> None:
-        super().__init__(cluster.env | {"SBATCH_HOLD": "1"})
+    def _call(self, words: Sequence[str], *, given: bytes = b"") -> CompletedProcess[bytes]:
+        held = ("--hold",) if words[0] == "sbatch" else ()
+        return super()._call((*words, *held), given=given)
 
 
 def limits_become_what_the_cluster_gives_and_what_it_cannot_give_is_refused(
@@ -173,6 +177,39 @@ def what_the_cluster_takes_back_is_told_as_that_and_does_nothing_the_next_time(
     assert (tmp_path / "effect").read_text() == "x\n"
 
 
+def what_the_cluster_ran_again_before_anybody_looked_is_told_as_taken_back(
+    cluster: SlurmCluster, tmp_path: Path
+) -> None:
+    executor = open_at(cluster, tmp_path)
+    executor.start(shell(1, f"echo x >> {tmp_path}/effect; echo up; {FOR_EVER}", node="h1"))
+    said(executor, 1, "up")
+    number = str(runs(executor, 1).pid)
+    requeue(cluster, int(number))
+
+    def is_over() -> bool:
+        # At once, and elsewhere: where it was it may not begin again for some minutes.
+        now = ("scontrol", "update", f"jobid={number}", "reqnodelist=h2", "starttime=now")
+        cluster.run(*now, is_checked=False)
+        return "FAILED" in cluster.run("squeue", "-h", "-t", "all", "-j", number, "-o", "%T")
+
+    until(is_over, "it was run again")
+    assert executor.status(1) == Lost(LostReason.PLACE_TAKEN)
+    assert (tmp_path / "effect").read_text() == "x\n"
+
+
+def a_number_that_the_cluster_gave_away_again_ends_nobody_else(
+    cluster: SlurmCluster, tmp_path: Path
+) -> None:
+    executor, programs = open_at(cluster, tmp_path), SlurmPrograms(cluster.env)
+    executor.start(shell(1, FOR_EVER))
+    number, name = runs(executor, 1).pid, load_kept(tmp_path / "1").name
+    programs.cancel(number, name=name.replace("-1-", "-2-"))
+    programs.cancel(number, "--signal=KILL", "--full", name=name.replace("-1-", "-2-"))
+    assert programs.queue()[name].state == "RUNNING"
+    programs.cancel(number, name=name)
+    assert ended(executor, 1).signal == 15
+
+
 def requeue(cluster: SlurmCluster, number: int) -> None:
     """Have the cluster put a job into its queue again, as its operators can."""
     cluster.run("scontrol", "update", f"jobid={number}", "requeue=1")
@@ -198,6 +235,8 @@ STORIES: tuple[Story, ...] = (
     a_submission_that_was_replaced_does_nothing_when_it_comes_back,
     limits_become_what_the_cluster_gives_and_what_it_cannot_give_is_refused,
     what_the_cluster_takes_back_is_told_as_that_and_does_nothing_the_next_time,
+    what_the_cluster_ran_again_before_anybody_looked_is_told_as_taken_back,
+    a_number_that_the_cluster_gave_away_again_ends_nobody_else,
     jobs_of_a_second_tenant_are_refused_before_they_are_submitted,
 )
 
@@ -413,6 +452,7 @@ def test_a_job_whose_node_is_lost_is_lost(cluster: SlurmCluster, tmp_path: Path)
     cluster.run("scontrol", "update", "nodename=h2", "state=down", "reason=test")
     until(lambda: isinstance(executor.status(1), Lost), "it is told as lost")
     assert executor.tear_down(1)
+    cluster.start_node("h2")
 
 
 def test_a_job_that_the_controller_runs_again_after_a_crash_does_nothing_twice(

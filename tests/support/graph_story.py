@@ -30,16 +30,22 @@ def graph(
     elements: int,
     *,
     stuck: bool = False,
+    go: Path | None = None,
     needs: str = "cpus: 0.05, mem: 16MiB",
     at_once: int = 16,
 ) -> str:
     """One, a map after it, one after that; one element fails at first, by its own doing.
 
-    One that is ``stuck`` ends at first only with its machine.
+    One that is ``stuck`` ends at first only with its machine. Where a cluster may forget an attempt
+    by itself, that would be too soon to be the end of it: there it is stuck, however often it is
+    tried, until there is the file ``go``.
     """
     effect = f'echo "$TASK_KEY $TASK_ATTEMPT" >> {mark}; sleep 0.1'
     flaky = f'{effect}; case "$TASK_INDEX $TASK_ATTEMPT" in "3 1") exit 75;;'
-    flaky += f' "{STUCK} 1") exec sleep 1000;; esac' if stuck else " esac"
+    if stuck:
+        which = f'"{STUCK} 1")' if go is None else f'"{STUCK} "*) [ -e {go} ] ||'
+        flaky += f" {which} exec sleep 1000;;"
+    flaky += " esac"
     return f"""
 running_max: {at_once}
 tasks:

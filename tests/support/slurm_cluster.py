@@ -16,8 +16,10 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -169,7 +171,7 @@ class SlurmCluster:
         for name in self.nodes:
             (at / "spool" / name).mkdir()
             self._daemon("slurmd", "-D", "-N", name, label=name)
-        until(self._are_idle, "all nodes are idle")
+        self.await_nodes()
 
     def start_controller(self) -> None:
         """Start the controller and wait for its answer."""
@@ -201,11 +203,42 @@ class SlurmCluster:
             controller.wait(WAIT_S)
             path.write_text(text)
             self.start_controller()
-        until(self._are_idle, "all nodes are idle")
+        self.await_nodes()
 
     def start_node(self, name: str) -> None:
         """Start a node that was lost, and let it take jobs again."""
         self._daemon("slurmd", "-D", "-N", name, label=name)
+        self._resume(name)
+
+    def await_nodes(self) -> None:
+        """Wait until every node is there, and nothing is left on it."""
+        until(self._are_idle, "all nodes are idle")
+
+    @contextmanager
+    def operated(self) -> Iterator[None]:
+        """Have somebody open the nodes again that the controller closes by itself.
+
+        After a crash it gives numbers away again. A node on which the job that had such a number
+        has not ended yet it closes for good: that is for a person to look at.
+        """
+        is_over = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            operator = pool.submit(self._operate, is_over)
+            try:
+                yield
+            finally:
+                is_over.set()
+            operator.result()
+
+    def _operate(self, is_over: threading.Event) -> None:
+        shown = ("sinfo", "-hN", "-O", "nodelist:|,statecomplete:|,reason:64")
+        while not is_over.wait(0.5):  # until told to stop
+            for line in self.run(*shown, is_checked=False).splitlines():
+                name, state, reason = line.strip().split("|", 2)
+                if "drain" in state and reason.startswith("Duplicate jobid"):
+                    self._resume(name)
+
+    def _resume(self, name: str) -> None:
         self.run("scontrol", "update", f"nodename={name}", "state=resume", is_checked=False)
 
     def kill(self, label: str) -> int:
