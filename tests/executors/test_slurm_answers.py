@@ -125,6 +125,8 @@ RUNS = Running(7, 20261116200001, "slurm-me", False)
         (BEGUN, job("PENDING"), TAKEN),  # it is in the queue again
         (BEGUN, job("FAILED", 124), TAKEN),  # it was run again, and did nothing
         (BEGUN, job("FAILED", 3), Exited(3, None, NOW, True)),
+        (BEGUN, job("FAILED", 143), Exited(None, 15, NOW, True)),
+        (BEGUN, job("COMPLETED"), Lost(LostReason.SUPERVISOR_GONE)),  # another's end was told
         (BEGUN, job("CANCELLED"), Exited(None, 15, NOW, True)),
         (BEGUN, job("OUT_OF_MEMORY"), Exited(None, 9, NOW, True, True)),
         (TERMED, job("COMPLETING"), RUNS),  # the cluster has yet to say whose doing that was
