@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.processes.caller import HttpCaller
 from tests.support.cluster_server import ClusterServer
-from tests.support.graph_story import STUCK, check, graph, submit, until_done, until_over
+from tests.support.graph_story import FLAKY, STUCK, check, graph, submit, until_done, until_over
 from tests.support.slurm_cluster import SlurmCluster
 from tests.support.waiting import until
 
@@ -26,12 +26,14 @@ def a_graph_outlives_the_controller_and_a_node(
     document = graph(str(mark), elements, stuck=True, go=go, needs="cpus: 1, mem: 64MiB")
     try:
         with cluster.operated():
-            cluster.await_nodes()
             server.start()
             caller = server.client()
+            cluster.await_nodes()
             until(lambda: caller.ask("GET", "/v1/nodes")["items"], "the nodes take part")
             graph_id = submit(caller, document, "slurm")
             until_done(caller, graph_id, elements // 3)
+            # What fails by its own doing is told as that; after the crash it might not be known.
+            until(lambda: failures_of(caller, graph_id, f"work[{FLAKY}]"), "the flaky one failed")
             cluster.kill("slurmctld")
             cluster.start_controller()
             until_done(caller, graph_id, elements // 2)
@@ -49,6 +51,13 @@ def a_graph_outlives_the_controller_and_a_node(
         raise
     finally:
         server.kill9()
+
+
+def failures_of(caller: HttpCaller, graph_id: int, name: str) -> dict[str, int]:
+    """How often a task failed, by why."""
+    tasks = caller.ask("GET", f"/v1/graphs/{graph_id}")["tasks"]
+    (found,) = [dict(task["failures"]) for task in tasks if task["name"] == name]
+    return found
 
 
 def lose_the_node(caller: HttpCaller, cluster: SlurmCluster) -> str:

@@ -50,10 +50,9 @@ FAR = {"b1": ("ampere", 2), "b2": ("ampere", 2)}
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[tuple[SlurmCluster, SlurmCluster]]:
-    """A cluster, and a small one beside it."""
-    with ThreadPoolExecutor(2) as pool, slurm_cluster() as found, slurm_cluster(nodes=FAR) as far:
-        for _ in pool.map(add_accounts, (found, far)):
-            pass
+    """A cluster, and a small one beside it that keeps no accounts."""
+    with slurm_cluster() as found, slurm_cluster(nodes=FAR, has_accounts=False) as far:
+        add_accounts(found)
         yield found, far
 
 
@@ -459,7 +458,7 @@ def test_a_job_that_the_controller_runs_again_after_a_crash_does_nothing_twice(
     cluster: SlurmCluster, tmp_path: Path
 ) -> None:
     executor = open_at(cluster, tmp_path)
-    cluster.await_saved()  # so that what follows is not in the state that is found again
+    cluster.await_jobs_saved()  # so that what follows is not in the state that is found again
     executor.start(shell(1, f"echo x >> {tmp_path}/effect; echo up; {FOR_EVER}"))
     said(executor, 1, "up")
     cluster.kill("slurmctld")

@@ -19,6 +19,8 @@ from tests.processes.caller import HttpCaller
 from tests.support.waiting import until
 
 TENANT = {"tenant": "main", "project": "default"}
+FLAKY = 3
+"""The element that fails at first, by its own doing."""
 STUCK = 5
 """The element that ends at first only with its machine, in a graph that has such a one."""
 HOW_MANY = (30, pytest.param(1_000, marks=(pytest.mark.long, pytest.mark.timeout(7200))))
@@ -41,7 +43,7 @@ def graph(
     tried, until there is the file ``go``.
     """
     effect = f'echo "$TASK_KEY $TASK_ATTEMPT" >> {mark}; sleep 0.1'
-    flaky = f'{effect}; case "$TASK_INDEX $TASK_ATTEMPT" in "3 1") exit 75;;'
+    flaky = f'{effect}; case "$TASK_INDEX $TASK_ATTEMPT" in "{FLAKY} 1") exit 75;;'
     if stuck:
         which = f'"{STUCK} 1")' if go is None else f'"{STUCK} "*) [ -e {go} ] ||'
         flaky += f" {which} exec sleep 1000;;"
