@@ -271,6 +271,16 @@ def iam_models() -> list[dict[str, Any]]:
         {"command": "create_project", "tenant": "fresh", "project": "p", "display_name": "P"},
         {"command": "change_project", "tenant": "fresh", "project": "p", "display_name": "Q"},
         {"command": "set_member", "member": "alice", "role": "tenant_admin", "tenant": "fresh"},
+        {
+            "command": "set_role",
+            "role": "triage",
+            "level": "project",
+            "keys": ["scheduler.queue.read"],
+            "tenant": "fresh",
+        },
+        {"command": "set_member", "member": "bo", "role": None, "tenant": "fresh", "project": "p"}
+        | {"custom": "triage"},
+        {"command": "delete_role", "role": "triage", "tenant": "fresh", "revision": 1},
         {"command": "create_account", "account": "ci", "tenant": "fresh", "project": "p"},
         {"command": "change_account", "account": "ci", "is_enabled": False},
         {"command": "issue_token", **token, "expires_ms": 2**50, "keys": ["scheduler.queue.read"]},

@@ -163,6 +163,13 @@ def _app_bodies(tenant: str) -> dict[str, Any]:
         "artifact.change": {"digest": DIGEST, "tenant": tenant, "trust": "verified"},
         "artifact.fetch": {"digest": DIGEST, "tenant": tenant},
         "artifact.verify": {"digest": DIGEST, "tenant": tenant},
+        "role.set": {
+            "role": "triage",
+            "tenant": tenant,
+            "level": "project",
+            "keys": ["scheduler.queue.read"],
+        },
+        "role.delete": {"role": "idle", "tenant": tenant},
         "artifact.let_pull": {
             "instance_id": INSTANCE.get(tenant, 99),
             "operation_id": TASK.get(tenant, 99),

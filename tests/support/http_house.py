@@ -23,7 +23,7 @@ from bailiwick.billing.rating import rate
 from bailiwick.executors.artifacts.fetching import Fetcher
 from bailiwick.executors.artifacts.store import ArtifactStore
 from bailiwick.executors.local.executor import LocalExecutor
-from bailiwick.iam import PrincipalKind, Role, Scope, ScopeLevel
+from bailiwick.iam import Permission, PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.keys import SeedSigner
 from bailiwick.kernel import Command, EnrolNode, Envelope, Tick, decode_command
 from bailiwick.kernel.answers import Answer
@@ -269,6 +269,7 @@ def _add_apps(house: HttpHouse) -> None:
     """One of each tenant, that asks for the host, and the artifact that it is made of."""
     house.do(SetArtifactSource("main", ArtifactKind.OCI, "registry.example/apps"))
     for tenant in (OWN, FOREIGN):
+        house.do(cmd.SetRole("idle", ScopeLevel.PROJECT, (Permission.QUEUE_READ,), tenant))
         house.do(PublishApp(hello(roles={"worker": HOST_ROLE}).canonical, tenant))
         house.do(RegisterArtifact(DIGEST, ArtifactKind.OCI, "main", tenant))
         house.do(SetWebhook("hook", tenant, "https://hooks.example/in", secret_id="s"))

@@ -57,6 +57,7 @@ COMMANDS.update(
         "tenant": Word("Who pays.", _PEOPLE),
         "project": Word("Parts of a tenant.", _PEOPLE),
         "member": Word("Who has which role where.", _PEOPLE),
+        "role": Word("What each role may do; your own.", _PEOPLE),
         "account": Word("Programs as principals.", _PEOPLE),
         "token": Word("What lets somebody in.", _PEOPLE),
         "whoami": Word("Who the server takes you for.", _PEOPLE),

@@ -2,6 +2,14 @@
 
 from bailiwick.iam.access import Access, Allowed, Forbidden, check_access, roles_within
 from bailiwick.iam.directory import Directory, Project, ServiceAccount, Tenant, Token
+from bailiwick.iam.roles import (
+    KEYS_OF,
+    ROLES_MAX,
+    AnyRole,
+    CustomRole,
+    missing_keys,
+    rights_of,
+)
 from bailiwick.iam.scope import FLEET, Scope
 from bailiwick.iam.words import (
     APP_PREFIX,
@@ -17,10 +25,14 @@ from bailiwick.vocab.permissions import Permission
 __all__ = [
     "APP_PREFIX",
     "FLEET",
+    "KEYS_OF",
     "NODE_PREFIX",
     "OWN_NAMES",
+    "ROLES_MAX",
     "Access",
     "Allowed",
+    "AnyRole",
+    "CustomRole",
     "Directory",
     "Forbidden",
     "Permission",
@@ -34,5 +46,7 @@ __all__ = [
     "Token",
     "check_access",
     "is_reserved",
+    "missing_keys",
+    "rights_of",
     "roles_within",
 ]

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from bailiwick.iam.roles import AnyRole
 from bailiwick.iam.scope import Scope
-from bailiwick.iam.words import ROLE_PERMISSIONS, Role
 from bailiwick.vocab.permissions import Permission
 
 
@@ -22,7 +22,7 @@ from bailiwick.vocab.permissions import Permission
 class Allowed:
     """Yes, through this role at that scope."""
 
-    role: Role
+    role: AnyRole
     scope: Scope
 
 
@@ -38,7 +38,7 @@ Access: TypeAlias = Allowed | Forbidden
 
 
 def check_access(
-    roles: Mapping[Scope, Role],
+    roles: Mapping[Scope, AnyRole],
     permission: Permission,
     *,
     scope: Scope,
@@ -49,17 +49,20 @@ def check_access(
         return Forbidden(permission, scope)
     for each in scope.around:
         role = roles.get(each)
-        if role is not None and permission in ROLE_PERMISSIONS[role]:
+        if role is not None and permission in role.permissions:
             return Allowed(role, each)
     return Forbidden(permission, scope)
 
 
-def roles_within(roles: Mapping[Scope, Role], limits: tuple[str, ...] | None) -> dict[Scope, Role]:
+def roles_within(
+    roles: Mapping[Scope, AnyRole], limits: tuple[str, ...] | None
+) -> dict[Scope, AnyRole]:
     """The roles that a token limited to these tenants and projects carries.
 
     Only those held there or further in. A wider one is left out, not cut down: else a tenant that
     made a token for somebody could use in it what the fleet trusts him with later.
 
+    >>> from bailiwick.iam.words import Role
     >>> roles_within({Scope(): Role.FLEET_ADMIN, Scope("lab", "p"): Role.PROJECT_VIEWER}, ("lab",))
     {Scope(tenant='lab', project='p'): <Role.PROJECT_VIEWER: 'project_viewer'>}
     """

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from bailiwick.iam.roles import AnyRole, CustomRole
 from bailiwick.iam.scope import Scope
 from bailiwick.iam.words import PrincipalKind, Role
 from bailiwick.vocab.errors import Conflict, NotFound
@@ -73,7 +74,9 @@ class Directory:
 
     tenants: dict[str, Tenant] = field(default_factory=dict)
     projects: dict[tuple[str, str], Project] = field(default_factory=dict)
-    roles: dict[str, dict[Scope, Role]] = field(default_factory=dict)
+    roles: dict[str, dict[Scope, AnyRole]] = field(default_factory=dict)
+    custom_roles: dict[tuple[Scope, str], CustomRole] = field(default_factory=dict)
+    """By whose they are, and their name."""
     accounts: dict[str, ServiceAccount] = field(default_factory=dict)
     tokens: dict[str, Token] = field(default_factory=dict)
 
@@ -114,7 +117,18 @@ class Directory:
         if scope.project is not None and not self.project(scope.tenant, scope.project).is_open:
             raise Conflict("project", str(scope), "is closed")
 
-    def members(self, scope: Scope) -> Iterator[tuple[str, Role]]:
+    def role_at(self, name: str, scope: Scope) -> AnyRole:
+        """The role that a name means at a scope; whether it is handed out there is not asked."""
+        if name in list(Role):
+            return Role(name)
+        homes = (Scope(scope.tenant), Scope())
+        found = (self.custom_roles.get((home, name)) for home in homes)
+        role = next((each for each in found if each is not None), None)
+        if role is None:
+            raise NotFound("role", name, hint="bailiwick role list shows them")
+        return role
+
+    def members(self, scope: Scope) -> Iterator[tuple[str, AnyRole]]:
         """Who has which role at exactly this scope, by name."""
         for principal, roles in sorted(self.roles.items()):
             if scope in roles:

@@ -110,7 +110,7 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     # Which apps its projects may use is a tenant's to say; who gets a node's host, the fleet's.
     Role.TENANT_ADMIN: _PROJECT_ADMIN
     | _CATALOG
-    | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET},
+    | {_P.PROJECT_MANAGE, _P.JOURNAL_READ, _P.PROJECT_BUDGET_SET, _P.ROLE_MANAGE},
     Role.TENANT_AUDITOR: _AUDIT,
     Role.PROJECT_ADMIN: _PROJECT_ADMIN,
     Role.PROJECT_MEMBER: _MEMBER,

@@ -86,6 +86,14 @@ class AttestationWord(StrEnum):
     UNSUPPORTED = "unsupported"
 
 
+class RoleChange(StrEnum):
+    """What happened to a role that somebody put together."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    DELETED = "deleted"
+
+
 class MemberChange(StrEnum):
     """What happened to someone's place in a tenant or project."""
 

@@ -36,9 +36,9 @@ from bailiwick.iam import (
     APP_PREFIX,
     FLEET,
     Allowed,
+    AnyRole,
     Permission,
     PrincipalKind,
-    Role,
     Scope,
     check_access,
 )
@@ -214,7 +214,7 @@ class JobActions:
         now_ms = self._tools.clock.now_ms()
         change = JobChange(phase=verdict.phase, reason=verdict.reason, ended_ms=now_ms)
         if isinstance(status, Exited):
-            if found.phase in _BEFORE_RUNNING:  # it was over when it was first seen
+            if found.started_ms is None:  # it was over when it was first seen
                 change = replace(change, started_ms=status.ended_ms)
             change = replace(
                 change,
@@ -325,7 +325,7 @@ class JobActions:
         """
         scope = Scope(job.tenant, job.project)
 
-        def look(view: View) -> tuple[dict[Scope, Role], bool]:
+        def look(view: View) -> tuple[dict[Scope, AnyRole], bool]:
             directory = view.state.directory
             account = directory.accounts.get(job.submitter)
             is_off = account is not None and not account.is_enabled

@@ -30,10 +30,10 @@ from joserfc.jwk import OKPKey
 
 from bailiwick.iam import (
     Access,
+    AnyRole,
     Directory,
     Permission,
     PrincipalKind,
-    Role,
     Scope,
     check_access,
     roles_within,
@@ -75,7 +75,7 @@ class Principal:
     name: str
     kind: PrincipalKind
     token_id: str
-    roles: dict[Scope, Role] = field(compare=False)
+    roles: dict[Scope, AnyRole] = field(compare=False)
     keys: frozenset[Permission] | None = None
     single_use: bool = False
     within: tuple[str, ...] | None = None

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from bailiwick.iam import (
     FLEET,
     NODE_PREFIX,
+    AnyRole,
     Project,
     Role,
     Scope,
@@ -29,6 +30,7 @@ from bailiwick.scheduler.quota_policy import Quota, QuotaHeadroom, QuotaScope
 from bailiwick.scheduler.rights.ceilings import Ceiling
 from bailiwick.services.caller import Caller, Deferred, Hidden
 from bailiwick.services.pages import Rows, page_of
+from bailiwick.services.roles import check_hand_out
 from bailiwick.vocab.errors import InvalidValue
 
 
@@ -36,7 +38,7 @@ class Membership(NamedTuple):
     """Who has which role there."""
 
     member: str
-    role: Role
+    role: AnyRole
 
 
 class ScopeChange(NamedTuple):
@@ -136,14 +138,19 @@ async def page_members(
     return await caller.read(read)
 
 
-async def set_member(caller: Caller, scope: Scope, *, member: str, role: Role | None) -> Done:
-    """Give a principal a role there, or take it away."""
+async def set_member(caller: Caller, scope: Scope, *, member: str, role: str | None) -> Done:
+    """Give a principal a role there, or take it away; neither what is more than one has oneself."""
     caller.require(scope)
+    await check_hand_out(caller, scope, member=member, role=role)
     if role is not None and is_reserved(member):
         raise InvalidValue("member", member, "any name but the server's own")
     if role is not None and scope != FLEET and member.startswith(NODE_PREFIX):
         raise InvalidValue("member", member, "no node: those have roles over the fleet alone")
-    return await caller.change(cmd.SetMember(member, role, scope.tenant, scope.project))
+    if role is None or role in list(Role):
+        known = None if role is None else Role(role)
+        return await caller.change(cmd.SetMember(member, known, scope.tenant, scope.project))
+    command = cmd.SetMember(member, None, scope.tenant, scope.project, role)
+    return await caller.change(command)
 
 
 # -- quotas ----------------------------------------------------------------------------------

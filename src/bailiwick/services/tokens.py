@@ -7,6 +7,8 @@ Rules:
 - A token that carries only some keys makes none that carries others. What somebody makes for
   another counts only where its maker could make one: roles that the other gets elsewhere later are
   not in it.
+- Nor does it carry a key that its maker has not, now or ever: who has a role of one's own makes
+  tokens of just the keys that he has himself wherever he may make any.
 - The token is in the answer that made it and nowhere else. Its digest is in no answer.
 - A login code is spent in the very command that makes its session: of two who show it, one gets
   in, and a login that fails leaves the code as it was.
@@ -25,6 +27,7 @@ from dataclasses import dataclass, replace
 from bailiwick.iam import (
     FLEET,
     NODE_PREFIX,
+    CustomRole,
     Directory,
     Permission,
     PrincipalKind,
@@ -32,6 +35,8 @@ from bailiwick.iam import (
     ServiceAccount,
     Token,
     is_reserved,
+    missing_keys,
+    rights_of,
 )
 from bailiwick.kernel import Done, Envelope
 from bailiwick.kernel.people.commands import BreakGlass, ChangeAccount, CreateAccount, RevokeToken
@@ -94,6 +99,7 @@ async def issue(caller: Caller, authority: Authority, *, wish: TokenWish) -> Min
     if is_reserved(name):
         raise InvalidValue("principal", name, "any name but the server's own")
     await _check_reach(caller, name)
+    await _check_covered(caller, name)
     terms = _terms(caller, wish)
     if terms is None:
         return TooNarrow()
@@ -228,6 +234,20 @@ async def _check_reach(caller: Caller, principal: str) -> None:
         raise caller.refuse_hidden("beyond_reach")
 
 
+async def _check_covered(caller: Caller, principal: str) -> None:
+    """Refuse to make a token in the name of somebody who has keys that its maker has not."""
+
+    def look(view: View) -> bool:
+        held = view.state.directory.roles.get(principal, {})
+        return any(
+            missing_keys(caller.principal.roles, role.permissions, scope=scope)
+            for scope, role in held.items()
+        )
+
+    if await caller.lookup(look):
+        raise caller.refuse_hidden("beyond_reach")
+
+
 def _terms(caller: Caller, wish: TokenWish) -> Terms | None:
     """What narrows the token; nothing if it would carry more than the caller's own does."""
     own = caller.principal.keys
@@ -237,4 +257,10 @@ def _terms(caller: Caller, wish: TokenWish) -> Terms | None:
     within = None
     if not caller.may(FLEET):  # it must not reach further than its maker, now or ever
         within = tuple(sorted(str(each) for each in caller.principal.roles if caller.may(each)))
+    roles = caller.principal.roles
+    if any(isinstance(role, CustomRole) for role in roles.values()):
+        # Whoever it is for may get more keys there later, and the maker has them not.
+        where = [scope for scope in roles if caller.may(scope)]
+        mine = frozenset(Permission).intersection(*(rights_of(roles, each) for each in where))
+        keys = tuple(sorted(mine if keys is None else mine.intersection(keys)))
     return Terms(keys=keys, single_use=wish.single_use, within=within)

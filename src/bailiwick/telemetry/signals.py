@@ -48,6 +48,7 @@ REFUSALS: Final = (
     *("forbidden", "foreign_scope", "foreign_lease", "beyond_reach", "not_found"),
     *("foreign_node", "tells_of_another", "service_account_refused", "public_needs_fleet"),
     *(f"pull_{fault.value}" for fault in PullFault),
+    "role_broadens",
     "foreign_project",
 )
 """Why somebody was turned away, as the door and the handlers say it."""
@@ -55,7 +56,7 @@ REFUSALS: Final = (
 REFUSAL_SIGNALS: Final = (
     *("rate_limited", "bad_signature", "unknown_token", "revoked_token", "account_disabled"),
     *("foreign_scope", "foreign_lease", "foreign_project", "beyond_reach"),
-    *("pull_unknown_credential", "pull_wrong_audience", "pull_wrong_digest"),
+    *("pull_unknown_credential", "pull_wrong_audience", "pull_wrong_digest", "role_broadens"),
 )
 """Those that no well-behaved caller meets often."""
 

@@ -42,6 +42,7 @@ class Permission(StrEnum):
     TENANT_READ = "iam.tenant.read"
     TENANT_MANAGE = "iam.tenant.manage"
     PROJECT_MANAGE = "iam.project.manage"
+    ROLE_MANAGE = "iam.role.manage"
     MEMBER_READ = "iam.member.read"
     MEMBER_MANAGE = "iam.member.manage"
     ACCOUNT_READ = "iam.service_account.read"

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bailiwick.wire.base import DisplayName, Model, Name, PrincipalName, Within
-from bailiwick.wire.words import PermissionWord, PrincipalWord, RoleWord
+from bailiwick.wire.words import LevelWord, PermissionWord, PrincipalWord, RoleWord
 
 TTL_S_MAX = 12 * 3600
 TOKEN_CHARS_MAX = 2_048
@@ -61,14 +61,43 @@ class Member(Model):
     """Who has which role there."""
 
     member: str
-    role: RoleWord
+    role: RoleWord | str
+
+
+class CustomRole(Model):
+    """A role: what it holds, and at which level it is handed out."""
+
+    role: str
+    tenant: str | None
+    """Whose it is; nobody's, the fleet's or the product's, without one."""
+    is_builtin: bool
+    level: LevelWord
+    keys: list[PermissionWord]
+    revision: int
+
+
+class RoleChange(Model):
+    """A role of one's own as it is to be; without a tenant, the fleet's."""
+
+    role: Name
+    tenant: Name | None = None
+    level: LevelWord
+    keys: Annotated[list[PermissionWord], Field(min_length=1, max_length=64)]
+
+
+class RoleName(Model):
+    """A role of one's own, and whose it is."""
+
+    role: Name
+    tenant: Name | None = None
 
 
 class MemberChange(Model):
     """The role that a principal is to have there; ``null`` takes it away."""
 
     member: PrincipalName
-    role: RoleWord | None
+    role: RoleWord | Name | None
+    """Of the product, or one of your own by its name."""
 
 
 class ServiceAccount(Model):
@@ -138,7 +167,7 @@ class RoleHeld(Model):
 
     tenant: str | None
     project: str | None
-    role: RoleWord
+    role: RoleWord | str
 
 
 class Self(Model):

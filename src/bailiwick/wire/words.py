@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 PrincipalWord: TypeAlias = Literal["human", "service_account", "node"]
 
+LevelWord: TypeAlias = Literal["fleet", "tenant", "project"]
 RoleWord: TypeAlias = Literal[
     "fleet_admin",
     "fleet_operator",
@@ -53,6 +54,7 @@ PermissionWord: TypeAlias = Literal[
     "iam.tenant.read",
     "iam.tenant.manage",
     "iam.project.manage",
+    "iam.role.manage",
     "iam.member.read",
     "iam.member.manage",
     "iam.service_account.read",

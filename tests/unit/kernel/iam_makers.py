@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from bailiwick.iam import Permission, PrincipalKind, Role, ScopeLevel
+from bailiwick.iam import KEYS_OF, Permission, PrincipalKind, Role, ScopeLevel
 from bailiwick.journal.fields import INTEGER_MAX
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.people import commands as cmd
@@ -18,6 +18,10 @@ scopes = st.one_of(st.just(Owner()), names.map(Owner), st.builds(Owner, names, n
 tenants = names.map(Owner)
 projects = st.builds(Owner, names, names)
 roles = st.sampled_from(list(Role))
+own_roles = st.sampled_from(["triage", "reader", "r-3"])
+ordered = st.sets(st.sampled_from(list(Permission)), max_size=4).map(
+    lambda found: tuple(key for key in Permission if key in found)
+)
 kinds = st.sampled_from(list(PrincipalKind))
 permissions = st.sampled_from(list(Permission))
 some_keys = st.none() | st.lists(permissions, max_size=3).map(tuple)
@@ -39,7 +43,20 @@ def members(draw: st.DrawFn) -> cmd.SetMember:
     scope = draw(scopes)
     level = [ScopeLevel.FLEET, ScopeLevel.TENANT, ScopeLevel.PROJECT][sum(map(bool, scope))]
     fitting = [role for role in Role if role.level is level]
+    if draw(st.booleans()):
+        tenant, project = scope
+        return cmd.SetMember(draw(principals), None, tenant, project, draw(own_roles))
     return cmd.SetMember(draw(principals), draw(st.none() | st.sampled_from(fitting)), *scope)
+
+
+@st.composite
+def role_sets(draw: st.DrawFn) -> cmd.SetRole:
+    """A role of somebody's own, of keys that may be in it."""
+    tenant = draw(st.none() | names)
+    levels = [each for each in ScopeLevel if tenant is None or each is not ScopeLevel.FLEET]
+    level = draw(st.sampled_from(levels))
+    keys = draw(st.sets(st.sampled_from(sorted(KEYS_OF[level])), min_size=1, max_size=4))
+    return cmd.SetRole(draw(own_roles), level, tuple(keys), tenant, draw(revisions))
 
 
 EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
@@ -48,7 +65,20 @@ EVENTS: dict[type[Any], st.SearchStrategy[Any]] = {
     ev.TenantChanged: st.builds(lambda o, c: ev.TenantChanged(o, *c), tenants, changes),
     ev.ProjectChanged: st.builds(lambda o, c: ev.ProjectChanged(o, *c), projects, changes),
     ev.MemberChanged: st.builds(
-        ev.MemberChanged, scopes, principals, st.none() | roles, st.none() | roles
+        ev.MemberChanged,
+        scopes,
+        principals,
+        st.none() | roles | own_roles,
+        st.none() | roles | own_roles,
+    ),
+    ev.RoleSet: st.builds(
+        ev.RoleSet,
+        st.just(Owner()) | tenants,
+        own_roles,
+        st.sampled_from(list(ScopeLevel)),
+        later,
+        ordered,
+        ordered,
     ),
     ev.ServiceAccountCreated: st.builds(ev.ServiceAccountCreated, scopes, names),
     ev.ServiceAccountChanged: st.builds(ev.ServiceAccountChanged, scopes, names, st.booleans()),
@@ -82,6 +112,8 @@ COMMANDS: dict[type[Any], st.SearchStrategy[Any]] = {
         cmd.ChangeProject, names, names, texts, st.none() | st.booleans(), revisions
     ),
     cmd.SetMember: members(),
+    cmd.SetRole: role_sets(),
+    cmd.DeleteRole: st.builds(cmd.DeleteRole, own_roles, st.none() | names, revisions),
     cmd.CreateAccount: st.builds(lambda n, s: cmd.CreateAccount(n, *s), names, scopes),
     cmd.ChangeAccount: st.builds(cmd.ChangeAccount, names, st.booleans()),
     cmd.IssueToken: st.builds(

@@ -19,7 +19,7 @@ from bailiwick.journal.ocsf import (
     UPDATE,
     Ocsf,
 )
-from bailiwick.journal.words import MemberChange
+from bailiwick.journal.words import MemberChange, RoleChange
 
 
 class PeopleKinds:
@@ -63,6 +63,16 @@ class PeopleKinds:
         body=BodySpec(
             {"member": PRINCIPAL, "change": Words((MemberChange,))},
             {"role": NAME, "role_before": NAME},
+        ),
+    )
+    ROLE_SET = row(
+        "role_set",
+        104,
+        ocsf=Ocsf(ACCESS, OTHER, MEDIUM),
+        scope=FLEET,
+        body=BodySpec(
+            {"role": NAME, "level": NAME, "change": Words((RoleChange,)), "revision": AMOUNT},
+            {"keys": NAMES, "before": NAMES},
         ),
     )
     SERVICE_ACCOUNT_CREATED = row(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from bailiwick.iam import Permission, PrincipalKind, Role, Scope
+from bailiwick.iam import KEYS_OF, Permission, PrincipalKind, Role, Scope, ScopeLevel
 from bailiwick.journal.fields import DIGEST, INTEGER_MAX, NAME, PRINCIPAL, TEXT
 from bailiwick.vocab.errors import InvalidValue
 from bailiwick.vocab.values import check_integer, check_kind, check_name
@@ -75,21 +75,79 @@ class ChangeProject:
 
 @dataclass(frozen=True, slots=True)
 class SetMember:
-    """Give a principal one role at a scope; ``None`` takes it away."""
+    """Give a principal one role at a scope; ``None`` takes it away.
+
+    ``custom`` is a role that a tenant or the fleet put together, by its name.
+    """
 
     member: str
     role: Role | None
     tenant: str | None = None
     project: str | None = None
+    custom: str | None = None
 
     def __post_init__(self) -> None:
         PRINCIPAL.check("member", self.member)
         scope = Scope.of(self.tenant, self.project)
+        if self.custom is not None:
+            check_role_name(self.custom)
+            if self.role is not None:
+                raise InvalidValue("role", self.role, "one role, of the product or of one's own")
         if self.role is None:
             return
         check_kind("role", self.role, Role)
         if self.role.level is not scope.level:
             raise InvalidValue("role", self.role, f"a role of the {scope.level}, as its scope is")
+
+
+def check_role_name(value: object) -> None:
+    """Refuse what can be no name of a role of one's own."""
+    NAME.check("role", value)
+    if value in list(Role):
+        raise InvalidValue("role", value, "a name that no role of the product has")
+
+
+@dataclass(frozen=True, slots=True)
+class SetRole:
+    """Put a role together, or replace what it holds; ``revision`` 0 says that there is none yet."""
+
+    role: str
+    level: ScopeLevel
+    keys: tuple[Permission, ...]
+    tenant: str | None = None
+    revision: int | None = None
+
+    def __post_init__(self) -> None:
+        check_role_name(self.role)
+        check_kind("level", self.level, ScopeLevel)
+        if self.tenant is not None:
+            check_name("tenant", self.tenant)
+            if self.level is ScopeLevel.FLEET:
+                raise InvalidValue("level", self.level, "tenant or project, as it is a tenant's")
+        for key in self.keys:
+            check_kind("keys", key, Permission)
+            if key not in KEYS_OF[self.level]:
+                raise InvalidValue("keys", key.value, f"keys of a role of the {self.level}")
+        if not self.keys or len(set(self.keys)) < len(self.keys):
+            raise InvalidValue("keys", len(self.keys), "at least one, each once")
+        if self.revision is not None:
+            check_integer("revision", self.revision, low=0, high=INTEGER_MAX)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRole:
+    """A role of one's own is no more; nobody may have it then."""
+
+    role: str
+    tenant: str | None = None
+    revision: int | None = None
+
+    def __post_init__(self) -> None:
+        check_role_name(self.role)
+        if self.tenant is not None:
+            check_name("tenant", self.tenant)
+        if self.revision is not None:
+            check_integer("revision", self.revision, low=0, high=INTEGER_MAX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +272,8 @@ PeopleCommand: TypeAlias = (
     | CreateProject
     | ChangeProject
     | SetMember
+    | SetRole
+    | DeleteRole
     | CreateAccount
     | ChangeAccount
     | IssueToken

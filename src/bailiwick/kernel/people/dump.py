@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bailiwick.iam import (
+    CustomRole,
     Permission,
     PrincipalKind,
     Project,
-    Role,
     Scope,
+    ScopeLevel,
     ServiceAccount,
     Tenant,
     Token,
@@ -44,6 +45,11 @@ def dump(state: State) -> Plain:
             for t in directory.tokens.values()
         ],
     }
+    if directory.custom_roles:
+        dumped["custom_roles"] = [
+            [*role.home, role.name, role.level.value, [k.value for k in role.keys], role.revision]
+            for role in directory.custom_roles.values()
+        ]
     return {"directory": dumped}
 
 
@@ -55,8 +61,13 @@ def load(state: State, plain: Plain) -> None:
     for tenant, name, display_name, is_open, revision in dumped["projects"]:
         project = Project(tenant, name, display_name, bool(is_open), revision)
         directory.projects[tenant, name] = project
+    for home, _, name, level, keys, revision in dumped.get("custom_roles", ()):
+        held = frozenset(map(Permission, keys))
+        made = CustomRole(name, Scope(home), ScopeLevel(level), held, revision)
+        directory.custom_roles[Scope(home), name] = made
     for member, tenant, project_name, role in dumped["roles"]:
-        directory.roles.setdefault(member, {})[Scope(tenant, project_name)] = Role(role)
+        scope = Scope(tenant, project_name)
+        directory.roles.setdefault(member, {})[scope] = directory.role_at(role, scope)
     for name, tenant, project_name, is_enabled in dumped["accounts"]:
         scope = Scope(tenant, project_name)
         directory.accounts[name] = ServiceAccount(name, scope, bool(is_enabled))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self, TypeAlias
 
-from bailiwick.iam import Permission, PrincipalKind, Role
+from bailiwick.iam import Permission, PrincipalKind, Role, ScopeLevel
 from bailiwick.journal.kinds import RecordKind
-from bailiwick.journal.words import MemberChange
+from bailiwick.journal.words import MemberChange, RoleChange
 from bailiwick.kernel.owner import Fields, OfFleet, Owner
 from bailiwick.kernel.spelling import Body
 
@@ -71,8 +71,9 @@ class MemberChanged:
     kind: ClassVar = RecordKind.MEMBER_CHANGED
     owner: Owner
     member: str
-    role: Role | None
-    role_before: Role | None
+    role: Role | str | None
+    """Of the product, or the name of one's own."""
+    role_before: Role | str | None
 
     def body(self) -> Body:
         """Who, what sort of change, and both roles."""
@@ -81,9 +82,9 @@ class MemberChanged:
             change = MemberChange.REMOVED if self.role is None else MemberChange.ADDED
         body: Body = {"member": self.member, "change": change.value}
         if self.role is not None:
-            body["role"] = self.role.value
+            body["role"] = str(self.role)
         if self.role_before is not None:
-            body["role_before"] = self.role_before.value
+            body["role_before"] = str(self.role_before)
         return body
 
     @classmethod
@@ -93,9 +94,44 @@ class MemberChanged:
         return cls(
             owner,
             body["member"],
-            None if role is None else Role(role),
-            None if before is None else Role(before),
+            None if role is None else _role(role),
+            None if before is None else _role(before),
         )
+
+
+def _role(name: str) -> Role | str:
+    return Role(name) if name in list(Role) else name
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSet:
+    """A role of one's own is so from now on, or is no more."""
+
+    kind: ClassVar = RecordKind.ROLE_SET
+    owner: Owner
+    role: str
+    level: ScopeLevel
+    revision: int
+    keys: tuple[Permission, ...] = ()
+    """What it holds; nothing once it is deleted."""
+    before: tuple[Permission, ...] = ()
+    """What it held; nothing of a new one."""
+
+    def body(self) -> Body:
+        """All of it, and what it held before."""
+        change = RoleChange.CHANGED
+        if not (self.keys and self.before):
+            change = RoleChange.CREATED if self.keys else RoleChange.DELETED
+        body: Body = {"role": self.role, "level": self.level.value, "change": change.value}
+        body["revision"] = self.revision
+        lists = {"keys": self.keys, "before": self.before}
+        return body | {name: [key.value for key in keys] for name, keys in lists.items() if keys}
+
+    @classmethod
+    def read(cls, body: Fields, owner: Owner) -> Self:
+        """The event that a record tells."""
+        keys, before = (tuple(map(Permission, body.get(name, ()))) for name in ("keys", "before"))
+        return cls(owner, body["role"], ScopeLevel(body["level"]), body["revision"], keys, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +300,7 @@ PeopleEvent: TypeAlias = (
     | TenantChanged
     | ProjectChanged
     | MemberChanged
+    | RoleSet
     | ServiceAccountCreated
     | ServiceAccountChanged
     | AccessTokenIssued

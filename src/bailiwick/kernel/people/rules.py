@@ -17,8 +17,11 @@ from dataclasses import replace
 from typing import TypeVar, assert_never, get_args
 
 from bailiwick.iam import (
+    AnyRole,
+    CustomRole,
     Directory,
     Project,
+    Role,
     Scope,
     ServiceAccount,
     Tenant,
@@ -28,9 +31,10 @@ from bailiwick.kernel.events import Event
 from bailiwick.kernel.owner import Owner
 from bailiwick.kernel.people import commands as cmd
 from bailiwick.kernel.people import events as ev
+from bailiwick.kernel.people import roles
 from bailiwick.kernel.slice import Apply
 from bailiwick.kernel.state import State
-from bailiwick.vocab.errors import Conflict, LimitReached, Stale
+from bailiwick.vocab.errors import Conflict, InvalidValue, LimitReached, Stale
 
 T = TypeVar("T", Tenant, Project)
 
@@ -55,6 +59,8 @@ def decide(state: State, command: cmd.PeopleCommand, now_ms: int) -> Iterator[Ev
             yield from _change(directory, command)
         case cmd.SetMember():
             yield from _set_member(directory, command)
+        case cmd.SetRole() | cmd.DeleteRole():
+            yield from roles.decide(directory, command)
         case cmd.CreateAccount() | cmd.ChangeAccount():
             yield from _account(directory, command, now_ms=now_ms)
         case cmd.IssueToken():
@@ -104,16 +110,26 @@ def _yes(value: bool) -> str:
 
 def _set_member(directory: Directory, command: cmd.SetMember) -> Iterator[ev.MemberChanged]:
     scope = Scope.of(command.tenant, command.project)
-    if command.role is not None:  # taking a role away must be possible where all is closed
+    wanted: AnyRole | None = command.role
+    if command.custom is not None:
+        wanted = directory.role_at(command.custom, scope)
+        if wanted.level is not scope.level:
+            raise InvalidValue("role", command.custom, f"a role of the {scope.level}")
+    if wanted is not None:  # taking a role away must be possible where all is closed
         directory.check_scope(scope)
         account = directory.accounts.get(command.member)
         if account is not None and not account.scope.covers(scope):
             # Not which scope that is: it may be another's.
             raise Conflict("service account", command.member, "has no roles beyond its own scope")
     before = directory.roles.get(command.member, {}).get(scope)
-    if before is command.role:
-        raise Conflict("member", command.member, f"has {command.role or 'no role'} there already")
-    yield ev.MemberChanged(Owner(*scope), command.member, command.role, before)
+    if before == wanted:
+        told = "no role" if wanted is None else wanted.value
+        raise Conflict("member", command.member, f"has {told} there already")
+    yield ev.MemberChanged(Owner(*scope), command.member, _told(wanted), _told(before))
+
+
+def _told(role: AnyRole | None) -> Role | str | None:
+    return role.name if isinstance(role, CustomRole) else role
 
 
 def _account(
@@ -189,6 +205,8 @@ def _apply(state: State, event: ev.PeopleEvent, at_ms: int) -> None:
             directory.tenants[name] = _changed(directory.tenants[name], event)
         case ev.MemberChanged():
             _put_role(directory, event)
+        case ev.RoleSet():
+            roles.put_role(directory, event)
         case ev.ServiceAccountCreated():
             directory.accounts[event.account] = ServiceAccount(event.account, Scope(*event.owner))
         case ev.ServiceAccountChanged():
@@ -213,13 +231,13 @@ def _changed(found: T, event: ev.TenantChanged) -> T:
 
 
 def _put_role(directory: Directory, event: ev.MemberChanged) -> None:
-    roles = directory.roles.setdefault(event.member, {})
+    held = directory.roles.setdefault(event.member, {})
     scope = Scope(*event.owner)
     if event.role is None:
-        del roles[scope]
+        del held[scope]
     else:
-        roles[scope] = event.role
-    if not roles:
+        held[scope] = directory.role_at(event.role, scope)
+    if not held:
         del directory.roles[event.member]
 
 

@@ -8,11 +8,14 @@ from bailiwick.wire.answers import Done
 from bailiwick.wire.base import Page
 from bailiwick.wire.fleet import Quota, QuotaState
 from bailiwick.wire.people import (
+    CustomRole,
     Member,
     MemberChange,
     NewProject,
     NewTenant,
     Project,
+    RoleChange,
+    RoleName,
     ScopeChange,
     Tenant,
 )
@@ -62,6 +65,15 @@ PROJECT_MEMBER_LIST = Action(
 PROJECT_MEMBER_SET = Action(
     "project_member.set", "Set a role at a project", "PUT", PROJECT + "/members",
     _P.MEMBER_MANAGE, _W.PROJECT, MemberChange, Done)
+ROLE_LIST = Action(
+    "role.list", "List roles and their keys", "GET", "/v1/roles",
+    _P.MEMBER_READ, _W.ROWS, NOTHING, Page[CustomRole])
+ROLE_SET = Action(
+    "role.set", "Put a role together", "PUT", "/v1/roles",
+    _P.ROLE_MANAGE, _W.BODY, RoleChange, Done)
+ROLE_DELETE = Action(
+    "role.delete", "Delete a role that nobody has", "POST", "/v1/roles/delete",
+    _P.ROLE_MANAGE, _W.BODY, RoleName, Done)
 TENANT_QUOTA_READ = Action(
     "tenant_quota.read", "Read a tenant's quota", "GET", TENANT + "/quota",
     _P.QUOTA_READ, _W.TENANT, NOTHING, QuotaState)

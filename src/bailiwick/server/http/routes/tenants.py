@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Response
 
 from bailiwick import iam
-from bailiwick.iam import FLEET, Role, Scope
+from bailiwick.iam import FLEET, Scope
 from bailiwick.kernel.precondition import quota_digest
 from bailiwick.scheduler.quota_policy import (
     BurstCredit,
@@ -165,8 +165,8 @@ async def set_project_member(
 
 
 async def _set_member(asked: Asked, scope: Scope, *, body: wire.MemberChange) -> Done:
-    role = None if body.role is None else Role(body.role)
-    return spell_done(await tenants.set_member(asked, scope, member=body.member, role=role))
+    found = await tenants.set_member(asked, scope, member=body.member, role=body.role)
+    return spell_done(found)
 
 
 # -- quotas ----------------------------------------------------------------------------------
