@@ -15,10 +15,12 @@ from bailiwick.kernel.apps.instances import AppMember, HeldInstance
 from bailiwick.kernel.apps.spelling import overlay_from
 from bailiwick.kernel.people.commands import CreateProject
 from bailiwick.reconcile.apps.loop import AppLoop
+from bailiwick.reconcile.apps.starting import MemberStarter
 from bailiwick.reconcile.apps.steps import PAUSE_MS_MAX
 from bailiwick.services.apps.member_jobs import TERM_MS
 from bailiwick.store.members.app_jobs import AppJobs
 from bailiwick.vocab.apps import ArtifactKind, ArtifactTrust, InstancePhase, MemberPhase
+from bailiwick.vocab.jobs import JobPhase
 from tests.jobs.house import TENANT, JobHouse, job_house
 from tests.support.app_manifests import SERVICE_DIGEST, service
 from tests.support.http_house import MovedClock
@@ -184,4 +186,23 @@ def test_an_operator_is_waited_for_before_members_go(apps: Apps) -> None:
     last = {"revision": held.instance.revision, "observed_generation": held.instance.generation}
     apps.house.do(cmd.ReportInstance(**OF, **last))
     apps.rounds(lambda: apps.held() is None, "it is gone")
+    apps.house.quiet()
+
+
+def test_a_job_that_its_member_never_learnt_of_ends_with_it(apps: Apps) -> None:
+    apps.request()
+    apps.loop.once()
+    (member,) = apps.members()
+    held = apps.held()
+    assert held is not None
+    starter = MemberStarter(apps.house.jobs, apps.house.runner)
+    move = starter.start(held.instance, member)  # and there the server was killed
+    assert move is not None
+    assert move.job_id is not None
+    apps.house.do(cmd.DeleteInstance(**OF))
+    apps.loop = apps.new_loop()
+    apps.rounds(lambda: apps.held() is None, "it is gone")
+    apps.loop = apps.new_loop()
+    apps.house.rounds(lambda: apps.loop.once() or not apps.house.leases(), "nothing is held")
+    assert apps.house.jobs.get(move.job_id).phase is JobPhase.CANCELLED
     apps.house.quiet()

@@ -3,8 +3,8 @@
 Rules:
 
 - What is new, or differs in anything from how it was last seen, is looked at now.
-- The others are looked at too, since not everything that happens shows in a list, but spread over a
-  while: a resync of many must not be a storm.
+- The others are looked at too, since not all that matters to an app shows in a list,
+  but spread over a while: a resync of many must not be a storm.
 - What is not in the list is gone.
 
 >>> plan_resync({1: "a", 2: "b", 3: "c"}, {2: "b", 3: "x", 4: "d"})

@@ -14,7 +14,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,8 +26,11 @@ from bailiwick.operators.kit.logs import KitLog
 from bailiwick.operators.kit.resync import Resync, plan_resync
 from bailiwick.vocab.errors import BailiwickError
 from bailiwick.wire.actions.events import EVENT_WATCH
-from bailiwick.wire.actions.instances import INSTANCE_LIST
+from bailiwick.wire.actions.instances import INSTANCE_LIST, INSTANCE_MEMBER_LIST_ALL
+from bailiwick.wire.instances import InstanceMember
 
+MEMBER_ROWS_MAX: Final = 200_000
+"""Members that a list tells; of more, events alone do."""
 TYPES: Final = "apps.instance.*,apps.member.*"
 
 
@@ -55,7 +58,7 @@ class Watcher:
     ) -> None:
         self._connections, self._watched, self._log = connections, watched, log
         self._heard, self._listed = heard, listed
-        self._known = dict[int, object]()
+        self._known: Mapping[int, object] = {}
         self._failures = 0
 
     def run(self, stop: threading.Event) -> None:
@@ -103,11 +106,15 @@ class Watcher:
         """List them all, and tell what is to be looked at."""
         path = {"tenant": self._watched.tenant, "project": self._watched.project}
         query = {"app": self._watched.app}
-        rows = self._connections.client().pages(INSTANCE_LIST, path=path, query=query).items
-        listed: dict[int, object] = {row.instance_id: row for row in rows}
-        found = plan_resync(self._known, listed)
+        client, members = self._connections.client(), dict[int, list[InstanceMember]]()
+        rows = client.pages(INSTANCE_LIST, path=path, query=query).items
+        found = client.pages(INSTANCE_MEMBER_LIST_ALL, path=path, rows_max=MEMBER_ROWS_MAX)
+        for member in found.items:
+            members.setdefault(member.instance_id, []).append(member)
+        listed = {row.instance_id: (row, members.get(row.instance_id, [])) for row in rows}
+        plan = plan_resync(self._known, listed)
         self._known = listed
-        self._listed(found)
+        self._listed(plan)
 
     def _hear(self, event: Event) -> None:
         told = json.loads(event.data)

@@ -9,6 +9,8 @@ Rules:
 - Leases of members that are wanted are renewed; one that may not be held longer runs out, and its
   member fails with that reason.
 - A component that fails again and again is tried again after a pause that grows.
+- A job whose member is gone is ended, whatever cut its member off from it: now and then all are
+  looked at. Rows are read before the state: a member that a row names was there before the row.
 - One instance that cannot be helped now does not keep the others waiting.
 """
 
@@ -32,7 +34,7 @@ from bailiwick.reconcile.duties import breath_s
 from bailiwick.reconcile.job_steps import Rest
 from bailiwick.runtime.replica import View
 from bailiwick.runtime.runner import Runner
-from bailiwick.services.apps.member_jobs import TERM_MS, correlation_of
+from bailiwick.services.apps.member_jobs import TERM_MS, correlation_of, key_of
 from bailiwick.services.jobs import Jobs
 from bailiwick.store.members.app_jobs import AppJob, AppJobs
 from bailiwick.vocab.apps import MemberAction, MemberPhase
@@ -42,7 +44,7 @@ from bailiwick.vocab.transitions import RevokeState
 ACTOR: Final = "apps"
 """Who the kernel is told does this."""
 
-POLL_S, IDLE_S = 0.2, 1.0
+POLL_S, IDLE_S, SWEEP_S = 0.2, 1.0, 10.0
 _RENEW_AGAIN_MS: Final = 10_000
 
 
@@ -88,6 +90,7 @@ class AppLoop:
         self._failures: dict[tuple[int, str], int] = {}
         self._renew_at: dict[int, int] = {}
         self._told: dict[int, str] = {}
+        self._sweep_at = 0.0
         self._wake = threading.Event()
 
     @property
@@ -98,6 +101,7 @@ class AppLoop:
     def run(self, stop: threading.Event) -> None:
         """Go on until told to stop; the members go on after that."""
         self._still.clear()
+        self._sweep_at = 0.0
         end = self._runner.replica.journal.listen(self._wake.set)
         try:
             with self._jobs.listening(self._wake.set):
@@ -105,15 +109,18 @@ class AppLoop:
                     self._wake.clear()
                     began = time.monotonic()
                     is_busy = self.once()
-                    breath = breath_s(time.monotonic() - began)
+                    took_s = time.monotonic() - began
                     self._wake.wait(POLL_S if is_busy else IDLE_S)
-                    stop.wait(breath)
+                    # A look at all instances is taken in the writer's thread: most of that is his.
+                    stop.wait(min(max(breath_s(took_s), 10 * took_s), IDLE_S))
         finally:
             end()
 
     def once(self) -> bool:
         """One round over all instances; whether any is under way."""
+        orphans = self._rows_now_and_then()
         found = self._runner.read(look)
+        self._end_orphans(orphans, found)
         if not found:
             return False
         asked = {
@@ -140,6 +147,21 @@ class AppLoop:
         held = {lease_id for each in found for lease_id in each.leases}
         self._renew_at = {i: at for i, at in self._renew_at.items() if i in held}
         return is_busy
+
+    def _rows_now_and_then(self) -> dict[int, str]:
+        """The jobs of members that live, if it is time to look at them all."""
+        if time.monotonic() < self._sweep_at:
+            return {}
+        self._sweep_at = time.monotonic() + SWEEP_S
+        return self._standings.live()
+
+    def _end_orphans(self, rows: dict[int, str], found: list[SeenInstance]) -> None:
+        """End the jobs of members that are no more."""
+        there = {key_of(member.id) for each in found for member in each.members} if rows else set()
+        for job_id, key in rows.items():
+            if key not in there:
+                self._say(f"job {job_id} is ended: {key} is no more")
+                self._stop(job_id, correlation_id=ACTOR)
 
     def _complain(self, instance_id: int, text: str) -> None:
         """Say what is in the way, once: it may be so for long, or another was only quicker."""
@@ -184,7 +206,7 @@ class AppLoop:
                     return False
                 self._move(instance, member, found)
             case st.StopJob():
-                self._stop(instance, step.job_id)
+                self._stop(step.job_id, correlation_id=correlation_of(instance.id))
             case st.Move():
                 self._move(instance, member, step)
             case _:
@@ -208,10 +230,9 @@ class AppLoop:
         )
         self._call(instance, command)
 
-    def _stop(self, instance: AppInstance, job_id: int) -> None:
+    def _stop(self, job_id: int, *, correlation_id: str) -> None:
         try:
-            word = correlation_of(instance.id)
-            self._jobs.cancel(job_id, actor=ACTOR, correlation_id=word)
+            self._jobs.cancel(job_id, actor=ACTOR, correlation_id=correlation_id)
         except (Conflict, NotFound):
             return  # it is over
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import and_, select
 
+from bailiwick.iam import APP_PREFIX, PrincipalKind
 from bailiwick.store.sql_store import SqlStore
 from bailiwick.store.tables import jobs
-from bailiwick.vocab.jobs import JobPhase
+from bailiwick.vocab.jobs import LIVE_PHASES, JobPhase
 
 _AT_ONCE = 500
 
@@ -42,3 +43,17 @@ class AppJobs:
                 for row in connection.execute(query):
                     found[row[0]] = AppJob(row[0], JobPhase(row[1]), row[2], row[3], bool(row[4]))
         return found
+
+    def live(self) -> dict[int, str]:
+        """The jobs of apps that are not over and were not told to end, each with its key."""
+        c = jobs.c
+        which = and_(
+            c.submitter.startswith(APP_PREFIX, autoescape=True),
+            c.submitter_kind == PrincipalKind.SERVICE_ACCOUNT.value,
+            c.phase.in_([phase.value for phase in LIVE_PHASES]),
+            c.cancel_asked.is_(False),
+        )
+        with self._store.reading() as connection:
+            rows = connection.execute(select(c.job_id, c.submitter, c.key).where(which)).all()
+        # Not every database tells large letters from small ones there.
+        return {row[0]: str(row[2]) for row in rows if row[1].startswith(APP_PREFIX)}
