@@ -94,4 +94,4 @@ def test_a_role_is_put_together_given_and_deleted(
         "a key that a role of the project may hold",
     )
     one_line(cli("role", "set", "wide", "no.such.key"), 2, "a permission key")
-    one_line(cli("role", "show", "triage"), 3, "no role")
+    one_line(cli("role", "show", "triage"), 2, "no role")
