@@ -12,7 +12,7 @@ from bailiwick.executors.local.executor import LocalExecutor
 from bailiwick.executors.node.executor import NodeExecutor
 from bailiwick.store import open_store
 from bailiwick.store.work_rows import WorkBook
-from tests.executors.conftest import PATIENT
+from tests.executors.conftest import HASTY
 from tests.support.executor_conformance import CHECKS, Rig
 from tests.support.node_work import DirectServer, end_all, running_agent
 from tests.support.waiting import WAIT_S
@@ -23,7 +23,7 @@ def local(folder: Path) -> Iterator[Rig]:
     """Jobs of this machine."""
 
     def reopen() -> LocalExecutor:
-        return LocalExecutor(folder / "jobs", waits=PATIENT)
+        return LocalExecutor(folder / "jobs", waits=HASTY)
 
     yield Rig(reopen(), reopen)
     for found in reopen().adopt():

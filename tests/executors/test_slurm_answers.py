@@ -21,7 +21,12 @@ from bailiwick.executors.port import (
 from bailiwick.executors.slurm.executor import SlurmExecutor, SlurmSettings
 from bailiwick.executors.slurm.job_status import Facts, judge
 from bailiwick.executors.slurm.nodes import SlurmMachine, parse_nodes
-from bailiwick.executors.slurm.programs import QueuedJob, SlurmPrograms, Submission
+from bailiwick.executors.slurm.programs import (
+    QueuedJob,
+    SlurmPrograms,
+    Submission,
+    parse_queue,
+)
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.vocab.jobs import JobFault
 from bailiwick.vocab.words import HardwareGeneration as G
@@ -120,6 +125,8 @@ RUNS = Running(7, 20261116200001, "slurm-me", False)
         (BEGUN, job("PENDING"), TAKEN),  # it is in the queue again
         (BEGUN, job("FAILED", 124), TAKEN),  # it was run again, and did nothing
         (BEGUN, job("FAILED", 3), Exited(3, None, NOW, True)),
+        (BEGUN, job("FAILED", 143), Exited(None, 15, NOW, True)),
+        (BEGUN, job("COMPLETED"), Lost(LostReason.SUPERVISOR_GONE)),  # another's end was told
         (BEGUN, job("CANCELLED"), Exited(None, 15, NOW, True)),
         (BEGUN, job("OUT_OF_MEMORY"), Exited(None, 9, NOW, True, True)),
         (TERMED, job("COMPLETING"), RUNS),  # the cluster has yet to say whose doing that was
@@ -157,7 +164,36 @@ def test_a_controller_that_does_not_answer_has_decided_nothing(
     assert judge(facts, None, is_known=False, now_ms=NOW, whose="me") == status
 
 
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        ("0", 0),
+        ("0:0", 0),
+        ("31744", 124),  # squeue tells what wait(2) told the node
+        ("256", 1),
+        ("15", 143),  # the script itself was ended by a signal
+        ("137", 137),  # and left a core
+        ("3:0", 3),
+        ("0:9", 137),
+    ],
+)
+def test_how_a_script_ended_is_read_as_a_shell_tells_it(told: str, code: int) -> None:
+    name = "bw-0123abcd-7-0123456789ab"
+    found = parse_queue(f"7|FAILED|{name}|2026-11-16T20:00:01|{told}|NonZeroExitCode")[name]
+    assert found.exit_code == code
+
+
 # -- what is asked of a cluster --------------------------------------------------------------
+
+
+def test_what_is_cancelled_is_named_by_more_than_its_number(tmp_path: Path) -> None:
+    program = tmp_path / "scancel"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n')
+    program.chmod(0o755)
+    programs = SlurmPrograms({"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    programs.cancel(7, "--signal=USR1", name="bw-1")
+    # After a crash of its controller a cluster gives the number to another job.
+    assert (tmp_path / "asked").read_text() == "--quiet --signal=USR1 --name=bw-1 7\n"
 
 
 class PaperPrograms(SlurmPrograms):

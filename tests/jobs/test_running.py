@@ -200,6 +200,22 @@ def test_no_job_is_over_while_its_token_still_counts(house: JobHouse, tmp_path: 
     assert house.job(job).phase is P.RUNNING
 
 
+def test_a_job_that_was_over_before_it_was_seen_to_run_has_begun_all_the_same(
+    house: JobHouse,
+) -> None:
+    """Else nobody would be shown what it printed."""
+    job = house.shell("echo ran")
+    house.jobs.book.change(job.job_id, JobChange(phase=P.ENDING))  # as a teardown first notes
+    ended = Exited(0, None, job.submitted_ms + 5, is_emptied=True)
+    JobActions(house.loop.tools).end(job, verdict=JobVerdict(P.SUCCEEDED), status=ended)
+    found = house.job(job)
+    assert (found.phase, found.started_ms, found.ended_ms) == (
+        P.SUCCEEDED,
+        ended.ended_ms,
+        ended.ended_ms,
+    )
+
+
 def test_the_environment_is_gone_from_the_row_once_the_job_runs(house: JobHouse) -> None:
     job = house.shell("echo $PASSWORD; exec sleep 1000", env={"PASSWORD": "hunter2"})
     assert house.job(job).env == {"PASSWORD": "hunter2"}

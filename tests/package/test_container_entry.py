@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 from tests.package.building import ROOT, run
 from tests.support.ports import free_port
 from tests.support.postgres import PASSWORD, USER, start_or_skip
-from tests.support.waiting import WAIT_S
+from tests.support.waiting import WAIT_S, until
 
 ENTRY = [sys.executable, "-I", str(ROOT / "ops/container.py")]
 
@@ -40,11 +41,17 @@ class Container:
             self.process = subprocess.Popen(
                 ENTRY, env=self.env, cwd=self.volume, stdout=out, stderr=err
             )
-        until = time.monotonic() + WAIT_S
-        while self.health().returncode != 0:
-            assert self.process.poll() is None, self.err.read_text()
-            assert time.monotonic() < until, "it did not become healthy"
-            time.sleep(0.2)
+        until(self._answers, "somebody listens")  # before that, each check is a process for nothing
+        until(lambda: self.health().returncode == 0, "it becomes healthy")
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, self.err.read_text()
+        with suppress(OSError):
+            port = int(self.settings["BAILIWICK_PORT"])
+            socket.create_connection(("127.0.0.1", port)).close()
+            return True
+        return False
 
     def health(self) -> subprocess.CompletedProcess[str]:
         """The health check of the image."""
@@ -52,13 +59,10 @@ class Container:
 
     def login(self) -> str:
         """The words after ``bailiwick``, as the server prints them at its first start."""
-        until = time.monotonic() + WAIT_S
-        while time.monotonic() < until:
-            found = re.search(r"^ +bailiwick (login .*)$", self.out.read_text(), re.MULTILINE)
-            if found:
-                return found[1]
-            time.sleep(0.1)
-        raise AssertionError("no login was printed")
+        return until(
+            lambda: re.search(r"^ +bailiwick (login .*)$", self.out.read_text(), re.MULTILINE),
+            "a login is printed",
+        )[1]
 
     def stop(self) -> None:
         """End it as an engine does."""

@@ -17,7 +17,6 @@ def a_graph_outlives_the_node_that_runs_it(
     """What was lost with the node is tried again, and told as that; nothing happens twice."""
     server = RayServer(cluster, folder)
     mark = folder / "mark"
-    cluster.start_node(DOOMED)
     needs = f"cpus: 1, mem: 64MiB, labels: {{site: {DOOMED}}}"
     try:
         server.start()

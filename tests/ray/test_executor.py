@@ -37,7 +37,7 @@ from bailiwick.vocab.jobs import JobFault
 from tests.ray.graph_survives import a_graph_outlives_the_node_that_runs_it
 from tests.ray.server import RayServer
 from tests.support.executor_conformance import CHECKS, FOR_EVER, Rig, ended, runs, said, shell
-from tests.support.ray_cluster import GPUS, HEAD, PYTHON, SPARE, TestCluster, ray_cluster
+from tests.support.ray_cluster import DOOMED, GPUS, HEAD, PYTHON, SPARE, TestCluster, ray_cluster
 from tests.support.waiting import WAIT_S, until
 
 PATIENT = RayWaits(term_s=2.0, kill_s=WAIT_S)
@@ -140,7 +140,6 @@ def a_job_whose_node_is_lost_is_told_as_that_and_nothing_of_it_is_left(
     def has_spare() -> bool:
         return SPARE in {node.name for node in cluster.api().nodes()}
 
-    cluster.start_node(SPARE)
     executor = open_at(folder, cluster.api())
     until(has_spare, "the node is there")
     executor.start(shell(1, "echo up; " + FOR_EVER, node=SPARE))
@@ -283,7 +282,7 @@ def test_a_cluster_keeps_the_promises_of_the_port_and_runs_nothing_twice(
     monkeypatch.setenv("SECRET_OF_THE_SERVER", "leak")
     stories = {story.__name__: story for story in STORIES}
     stories |= {check.__name__: story_of(check) for check in CHECKS}
-    with ray_cluster() as cluster, ThreadPoolExecutor(AT_ONCE) as pool:
+    with ray_cluster(SPARE, DOOMED) as cluster, ThreadPoolExecutor(AT_ONCE) as pool:
         begun = dict[str, Future[None]]()
         for number, (name, story) in enumerate(stories.items()):
             folder = tmp_path / str(number)
@@ -297,5 +296,5 @@ def test_a_cluster_keeps_the_promises_of_the_port_and_runs_nothing_twice(
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 def test_a_graph_of_a_thousand_tasks_outlives_a_node(tmp_path: Path) -> None:
-    with ray_cluster() as cluster:
+    with ray_cluster(DOOMED) as cluster:
         a_graph_outlives_the_node_that_runs_it(cluster, tmp_path, elements=1_000)

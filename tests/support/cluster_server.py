@@ -14,6 +14,16 @@ from tests.processes.harness import LISTENS, LOGIN
 from tests.support.ports import free_port
 from tests.support.waiting import until
 
+PROGRAM = """
+from bailiwick.cli.main import main
+from bailiwick.fleet.liveness import HeartbeatRule
+from bailiwick.services.beats import Beats
+Beats.__init__.__kwdefaults__["rule"] = HeartbeatRule(beat_ms=1_000)
+main()
+"""
+"""``bailiwick``, which asks its clusters how they are every second instead of every ten. How long
+a node may be silent stays as it is."""
+
 
 class ClusterServer:
     """It has its own folder and port; whoever starts it closes it."""
@@ -31,9 +41,8 @@ class ClusterServer:
         words += ["--no-node", *(f"--jobs-on={each}" for each in self._clusters)]
         out = self._folder / "out"
         with out.open("wb") as told, (self._folder / "err").open("ab") as errors:
-            program = ["-c", "from bailiwick.cli.main import main; main()", *words]
             self._process = process = subprocess.Popen(
-                [sys.executable, *program], env=self._env, stdout=told, stderr=errors
+                [sys.executable, "-c", PROGRAM, *words], env=self._env, stdout=told, stderr=errors
             )
 
         def listens() -> re.Match[str] | None:

@@ -19,6 +19,8 @@ from tests.processes.caller import HttpCaller
 from tests.support.waiting import until
 
 TENANT = {"tenant": "main", "project": "default"}
+FLAKY = 3
+"""The element that fails at first, by its own doing."""
 STUCK = 5
 """The element that ends at first only with its machine, in a graph that has such a one."""
 HOW_MANY = (30, pytest.param(1_000, marks=(pytest.mark.long, pytest.mark.timeout(7200))))
@@ -30,16 +32,22 @@ def graph(
     elements: int,
     *,
     stuck: bool = False,
+    go: Path | None = None,
     needs: str = "cpus: 0.05, mem: 16MiB",
     at_once: int = 16,
 ) -> str:
     """One, a map after it, one after that; one element fails at first, by its own doing.
 
-    One that is ``stuck`` ends at first only with its machine.
+    One that is ``stuck`` ends at first only with its machine. Where a cluster may forget an attempt
+    by itself, that would be too soon to be the end of it: there it is stuck, however often it is
+    tried, until there is the file ``go``.
     """
     effect = f'echo "$TASK_KEY $TASK_ATTEMPT" >> {mark}; sleep 0.1'
-    flaky = f'{effect}; case "$TASK_INDEX $TASK_ATTEMPT" in "3 1") exit 75;;'
-    flaky += f' "{STUCK} 1") exec sleep 1000;; esac' if stuck else " esac"
+    flaky = f'{effect}; case "$TASK_INDEX $TASK_ATTEMPT" in "{FLAKY} 1") exit 75;;'
+    if stuck:
+        which = f'"{STUCK} 1")' if go is None else f'"{STUCK} "*) [ -e {go} ] ||'
+        flaky += f" {which} exec sleep 1000;;"
+    flaky += " esac"
     return f"""
 running_max: {at_once}
 tasks:

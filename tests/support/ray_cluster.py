@@ -30,6 +30,7 @@ HEAD, SPARE, DOOMED = NODES = ("h1", "h2", "h3")
 GPUS = 4
 _MARK = "TEST_RAY_CLUSTER"
 _STORE_BYTES = 80 * 10**6
+_TRIES = 3
 
 
 @dataclass
@@ -60,18 +61,29 @@ class TestCluster:
         words += [f"--ray-client-server-port={client}", f"--temp-dir={self.folder}"]
         if not is_head:
             words = [f"--address=127.0.0.1:{gcs}"]
-        done = subprocess.run(
-            [
-                *(str(RAY / "bin" / "ray"), "start", *words, "--disable-usage-stats"),
-                *("--node-ip-address=127.0.0.1", "--num-cpus=16", f"--num-gpus={GPUS}"),
-                f"--resources={json.dumps({'GEN_hopper': GPUS})}",
-                f"--labels=bailiwick-node={name},site={name}",
-                f"--dashboard-agent-listen-port={agent}",
-                f"--object-store-memory={_STORE_BYTES}",
-                "--include-log-monitor=false",
-                "--no-monitor",
-                *("--min-worker-port=0", "--max-worker-port=0"),
-            ],
+        command = [
+            *(str(RAY / "bin" / "ray"), "start", *words, "--disable-usage-stats"),
+            *("--node-ip-address=127.0.0.1", "--num-cpus=16", f"--num-gpus={GPUS}"),
+            f"--resources={json.dumps({'GEN_hopper': GPUS})}",
+            f"--labels=bailiwick-node={name},site={name}",
+            f"--dashboard-agent-listen-port={agent}",
+            f"--object-store-memory={_STORE_BYTES}",
+            "--include-log-monitor=false",
+            "--no-monitor",
+            *("--min-worker-port=0", "--max-worker-port=0"),
+        ]
+        # Ray gives a node 30 s to be known, whatever else the machine has to do.
+        for _ in range(1 if is_head else _TRIES):
+            done = self._run(command)
+            if done.returncode == 0:
+                return
+            for pid in self._raylets(name):
+                os.kill(pid, signal.SIGKILL)
+        raise AssertionError(done.stdout + done.stderr)
+
+    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
             env=self._environment(),
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
@@ -79,18 +91,20 @@ class TestCluster:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
 
     def kill_raylet(self, name: str) -> None:
         """Kill the one process that is a node to the cluster, and only that, as the kernel does."""
+        (pid,) = self._raylets(name)
+        os.kill(pid, signal.SIGKILL)
+
+    def _raylets(self, name: str) -> list[int]:
         mark = f'"bailiwick-node":"{name}"'.encode()
-        (pid,) = [
+        return [
             pid
             for pid in self._pids()
             if b"raylet/raylet\0" in _read(pid, "cmdline")
             and mark in _read(pid, "cmdline").replace(b" ", b"")
         ]
-        os.kill(pid, signal.SIGKILL)
 
     def stop(self) -> None:
         """End all of it."""
@@ -129,14 +143,15 @@ class TestCluster:
 
 
 @contextmanager
-def ray_cluster() -> Iterator[TestCluster]:
-    """A cluster of one node, for as long as the test needs it."""
+def ray_cluster(*more: str) -> Iterator[TestCluster]:
+    """A cluster of a head and these nodes, for as long as the test needs it."""
     need("ray")
     # Sockets are below it: their paths must be short.
     folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
     cluster = TestCluster(folder, secrets.token_hex(8), free_ports(3 + len(NODES)))
     try:
-        cluster.start_node(HEAD)
+        for name in (HEAD, *more):
+            cluster.start_node(name)
         yield cluster
     finally:
         cluster.stop()

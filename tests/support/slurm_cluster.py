@@ -16,8 +16,10 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +52,8 @@ class SlurmCluster:
     """What the configuration says of a node's cores, and more; without it, that there are 64."""
     nodes: Mapping[str, tuple[str, int]] = field(default_factory=lambda: NODES)
     """The type of each node's GPUs, and how many it has."""
+    has_accounts: bool = True
+    """Whether it keeps accounts, in a database of its own."""
     daemons: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -124,10 +128,11 @@ class SlurmCluster:
 
         It saves the jobs, then the nodes: only when a later round has begun are both saved.
         """
-        self._await_round()
-        self._await_round()
+        self.await_jobs_saved()
+        self.await_jobs_saved()
 
-    def _await_round(self) -> None:
+    def await_jobs_saved(self) -> None:
+        """Wait until the controller has saved all jobs; it saves no more for some seconds then."""
         mark = f"mark-{time.time_ns()}"
         self.run(*("sbatch", "-o", "/dev/null", "-A", "uni", "--hold", "-J", mark, "job.sh", "0"))
         # All jobs are saved at once, so a state that has this one has those before it. The file's
@@ -148,6 +153,16 @@ class SlurmCluster:
             *(f"--pid-file={at}/run/munged.pid", f"--seed-file={at}/state/munge.seed"),
             f"--log-file={at}/log/munged.log",
         )
+        if self.has_accounts:
+            self._start_accounts(me)
+        self.start_controller()
+        for name in self.nodes:
+            (at / "spool" / name).mkdir()
+            self._daemon("slurmd", "-D", "-N", name, label=name)
+        self.await_nodes()
+
+    def _start_accounts(self, me: str) -> None:
+        at = self.folder
         self.run(
             *("mariadb-install-db", "--no-defaults", f"--datadir={at}/db", f"--user={me}"),
             *("--auth-root-authentication-method=normal", "--skip-test-db"),
@@ -165,11 +180,6 @@ class SlurmCluster:
         # The cluster must be known before its controller first starts.
         add = ("sacctmgr", "-iQ", "add", "cluster", "test")
         until(lambda: self._is_ready(*add), "the accounting answers")
-        self.start_controller()
-        for name in self.nodes:
-            (at / "spool" / name).mkdir()
-            self._daemon("slurmd", "-D", "-N", name, label=name)
-        until(self._are_idle, "all nodes are idle")
 
     def start_controller(self) -> None:
         """Start the controller and wait for its answer."""
@@ -201,11 +211,42 @@ class SlurmCluster:
             controller.wait(WAIT_S)
             path.write_text(text)
             self.start_controller()
-        until(self._are_idle, "all nodes are idle")
+        self.await_nodes()
 
     def start_node(self, name: str) -> None:
         """Start a node that was lost, and let it take jobs again."""
         self._daemon("slurmd", "-D", "-N", name, label=name)
+        self._resume(name)
+
+    def await_nodes(self) -> None:
+        """Wait until every node is there, and nothing is left on it."""
+        until(self._are_idle, "all nodes are idle")
+
+    @contextmanager
+    def operated(self) -> Iterator[None]:
+        """Have somebody open the nodes again that the controller closes by itself.
+
+        After a crash it gives numbers away again. A node on which the job that had such a number
+        has not ended yet it closes for good: that is for a person to look at.
+        """
+        is_over = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            operator = pool.submit(self._operate, is_over)
+            try:
+                yield
+            finally:
+                is_over.set()
+            operator.result()
+
+    def _operate(self, is_over: threading.Event) -> None:
+        shown = ("sinfo", "-hN", "-O", "nodelist:|,statecomplete:|,reason:64")
+        while not is_over.wait(0.5):  # until told to stop
+            for line in self.run(*shown, is_checked=False).splitlines():
+                name, state, reason = line.strip().split("|", 2)
+                if "drain" in state and reason.startswith("Duplicate jobid"):
+                    self._resume(name)
+
+    def _resume(self, name: str) -> None:
         self.run("scontrol", "update", f"nodename={name}", "state=resume", is_checked=False)
 
     def kill(self, label: str) -> int:
@@ -226,15 +267,12 @@ class SlurmCluster:
         return at_ms
 
     def stop(self) -> None:
-        """End everything by its id, and leave no file."""
-        for label in [*self.daemons][::-1]:
-            process = self.daemons.pop(label)
-            process.terminate()
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        """End everything by its id, and leave no file; so nobody is given time to save one."""
+        for process in self.daemons.values():
+            process.kill()
+        for process in self.daemons.values():
+            process.wait()
+        self.daemons.clear()
         for pid in self.left():
             _kill(pid)
         until(lambda: not self.left(), "nothing of the cluster lives")
@@ -280,7 +318,8 @@ class SlurmCluster:
         _write(at / "etc/my.cnf", MY_CNF.format(at=at).encode())
         told = SLURMDBD_CONF.format(at=at, me=me, port=accounting)
         _write(at / "etc/slurmdbd.conf", told.encode(), mode=0o600)
-        conf = SLURM_CONF.format(at=at, me=me, host=host, port=controller, dbd=accounting)
+        conf = SLURM_CONF.format(at=at, me=me, host=host, port=controller)
+        conf += ACCOUNTS_CONF.format(at=at, dbd=accounting) if self.has_accounts else ""
         gres = "AutoDetect=off\n"
         for (name, (kind, count)), port in zip(self.nodes.items(), nodes, strict=True):
             where = f"NodeHostname={host} NodeAddr=127.0.0.1 Port={port}"
@@ -298,6 +337,7 @@ def slurm_cluster(
     node_words: Mapping[str, str] | None = None,
     *,
     nodes: Mapping[str, tuple[str, int]] = NODES,
+    has_accounts: bool = True,
 ) -> Iterator[SlurmCluster]:
     """A cluster for as long as the block lasts."""
     need("slurm")
@@ -305,7 +345,8 @@ def slurm_cluster(
     base = shm if os.access(shm, os.W_OK) else None
     folder = Path(tempfile.mkdtemp(prefix="bw-slurm-", dir=base))
     folder.chmod(0o755)  # munge insists that everybody may pass through
-    cluster = SlurmCluster(folder, free_ports(2 + len(nodes)), node_words or {}, nodes)
+    ports = free_ports(2 + len(nodes))
+    cluster = SlurmCluster(folder, ports, node_words or {}, nodes, has_accounts)
     try:
         cluster.start()
         yield cluster
@@ -412,7 +453,10 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=100
 GresTypes=gpu
-PreemptType=preempt/qos
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+ACCOUNTS_CONF = """PreemptType=preempt/qos
 PreemptMode=REQUEUE
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=127.0.0.1
@@ -421,5 +465,4 @@ AccountingStoragePass={at}/run/munge.sock
 AccountingStorageEnforce=associations,limits,qos
 AccountingStorageTRES=gres/gpu,gres/gpu:ampere,gres/gpu:hopper
 AccountingStoreFlags=job_comment
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """

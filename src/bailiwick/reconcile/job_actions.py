@@ -214,7 +214,7 @@ class JobActions:
         now_ms = self._tools.clock.now_ms()
         change = JobChange(phase=verdict.phase, reason=verdict.reason, ended_ms=now_ms)
         if isinstance(status, Exited):
-            if found.phase in _BEFORE_RUNNING:  # it was over when it was first seen
+            if found.started_ms is None:  # it was over when it was first seen
                 change = replace(change, started_ms=status.ended_ms)
             change = replace(
                 change,

@@ -136,23 +136,16 @@ class HistoryReader:
         if start_ms is None or not first:
             start_ms = happened[0].at_ms if happened else end_ms
         ticks = [p.at_ms for p in plan if isinstance(p.action, Tick)]
-        return JournalHistory(
-            tuple(self._works),
-            tuple(plan),
-            tuple(happened),
-            Grid.of(ticks, spacing_ms=spacing_ms),
-            first,
-            start_ms,
-            end_ms,
-            sum(isinstance(h.event, LeaderElected) for h in happened),
-        )
+        grid = Grid.of(ticks, spacing_ms=spacing_ms)
+        leaders = sum(isinstance(h.event, LeaderElected) for h in happened)
+        told = tuple(self._works), tuple(plan), tuple(happened)
+        return JournalHistory(*told, grid, first, start_ms, end_ms, leaders)
 
     # -- one record ----------------------------------------------------------------------------
 
     def _read(self, record: Record, event: Event) -> None:
         if isinstance(event, AppEvent):
             self._do(record, NoteApp(event))
-            return
         if type(event) in TOLD_ONLY:
             return
         match event:

@@ -355,7 +355,7 @@ class LocalExecutor:
             case Running():
                 return False
             case Exited(is_emptied=True):  # its supervisor is on its way out
-                return wait_until(lambda: not is_locked(folder), wait_s=self._waits.term_s)
+                return wait_until(lambda: not is_locked(folder), wait_s=self._waits.kill_s)
             case Exited() | Lost(LostReason.SUPERVISOR_GONE | LostReason.NOT_THE_SAME_PROCESS):
                 state = load_state(folder)
                 return state is None or self._look(self._sight(folder, state)).is_empty
@@ -388,7 +388,7 @@ class LocalExecutor:
 
     def _end_supervisor(self, folder: Path, state: JobState) -> bool:
         """It leaves when its last child did; one that is stuck is ended."""
-        if wait_until(lambda: not is_locked(folder), wait_s=self._waits.term_s):
+        if wait_until(lambda: not is_locked(folder), wait_s=self._waits.kill_s):
             return True
         if state.supervisor is not None:
             who = state.supervisor

@@ -156,7 +156,7 @@ class SlurmExecutor:
         if kept.warn_by_signal:
             job = self._queue().get(kept.name)
             if job is not None and job.state in IS_THERE:
-                self._programs.cancel(job.job_id, "--signal=USR1", "--batch")
+                self._programs.cancel(job.job_id, "--signal=USR1", "--batch", name=kept.name)
 
     def call_off(self, lease_id: int) -> None:
         """Take the warning back: its file is gone. A signal that was sent cannot be."""
@@ -328,7 +328,7 @@ class SlurmExecutor:
             job = self._queue(is_fresh=True).get(name)
             if job is None or is_over(job):
                 return True
-            self._programs.cancel(job.job_id, *options)
+            self._programs.cancel(job.job_id, *options, name=name)
             if self._is_gone_within(name, wait_s):
                 return True
         return False

@@ -4,6 +4,9 @@ Rules:
 
 - How a program ended is the script's own word, with its own clock: what the controller charges for
   time in which it was away is not the job's.
+- A script tells how its program ended before it is over itself. One that is over without a fault
+  and told nothing is lost: after a crash a controller gives numbers away again, and takes the end
+  of the job that had one before for the end of the job that has it now.
 - A place that the cluster took back (it preempted the job, or put it into its queue again) is told
   as that, whatever the program did when it was ended for it.
 - A job that waits for a node which the cluster has closed would wait until its term is over: it is
@@ -42,7 +45,7 @@ LOST_AFTER_S: Final = 15.0
 """So long a submission may be on its way before one that nobody knows is called lost."""
 
 _CLOSED: Final = "ReqNodeNotAvail"
-_OVER_MEMORY: Final = "OUT_OF_MEMORY"
+_OVER_MEMORY, _FAULTLESS = "OUT_OF_MEMORY", "COMPLETED"
 _WHOSE_DOING: Final = (signal.SIGTERM, signal.SIGKILL)
 """After one of these the cluster has yet to say whether it was its doing: it had preempted the job,
 or its memory was the reason."""
@@ -139,6 +142,8 @@ def _told(job: QueuedJob, facts: Facts, *, whose: str, now_ms: int) -> JobStatus
         return Lost(LostReason.NODE_LOST)
     if not facts.has_begun:
         return Lost(LostReason.NEVER_STARTED)
+    if job.state == _FAULTLESS:
+        return Lost(LostReason.SUPERVISOR_GONE)
     if job.state == _OVER_MEMORY:
         return Exited(None, 9, now_ms, is_emptied=True, is_out_of_memory=True)
     code, number = batch.split_code(job.exit_code) if job.state == "FAILED" else (None, 15)

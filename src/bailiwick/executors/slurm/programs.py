@@ -6,6 +6,8 @@ Rules:
   we gave. So nothing that another user writes into his job can be taken for an answer.
 - An answer that cannot be had is ``Unavailable``, and nothing follows from it: a cluster that does
   not answer has lost no job.
+- What is cancelled is named by its number and its name: a controller that crashed meanwhile has
+  given the number away again.
 - A refusal of ``sbatch`` is told apart from silence by the exit code *and* its words: whoever could
   not reach the controller does not know whether it heard.
 
@@ -57,6 +59,7 @@ class QueuedJob:
     state: str
     submitted: str
     exit_code: int
+    """How its script ended, as a shell tells it: a signal as 128 and more."""
     reason: str = ""
     """Why it waits, in the controller's words."""
 
@@ -128,9 +131,9 @@ class SlurmPrograms:
         me = f"--user={os.getuid()}"
         return parse_queue(self._ask((*_QUEUE, me, f"--Format={_FIELDS}")))
 
-    def cancel(self, job_id: int, *options: str) -> None:
+    def cancel(self, job_id: int, *options: str, name: str) -> None:
         """End a job, or with options send it a signal; one that is gone is no error."""
-        self._call(("scancel", "--quiet", *options, str(job_id)))
+        self._call(("scancel", "--quiet", *options, f"--name={name}", str(job_id)))
 
     def nodes(self, partition: str = "") -> dict[str, SlurmMachine]:
         """The nodes that are there, of one partition or of all."""
@@ -191,11 +194,24 @@ def parse_queue(text: str) -> dict[str, QueuedJob]:
             raise Damaged("the answer of squeue", name, "has no number or no state")
         if not _SUBMITTED.fullmatch(submitted):
             raise Damaged("the answer of squeue", name, "has no time of submission")
-        ended = code.partition(":")[0]
-        found[name] = QueuedJob(
-            int(number), state, submitted, int(ended) if ended.isdecimal() else 0, "".join(why)
-        )
+        found[name] = QueuedJob(int(number), state, submitted, parse_ended(code), "".join(why))
     return found
+
+
+def parse_ended(text: str) -> int:
+    """How a script ended, as a shell tells it.
+
+    ``squeue`` tells the number that wait(2) gave, other programs the code and the signal.
+
+    >>> parse_ended("31744"), parse_ended("15"), parse_ended("124:0"), parse_ended("0:15")
+    (124, 143, 124, 143)
+    """
+    code, colon, number = text.partition(":")
+    if not code.isdecimal() or (colon and not number.isdecimal()):
+        return 0
+    told = int(code)
+    ended, signal = (told, int(number)) if colon else (told >> 8 & 0xFF, told & 0x7F)
+    return 128 + signal if signal else ended
 
 
 def parse_used(text: str) -> tuple[int, int | None] | None:

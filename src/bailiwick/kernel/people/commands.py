@@ -127,7 +127,9 @@ class SetRole:
         for key in self.keys:
             check_kind("keys", key, Permission)
             if key not in KEYS_OF[self.level]:
-                raise InvalidValue("keys", key.value, f"keys of a role of the {self.level}")
+                raise InvalidValue(
+                    "keys", key.value, f"a key that a role of the {self.level} may hold"
+                )
         if not self.keys or len(set(self.keys)) < len(self.keys):
             raise InvalidValue("keys", len(self.keys), "at least one, each once")
         if self.revision is not None:

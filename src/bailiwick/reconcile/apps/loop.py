@@ -109,9 +109,10 @@ class AppLoop:
                     self._wake.clear()
                     began = time.monotonic()
                     is_busy = self.once()
-                    breath = breath_s(time.monotonic() - began)
+                    took_s = time.monotonic() - began
                     self._wake.wait(POLL_S if is_busy else IDLE_S)
-                    stop.wait(breath)
+                    # A look at all instances is taken in the writer's thread: most of that is his.
+                    stop.wait(min(max(breath_s(took_s), 10 * took_s), IDLE_S))
         finally:
             end()
 

@@ -27,7 +27,7 @@ from bailiwick.kernel.apps.book import CREDENTIAL_TTL_MS_MAX, PullCredential
 from bailiwick.kernel.apps.commands import IssueArtifactCredential
 from bailiwick.runtime.replica import View
 from bailiwick.services.apps.verifying import StillFetching, awaited
-from bailiwick.services.caller import AccessDenied, Caller, Hidden, Refusal
+from bailiwick.services.caller import AccessDenied, Caller, Deferred, Hidden, Refusal
 from bailiwick.vocab.apps import PullFault
 from bailiwick.vocab.errors import Unavailable
 from bailiwick.vocab.values import check_integer
@@ -112,7 +112,9 @@ def spell_credential(held: PullCredential, key: bytes) -> str:
     return f"{PREFIX}.{held.credential_id}.{seal}"
 
 
-async def pull(caller: Caller, wanted: PullAsked, *, fetcher: Fetcher, key: bytes) -> PulledPart:
+async def pull(
+    caller: Caller, wanted: PullAsked, *, fetcher: Deferred[Fetcher], key: bytes
+) -> PulledPart:
     """An artifact, or a part of it, for whoever may have it now."""
     caller.require_login()
     digest, shown = wanted.digest, wanted.shown
@@ -133,13 +135,14 @@ async def pull(caller: Caller, wanted: PullAsked, *, fetcher: Fetcher, key: byte
     found = await caller.lookup(look)
     if isinstance(found, PullFault):
         raise _refused(caller, found)
-    fetched = await awaited(fetcher, fetcher.begin(fetcher.fetch, found[0], of=found[1]))
+    hands = fetcher()
+    fetched = await awaited(hands, hands.begin(hands.fetch, found[0], of=found[1]))
     if isinstance(fetched, StillFetching):
         raise Unavailable("the artifact", "it is still being fetched; ask again")
     part = wanted.part or digest
     if part not in fetched.parts:
         raise Hidden()
-    return PulledPart(fetcher.store.path(part), part)
+    return PulledPart(hands.store.path(part), part)
 
 
 def _id_of(shown: str) -> str:

@@ -23,7 +23,7 @@ from bailiwick.executors.artifacts.fetching import Fetched, Fetcher
 from bailiwick.iam import Scope
 from bailiwick.kernel.apps.commands import ChangeArtifact
 from bailiwick.runtime.replica import View
-from bailiwick.services.caller import Caller
+from bailiwick.services.caller import Caller, Deferred
 from bailiwick.vocab.apps import ArtifactTrust, VerificationReason
 from bailiwick.vocab.errors import Conflict, NotFound, VerificationFailed
 
@@ -48,14 +48,15 @@ class TrustVerdict(NamedTuple):
 
 
 async def fetch_artifact(
-    caller: Caller, scope: Scope, *, digest: str, fetcher: Fetcher
+    caller: Caller, scope: Scope, *, digest: str, fetcher: Deferred[Fetcher]
 ) -> Fetched | StillFetching:
     """Bring an artifact here, whole; nothing is said of its trust."""
     caller.require(scope)
     artifact, source = await caller.lookup(lambda view: find(view, scope, digest=digest))
     if caller.dry_run:
         return _NOTHING
-    return await awaited(fetcher, fetcher.begin(fetcher.fetch, artifact, of=source))
+    hands = fetcher()
+    return await awaited(hands, hands.begin(hands.fetch, artifact, of=source))
 
 
 async def awaited(fetcher: Fetcher, going: Future[T]) -> T | StillFetching:
@@ -70,7 +71,7 @@ async def awaited(fetcher: Fetcher, going: Future[T]) -> T | StillFetching:
 
 
 async def verify_artifact(
-    caller: Caller, scope: Scope, *, digest: str, fetcher: Fetcher
+    caller: Caller, scope: Scope, *, digest: str, fetcher: Deferred[Fetcher]
 ) -> TrustVerdict | StillFetching:
     """Bring an artifact here, find out who signed it, and seal what was found."""
     caller.require(scope)
@@ -79,8 +80,9 @@ async def verify_artifact(
         raise Conflict("artifact", digest, "is revoked, for good")
     if caller.dry_run:
         return TrustVerdict(_NOTHING, artifact.trust, None, artifact.key)
+    hands = fetcher()
     try:
-        found = await awaited(fetcher, fetcher.begin(fetcher.verify, artifact, of=source))
+        found = await awaited(hands, hands.begin(hands.verify, artifact, of=source))
     except VerificationFailed as error:
         if artifact.trust is not ArtifactTrust.FAILED_VERIFICATION:
             why = VerificationReason(error.reason)

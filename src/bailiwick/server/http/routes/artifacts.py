@@ -120,7 +120,9 @@ async def fetch_artifact(asked: Changing, body: wire.ArtifactPlace) -> wire.Arti
     What takes long goes on: `is_done` is false then; ask again.
     """
     scope = Scope.of(body.tenant, body.project)
-    found = await verifying.fetch_artifact(asked, scope, digest=body.digest, fetcher=asked.fetcher)
+    found = await verifying.fetch_artifact(
+        asked, scope, digest=body.digest, fetcher=lambda: asked.fetcher
+    )
     if isinstance(found, verifying.StillFetching):
         return wire.ArtifactFetched(digest=body.digest, is_done=False)
     size, parts = found.size_bytes, list(found.parts)
@@ -136,7 +138,9 @@ async def verify_artifact(asked: Changing, body: wire.ArtifactPlace) -> wire.Art
     `is_done` is false then; ask again.
     """
     scope = Scope.of(body.tenant, body.project)
-    found = await verifying.verify_artifact(asked, scope, digest=body.digest, fetcher=asked.fetcher)
+    found = await verifying.verify_artifact(
+        asked, scope, digest=body.digest, fetcher=lambda: asked.fetcher
+    )
     if isinstance(found, verifying.StillFetching):
         return wire.ArtifactVerdict(digest=body.digest, is_done=False)
     return wire.ArtifactVerdict(
@@ -189,7 +193,7 @@ async def pull_artifact(
     operation goes on, and the artifact may still be used there.
     """
     wanted = pulling.PullAsked(digest, part, credential)
-    found = await pulling.pull(asked, wanted, fetcher=asked.fetcher, key=_pull_key(asked))
+    found = await pulling.pull(asked, wanted, fetcher=lambda: asked.fetcher, key=_pull_key(asked))
     return FileResponse(found.path, media_type="application/octet-stream")
 
 
